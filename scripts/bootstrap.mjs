@@ -1,0 +1,126 @@
+// Makes a clone ready and runs one command in it: `bootstrap.mjs [--build] [command …]`.
+// Plain JavaScript that runs on any Node since 18: it is what puts the right Node in place.
+// Each step is skipped while what it depends on has not changed.
+import { spawnSync } from "node:child_process";
+import { createHash } from "node:crypto";
+import { existsSync, mkdirSync, readFileSync, readdirSync, rmSync, writeFileSync } from "node:fs";
+import path from "node:path";
+import process from "node:process";
+import { fileURLToPath } from "node:url";
+
+const root = path.dirname(path.dirname(fileURLToPath(import.meta.url)));
+const WANTED_NODE = [24, 15];
+const OLDEST_NODE = [22, 22];
+
+const words = process.argv.slice(2);
+const build = words[0] === "--build";
+if (build) words.shift();
+
+const nodeFolder = placeNode();
+const environment = withPath([nodeFolder, path.join(root, "node_modules", ".bin")]);
+installPackages();
+if (build) buildIfChanged();
+if (words.length > 0) process.exitCode = run(words[0], words.slice(1), environment);
+
+/** The folder of a Node that is new enough: the system's, else the pinned one, else an error. */
+function placeNode() {
+  if (isAtLeast(process.versions.node, WANTED_NODE)) return path.dirname(process.execPath);
+  const tools = path.join(root, "tools", "node");
+  const pinned = path.join(
+    tools,
+    "node_modules",
+    `node-${process.platform}-${process.arch}`,
+    "bin",
+  );
+  const isPinnable =
+    process.platform === "linux" && (process.arch === "x64" || process.arch === "arm64");
+  if (isPinnable) {
+    install(tools, "Fetching Node 24 for this clone");
+    return pinned;
+  }
+  if (isAtLeast(process.versions.node, OLDEST_NODE)) return path.dirname(process.execPath);
+  fail(
+    `jp needs Node ${OLDEST_NODE.join(".")} or newer, and this is ${process.versions.node}.\n` +
+      "Install a newer Node, put it first in PATH, and run the command again.",
+  );
+}
+
+function installPackages() {
+  install(root, "Installing packages");
+}
+
+/** `npm ci` in a folder, unless its lock file and this platform are what was installed last. */
+function install(folder, title) {
+  const stamp = path.join(folder, "node_modules", ".installed");
+  const wanted = digest([
+    path.join(folder, "package-lock.json"),
+    path.join(folder, "package.json"),
+  ]).concat(` ${process.platform} ${process.arch}`);
+  if (existsSync(stamp) && readFileSync(stamp, "utf8") === wanted) return;
+  say(`${title} …`);
+  const status = run("npm", ["ci", "--ignore-scripts"], process.env, folder, 2);
+  if (status !== 0) fail(`npm ci failed in ${folder}: see above, then run the command again.`);
+  writeFileSync(stamp, wanted);
+}
+
+function buildIfChanged() {
+  const stamp = path.join(root, "dist", ".built");
+  const inputs = [
+    ...filesBelow(path.join(root, "src")),
+    ...["package.json", "package-lock.json", "tsconfig.json", "scripts/build.mjs"].map((name) =>
+      path.join(root, name),
+    ),
+  ];
+  const wanted = digest(inputs);
+  if (existsSync(stamp) && readFileSync(stamp, "utf8") === wanted) return;
+  say("Building …");
+  rmSync(path.join(root, "dist"), { recursive: true, force: true });
+  const status = run("node", [path.join("scripts", "build.mjs")], environment, root, 2);
+  if (status !== 0) fail("The build failed: see above.");
+  mkdirSync(path.dirname(stamp), { recursive: true });
+  writeFileSync(stamp, wanted);
+}
+
+function filesBelow(folder) {
+  return readdirSync(folder, { recursive: true, withFileTypes: true })
+    .filter((entry) => entry.isFile() && !entry.name.endsWith(".test.ts"))
+    .map((entry) => path.join(entry.parentPath ?? entry.path, entry.name))
+    .toSorted();
+}
+
+function digest(files) {
+  const hash = createHash("sha256");
+  for (const file of files) hash.update(path.relative(root, file)).update(readFileSync(file));
+  return hash.digest("hex");
+}
+
+/** Runs a command; `output` 2 sends what it prints to standard error, so that ours stays clean. */
+function run(command, commandArguments, env, cwd = root, output = 1) {
+  const result = spawnSync(command, commandArguments, {
+    cwd,
+    env,
+    stdio: ["inherit", output === 2 ? 2 : "inherit", "inherit"],
+    shell: process.platform === "win32",
+  });
+  if (result.error) fail(`Cannot run ${command}: ${result.error.message}`);
+  return result.status ?? 1;
+}
+
+function withPath(folders) {
+  const rest = (process.env.PATH ?? "").split(path.delimiter);
+  return { ...process.env, PATH: [...folders, ...rest].join(path.delimiter) };
+}
+
+function isAtLeast(version, [major, minor]) {
+  const [ourMajor, ourMinor] = version.split(".").map(Number);
+  return ourMajor > major || (ourMajor === major && ourMinor >= minor);
+}
+
+function say(text) {
+  process.stderr.write(`${text}\n`);
+}
+
+function fail(text) {
+  say(text);
+  process.exit(1);
+}

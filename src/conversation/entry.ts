@@ -1,0 +1,87 @@
+/**
+ * One element of a record. Most are events; between them stand config deltas, compactions and what
+ * other versions wrote. An entry that was read keeps its JSON and is decoded when it is first asked
+ * for: opening a long conversation costs little more than parsing its file.
+ */
+import { type JsonObject, ShapeError } from "../util/index.ts";
+import { type Compaction, parseCompaction } from "./compaction.ts";
+import type { ConversationEvent, EventType } from "./event.ts";
+import { eventToJson, parseEvent } from "./event-codec.ts";
+import { isEventType } from "./event-kinds.ts";
+
+export type EntryContent =
+  | { readonly kind: "event"; readonly event: ConversationEvent }
+  /** Applies to what follows it; its keys are the config's business, not ours. */
+  | { readonly kind: "config_delta"; readonly delta: JsonObject }
+  | { readonly kind: "compaction"; readonly compaction: Compaction }
+  /** Of a type we do not know: no program of ours looks inside, and none drops it. */
+  | { readonly kind: "unknown" }
+  /** Of a type we know, but not in its shape. It stays where it is, and is reported. */
+  | { readonly kind: "malformed"; readonly error: ShapeError };
+
+export class StreamEntry {
+  #raw: JsonObject | undefined;
+  #content: EntryContent | undefined;
+
+  private constructor(raw: JsonObject | undefined, content: EntryContent | undefined) {
+    this.#raw = raw;
+    this.#content = content;
+  }
+
+  /** The object is kept, and must not change afterwards. */
+  static fromJson(raw: JsonObject): StreamEntry {
+    return new StreamEntry(raw, undefined);
+  }
+
+  static fromEvent(event: ConversationEvent): StreamEntry {
+    return new StreamEntry(undefined, { kind: "event", event });
+  }
+
+  /** The element as it stands, or will stand, in the record. */
+  get raw(): JsonObject {
+    if (this.#raw === undefined && this.#content?.kind === "event") {
+      this.#raw = eventToJson(this.#content.event);
+    }
+    return this.#raw ?? {};
+  }
+
+  /** Told without decoding; undefined for entries that are no event. */
+  get eventType(): EventType | undefined {
+    if (this.#content?.kind === "event") return this.#content.event.type;
+    const type = this.raw["type"];
+    return isEventType(type) ? type : undefined;
+  }
+
+  get content(): EntryContent {
+    this.#content ??= decode(this.raw);
+    return this.#content;
+  }
+
+  /** The event in this entry, if there is a readable one. */
+  get event(): ConversationEvent | undefined {
+    return this.content.kind === "event" ? this.content.event : undefined;
+  }
+}
+
+function decode(raw: JsonObject): EntryContent {
+  try {
+    if (isEventType(raw["type"])) return { kind: "event", event: parseEvent(raw) };
+    if (raw["type"] === "config_delta") return { kind: "config_delta", delta: deltaOf(raw) };
+    if (raw["type"] === "compaction") {
+      return { kind: "compaction", compaction: parseCompaction(raw) };
+    }
+    return { kind: "unknown" };
+  } catch (error) {
+    if (error instanceof ShapeError) return { kind: "malformed", error };
+    throw error;
+  }
+}
+
+/** The oldest records have the config's keys beside `type` and `timestamp`. */
+function deltaOf(raw: JsonObject): JsonObject {
+  const { type: _type, timestamp: _timestamp, delta, ...inline } = raw;
+  if (delta === undefined) return inline;
+  return typeof delta === "object" && delta !== null && !Array.isArray(delta)
+    ? (delta as JsonObject) // Narrowing excludes readonly arrays only in name.
+    : {};
+}

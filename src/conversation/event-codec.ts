@@ -1,0 +1,186 @@
+/** Events to and from the JSON of the record: the fields of each kind, and what all have in common. */
+import {
+  booleanField,
+  isJsonObject,
+  type Json,
+  type JsonObject,
+  objectField,
+  oneOf,
+  optionalString,
+  type Shape,
+  ShapeError,
+  shapeOf,
+  stringField,
+  unknownFields,
+} from "../util/index.ts";
+import { deciderToJson, parseDecider } from "./decider-codec.ts";
+import { decodeStrings, decodeText, encodeStrings, encodeText } from "./encoded-strings.ts";
+import type {
+  ChatRequest,
+  ChatResponse,
+  ConversationEvent,
+  EventType,
+  PermissionDecision,
+} from "./event.ts";
+import { isEventType } from "./event-kinds.ts";
+import {
+  inquiryRequestToJson,
+  inquiryResponseToJson,
+  parseInquiryRequest,
+  parseInquiryResponse,
+} from "./inquiry-codec.ts";
+import { parseTimestamp } from "./timestamp.ts";
+
+type EventOf<Type extends EventType> = Extract<ConversationEvent, { type: Type }>;
+type FieldsOf<Type extends EventType> = Omit<EventOf<Type>, "timestamp">;
+
+interface KindCodec<Type extends EventType> {
+  /** The keys this kind owns on disk; any other is kept in `extra`. */
+  readonly keys: ReadonlySet<string>;
+  parse(shape: Shape): FieldsOf<Type>;
+  toJson(event: EventOf<Type>): JsonObject;
+}
+
+const knownKeys = (...keys: string[]) => new Set(["timestamp", "type", "metadata", ...keys]);
+
+const CODECS: { readonly [Type in EventType]: KindCodec<Type> } = {
+  turn_start: {
+    keys: knownKeys(),
+    parse: () => ({ type: "turn_start" }),
+    toJson: () => ({}),
+  },
+  chat_request: {
+    keys: knownKeys("content", "schema", "author"),
+    parse: parseChatRequest,
+    toJson: ({ content, schema, author }) => ({
+      content,
+      ...(schema !== undefined && { schema }),
+      ...(author !== undefined && { author }),
+    }),
+  },
+  chat_response: {
+    keys: knownKeys("message", "reasoning", "data"),
+    parse: parseChatResponse,
+    toJson: ({ content }) =>
+      content.type === "structured" ? { data: content.data } : { [content.type]: content.text },
+  },
+  tool_call_request: {
+    keys: knownKeys("id", "name", "arguments"),
+    parse: (shape) => ({
+      type: "tool_call_request",
+      id: stringField(shape, "id"),
+      name: stringField(shape, "name"),
+      arguments:
+        shape.value["arguments"] == null
+          ? {}
+          : decodeStrings(objectField(shape, "arguments").value),
+    }),
+    toJson: (event) => ({
+      id: event.id,
+      name: event.name,
+      arguments: encodeStrings(event.arguments),
+    }),
+  },
+  tool_call_response: {
+    keys: knownKeys("id", "content", "is_error"),
+    parse: (shape) => ({
+      type: "tool_call_response",
+      id: stringField(shape, "id"),
+      content: decodeText(stringField(shape, "content")),
+      isError: booleanField(shape, "is_error"),
+    }),
+    toJson: (event) => ({
+      id: event.id,
+      content: encodeText(event.content),
+      is_error: event.isError,
+    }),
+  },
+  inquiry_request: {
+    keys: knownKeys("id", "source", "question", "tool_call_id", "question_id"),
+    parse: parseInquiryRequest,
+    toJson: inquiryRequestToJson,
+  },
+  inquiry_response: {
+    keys: knownKeys("outcome", "id", "answer", "answered_by", "reason"),
+    parse: parseInquiryResponse,
+    toJson: inquiryResponseToJson,
+  },
+  permission_decision: {
+    keys: knownKeys("tool_call_id", "tool", "decision", "decided_by", "reason"),
+    parse: parsePermissionDecision,
+    toJson: (event) => ({
+      tool_call_id: event.toolCallId,
+      tool: event.tool,
+      decision: event.decision,
+      decided_by: deciderToJson(event.decidedBy),
+      ...(event.reason !== undefined && { reason: event.reason }),
+    }),
+  },
+};
+
+/** Throws `ShapeError` if the object is no event of a known kind, or lacks one of its fields. */
+export function parseEvent(value: unknown): ConversationEvent {
+  const shape = shapeOf(value);
+  const { type, metadata } = shape.value;
+  if (!isEventType(type)) throw new ShapeError("type", `unknown event ${JSON.stringify(type)}`);
+  const extra = unknownFields(shape.value, CODECS[type].keys);
+  const event = {
+    timestamp: parseTimestamp(shape.value["timestamp"]),
+    ...CODECS[type].parse(shape),
+    ...(isJsonObject(metadata) && { metadata: decodeStrings(metadata) }),
+    ...(extra !== undefined && { extra }),
+  };
+  return event as ConversationEvent; // The codec of `type` gave the fields of `type`.
+}
+
+/** The event as the record writes it: keys in the original's order, what is empty left out. */
+export function eventToJson(event: ConversationEvent): JsonObject {
+  const codec = CODECS[event.type] as KindCodec<EventType>; // Looked up by the event's own type.
+  const hasMetadata = event.metadata !== undefined && Object.keys(event.metadata).length > 0;
+  return {
+    timestamp: event.timestamp,
+    type: event.type,
+    ...codec.toJson(event),
+    ...event.extra,
+    ...(hasMetadata && { metadata: encodeStrings(event.metadata) }),
+  };
+}
+
+function parseChatRequest(shape: Shape): Omit<ChatRequest, "timestamp"> {
+  const author = optionalString(shape, "author");
+  return {
+    type: "chat_request",
+    content: stringField(shape, "content"),
+    ...(shape.value["schema"] != null && { schema: objectField(shape, "schema").value }),
+    ...(author !== undefined && { author }),
+  };
+}
+
+/** The kind of a response is told by which of three keys it has, in this order. */
+function parseChatResponse(shape: Shape): Omit<ChatResponse, "timestamp"> {
+  const { message, reasoning, data } = shape.value as Record<string, Json | undefined>;
+  const content: ChatResponse["content"] | undefined =
+    typeof message === "string"
+      ? { type: "message", text: message }
+      : typeof reasoning === "string"
+        ? { type: "reasoning", text: reasoning }
+        : data !== undefined
+          ? { type: "structured", data }
+          : undefined;
+  if (content === undefined) {
+    throw new ShapeError("", 'a chat_response needs "message", "reasoning" or "data"');
+  }
+  return { type: "chat_response", content };
+}
+
+function parsePermissionDecision(shape: Shape): Omit<PermissionDecision, "timestamp"> {
+  const reason = optionalString(shape, "reason");
+  return {
+    type: "permission_decision",
+    toolCallId: stringField(shape, "tool_call_id"),
+    tool: stringField(shape, "tool"),
+    decision: oneOf(shape, "decision", ["approved", "denied", "edited"]),
+    decidedBy: parseDecider(objectField(shape, "decided_by")),
+    ...(reason !== undefined && { reason }),
+  };
+}

@@ -1,0 +1,130 @@
+/**
+ * The events of a conversation, as the program holds them. Discriminants are the strings on disk;
+ * how each event is written there is the codecs' business.
+ */
+import type { InquiryQuestion } from "../tool/index.ts";
+import type { Json, JsonObject } from "../util/index.ts";
+import type { Timestamp } from "./timestamp.ts";
+
+export type ConversationEvent =
+  | TurnStart
+  | ChatRequest
+  | ChatResponse
+  | ToolCallRequest
+  | ToolCallResponse
+  | InquiryRequest
+  | InquiryResponse
+  | PermissionDecision;
+
+export type EventType = ConversationEvent["type"];
+
+interface EventBase {
+  readonly timestamp: Timestamp;
+  /** Provider signatures and the like; its strings are base64 on disk. */
+  readonly metadata?: JsonObject;
+  /** Fields this version does not know, kept for writing back. */
+  readonly extra?: JsonObject;
+}
+
+export interface TurnStart extends EventBase {
+  readonly type: "turn_start";
+}
+
+export interface ChatRequest extends EventBase {
+  readonly type: "chat_request";
+  readonly content: string;
+  /** JSON Schema of the structured output that is wanted. */
+  readonly schema?: JsonObject;
+  readonly author?: string;
+}
+
+export interface ChatResponse extends EventBase {
+  readonly type: "chat_response";
+  readonly content:
+    | { readonly type: "message"; readonly text: string }
+    | { readonly type: "reasoning"; readonly text: string }
+    | { readonly type: "structured"; readonly data: Json };
+}
+
+export interface ToolCallRequest extends EventBase {
+  readonly type: "tool_call_request";
+  /** Given by the provider, and not unique: some reuse one within a turn. */
+  readonly id: string;
+  readonly name: string;
+  readonly arguments: JsonObject;
+}
+
+export interface ToolCallResponse extends EventBase {
+  readonly type: "tool_call_response";
+  readonly id: string;
+  readonly content: string;
+  readonly isError: boolean;
+}
+
+export interface InquiryRequest extends EventBase {
+  readonly type: "inquiry_request";
+  readonly id: InquiryId;
+  readonly source: InquirySource;
+  readonly question: InquiryQuestion;
+  /** Which call asked, and which of its questions this is; absent in older records. */
+  readonly toolCallId?: string;
+  readonly questionId?: string;
+}
+
+export type InquiryResponse = EventBase & {
+  readonly type: "inquiry_response";
+  /** The id of the request it closes. */
+  readonly id: InquiryId;
+} & InquiryOutcome;
+
+/** How a question ended. An answer is there, or withheld, or there is none: never two of these. */
+export type InquiryOutcome =
+  | { readonly outcome: "answered"; readonly answer: Json; readonly answeredBy?: Decider }
+  /** Answered, and the tool has the answer, but it is a secret and not in the record. */
+  | { readonly outcome: "redacted"; readonly answeredBy?: Decider }
+  | { readonly outcome: "cancelled"; readonly reason: CancellationReason };
+
+export interface PermissionDecision extends EventBase {
+  readonly type: "permission_decision";
+  readonly toolCallId: string;
+  readonly tool: string;
+  readonly decision: "approved" | "denied" | "edited";
+  readonly decidedBy: Decider;
+  readonly reason?: string;
+}
+
+declare const inquiryIdBrand: unique symbol;
+
+/** Pairs a request with its response within one turn. Opaque to readers: never take it apart. */
+export type InquiryId = string & { readonly [inquiryIdBrand]: "InquiryId" };
+
+/** Who asked. Set by the code path that ran the tool; no config and no tool output can change it. */
+export type InquirySource =
+  | { readonly source: "tool"; readonly name: string }
+  | { readonly source: "assistant" }
+  | { readonly source: "user" }
+  | { readonly source: "other"; readonly name: string };
+
+/** Who or what decided. */
+export type Decider =
+  | { readonly kind: "user"; readonly channel: string }
+  | { readonly kind: "assistant"; readonly model: string }
+  | { readonly kind: "config"; readonly key: string }
+  | { readonly kind: "remembered"; readonly from: string }
+  | { readonly kind: "policy"; readonly key: string }
+  | { readonly kind: "default" }
+  /** Written by a version that knows more kinds than we do. */
+  | { readonly kind: "unknown"; readonly raw: JsonObject };
+
+/** Why a question has no answer. We write only these. */
+export type KnownCancellationReason =
+  | "user"
+  | "backend_error"
+  | "no_prompt_backend"
+  | "assistant_routing_denied"
+  | "invalid_static_answer"
+  | "interrupted"
+  | "attempts_exhausted";
+
+/** A reason of another version is kept as its tag, and nothing may be decided by it. */
+export type CancellationReason = KnownCancellationReason | { readonly unknown: string };

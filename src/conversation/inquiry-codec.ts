@@ -1,0 +1,139 @@
+/**
+ * How questions and their ends are written in the record (RFD 005, 082, 083). Old records are read
+ * as they are; what we write is always the newest form.
+ */
+import {
+  inquiryPolicyToJson,
+  type AnswerType,
+  type InquiryQuestion,
+  parseInquiryQuestion,
+} from "../tool/index.ts";
+import {
+  type JsonObject,
+  objectField,
+  oneOf,
+  optionalString,
+  type Shape,
+  ShapeError,
+  stringField,
+} from "../util/index.ts";
+import { deciderToJson, parseDecider } from "./decider-codec.ts";
+import type {
+  CancellationReason,
+  InquiryId,
+  InquiryOutcome,
+  InquiryRequest,
+  InquiryResponse,
+  InquirySource,
+  KnownCancellationReason,
+} from "./event.ts";
+
+const KNOWN_REASONS = {
+  user: true,
+  backend_error: true,
+  no_prompt_backend: true,
+  assistant_routing_denied: true,
+  invalid_static_answer: true,
+  interrupted: true,
+  attempts_exhausted: true,
+} as const satisfies Record<KnownCancellationReason, true>;
+
+/** The text of a reason, on disk and wherever a reader shows one. */
+export function cancellationTag(reason: CancellationReason): string {
+  return typeof reason === "string" ? reason : reason.unknown;
+}
+
+export function parseInquiryRequest(shape: Shape): Omit<InquiryRequest, "timestamp"> {
+  const toolCallId = optionalString(shape, "tool_call_id");
+  const questionId = optionalString(shape, "question_id");
+  return {
+    type: "inquiry_request",
+    id: stringField(shape, "id") as InquiryId, // Branded where it is read.
+    source: parseSource(objectField(shape, "source")),
+    question: parseInquiryQuestion(objectField(shape, "question")),
+    ...(toolCallId !== undefined && { toolCallId }),
+    ...(questionId !== undefined && { questionId }),
+  };
+}
+
+export function inquiryRequestToJson(event: InquiryRequest): JsonObject {
+  return {
+    id: event.id,
+    source: { ...event.source },
+    question: questionToJson(event.question),
+    ...(event.toolCallId !== undefined && { tool_call_id: event.toolCallId }),
+    ...(event.questionId !== undefined && { question_id: event.questionId }),
+  };
+}
+
+export function parseInquiryResponse(shape: Shape): Omit<InquiryResponse, "timestamp"> {
+  return {
+    type: "inquiry_response",
+    id: stringField(shape, "id") as InquiryId, // Branded where it is read.
+    ...parseOutcome(shape),
+  };
+}
+
+export function inquiryResponseToJson(event: InquiryResponse): JsonObject {
+  const { id, outcome } = event;
+  if (outcome === "cancelled") return { outcome, id, reason: cancellationTag(event.reason) };
+  return {
+    outcome,
+    id,
+    ...(outcome === "answered" && { answer: event.answer }),
+    ...(event.answeredBy !== undefined && { answered_by: deciderToJson(event.answeredBy) }),
+  };
+}
+
+/** Before RFD 082 there were only answers, and nothing said so: `{id, answer}`. */
+function parseOutcome(shape: Shape): InquiryOutcome {
+  const { value } = shape;
+  const isFlat = value["outcome"] === undefined && value["answer"] !== undefined;
+  const outcome = isFlat ? "answered" : parseOutcomeTag(shape);
+  if (outcome === "cancelled") return { outcome, reason: parseReason(shape) };
+  const answeredBy =
+    value["answered_by"] == null
+      ? {}
+      : { answeredBy: parseDecider(objectField(shape, "answered_by")) };
+  // A redacted response carries no answer in memory, whatever the file says.
+  if (outcome === "redacted") return { outcome, ...answeredBy };
+  if (value["answer"] === undefined)
+    throw new ShapeError("answer", "an answered inquiry needs one");
+  return { outcome, answer: value["answer"], ...answeredBy };
+}
+
+function parseOutcomeTag(shape: Shape) {
+  if (shape.value["outcome"] === undefined) {
+    throw new ShapeError("outcome", 'an inquiry_response needs "outcome" or "answer"');
+  }
+  return oneOf(shape, "outcome", ["answered", "cancelled", "redacted"]);
+}
+
+/** A missing reason is the person's: every other one is written by the program that knew it. */
+function parseReason(shape: Shape): CancellationReason {
+  const tag = optionalString(shape, "reason") ?? "user";
+  return Object.hasOwn(KNOWN_REASONS, tag)
+    ? (tag as KnownCancellationReason) // The table holds exactly the known ones.
+    : { unknown: tag };
+}
+
+function parseSource(shape: Shape): InquirySource {
+  const source = oneOf(shape, "source", ["tool", "assistant", "user", "other"]);
+  if (source === "assistant" || source === "user") return { source };
+  return { source, name: stringField(shape, "name") };
+}
+
+function questionToJson(question: InquiryQuestion): JsonObject {
+  return {
+    text: question.text,
+    ...(question.context !== undefined && { context: question.context }),
+    answer_type: answerTypeToJson(question.answerType),
+    ...inquiryPolicyToJson(question),
+  };
+}
+
+/** Unlike tools, the record writes every option as an object. */
+function answerTypeToJson(answerType: AnswerType): JsonObject {
+  if (answerType.type !== "select") return { type: answerType.type };
+  return { type: "select", options: answerType.options.map((option) => ({ ...option })) };
+}

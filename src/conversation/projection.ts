@@ -1,0 +1,92 @@
+/**
+ * Applies compactions: the events of each turn as a model should see them. For each turn and each
+ * policy the youngest compaction that covers it decides; a summary beats the other policies.
+ */
+import type { Compaction } from "./compaction.ts";
+import type { ConversationEvent, ToolCallRequest, ToolCallResponse } from "./event.ts";
+import type { ConversationStream } from "./stream.ts";
+import { compareTimestamps } from "./timestamp.ts";
+import { type Turn, turnsOf } from "./turns.ts";
+
+const SUMMARY_REQUEST =
+  "[The earlier part of this conversation was summarized. The summary follows.]";
+
+/** The events of the stream in order, compactions applied. Without any, simply the events. */
+export function projectEvents(stream: ConversationStream): readonly ConversationEvent[] {
+  const compactions = compactionsOf(stream);
+  const turns = turnsOf(stream.entries);
+  let previous: Compaction | undefined;
+  return turns.flatMap((turn) => {
+    const summarized = youngest(compactions, turn, "summary");
+    const isContinued = summarized !== undefined && summarized === previous;
+    previous = summarized;
+    if (isContinued) return [];
+    return summarized === undefined ? trimTurn(turn, compactions) : summarize(turn, summarized);
+  });
+}
+
+/** Oldest first, those of one moment in the order of the record. */
+function compactionsOf(stream: ConversationStream): readonly Compaction[] {
+  return stream.entries
+    .flatMap(({ content }) => (content.kind === "compaction" ? [content.compaction] : []))
+    .toSorted((left, right) => compareTimestamps(left.timestamp, right.timestamp));
+}
+
+function youngest(
+  compactions: readonly Compaction[],
+  turn: Turn,
+  policy: "summary" | "reasoning" | "toolCalls",
+): Compaction | undefined {
+  return compactions.findLast(
+    ({ fromTurn, toTurn, [policy]: wanted }) =>
+      wanted !== undefined && fromTurn <= turn.index && turn.index <= toTurn,
+  );
+}
+
+/** The whole run of turns the summary stands for; `turn` is its first. */
+function summarize(turn: Turn, { summary = "" }: Compaction): readonly ConversationEvent[] {
+  const timestamp = turn.events[0]?.timestamp;
+  if (timestamp === undefined) return [];
+  return [
+    { type: "turn_start", timestamp },
+    { type: "chat_request", timestamp, content: SUMMARY_REQUEST },
+    { type: "chat_response", timestamp, content: { type: "message", text: summary } },
+  ];
+}
+
+function trimTurn(turn: Turn, compactions: readonly Compaction[]): readonly ConversationEvent[] {
+  const isReasoningStripped = youngest(compactions, turn, "reasoning") !== undefined;
+  const toolCalls = youngest(compactions, turn, "toolCalls")?.toolCalls;
+  const names = new Map<string, string>();
+  return turn.events.flatMap((event) => {
+    switch (event.type) {
+      case "chat_response":
+        return isReasoningStripped && event.content.type === "reasoning" ? [] : [event];
+      case "tool_call_request":
+        names.set(event.id, event.name);
+        return trimCall(event, toolCalls);
+      case "tool_call_response":
+        return trimResult(event, toolCalls, names.get(event.id) ?? "tool");
+      default:
+        return [event];
+    }
+  });
+}
+
+function trimCall(
+  event: ToolCallRequest,
+  policy: Compaction["toolCalls"],
+): readonly ConversationEvent[] {
+  if (policy?.policy === "omit") return [];
+  return policy?.request === true ? [{ ...event, arguments: {} }] : [event];
+}
+
+function trimResult(
+  event: ToolCallResponse,
+  policy: Compaction["toolCalls"],
+  name: string,
+): readonly ConversationEvent[] {
+  if (policy?.policy === "omit") return [];
+  if (policy?.response !== true) return [event];
+  return [{ ...event, content: `[compacted] ${name}: ${event.isError ? "error" : "success"}` }];
+}

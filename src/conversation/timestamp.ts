@@ -1,0 +1,52 @@
+/**
+ * Times as the record writes them: `2026-01-02 03:04:05.678`, UTC, no zone, one to nine digits of a
+ * second. They stay text, because a JavaScript `Date` would lose all digits after the third.
+ */
+import { ShapeError } from "../util/index.ts";
+
+declare const brand: unique symbol;
+
+/** Verbatim as read: our own form, or RFC 3339 in older records. */
+export type Timestamp = string & { readonly [brand]: "Timestamp" };
+
+const PATTERN = /^(\d{4}-\d\d-\d\d)[ T](\d\d:\d\d:\d\d)(?:\.(\d{1,9}))?(Z|[+-]\d\d:\d\d)?$/i;
+
+/** Throws `ShapeError` if the text is no time in either form. */
+export function parseTimestamp(value: unknown, path = "timestamp"): Timestamp {
+  if (typeof value === "string" && toMilliseconds(value) !== undefined) return value as Timestamp;
+  throw new ShapeError(path, `expected a time like "2026-01-02 03:04:05.678", got ${show(value)}`);
+}
+
+export function timestampFromDate(date: Date): Timestamp {
+  const [day = "", time = ""] = date.toISOString().slice(0, -1).split("T");
+  const trimmed = time.replace(/0{1,2}$/, "");
+  return `${day} ${trimmed}` as Timestamp;
+}
+
+/** Whole milliseconds since the epoch, the rest cut off. */
+export function timestampToMilliseconds(timestamp: Timestamp): number {
+  return toMilliseconds(timestamp) ?? Number.NaN;
+}
+
+/** Orders two times by all their digits. */
+export function compareTimestamps(left: Timestamp, right: Timestamp): number {
+  const difference = toNanoseconds(left) - toNanoseconds(right);
+  return difference < 0n ? -1 : difference > 0n ? 1 : 0;
+}
+
+function toNanoseconds(timestamp: Timestamp): bigint {
+  const fraction = PATTERN.exec(timestamp)?.[3] ?? "";
+  const seconds = Math.floor(timestampToMilliseconds(timestamp) / 1000);
+  return BigInt(seconds) * 1_000_000_000n + BigInt(fraction.padEnd(9, "0"));
+}
+
+function toMilliseconds(text: string): number | undefined {
+  const [match, day, time, fraction = "", zone = "Z"] = PATTERN.exec(text) ?? [];
+  if (match === undefined) return undefined;
+  const milliseconds = Date.parse(`${day}T${time}.${fraction.slice(0, 3).padEnd(3, "0")}${zone}`);
+  return Number.isNaN(milliseconds) ? undefined : milliseconds;
+}
+
+function show(value: unknown): string {
+  return value === undefined ? "nothing" : JSON.stringify(value).slice(0, 60);
+}

@@ -1,0 +1,73 @@
+/** A stretch of a file that moves forward and grows as far as its reader needs. */
+import { closeSync, openSync, readSync } from "node:fs";
+import { readFailed } from "../storage-error.ts";
+
+const STEP = 1 << 20;
+
+export class ByteWindow implements Disposable {
+  readonly file: string;
+  readonly #fd: number;
+  #buffer = Buffer.allocUnsafe(STEP);
+  #start = 0;
+  #end = 0;
+  /** Where in the file `bytes` begins. */
+  offset = 0;
+  /** True when `bytes` reaches to the end of the file. */
+  isAtEnd = false;
+
+  /** Throws `read_failed`. */
+  constructor(file: string) {
+    this.file = file;
+    try {
+      this.#fd = openSync(file, "r");
+    } catch (error) {
+      throw readFailed(file, error);
+    }
+  }
+
+  get bytes(): Buffer {
+    return this.#buffer.subarray(this.#start, this.#end);
+  }
+
+  /** Reads on. Throws `read_failed`. */
+  fill(): void {
+    this.#makeRoom();
+    try {
+      const count = readSync(
+        this.#fd,
+        this.#buffer,
+        this.#end,
+        this.#buffer.length - this.#end,
+        null,
+      );
+      this.#end += count;
+      this.isAtEnd = count === 0;
+    } catch (error) {
+      throw readFailed(this.file, error);
+    }
+  }
+
+  /** Drops bytes from the front. */
+  advance(length: number): void {
+    this.#start += length;
+    this.offset += length;
+  }
+
+  [Symbol.dispose](): void {
+    closeSync(this.#fd);
+  }
+
+  /** What is left moves to the front; a window that is still full doubles. */
+  #makeRoom(): void {
+    const kept = this.bytes;
+    if (kept.length > this.#buffer.length / 2) {
+      const larger = Buffer.allocUnsafe(this.#buffer.length * 2);
+      kept.copy(larger);
+      this.#buffer = larger;
+    } else {
+      this.#buffer.copyWithin(0, this.#start, this.#end);
+    }
+    this.#start = 0;
+    this.#end = kept.length;
+  }
+}

@@ -1,0 +1,131 @@
+/** The three files of a conversation's folder, and the folder as a whole. */
+import { existsSync, readFileSync } from "node:fs";
+import { cp, rm } from "node:fs/promises";
+import path from "node:path";
+import {
+  type ConversationMetadata,
+  metadataToJson,
+  type Timestamp,
+} from "../../conversation/index.ts";
+import { isJsonObject, type JsonObject } from "../../util/index.ts";
+import { readFailed, writeFailed } from "../storage-error.ts";
+import {
+  BASE_CONFIG,
+  type ConversationCopy,
+  EVENTS,
+  METADATA,
+  type Root,
+  youngestCopy,
+} from "./conversation-folders.ts";
+import {
+  makeFolder,
+  moveFolder,
+  setAside,
+  syncFolder,
+  writeDurably,
+  writeJson,
+} from "./durable.ts";
+import { readMetadata } from "./summary.ts";
+
+export interface ConversationFiles {
+  readonly metadata: ConversationMetadata;
+  /** Absent in the packed form, where it is the first element of the events. */
+  readonly baseConfig: Buffer | undefined;
+  readonly events: Buffer;
+}
+
+/** The base config goes first: without it, the events would be taken for the packed form. */
+export async function writeConversation(folder: string, files: ConversationFiles): Promise<void> {
+  await makeFolder(folder);
+  await writeMetadata(folder, files.metadata);
+  if (files.baseConfig !== undefined) {
+    await writeDurably(path.join(folder, BASE_CONFIG), files.baseConfig);
+  }
+  await writeDurably(path.join(folder, EVENTS), files.events);
+}
+
+export async function writeMetadata(folder: string, metadata: ConversationMetadata): Promise<void> {
+  await writeJson(path.join(folder, METADATA), metadataToJson(metadata));
+}
+
+/**
+ * For writers. Metadata that cannot be read keeps nobody from their conversation: it is set aside,
+ * and `lastActivatedAt` is all that is known. Throws `write_failed`.
+ */
+export async function readOrReplaceMetadata(
+  folder: string,
+  lastActivatedAt: Timestamp,
+): Promise<ConversationMetadata> {
+  try {
+    return readMetadata(folder);
+  } catch {
+    const file = path.join(folder, METADATA);
+    const bytes = findFile(file);
+    if (bytes !== undefined) await setAside(file, bytes);
+    return { lastActivatedAt };
+  }
+}
+
+/** Undefined in the packed form. Throws `read_failed`. */
+export function readBaseConfig(folder: string): JsonObject | undefined {
+  const bytes = findFile(path.join(folder, BASE_CONFIG));
+  if (bytes === undefined) return undefined;
+  try {
+    const value: unknown = JSON.parse(bytes.toString("utf8"));
+    if (isJsonObject(value)) return value;
+    throw new Error("it is no JSON object");
+  } catch (error) {
+    throw readFailed(path.join(folder, BASE_CONFIG), error);
+  }
+}
+
+export function findFile(file: string): Buffer | undefined {
+  return existsSync(file) ? readFileSync(file) : undefined;
+}
+
+/**
+ * One copy that is up to date: the one in the preferred root if there is one. Where another was
+ * changed later, its files are taken over first. Returns the copy's folder.
+ */
+export async function bringTogether(
+  copies: readonly ConversationCopy[],
+  preferred: Root,
+): Promise<string> {
+  const candidates = copies.filter((copy) => copy.root === preferred);
+  const target = youngestCopy(candidates.length > 0 ? candidates : copies, EVENTS)?.folder ?? "";
+  for (const unit of [[BASE_CONFIG, EVENTS], [METADATA]]) {
+    const source = youngestCopy(copies, ...unit)?.folder ?? target;
+    if (source !== target) await takeOver(source, target, unit);
+  }
+  return target;
+}
+
+async function takeOver(source: string, target: string, files: readonly string[]): Promise<void> {
+  for (const name of files) {
+    const content = findFile(path.join(source, name));
+    if (content !== undefined) await writeDurably(path.join(target, name), content);
+  }
+}
+
+/** Under another name until it is complete. Throws `write_failed`. */
+export async function copyFolder(from: string, to: string): Promise<void> {
+  const partial = path.join(path.dirname(to), `.${path.basename(to)}.tmp`);
+  try {
+    await makeFolder(path.dirname(to));
+    await cp(from, partial, { recursive: true, preserveTimestamps: true });
+    await moveFolder(partial, to);
+  } catch (error) {
+    await rm(partial, { recursive: true, force: true });
+    throw writeFailed(to, error);
+  }
+}
+
+/** Throws `write_failed`. */
+export async function removeFolder(folder: string): Promise<void> {
+  try {
+    await rm(folder, { recursive: true, force: true });
+    await syncFolder(path.dirname(folder));
+  } catch (error) {
+    throw writeFailed(folder, error);
+  }
+}

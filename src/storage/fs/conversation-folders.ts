@@ -1,0 +1,103 @@
+/**
+ * Which folders hold which conversation. One may exist twice, with the workspace and for the user
+ * alone; then the copy whose files changed last is the one to read, as the Rust original has it.
+ */
+import { readdirSync, statSync } from "node:fs";
+import path from "node:path";
+import { type ConversationId, findIdInFolderName } from "../../conversation/index.ts";
+import { systemCode } from "../storage-error.ts";
+
+export const EVENTS = "events.json";
+export const METADATA = "metadata.json";
+export const BASE_CONFIG = "base_config.json";
+const ARCHIVE = ".archive";
+
+export type Root = "workspace" | "local";
+
+export interface ConversationCopy {
+  readonly root: Root;
+  readonly folder: string;
+  readonly isArchived: boolean;
+}
+
+/** The `conversations` folders; there may be none for the user yet. */
+export interface ConversationRoots {
+  readonly workspace: string;
+  readonly local: string | undefined;
+}
+
+export function listCopies(
+  roots: ConversationRoots,
+  which: "live" | "archived" | "all",
+): Map<ConversationId, ConversationCopy[]> {
+  const copies = new Map<ConversationId, ConversationCopy[]>();
+  for (const root of ["workspace", "local"] as const) {
+    for (const isArchived of [false, true]) {
+      if (which === (isArchived ? "live" : "archived")) continue;
+      for (const [id, copy] of listRoot(roots, root, isArchived)) {
+        const known = copies.get(id);
+        if (known === undefined) copies.set(id, [copy]);
+        else known.push(copy);
+      }
+    }
+  }
+  return copies;
+}
+
+export function copiesOf(
+  roots: ConversationRoots,
+  id: ConversationId,
+): readonly ConversationCopy[] {
+  return listCopies(roots, "all").get(id) ?? [];
+}
+
+/** Where a conversation's folder belongs. */
+export function parentFolder(roots: ConversationRoots, root: Root, isArchived: boolean): string {
+  const folder = roots[root];
+  if (folder === undefined) throw new Error("there is no folder for local conversations");
+  return isArchived ? path.join(folder, ARCHIVE) : folder;
+}
+
+/** The copy in which one of these files changed last; the user's own if they are of one moment. */
+export function youngestCopy(
+  copies: readonly ConversationCopy[],
+  ...files: readonly string[]
+): ConversationCopy | undefined {
+  if (copies.length < 2) return copies[0];
+  return copies
+    .map((copy) => ({ copy, changed: lastChange(copy.folder, files) }))
+    .toSorted((left, right) => right.changed - left.changed || localFirst(left.copy, right.copy))[0]
+    ?.copy;
+}
+
+function listRoot(roots: ConversationRoots, root: Root, isArchived: boolean) {
+  if (roots[root] === undefined) return [];
+  const parent = parentFolder(roots, root, isArchived);
+  return listFolders(parent).flatMap((name) => {
+    const id = findIdInFolderName(name);
+    const copy: ConversationCopy = { root, folder: path.join(parent, name), isArchived };
+    return id === undefined ? [] : [[id, copy] as const];
+  });
+}
+
+function listFolders(parent: string): string[] {
+  try {
+    return readdirSync(parent, { withFileTypes: true })
+      .filter((entry) => entry.isDirectory())
+      .map((entry) => entry.name);
+  } catch (error) {
+    if (systemCode(error) === "ENOENT" || systemCode(error) === "ENOTDIR") return [];
+    throw error;
+  }
+}
+
+function lastChange(folder: string, files: readonly string[]): number {
+  const times = files.map(
+    (file) => statSync(path.join(folder, file), { throwIfNoEntry: false })?.mtimeMs ?? 0,
+  );
+  return Math.max(...times);
+}
+
+function localFirst(left: ConversationCopy, right: ConversationCopy): number {
+  return Number(right.root === "local") - Number(left.root === "local");
+}

@@ -1,0 +1,80 @@
+/** Writing whole files so that a crash leaves the old one or the new one, on the disk, and no third. */
+import { randomUUID } from "node:crypto";
+import { mkdir, open, readFile, rename, rm, stat } from "node:fs/promises";
+import path from "node:path";
+import { systemCode, writeFailed } from "../storage-error.ts";
+
+/** Files that already hold the content are not touched. Throws `write_failed`. */
+export async function writeDurably(file: string, content: Buffer): Promise<void> {
+  const temporary = `${file}.${randomUUID().slice(0, 8)}.tmp`;
+  try {
+    const before = await findFile(file);
+    if (before?.content.equals(content)) return;
+    await using handle = await open(temporary, "wx", before?.mode ?? 0o644);
+    await handle.writeFile(content);
+    await handle.sync();
+    await rename(temporary, file);
+    await syncFolder(path.dirname(file));
+  } catch (error) {
+    await rm(temporary, { force: true }).catch(() => undefined);
+    throw writeFailed(file, error);
+  }
+}
+
+/** As the record's files are written: two spaces, a newline at the end. */
+export async function writeJson(file: string, value: unknown): Promise<void> {
+  await writeDurably(file, Buffer.from(`${JSON.stringify(value, null, 2)}\n`));
+}
+
+/** Throws `write_failed`. */
+export async function makeFolder(folder: string): Promise<void> {
+  try {
+    const first = await mkdir(folder, { recursive: true });
+    if (first !== undefined) await syncFolder(path.dirname(first));
+  } catch (error) {
+    throw writeFailed(folder, error);
+  }
+}
+
+/** Throws `write_failed`. */
+export async function moveFolder(from: string, to: string): Promise<void> {
+  try {
+    await rename(from, to);
+    await syncFolder(path.dirname(to));
+    if (path.dirname(from) !== path.dirname(to)) await syncFolder(path.dirname(from));
+  } catch (error) {
+    throw writeFailed(to, error);
+  }
+}
+
+/** Keeps bytes that could not be read in a new file beside theirs, and returns its name. */
+export async function setAside(file: string, bytes: Buffer): Promise<string> {
+  for (let attempt = 1; ; attempt += 1) {
+    const name = file.replace(/\.json$/, attempt === 1 ? ".torn" : `.torn-${attempt}`);
+    try {
+      await using handle = await open(name, "wx");
+      await handle.writeFile(bytes);
+      await handle.sync();
+      return name;
+    } catch (error) {
+      if (systemCode(error) !== "EEXIST") throw writeFailed(name, error);
+    }
+  }
+}
+
+/** A new, moved or deleted name is on the disk only when its folder is. */
+export async function syncFolder(folder: string): Promise<void> {
+  if (process.platform === "win32") return; // Folders cannot be opened there.
+  await using handle = await open(folder, "r");
+  await handle.sync();
+}
+
+async function findFile(file: string) {
+  try {
+    const [content, { mode }] = await Promise.all([readFile(file), stat(file)]);
+    return { content, mode: mode & 0o777 };
+  } catch (error) {
+    if (systemCode(error) === "ENOENT") return undefined;
+    throw error;
+  }
+}

@@ -1,0 +1,158 @@
+/**
+ * Takes a list apart element by element, keeping the bytes of each, and finds its way past what it
+ * cannot read. Slower than a parser, and used only where a parser gave up or bytes matter.
+ */
+import { isJsonObject, type JsonObject } from "../../util/index.ts";
+import type { RecordProblem } from "../port.ts";
+import type { ByteWindow } from "./byte-window.ts";
+import { findElementEnd, INCOMPLETE } from "./element-end.ts";
+
+export interface ScannedElement {
+  readonly element?: JsonObject;
+  /** The element as it stands in the file. Valid until the next one is asked for. */
+  readonly span?: Buffer;
+  readonly problem?: RecordProblem;
+  /** Where in the file the last good element so far ends: a list can be closed there. */
+  readonly end: number;
+}
+
+const OPEN = 0x5b;
+const CLOSE = 0x5d;
+const COMMA = 0x2c;
+/** In the layout that programs write, no line but an element's last begins like this. */
+const ELEMENT_CLOSES = Buffer.from("\n  }");
+
+/** Starts at the list's bracket if the window is at the start of the file, else at an element. */
+export function* scanElements(window: ByteWindow): Generator<ScannedElement> {
+  if (window.offset === 0 && !enterList(window)) {
+    yield wholeFileProblem(window);
+    return;
+  }
+  let end = window.offset;
+  for (;;) {
+    const start = findValue(window);
+    if (window.bytes[start] === CLOSE) return yield* afterList(window, start + 1, end);
+    window.advance(start);
+    const length = findLength(window);
+    const element =
+      length === undefined ? undefined : parseElement(window.bytes.subarray(0, length));
+    if (length !== undefined && element !== undefined) {
+      const span = window.bytes.subarray(0, length);
+      end = window.offset + length;
+      yield { element, span, end };
+      window.advance(length);
+      continue;
+    }
+    const damage = findDamage(window, length);
+    if (damage === undefined) {
+      yield { problem: tornProblem(window, end), end };
+      return;
+    }
+    yield { problem: damagedProblem(window, damage), end };
+    window.advance(damage);
+  }
+}
+
+/** Steps over the opening bracket, and a byte order mark before it. */
+function enterList(window: ByteWindow): boolean {
+  const start = findValue(window);
+  if (window.bytes[start] !== OPEN) return false;
+  window.advance(start + 1);
+  return true;
+}
+
+/** The position of the next byte that is neither space nor comma; the length if there is none. */
+function findValue(window: ByteWindow, from = 0): number {
+  let position = from;
+  for (;;) {
+    const { bytes } = window;
+    while (position < bytes.length && isBetweenValues(bytes[position])) position += 1;
+    if (position < bytes.length || window.isAtEnd) return position;
+    window.fill();
+  }
+}
+
+function isBetweenValues(byte: number | undefined): boolean {
+  return byte === COMMA || (byte !== undefined && byte <= 0x20 && byte !== 0) || isMark(byte);
+}
+
+/** The three bytes of a byte order mark; none of them can begin a value. */
+function isMark(byte: number | undefined): boolean {
+  return byte === 0xef || byte === 0xbb || byte === 0xbf;
+}
+
+/** The length of the value at the front; undefined if it has no end. */
+function findLength(window: ByteWindow): number | undefined {
+  for (;;) {
+    const end = findElementEnd(window.bytes, 0, window.bytes.length);
+    if (end > 0) return end;
+    if (end !== INCOMPLETE || window.isAtEnd) return undefined;
+    window.fill();
+  }
+}
+
+function parseElement(span: Buffer): JsonObject | undefined {
+  try {
+    const value: unknown = JSON.parse(span.toString("utf8"));
+    return isJsonObject(value) ? value : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+/**
+ * How many bytes to give up: to the value's end, or to the next line that closes an element if that
+ * comes first. Undefined if there is neither: then this is the end of a write that was cut off.
+ */
+function findDamage(window: ByteWindow, length: number | undefined): number | undefined {
+  for (;;) {
+    const close = window.bytes.indexOf(ELEMENT_CLOSES);
+    const closed = close === -1 ? undefined : close + ELEMENT_CLOSES.length;
+    if (length !== undefined) return Math.min(length, closed ?? length);
+    if (closed !== undefined || window.isAtEnd) return closed;
+    window.fill();
+  }
+}
+
+function* afterList(window: ByteWindow, from: number, end: number): Generator<ScannedElement> {
+  const rest = findValue(window, from);
+  if (rest === window.bytes.length) return;
+  window.advance(rest);
+  while (!window.isAtEnd) window.fill();
+  yield {
+    problem: damagedProblem(window, window.bytes.length, "text behind the end of the list"),
+    end,
+  };
+}
+
+function wholeFileProblem(window: ByteWindow): ScannedElement {
+  const isEmpty = findValue(window) === window.bytes.length;
+  while (!window.isAtEnd) window.fill();
+  if (isEmpty) return { problem: tornProblem(window, 0), end: 0 };
+  return { problem: damagedProblem(window, window.bytes.length, "no list of events"), end: 0 };
+}
+
+function tornProblem(window: ByteWindow, offset: number): RecordProblem {
+  const length = window.offset + window.bytes.length - offset;
+  const message = `the last write was cut off: ${count(length)} behind the last whole event`;
+  return { type: "torn", file: window.file, offset, length, message };
+}
+
+function damagedProblem(
+  window: ByteWindow,
+  length: number,
+  what = "no readable event",
+): RecordProblem {
+  const { file, offset } = window;
+  return {
+    type: "damaged",
+    file,
+    offset,
+    length,
+    message: `${what} at byte ${offset} (${count(length)})`,
+  };
+}
+
+function count(bytes: number): string {
+  return bytes === 1 ? "1 byte" : `${bytes} bytes`;
+}

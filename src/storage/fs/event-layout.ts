@@ -1,0 +1,90 @@
+/**
+ * The layout of `events.json`, and how it is brought into it: one JSON array, two spaces a level,
+ * closed by a bracket on a line of its own. Because of it an event can be written over the last
+ * three bytes of a file, however long that is.
+ */
+import { open } from "node:fs/promises";
+import type { JsonObject } from "../../util/index.ts";
+import type { RecordProblem } from "../port.ts";
+import { StorageError, writeFailed } from "../storage-error.ts";
+import { ByteWindow } from "./byte-window.ts";
+import { setAside, writeDurably } from "./durable.ts";
+import { scanElements } from "./element-scan.ts";
+import { reindentJson } from "./reindent.ts";
+
+export const EMPTY = "[]\n";
+export const CLOSING = "\n]\n";
+const LAST_ELEMENT = "\n  }";
+
+/** Where the next element goes, and what stands before it. */
+export interface AppendPoint {
+  readonly position: number;
+  readonly separator: "" | ",";
+}
+
+/** Undefined if the file does not end as programs leave it. */
+export function findAppendPoint(size: number, ending: string): AppendPoint | undefined {
+  if (size === EMPTY.length && ending.endsWith(EMPTY)) return { position: 1, separator: "" };
+  if (!ending.endsWith(LAST_ELEMENT + CLOSING)) return undefined;
+  return { position: size - CLOSING.length, separator: "," };
+}
+
+/** How many bytes of its end tell what a file's append point is. */
+export const ENDING_LENGTH = (LAST_ELEMENT + CLOSING).length;
+
+/** The bytes to write at the append point: elements as they stand in an array, and its end. */
+export function elementsToBytes(elements: readonly JsonObject[], separator: "" | ","): Buffer {
+  const list = JSON.stringify(elements, null, 2);
+  return Buffer.from(separator + list.slice(1, -2) + CLOSING);
+}
+
+/**
+ * Closes the list behind the last whole element. What follows is kept in a file beside it, unless
+ * it is only punctuation. Throws `write_failed`.
+ */
+export async function repairTornEnd(problem: RecordProblem): Promise<RecordProblem> {
+  const { file, offset } = problem;
+  try {
+    await using handle = await open(file, "r+");
+    const torn = Buffer.alloc(problem.length);
+    await handle.read(torn, 0, torn.length, offset);
+    const kept = /[^\s,\]\0]/.test(torn.toString("latin1"))
+      ? await setAside(file, torn)
+      : undefined;
+    await handle.truncate(offset);
+    await handle.write(offset <= 1 ? EMPTY : CLOSING, offset <= 1 ? 0 : offset);
+    await handle.datasync();
+    const note = kept === undefined ? "repaired" : `repaired; those bytes are now in ${kept}`;
+    return { ...problem, message: `${problem.message} (${note})` };
+  } catch (error) {
+    throw writeFailed(file, error);
+  }
+}
+
+/** Rewrites the file in the layout, whole and atomically; no token of it changes. */
+export async function rewriteInLayout(file: string): Promise<void> {
+  await writeDurably(file, readInLayout(file));
+}
+
+/** The file in the layout, or those of its elements that `keep` names. Throws `record_damaged`. */
+export function readInLayout(file: string, keep: (element: JsonObject) => boolean = all): Buffer {
+  const elements: string[] = [];
+  using window = new ByteWindow(file);
+  for (const { element, span, problem } of scanElements(window)) {
+    if (problem?.type === "damaged") throw damaged(problem);
+    if (element === undefined || span === undefined || !keep(element)) continue;
+    elements.push(reindentJson(span.toString("utf8"), 1));
+  }
+  const list = elements.length === 0 ? EMPTY : `[\n  ${elements.join(",\n  ")}${CLOSING}`;
+  return Buffer.from(list);
+}
+
+function all(): boolean {
+  return true;
+}
+
+export function damaged(problem: RecordProblem): StorageError {
+  return new StorageError("record_damaged", `${problem.file} is damaged: ${problem.message}.`, {
+    hint: "Nothing is written to it. `jp conversation path` shows where it is; mend it by hand.",
+  });
+}

@@ -1,0 +1,96 @@
+/** What all of the store's operations share: where things are, and who may write. */
+import path from "node:path";
+import {
+  type ConversationId,
+  conversationIdFromDate,
+  conversationIdFromNumber,
+  conversationIdToNumber,
+} from "../../conversation/index.ts";
+import { type Clock, isCodedError } from "../../util/index.ts";
+import { archived, notFound } from "../storage-error.ts";
+import { type ConversationCopy, type ConversationRoots, copiesOf } from "./conversation-folders.ts";
+import type { OpenFile } from "./event-file.ts";
+import { acquireLock, type ConversationLock } from "./lock.ts";
+
+export interface FsStoreOptions {
+  /** The workspace's `.jp` folder. */
+  readonly storage: string;
+  /** The user's folder for this workspace, if there is one. */
+  readonly findUserFolder: () => string | undefined;
+  /** The same, made if it is missing. Only writers call it. */
+  readonly ensureUserFolder: () => Promise<string>;
+  readonly clock: Clock;
+  readonly pid: number;
+  readonly session?: string;
+  readonly openFile?: OpenFile;
+}
+
+export class FsContext {
+  readonly options: FsStoreOptions;
+
+  constructor(options: FsStoreOptions) {
+    this.options = options;
+  }
+
+  roots(): ConversationRoots {
+    const userFolder = this.options.findUserFolder();
+    return {
+      workspace: path.join(this.options.storage, "conversations"),
+      local: userFolder === undefined ? undefined : path.join(userFolder, "conversations"),
+    };
+  }
+
+  /** Throws `conversation_not_found`. */
+  copies(id: ConversationId): readonly ConversationCopy[] {
+    const copies = copiesOf(this.roots(), id);
+    if (copies.length === 0) throw notFound(id);
+    return copies;
+  }
+
+  /** Throws `conversation_not_found`, `conversation_archived`. */
+  liveCopies(id: ConversationId): readonly ConversationCopy[] {
+    const live = this.copies(id).filter((copy) => !copy.isArchived);
+    if (live.length === 0) throw archived(id);
+    return live;
+  }
+
+  /** Throws `conversation_locked`. */
+  async lock(id: ConversationId): Promise<ConversationLock> {
+    const { ensureUserFolder, pid, session, clock } = this.options;
+    const folder = path.join(await ensureUserFolder(), "locks");
+    const acquiredAt = clock.now().toISOString();
+    return acquireLock(folder, id, { pid, acquiredAt, ...(session !== undefined && { session }) });
+  }
+
+  /** Runs with the lock, and gives it back. */
+  async whileLocked<Value>(id: ConversationId, action: () => Promise<Value>): Promise<Value> {
+    this.copies(id);
+    const lock = await this.lock(id);
+    try {
+      return await action();
+    } finally {
+      lock.release();
+    }
+  }
+
+  /** A new id, locked: the present moment, or the next that nobody has. */
+  async reserve(): Promise<{ readonly id: ConversationId; readonly lock: ConversationLock }> {
+    let moment = conversationIdToNumber(conversationIdFromDate(this.options.clock.now()));
+    for (; ; moment += 1) {
+      const id = conversationIdFromNumber(moment);
+      const lock = await this.#tryLock(id);
+      if (lock === undefined) continue;
+      if (copiesOf(this.roots(), id).length === 0) return { id, lock };
+      lock.release();
+    }
+  }
+
+  async #tryLock(id: ConversationId): Promise<ConversationLock | undefined> {
+    try {
+      return await this.lock(id);
+    } catch (error) {
+      if (isCodedError(error) && error.code === "conversation_locked") return undefined;
+      throw error;
+    }
+  }
+}

@@ -1,0 +1,247 @@
+/**
+ * Conversations in the layout of the Rust original, which can read and write them too. Reading
+ * touches nothing: no folder is made, no file moved, no lock taken.
+ */
+import path from "node:path";
+import { setImmediate } from "node:timers/promises";
+import {
+  conversationCreatedAt,
+  type ConversationId,
+  createStream,
+  folderName,
+  StreamEntry,
+  timestampFromDate,
+} from "../../conversation/index.ts";
+import type {
+  Conversation,
+  ConversationStore,
+  ConversationSummary,
+  CreateOptions,
+  ForkOptions,
+  ListOptions,
+  MetadataChange,
+  RecordFile,
+  RecordFiles,
+  RecordPaths,
+  RecordPiece,
+  RecordProblem,
+} from "../port.ts";
+import {
+  bringTogether,
+  type ConversationFiles,
+  copyFolder,
+  findFile,
+  readBaseConfig,
+  readOrReplaceMetadata,
+  removeFolder,
+  writeConversation,
+  writeMetadata,
+} from "./conversation-files.ts";
+import {
+  BASE_CONFIG,
+  copiesOf,
+  EVENTS,
+  listCopies,
+  METADATA,
+  parentFolder,
+  type Root,
+} from "./conversation-folders.ts";
+import { checkRecordFile } from "./check-record-file.ts";
+import { makeFolder, moveFolder, writeDurably } from "./durable.ts";
+import { EMPTY, readInLayout } from "./event-layout.ts";
+import { readElements } from "./event-reader.ts";
+import { FsContext, type FsStoreOptions } from "./fs-context.ts";
+import { FsConversationWriter } from "./fs-writer.ts";
+import type { ConversationLock } from "./lock.ts";
+import { folderWith, summarize } from "./summary.ts";
+
+const YIELD_EVERY = 64;
+
+export class FsConversationStore implements ConversationStore, RecordFiles {
+  readonly #context: FsContext;
+
+  constructor(options: FsStoreOptions) {
+    this.#context = new FsContext(options);
+  }
+
+  async list({ which = "live" }: ListOptions = {}): Promise<ConversationSummary[]> {
+    const summaries: ConversationSummary[] = [];
+    for (const [id, copies] of listCopies(this.#context.roots(), which)) {
+      summaries.push(summarize(id, copies));
+      if (summaries.length % YIELD_EVERY === 0) await setImmediate();
+    }
+    return summaries;
+  }
+
+  async find(id: ConversationId): Promise<ConversationSummary | undefined> {
+    const copies = copiesOf(this.#context.roots(), id);
+    return copies.length === 0 ? undefined : summarize(id, copies);
+  }
+
+  async load(id: ConversationId): Promise<Conversation> {
+    const copies = this.#context.copies(id);
+    const entries: StreamEntry[] = [];
+    const problems: RecordProblem[] = [];
+    for await (const piece of this.scan(id)) {
+      for (const entry of piece.entries) entries.push(entry);
+      problems.push(...piece.problems);
+    }
+    const baseConfig = readBaseConfig(folderWith(copies, EVENTS, BASE_CONFIG));
+    const stream = createStream({ createdAt: conversationCreatedAt(id), baseConfig, entries });
+    return { summary: summarize(id, copies), stream, problems };
+  }
+
+  async *scan(id: ConversationId): AsyncGenerator<RecordPiece> {
+    const folder = folderWith(this.#context.copies(id), EVENTS, BASE_CONFIG);
+    for (const { elements, problems } of readElements(path.join(folder, EVENTS))) {
+      yield { entries: elements.map((element) => StreamEntry.fromJson(element)), problems };
+    }
+  }
+
+  async create(options: CreateOptions): Promise<FsConversationWriter> {
+    const { title, labels, baseConfig = {} } = options;
+    const files: ConversationFiles = {
+      metadata: {
+        ...(title !== undefined && { title }),
+        lastActivatedAt: this.#now(),
+        ...(labels !== undefined && { labels }),
+      },
+      baseConfig: Buffer.from(`${JSON.stringify(baseConfig, null, 2)}\n`),
+      events: Buffer.from(EMPTY),
+    };
+    return this.#add(options.isLocal === true ? "local" : "workspace", files);
+  }
+
+  async open(id: ConversationId): Promise<FsConversationWriter> {
+    this.#context.liveCopies(id);
+    const lock = await this.#context.lock(id);
+    try {
+      const copies = this.#context.liveCopies(id);
+      const folder = await bringTogether(copies, "workspace");
+      const otherFolders = copies.map((copy) => copy.folder).filter((other) => other !== folder);
+      return await this.#writer({ id, folder, otherFolders, lock });
+    } catch (error) {
+      lock.release();
+      throw error;
+    }
+  }
+
+  async fork(id: ConversationId, { title, keep }: ForkOptions = {}): Promise<ConversationId> {
+    const copies = this.#context.copies(id);
+    const folder = folderWith(copies, EVENTS, BASE_CONFIG);
+    const {
+      expiresAt: _expiresAt,
+      archivedAt: _archivedAt,
+      ...metadata
+    } = summarize(id, copies).metadata ?? { lastActivatedAt: this.#now() };
+    const events = readInLayout(
+      path.join(folder, EVENTS),
+      keep && ((element) => keep(StreamEntry.fromJson(element))),
+    );
+    const root = copies.some((copy) => copy.root === "workspace") ? "workspace" : "local";
+    await using writer = await this.#add(root, {
+      metadata: {
+        ...metadata,
+        ...(title !== undefined && { title }),
+        lastActivatedAt: this.#now(),
+      },
+      baseConfig: findFile(path.join(folder, BASE_CONFIG)),
+      events,
+    });
+    return writer.id;
+  }
+
+  async remove(id: ConversationId): Promise<void> {
+    await this.#context.whileLocked(id, async () => {
+      for (const { folder } of this.#context.copies(id)) await removeFolder(folder);
+    });
+  }
+
+  async archive(id: ConversationId): Promise<void> {
+    const archivedAt = this.#now();
+    await this.#moveAll(id, true, (metadata) => ({ ...metadata, archivedAt }));
+  }
+
+  async unarchive(id: ConversationId): Promise<void> {
+    await this.#moveAll(id, false, ({ archivedAt: _archivedAt, ...metadata }) => metadata);
+  }
+
+  async setLocal(id: ConversationId, isLocal: boolean): Promise<void> {
+    await this.#context.whileLocked(id, async () => {
+      const copies = this.#context.liveCopies(id);
+      const root = isLocal ? "local" : "workspace";
+      const folder = await bringTogether(copies, root);
+      const parent = parentFolder(this.#context.roots(), root, false);
+      const target = path.join(parent, path.basename(folder));
+      if (folder !== target) await copyFolder(folder, target);
+      for (const copy of copies) if (copy.folder !== target) await removeFolder(copy.folder);
+    });
+  }
+
+  paths(id: ConversationId): RecordPaths {
+    const copies = this.#context.copies(id);
+    const folder = folderWith(copies, EVENTS, BASE_CONFIG);
+    return {
+      folder,
+      events: path.join(folder, EVENTS),
+      metadata: path.join(folderWith(copies, METADATA), METADATA),
+      baseConfig: path.join(folder, BASE_CONFIG),
+    };
+  }
+
+  async replace(id: ConversationId, file: RecordFile, text: string): Promise<void> {
+    checkRecordFile(file, text);
+    await this.#context.whileLocked(id, async () => {
+      await writeDurably(this.paths(id)[file], Buffer.from(text));
+    });
+  }
+
+  /** A new folder under a new id. What was written is taken away again if it cannot be finished. */
+  async #add(root: Root, files: ConversationFiles): Promise<FsConversationWriter> {
+    const { id, lock } = await this.#context.reserve();
+    const parent = parentFolder(this.#context.roots(), root, false);
+    const folder = path.join(parent, folderName(id, files.metadata.title));
+    try {
+      await writeConversation(folder, files);
+      return await this.#writer({ id, folder, otherFolders: [], lock });
+    } catch (error) {
+      await removeFolder(folder).catch(() => undefined);
+      lock.release();
+      throw error;
+    }
+  }
+
+  /** Into the archive or out of it, in both places. */
+  async #moveAll(id: ConversationId, toArchive: boolean, change: MetadataChange): Promise<void> {
+    await this.#context.whileLocked(id, async () => {
+      for (const { root, folder, isArchived } of this.#context.copies(id)) {
+        if (isArchived === toArchive) continue;
+        const metadata = await readOrReplaceMetadata(folder, this.#now());
+        await writeMetadata(folder, change(metadata));
+        const parent = parentFolder(this.#context.roots(), root, toArchive);
+        await makeFolder(parent);
+        await moveFolder(folder, path.join(parent, path.basename(folder)));
+      }
+    });
+  }
+
+  async #writer(parts: {
+    readonly id: ConversationId;
+    readonly folder: string;
+    readonly otherFolders: readonly string[];
+    readonly lock: ConversationLock;
+  }): Promise<FsConversationWriter> {
+    const { openFile } = this.#context.options;
+    const baseConfig = readBaseConfig(parts.folder);
+    return FsConversationWriter.open({
+      ...parts,
+      metadata: await readOrReplaceMetadata(parts.folder, this.#now()),
+      base: { createdAt: conversationCreatedAt(parts.id), baseConfig },
+      ...(openFile !== undefined && { openFile }),
+    });
+  }
+
+  #now() {
+    return timestampFromDate(this.#context.options.clock.now());
+  }
+}

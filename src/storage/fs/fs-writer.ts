@@ -1,0 +1,124 @@
+/** The file system's `ConversationWriter`: three files in a folder, and the lock on all of them. */
+import path from "node:path";
+import {
+  type ConversationEvent,
+  type ConversationId,
+  type ConversationMetadata,
+  type ConversationStream,
+  createStream,
+  folderName,
+  metadataToJson,
+  StreamEntry,
+} from "../../conversation/index.ts";
+import type { Json, JsonObject } from "../../util/index.ts";
+import type { ConversationWriter, MetadataChange, RecordProblem } from "../port.ts";
+import { EVENTS, METADATA } from "./conversation-folders.ts";
+import { moveFolder, writeJson } from "./durable.ts";
+import { EventFile, type OpenedEvents, type OpenFile } from "./event-file.ts";
+import type { ConversationLock } from "./lock.ts";
+
+export interface FsWriterParts {
+  readonly id: ConversationId;
+  /** The copy that is written to. */
+  readonly folder: string;
+  /** Other copies, which follow a change of the folder's name. */
+  readonly otherFolders: readonly string[];
+  readonly metadata: ConversationMetadata;
+  readonly base: Pick<ConversationStream, "createdAt"> & {
+    readonly baseConfig: JsonObject | undefined;
+  };
+  readonly lock: ConversationLock;
+  readonly openFile?: OpenFile;
+}
+
+export class FsConversationWriter implements ConversationWriter {
+  readonly id: ConversationId;
+  readonly #base: FsWriterParts["base"];
+  readonly #lock: ConversationLock;
+  readonly #events: EventFile;
+  #folders: readonly string[];
+  #metadata: ConversationMetadata;
+  #stream: ConversationStream & { readonly entries: StreamEntry[] };
+  #problems: readonly RecordProblem[] = [];
+
+  private constructor(parts: FsWriterParts) {
+    this.id = parts.id;
+    this.#base = parts.base;
+    this.#lock = parts.lock;
+    this.#folders = [parts.folder, ...parts.otherFolders];
+    this.#metadata = parts.metadata;
+    this.#stream = { createdAt: parts.base.createdAt, baseConfig: {}, entries: [] };
+    const file = path.join(parts.folder, EVENTS);
+    this.#events = new EventFile(file, (opened) => this.#take(opened), parts.openFile);
+  }
+
+  /** The lock becomes the writer's, and is given back if opening fails. */
+  static async open(parts: FsWriterParts): Promise<FsConversationWriter> {
+    const writer = new FsConversationWriter(parts);
+    try {
+      writer.#take(await writer.#events.open());
+      return writer;
+    } catch (error) {
+      await writer.release();
+      throw error;
+    }
+  }
+
+  get metadata(): ConversationMetadata {
+    return this.#metadata;
+  }
+
+  get stream(): ConversationStream {
+    return this.#stream;
+  }
+
+  get problems(): readonly RecordProblem[] {
+    return this.#problems;
+  }
+
+  append(...events: readonly ConversationEvent[]): Promise<void> {
+    return this.appendEntries(events.map((event) => StreamEntry.fromEvent(event)));
+  }
+
+  async appendEntries(entries: readonly StreamEntry[]): Promise<void> {
+    await this.#events.append(entries.map((entry) => entry.raw));
+    this.#stream.entries.push(...entries);
+  }
+
+  async updateMetadata(change: MetadataChange): Promise<void> {
+    const metadata = change(this.#metadata);
+    const json: Json = metadataToJson(metadata);
+    await writeJson(path.join(this.#folders[0] ?? "", METADATA), json);
+    const isRenamed = metadata.title !== this.#metadata.title;
+    this.#metadata = metadata;
+    if (isRenamed) await this.#renameFolders();
+  }
+
+  async release(): Promise<void> {
+    await this.#events.close();
+    this.#lock.release();
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.release();
+  }
+
+  #take({ elements, problems }: OpenedEvents): void {
+    const entries = elements.map((element) => StreamEntry.fromJson(element));
+    const stream = createStream({ ...this.#base, entries });
+    this.#stream = { ...stream, entries: stream.entries.slice() };
+    this.#problems = [...this.#problems, ...problems];
+  }
+
+  async #renameFolders(): Promise<void> {
+    const name = folderName(this.id, this.#metadata.title);
+    const renamed: string[] = [];
+    for (const folder of this.#folders) {
+      const target = path.join(path.dirname(folder), name);
+      if (target !== folder) await moveFolder(folder, target);
+      renamed.push(target);
+    }
+    this.#folders = renamed;
+    this.#events.moveTo(path.join(renamed[0] ?? "", EVENTS));
+  }
+}

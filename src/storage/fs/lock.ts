@@ -1,0 +1,130 @@
+/**
+ * One writer per conversation. The lock belongs to an open file, so it ends with the process that
+ * holds it, however that ends; the JSON inside only tells who that is.
+ */
+import { spawnSync } from "node:child_process";
+import {
+  closeSync,
+  fstatSync,
+  ftruncateSync,
+  openSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  writeSync,
+} from "node:fs";
+import path from "node:path";
+import { type ConversationId, conversationIdToNumber } from "../../conversation/index.ts";
+import { isJsonObject } from "../../util/index.ts";
+import { StorageError, systemCode, writeFailed } from "../storage-error.ts";
+import { makeFolder } from "./durable.ts";
+
+export interface ConversationLock {
+  /** Safe to call twice. */
+  release(): void;
+}
+
+export interface LockOwner {
+  readonly pid: number;
+  /** The session it works for, if it has one. */
+  readonly session?: string;
+  /** RFC 3339. */
+  readonly acquiredAt: string;
+}
+
+/** One byte far behind the JSON: on Windows a locked byte cannot be read by others. */
+const LOCKED_BYTE = 0xffff_ffff;
+
+/** Never waits. Throws `conversation_locked`, naming the holder; `write_failed`. */
+export async function acquireLock(
+  folder: string,
+  id: ConversationId,
+  owner: LockOwner,
+): Promise<ConversationLock> {
+  const file = path.join(folder, `jp-c${conversationIdToNumber(id)}.lock`);
+  await makeFolder(folder);
+  const { tryLock } = await import("fs-native-extensions");
+  for (;;) {
+    const fd = openLockFile(file);
+    if (!tryLock(fd, LOCKED_BYTE, 1) || !tryFlock(fd)) {
+      closeSync(fd);
+      throw locked(id, file);
+    }
+    if (!isStillAt(fd, file)) {
+      closeSync(fd); // Its last holder deleted it between our open and our lock.
+      continue;
+    }
+    writeOwner(fd, owner);
+    return { release: releaseOnce(fd, file) };
+  }
+}
+
+function openLockFile(file: string): number {
+  try {
+    return openSync(file, "a+");
+  } catch (error) {
+    throw writeFailed(file, error);
+  }
+}
+
+/**
+ * The Rust original holds `flock(2)`, which on Linux does not see the locks Node's addon takes. A
+ * `flock(1)` that inherits our open file locks it for us, and the lock stays when it has exited.
+ * Where there is no such command, only the original's processes are not kept out.
+ */
+function tryFlock(fd: number): boolean {
+  if (process.platform !== "linux") return true;
+  const { status } = spawnSync("flock", ["--nonblock", "--exclusive", "3"], {
+    stdio: ["ignore", "ignore", "ignore", fd],
+  });
+  return status !== 1;
+}
+
+function isStillAt(fd: number, file: string): boolean {
+  try {
+    return statSync(file).ino === fstatSync(fd).ino;
+  } catch (error) {
+    if (systemCode(error) === "ENOENT") return false;
+    throw error;
+  }
+}
+
+function writeOwner(fd: number, owner: LockOwner): void {
+  const { pid, session, acquiredAt } = owner;
+  ftruncateSync(fd);
+  writeSync(fd, JSON.stringify({ pid, session, acquired_at: acquiredAt }));
+}
+
+/** Deleted while still held: whoever opened it meanwhile sees that it is gone, and starts again. */
+function releaseOnce(fd: number, file: string): () => void {
+  let isReleased = false;
+  return () => {
+    if (isReleased) return;
+    isReleased = true;
+    rmSync(file, { force: true });
+    closeSync(fd);
+  };
+}
+
+function locked(id: ConversationId, file: string): StorageError {
+  return new StorageError(
+    "conversation_locked",
+    `Conversation ${id} is in use by ${holderOf(file)}.`,
+    {
+      hint: "Wait until it is done, or work in another conversation.",
+    },
+  );
+}
+
+function holderOf(file: string): string {
+  try {
+    const owner: unknown = JSON.parse(readFileSync(file, "utf8"));
+    if (isJsonObject(owner) && typeof owner["pid"] === "number") {
+      const since = owner["acquired_at"];
+      return `process ${owner["pid"]}${typeof since === "string" ? `, since ${since}` : ""}`;
+    }
+  } catch {
+    // It is being taken or given back at this moment.
+  }
+  return "another process";
+}

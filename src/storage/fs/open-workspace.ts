@@ -1,0 +1,60 @@
+/** Puts together everything that is kept of a workspace. */
+import type { Clock } from "../../util/index.ts";
+import type { ConversationStore, RecordFiles, SessionStore } from "../port.ts";
+import type { OpenFile } from "./event-file.ts";
+import { FsConversationStore } from "./fs-store.ts";
+import { FsSessionStore } from "./session-file.ts";
+import { findSessionId } from "./session-id.ts";
+import {
+  ensureWorkspaceData,
+  findWorkspaceData,
+  type UserEnvironment,
+  userDataFolder,
+} from "./user-data.ts";
+import {
+  ensureWorkspaceId,
+  findWorkspaceId,
+  findWorkspaceRoot,
+  storageFolder,
+} from "./workspace-folder.ts";
+
+export interface Workspace {
+  readonly root: string;
+  readonly conversations: ConversationStore;
+  readonly files: RecordFiles;
+  readonly session: SessionStore;
+}
+
+export interface OpenWorkspaceOptions {
+  /** Anywhere inside the workspace. */
+  readonly from: string;
+  readonly environment: UserEnvironment;
+  readonly clock: Clock;
+  readonly pid: number;
+  readonly openFile?: OpenFile;
+}
+
+/** Writes nothing until something is written to. Throws `no_workspace`. */
+export function openWorkspace(options: OpenWorkspaceOptions): Workspace {
+  const { environment, clock, pid, openFile } = options;
+  const root = findWorkspaceRoot(options.from);
+  const data = userDataFolder(environment);
+  const session = findSessionId(environment.variables);
+  const findUserFolder = () => {
+    const id = findWorkspaceId(root);
+    return id === undefined ? undefined : findWorkspaceData(data, { id, root });
+  };
+  const ensureUserFolder = async () =>
+    ensureWorkspaceData(data, { id: await ensureWorkspaceId(root, clock), root });
+  const conversations = new FsConversationStore({
+    storage: storageFolder(root),
+    findUserFolder,
+    ensureUserFolder,
+    clock,
+    pid,
+    ...(session !== undefined && { session: session.id }),
+    ...(openFile !== undefined && { openFile }),
+  });
+  const sessions = new FsSessionStore({ session, findUserFolder, ensureUserFolder, clock });
+  return { root, conversations, files: conversations, session: sessions };
+}

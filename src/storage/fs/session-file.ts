@@ -1,0 +1,86 @@
+/** A session's file: the conversations used in it, the active one first. */
+import { readFileSync } from "node:fs";
+import path from "node:path";
+import {
+  type ConversationId,
+  conversationIdFromNumber,
+  conversationIdToNumber,
+} from "../../conversation/index.ts";
+import { type Clock, isJsonObject, type Json } from "../../util/index.ts";
+import type { SessionStore } from "../port.ts";
+import { StorageError } from "../storage-error.ts";
+import { makeFolder, writeJson } from "./durable.ts";
+import { type SessionId, sessionKey } from "./session-id.ts";
+
+export interface FsSessionOptions {
+  readonly session: SessionId | undefined;
+  readonly findUserFolder: () => string | undefined;
+  readonly ensureUserFolder: () => Promise<string>;
+  readonly clock: Clock;
+}
+
+interface Visit {
+  readonly id: ConversationId;
+  /** RFC 3339, unlike the times in a record. */
+  readonly activatedAt: string;
+}
+
+export class FsSessionStore implements SessionStore {
+  readonly #options: FsSessionOptions;
+
+  constructor(options: FsSessionOptions) {
+    this.#options = options;
+  }
+
+  async history(): Promise<readonly ConversationId[]> {
+    const { session, findUserFolder } = this.#options;
+    const folder = findUserFolder();
+    if (session === undefined || folder === undefined) return [];
+    return readVisits(sessionFile(folder, session)).map((visit) => visit.id);
+  }
+
+  async activate(id: ConversationId): Promise<void> {
+    const { session, ensureUserFolder, clock } = this.#options;
+    if (session === undefined) throw noSession();
+    const file = sessionFile(await ensureUserFolder(), session);
+    await makeFolder(path.dirname(file));
+    const earlier = readVisits(file).filter((visit) => visit.id !== id);
+    const visits = [{ id, activatedAt: clock.now().toISOString() }, ...earlier];
+    await writeJson(file, {
+      history: visits.map((visit) => ({
+        id: conversationIdToNumber(visit.id),
+        activated_at: visit.activatedAt,
+      })),
+      id: session.id,
+      source: session.source,
+    });
+  }
+}
+
+function sessionFile(userFolder: string, session: SessionId): string {
+  return path.join(userFolder, "sessions", `${sessionKey(session)}.json`);
+}
+
+/** A file that cannot be read is a session without a past. */
+function readVisits(file: string): readonly Visit[] {
+  try {
+    const value: unknown = JSON.parse(readFileSync(file, "utf8"));
+    const history = isJsonObject(value) ? value["history"] : undefined;
+    return Array.isArray(history) ? (history as readonly Json[]).flatMap(parseVisit) : [];
+  } catch {
+    return [];
+  }
+}
+
+function parseVisit(value: Json): readonly Visit[] {
+  if (!isJsonObject(value) || typeof value["id"] !== "number") return [];
+  const activatedAt = value["activated_at"];
+  const id = conversationIdFromNumber(value["id"]);
+  return [{ id, activatedAt: typeof activatedAt === "string" ? activatedAt : "" }];
+}
+
+function noSession(): StorageError {
+  return new StorageError("no_session", "This terminal cannot be told from others.", {
+    hint: "Set JP_SESSION to a name of your choice, or name the conversation each time with its id.",
+  });
+}

@@ -1,0 +1,92 @@
+/** What a list shows of a conversation: its metadata, and the end of its events, not the whole. */
+import { closeSync, fstatSync, openSync, readFileSync, readSync } from "node:fs";
+import path from "node:path";
+import {
+  type ConversationId,
+  type ConversationMetadata,
+  parseMetadata,
+  parseTimestamp,
+  type Timestamp,
+} from "../../conversation/index.ts";
+import type { ConversationSummary } from "../port.ts";
+import {
+  BASE_CONFIG,
+  type ConversationCopy,
+  EVENTS,
+  METADATA,
+  youngestCopy,
+} from "./conversation-folders.ts";
+
+const FIRST_LOOK = 4096;
+
+/** `copies` are all of one conversation, at least one. A broken one is told in `problem`. */
+export function summarize(
+  id: ConversationId,
+  copies: readonly ConversationCopy[],
+): ConversationSummary {
+  const live = copies.filter((copy) => !copy.isArchived);
+  const current = live.length > 0 ? live : copies;
+  const roots = new Set(current.map((copy) => copy.root));
+  const metadata = attempt(METADATA, () => readMetadata(folderWith(current, METADATA)));
+  const lastEventAt = attempt(EVENTS, () =>
+    findLastTimestamp(path.join(folderWith(current, EVENTS, BASE_CONFIG), EVENTS)),
+  );
+  const problem = metadata.problem ?? lastEventAt.problem;
+  return {
+    id,
+    isArchived: live.length === 0,
+    place: roots.size > 1 ? "both" : roots.has("local") ? "local" : "workspace",
+    ...(metadata.value !== undefined && { metadata: metadata.value }),
+    ...(lastEventAt.value !== undefined && { lastEventAt: lastEventAt.value }),
+    ...(problem !== undefined && { problem }),
+  };
+}
+
+/** Throws what reading or parsing throws. */
+export function readMetadata(folder: string): ConversationMetadata {
+  return parseMetadata(JSON.parse(readFileSync(path.join(folder, METADATA), "utf8")));
+}
+
+export function folderWith(copies: readonly ConversationCopy[], ...files: string[]): string {
+  return youngestCopy(copies, ...files)?.folder ?? "";
+}
+
+/**
+ * The time of the last element, looked for from the end of the file. In the layout that programs
+ * write, only an element's own time is indented by four spaces.
+ */
+function findLastTimestamp(file: string): Timestamp | undefined {
+  const fd = openSync(file, "r");
+  try {
+    const { size } = fstatSync(fd);
+    for (let length = FIRST_LOOK; ; length *= 8) {
+      const start = Math.max(0, size - length);
+      const bytes = Buffer.allocUnsafe(size - start);
+      readSync(fd, bytes, 0, bytes.length, start);
+      const found = lastTimestampIn(bytes);
+      if (found !== undefined || start === 0) return found;
+    }
+  } finally {
+    closeSync(fd);
+  }
+}
+
+function lastTimestampIn(bytes: Buffer): Timestamp | undefined {
+  const start = bytes.lastIndexOf('\n    "timestamp": "');
+  const tail = bytes.toString("utf8", Math.max(start, 0));
+  const text = /"timestamp"\s*:\s*"([^"]*)"/.exec(tail)?.[1];
+  try {
+    return text === undefined ? undefined : parseTimestamp(text);
+  } catch {
+    return undefined;
+  }
+}
+
+function attempt<Value>(file: string, read: () => Value): { value?: Value; problem?: string } {
+  try {
+    return { value: read() };
+  } catch (error) {
+    const reason = error instanceof Error ? error.message : String(error);
+    return { problem: `${file}: ${reason}` };
+  }
+}

@@ -1,0 +1,22 @@
+export { type OpenFile } from "./fs/event-file.ts";
+export { openWorkspace, type OpenWorkspaceOptions, type Workspace } from "./fs/open-workspace.ts";
+export { type UserEnvironment, userDataFolder } from "./fs/user-data.ts";
+export { createWorkspaceFolder, findWorkspaceRoot } from "./fs/workspace-folder.ts";
+export { MemoryConversationStore } from "./memory/memory-store.ts";
+export type {
+  Conversation,
+  ConversationStore,
+  ConversationSummary,
+  ConversationWriter,
+  CreateOptions,
+  ForkOptions,
+  ListOptions,
+  MetadataChange,
+  RecordFile,
+  RecordFiles,
+  RecordPaths,
+  RecordPiece,
+  RecordProblem,
+  SessionStore,
+} from "./port.ts";
+export { StorageError, type StorageErrorCode } from "./storage-error.ts";

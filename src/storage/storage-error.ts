@@ -1,0 +1,62 @@
+/** The errors of a storage, and how the system's own become ours. */
+import type { ConversationId } from "../conversation/index.ts";
+import { CodedError } from "../util/index.ts";
+
+export type StorageErrorCode =
+  | "conversation_not_found"
+  | "conversation_locked"
+  | "conversation_archived"
+  | "record_damaged"
+  | "invalid_record"
+  | "write_failed"
+  | "read_failed"
+  | "no_session"
+  | "no_workspace"
+  | "workspace_exists";
+
+export class StorageError extends CodedError<StorageErrorCode> {}
+
+export function notFound(id: ConversationId): StorageError {
+  return new StorageError("conversation_not_found", `There is no conversation ${id}.`, {
+    hint: "`jp conversation ls` lists them; `jp conversation ls --archived` those put away.",
+  });
+}
+
+export function archived(id: ConversationId): StorageError {
+  return new StorageError("conversation_archived", `Conversation ${id} is archived.`, {
+    hint: `Bring it back first: jp conversation unarchive ${id}`,
+  });
+}
+
+const REASONS: Readonly<Record<string, readonly [reason: string, hint: string]>> = {
+  ENOSPC: ["the disk is full", "Free some space and try again; nothing recorded before is lost."],
+  EDQUOT: ["the disk quota is used up", "Free some space and try again."],
+  EFBIG: ["the file would become too large", "Start a new conversation."],
+  EROFS: ["the file system is read-only", "Work on a copy, or make it writable."],
+  EACCES: ["permission denied", "Check the owner and the permissions of the folder."],
+  EPERM: ["not permitted", "Check the owner and the permissions of the folder."],
+  EIO: ["the disk reported an error", "Check the disk before going on."],
+};
+
+export function writeFailed(file: string, cause: unknown): StorageError {
+  const [reason, hint] = explain(cause);
+  return new StorageError("write_failed", `Cannot write ${file}: ${reason}.`, { cause, hint });
+}
+
+export function readFailed(file: string, cause: unknown): StorageError {
+  const [reason, hint] = explain(cause);
+  return new StorageError("read_failed", `Cannot read ${file}: ${reason}.`, { cause, hint });
+}
+
+/** The code of a system error, if it is one. */
+export function systemCode(error: unknown): string | undefined {
+  return error instanceof Error && "code" in error && typeof error.code === "string"
+    ? error.code
+    : undefined;
+}
+
+function explain(cause: unknown): readonly [reason: string, hint: string] {
+  const known = REASONS[systemCode(cause) ?? ""];
+  const message = cause instanceof Error ? cause.message : String(cause);
+  return known ?? [message, "See the message above."];
+}

@@ -1,0 +1,54 @@
+/**
+ * Reads an answer type in every notation that was ever written: ours (tagged, snake case) and the
+ * older one of tools (`"Boolean"`, `{"Select":{"options":[…]}}`). Writing is left to the two codecs
+ * that disagree about it.
+ */
+import {
+  arrayField,
+  isJsonObject,
+  type Json,
+  mismatch,
+  oneOf,
+  optionalString,
+  shapeOf,
+} from "../util/index.ts";
+import type { AnswerType, SelectOption } from "./question.ts";
+
+const OLDER_NAMES: Readonly<Record<string, AnswerType>> = {
+  Boolean: { type: "boolean" },
+  Text: { type: "text" },
+  Secret: { type: "secret" },
+};
+
+/** Throws `ShapeError`. */
+export function parseAnswerType(value: unknown, path: string): AnswerType {
+  if (typeof value === "string") return parseOlderName(value, path);
+  const shape = shapeOf(value, path);
+  if (isJsonObject(shape.value["Select"]))
+    return parseSelect(shape.value["Select"], `${path}.Select`);
+  const type = oneOf(shape, "type", ["boolean", "select", "text", "secret"]);
+  return type === "select" ? parseSelect(value, path) : { type };
+}
+
+function parseOlderName(name: string, path: string): AnswerType {
+  const found = Object.hasOwn(OLDER_NAMES, name) ? OLDER_NAMES[name] : undefined;
+  if (found === undefined) {
+    throw mismatch(path, '{"type": "boolean" | "select" | "text" | "secret"}', name);
+  }
+  return found;
+}
+
+function parseSelect(value: unknown, path: string): AnswerType {
+  const options = arrayField(shapeOf(value, path), "options").map((option, index) =>
+    parseOption(option, `${path}.options[${index}]`),
+  );
+  return { type: "select", options };
+}
+
+function parseOption(value: Json, path: string): SelectOption {
+  if (typeof value === "string") return { value };
+  const shape = shapeOf(value, path);
+  if (shape.value["value"] === undefined) throw mismatch(`${path}.value`, "a value", undefined);
+  const description = optionalString(shape, "description");
+  return { value: shape.value["value"], ...(description !== undefined && { description }) };
+}

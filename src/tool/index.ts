@@ -1,0 +1,20 @@
+export { parseAnswerType } from "./answer-type-codec.ts";
+export { type Outcome, outcomeToWire, parseOutcome } from "./outcome.ts";
+export {
+  type AnswerReusePolicy,
+  type AnswerType,
+  booleanQuestion,
+  type InquiryQuestion,
+  type Question,
+  type QuestionOptions,
+  secretQuestion,
+  type SelectOption,
+  selectQuestion,
+  textQuestion,
+} from "./question.ts";
+export {
+  inquiryPolicyToJson,
+  parseInquiryQuestion,
+  parseQuestion,
+  questionToWire,
+} from "./question-codec.ts";

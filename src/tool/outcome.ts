@@ -1,0 +1,58 @@
+/** What one attempt of a tool comes to, and how tools write it. */
+import {
+  isJsonObject,
+  type JsonObject,
+  optionalBoolean,
+  type Shape,
+  shapeOf,
+  stringField,
+} from "../util/index.ts";
+import type { Question } from "./question.ts";
+import { parseQuestion, questionToWire } from "./question-codec.ts";
+
+export type Outcome =
+  | { readonly type: "success"; readonly content: string }
+  | {
+      readonly type: "error";
+      readonly message: string;
+      /** From the outermost cause to the innermost. */
+      readonly trace: readonly string[];
+      /** The same call may work later. A hint for the reader; nothing is retried because of it. */
+      readonly transient: boolean;
+    }
+  /** The tool is entered again, with the same arguments and one more answer. */
+  | { readonly type: "needs_input"; readonly question: Question };
+
+/**
+ * Reads a tool's output. Undefined: it is no outcome at all and stands for itself, as text.
+ * Throws `ShapeError` for one that names an outcome but does not have its shape.
+ */
+export function parseOutcome(value: unknown): Outcome | undefined {
+  if (!isJsonObject(value)) return undefined;
+  const shape = shapeOf(value);
+  switch (value["type"]) {
+    case "success":
+      return { type: "success", content: stringField(shape, "content") };
+    case "error":
+      return parseError(shape);
+    case "needs_input":
+      return { type: "needs_input", question: parseQuestion(value["question"]) };
+    default:
+      return undefined;
+  }
+}
+
+export function outcomeToWire(outcome: Outcome): JsonObject {
+  if (outcome.type !== "needs_input") return { ...outcome };
+  return { type: "needs_input", question: questionToWire(outcome.question) };
+}
+
+function parseError(shape: Shape): Outcome {
+  const trace = shape.value["trace"];
+  return {
+    type: "error",
+    message: stringField(shape, "message"),
+    trace: Array.isArray(trace) ? trace.map(String) : [],
+    transient: optionalBoolean(shape, "transient") ?? false,
+  };
+}

@@ -1,0 +1,69 @@
+/** The notation in which tools write a question. The record's notation is in `conversation/`. */
+import {
+  type JsonObject,
+  mismatch,
+  oneOf,
+  optionalBoolean,
+  optionalString,
+  type Shape,
+  shapeOf,
+  stringField,
+} from "../util/index.ts";
+import { parseAnswerType } from "./answer-type-codec.ts";
+import type { AnswerReusePolicy, AnswerType, InquiryQuestion, Question } from "./question.ts";
+
+/** Throws `ShapeError`, whose message says which field is wrong and what was expected. */
+export function parseQuestion(value: unknown, path = "question"): Question {
+  const shape = shapeOf(value, path);
+  const id = stringField(shape, "id");
+  if (id === "") throw mismatch(`${path}.id`, "a name", "");
+  return { id, ...parseInquiryQuestion(shape) };
+}
+
+/** The fields that tools and the record write alike. `pre_amble` is what `context` was called. */
+export function parseInquiryQuestion(shape: Shape): InquiryQuestion {
+  const context = optionalString(shape, "context") ?? optionalString(shape, "pre_amble");
+  const suggested = shape.value["default"];
+  return {
+    text: stringField(shape, "text"),
+    ...(context !== undefined && { context }),
+    answerType: parseAnswerType(shape.value["answer_type"], `${shape.path}.answer_type`),
+    ...(suggested != null && { default: suggested }),
+    exclusive: optionalBoolean(shape, "exclusive") ?? false,
+    persistence: parsePersistence(shape),
+  };
+}
+
+export function questionToWire(question: Question): JsonObject {
+  return {
+    id: question.id,
+    text: question.text,
+    ...(question.context !== undefined && { context: question.context }),
+    answer_type: answerTypeToWire(question.answerType),
+    ...inquiryPolicyToJson(question),
+  };
+}
+
+/** Fields that hold their default are left out, so that older readers see what they know. */
+export function inquiryPolicyToJson(question: InquiryQuestion): JsonObject {
+  return {
+    ...(question.default !== undefined && { default: question.default }),
+    ...(question.exclusive && { exclusive: true }),
+    ...(question.persistence !== "turn" && { persistence: question.persistence }),
+  };
+}
+
+function parsePersistence(shape: Shape): AnswerReusePolicy {
+  if (shape.value["persistence"] == null) return "turn";
+  return oneOf(shape, "persistence", ["none", "turn"]);
+}
+
+function answerTypeToWire(answerType: AnswerType): JsonObject {
+  if (answerType.type !== "select") return { type: answerType.type };
+  const options = answerType.options.map(({ value, description }) =>
+    description === undefined && typeof value === "string"
+      ? value
+      : { value, ...(description !== undefined && { description }) },
+  );
+  return { type: "select", options };
+}

@@ -1,0 +1,82 @@
+/**
+ * What a tool asks, and the kinds of answer there are. How a question is routed, shown or stored is
+ * decided elsewhere; how it is written by tools and on disk is in the codecs.
+ */
+import type { Json } from "../util/index.ts";
+
+export type AnswerType =
+  | { readonly type: "boolean" }
+  | { readonly type: "select"; readonly options: readonly SelectOption[] }
+  | { readonly type: "text" }
+  /** Text that is never echoed, stored, remembered or shown to a model. */
+  | { readonly type: "secret" };
+
+export interface SelectOption {
+  /** A string wherever we write it; records of other programs may hold any JSON here. */
+  readonly value: Json;
+  readonly description?: string;
+}
+
+/** `turn`: an answer may be remembered until the turn ends. `none`: asked anew every time. */
+export type AnswerReusePolicy = "none" | "turn";
+
+/** A question without its id: the part that is shown, answered and recorded. */
+export interface InquiryQuestion {
+  /** One line. What needs more room belongs in `context`. */
+  readonly text: string;
+  readonly context?: string;
+  readonly answerType: AnswerType;
+  /** A suggestion for the person who answers; recorded in clear, so never a secret. */
+  readonly default?: Json;
+  /** Only a person, or that person's own configuration, may answer. */
+  readonly exclusive: boolean;
+  readonly persistence: AnswerReusePolicy;
+}
+
+/** A question in flight. The id names the slot its answer goes to, within one tool. */
+export interface Question extends InquiryQuestion {
+  readonly id: string;
+}
+
+/** What a tool author may leave out. */
+export interface QuestionOptions {
+  readonly context?: string;
+  readonly default?: Json;
+  readonly exclusive?: boolean;
+  readonly persistence?: AnswerReusePolicy;
+}
+
+export function booleanQuestion(id: string, text: string, options?: QuestionOptions): Question {
+  return createQuestion({ id, text, answerType: { type: "boolean" }, ...options });
+}
+
+export function textQuestion(id: string, text: string, options?: QuestionOptions): Question {
+  return createQuestion({ id, text, answerType: { type: "text" }, ...options });
+}
+
+export function secretQuestion(id: string, text: string, options?: QuestionOptions): Question {
+  return createQuestion({ id, text, answerType: { type: "secret" }, ...options });
+}
+
+export function selectQuestion(
+  id: string,
+  text: string,
+  options: QuestionOptions & { readonly options: readonly (string | SelectOption)[] },
+): Question {
+  const { options: choices, ...rest } = options;
+  const answerType: AnswerType = {
+    type: "select",
+    options: choices.map((choice) => (typeof choice === "string" ? { value: choice } : choice)),
+  };
+  return createQuestion({ id, text, answerType, ...rest });
+}
+
+type QuestionFields = Pick<Question, "id" | "text" | "answerType"> & QuestionOptions;
+
+function createQuestion(fields: QuestionFields): Question {
+  return {
+    ...fields,
+    exclusive: fields.exclusive ?? false,
+    persistence: fields.persistence ?? "turn",
+  };
+}

@@ -1,0 +1,21 @@
+export { assertNever } from "./assert-never.ts";
+export { decodeBase64, encodeBase64 } from "./base64.ts";
+export { type Clock, systemClock } from "./clock.ts";
+export { CodedError, type CodedErrorOptions, isCodedError } from "./coded-error.ts";
+export { isJsonObject, type Json, type JsonObject, jsonTypeOf } from "./json.ts";
+export {
+  arrayField,
+  booleanField,
+  fieldPath,
+  integerField,
+  mismatch,
+  objectField,
+  oneOf,
+  optionalBoolean,
+  optionalString,
+  type Shape,
+  ShapeError,
+  shapeOf,
+  stringField,
+  unknownFields,
+} from "./shape.ts";

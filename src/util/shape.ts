@@ -1,0 +1,98 @@
+/**
+ * Reads fields of unknown JSON and says exactly what was wrong with one. The codecs are its only
+ * callers: behind them nothing checks again.
+ */
+import { type Json, type JsonObject, isJsonObject, jsonTypeOf } from "./json.ts";
+
+/** A value did not have the shape its codec reads. `path` leads to it from the document's root. */
+export class ShapeError extends Error {
+  readonly path: string;
+
+  constructor(path: string, problem: string) {
+    super(path === "" ? problem : `${path}: ${problem}`);
+    this.name = "ShapeError";
+    this.path = path;
+  }
+}
+
+/** An object being read, and where it stands in its document. */
+export interface Shape {
+  readonly value: JsonObject;
+  readonly path: string;
+}
+
+export function shapeOf(value: unknown, path = ""): Shape {
+  if (!isJsonObject(value)) throw mismatch(path, "an object", value);
+  return { value, path };
+}
+
+export function objectField(shape: Shape, key: string): Shape {
+  return shapeOf(shape.value[key], fieldPath(shape, key));
+}
+
+export function stringField(shape: Shape, key: string): string {
+  const value = shape.value[key];
+  if (typeof value !== "string") throw mismatch(fieldPath(shape, key), "a string", value);
+  return value;
+}
+
+/** Absent and `null` both read as absent. */
+export function optionalString(shape: Shape, key: string): string | undefined {
+  return shape.value[key] == null ? undefined : stringField(shape, key);
+}
+
+export function booleanField(shape: Shape, key: string): boolean {
+  const value = shape.value[key];
+  if (typeof value !== "boolean") throw mismatch(fieldPath(shape, key), "true or false", value);
+  return value;
+}
+
+export function optionalBoolean(shape: Shape, key: string): boolean | undefined {
+  return shape.value[key] == null ? undefined : booleanField(shape, key);
+}
+
+export function integerField(shape: Shape, key: string): number {
+  const value = shape.value[key];
+  if (!Number.isInteger(value)) throw mismatch(fieldPath(shape, key), "an integer", value);
+  return value as number; // Number.isInteger does not narrow.
+}
+
+export function arrayField(shape: Shape, key: string): readonly Json[] {
+  const value = shape.value[key];
+  if (!Array.isArray(value)) throw mismatch(fieldPath(shape, key), "an array", value);
+  return value as readonly Json[]; // Array.isArray does not narrow readonly arrays.
+}
+
+export function fieldPath(shape: Shape, key: string): string {
+  return shape.path === "" ? key : `${shape.path}.${key}`;
+}
+
+/** One of a closed set of strings, as its literal type. */
+export function oneOf<const Member extends string>(
+  shape: Shape,
+  key: string,
+  members: readonly Member[],
+): Member {
+  const value = shape.value[key];
+  const found = members.find((member) => member === value);
+  if (found === undefined) throw mismatch(fieldPath(shape, key), listed(members), value);
+  return found;
+}
+
+/** The fields whose keys are not in `known`; undefined when there are none. */
+export function unknownFields(
+  value: JsonObject,
+  known: ReadonlySet<string>,
+): JsonObject | undefined {
+  const rest = Object.entries(value).filter(([key]) => !known.has(key));
+  return rest.length === 0 ? undefined : Object.fromEntries(rest);
+}
+
+export function mismatch(path: string, expected: string, value: unknown): ShapeError {
+  const got = typeof value === "string" ? JSON.stringify(value.slice(0, 60)) : jsonTypeOf(value);
+  return new ShapeError(path, `expected ${expected}, got ${got}`);
+}
+
+function listed(members: readonly string[]): string {
+  return members.map((member) => JSON.stringify(member)).join(" or ");
+}

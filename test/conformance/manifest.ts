@@ -1,0 +1,17 @@
+/** All requirements, and the one way in which a test says that it shows some of them. */
+import type { Requirement } from "./requirement.ts";
+import { rfd005 } from "./rfd-005.ts";
+import { rfd028 } from "./rfd-028.ts";
+import { rfd082 } from "./rfd-082.ts";
+import { rfd083 } from "./rfd-083.ts";
+
+export const requirements: readonly Requirement[] = [...rfd005, ...rfd028, ...rfd082, ...rfd083];
+
+const ids = new Set(requirements.map(({ id }) => id));
+
+/** Called inside a test with string literals; the manifest's own test looks for these calls. */
+export function verifies(...cited: readonly string[]): void {
+  for (const id of cited) {
+    if (!ids.has(id)) throw new Error(`There is no requirement "${id}".`);
+  }
+}

@@ -1,0 +1,330 @@
+// Owns the requirements taken from RFD 028 (structured inquiry system).
+import type { Requirement } from "./requirement.ts";
+
+export const rfd028: readonly Requirement[] = [
+  {
+    id: "028/goal/arguments-sent-once",
+    source: "RFD 028, Design Goals",
+    text:
+      "Answering a tool's question never makes the model transmit the arguments of the call " +
+      "again.",
+    state: "planned",
+  },
+  {
+    id: "028/goal/answers-are-typed",
+    source: "RFD 028, Design Goals",
+    text:
+      "An answer from the model always has the type that the question declared, or the inquiry " +
+      "fails.",
+    state: "planned",
+  },
+  {
+    id: "028/goal/full-context",
+    source: "RFD 028, Design Goals",
+    text: "The model that answers sees the history of the conversation.",
+    state: "planned",
+  },
+  {
+    id: "028/goal/shared-prefix",
+    source: "RFD 028, Design Goals",
+    text:
+      "The inquiry request begins with the same messages as the main conversation, so a prompt " +
+      "cache can serve both.",
+    state: "planned",
+  },
+  {
+    id: "028/goal/invisible-to-the-turn-loop",
+    source: "RFD 028, Design Goals",
+    text: "The turn loop knows nothing of inquiries; they happen inside the tool coordinator.",
+    state: "planned",
+  },
+  {
+    id: "028/goal/nothing-printed",
+    source: "RFD 028, Design Goals",
+    text: "Asking the inquiry model prints nothing of its exchange on the terminal.",
+    state: "planned",
+  },
+  {
+    id: "028/goal/conversation-untouched",
+    source: "RFD 028, Design Goals",
+    text: "The exchange with the inquiry model does not change the stored conversation.",
+    state: "planned",
+    deviation:
+      "The exchange itself stays on a copy, but the question and its outcome are recorded as an " +
+      "inquiry pair, because an audit needs every decision.",
+  },
+  {
+    id: "028/goal/parallel-inquiries",
+    source: "RFD 028, Design Goals and Data Flow",
+    text:
+      "Several tools can have an inquiry under way at the same time, and none waits for or " +
+      "blocks another.",
+    state: "planned",
+  },
+  {
+    id: "028/inquiry/started-by-assistant-target",
+    source: "RFD 028, Overview",
+    text:
+      "A tool that needs input for a question with target `assistant` starts an inquiry instead " +
+      "of ending the call.",
+    state: "planned",
+  },
+  {
+    id: "028/inquiry/no-second-call-by-the-model",
+    source: "RFD 028, Overview and phase 5",
+    text:
+      "No question is handed back to the main model as a tool response that it must answer with " +
+      "a new call.",
+    state: "planned",
+  },
+  {
+    id: "028/inquiry/tool-reentered-with-the-answer",
+    source: "RFD 028, Overview and ToolCoordinator Integration",
+    text:
+      "After the answer arrives the same call is executed again with its original arguments and " +
+      "the answers so far.",
+    state: "planned",
+  },
+  {
+    id: "028/inquiry/one-response-per-call",
+    source: "RFD 028, Overview",
+    text:
+      "The conversation receives exactly one response for the original call id, however many " +
+      "questions were answered on the way.",
+    state: "planned",
+  },
+  {
+    id: "028/inquiry/answers-accumulate",
+    source: "RFD 028, Data Flow",
+    text:
+      "With several questions each one repeats the same cycle, and a later attempt receives all " +
+      "earlier answers.",
+    state: "planned",
+  },
+  {
+    id: "028/inquiry/results-handled-one-at-a-time",
+    source: "RFD 028, Data Flow",
+    text: "Results of parallel inquiries are handled one at a time, in the order of arrival.",
+    state: "planned",
+  },
+  {
+    id: "028/backend/is-a-port",
+    source: "RFD 028, InquiryBackend Trait",
+    text:
+      "The coordinator reaches the inquiry model only through a port, so a test can put a double " +
+      "in its place.",
+    state: "planned",
+  },
+  {
+    id: "028/backend/inputs",
+    source: "RFD 028, InquiryBackend Trait",
+    text:
+      "The port receives a copy of the events, the inquiry id, the question and a cancellation " +
+      "signal.",
+    state: "planned",
+  },
+  {
+    id: "028/backend/failure-is-a-result",
+    source: "RFD 028, InquiryBackend Trait",
+    text: "An inquiry gives either a JSON value or a typed failure.",
+    state: "planned",
+  },
+  {
+    id: "028/backend/cancellation-stops-it",
+    source: "RFD 028, InquiryBackend Trait",
+    text: "Firing the cancellation signal ends a running inquiry without an answer.",
+    state: "planned",
+  },
+  {
+    id: "028/backend/thread-parts-fixed-for-the-turn",
+    source: "RFD 028, InquiryBackend Trait",
+    text:
+      "The model details, system prompt, sections and attachments used for inquiries are set " +
+      "once per turn.",
+    state: "planned",
+    deviation:
+      "Each of model, system prompt, parameters and cache policy is taken from the question's " +
+      "target, else from the inquiry settings, else from the main assistant, because questions " +
+      "differ in the model they need.",
+  },
+  {
+    id: "028/backend/one-backend-serves-the-turn",
+    source: "RFD 028, phase 4",
+    text:
+      "One backend is built before the turn loop starts and is used in every execution phase of " +
+      "the turn.",
+    state: "planned",
+  },
+  {
+    id: "028/backend/question-appended-as-chat-request",
+    source: "RFD 028, InquiryBackend Trait",
+    text:
+      "The question goes to the model as a chat request at the end of the copied stream, with " +
+      "the answer schema attached.",
+    state: "planned",
+  },
+  {
+    id: "028/backend/structured-call-is-retried",
+    source: "RFD 028, InquiryBackend Trait",
+    text:
+      "A structured call that fails in a way worth repeating is repeated before the inquiry " +
+      "counts as failed.",
+    state: "planned",
+  },
+  {
+    id: "028/backend/answer-extracted-and-validated",
+    source: "RFD 028, InquiryBackend Trait",
+    text:
+      "The answer is taken from the structured reply and checked against the question before " +
+      "anyone uses it.",
+    state: "planned",
+  },
+  {
+    id: "028/backend/double-answers-by-inquiry-id",
+    source: "RFD 028, InquiryBackend Trait",
+    text: "A test double returns answers prepared in advance under the inquiry id.",
+    state: "planned",
+  },
+  {
+    id: "028/schema/object-with-required-answer",
+    source: "RFD 028, Schema Generation",
+    text:
+      "The schema is an object with a required `answer` property and `additionalProperties` set " +
+      "to false.",
+    state: "planned",
+  },
+  {
+    id: "028/schema/boolean",
+    source: "RFD 028, Schema Generation",
+    text: "For a boolean question the schema wants a boolean `answer`.",
+    state: "planned",
+  },
+  {
+    id: "028/schema/select",
+    source: "RFD 028, Schema Generation",
+    text: "For a select question the schema allows only the values of the options as `answer`.",
+    state: "planned",
+  },
+  {
+    id: "028/schema/text",
+    source: "RFD 028, Schema Generation",
+    text: "For a text question the schema wants a string `answer`.",
+    state: "planned",
+  },
+  {
+    id: "028/schema/inquiry-id-is-constant",
+    source: "RFD 028, Schema Generation and Overview",
+    text:
+      "The schema has a required `inquiry_id` property fixed by `const` to the id of the " +
+      "inquiry, and the reply repeats it.",
+    state: "planned",
+    deviation:
+      "The schema holds only `answer` by default, so that it is the same for each answer type " +
+      'and caches are reused; `conversation.inquiry.schema = "bound"` adds the `inquiry_id` ' +
+      "constant.",
+  },
+  {
+    id: "028/schema/const-becomes-one-value-enum",
+    source: "RFD 028, Schema Generation",
+    text: "A provider that does not know `const` gets an `enum` with a single value instead.",
+    state: "planned",
+  },
+  {
+    id: "028/coordinator/same-path-as-a-person",
+    source: "RFD 028, ToolCoordinator Integration",
+    text:
+      "A result of the inquiry model continues the call in the same way as an answer typed by a " +
+      "person.",
+    state: "planned",
+  },
+  {
+    id: "028/coordinator/failure-ends-the-call-with-an-error",
+    source: "RFD 028, ToolCoordinator Integration",
+    text: "When the inquiry fails, the call is completed with an error response.",
+    state: "planned",
+  },
+  {
+    id: "028/coordinator/nobody-there-goes-to-the-model",
+    source: "RFD 028, phase 5",
+    text: "A question meant for the user goes to the inquiry model when no person can be asked.",
+    state: "planned",
+    deviation:
+      "This holds for the detached policy `auto` and never for secret or exclusive questions; " +
+      "the policies `defaults` and `deny` keep the model out, so that an operator can rule it " +
+      "out.",
+  },
+  {
+    id: "028/snapshot/copied-only-when-asked",
+    source: "RFD 028, Conversation Snapshot",
+    text:
+      "The conversation is copied when an inquiry starts, and no copy is made in a cycle without " +
+      "questions.",
+    state: "planned",
+  },
+  {
+    id: "028/snapshot/reflects-the-moment-of-asking",
+    source: "RFD 028, Conversation Snapshot",
+    text: "The copy holds the events as they are when the inquiry starts.",
+    state: "planned",
+  },
+  {
+    id: "028/snapshot/paused-response-closes-the-call",
+    source: "RFD 028, ToolCoordinator Integration",
+    text:
+      "On the copy the asking call is closed by a synthetic response that begins with `Tool " +
+      "paused: `, placed before the question.",
+    state: "planned",
+  },
+  {
+    id: "028/snapshot/paused-response-never-stored",
+    source: "RFD 028, Conversation Snapshot",
+    text: "The synthetic paused response exists on the copy only.",
+    state: "planned",
+  },
+  {
+    id: "028/snapshot/calls-well-formed",
+    source: "RFD 028, Conversation Snapshot",
+    text: "The model that answers sees every tool call on the copy together with a response.",
+    state: "planned",
+    deviation:
+      "Sibling calls that have already finished show their real results instead of being treated " +
+      "as interrupted, because the model should answer with what is known.",
+  },
+  {
+    id: "028/tool-answers/old-field-ignored",
+    source: "RFD 028, Removal of tool_answers",
+    text:
+      "A `tool_answers` field in an old conversation file has no meaning and does not stop the " +
+      "file from loading.",
+    state: "met",
+    deviation:
+      "The field is ignored but kept when the file is written again, because fields we do not " +
+      "know survive.",
+  },
+  {
+    id: "028/tool-answers/not-mixed-into-arguments",
+    source: "RFD 028, Motivation and Removal of tool_answers",
+    text: "Reading a tool call never adds `tool_answers` to its arguments, empty or not.",
+    state: "met",
+  },
+  {
+    id: "028/tool-answers/arguments-written-as-they-are",
+    source: "RFD 028, Removal of tool_answers",
+    text: "Writing a tool call neither splits off nor adds a `tool_answers` field.",
+    state: "planned",
+  },
+  {
+    id: "028/tool-answers/strings-not-recoded",
+    source: "RFD 028, Removal of tool_answers",
+    text:
+      "Strings inside an old `tool_answers` field are neither decoded from base64 nor encoded " +
+      "again.",
+    state: "planned",
+  },
+  {
+    id: "028/tool-answers/never-shown-to-the-model",
+    source: "RFD 028, Motivation",
+    text: "No request to a model contains `tool_answers`.",
+    state: "planned",
+  },
+];

@@ -1,0 +1,458 @@
+// Owns the requirements taken from RFD 083 on question policies, labels and routing.
+import type { Requirement } from "./requirement.ts";
+
+export const rfd083Question: readonly Requirement[] = [
+  {
+    id: "083/question/exclusive-can-be-declared",
+    source: "RFD 083, Generic enrichments and scope table",
+    text: "A question on the tool wire can declare itself exclusive.",
+    state: "met",
+  },
+  {
+    id: "083/question/exclusive-defaults-to-false",
+    source: "RFD 083, Generic enrichments and phase 1, step 1",
+    text: "A question without `exclusive` is not exclusive.",
+    state: "met",
+  },
+  {
+    id: "083/question/exclusive-written-only-when-true",
+    source: "RFD 083, phase 1, step 1",
+    text: "On the tool wire `exclusive` is written only when it is true.",
+    state: "met",
+  },
+  {
+    id: "083/question/persistence-defaults-to-turn",
+    source: "RFD 083, Generic enrichments and phase 1, step 1",
+    text: "A question without `persistence` has persistence `turn`.",
+    state: "met",
+  },
+  {
+    id: "083/question/persistence-values",
+    source: "RFD 083, Generic enrichments",
+    text: "On the tool wire `persistence` is `none` or `turn`.",
+    state: "met",
+  },
+  {
+    id: "083/question/persistence-written-only-when-none",
+    source: "RFD 083, phase 1, step 1",
+    text: "On the tool wire `persistence` is written only when it is not `turn`.",
+    state: "met",
+  },
+  {
+    id: "083/question/context-replaces-pre-amble",
+    source: "RFD 083, phase 1, step 1",
+    text: "The text shown above a question is called `context`; the name `pre_amble` is given up.",
+    state: "met",
+    deviation:
+      "We write `context` and still read `pre_amble`, so that existing tools go on working.",
+  },
+  {
+    id: "083/question/constructors-use-the-defaults",
+    source: "RFD 083, phase 1, step 1",
+    text:
+      "Questions made by the text, boolean and select constructors are not exclusive and have " +
+      "persistence `turn`.",
+    state: "met",
+  },
+  {
+    id: "083/question/builder-context",
+    source: "RFD 083, phase 1, step 1",
+    text: "A tool author can set the context of a constructed question.",
+    state: "met",
+  },
+  {
+    id: "083/question/builder-exclusive",
+    source: "RFD 083, phase 1, step 1",
+    text: "A tool author can mark a constructed question as exclusive.",
+    state: "met",
+  },
+  {
+    id: "083/question/builder-persistence",
+    source: "RFD 083, phase 1, step 1",
+    text: "A tool author can set the persistence of a constructed question.",
+    state: "met",
+  },
+  {
+    id: "083/question/older-payload-gets-the-defaults",
+    source: "RFD 083, phase 1 tests",
+    text:
+      "A question payload from before these fields reads as not exclusive with persistence " +
+      "`turn`.",
+    state: "met",
+  },
+  {
+    id: "083/question/any-tool-may-opt-in",
+    source: "RFD 083, Generic enrichments and Alternatives",
+    text:
+      "Every tool that asks can use `exclusive` and `persistence`; they are not special to one " +
+      "tool.",
+    state: "planned",
+  },
+  {
+    id: "083/question/defaults-change-nothing",
+    source: "RFD 083, Generic enrichments",
+    text: "A question that sets none of the new fields is asked, shown and remembered as before.",
+    state: "planned",
+  },
+  {
+    id: "083/record/question-context",
+    source: "RFD 083, Propagating to the persisted shape",
+    text:
+      "A recorded question has the `context` that the person saw, and no such field when there " +
+      "was none.",
+    state: "met",
+  },
+  {
+    id: "083/record/question-exclusive",
+    source: "RFD 083, Propagating to the persisted shape",
+    text: "A recorded question has `exclusive` when it is true and no such field otherwise.",
+    state: "met",
+  },
+  {
+    id: "083/record/question-persistence",
+    source: "RFD 083, Propagating to the persisted shape",
+    text:
+      "A recorded question has `persistence` when it is `none` and no such field when it is " +
+      "`turn`.",
+    state: "met",
+  },
+  {
+    id: "083/record/legacy-question-gets-the-defaults",
+    source: "RFD 083, phase 1, step 5 and tests",
+    text:
+      "A recorded question from before these fields reads without context, as not exclusive, " +
+      "with persistence `turn`.",
+    state: "met",
+  },
+  {
+    id: "083/record/default-question-keeps-its-old-form",
+    source: "RFD 083, Propagating to the persisted shape",
+    text: "A question that uses only the defaults is recorded with the same fields as before.",
+    state: "met",
+  },
+  {
+    id: "083/record/asked-question-recorded-with-its-policy",
+    source: "RFD 083, phase 1, step 5 and tests",
+    text:
+      "Recording a question that is exclusive with persistence `none` stores both facts and its " +
+      "context.",
+    state: "planned",
+  },
+  {
+    id: "083/record/invalid-static-answer-tag",
+    source: "RFD 083, Persisted recording and phase 1, step 7",
+    text: "A misfitting configured answer is stored with the reason `invalid_static_answer`.",
+    state: "met",
+  },
+  {
+    id: "083/label/optional-and-absent-by-default",
+    source: "RFD 083, Generic enrichments and phase 1, step 2",
+    text: "`prompt_label` is an optional setting of a question and has no value by default.",
+    state: "planned",
+  },
+  {
+    id: "083/label/shown-above-the-question",
+    source: "RFD 083, Generic enrichments",
+    text: "A configured label is shown above the question as the one who asks.",
+    state: "planned",
+  },
+  {
+    id: "083/label/absent-means-no-header",
+    source: "RFD 083, Generic enrichments and phase 1, step 4",
+    text: "Without a label the prompt has no line that says who asks.",
+    state: "planned",
+  },
+  {
+    id: "083/label/looked-up-by-the-coordinator",
+    source: "RFD 083, Generic enrichments and phase 1, step 4",
+    text:
+      "The coordinator looks the label up by question id and hands it to the prompter together " +
+      "with the question.",
+    state: "planned",
+  },
+  {
+    id: "083/label/display-only",
+    source: "RFD 083, Generic enrichments",
+    text: "The label changes neither the routing nor the recorded source.",
+    state: "planned",
+  },
+  {
+    id: "083/label/merges-across-layers",
+    source: "RFD 083, phase 1, step 2",
+    text:
+      "A label set by a builtin tool, then by the user's file, then by a flag ends up as the " +
+      "last one set.",
+    state: "planned",
+  },
+  {
+    id: "083/label/in-the-config-schema",
+    source: "RFD 083, phase 1, step 2",
+    text: "The published configuration schema knows `prompt_label`.",
+    state: "planned",
+  },
+  {
+    id: "083/prompt/turn-offers-to-remember",
+    source: "RFD 083, Generic enrichments",
+    text:
+      "A boolean question with persistence `turn` offers `y`, `Y`, `n` and `N`, and the capitals " +
+      "remember the answer for the turn.",
+    state: "planned",
+  },
+  {
+    id: "083/prompt/none-does-not-offer-to-remember",
+    source: "RFD 083, Generic enrichments and phase 1, step 4",
+    text: "A boolean question with persistence `none` offers neither `Y` nor `N`.",
+    state: "planned",
+  },
+  {
+    id: "083/prompt/one-rendering-path",
+    source: "RFD 083, Generic enrichments",
+    text:
+      "All questions are shown by the same prompter code, with label and persistence taken into " +
+      "account.",
+    state: "planned",
+  },
+  {
+    id: "083/prompt/combinations-pinned",
+    source: "RFD 083, phase 1 tests",
+    text:
+      "For every combination of answer type, persistence and label a test pins what the prompt " +
+      "looks like.",
+    state: "planned",
+  },
+  {
+    id: "083/remember/none-is-asked-every-time",
+    source: "RFD 083, phase 1, step 6 and tests",
+    text: "A question with persistence `none` ignores a remembered answer.",
+    state: "planned",
+  },
+  {
+    id: "083/remember/none-is-not-stored",
+    source: "RFD 083, phase 1, step 6 and tests",
+    text: "An answer to a question with persistence `none` is not remembered.",
+    state: "planned",
+  },
+  {
+    id: "083/configured/validated-before-use",
+    source: "RFD 083, phase 1, step 6",
+    text:
+      "A configured answer is checked against the answer type, and for select against the " +
+      "options, before the tool receives it.",
+    state: "planned",
+  },
+  {
+    id: "083/configured/misfit-fails-the-call",
+    source: "RFD 083, phase 1, step 6 and tests",
+    text: "A configured answer that does not fit fails the call with an error response.",
+    state: "planned",
+  },
+  {
+    id: "083/configured/error-names-the-setting",
+    source: "RFD 083, phase 1, step 6 and tests",
+    text:
+      "The error is `<tool_name>: the configured conversation.tools.<tool>.questions.<id>.answer " +
+      "value does not match the question's answer_type. Update the configuration; do not retry.`",
+    state: "planned",
+  },
+  {
+    id: "083/configured/misfit-recorded",
+    source: "RFD 083, Persisted recording, reason table, and phase 1 tests",
+    text:
+      "A configured answer that does not fit is recorded as cancelled with " +
+      "`invalid_static_answer`.",
+    state: "planned",
+  },
+  {
+    id: "083/configured/allowed-for-exclusive",
+    source: "RFD 083, Non-interactive behavior",
+    text:
+      "A configured answer is used for an exclusive question too, with or without a person " +
+      "present.",
+    state: "planned",
+  },
+  {
+    id: "083/configured/checked-before-the-tool-can-complain",
+    source: "RFD 083, Arguments",
+    text:
+      "A misfit in the configuration is reported by the coordinator, so the tool's own check " +
+      "only catches other paths.",
+    state: "planned",
+  },
+  {
+    id: "083/exclusive/means-a-person-only",
+    source: "RFD 083, Non-interactive behavior",
+    text:
+      "An exclusive question is answered by a person or by a configured answer and never by a " +
+      "model.",
+    state: "planned",
+  },
+  {
+    id: "083/exclusive/no-new-target",
+    source: "RFD 083, Non-interactive behavior",
+    text:
+      "Question targets stay `user` and `assistant`; being human-only is a property of the " +
+      "question.",
+    state: "planned",
+  },
+  {
+    id: "083/exclusive/nobody-there-fails-the-call",
+    source: "RFD 083, Non-interactive behavior, precedence table, and phase 1 tests",
+    text:
+      "With target `user` and nobody present, an exclusive question fails the call and the " +
+      "inquiry model is not asked.",
+    state: "planned",
+    deviation:
+      "A person can be asked whenever `/dev/tty` opens and non-interactive mode is off, wherever " +
+      "standard output goes, because piping output does not send the person away.",
+  },
+  {
+    id: "083/exclusive/nobody-there-error-text",
+    source: "RFD 083, Non-interactive behavior and phase 1, step 7",
+    text:
+      "The error is `<tool_name> cannot run because no interactive terminal is available. Do not " +
+      "retry this tool call in this turn; continue without user input or explain what " +
+      "information is missing.`",
+    state: "planned",
+  },
+  {
+    id: "083/exclusive/nobody-there-recorded",
+    source: "RFD 083, Persisted recording, reason table, and phase 1 tests",
+    text:
+      "An exclusive question with nobody to ask is recorded as cancelled with " +
+      "`no_prompt_backend`.",
+    state: "planned",
+  },
+  {
+    id: "083/exclusive/assistant-target-fails-the-call",
+    source: "RFD 083, Non-interactive behavior, precedence table, and phase 1 tests",
+    text:
+      "An exclusive question with target `assistant` fails the call before any routing, whether " +
+      "or not a person is present.",
+    state: "planned",
+  },
+  {
+    id: "083/exclusive/assistant-target-error-text",
+    source: "RFD 083, phase 1, step 7",
+    text:
+      "The error is `<tool_name> requires a human answer and cannot be routed to the assistant. " +
+      "Do not retry this tool call in this turn.`",
+    state: "planned",
+  },
+  {
+    id: "083/exclusive/assistant-target-recorded",
+    source: "RFD 083, Persisted recording, reason table, and phase 1 tests",
+    text:
+      "An exclusive question with target `assistant` is recorded as cancelled with " +
+      "`assistant_routing_denied`.",
+    state: "planned",
+  },
+  {
+    id: "083/exclusive/checks-are-generic",
+    source: "RFD 083, Non-interactive behavior, scope table, and phase 1, step 7",
+    text: "Both checks depend on the question being exclusive and apply to every tool.",
+    state: "planned",
+  },
+  {
+    id: "083/exclusive/no-retry-flag",
+    source: "RFD 083, phase 1, step 7",
+    text:
+      "That a refused call should not be retried is said in the text of the error, since no flag " +
+      "reaches the model.",
+    state: "planned",
+  },
+  {
+    id: "083/routing/configured-answer-first",
+    source: "RFD 083, Non-interactive behavior, precedence table",
+    text: "With a configured answer the question is not routed at all.",
+    state: "planned",
+  },
+  {
+    id: "083/routing/user-target-with-a-person",
+    source: "RFD 083, Non-interactive behavior, precedence table",
+    text: "With target `user` and a person present the person is asked.",
+    state: "planned",
+    deviation:
+      "A person can be asked whenever `/dev/tty` opens and non-interactive mode is off, wherever " +
+      "standard output goes, because piping output does not send the person away.",
+  },
+  {
+    id: "083/routing/user-target-nobody-not-exclusive",
+    source: "RFD 083, Non-interactive behavior, precedence table",
+    text:
+      "With target `user`, nobody present and a question that is not exclusive, the inquiry " +
+      "model is asked.",
+    state: "planned",
+    deviation:
+      "This is the policy `auto`; the detached policies `defaults` and `deny` take the " +
+      "question's default or refuse, so that an operator can keep the model out.",
+  },
+  {
+    id: "083/routing/assistant-target-not-exclusive",
+    source: "RFD 083, Non-interactive behavior, precedence table",
+    text: "With target `assistant` a question that is not exclusive goes to the inquiry model.",
+    state: "planned",
+  },
+  {
+    id: "083/scope/no-exclusive-in-config",
+    source: "RFD 083, Non-interactive behavior, scope table",
+    text:
+      "The configuration of a question has no `exclusive` setting; only the tool's author " +
+      "decides.",
+    state: "planned",
+  },
+  {
+    id: "083/scope/no-detached-policy",
+    source: "RFD 083, Non-interactive behavior, scope table",
+    text: "There is no policy setting for what happens when nobody is present.",
+    state: "planned",
+    deviation:
+      "`detached` settings with `auto`, `defaults` and `deny` exist per tool and for all tools, " +
+      "because unattended runs need a declared policy; `auto` behaves as the precedence table " +
+      "says.",
+  },
+  {
+    id: "083/scope/no-non-interactive-flag",
+    source: "RFD 083, Non-interactive behavior, scope table",
+    text: "There is no flag that turns prompting off.",
+    state: "planned",
+    deviation:
+      "`--non-interactive` and `JP_NONINTERACTIVE=1` turn prompting off, because a script must " +
+      "be able to say that nobody is there.",
+  },
+  {
+    id: "083/merge/builtin-defaults-under-user-config",
+    source: "RFD 083, phase 1, step 3",
+    text: "The defaults of a builtin tool merge under what the user configured for it.",
+    state: "planned",
+  },
+  {
+    id: "083/merge/single-override-keeps-the-rest",
+    source: "RFD 083, phase 1, step 3",
+    text:
+      "Overriding one field of a builtin tool, such as a label, keeps all its other defaults: " +
+      "how it is run, enabled, delivered and shown.",
+    state: "planned",
+  },
+  {
+    id: "083/merge/holds-for-every-builtin",
+    source: "RFD 083, phase 1, step 3",
+    text: "The merge works the same for every builtin tool.",
+    state: "planned",
+  },
+  {
+    id: "083/merge/source-may-be-replaced",
+    source: "RFD 083, phase 1, step 3",
+    text:
+      "A user may give a builtin's name another source, and calls then run that source instead " +
+      "of the builtin code.",
+    state: "planned",
+  },
+  {
+    id: "083/merge/replaced-source-keeps-other-defaults",
+    source: "RFD 083, phase 1, step 3",
+    text:
+      "Replacing the source of a builtin keeps its parameters, questions, style, run and result " +
+      "defaults unless these are replaced too.",
+    state: "planned",
+  },
+];
