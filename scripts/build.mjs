@@ -5,14 +5,33 @@ import { chmodSync, readFileSync } from "node:fs";
 import process from "node:process";
 import { rolldown } from "rolldown";
 
-const { dependencies } = JSON.parse(readFileSync("package.json", "utf8"));
+const { dependencies, version } = JSON.parse(readFileSync("package.json", "utf8"));
 // Native add-ons find their binary beside their own files, so they stay outside the bundle.
 const external = Object.keys(dependencies).filter((name) => name === "fs-native-extensions");
+
+/**
+ * Commander loads `node:child_process`, a tenth of Node's own start, for programs that keep their
+ * commands in files of their own. We have none: it is loaded if it is ever called.
+ */
+const lazyChildProcess = {
+  name: "lazy-child-process",
+  transform: {
+    filter: { id: /commander[\\/]lib[\\/]command\.js$/ },
+    handler(code) {
+      const eager = "import childProcess from 'node:child_process';";
+      if (!code.includes(eager)) this.error("commander has changed: see scripts/build.mjs");
+      const lazy = "process.getBuiltinModule('node:child_process').spawn(...words)";
+      return code.replace(eager, `const childProcess = { spawn: (...words) => ${lazy} };`);
+    },
+  },
+};
 
 const bundle = await rolldown({
   input: { jp: "src/cli/main.ts" },
   platform: "node",
+  plugins: [lazyChildProcess],
   external: [...external, /^node:/],
+  transform: { target: "node22.22", define: { JP_VERSION: JSON.stringify(version) } },
 });
 await bundle.write({
   dir: "dist/bin",

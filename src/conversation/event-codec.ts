@@ -34,11 +34,21 @@ import { parseTimestamp } from "./timestamp.ts";
 type EventOf<Type extends EventType> = Extract<ConversationEvent, { type: Type }>;
 type FieldsOf<Type extends EventType> = Omit<EventOf<Type>, "timestamp">;
 
+/** How the strings are written that the record keeps in base64. */
+interface Notation {
+  readonly text: (text: string) => string;
+  readonly object: (object: JsonObject) => JsonObject;
+}
+
+const STORED: Notation = { text: encodeText, object: encodeStrings };
+
+const PLAIN: Notation = { text: (text) => text, object: (object) => object };
+
 interface KindCodec<Type extends EventType> {
   /** The keys this kind owns on disk; any other is kept in `extra`. */
   readonly keys: ReadonlySet<string>;
   parse(shape: Shape): FieldsOf<Type>;
-  toJson(event: EventOf<Type>): JsonObject;
+  toJson(event: EventOf<Type>, notation: Notation): JsonObject;
 }
 
 const knownKeys = (...keys: string[]) => new Set(["timestamp", "type", "metadata", ...keys]);
@@ -75,10 +85,10 @@ const CODECS: { readonly [Type in EventType]: KindCodec<Type> } = {
           ? {}
           : decodeStrings(objectField(shape, "arguments").value),
     }),
-    toJson: (event) => ({
+    toJson: (event, notation) => ({
       id: event.id,
       name: event.name,
-      arguments: encodeStrings(event.arguments),
+      arguments: notation.object(event.arguments),
     }),
   },
   tool_call_response: {
@@ -89,9 +99,9 @@ const CODECS: { readonly [Type in EventType]: KindCodec<Type> } = {
       content: decodeText(stringField(shape, "content")),
       isError: booleanField(shape, "is_error"),
     }),
-    toJson: (event) => ({
+    toJson: (event, notation) => ({
       id: event.id,
-      content: encodeText(event.content),
+      content: notation.text(event.content),
       is_error: event.isError,
     }),
   },
@@ -135,14 +145,23 @@ export function parseEvent(value: unknown): ConversationEvent {
 
 /** The event as the record writes it: keys in the original's order, what is empty left out. */
 export function eventToJson(event: ConversationEvent): JsonObject {
+  return toJson(event, STORED);
+}
+
+/** The same with nothing encoded, for people and other programs. */
+export function eventToPlainJson(event: ConversationEvent): JsonObject {
+  return toJson(event, PLAIN);
+}
+
+function toJson(event: ConversationEvent, notation: Notation): JsonObject {
   const codec = CODECS[event.type] as KindCodec<EventType>; // Looked up by the event's own type.
   const hasMetadata = event.metadata !== undefined && Object.keys(event.metadata).length > 0;
   return {
     timestamp: event.timestamp,
     type: event.type,
-    ...codec.toJson(event),
+    ...codec.toJson(event, notation),
     ...event.extra,
-    ...(hasMetadata && { metadata: encodeStrings(event.metadata) }),
+    ...(hasMetadata && { metadata: notation.object(event.metadata) }),
   };
 }
 

@@ -29,13 +29,16 @@ export type {
   ToolCallResponse,
   TurnStart,
 } from "./event.ts";
-export { eventToJson, parseEvent } from "./event-codec.ts";
+export { eventToJson, eventToPlainJson, parseEvent } from "./event-codec.ts";
 export { EVENT_TYPES, isProviderVisible, type ProviderEvent } from "./event-kinds.ts";
-export { cancellationTag } from "./inquiry-codec.ts";
+export { deciderToJson } from "./decider-codec.ts";
+export { cancellationTag, inquiryQuestionToJson } from "./inquiry-codec.ts";
+export { InquiryLog, type LoggedInquiry } from "./inquiry-log.ts";
 export { type ConversationMetadata, metadataToJson, parseMetadata } from "./metadata.ts";
 export { type Pair, type Pairing, pairInquiries, pairToolCalls } from "./pairing.ts";
 export { projectEvents } from "./projection.ts";
 export { INTERRUPTED_CALL, sanitize } from "./sanitize.ts";
+export { findSearchableText, type SearchableText, type SearchScope } from "./searchable-text.ts";
 export {
   type ConversationStream,
   createStream,

@@ -60,7 +60,7 @@ export function inquiryRequestToJson(event: InquiryRequest): JsonObject {
   return {
     id: event.id,
     source: { ...event.source },
-    question: questionToJson(event.question),
+    question: inquiryQuestionToJson(event.question),
     ...(event.toolCallId !== undefined && { tool_call_id: event.toolCallId }),
     ...(event.questionId !== undefined && { question_id: event.questionId }),
   };
@@ -123,7 +123,7 @@ function parseSource(shape: Shape): InquirySource {
   return { source, name: stringField(shape, "name") };
 }
 
-function questionToJson(question: InquiryQuestion): JsonObject {
+export function inquiryQuestionToJson(question: InquiryQuestion): JsonObject {
   return {
     text: question.text,
     ...(question.context !== undefined && { context: question.context }),

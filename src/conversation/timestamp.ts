@@ -9,11 +9,12 @@ declare const brand: unique symbol;
 /** Verbatim as read: our own form, or RFC 3339 in older records. */
 export type Timestamp = string & { readonly [brand]: "Timestamp" };
 
-const PATTERN = /^(\d{4}-\d\d-\d\d)[ T](\d\d:\d\d:\d\d)(?:\.(\d{1,9}))?(Z|[+-]\d\d:\d\d)?$/i;
+const PATTERN =
+  /^(\d{4}-(?:0[1-9]|1[0-2])-(?:0[1-9]|[12]\d|3[01]))[ T]((?:[01]\d|2[0-3]):[0-5]\d:[0-5]\d)(?:\.(\d{1,9}))?(Z|[+-]\d\d:\d\d)?$/i;
 
 /** Throws `ShapeError` if the text is no time in either form. */
 export function parseTimestamp(value: unknown, path = "timestamp"): Timestamp {
-  if (typeof value === "string" && toMilliseconds(value) !== undefined) return value as Timestamp;
+  if (typeof value === "string" && PATTERN.test(value)) return value as Timestamp;
   throw new ShapeError(path, `expected a time like "2026-01-02 03:04:05.678", got ${show(value)}`);
 }
 
@@ -25,7 +26,8 @@ export function timestampFromDate(date: Date): Timestamp {
 
 /** Whole milliseconds since the epoch, the rest cut off. */
 export function timestampToMilliseconds(timestamp: Timestamp): number {
-  return toMilliseconds(timestamp) ?? Number.NaN;
+  const [, day, time, fraction = "", zone = "Z"] = PATTERN.exec(timestamp) ?? [];
+  return Date.parse(`${day}T${time}.${fraction.slice(0, 3).padEnd(3, "0")}${zone}`);
 }
 
 /** Orders two times by all their digits. */
@@ -38,13 +40,6 @@ function toNanoseconds(timestamp: Timestamp): bigint {
   const fraction = PATTERN.exec(timestamp)?.[3] ?? "";
   const seconds = Math.floor(timestampToMilliseconds(timestamp) / 1000);
   return BigInt(seconds) * 1_000_000_000n + BigInt(fraction.padEnd(9, "0"));
-}
-
-function toMilliseconds(text: string): number | undefined {
-  const [match, day, time, fraction = "", zone = "Z"] = PATTERN.exec(text) ?? [];
-  if (match === undefined) return undefined;
-  const milliseconds = Date.parse(`${day}T${time}.${fraction.slice(0, 3).padEnd(3, "0")}${zone}`);
-  return Number.isNaN(milliseconds) ? undefined : milliseconds;
 }
 
 function show(value: unknown): string {

@@ -9,6 +9,7 @@ export type {
   ConversationSummary,
   ConversationWriter,
   CreateOptions,
+  FileEdit,
   ForkOptions,
   ListOptions,
   MetadataChange,

@@ -141,10 +141,16 @@ export interface RecordFiles {
   paths(id: ConversationId): RecordPaths;
 
   /**
-   * Puts a new text in the place of a file, if it can be read as one. Throws `invalid_record`, which
-   * says what is wrong with it, and `conversation_locked`.
+   * Puts a new text in the place of an old one, if it can be read as such a file. Throws
+   * `invalid_record`, which says what is wrong with it; `conversation_locked`; `record_changed` if
+   * the file does not hold the old text any more.
    */
-  replace(id: ConversationId, file: RecordFile, text: string): Promise<void>;
+  replace(id: ConversationId, file: RecordFile, edit: FileEdit): Promise<void>;
+}
+
+export interface FileEdit {
+  readonly before: string;
+  readonly after: string;
 }
 
 export type RecordFile = "events" | "metadata" | "baseConfig";

@@ -8,6 +8,7 @@ export type StorageErrorCode =
   | "conversation_archived"
   | "record_damaged"
   | "invalid_record"
+  | "record_changed"
   | "write_failed"
   | "read_failed"
   | "no_session"
@@ -25,6 +26,12 @@ export function notFound(id: ConversationId): StorageError {
 export function archived(id: ConversationId): StorageError {
   return new StorageError("conversation_archived", `Conversation ${id} is archived.`, {
     hint: `Bring it back first: jp conversation unarchive ${id}`,
+  });
+}
+
+export function changedMeanwhile(file: string): StorageError {
+  return new StorageError("record_changed", `${file} was changed by somebody else meanwhile.`, {
+    hint: "Nothing was written. Edit it again.",
   });
 }
 

@@ -7,14 +7,16 @@ export function encodeBase64(text: string): string {
 }
 
 /**
- * The text behind canonical, padded base64 in the standard or the URL-safe alphabet; undefined for
- * anything else. `Buffer.from` skips what it cannot read, so only a string that is encoded back to
- * itself counts.
+ * The text behind canonical, padded base64, all in the standard or all in the URL-safe alphabet;
+ * undefined for anything else. `Buffer.from` skips what it cannot read, so the length tells whether
+ * there was such a thing.
  */
 export function decodeBase64(encoded: string): string | undefined {
   if (encoded.length % 4 !== 0) return undefined;
+  const padding = encoded.endsWith("==") ? 2 : encoded.endsWith("=") ? 1 : 0;
   const bytes = Buffer.from(encoded, "base64");
-  if (bytes.toString("base64") !== encoded && !isUrlSafe(encoded, bytes)) return undefined;
+  if (bytes.length !== (encoded.length / 4) * 3 - padding) return undefined;
+  if (hasTrailingBits(encoded, padding) || isMixed(encoded)) return undefined;
   try {
     return utf8.decode(bytes);
   } catch {
@@ -22,7 +24,14 @@ export function decodeBase64(encoded: string): string | undefined {
   }
 }
 
-function isUrlSafe(encoded: string, bytes: Buffer): boolean {
-  const padding = "=".repeat((3 - (bytes.length % 3)) % 3);
-  return bytes.toString("base64url") + padding === encoded;
+/** Before padding, the last character may only fill the bits that are left of a byte. */
+function hasTrailingBits(encoded: string, padding: 0 | 1 | 2): boolean {
+  if (padding === 0) return false;
+  const last = encoded.charAt(encoded.length - padding - 1);
+  return !(padding === 2 ? "AQgw" : "AEIMQUYcgkosw048").includes(last);
+}
+
+function isMixed(encoded: string): boolean {
+  const isUrlSafe = encoded.includes("-") || encoded.includes("_");
+  return isUrlSafe && (encoded.includes("+") || encoded.includes("/"));
 }

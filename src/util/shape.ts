@@ -84,8 +84,13 @@ export function unknownFields(
   value: JsonObject,
   known: ReadonlySet<string>,
 ): JsonObject | undefined {
-  const rest = Object.entries(value).filter(([key]) => !known.has(key));
-  return rest.length === 0 ? undefined : Object.fromEntries(rest);
+  let rest: Record<string, Json> | undefined;
+  for (const key in value) {
+    if (known.has(key)) continue;
+    rest ??= {};
+    rest[key] = value[key] as Json; // The key is the object's own.
+  }
+  return rest;
 }
 
 export function mismatch(path: string, expected: string, value: unknown): ShapeError {

@@ -2,7 +2,7 @@
 import { closeSync, openSync, readSync } from "node:fs";
 import { readFailed } from "../storage-error.ts";
 
-const STEP = 1 << 20;
+const STEP = 1 << 18;
 
 export class ByteWindow implements Disposable {
   readonly file: string;

@@ -51,6 +51,12 @@ export function copiesOf(
   return listCopies(roots, "all").get(id) ?? [];
 }
 
+/** A conversation is archived when no copy of it is live. */
+export function currentCopies(copies: readonly ConversationCopy[]): readonly ConversationCopy[] {
+  const live = copies.filter((copy) => !copy.isArchived);
+  return live.length > 0 ? live : copies;
+}
+
 /** Where a conversation's folder belongs. */
 export function parentFolder(roots: ConversationRoots, root: Root, isArchived: boolean): string {
   const folder = roots[root];

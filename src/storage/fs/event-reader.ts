@@ -15,7 +15,11 @@ export interface ElementBatch {
 }
 
 const BETWEEN = Buffer.from("\n  },\n  {");
-const CLOSING = "\n  }".length;
+const ELEMENT_CLOSES = "\n  }".length;
+const OPENING_BRACKET = 0x5b;
+const CLOSING_BRACKET = 0x5d;
+const COMMA = 0x2c;
+const SPACE = 0x20;
 
 /** Throws `read_failed`. */
 export function* readElements(file: string): Generator<ElementBatch> {
@@ -24,11 +28,12 @@ export function* readElements(file: string): Generator<ElementBatch> {
     window.fill();
     const cut = window.isAtEnd ? -1 : window.bytes.lastIndexOf(BETWEEN);
     if (cut === -1 && !window.isAtEnd) continue;
-    const elements = window.isAtEnd ? parseRest(window) : parsePiece(window, cut + CLOSING);
+    const elements = parsePiece(window, cut === -1 ? undefined : cut + ELEMENT_CLOSES);
     if (elements === undefined) break;
     yield { elements, problems: [] };
     if (window.isAtEnd) return;
-    window.advance(cut + BETWEEN.length - 1);
+    // Up to the last space before the next element: there is room for a bracket.
+    window.advance(cut + BETWEEN.length - 2);
   }
   for (const { element, problem } of scanElements(window)) {
     if (element !== undefined) yield { elements: [element], problems: [] };
@@ -36,14 +41,21 @@ export function* readElements(file: string): Generator<ElementBatch> {
   }
 }
 
-function parsePiece(window: ByteWindow, length: number): readonly JsonObject[] | undefined {
-  const text = window.bytes.toString("utf8", 0, length);
-  return parseList(window.offset === 0 ? `${text}]` : `[${text}]`);
-}
-
-function parseRest(window: ByteWindow): readonly JsonObject[] | undefined {
-  const text = window.bytes.toString("utf8");
-  return parseList(window.offset === 0 ? text : `[${text}`);
+/**
+ * The elements before `end`, where a comma stands, or all that are left. Brackets are put in the
+ * place of the space before and the comma behind: the piece is a list then, and is never copied.
+ */
+function parsePiece(
+  window: ByteWindow,
+  end: number | undefined,
+): readonly JsonObject[] | undefined {
+  const { bytes, offset } = window;
+  if (offset > 0) bytes[0] = OPENING_BRACKET;
+  if (end !== undefined) bytes[end] = CLOSING_BRACKET;
+  const elements = parseList(bytes.toString("utf8", 0, end === undefined ? undefined : end + 1));
+  if (offset > 0) bytes[0] = SPACE;
+  if (end !== undefined) bytes[end] = COMMA;
+  return elements;
 }
 
 function parseList(text: string): readonly JsonObject[] | undefined {

@@ -1,4 +1,5 @@
 /** What all of the store's operations share: where things are, and who may write. */
+import { existsSync } from "node:fs";
 import path from "node:path";
 import {
   type ConversationId,
@@ -8,7 +9,13 @@ import {
 } from "../../conversation/index.ts";
 import { type Clock, isCodedError } from "../../util/index.ts";
 import { archived, notFound } from "../storage-error.ts";
-import { type ConversationCopy, type ConversationRoots, copiesOf } from "./conversation-folders.ts";
+import {
+  type ConversationCopy,
+  type ConversationRoots,
+  copiesOf,
+  currentCopies,
+  listCopies,
+} from "./conversation-folders.ts";
 import type { OpenFile } from "./event-file.ts";
 import { acquireLock, type ConversationLock } from "./lock.ts";
 
@@ -27,6 +34,8 @@ export interface FsStoreOptions {
 
 export class FsContext {
   readonly options: FsStoreOptions;
+  /** What the last list found: whoever lists conversations usually reads them next. */
+  #listed: ReadonlyMap<ConversationId, readonly ConversationCopy[]> = new Map();
 
   constructor(options: FsStoreOptions) {
     this.options = options;
@@ -38,6 +47,21 @@ export class FsContext {
       workspace: path.join(this.options.storage, "conversations"),
       local: userFolder === undefined ? undefined : path.join(userFolder, "conversations"),
     };
+  }
+
+  list(
+    which: "live" | "archived" | "all",
+  ): ReadonlyMap<ConversationId, readonly ConversationCopy[]> {
+    const copies = listCopies(this.roots(), which);
+    if (which !== "archived") this.#listed = copies;
+    return copies;
+  }
+
+  /** Those to read from; as the last list found them, if they are still there. */
+  readableCopies(id: ConversationId): readonly ConversationCopy[] {
+    const listed = this.#listed.get(id);
+    const isThere = listed?.every(({ folder }) => existsSync(folder)) ?? false;
+    return currentCopies(listed !== undefined && isThere ? listed : this.copies(id));
   }
 
   /** Throws `conversation_not_found`. */

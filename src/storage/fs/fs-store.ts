@@ -17,6 +17,7 @@ import type {
   ConversationStore,
   ConversationSummary,
   CreateOptions,
+  FileEdit,
   ForkOptions,
   ListOptions,
   MetadataChange,
@@ -26,6 +27,7 @@ import type {
   RecordPiece,
   RecordProblem,
 } from "../port.ts";
+import { changedMeanwhile } from "../storage-error.ts";
 import {
   bringTogether,
   type ConversationFiles,
@@ -41,7 +43,6 @@ import {
   BASE_CONFIG,
   copiesOf,
   EVENTS,
-  listCopies,
   METADATA,
   parentFolder,
   type Root,
@@ -66,7 +67,7 @@ export class FsConversationStore implements ConversationStore, RecordFiles {
 
   async list({ which = "live" }: ListOptions = {}): Promise<ConversationSummary[]> {
     const summaries: ConversationSummary[] = [];
-    for (const [id, copies] of listCopies(this.#context.roots(), which)) {
+    for (const [id, copies] of this.#context.list(which)) {
       summaries.push(summarize(id, copies));
       if (summaries.length % YIELD_EVERY === 0) await setImmediate();
     }
@@ -79,7 +80,7 @@ export class FsConversationStore implements ConversationStore, RecordFiles {
   }
 
   async load(id: ConversationId): Promise<Conversation> {
-    const copies = this.#context.copies(id);
+    const copies = this.#context.readableCopies(id);
     const entries: StreamEntry[] = [];
     const problems: RecordProblem[] = [];
     for await (const piece of this.scan(id)) {
@@ -92,7 +93,7 @@ export class FsConversationStore implements ConversationStore, RecordFiles {
   }
 
   async *scan(id: ConversationId): AsyncGenerator<RecordPiece> {
-    const folder = folderWith(this.#context.copies(id), EVENTS, BASE_CONFIG);
+    const folder = folderWith(this.#context.readableCopies(id), EVENTS, BASE_CONFIG);
     for (const { elements, problems } of readElements(path.join(folder, EVENTS))) {
       yield { entries: elements.map((element) => StreamEntry.fromJson(element)), problems };
     }
@@ -127,7 +128,7 @@ export class FsConversationStore implements ConversationStore, RecordFiles {
   }
 
   async fork(id: ConversationId, { title, keep }: ForkOptions = {}): Promise<ConversationId> {
-    const copies = this.#context.copies(id);
+    const copies = this.#context.readableCopies(id);
     const folder = folderWith(copies, EVENTS, BASE_CONFIG);
     const {
       expiresAt: _expiresAt,
@@ -179,7 +180,7 @@ export class FsConversationStore implements ConversationStore, RecordFiles {
   }
 
   paths(id: ConversationId): RecordPaths {
-    const copies = this.#context.copies(id);
+    const copies = this.#context.readableCopies(id);
     const folder = folderWith(copies, EVENTS, BASE_CONFIG);
     return {
       folder,
@@ -189,10 +190,12 @@ export class FsConversationStore implements ConversationStore, RecordFiles {
     };
   }
 
-  async replace(id: ConversationId, file: RecordFile, text: string): Promise<void> {
-    checkRecordFile(file, text);
+  async replace(id: ConversationId, file: RecordFile, edit: FileEdit): Promise<void> {
+    checkRecordFile(file, edit.after);
     await this.#context.whileLocked(id, async () => {
-      await writeDurably(this.paths(id)[file], Buffer.from(text));
+      const target = this.paths(id)[file];
+      if (findFile(target)?.toString("utf8") !== edit.before) throw changedMeanwhile(target);
+      await writeDurably(target, Buffer.from(edit.after));
     });
   }
 

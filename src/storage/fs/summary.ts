@@ -12,6 +12,7 @@ import type { ConversationSummary } from "../port.ts";
 import {
   BASE_CONFIG,
   type ConversationCopy,
+  currentCopies,
   EVENTS,
   METADATA,
   youngestCopy,
@@ -24,8 +25,7 @@ export function summarize(
   id: ConversationId,
   copies: readonly ConversationCopy[],
 ): ConversationSummary {
-  const live = copies.filter((copy) => !copy.isArchived);
-  const current = live.length > 0 ? live : copies;
+  const current = currentCopies(copies);
   const roots = new Set(current.map((copy) => copy.root));
   const metadata = attempt(METADATA, () => readMetadata(folderWith(current, METADATA)));
   const lastEventAt = attempt(EVENTS, () =>
@@ -34,7 +34,7 @@ export function summarize(
   const problem = metadata.problem ?? lastEventAt.problem;
   return {
     id,
-    isArchived: live.length === 0,
+    isArchived: current.every((copy) => copy.isArchived),
     place: roots.size > 1 ? "both" : roots.has("local") ? "local" : "workspace",
     ...(metadata.value !== undefined && { metadata: metadata.value }),
     ...(lastEventAt.value !== undefined && { lastEventAt: lastEventAt.value }),

@@ -1,0 +1,84 @@
+/** Records to measure with: plausible events of about a kilobyte, written as programs write them. */
+import { mkdirSync, openSync, writeSync, closeSync, statSync } from "node:fs";
+import path from "node:path";
+import { type ConversationEvent, eventToJson, type Timestamp } from "../src/conversation/index.ts";
+
+/** A record of `count` events; returns its size in bytes. */
+export function writeRecord(folder: string, count: number, title: string): number {
+  mkdirSync(folder, { recursive: true });
+  writeText(path.join(folder, "metadata.json"), {
+    title,
+    last_activated_at: "2026-01-02 03:04:05.0",
+  });
+  writeText(path.join(folder, "base_config.json"), {});
+  const file = path.join(folder, "events.json");
+  const fd = openSync(file, "w");
+  for (let index = 0; index < count; index += 1) {
+    const text = JSON.stringify([eventToJson(event(index))], null, 2).slice(1, -2);
+    writeSync(fd, `${index === 0 ? "[" : ","}${text}`);
+  }
+  writeSync(fd, count === 0 ? "[]\n" : "\n]\n");
+  closeSync(fd);
+  return statSync(file).size;
+}
+
+/** Cycles of a turn: a request, a call, a question, its answer, the result, the reply. */
+export function event(index: number): ConversationEvent {
+  const timestamp = time(index);
+  const call = `call_${Math.floor(index / 8)}`;
+  const words = `The quick brown fox ${index} jumps over the lazy dog. `.repeat(8);
+  const inquiry = `${call}.apply_changes.1` as never;
+  const kinds: readonly ConversationEvent[] = [
+    { type: "turn_start", timestamp },
+    { type: "chat_request", timestamp, content: words },
+    { type: "chat_response", timestamp, content: { type: "reasoning", text: words } },
+    {
+      type: "tool_call_request",
+      timestamp,
+      id: call,
+      name: "fs_modify_file",
+      arguments: { path: "src/index.ts", text: words },
+    },
+    {
+      type: "inquiry_request",
+      timestamp,
+      id: inquiry,
+      source: { source: "tool", name: "fs_modify_file" },
+      question: {
+        text: "Apply?",
+        context: words,
+        answerType: { type: "boolean" },
+        exclusive: false,
+        persistence: "turn",
+      },
+    },
+    {
+      type: "inquiry_response",
+      timestamp,
+      id: inquiry,
+      outcome: "answered",
+      answer: true,
+      answeredBy: { kind: "user", channel: "terminal" },
+    },
+    {
+      type: "tool_call_response",
+      timestamp,
+      id: call,
+      content: `${words}${words}${words}${words}`,
+      isError: false,
+    },
+    { type: "chat_response", timestamp, content: { type: "message", text: words } },
+  ];
+  return kinds[index % kinds.length] as ConversationEvent;
+}
+
+function time(index: number): Timestamp {
+  const moment = new Date(Date.UTC(2026, 0, 2, 3, 4, 5) + index * 10);
+  return `${moment.toISOString().slice(0, 19).replace("T", " ")}.${index % 1000 || 1}` as Timestamp;
+}
+
+function writeText(file: string, value: unknown): void {
+  const fd = openSync(file, "w");
+  writeSync(fd, `${JSON.stringify(value, null, 2)}\n`);
+  closeSync(fd);
+}

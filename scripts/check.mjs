@@ -1,0 +1,23 @@
+// `npm run check`: format, lint, types, unused code, and the tests, which hold the architecture.
+import { spawnSync } from "node:child_process";
+import process from "node:process";
+
+const steps = [
+  ["format", "oxfmt", "--check"],
+  ["lint", "oxlint", "--type-aware"],
+  ["types", "tsc", "--noEmit"],
+  ["unused code", "knip"],
+  ["package", "publint", "--strict"],
+  ["tests", "vitest", "run"],
+];
+const isWithoutTests = process.argv.includes("--without-tests");
+
+for (const [name, command, ...words] of steps) {
+  if (name === "tests" && isWithoutTests) continue;
+  console.log(`check: ${name}`);
+  const { status } = spawnSync(command, words, { stdio: "inherit" });
+  if (status !== 0) {
+    console.error(`check: ${name} failed`);
+    process.exit(1);
+  }
+}

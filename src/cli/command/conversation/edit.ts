@@ -1,0 +1,102 @@
+/** `jp conversation edit`: properties by flag, files in the editor. */
+import { readFileSync } from "node:fs";
+import path from "node:path";
+import {
+  type ConversationId,
+  type ConversationMetadata,
+  type Timestamp,
+  timestampFromDate,
+} from "../../../conversation/index.ts";
+import type { RecordFile } from "../../../storage/index.ts";
+import { CodedError, isCodedError } from "../../../util/index.ts";
+import type { CommandContext } from "../../compose.ts";
+import type { Call } from "../../define.ts";
+import { editText } from "../../editor.ts";
+import { resolveTarget } from "../../target.ts";
+import type { FileFlags } from "./path.ts";
+
+export interface EditFlags extends FileFlags {
+  /** `false` takes it away. */
+  readonly title?: string | false;
+  readonly pin?: boolean;
+  readonly local?: boolean;
+}
+
+export async function editConversation({
+  words,
+  options,
+  context,
+}: Call<EditFlags>): Promise<void> {
+  const { id } = await resolveTarget(context, words[0]);
+  const { title, pin, local } = options;
+  if (title === undefined && pin === undefined && local === undefined) {
+    await editFile(id, fileOf(options), context);
+    return;
+  }
+  if (title !== undefined || pin !== undefined) await editMetadata(id, options, context);
+  if (local !== undefined) await context.workspace.conversations.setLocal(id, local);
+  context.output.notice(`${id} is changed.`);
+}
+
+async function editMetadata(
+  id: ConversationId,
+  options: EditFlags,
+  { workspace, clock }: CommandContext,
+): Promise<void> {
+  await using writer = await workspace.conversations.open(id);
+  const now = timestampFromDate(clock.now());
+  await writer.updateMetadata((metadata) => change(metadata, options, now));
+}
+
+function change(
+  metadata: ConversationMetadata,
+  { title, pin }: EditFlags,
+  now: Timestamp,
+): ConversationMetadata {
+  const { title: oldTitle, pinnedAt: oldPin, ...rest } = metadata;
+  const newTitle = title === undefined ? oldTitle : title === false ? undefined : title;
+  const newPin = pin === undefined ? oldPin : pin ? now : undefined;
+  return {
+    ...rest,
+    ...(newTitle !== undefined && { title: newTitle }),
+    ...(newPin !== undefined && { pinnedAt: newPin }),
+  };
+}
+
+/** The file in use is replaced only by one that can be read. */
+async function editFile(
+  id: ConversationId,
+  file: RecordFile,
+  context: CommandContext,
+): Promise<void> {
+  const { workspace, output } = context;
+  const target = workspace.files.paths(id)[file];
+  const before = readFileSync(target, "utf8");
+  const edited = await editText(path.basename(target), before);
+  if (edited.text === before) {
+    output.notice("Nothing was changed.");
+  } else {
+    await replace(
+      () => workspace.files.replace(id, file, { before, after: edited.text }),
+      edited.file,
+    );
+    output.notice(`${target} is changed.`);
+  }
+  await edited.discard();
+}
+
+async function replace(action: () => Promise<void>, draft: string): Promise<void> {
+  try {
+    await action();
+  } catch (error) {
+    if (!isCodedError(error)) throw error;
+    throw new CodedError(error.code, error.message, {
+      cause: error,
+      hint: `The conversation is as it was. Your text is in ${draft}`,
+    });
+  }
+}
+
+function fileOf({ metadata, baseConfig }: EditFlags): RecordFile {
+  return metadata === true ? "metadata" : baseConfig === true ? "baseConfig" : "events";
+}

@@ -1,0 +1,182 @@
+/** `jp conversation grep`: reads records piece by piece, whatever their size, and decoded. */
+import {
+  findSearchableText,
+  type SearchScope,
+  type StreamEntry,
+  TurnCounter,
+} from "../../../conversation/index.ts";
+import { neutralize, oneLine } from "../../../render/index.ts";
+import type { ConversationSummary } from "../../../storage/index.ts";
+import { warnOf } from "../../activity.ts";
+import type { CommandContext } from "../../compose.ts";
+import type { Call } from "../../define.ts";
+import { ExitStatus } from "../../exit-status.ts";
+import { createPattern, type Pattern, type PatternFlags } from "../../pattern.ts";
+import { resolveTargets } from "../../target.ts";
+
+export interface GrepFlags extends PatternFlags {
+  readonly id?: readonly string[];
+  readonly archived?: boolean;
+  readonly scope?: readonly (SearchScope | "title")[];
+  readonly context?: number;
+  readonly maxCount?: number;
+  readonly ids?: boolean;
+  readonly count?: boolean;
+}
+
+interface Hit {
+  /** Undefined for a title. */
+  readonly turn?: number;
+  readonly scope: SearchScope | "title";
+  readonly line: string;
+  /** False for a line that only stands beside a match. */
+  readonly isMatch: boolean;
+}
+
+export async function grepConversations({
+  words,
+  options,
+  context,
+}: Call<GrepFlags>): Promise<void> {
+  const pattern = createPattern(words, options);
+  let isFound = false;
+  for (const summary of await searched(options, context)) {
+    const count = await grepConversation(summary, { pattern, options, context });
+    isFound ||= count > 0;
+    if (count > 0 && options.ids === true) context.output.print(summary.id);
+    if (count > 0 && options.count === true) context.output.print(`${summary.id}:${count}`);
+  }
+  if (!isFound) throw new ExitStatus(1);
+}
+
+interface Job {
+  readonly pattern: Pattern;
+  readonly options: GrepFlags;
+  readonly context: CommandContext;
+}
+
+/** Prints the hits, unless only their number is wanted, and returns it. */
+async function grepConversation(summary: ConversationSummary, job: Job): Promise<number> {
+  const { pattern, options, context } = job;
+  const search = new Search(pattern, options);
+  const report = new Report(summary, pattern, context);
+  const isSilent = options.ids === true || options.count === true;
+  const take = (hits: Iterable<Hit>) => {
+    for (const hit of hits) if (!isSilent) report.print(hit);
+  };
+  take(search.inTitle(summary.metadata?.title));
+  for await (const { entries, problems } of context.workspace.conversations.scan(summary.id)) {
+    warnOf(problems, context.output);
+    take(search.in(entries));
+    if (search.isDone) break;
+  }
+  return search.count;
+}
+
+async function searched(options: GrepFlags, context: CommandContext) {
+  if (options.id !== undefined) return resolveTargets(context, options.id);
+  const which = options.archived === true ? "all" : "live";
+  const summaries = await context.workspace.conversations.list({ which });
+  return summaries.toSorted((left, right) => (left.id < right.id ? -1 : 1));
+}
+
+/** The matches in one conversation, in the order of its record. */
+class Search {
+  count = 0;
+  readonly #pattern: Pattern;
+  readonly #options: GrepFlags;
+  readonly #scopes: ReadonlySet<string> | undefined;
+  readonly #turns = new TurnCounter();
+
+  constructor(pattern: Pattern, options: GrepFlags) {
+    this.#pattern = pattern;
+    this.#options = options;
+    this.#scopes = options.scope && new Set(options.scope);
+  }
+
+  get isDone(): boolean {
+    const { ids, maxCount = Number.POSITIVE_INFINITY } = this.#options;
+    return this.count >= (ids === true ? 1 : maxCount);
+  }
+
+  *inTitle(title: string | undefined): Generator<Hit> {
+    if (title !== undefined && this.#isWanted("title"))
+      yield* this.#linesIn(title, { scope: "title" });
+  }
+
+  *in(entries: readonly StreamEntry[]): Generator<Hit> {
+    for (const entry of entries) {
+      if (this.isDone) return;
+      const { eventType } = entry;
+      if (eventType === undefined) continue;
+      const turn = this.#turns.next(eventType);
+      const found = entry.event && findSearchableText(entry.event);
+      // Most text has no match: it is looked at as a whole before it is cut into lines.
+      if (found === undefined || !this.#isWanted(found.scope)) continue;
+      if (this.#pattern.test(found.text)) {
+        yield* this.#linesIn(found.text, { turn, scope: found.scope });
+      }
+    }
+  }
+
+  *#linesIn(text: string, place: Pick<Hit, "turn" | "scope">): Generator<Hit> {
+    const lines = text.split("\n");
+    const around = this.#options.context ?? 0;
+    let shown = -1;
+    for (const [index, line] of lines.entries()) {
+      if (this.isDone) return;
+      if (!this.#pattern.test(line)) continue;
+      this.count += 1;
+      const end = Math.min(lines.length - 1, index + around);
+      for (let near = Math.max(shown + 1, index - around); near <= end; near += 1) {
+        const isMatch = near === index || this.#pattern.test(lines[near] ?? "");
+        yield { ...place, line: lines[near] ?? "", isMatch };
+      }
+      shown = end;
+    }
+  }
+
+  #isWanted(scope: string): boolean {
+    return this.#scopes?.has(scope) ?? true;
+  }
+}
+
+/** Under headings on a terminal; elsewhere `ID:TURN:SCOPE:TEXT`, one match a line. */
+class Report {
+  readonly #summary: ConversationSummary;
+  readonly #pattern: Pattern;
+  readonly #context: CommandContext;
+  #hasHeading = false;
+
+  constructor(summary: ConversationSummary, pattern: Pattern, context: CommandContext) {
+    this.#summary = summary;
+    this.#pattern = pattern;
+    this.#context = context;
+  }
+
+  print({ turn, scope, line, isMatch }: Hit): void {
+    const { output } = this.#context;
+    const place = turn === undefined ? scope : `${turn + 1}:${scope}`;
+    const text = neutralize(line.trimEnd());
+    if (!output.isTerminal) {
+      const mark = isMatch ? ":" : "-";
+      output.print(
+        `${this.#summary.id}:${turn === undefined ? "" : turn + 1}:${scope}${mark}${text}`,
+      );
+      return;
+    }
+    this.#heading();
+    const shown = isMatch
+      ? this.#pattern.highlight(text, (match) => output.paint("bold", output.paint("red", match)))
+      : output.paint("dim", text);
+    output.print(`  ${output.paint("green", place)}  ${shown}`);
+  }
+
+  #heading(): void {
+    if (this.#hasHeading) return;
+    this.#hasHeading = true;
+    const { output } = this.#context;
+    const title = oneLine(this.#summary.metadata?.title ?? "(no title)");
+    output.print(`${output.paint("cyan", this.#summary.id)}  ${output.paint("bold", title)}`);
+  }
+}

@@ -1,0 +1,120 @@
+/** `jp conversation show`: what there is to know without reading it. */
+import {
+  conversationCreatedAt,
+  InquiryLog,
+  type Timestamp,
+  timestampToMilliseconds,
+  TurnCounter,
+} from "../../../conversation/index.ts";
+import { inquiryState, jsonLine, oneLine, relativeTime } from "../../../render/index.ts";
+import type { ConversationSummary, RecordProblem } from "../../../storage/index.ts";
+import { lastActivity, warnOf } from "../../activity.ts";
+import type { CommandContext } from "../../compose.ts";
+import type { Call } from "../../define.ts";
+import { resolveTargetForReading, resolveTargets } from "../../target.ts";
+import { summaryToJson } from "./ls.ts";
+
+export interface ShowFlags {
+  readonly format?: "text" | "json";
+}
+
+export async function showConversations({
+  words,
+  options,
+  context,
+}: Call<ShowFlags>): Promise<void> {
+  const targets =
+    words.length === 0
+      ? [await resolveTargetForReading(context, undefined)]
+      : await resolveTargets(context, words);
+  for (const [index, target] of targets.entries()) {
+    const { counts, problems } = await measure(target, context);
+    warnOf(problems, context.output);
+    if (options.format === "json") {
+      context.output.print(jsonLine({ ...summaryToJson(target), ...counts }));
+      continue;
+    }
+    if (index > 0) context.output.print("");
+    printFacts({ ...facts(target, context), ...countFacts(counts) }, context);
+  }
+}
+
+interface Counts {
+  readonly turns: number;
+  readonly events: number;
+  readonly tool_calls: number;
+  readonly inquiries: Readonly<Record<string, number>>;
+}
+
+/** Passes over the record once, without keeping it. */
+async function measure(
+  { id }: ConversationSummary,
+  { workspace }: CommandContext,
+): Promise<{ readonly counts: Counts; readonly problems: readonly RecordProblem[] }> {
+  const counter = new TurnCounter();
+  const log = new InquiryLog();
+  const inquiries: Record<string, number> = {};
+  const problems: RecordProblem[] = [];
+  const count = (logged: ReturnType<InquiryLog["end"]>) => {
+    for (const inquiry of logged) {
+      const state = inquiryState(inquiry);
+      inquiries[state] = (inquiries[state] ?? 0) + 1;
+    }
+  };
+  let [turns, events, calls] = [0, 0, 0];
+  for await (const piece of workspace.conversations.scan(id)) {
+    problems.push(...piece.problems);
+    for (const { eventType } of piece.entries) {
+      if (eventType === undefined) continue;
+      turns = counter.next(eventType) + 1;
+      events += 1;
+      if (eventType === "tool_call_request") calls += 1;
+    }
+    count(log.read(piece.entries));
+  }
+  count(log.end());
+  return { counts: { turns, events, tool_calls: calls, inquiries }, problems };
+}
+
+function facts(summary: ConversationSummary, { clock, workspace }: CommandContext) {
+  const { id, metadata, isArchived, place, problem } = summary;
+  const ago = (time: Timestamp | undefined) =>
+    time && `${time} (${relativeTime(timestampToMilliseconds(time), clock.now().getTime())})`;
+  const labels = Object.entries(metadata?.labels ?? {})
+    .map(([key, value]) => (value === "" ? key : `${key}=${value}`))
+    .join(", ");
+  return {
+    ID: id,
+    Title: metadata?.title,
+    Problem: problem,
+    Started: ago(conversationCreatedAt(id)),
+    "Last event": ago(lastActivity(summary)),
+    "Last used": ago(metadata?.lastActivatedAt),
+    Pinned: ago(metadata?.pinnedAt),
+    Expires: ago(metadata?.expiresAt),
+    Archived: isArchived ? (ago(metadata?.archivedAt) ?? "yes") : undefined,
+    Labels: labels === "" ? undefined : labels,
+    Kept: { workspace: "in the workspace", local: "for you alone", both: "in both places" }[place],
+    Folder: workspace.files.paths(id).folder,
+  };
+}
+
+function countFacts({ turns, events, tool_calls: calls, inquiries }: Counts) {
+  const questions = Object.entries(inquiries).map(([state, count]) => `${count} ${state}`);
+  return {
+    Turns: String(turns),
+    Events: String(events),
+    "Tool calls": String(calls),
+    Questions: questions.length === 0 ? "none" : questions.join(", "),
+  };
+}
+
+function printFacts(
+  values: Readonly<Record<string, string | undefined>>,
+  { output }: CommandContext,
+): void {
+  for (const [name, value] of Object.entries(values)) {
+    if (value !== undefined)
+      output.print(`${output.paint("bold", name.padEnd(10))}  ${oneLine(value)}`);
+  }
+}

@@ -1,0 +1,45 @@
+/** Builds the concrete things a command works with. Nothing else below `cli/` touches the process. */
+import { homedir } from "node:os";
+import { openWorkspace, type UserEnvironment, type Workspace } from "../storage/index.ts";
+import { createOutput, type Output } from "../terminal/index.ts";
+import { type Clock, systemClock } from "../util/index.ts";
+
+/** The options that every command takes. */
+export interface GlobalOptions {
+  readonly workspace?: string;
+  readonly width?: number;
+}
+
+export interface CommandContext {
+  readonly output: Output;
+  readonly clock: Clock;
+  /** Found when first asked for. Throws `no_workspace`. */
+  readonly workspace: Workspace;
+}
+
+export function createContext(options: GlobalOptions): CommandContext {
+  process.stdout.on("error", leaveQuietly);
+  let workspace: Workspace | undefined;
+  return {
+    output: createOutput({ stdout: process.stdout, stderr: process.stderr, width: options.width }),
+    clock: systemClock,
+    get workspace() {
+      workspace ??= openWorkspace({
+        from: options.workspace ?? process.cwd(),
+        environment: userEnvironment(),
+        clock: systemClock,
+        pid: process.pid,
+      });
+      return workspace;
+    },
+  };
+}
+
+/** Somebody like `head` has seen enough. */
+function leaveQuietly(error: NodeJS.ErrnoException): void {
+  process.exit(error.code === "EPIPE" ? 0 : 1);
+}
+
+function userEnvironment(): UserEnvironment {
+  return { variables: process.env, home: homedir(), platform: process.platform };
+}

@@ -1,0 +1,39 @@
+/** What the definitions of commands share: how one is loaded, called and finished. */
+import { Command, InvalidArgumentError, Option } from "commander";
+import type { CommandContext, GlobalOptions } from "./compose.ts";
+
+/** Everything a command was given: its own words, its options, and what to work with. */
+export interface Call<Options> {
+  readonly words: readonly string[];
+  readonly options: Options;
+  readonly context: CommandContext;
+}
+
+/** May throw `CodedError` and `ExitStatus`. */
+export type CommandFunction<Options> = (call: Call<Options>) => Promise<void>;
+
+/** A commander action that loads its command first and hands over what was printed at the end. */
+export function command<Options>(load: () => Promise<CommandFunction<Options>>) {
+  return async (...received: unknown[]): Promise<void> => {
+    const self = received.at(-1);
+    if (!(self instanceof Command)) throw new TypeError("commander passes the command last");
+    const { createContext } = await import("./compose.ts");
+    const context = createContext(self.optsWithGlobals<GlobalOptions>());
+    try {
+      const run = await load();
+      await run({ words: self.args, options: self.opts() as Options, context });
+    } finally {
+      context.output.flush();
+    }
+  };
+}
+
+export function formatOption(...formats: readonly string[]): Option {
+  return new Option("-F, --format <format>", "how to print it").choices(formats).default("text");
+}
+
+export function parseCount(text: string): number {
+  const count = Number(text);
+  if (!Number.isInteger(count) || count < 0) throw new InvalidArgumentError("Give a whole number.");
+  return count;
+}

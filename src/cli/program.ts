@@ -1,0 +1,68 @@
+/** All commands, with the words that describe them. What one does is loaded when it is called. */
+import { Command, InvalidArgumentError } from "commander";
+import { command } from "./define.ts";
+import { getOutHasColors, getOutHelpWidth, writeOut } from "./write-out.ts";
+
+/** A command that only holds others. They are defined when its name is on the command line. */
+interface Group {
+  readonly name: string;
+  readonly alias?: string;
+  readonly description: string;
+  readonly load: () => Promise<(group: Command) => void>;
+}
+
+const GROUPS: readonly Group[] = [
+  {
+    name: "conversation",
+    alias: "c",
+    description: "list, read, search and manage conversations",
+    load: async () =>
+      (await import("./command/conversation/definition.ts")).addConversationCommands,
+  },
+  {
+    name: "inquiry",
+    description: "every question that was ever asked: who asked, who answered, how and when",
+    load: async () => (await import("./command/inquiry/definition.ts")).addInquiryCommands,
+  },
+];
+
+/** `words` are those of the command line, without the program's own. */
+export async function createProgram(version: string, words: readonly string[]): Promise<Command> {
+  const program = new Command("jp")
+    .description(
+      "An assistant that asks. Tools and the model put typed questions in the middle of a turn; " +
+        "each is routed by policy and recorded with who asked and who answered.",
+    )
+    .version(`jp ${version}`, "-V, --version", "print the version")
+    .helpOption("-h, --help", "show help")
+    .helpCommand("help [command]", "show help for a command")
+    .option("-w, --workspace <path>", "use the workspace at or above this path")
+    .option("--width <columns>", "wrap and cut lines at this width", parseWidth)
+    .showHelpAfterError("Run it with --help to see how it is used.")
+    .configureOutput({ writeOut, getOutHelpWidth, getOutHasColors })
+    .exitOverride();
+
+  program
+    .command("init [folder]")
+    .description("make a folder a jp workspace")
+    .action(command(async () => (await import("./command/init.ts")).init));
+  for (const { name, alias, description, load } of GROUPS) {
+    const group = program.command(name).description(description);
+    if (alias !== undefined) group.alias(alias);
+    if (words.includes(name) || (alias !== undefined && words.includes(alias)))
+      (await load())(group);
+  }
+  program
+    .command("demo")
+    .description("show the record: a scripted conversation in a temporary workspace")
+    .action(command(async () => (await import("./command/demo.ts")).demo));
+  return program;
+}
+
+function parseWidth(text: string): number {
+  const width = Number(text);
+  if (!Number.isInteger(width) || width < 20) {
+    throw new InvalidArgumentError("Give a whole number of columns, 20 or more.");
+  }
+  return width;
+}

@@ -1,0 +1,34 @@
+/** From the words on the command line to an exit status. The only place that ends the process. */
+import { CommanderError } from "commander";
+import { type CodedError, isCodedError } from "../util/index.ts";
+import { ExitStatus } from "./exit-status.ts";
+import { createProgram } from "./program.ts";
+
+/** 0 done, 1 error, 2 usage, 130 interrupted. */
+export async function run(argv: readonly string[], version: string): Promise<void> {
+  try {
+    const program = await createProgram(version, argv.slice(2));
+    await program.parseAsync(argv);
+  } catch (error) {
+    process.exitCode = report(error);
+  }
+}
+
+/** Says what went wrong, unless it has been said, and returns the exit status. */
+function report(error: unknown): number {
+  if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : 2;
+  if (error instanceof ExitStatus) return error.status;
+  const isOurs = isCodedError(error);
+  say(isOurs ? messageOf(error) : `Something unexpected happened: ${String(error)}`);
+  if (process.env["JP_DEBUG"] === "1") say(error instanceof Error ? (error.stack ?? "") : "");
+  else if (!isOurs) say("Set JP_DEBUG=1 to see where.");
+  return isOurs && error.code === "usage" ? 2 : 1;
+}
+
+function messageOf({ message, hint }: CodedError): string {
+  return hint === undefined ? `jp: ${message}` : `jp: ${message}\n${hint}`;
+}
+
+function say(text: string): void {
+  process.stderr.write(`${text}\n`);
+}

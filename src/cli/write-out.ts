@@ -1,0 +1,28 @@
+/**
+ * Short texts to standard output without opening it as a stream, which would load the half of Node
+ * that deals with sockets. For `--version` and `--help`, which should cost what Node costs.
+ */
+import { fstatSync, writeSync } from "node:fs";
+
+export function writeOut(text: string): void {
+  try {
+    writeSync(1, text);
+  } catch (error) {
+    const isFull = error instanceof Error && "code" in error && error.code === "EAGAIN";
+    if (isFull) process.stdout.write(text); // The stream waits. A closed pipe wants nothing.
+  }
+}
+
+/** Columns of the screen; 80 where there is none. */
+export function getOutHelpWidth(): number {
+  return isDevice() && process.stdout.isTTY ? process.stdout.columns : 80;
+}
+
+export function getOutHasColors(): boolean {
+  return isDevice() && process.stdout.isTTY && process.stdout.hasColors();
+}
+
+/** A terminal is a device; pipes and files are not. */
+function isDevice(): boolean {
+  return fstatSync(1).isCharacterDevice();
+}

@@ -1,0 +1,46 @@
+/**
+ * Every question of a conversation with what became of it, read from a stream that passes by once.
+ * A turn's inquiries are complete when the turn is, so they come out then.
+ */
+import type { StreamEntry } from "./entry.ts";
+import type { ConversationEvent, InquiryRequest, InquiryResponse } from "./event.ts";
+import { pairInquiries } from "./pairing.ts";
+import { TurnCounter } from "./turns.ts";
+
+export interface LoggedInquiry {
+  /** From 0. */
+  readonly turn: number;
+  readonly request: InquiryRequest;
+  /** Absent if nothing closed it: it waits, or the process that asked is gone. */
+  readonly response?: InquiryResponse;
+}
+
+export class InquiryLog {
+  readonly #counter = new TurnCounter();
+  #turn = 0;
+  /** The inquiry events of the current turn. */
+  #events: ConversationEvent[] = [];
+
+  /** Takes the next entries, and returns the inquiries of the turns they completed. */
+  read(entries: Iterable<StreamEntry>): LoggedInquiry[] {
+    const completed: LoggedInquiry[] = [];
+    for (const entry of entries) {
+      const type = entry.eventType;
+      if (type === undefined) continue;
+      const turn = this.#counter.next(type);
+      if (turn !== this.#turn) completed.push(...this.end());
+      this.#turn = turn;
+      // Only these two are decoded: the rest of a record may be large.
+      const isInquiry = type === "inquiry_request" || type === "inquiry_response";
+      if (isInquiry && entry.event !== undefined) this.#events.push(entry.event);
+    }
+    return completed;
+  }
+
+  /** At the end of the record: the inquiries of the last turn. */
+  end(): LoggedInquiry[] {
+    const { pairs } = pairInquiries(this.#events);
+    this.#events = [];
+    return pairs.map((pair) => ({ turn: this.#turn, ...pair }));
+  }
+}

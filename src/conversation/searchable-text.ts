@@ -1,0 +1,55 @@
+/** What a search looks through in an event, decoded. Questions are in it; answers never are. */
+import { assertNever, isJsonObject, type Json } from "../util/index.ts";
+import type { ConversationEvent } from "./event.ts";
+
+export type SearchScope =
+  | "user"
+  | "assistant"
+  | "reasoning"
+  | "structured"
+  | "tool-call"
+  | "tool-result"
+  | "inquiry";
+
+export interface SearchableText {
+  readonly scope: SearchScope;
+  readonly text: string;
+}
+
+export function findSearchableText(event: ConversationEvent): SearchableText | undefined {
+  switch (event.type) {
+    case "chat_request":
+      return { scope: "user", text: event.content };
+    case "chat_response":
+      return searchableResponse(event.content);
+    case "tool_call_request":
+      return { scope: "tool-call", text: [event.name, ...stringsIn(event.arguments)].join("\n") };
+    case "tool_call_response":
+      return { scope: "tool-result", text: event.content };
+    case "inquiry_request": {
+      const { text, context } = event.question;
+      return { scope: "inquiry", text: context === undefined ? text : `${context}\n${text}` };
+    }
+    case "inquiry_response":
+    case "permission_decision":
+    case "turn_start":
+      return undefined;
+    default:
+      return assertNever(event);
+  }
+}
+
+type ResponseContent = Extract<ConversationEvent, { type: "chat_response" }>["content"];
+
+function searchableResponse(content: ResponseContent): SearchableText {
+  if (content.type === "structured") {
+    return { scope: "structured", text: [...stringsIn(content.data)].join("\n") };
+  }
+  return { scope: content.type === "message" ? "assistant" : "reasoning", text: content.text };
+}
+
+function* stringsIn(value: Json): Generator<string> {
+  if (typeof value === "string") yield value;
+  const children = Array.isArray(value) ? value : isJsonObject(value) ? Object.values(value) : [];
+  for (const child of children) yield* stringsIn(child);
+}

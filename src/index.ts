@@ -1,0 +1,35 @@
+/** The library: what an embedding program imports. It never touches a terminal or the process. */
+export {
+  type ConversationEvent,
+  type ConversationId,
+  type ConversationMetadata,
+  type ConversationStream,
+  intoParts,
+  type LoggedInquiry,
+  parseConversationId,
+  sanitize,
+  type Thread,
+  type ThreadParts,
+  type Timestamp,
+  type Turn,
+  turnsOf,
+} from "./conversation/index.ts";
+export {
+  type ConversationStore,
+  type ConversationSummary,
+  type ConversationWriter,
+  MemoryConversationStore,
+  openWorkspace,
+  type SessionStore,
+  type Workspace,
+} from "./storage/index.ts";
+export {
+  type AnswerType,
+  booleanQuestion,
+  type Outcome,
+  type Question,
+  secretQuestion,
+  selectQuestion,
+  textQuestion,
+} from "./tool/index.ts";
+export { type Clock, CodedError, isCodedError, type Json, type JsonObject } from "./util/index.ts";

@@ -1,0 +1,15 @@
+export {
+  describeDecider,
+  describeOutcome,
+  describeSource,
+  type InquiryRow,
+  type InquiryState,
+  inquiryState,
+  inquiryToJson,
+} from "./inquiry.ts";
+export { type MarkdownDocument, renderMarkdown } from "./markdown.ts";
+export { firstLine, jsonLine, neutralize, oneLine } from "./neutralize.ts";
+export { relativeTime } from "./relative-time.ts";
+export { type Paint, plain, type StyleName } from "./style.ts";
+export { type Cell, type Column, renderTable, type TableOptions, truncate } from "./table.ts";
+export { renderTurn, type TranscriptOptions } from "./transcript.ts";

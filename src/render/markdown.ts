@@ -1,0 +1,90 @@
+/** A conversation as a Markdown document: every event that says something, oldest first. */
+import {
+  type ChatResponse,
+  type ConversationEvent,
+  type PermissionDecision,
+  type Turn,
+} from "../conversation/index.ts";
+import { assertNever } from "../util/index.ts";
+import { describeDecider, describeOutcome, describeSource } from "./inquiry.ts";
+import { neutralize, oneLine } from "./neutralize.ts";
+
+export interface MarkdownDocument {
+  readonly title?: string;
+  readonly turns: readonly Turn[];
+}
+
+/** Ends with a newline. */
+export function renderMarkdown({ title, turns }: MarkdownDocument): string {
+  const heading = title === undefined ? [] : [`# ${oneLine(title)}`];
+  const sections = turns.flatMap(({ events }) => events.flatMap(renderEvent));
+  return `${[...heading, ...sections].join("\n\n")}\n`;
+}
+
+/** A heading and a body, or nothing. */
+function renderEvent(event: ConversationEvent): string[] {
+  const time = oneLine(event.timestamp);
+  switch (event.type) {
+    case "turn_start":
+      return [];
+    case "chat_request":
+      return [`## ${oneLine(event.author ?? "You")} on ${time}`, neutralize(event.content.trim())];
+    case "chat_response":
+      return renderResponse(event.content, time);
+    case "tool_call_request": {
+      const { id, name, arguments: parameters } = event;
+      const call = JSON.stringify({ id, name, arguments: parameters }, null, 2);
+      return [`## Tool Call Request on ${time}`, fence(call, "json")];
+    }
+    case "tool_call_response":
+      return [
+        `## Tool Call ${event.isError ? "**Error**" : "Result"} on ${time}`,
+        fence(event.content),
+      ];
+    case "inquiry_request": {
+      const { source, question } = event;
+      const context = question.context === undefined ? [] : [fence(question.context)];
+      return [
+        `## Inquiry Request (${oneLine(describeSource(source))}) on ${time}`,
+        ...context,
+        neutralize(question.text.trim()),
+      ];
+    }
+    case "inquiry_response":
+      return [`## Inquiry Response on ${time}`, oneLine(describeOutcome(event))];
+    case "permission_decision":
+      return [`## Permission on ${time}`, describePermission(event)];
+    default:
+      return assertNever(event);
+  }
+}
+
+function renderResponse(content: ChatResponse["content"], time: string): string[] {
+  switch (content.type) {
+    case "message":
+      return [`## Assistant on ${time}`, neutralize(content.text.trim())];
+    case "reasoning":
+      // An empty one only carries a provider's signature.
+      if (content.text.trim() === "") return [];
+      return [`## Assistant (reasoning) on ${time}`, neutralize(content.text.trim())];
+    case "structured":
+      return [
+        `## Assistant (structured) on ${time}`,
+        fence(JSON.stringify(content.data, null, 2), "json"),
+      ];
+    default:
+      return assertNever(content);
+  }
+}
+
+function describePermission({ tool, decision, decidedBy, reason }: PermissionDecision): string {
+  const because = reason === undefined ? "" : `: ${reason}`;
+  return oneLine(`${tool} ${decision} by ${describeDecider(decidedBy)}${because}`);
+}
+
+/** Longer than any fence inside. */
+function fence(text: string, language = ""): string {
+  const longest = Math.max(2, ...(text.match(/`{3,}/g) ?? []).map((run) => run.length));
+  const ticks = "`".repeat(longest + 1);
+  return `${ticks}${language}\n${neutralize(text.replace(/\n$/, ""))}\n${ticks}`;
+}

@@ -1,0 +1,44 @@
+/**
+ * Foreign text made harmless for a terminal. What tools, models and other people's files say is
+ * data: none of it may move the cursor, change colours, reorder the line or ring the bell.
+ */
+
+/** C0 without tab and newline, delete, C1, and the marks that reorder or hide text around them. */
+const UNSAFE = /[\0-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff]/g;
+const UNSAFE_IN_JSON = /[\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff]/g;
+
+/** Keeps line breaks and tabs; everything else that a terminal acts on becomes visible. */
+export function neutralize(text: string): string {
+  return text.replaceAll("\r\n", "\n").replaceAll(UNSAFE, picture);
+}
+
+/** The same on a single line: every run of white space is one space. */
+export function oneLine(text: string): string {
+  return neutralize(text.replaceAll(/\s+/g, " ").trim());
+}
+
+/** The first line that says something, and a mark if there is more. */
+export function firstLine(text: string): string {
+  const [first = "", ...rest] = text.trim().split("\n");
+  return rest.length === 0 ? oneLine(first) : `${oneLine(first)} …`;
+}
+
+/** One line of JSON that is safe to show and loses nothing: what is unsafe is escaped. */
+export function jsonLine(value: unknown): string {
+  return JSON.stringify(value).replaceAll(UNSAFE_IN_JSON, escape);
+}
+
+/** `␛` for escape and so on, where there is a picture; `<U+009B>` where there is none. */
+function picture(character: string): string {
+  const code = character.charCodeAt(0);
+  if (code < 0x20) return String.fromCharCode(0x2400 + code);
+  return code === 0x7f ? "␡" : `<U+${hexadecimal(code)}>`;
+}
+
+function escape(character: string): string {
+  return `\\u${hexadecimal(character.charCodeAt(0)).toLowerCase()}`;
+}
+
+function hexadecimal(code: number): string {
+  return code.toString(16).toUpperCase().padStart(4, "0");
+}

@@ -1,0 +1,83 @@
+/** Columns that line up, also with wide characters, and end where the screen does. */
+import stringWidth from "fast-string-width";
+import type { Paint } from "./style.ts";
+
+export interface Column {
+  readonly title: string;
+  readonly align?: "right";
+  /** Gives way, down to `minimum`, when the lines would be too long. */
+  readonly shrinks?: boolean;
+}
+
+/** A cell's text, already neutralised, and the colour it is shown in. */
+export interface Cell {
+  readonly text: string;
+  readonly style?: Parameters<Paint>[0];
+}
+
+export interface TableOptions {
+  readonly columns: readonly Column[];
+  readonly rows: readonly (readonly Cell[])[];
+  readonly paint: Paint;
+  /** Undefined where lines may be as long as they are. */
+  readonly width: number | undefined;
+}
+
+const GAP = "  ";
+const MINIMUM = 8;
+
+export function renderTable({ columns, rows, paint, width }: TableOptions): string[] {
+  const header = columns.map(({ title }): Cell => ({ text: title, style: "bold" }));
+  const lines = [header, ...rows];
+  const natural = columns.map((_column, index) =>
+    Math.max(...lines.map((line) => stringWidth(line[index]?.text ?? ""))),
+  );
+  const widths = fit(natural, columns, width);
+  return lines.map((line) => {
+    const cells = columns.map((column, index) =>
+      renderCell(line[index] ?? { text: "" }, { column, width: widths[index] ?? 0, paint }),
+    );
+    return cells.join(GAP).trimEnd();
+  });
+}
+
+/** Cuts text to a number of screen columns; a cut is marked. */
+export function truncate(text: string, width: number): string {
+  if (stringWidth(text) <= width) return text;
+  let result = "";
+  let used = 0;
+  for (const character of text) {
+    used += stringWidth(character);
+    if (used > width - 1) break;
+    result += character;
+  }
+  return `${result}…`;
+}
+
+function fit(
+  natural: readonly number[],
+  columns: readonly Column[],
+  width: number | undefined,
+): readonly number[] {
+  const gaps = GAP.length * (columns.length - 1);
+  let excess = natural.reduce((sum, own) => sum + own, gaps) - (width ?? Number.POSITIVE_INFINITY);
+  return natural.map((own, index) => {
+    if (columns[index]?.shrinks !== true || excess <= 0) return own;
+    const shrunk = Math.max(Math.min(own, MINIMUM), own - excess);
+    excess -= own - shrunk;
+    return shrunk;
+  });
+}
+
+interface CellPlace {
+  readonly column: Column;
+  readonly width: number;
+  readonly paint: Paint;
+}
+
+function renderCell({ text, style }: Cell, { column, width, paint }: CellPlace): string {
+  const shown = truncate(text, width);
+  const padding = " ".repeat(Math.max(0, width - stringWidth(shown)));
+  const painted = style === undefined ? shown : paint(style, shown);
+  return column.align === "right" ? padding + painted : painted + padding;
+}

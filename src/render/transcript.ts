@@ -1,0 +1,188 @@
+/** A conversation for reading on a screen: who said what, each call and each question on a line. */
+import {
+  type ChatResponse,
+  type ConversationEvent,
+  type InquiryRequest,
+  type InquiryResponse,
+  pairInquiries,
+  pairToolCalls,
+  timestampToMilliseconds,
+  type ToolCallRequest,
+  type ToolCallResponse,
+  type Turn,
+} from "../conversation/index.ts";
+import { assertNever, type JsonObject } from "../util/index.ts";
+import { describeDecider, describeOutcome, describeSource } from "./inquiry.ts";
+import { firstLine, jsonLine, neutralize, oneLine } from "./neutralize.ts";
+import { relativeTime } from "./relative-time.ts";
+import type { Paint } from "./style.ts";
+import { truncate } from "./table.ts";
+
+export interface TranscriptOptions {
+  readonly paint: Paint;
+  readonly now: Date;
+  readonly width: number;
+  /** How many lines of a tool's result are shown. */
+  readonly resultLines: number;
+  readonly showsReasoning: boolean;
+}
+
+interface TurnContext extends TranscriptOptions {
+  readonly results: ReadonlyMap<ToolCallRequest, ToolCallResponse>;
+  readonly answers: ReadonlyMap<InquiryRequest, InquiryResponse>;
+  /** The calls of the questions that are shown with theirs, and those questions by call. */
+  readonly callOf: ReadonlyMap<InquiryRequest, ToolCallRequest>;
+  readonly asked: ReadonlyMap<ToolCallRequest | undefined, readonly InquiryRequest[]>;
+}
+
+/** Speech stands apart; calls and questions follow each other closely. */
+interface Block {
+  readonly type: "speech" | "action";
+  readonly lines: readonly string[];
+}
+
+/** The lines of one turn, beginning with a rule that names it. */
+export function renderTurn(turn: Turn, options: TranscriptOptions): string[] {
+  const callOf = findCalls(turn.events);
+  const context: TurnContext = {
+    ...options,
+    results: responses(pairToolCalls(turn.events).pairs),
+    answers: responses(pairInquiries(turn.events).pairs),
+    callOf,
+    asked: Map.groupBy(callOf.keys(), (question) => callOf.get(question)),
+  };
+  const blocks = turn.events
+    .map((event) => renderEvent(event, context))
+    .filter((block) => block.lines.length > 0);
+  const body = blocks.flatMap((block, index) => {
+    const isClose = block.type === "action" && blocks[index + 1]?.type === "action";
+    return isClose ? block.lines : [...block.lines, ""];
+  });
+  return [turnRule(turn, options), ...body];
+}
+
+function renderEvent(event: ConversationEvent, context: TurnContext): Block {
+  const { paint } = context;
+  switch (event.type) {
+    case "chat_request": {
+      const name = paint("bold", paint("green", oneLine(event.author ?? "you")));
+      return speech([name, ...lines(event.content)]);
+    }
+    case "chat_response":
+      return speech(renderResponse(event.content, context));
+    case "tool_call_request":
+      return action(renderCall(event, context));
+    case "inquiry_request":
+      return action(context.callOf.has(event) ? [] : [renderInquiry(event, context)]);
+    case "permission_decision": {
+      const who = describeDecider(event.decidedBy);
+      return action([paint("dim", `  ${oneLine(`${event.tool} ${event.decision} by ${who}`)}`)]);
+    }
+    case "turn_start":
+    case "tool_call_response": // Shown with its call.
+    case "inquiry_response": // Shown with its question.
+      return action([]);
+    default:
+      return assertNever(event);
+  }
+}
+
+function speech(text: readonly string[]): Block {
+  return { type: "speech", lines: text };
+}
+
+function action(text: readonly string[]): Block {
+  return { type: "action", lines: text };
+}
+
+/** The record says which call asked, except in older ones: there a question stands for itself. */
+function findCalls(events: readonly ConversationEvent[]): Map<InquiryRequest, ToolCallRequest> {
+  const calls = new Map<string, ToolCallRequest>();
+  const callOf = new Map<InquiryRequest, ToolCallRequest>();
+  for (const event of events) {
+    if (event.type === "tool_call_request") calls.set(event.id, event);
+    if (event.type !== "inquiry_request" || event.toolCallId === undefined) continue;
+    const call = calls.get(event.toolCallId);
+    if (call !== undefined) callOf.set(event, call);
+  }
+  return callOf;
+}
+
+function renderResponse(content: ChatResponse["content"], context: TurnContext): string[] {
+  const { paint, showsReasoning } = context;
+  const name = paint("bold", paint("blue", "assistant"));
+  if (content.type === "structured") {
+    return [name, ...lines(JSON.stringify(content.data, null, 2))];
+  }
+  if (content.type === "message") return [name, ...lines(content.text)];
+  if (!showsReasoning || content.text.trim() === "") return [];
+  return lines(content.text).map((line) => paint("dim", line));
+}
+
+function renderCall(event: ToolCallRequest, context: TurnContext): string[] {
+  const { paint, width, resultLines } = context;
+  const result = context.results.get(event);
+  const mark =
+    result === undefined
+      ? paint("yellow", "…")
+      : result.isError
+        ? paint("red", "✗")
+        : paint("green", "✓");
+  const call = oneLine(`${event.name}(${describeArguments(event.arguments)})`);
+  const body = lines(result?.content ?? "").filter((line) => line.trim() !== "");
+  const hidden = body.length - resultLines;
+  const shown = body.slice(0, resultLines).map((line) => truncate(line, width - 4));
+  const questions = context.asked.get(event) ?? [];
+  return [
+    `${mark} ${paint("cyan", truncate(call, width - 2))}`,
+    ...questions.map((question) => `  ${renderInquiry(question, context)}`),
+    ...shown.map((line) => paint("dim", `  │ ${line}`)),
+    ...(hidden > 0
+      ? [paint("dim", `  │ … ${hidden} more ${hidden === 1 ? "line" : "lines"}`)]
+      : []),
+  ];
+}
+
+/** The question and its end, folded to a line. */
+function renderInquiry(event: InquiryRequest, context: TurnContext): string {
+  const { paint } = context;
+  const response = context.answers.get(event);
+  const end = response === undefined ? "unanswered" : describeOutcome(response);
+  const answeredBy = response?.outcome === "cancelled" ? undefined : response?.answeredBy;
+  const parts = [
+    paint("magenta", "?"),
+    `${oneLine(describeSource(event.source))} asks: ${firstLine(event.question.text)}`,
+    paint("bold", oneLine(end)),
+  ];
+  if (answeredBy !== undefined)
+    parts.push(paint("dim", oneLine(`by ${describeDecider(answeredBy)}`)));
+  return parts.join(" ");
+}
+
+function describeArguments(parameters: JsonObject): string {
+  return Object.entries(parameters)
+    .map(([key, value]) => `${key}: ${jsonLine(value)}`)
+    .join(", ");
+}
+
+function turnRule(turn: Turn, { paint, now, width }: TranscriptOptions): string {
+  const first = turn.events[0]?.timestamp;
+  const ago =
+    first === undefined ? "" : `, ${relativeTime(timestampToMilliseconds(first), now.getTime())}`;
+  const label = `── turn ${turn.index + 1}${ago} `;
+  return paint("dim", label.padEnd(Math.min(width, 80), "─"));
+}
+
+function responses<Request, Response>(
+  pairs: readonly { readonly request: Request; readonly response?: Response }[],
+): Map<Request, Response> {
+  const found = new Map<Request, Response>();
+  for (const { request, response } of pairs) {
+    if (response !== undefined) found.set(request, response);
+  }
+  return found;
+}
+
+function lines(text: string): string[] {
+  return neutralize(text.replace(/\n+$/, "")).split("\n");
+}

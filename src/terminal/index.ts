@@ -1,0 +1,1 @@
+export { createOutput, type Output, type OutputStreams } from "./output.ts";

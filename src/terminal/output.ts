@@ -1,0 +1,58 @@
+/**
+ * Where a command's words go. Results go to standard output, notices to standard error; colours and
+ * line lengths follow what stands at the other end.
+ */
+import { styleText } from "node:util";
+import type { Paint } from "../render/index.ts";
+
+export interface Output {
+  readonly isTerminal: boolean;
+  /** Columns of the screen, or 80 where there is none. */
+  readonly width: number;
+  readonly paint: Paint;
+  readonly paintNotice: Paint;
+  /** A line of the result. */
+  print(line: string): void;
+  /** A line beside it: warnings, hints, what was done. */
+  notice(line: string): void;
+  /** What was printed is handed over. */
+  flush(): void;
+}
+
+export interface OutputStreams {
+  readonly stdout: NodeJS.WriteStream;
+  readonly stderr: NodeJS.WriteStream;
+  /** Said by the user, and more than what the screen says. */
+  readonly width?: number | undefined;
+}
+
+const CHUNK = 1 << 14;
+const DEFAULT_WIDTH = 80;
+
+export function createOutput({ stdout, stderr, width }: OutputStreams): Output {
+  let pending = "";
+  const flush = () => {
+    if (pending !== "") stdout.write(pending);
+    pending = "";
+  };
+  return {
+    isTerminal: stdout.isTTY,
+    width: width ?? (stdout.isTTY ? stdout.columns : undefined) ?? DEFAULT_WIDTH,
+    paint: paintFor(stdout),
+    paintNotice: paintFor(stderr),
+    print: (line) => {
+      pending += `${line}\n`;
+      if (pending.length > CHUNK) flush();
+    },
+    notice: (line) => {
+      flush();
+      stderr.write(`${line}\n`);
+    },
+    flush,
+  };
+}
+
+/** Colours on a terminal only, unless NO_COLOR or FORCE_COLOR say otherwise. */
+function paintFor(stream: NodeJS.WriteStream): Paint {
+  return (style, text) => styleText(style, text, { stream });
+}

@@ -1,0 +1,2 @@
+export { MemoryConversationStore } from "../storage/index.ts";
+export { FakeClock } from "./fake-clock.ts";

@@ -1,0 +1,142 @@
+import { globSync, readFileSync } from "node:fs";
+import path from "node:path";
+import { describe, expect, test } from "vitest";
+
+/** Each folder of src, and the folders it may import from. */
+const RINGS: Readonly<Record<string, readonly string[]>> = {
+  util: [],
+  tool: ["util"],
+  conversation: ["util", "tool"],
+  storage: ["util", "conversation"],
+  render: ["util", "tool", "conversation"],
+  terminal: ["util", "render", "storage"],
+  cli: ["util", "tool", "conversation", "storage", "render", "terminal"],
+  testing: ["util", "tool", "conversation", "storage", "render"],
+};
+/** src/index.ts: everything but what touches a terminal or the process. */
+const LIBRARY = ["util", "tool", "conversation", "storage", "render"];
+
+const MOST_LINES = 400;
+const MOST_TEST_LINES = 600;
+
+interface SourceFile {
+  readonly name: string;
+  readonly folder: string;
+  readonly text: string;
+  readonly imports: readonly string[];
+}
+
+const files = globSync("src/**/*.ts").map(readSource);
+const sources = files.filter(({ name }) => !name.endsWith(".test.ts"));
+
+describe("imports", () => {
+  test("go only from a folder to those it may know", () => {
+    const wrong = sources.flatMap(({ name, folder, imports }) =>
+      imports
+        .map((target) => folderOf(target))
+        .filter((target) => target !== folder && !allowed(folder).includes(target))
+        .map((target) => `${name} imports ${target}`),
+    );
+    expect(wrong).toEqual([]);
+  });
+
+  test("of another folder go through its index", () => {
+    const wrong = sources.flatMap(({ name, folder, imports }) =>
+      imports
+        .filter((target) => folderOf(target) !== folder && !target.endsWith("/index.ts"))
+        .map((target) => `${name} imports ${target}`),
+    );
+    expect(wrong).toEqual([]);
+  });
+
+  test("of Node are absent from the tool protocol and the conversation", () => {
+    const wrong = sources
+      .filter(({ folder }) => folder === "tool" || folder === "conversation")
+      .filter(({ text }) => /from "node:/.test(text))
+      .map(({ name }) => name);
+    expect(wrong).toEqual([]);
+  });
+
+  test("never start from a folder that is not in the list of rings", () => {
+    const folders = new Set(sources.map(({ folder }) => folder).filter((folder) => folder !== ""));
+    expect([...folders].filter((folder) => RINGS[folder] === undefined)).toEqual([]);
+  });
+});
+
+describe("files", () => {
+  test("are short enough to hold one concept", () => {
+    const long = files
+      .filter(({ name, text }) => {
+        const most = name.endsWith(".test.ts") ? MOST_TEST_LINES : MOST_LINES;
+        return text.split("\n").length > most;
+      })
+      .map(({ name }) => name);
+    expect(long).toEqual([]);
+  });
+
+  test("have names in kebab case that say what they own", () => {
+    const banned = /(^|-)(utils?|helpers?|common|manager|misc)(\.|-|$)/;
+    const wrong = files
+      .map(({ name }) => path.basename(name))
+      .filter(
+        (name) => !/^[a-z0-9]+(-[a-z0-9]+)*(\.test|\.d)?\.ts$/.test(name) || banned.test(name),
+      );
+    expect(wrong).toEqual([]);
+  });
+
+  test("name everything they export", () => {
+    const wrong = sources.filter(({ text }) => /^export \*/m.test(text)).map(({ name }) => name);
+    expect(wrong).toEqual([]);
+  });
+
+  test("say in their first lines what they own", () => {
+    const wrong = sources
+      .filter(({ name }) => !name.endsWith("/index.ts") && !name.endsWith(".d.ts"))
+      .filter(({ text }) => !/^(#!.*\n)?(import .*\n|\n)*\/\*\*/.test(text))
+      .map(({ name }) => name);
+    expect(wrong).toEqual([]);
+  });
+});
+
+describe("only the command line", () => {
+  test("ends the process or reads its arguments", () => {
+    const wrong = sources
+      .filter(({ folder }) => folder !== "cli")
+      .filter(({ text }) => /process\.(exit|argv|env|cwd)\b/.test(text))
+      .map(({ name }) => name);
+    expect(wrong).toEqual([]);
+  });
+
+  test("and the terminal write to the standard streams", () => {
+    const wrong = sources
+      .filter(({ folder }) => folder !== "cli" && folder !== "terminal")
+      .filter(({ text }) => /process\.(stdout|stderr)|console\./.test(text))
+      .map(({ name }) => name);
+    expect(wrong).toEqual([]);
+  });
+});
+
+function readSource(name: string): SourceFile {
+  const text = readFileSync(name, "utf8");
+  const specifiers = [...text.matchAll(/(?:from|import\() ?"(\.[^"]+)"/g)].map(
+    ([, found]) => found ?? "",
+  );
+  const imports = specifiers.map((target) =>
+    path.posix.join(path.posix.dirname(posix(name)), target),
+  );
+  return { name, folder: folderOf(posix(name)), text, imports };
+}
+
+/** The folder directly below src; empty for src/index.ts itself. */
+function folderOf(file: string): string {
+  const [, folder = "", ...rest] = file.split("/");
+  return rest.length === 0 ? "" : folder;
+}
+
+function allowed(folder: string): readonly string[] {
+  return folder === "" ? LIBRARY : (RINGS[folder] ?? []);
+}
+
+function posix(name: string): string {
+  return name.split(path.sep).join("/");
+}
