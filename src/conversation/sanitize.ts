@@ -85,7 +85,7 @@ function interruptedCall(request: ToolCallRequest): ConversationEvent {
 }
 
 /** The end that an inquiry gets when the process that asked it is gone. */
-export function interruptedInquiry(request: InquiryRequest): InquiryResponse {
+function interruptedInquiry(request: InquiryRequest): InquiryResponse {
   const { id, timestamp } = request;
   return { type: "inquiry_response", id, timestamp, outcome: "cancelled", reason: "interrupted" };
 }
