@@ -1,24 +1,15 @@
-/** How `answered_by` and `decided_by` are written. A kind we do not know survives as it came. */
-import { type JsonObject, type Shape, stringField } from "../util/index.ts";
+/** How `answered_by` and `decided_by` are written. What we do not understand survives as it came. */
+import type { JsonObject } from "../util/index.ts";
 import type { Decider } from "./event.ts";
 
-export function parseDecider(shape: Shape): Decider {
-  const { kind } = shape.value;
-  switch (kind) {
-    case "user":
-      return { kind, channel: stringField(shape, "channel") };
-    case "assistant":
-      return { kind, model: stringField(shape, "model") };
-    case "config":
-    case "policy":
-      return { kind, key: stringField(shape, "key") };
-    case "remembered":
-      return { kind, from: stringField(shape, "from") };
-    case "default":
-      return { kind };
-    default:
-      return { kind: "unknown", raw: shape.value };
-  }
+export function parseDecider(raw: JsonObject): Decider {
+  const { kind, channel, model, key, from } = raw;
+  if (kind === "user" && typeof channel === "string") return { kind, channel };
+  if (kind === "assistant" && typeof model === "string") return { kind, model };
+  if ((kind === "config" || kind === "policy") && typeof key === "string") return { kind, key };
+  if (kind === "remembered" && typeof from === "string") return { kind, from };
+  if (kind === "default") return { kind };
+  return { kind: "unknown", raw };
 }
 
 export function deciderToJson(decider: Decider): JsonObject {

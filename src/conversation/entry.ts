@@ -3,7 +3,7 @@
  * other versions wrote. An entry that was read keeps its JSON and is decoded when it is first asked
  * for: opening a long conversation costs little more than parsing its file.
  */
-import { type JsonObject, ShapeError } from "../util/index.ts";
+import { isJsonObject, type JsonObject, ShapeError } from "../util/index.ts";
 import { type Compaction, parseCompaction } from "./compaction.ts";
 import type { ConversationEvent, EventType } from "./event.ts";
 import { eventToJson, parseEvent } from "./event-codec.ts";
@@ -81,7 +81,5 @@ function decode(raw: JsonObject): EntryContent {
 function deltaOf(raw: JsonObject): JsonObject {
   const { type: _type, timestamp: _timestamp, delta, ...inline } = raw;
   if (delta === undefined) return inline;
-  return typeof delta === "object" && delta !== null && !Array.isArray(delta)
-    ? (delta as JsonObject) // Narrowing excludes readonly arrays only in name.
-    : {};
+  return isJsonObject(delta) ? delta : {};
 }

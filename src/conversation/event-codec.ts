@@ -2,7 +2,6 @@
 import {
   booleanField,
   isJsonObject,
-  type Json,
   type JsonObject,
   objectField,
   oneOf,
@@ -177,7 +176,7 @@ function parseChatRequest(shape: Shape): Omit<ChatRequest, "timestamp"> {
 
 /** The kind of a response is told by which of three keys it has, in this order. */
 function parseChatResponse(shape: Shape): Omit<ChatResponse, "timestamp"> {
-  const { message, reasoning, data } = shape.value as Record<string, Json | undefined>;
+  const { message, reasoning, data } = shape.value;
   const content: ChatResponse["content"] | undefined =
     typeof message === "string"
       ? { type: "message", text: message }
@@ -199,7 +198,7 @@ function parsePermissionDecision(shape: Shape): Omit<PermissionDecision, "timest
     toolCallId: stringField(shape, "tool_call_id"),
     tool: stringField(shape, "tool"),
     decision: oneOf(shape, "decision", ["approved", "denied", "edited"]),
-    decidedBy: parseDecider(objectField(shape, "decided_by")),
+    decidedBy: parseDecider(objectField(shape, "decided_by").value),
     ...(reason !== undefined && { reason }),
   };
 }

@@ -36,7 +36,7 @@ export { cancellationTag, inquiryQuestionToJson } from "./inquiry-codec.ts";
 export { InquiryLog, type LoggedInquiry } from "./inquiry-log.ts";
 export { type ConversationMetadata, metadataToJson, parseMetadata } from "./metadata.ts";
 export { type Pair, type Pairing, pairInquiries, pairToolCalls } from "./pairing.ts";
-export { projectEvents } from "./projection.ts";
+export { project } from "./projection.ts";
 export { INTERRUPTED_CALL, sanitize } from "./sanitize.ts";
 export { findSearchableText, type SearchableText, type SearchScope } from "./searchable-text.ts";
 export {

@@ -3,10 +3,10 @@
  * as they are; what we write is always the newest form.
  */
 import {
-  inquiryPolicyToJson,
   type AnswerType,
   type InquiryQuestion,
   parseInquiryQuestion,
+  reusePolicyToJson,
 } from "../tool/index.ts";
 import {
   type JsonObject,
@@ -94,7 +94,7 @@ function parseOutcome(shape: Shape): InquiryOutcome {
   const answeredBy =
     value["answered_by"] == null
       ? {}
-      : { answeredBy: parseDecider(objectField(shape, "answered_by")) };
+      : { answeredBy: parseDecider(objectField(shape, "answered_by").value) };
   // A redacted response carries no answer in memory, whatever the file says.
   if (outcome === "redacted") return { outcome, ...answeredBy };
   if (value["answer"] === undefined)
@@ -117,18 +117,21 @@ function parseReason(shape: Shape): CancellationReason {
     : { unknown: tag };
 }
 
+/** An asker of a kind we do not know is still somebody who asked. */
 function parseSource(shape: Shape): InquirySource {
-  const source = oneOf(shape, "source", ["tool", "assistant", "user", "other"]);
+  const source = stringField(shape, "source");
   if (source === "assistant" || source === "user") return { source };
-  return { source, name: stringField(shape, "name") };
+  if (source === "tool" || source === "other") return { source, name: stringField(shape, "name") };
+  return { source: "other", name: source };
 }
 
 export function inquiryQuestionToJson(question: InquiryQuestion): JsonObject {
   return {
     text: question.text,
-    ...(question.context !== undefined && { context: question.context }),
     answer_type: answerTypeToJson(question.answerType),
-    ...inquiryPolicyToJson(question),
+    ...(question.default !== undefined && { default: question.default }),
+    ...(question.context !== undefined && { context: question.context }),
+    ...reusePolicyToJson(question),
   };
 }
 

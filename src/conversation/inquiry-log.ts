@@ -2,6 +2,7 @@
  * Every question of a conversation with what became of it, read from a stream that passes by once.
  * A turn's inquiries are complete when the turn is, so they come out then.
  */
+import type { ShapeError } from "../util/index.ts";
 import type { StreamEntry } from "./entry.ts";
 import type { ConversationEvent, InquiryRequest, InquiryResponse } from "./event.ts";
 import { pairInquiries } from "./pairing.ts";
@@ -20,6 +21,8 @@ export class InquiryLog {
   #turn = 0;
   /** The inquiry events of the current turn. */
   #events: ConversationEvent[] = [];
+  /** What is wrong with inquiry events that could not be read. They are in no list. */
+  readonly unreadable: ShapeError[] = [];
 
   /** Takes the next entries, and returns the inquiries of the turns they completed. */
   read(entries: Iterable<StreamEntry>): LoggedInquiry[] {
@@ -32,7 +35,10 @@ export class InquiryLog {
       this.#turn = turn;
       // Only these two are decoded: the rest of a record may be large.
       const isInquiry = type === "inquiry_request" || type === "inquiry_response";
-      if (isInquiry && entry.event !== undefined) this.#events.push(entry.event);
+      if (!isInquiry) continue;
+      const { content } = entry;
+      if (content.kind === "event") this.#events.push(content.event);
+      if (content.kind === "malformed") this.unreadable.push(content.error);
     }
     return completed;
   }

@@ -51,7 +51,7 @@ export function pairToolCalls(
   return matcher.result();
 }
 
-class Matcher<Request extends Identified, Response extends Identified> {
+export class Matcher<Request extends Identified, Response extends Identified> {
   readonly #pairs: { request: Request; response?: Response }[] = [];
   readonly #orphans: Response[] = [];
   /** Positions of the open requests of each id, oldest first. */

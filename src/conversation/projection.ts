@@ -3,7 +3,9 @@
  * policy the youngest compaction that covers it decides; a summary beats the other policies.
  */
 import type { Compaction } from "./compaction.ts";
+import { StreamEntry } from "./entry.ts";
 import type { ConversationEvent, ToolCallRequest, ToolCallResponse } from "./event.ts";
+import { pairToolCalls } from "./pairing.ts";
 import type { ConversationStream } from "./stream.ts";
 import { compareTimestamps } from "./timestamp.ts";
 import { type Turn, turnsOf } from "./turns.ts";
@@ -11,10 +13,15 @@ import { type Turn, turnsOf } from "./turns.ts";
 const SUMMARY_REQUEST =
   "[The earlier part of this conversation was summarized. The summary follows.]";
 
-/** The events of the stream in order, compactions applied. Without any, simply the events. */
-export function projectEvents(stream: ConversationStream): readonly ConversationEvent[] {
+/** The stream with its compactions applied; without any, the stream itself. */
+export function project(stream: ConversationStream): ConversationStream {
   const compactions = compactionsOf(stream);
-  const turns = turnsOf(stream.entries);
+  if (compactions.length === 0) return stream;
+  const events = projectTurns(turnsOf(stream.entries), compactions);
+  return { ...stream, entries: events.map((event) => StreamEntry.fromEvent(event)) };
+}
+
+function projectTurns(turns: readonly Turn[], compactions: readonly Compaction[]) {
   let previous: Compaction | undefined;
   return turns.flatMap((turn) => {
     const summarized = youngest(compactions, turn, "summary");
@@ -57,16 +64,17 @@ function summarize(turn: Turn, { summary = "" }: Compaction): readonly Conversat
 function trimTurn(turn: Turn, compactions: readonly Compaction[]): readonly ConversationEvent[] {
   const isReasoningStripped = youngest(compactions, turn, "reasoning") !== undefined;
   const toolCalls = youngest(compactions, turn, "toolCalls")?.toolCalls;
-  const names = new Map<string, string>();
+  const names = new Map(
+    pairToolCalls(turn.events).pairs.map(({ request, response }) => [response, request.name]),
+  );
   return turn.events.flatMap((event) => {
     switch (event.type) {
       case "chat_response":
         return isReasoningStripped && event.content.type === "reasoning" ? [] : [event];
       case "tool_call_request":
-        names.set(event.id, event.name);
         return trimCall(event, toolCalls);
       case "tool_call_response":
-        return trimResult(event, toolCalls, names.get(event.id) ?? "tool");
+        return trimResult(event, toolCalls, names.get(event) ?? "tool");
       default:
         return [event];
     }

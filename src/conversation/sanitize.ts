@@ -9,9 +9,9 @@ import type {
   InquiryResponse,
   ToolCallRequest,
 } from "./event.ts";
-import { pairInquiries, pairToolCalls } from "./pairing.ts";
+import { Matcher, type Pairing } from "./pairing.ts";
 import type { ConversationStream } from "./stream.ts";
-import { turnsOf } from "./turns.ts";
+import { TurnCounter } from "./turns.ts";
 
 export const INTERRUPTED_CALL = "Tool call was interrupted.";
 
@@ -33,27 +33,103 @@ function withoutLeadingEvents(entries: readonly StreamEntry[]): readonly StreamE
 
 /** Drops responses that close nothing, and closes requests that nothing closed, turn by turn. */
 function withPairsClosed(entries: readonly StreamEntry[]): readonly StreamEntry[] {
-  const dropped = new Set<ConversationEvent>();
-  const closing = new Map<ConversationEvent, ConversationEvent>();
-  for (const { events } of turnsOf(entries)) {
-    const calls = pairToolCalls(events);
-    const inquiries = pairInquiries(events);
-    for (const orphan of [...calls.orphans, ...inquiries.orphans]) dropped.add(orphan);
-    for (const { request, response } of calls.pairs) {
-      if (response === undefined) closing.set(request, interruptedCall(request));
-    }
-    for (const { request, response } of inquiries.pairs) {
-      if (response === undefined) closing.set(request, interruptedInquiry(request));
-    }
-  }
-  if (dropped.size === 0 && closing.size === 0) return entries;
-  return entries.flatMap((entry) => {
-    const { event } = entry;
-    if (event === undefined) return [entry];
-    if (dropped.has(event)) return [];
-    const response = closing.get(event);
-    return response === undefined ? [entry] : [entry, StreamEntry.fromEvent(response)];
+  const repairs = new Map<number, Repair>();
+  for (const turn of placesByTurn(entries)) repairTurn(turn, repairs);
+  if (repairs.size === 0) return entries;
+  return entries.flatMap((entry, position) => {
+    const { isDropped = false, added = [] } = repairs.get(position) ?? {};
+    return [...(isDropped ? [] : [entry]), ...added.map((event) => StreamEntry.fromEvent(event))];
   });
+}
+
+/** What to do about the entry at a position. */
+interface Repair {
+  isDropped?: boolean;
+  /** Events that follow it. */
+  added?: ConversationEvent[];
+}
+
+/** An event where it stands. The same event may stand in several places. */
+interface Place<Event extends ConversationEvent = ConversationEvent> {
+  readonly position: number;
+  readonly id: string;
+  readonly event: Event;
+}
+
+function repairTurn(places: readonly Place[], repairs: Map<number, Repair>): void {
+  const calls = pair(places, "tool_call_request", "tool_call_response");
+  const inquiries = pair(places, "inquiry_request", "inquiry_response");
+  for (const { position } of [...calls.orphans, ...inquiries.orphans]) {
+    repairs.set(position, { isDropped: true });
+  }
+  // Inquiries first: where both are closed in one place, the question ends within its call.
+  for (const { request } of inquiries.pairs.filter(isOpen)) {
+    add(repairs, lastOf(request, places), interruptedInquiry(request.event));
+  }
+  for (const { request } of calls.pairs.filter(isOpen)) {
+    add(repairs, lastOf(request, places), interruptedCall(request.event));
+  }
+}
+
+type Of<Type> = Extract<ConversationEvent, { readonly type: Type }>;
+
+function pair<
+  Request extends ConversationEvent["type"],
+  Response extends ConversationEvent["type"],
+>(
+  places: readonly Place[],
+  requestType: Request,
+  responseType: Response,
+): Pairing<Place<Of<Request>>, Place<Of<Response>>> {
+  const matcher = new Matcher<Place<Of<Request>>, Place<Of<Response>>>();
+  for (const place of places) {
+    if (isOf(place, requestType)) matcher.open(place);
+    if (isOf(place, responseType)) matcher.close(place);
+  }
+  return matcher.result();
+}
+
+function isOf<Type extends ConversationEvent["type"]>(
+  place: Place,
+  type: Type,
+): place is Place<Of<Type>> {
+  return place.event.type === type;
+}
+
+function isOpen({ response }: { readonly response?: unknown }): boolean {
+  return response === undefined;
+}
+
+/**
+ * Behind the request and everything of its id: a response put between two requests of one id would
+ * be taken for the first one's. A call also ends behind the questions it asked.
+ */
+function lastOf(request: Place, places: readonly Place[]): number {
+  const related = places.filter(
+    ({ id, event }) =>
+      id === request.id || ("toolCallId" in event && event.toolCallId === request.id),
+  );
+  return Math.max(request.position, ...related.map(({ position }) => position));
+}
+
+function add(repairs: Map<number, Repair>, position: number, event: ConversationEvent): void {
+  const repair = repairs.get(position) ?? {};
+  repairs.set(position, { ...repair, added: [...(repair.added ?? []), event] });
+}
+
+/** The events that have an id, grouped by turn. */
+function placesByTurn(entries: readonly StreamEntry[]): Iterable<readonly Place[]> {
+  const counter = new TurnCounter();
+  const turns = new Map<number, Place[]>();
+  for (const [position, { eventType, event }] of entries.entries()) {
+    if (eventType === undefined) continue;
+    const turn = counter.next(eventType);
+    if (event === undefined || !("id" in event)) continue;
+    const places = turns.get(turn) ?? [];
+    places.push({ position, id: event.id, event });
+    turns.set(turn, places);
+  }
+  return turns.values();
 }
 
 /** Only events count: what is none may stand behind them. */

@@ -4,9 +4,9 @@
  */
 import type { JsonObject } from "../util/index.ts";
 import { isProviderVisible, type ProviderEvent } from "./event-kinds.ts";
-import { projectEvents } from "./projection.ts";
+import { project } from "./projection.ts";
 import { sanitize } from "./sanitize.ts";
-import { type ConversationStream, findSchema } from "./stream.ts";
+import { type ConversationStream, eventsOf, findSchema } from "./stream.ts";
 
 export interface Thread {
   readonly systemPrompt?: string;
@@ -43,11 +43,12 @@ export interface ThreadParts {
 }
 
 export function intoParts(thread: Thread): ThreadParts {
-  const stream = sanitize(thread.stream);
+  // Compactions name turns by their number in the record, so they come before any repair.
+  const stream = sanitize(project(thread.stream));
   const schema = findSchema(stream);
   return {
     systemParts: renderSystemParts(thread),
-    events: projectEvents(stream).filter(isProviderVisible),
+    events: [...eventsOf(stream.entries)].filter(isProviderVisible),
     ...(schema !== undefined && { schema }),
   };
 }

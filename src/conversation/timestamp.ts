@@ -10,11 +10,13 @@ declare const brand: unique symbol;
 export type Timestamp = string & { readonly [brand]: "Timestamp" };
 
 const PATTERN =
-  /^(\d{4}-(?:0[1-9]|1[0-2])-(?:0[1-9]|[12]\d|3[01]))[ T]((?:[01]\d|2[0-3]):[0-5]\d:[0-5]\d)(?:\.(\d{1,9}))?(Z|[+-]\d\d:\d\d)?$/i;
+  /^(\d{4}-(?:0[1-9]|1[0-2])-(?:0[1-9]|[12]\d|3[01]))[ T]((?:[01]\d|2[0-3]):[0-5]\d:[0-5]\d)(?:\.(\d{1,9}))?(Z|[+-](?:[01]\d|2[0-3]):[0-5]\d)?$/i;
 
 /** Throws `ShapeError` if the text is no time in either form. */
 export function parseTimestamp(value: unknown, path = "timestamp"): Timestamp {
-  if (typeof value === "string" && PATTERN.test(value)) return value as Timestamp;
+  if (typeof value === "string" && PATTERN.test(value) && isRealDay(value)) {
+    return value as Timestamp;
+  }
   throw new ShapeError(path, `expected a time like "2026-01-02 03:04:05.678", got ${show(value)}`);
 }
 
@@ -40,6 +42,14 @@ function toNanoseconds(timestamp: Timestamp): bigint {
   const fraction = PATTERN.exec(timestamp)?.[3] ?? "";
   const seconds = Math.floor(timestampToMilliseconds(timestamp) / 1000);
   return BigInt(seconds) * 1_000_000_000n + BigInt(fraction.padEnd(9, "0"));
+}
+
+/** The pattern lets every month have 31 days. */
+function isRealDay(text: string): boolean {
+  const day = Number(text.slice(8, 10));
+  if (day <= 28) return true;
+  const last = new Date(Date.UTC(Number(text.slice(0, 4)), Number(text.slice(5, 7)), 0));
+  return day <= last.getUTCDate();
 }
 
 function show(value: unknown): string {

@@ -4,7 +4,6 @@
  */
 import type { StreamEntry } from "./entry.ts";
 import type { ConversationEvent } from "./event.ts";
-import { eventsOf } from "./stream.ts";
 
 export interface Turn {
   /** From 0. People count from 1. */
@@ -16,18 +15,22 @@ export function turnsOf(entries: Iterable<StreamEntry>): Turn[] {
   const turns: Turn[] = [];
   let events: ConversationEvent[] = [];
   const counter = new TurnCounter();
-  for (const event of eventsOf(entries)) {
-    if (counter.next(event.type) > turns.length) {
-      turns.push({ index: turns.length, events });
+  for (const { eventType, event } of entries) {
+    if (eventType === undefined) continue;
+    const index = counter.next(eventType);
+    if (turns.length === 0 || index > turns.length - 1) {
       events = [];
+      turns.push({ index, events });
     }
-    events.push(event);
+    if (event !== undefined) events.push(event);
   }
-  if (events.length > 0) turns.push({ index: turns.length, events });
   return turns;
 }
 
-/** Tells the turn of each event of a stream, for readers that do not hold the whole of it. */
+/**
+ * Tells the turn of each event of a stream, for readers that do not hold the whole of it. Events that
+ * cannot be read count too: all readers number the turns alike.
+ */
 export class TurnCounter {
   #index = 0;
   #isEmpty = true;

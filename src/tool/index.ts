@@ -13,8 +13,8 @@ export {
   textQuestion,
 } from "./question.ts";
 export {
-  inquiryPolicyToJson,
   parseInquiryQuestion,
   parseQuestion,
   questionToWire,
+  reusePolicyToJson,
 } from "./question-codec.ts";

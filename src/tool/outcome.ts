@@ -1,6 +1,7 @@
 /** What one attempt of a tool comes to, and how tools write it. */
 import {
   isJsonObject,
+  type Json,
   type JsonObject,
   optionalBoolean,
   type Shape,
@@ -52,7 +53,11 @@ function parseError(shape: Shape): Outcome {
   return {
     type: "error",
     message: stringField(shape, "message"),
-    trace: Array.isArray(trace) ? trace.map(String) : [],
+    trace: Array.isArray(trace) ? trace.map(textOf) : [],
     transient: optionalBoolean(shape, "transient") ?? false,
   };
+}
+
+function textOf(value: Json): string {
+  return typeof value === "string" ? value : JSON.stringify(value);
 }

@@ -1,5 +1,6 @@
 /** The notation in which tools write a question. The record's notation is in `conversation/`. */
 import {
+  fieldPath,
   type JsonObject,
   mismatch,
   oneOf,
@@ -27,7 +28,7 @@ export function parseInquiryQuestion(shape: Shape): InquiryQuestion {
   return {
     text: stringField(shape, "text"),
     ...(context !== undefined && { context }),
-    answerType: parseAnswerType(shape.value["answer_type"], `${shape.path}.answer_type`),
+    answerType: parseAnswerType(shape.value["answer_type"], fieldPath(shape, "answer_type")),
     ...(suggested != null && { default: suggested }),
     exclusive: optionalBoolean(shape, "exclusive") ?? false,
     persistence: parsePersistence(shape),
@@ -40,14 +41,14 @@ export function questionToWire(question: Question): JsonObject {
     text: question.text,
     ...(question.context !== undefined && { context: question.context }),
     answer_type: answerTypeToWire(question.answerType),
-    ...inquiryPolicyToJson(question),
+    ...(question.default !== undefined && { default: question.default }),
+    ...reusePolicyToJson(question),
   };
 }
 
 /** Fields that hold their default are left out, so that older readers see what they know. */
-export function inquiryPolicyToJson(question: InquiryQuestion): JsonObject {
+export function reusePolicyToJson(question: InquiryQuestion): JsonObject {
   return {
-    ...(question.default !== undefined && { default: question.default }),
     ...(question.exclusive && { exclusive: true }),
     ...(question.persistence !== "turn" && { persistence: question.persistence }),
   };

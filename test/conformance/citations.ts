@@ -8,7 +8,8 @@ export function findCitations(root: string): ReadonlyMap<string, readonly string
   for (const file of files.toSorted()) {
     const text = readFileSync(`${root}/${file}`, "utf8");
     const calls = text.match(/verifies\([^)]*\)/g) ?? [];
-    for (const id of new Set(calls.flatMap((call) => call.match(/(?<=")[^"]+(?=")/g) ?? []))) {
+    const ids = calls.flatMap((call) => [...call.matchAll(/"([^"]+)"/g)].map(([, id]) => id ?? ""));
+    for (const id of new Set(ids)) {
       const known = citations.get(id);
       if (known === undefined) citations.set(id, [file]);
       else known.push(file);

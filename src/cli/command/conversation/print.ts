@@ -2,7 +2,7 @@
 import { eventToPlainJson, type Turn, turnsOf } from "../../../conversation/index.ts";
 import { jsonLine, renderMarkdown, renderTurn } from "../../../render/index.ts";
 import type { Conversation } from "../../../storage/index.ts";
-import { warnOf } from "../../activity.ts";
+import { warn, warnOf } from "../../activity.ts";
 import type { CommandContext } from "../../compose.ts";
 import type { Call } from "../../define.ts";
 import { resolveTargetForReading } from "../../target.ts";
@@ -69,8 +69,6 @@ function printJson({ turns, context }: Job): void {
 function warnOfMalformed({ stream }: Conversation, { output }: CommandContext): void {
   for (const [index, { content }] of stream.entries.entries()) {
     if (content.kind !== "malformed") continue;
-    output.notice(
-      `${output.paintNotice("yellow", "warning")}: element ${index}: ${content.error.message}`,
-    );
+    warn(`element ${index}: ${content.error.message}`, output);
   }
 }

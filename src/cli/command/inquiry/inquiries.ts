@@ -1,7 +1,7 @@
 /** All inquiries of some conversations, one after the other, without holding a record in memory. */
 import { InquiryLog } from "../../../conversation/index.ts";
 import type { InquiryRow } from "../../../render/index.ts";
-import { warnOf } from "../../activity.ts";
+import { warn, warnOf } from "../../activity.ts";
 import type { CommandContext } from "../../compose.ts";
 import { resolveTargets } from "../../target.ts";
 
@@ -27,5 +27,7 @@ export async function* readInquiries(
       for (const inquiry of log.read(entries)) yield { conversation: id, ...inquiry };
     }
     for (const inquiry of log.end()) yield { conversation: id, ...inquiry };
+    for (const { message } of log.unreadable)
+      warn(`${id}: an inquiry cannot be read: ${message}`, output);
   }
 }

@@ -1,0 +1,115 @@
+import { describe, expect, test } from "vitest";
+import { CodedError } from "../util/index.ts";
+import {
+  conversationCreatedAt,
+  conversationIdFromDate,
+  conversationIdFromNumber,
+  conversationIdToNumber,
+  findConversationId,
+  findIdInFolderName,
+  folderName,
+  parseConversationId,
+} from "./conversation-id.ts";
+
+const id = conversationIdFromNumber(17457886043);
+
+test("an id is the moment of its conversation in tenths of a second, the rest cut off", () => {
+  const made = conversationIdFromDate(new Date("2025-04-27T21:16:44.399Z"));
+  expect([made, conversationIdToNumber(made), conversationCreatedAt(made)]).toEqual([
+    "jp-c17457886043",
+    17457886043,
+    "2025-04-27 21:16:44.3",
+  ]);
+});
+
+test.each(["jp-c17457886043", "jp-c17457886043-ot3fb", "17457886043"])("%s is an id", (text) => {
+  expect([findConversationId(text), parseConversationId(text)]).toEqual([id, id]);
+});
+
+test.each([
+  "",
+  "jp-c",
+  "jp-w17457886043",
+  "c17457886043",
+  "jp-c17457886043-",
+  "jp-c17457886043-Two Words",
+  "jp-c-17457886043",
+  "jp-c1745788604300000",
+  " jp-c17457886043",
+])('"%s" is no id', (text) => {
+  expect(findConversationId(text)).toBeUndefined();
+});
+
+test("a text that is no id is refused with a word on what ids look like", () => {
+  expect(() => parseConversationId("latest")).toThrow(
+    new CodedError("invalid_conversation_id", "Not a conversation id: latest", {
+      hint: "Ids look like jp-c17457886043; `jp conversation ls` lists them.",
+    }),
+  );
+});
+
+test("the id of a folder stands before the first dash of its name", () => {
+  const names = ["17457886043", "17457886043-fix-it", "17457886043-2", "17457886043-"];
+  expect(names.map(findIdInFolderName)).toEqual([id, id, id, id]);
+});
+
+test.each(["", "archive", ".trash", "17457886043x", "jp-c17457886043", "-17457886043", "old-17"])(
+  'the folder "%s" belongs to no conversation',
+  (name) => {
+    expect(findIdInFolderName(name)).toBeUndefined();
+  },
+);
+
+describe("the name of a folder", () => {
+  test("is the number alone when there is no title, or nothing in it to keep", () => {
+    const names = [undefined, "", "   ", "?!", "🦀"].map((title) => folderName(id, title));
+    expect(names).toEqual(Array.from({ length: 5 }, () => "17457886043"));
+  });
+
+  test.each([
+    ["is in lower case, words separated by dashes", "Fix the Bug", "fix-the-bug"],
+    ["has no space around it", "  fix it \n", "fix-it"],
+    ["keeps runs of dashes", "a -- b", "a----b"],
+    ["keeps dashes at the front", "(draft) one", "-draft--one"],
+    ["loses dashes at the end", "what now?!", "what-now"],
+    ["has a dash for an underscore", "snake_case", "snake-case"],
+    ["keeps letters and digits of every script", "Größe ÉTÉ 日本語 ②", "größe-été-日本語-②"],
+    ["has one dash for a character beyond the basic plane", "a🦀b", "a-b"],
+    ["keeps a word of sixty bytes", "a".repeat(60), "a".repeat(60)],
+    [
+      "keeps sixty bytes of several words",
+      `${"a".repeat(29)} ${"b".repeat(30)}`,
+      `${"a".repeat(29)}-${"b".repeat(30)}`,
+    ],
+  ])("%s", (_, title, slug) => {
+    expect(folderName(id, title)).toBe(`17457886043-${slug}`);
+  });
+
+  test("loses its last word when the title has more than sixty bytes", () => {
+    const title = "one two three four five six seven eight nine ten eleven twelve";
+    expect([title.length, folderName(id, title)]).toEqual([
+      62,
+      "17457886043-one-two-three-four-five-six-seven-eight-nine-ten-eleven",
+    ]);
+  });
+
+  test("loses a last word that would fit, if sixty characters end right behind it", () => {
+    const title = `${"a".repeat(29)} ${"b".repeat(30)} c`;
+    expect(folderName(id, title)).toBe(`17457886043-${"a".repeat(29)}`);
+  });
+
+  test("loses a single word of more than sixty bytes altogether", () => {
+    const names = ["a".repeat(61), "é".repeat(31)].map((title) => folderName(id, title));
+    expect(names).toEqual(["17457886043", "17457886043"]);
+  });
+
+  test("counts the bytes of the title with the space around it", () => {
+    const title = `fix it${" ".repeat(60)}`;
+    expect(folderName(id, title)).toBe("17457886043-fix");
+  });
+
+  test("has up to sixty characters, however many bytes each of them takes", () => {
+    const word = "𝐀".repeat(30);
+    expect(folderName(id, `x ${word} y z`)).toBe(`17457886043-x-${word}-y`);
+  });
+});

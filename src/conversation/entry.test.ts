@@ -1,0 +1,177 @@
+import * as fc from "fast-check";
+import { describe, expect, test } from "vitest";
+import { verifies } from "../../test/conformance/manifest.ts";
+import { anyEvent, answered, at, chatRequest, message } from "../../test/support/events.ts";
+import { type JsonObject, ShapeError } from "../util/index.ts";
+import { StreamEntry } from "./entry.ts";
+import { eventToJson } from "./event-codec.ts";
+
+test("an entry made of an event is written as that event", () => {
+  const entry = StreamEntry.fromEvent(message("Hello"));
+  expect([entry.raw, entry.event, entry.eventType]).toStrictEqual([
+    { timestamp: at(0), type: "chat_response", message: "Hello" },
+    message("Hello"),
+    "chat_response",
+  ]);
+});
+
+test("an entry that was read holds its event", () => {
+  const entry = StreamEntry.fromJson({ timestamp: at(0), type: "chat_request", content: "Hi" });
+  expect([entry.content, entry.event, entry.eventType]).toStrictEqual([
+    { kind: "event", event: chatRequest("Hi") },
+    chatRequest("Hi"),
+    "chat_request",
+  ]);
+});
+
+test("an entry gives the same event every time", () => {
+  const entry = StreamEntry.fromJson({ timestamp: at(0), type: "turn_start" });
+  expect(entry.event).toBe(entry.event);
+});
+
+test("what was read is what is written, whatever form it had and after it was decoded", () => {
+  verifies("082/response/no-migration-step");
+  const texts = [
+    // An old answer, which we would write with an outcome.
+    '{"timestamp":"2026-01-02T03:04:05Z","type":"inquiry_response","id":"c.ok","answer":true}',
+    // Plain text, which we would encode; keys in an order that is not ours.
+    '{"type":"tool_call_response","id":"c","is_error":false,"content":"plain","timestamp":"2026-01-02 03:04:05"}',
+    // The URL-safe alphabet, two layers of base64, an empty metadata and a field we do not know.
+    '{"timestamp":"2026-01-02 03:04:05.0","type":"tool_call_response","id":"c","content":"Pz4_Pg==","is_error":false}',
+    '{"timestamp":"2026-01-02 03:04:05.0","type":"chat_response","reasoning":"","metadata":{"s":"WVE9PQ=="}}',
+    '{"timestamp":"2026-01-02 03:04:05.0","type":"turn_start","metadata":{},"mood":"glad"}',
+    '{"type":"config_delta","timestamp":"2026-01-02 03:04:05.0","delta":{}}',
+    '{"type":"from_the_future","content":"YQ==","deep":{"b":1,"a":[null]}}',
+    '{"timestamp":"never","type":"chat_request"}',
+  ];
+  const written = texts.map((text) => {
+    const entry = StreamEntry.fromJson(JSON.parse(text) as JsonObject);
+    return `${JSON.stringify(entry.raw)} ${entry.content.kind}`;
+  });
+  const kinds = [
+    "event",
+    "event",
+    "event",
+    "event",
+    "event",
+    "config_delta",
+    "unknown",
+    "malformed",
+  ];
+  expect(written).toEqual(texts.map((text, index) => `${text} ${kinds[index]}`));
+});
+
+test("an old answer reads as an answer although its entry keeps the old form", () => {
+  verifies("082/response/no-migration-step", "082/response/legacy-flat-form-is-answered");
+  const flat = { timestamp: at(0), type: "inquiry_response", id: "c.ok", answer: true };
+  const entry = StreamEntry.fromJson(flat);
+  expect([entry.event, entry.raw]).toStrictEqual([answered("c.ok"), flat]);
+});
+
+test("any event is the same in an entry that was written and read again", () => {
+  fc.assert(
+    fc.property(anyEvent, (event) => {
+      const text = JSON.stringify(StreamEntry.fromEvent(event).raw);
+      const entry = StreamEntry.fromJson(JSON.parse(text) as JsonObject);
+      expect([entry.event, JSON.stringify(entry.raw)]).toStrictEqual([event, text]);
+    }),
+  );
+});
+
+describe("an entry that is no event", () => {
+  test.each<[string, JsonObject, JsonObject]>([
+    ["its delta", { timestamp: at(0), delta: { a: { b: 1 } } }, { a: { b: 1 } }],
+    [
+      "the keys beside the type, in the oldest records",
+      { timestamp: at(0), a: 1, b: [2] },
+      { a: 1, b: [2] },
+    ],
+    ["nothing, when the delta is no object", { timestamp: at(0), delta: null, a: 1 }, {}],
+    ["nothing, when there is nothing", {}, {}],
+  ])("holds, if it changes the config, %s", (_, fields, delta) => {
+    const entry = StreamEntry.fromJson({ type: "config_delta", ...fields });
+    expect([entry.content, entry.event, entry.eventType]).toStrictEqual([
+      { kind: "config_delta", delta },
+      undefined,
+      undefined,
+    ]);
+  });
+
+  test("holds, if it compacts, which turns and how", () => {
+    const entry = StreamEntry.fromJson({
+      type: "compaction",
+      timestamp: at(0),
+      from_turn: 0,
+      to_turn: 2,
+      reasoning: "strip",
+    });
+    expect([entry.content, entry.event, entry.eventType]).toStrictEqual([
+      {
+        kind: "compaction",
+        compaction: { timestamp: at(0), fromTurn: 0, toTurn: 2, reasoning: "strip" },
+      },
+      undefined,
+      undefined,
+    ]);
+  });
+
+  test.each<[string, JsonObject]>([
+    ["a type of another version", { type: "from_the_future", timestamp: at(0) }],
+    ["no type", { timestamp: at(0) }],
+    ["a type that is no text", { type: 3 }],
+    ["a type that every object has", { type: "constructor" }],
+  ])("and has %s is left alone", (_, raw) => {
+    const entry = StreamEntry.fromJson(raw);
+    expect([entry.content, entry.event, entry.eventType, entry.raw]).toStrictEqual([
+      { kind: "unknown" },
+      undefined,
+      undefined,
+      raw,
+    ]);
+  });
+});
+
+describe("an entry of a known type that lacks something is malformed, and says what", () => {
+  const A_TIME = 'expected a time like "2026-01-02 03:04:05.678", got';
+
+  test.each<[string, JsonObject, ShapeError]>([
+    [
+      "an event without a field",
+      { timestamp: at(0), type: "chat_request" },
+      new ShapeError("content", "expected a string, got nothing"),
+    ],
+    [
+      "an event without a time",
+      { type: "turn_start" },
+      new ShapeError("timestamp", `${A_TIME} nothing`),
+    ],
+    [
+      "an inquiry response without outcome and answer",
+      { timestamp: at(0), type: "inquiry_response", id: "c.ok.1" },
+      new ShapeError("outcome", 'an inquiry_response needs "outcome" or "answer"'),
+    ],
+    [
+      "a compaction without its turns",
+      { timestamp: at(0), type: "compaction" },
+      new ShapeError("from_turn", "expected an integer, got nothing"),
+    ],
+  ])("%s", (_, raw, error) => {
+    const entry = StreamEntry.fromJson(raw);
+    expect([entry.content, entry.event, entry.raw]).toStrictEqual([
+      { kind: "malformed", error },
+      undefined,
+      raw,
+    ]);
+  });
+});
+
+test("reading an entry does not change the object it was read from", () => {
+  fc.assert(
+    fc.property(anyEvent, (event) => {
+      const raw = eventToJson(event);
+      const before = structuredClone(raw);
+      const entry = StreamEntry.fromJson(raw);
+      expect([entry.content.kind, raw]).toStrictEqual(["event", before]);
+    }),
+  );
+});

@@ -1,0 +1,306 @@
+import * as fc from "fast-check";
+import { describe, expect, test } from "vitest";
+import { verifies } from "../../test/conformance/manifest.ts";
+import {
+  anyEvent,
+  at,
+  chatRequest,
+  inquiry,
+  message,
+  permission,
+  reasoning,
+  toolCall,
+  toolResult,
+  turnStart,
+} from "../../test/support/events.ts";
+import { type JsonObject, ShapeError } from "../util/index.ts";
+import type { ConversationEvent } from "./event.ts";
+import { eventToJson, eventToPlainJson, parseEvent } from "./event-codec.ts";
+
+const head = (type: string) => `"timestamp":"2026-01-02 03:04:05.0","type":"${type}"`;
+
+describe("each kind has one form in the record, with its keys in one order", () => {
+  test.each<[string, ConversationEvent, string]>([
+    ["the start of a turn", turnStart(), `{${head("turn_start")}}`],
+    [
+      "a plain request",
+      chatRequest('Hi "you" é'),
+      `{${head("chat_request")},"content":"Hi \\"you\\" é"}`,
+    ],
+    [
+      "a request with a schema and an author",
+      { author: "Ada", ...chatRequest("List them", { type: "object" }) },
+      `{${head("chat_request")},"content":"List them","schema":{"type":"object"},"author":"Ada"}`,
+    ],
+    ["a message", message("Hello"), `{${head("chat_response")},"message":"Hello"}`],
+    ["reasoning", reasoning("Hm"), `{${head("chat_response")},"reasoning":"Hm"}`],
+    [
+      "structured output",
+      { ...message(""), content: { type: "structured", data: { ok: [1, null] } } },
+      `{${head("chat_response")},"data":{"ok":[1,null]}}`,
+    ],
+    [
+      "a tool call",
+      toolCall("call_1", "fs_read", { path: "src/main.rs", lines: [1, "all"], raw: true }),
+      `{${head("tool_call_request")},"id":"call_1","name":"fs_read",` +
+        '"arguments":{"path":"c3JjL21haW4ucnM=","lines":[1,"YWxs"],"raw":true}}',
+    ],
+    [
+      "a tool call without arguments",
+      toolCall("call_1", "fs_list"),
+      `{${head("tool_call_request")},"id":"call_1","name":"fs_list","arguments":{}}`,
+    ],
+    [
+      "the result of a tool",
+      toolResult("call_1", "fn main() {}"),
+      `{${head("tool_call_response")},"id":"call_1","content":"Zm4gbWFpbigpIHt9","is_error":false}`,
+    ],
+    [
+      "the failure of a tool",
+      toolResult("call_1", "", true),
+      `{${head("tool_call_response")},"id":"call_1","content":"","is_error":true}`,
+    ],
+    [
+      "a permission",
+      permission("call_1"),
+      `{${head("permission_decision")},"tool_call_id":"call_1","tool":"a_tool",` +
+        '"decision":"approved","decided_by":{"kind":"user","channel":"tty"}}',
+    ],
+    [
+      "a permission that was denied for a reason",
+      {
+        reason: "not today",
+        ...permission("call_1"),
+        decision: "denied",
+        decidedBy: { kind: "policy", key: "tools.a_tool.run" },
+      },
+      `{${head("permission_decision")},"tool_call_id":"call_1","tool":"a_tool",` +
+        '"decision":"denied","decided_by":{"kind":"policy","key":"tools.a_tool.run"},' +
+        '"reason":"not today"}',
+    ],
+    [
+      "metadata behind everything else",
+      { metadata: { signature: "c2ln", cached: true }, extra: { later: "x" }, ...reasoning("") },
+      `{${head("chat_response")},"reasoning":"","later":"x",` +
+        '"metadata":{"signature":"YzJsbg==","cached":true}}',
+    ],
+  ])("%s", (_, event, json) => {
+    expect(JSON.stringify(eventToJson(event))).toBe(json);
+    expect(parseEvent(JSON.parse(json))).toStrictEqual(event);
+  });
+});
+
+test("any event is read back as it was before it was written", () => {
+  verifies("005/event/both-kinds-stored-with-the-stream");
+  fc.assert(
+    fc.property(anyEvent, (event) => {
+      expect(parseEvent(JSON.parse(JSON.stringify(eventToJson(event))))).toStrictEqual(event);
+    }),
+    { numRuns: 500 },
+  );
+});
+
+test("the text of a record is the same, byte for byte, after it was decoded and encoded", () => {
+  fc.assert(
+    fc.property(fc.array(anyEvent, { maxLength: 8 }), (events) => {
+      const text = recordOf(events);
+      expect(recordOf((JSON.parse(text) as unknown[]).map(parseEvent))).toBe(text);
+    }),
+  );
+});
+
+describe("reading is lenient where records differ", () => {
+  test("a field that we do not know is kept, and is not decoded", () => {
+    const json = {
+      timestamp: at(0),
+      type: "chat_request",
+      content: "Hi",
+      mood: "aGFwcHk=",
+      metadata: { key: "a2V5" },
+    };
+    const event = parseEvent(json);
+    expect([event, eventToJson(event)]).toStrictEqual([
+      { ...chatRequest("Hi"), metadata: { key: "key" }, extra: { mood: "aGFwcHk=" } },
+      json,
+    ]);
+  });
+
+  test("the answers that old tool calls carried are kept beside the arguments, unread", () => {
+    verifies("028/tool-answers/old-field-ignored", "028/tool-answers/not-mixed-into-arguments");
+    const call = {
+      timestamp: at(0),
+      type: "tool_call_request",
+      id: "call_1",
+      name: "a_tool",
+      arguments: { path: "YQ==" },
+    };
+    const events = [{}, { overwrite: "eWVz" }].map((answers) =>
+      parseEvent({ ...call, tool_answers: answers }),
+    );
+    expect(events).toStrictEqual([
+      { ...toolCall("call_1", "a_tool", { path: "a" }), extra: { tool_answers: {} } },
+      {
+        ...toolCall("call_1", "a_tool", { path: "a" }),
+        extra: { tool_answers: { overwrite: "eWVz" } },
+      },
+    ]);
+  });
+
+  test("old answers of a tool call are written back as they were", () => {
+    verifies("028/tool-answers/old-field-ignored");
+    const json = {
+      ...eventToJson(toolCall("call_1")),
+      tool_answers: { overwrite: "eWVz" },
+    };
+    expect(eventToJson(parseEvent(json))).toStrictEqual(json);
+  });
+
+  test("a tool call without answers gets none", () => {
+    verifies("028/tool-answers/not-mixed-into-arguments");
+    const json = eventToJson(toolCall("call_1", "a_tool", { path: "a" }));
+    expect(parseEvent(json)).toStrictEqual(toolCall("call_1", "a_tool", { path: "a" }));
+  });
+
+  test.each<[string, JsonObject, ConversationEvent]>([
+    [
+      "a call that says nothing of arguments has none",
+      { type: "tool_call_request", id: "c", name: "n" },
+      toolCall("c", "n"),
+    ],
+    [
+      "an argument that was never encoded is read as it is",
+      { type: "tool_call_request", id: "c", name: "n", arguments: { path: "src/main.rs" } },
+      toolCall("c", "n", { path: "src/main.rs" }),
+    ],
+    [
+      "a result that was never encoded is read as it is",
+      { type: "tool_call_response", id: "c", content: "not found", is_error: true },
+      toolResult("c", "not found", true),
+    ],
+    [
+      "a result in the URL-safe alphabet is decoded",
+      { type: "tool_call_response", id: "c", content: "Pz4_Pg==", is_error: false },
+      toolResult("c", "?>?>"),
+    ],
+    [
+      "a result that was encoded twice loses one layer",
+      { type: "tool_call_response", id: "c", content: "WVE9PQ==", is_error: false },
+      toolResult("c", "YQ=="),
+    ],
+    [
+      "a request whose schema and author are null has neither",
+      { type: "chat_request", content: "Hi", schema: null, author: null },
+      chatRequest("Hi"),
+    ],
+    [
+      "a response with a message and reasoning is a message",
+      { type: "chat_response", reasoning: "Hm", message: "Hello" },
+      message("Hello"),
+    ],
+    [
+      "structured output may be null",
+      { type: "chat_response", data: null },
+      { ...message(""), content: { type: "structured", data: null } },
+    ],
+    ["metadata that is no object is none", { type: "turn_start", metadata: "x" }, turnStart()],
+  ])("%s", (_, json, event) => {
+    expect(parseEvent({ timestamp: at(0), ...json })).toStrictEqual(event);
+  });
+
+  test("empty metadata is not written", () => {
+    expect(eventToJson({ ...turnStart(), metadata: {} })).toStrictEqual({
+      timestamp: at(0),
+      type: "turn_start",
+    });
+  });
+});
+
+describe("reading is strict about what an event needs", () => {
+  const A_TIME = 'expected a time like "2026-01-02 03:04:05.678", got';
+
+  test.each<[string, unknown, string, string]>([
+    ["a text", "turn_start", "", 'expected an object, got "turn_start"'],
+    ["an element without a type", { type: undefined }, "type", "unknown event undefined"],
+    ["an unknown kind", { type: "chat" }, "type", 'unknown event "chat"'],
+    ["a name every object has", { type: "toString" }, "type", 'unknown event "toString"'],
+    [
+      "an event without a time",
+      { type: "turn_start", timestamp: null },
+      "timestamp",
+      `${A_TIME} null`,
+    ],
+    [
+      "a request without content",
+      { type: "chat_request" },
+      "content",
+      "expected a string, got nothing",
+    ],
+    [
+      "a request whose schema is a text",
+      { type: "chat_request", content: "", schema: "{}" },
+      "schema",
+      'expected an object, got "{}"',
+    ],
+    [
+      "a response of no kind",
+      { type: "chat_response", message: null },
+      "",
+      'a chat_response needs "message", "reasoning" or "data"',
+    ],
+    ["a call without an id", { type: "tool_call_request" }, "id", "expected a string, got nothing"],
+    [
+      "a call whose arguments are a list",
+      { type: "tool_call_request", id: "c", name: "n", arguments: [] },
+      "arguments",
+      "expected an object, got array",
+    ],
+    [
+      "a result that does not say whether it failed",
+      { type: "tool_call_response", id: "c", content: "" },
+      "is_error",
+      "expected true or false, got nothing",
+    ],
+    [
+      "a permission of another kind",
+      { type: "permission_decision", tool_call_id: "c", tool: "t", decision: "maybe" },
+      "decision",
+      'expected "approved" or "denied" or "edited", got "maybe"',
+    ],
+    [
+      "a permission that nobody gave",
+      { type: "permission_decision", tool_call_id: "c", tool: "t", decision: "approved" },
+      "decided_by",
+      "expected an object, got nothing",
+    ],
+  ])("%s is refused, and the error names the field", (_, json, path, problem) => {
+    const value = typeof json === "object" ? { timestamp: at(0), ...json } : json;
+    expect(() => parseEvent(value)).toThrow(new ShapeError(path, problem));
+  });
+});
+
+test("a stored inquiry names who asks, what, and the kind of answer that is wanted", () => {
+  verifies("005/event/request-names-source-and-question", "082/question/request-form");
+  const event = { ...inquiry("call_1.ok.1"), toolCallId: "call_1", questionId: "ok" };
+  const json =
+    `{${head("inquiry_request")},"id":"call_1.ok.1",` +
+    '"source":{"source":"tool","name":"a_tool"},' +
+    '"question":{"text":"Go on?","answer_type":{"type":"boolean"}},' +
+    '"tool_call_id":"call_1","question_id":"ok"}';
+  expect(JSON.stringify(eventToJson(event))).toBe(json);
+  expect(parseEvent(JSON.parse(json))).toStrictEqual(event);
+});
+
+test("in plain notation nothing is encoded, and all else is as in the record", () => {
+  const call = { ...toolCall("call_1", "a_tool", { path: "a" }), metadata: { key: "b" } };
+  const events = [call, toolResult("call_1", "c"), chatRequest("d")];
+  expect(events.map((event) => JSON.stringify(eventToPlainJson(event)))).toEqual([
+    `{${head("tool_call_request")},"id":"call_1","name":"a_tool","arguments":{"path":"a"},` +
+      '"metadata":{"key":"b"}}',
+    `{${head("tool_call_response")},"id":"call_1","content":"c","is_error":false}`,
+    `{${head("chat_request")},"content":"d"}`,
+  ]);
+});
+
+function recordOf(events: readonly ConversationEvent[]): string {
+  return JSON.stringify(events.map(eventToJson), null, 2);
+}

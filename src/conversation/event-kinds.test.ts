@@ -1,0 +1,43 @@
+import { expect, test } from "vitest";
+import { verifies } from "../../test/conformance/manifest.ts";
+import { chatRequest, inquiry, turnStart } from "../../test/support/events.ts";
+import type { ConversationEvent } from "./event.ts";
+import { EVENT_TYPES, isEventType, isProviderVisible } from "./event-kinds.ts";
+
+test("four kinds of events may reach a provider, and no other", () => {
+  verifies(
+    "005/visibility/four-kinds-reach-providers",
+    "005/visibility/turn-markers-hidden",
+    "005/visibility/inquiry-events-hidden",
+  );
+  const visible = EVENT_TYPES.map((type) => [
+    type,
+    isProviderVisible({ type } as ConversationEvent),
+  ]);
+  expect(Object.fromEntries(visible)).toStrictEqual({
+    turn_start: false,
+    chat_request: true,
+    chat_response: true,
+    tool_call_request: true,
+    tool_call_response: true,
+    inquiry_request: false,
+    inquiry_response: false,
+    permission_decision: false,
+  });
+});
+
+test("nothing in a single event changes who may see it", () => {
+  verifies("005/visibility/decided-by-kind");
+  const flags = { provider_hidden: false, provider_visible: true };
+  const hidden = { provider_hidden: true, provider_visible: false };
+  expect([
+    isProviderVisible({ ...turnStart(), extra: flags, metadata: flags }),
+    isProviderVisible({ ...inquiry("c.ok.1"), extra: flags, metadata: flags }),
+    isProviderVisible({ ...chatRequest("Hi"), extra: hidden, metadata: hidden }),
+  ]).toEqual([false, false, true]);
+});
+
+test("only the names of known kinds are kinds", () => {
+  const names = ["chat_request", "Chat_Request", "config_delta", "toString", "", 3, undefined];
+  expect(names.map(isEventType)).toEqual([true, false, false, false, false, false, false]);
+});

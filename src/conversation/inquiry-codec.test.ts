@@ -1,0 +1,389 @@
+import { describe, expect, test } from "vitest";
+import { verifies } from "../../test/conformance/manifest.ts";
+import {
+  answered,
+  at,
+  cancelled,
+  closed,
+  inquiry,
+  questionOf,
+  REASONS,
+} from "../../test/support/events.ts";
+import { secretQuestion } from "../tool/index.ts";
+import { type JsonObject, ShapeError } from "../util/index.ts";
+import type { InquiryOutcome, InquiryRequest } from "./event.ts";
+import { eventToJson, parseEvent } from "./event-codec.ts";
+import { cancellationTag } from "./inquiry-codec.ts";
+
+const head = '"timestamp":"2026-01-02 03:04:05.0","type":"inquiry_response"';
+
+/** A response as it stands in a file. */
+const response = (fields: JsonObject): JsonObject => ({
+  timestamp: at(0),
+  type: "inquiry_response",
+  id: "c.ok.1",
+  ...fields,
+});
+
+describe("a response is written with its outcome", () => {
+  test("an answer", () => {
+    verifies("082/response/answered-form", "082/response/new-writes-are-tagged");
+    const json = `{${head},"outcome":"answered","id":"c.ok.1","answer":true}`;
+    expect(JSON.stringify(eventToJson(answered("c.ok.1")))).toBe(json);
+    expect(parseEvent(JSON.parse(json))).toStrictEqual(answered("c.ok.1"));
+  });
+
+  test("an answer, and who gave it", () => {
+    verifies("082/response/answered-form", "082/response/new-writes-are-tagged");
+    const event = closed("c.ok.1", {
+      outcome: "answered",
+      answer: null,
+      answeredBy: { kind: "assistant", model: "m-1" },
+    });
+    const json =
+      `{${head},"outcome":"answered","id":"c.ok.1","answer":null,` +
+      '"answered_by":{"kind":"assistant","model":"m-1"}}';
+    expect(JSON.stringify(eventToJson(event))).toBe(json);
+    expect(parseEvent(JSON.parse(json))).toStrictEqual(event);
+  });
+
+  test("an answer that is kept back", () => {
+    verifies("082/response/redacted-form", "082/response/new-writes-are-tagged");
+    const json = `{${head},"outcome":"redacted","id":"c.key.1"}`;
+    const event = closed("c.key.1", { outcome: "redacted" });
+    expect(JSON.stringify(eventToJson(event))).toBe(json);
+    expect(parseEvent(JSON.parse(json))).toStrictEqual(event);
+  });
+
+  test("an answer that is kept back, and who gave it", () => {
+    verifies("082/response/redacted-form", "082/response/new-writes-are-tagged");
+    const event = closed("c.key.1", {
+      outcome: "redacted",
+      answeredBy: { kind: "user", channel: "tty" },
+    });
+    const json =
+      `{${head},"outcome":"redacted","id":"c.key.1",` +
+      '"answered_by":{"kind":"user","channel":"tty"}}';
+    expect(JSON.stringify(eventToJson(event))).toBe(json);
+    expect(parseEvent(JSON.parse(json))).toStrictEqual(event);
+  });
+
+  test("the lack of an answer, and why", () => {
+    verifies("082/response/cancelled-form", "082/response/new-writes-are-tagged");
+    const forms = (["user", "backend_error"] as const).map((reason) =>
+      JSON.stringify(eventToJson(cancelled("c.ok.1", reason))),
+    );
+    expect(forms).toEqual([
+      `{${head},"outcome":"cancelled","id":"c.ok.1","reason":"user"}`,
+      `{${head},"outcome":"cancelled","id":"c.ok.1","reason":"backend_error"}`,
+    ]);
+  });
+});
+
+describe("a reason for the lack of an answer", () => {
+  test("has a name in the record that reads back as itself, for every reason we know", () => {
+    verifies(
+      "082/reason/user-tag",
+      "082/reason/backend-error-tag",
+      "082/reason/no-prompt-backend-tag",
+      "082/reason/assistant-routing-denied-tag",
+      "083/record/invalid-static-answer-tag",
+      "082/reason/set-may-grow",
+    );
+    const written = REASONS.map((reason) => eventToJson(cancelled("c.ok.1", reason)));
+    expect(written.map((json) => json["reason"])).toEqual([
+      "user",
+      "backend_error",
+      "no_prompt_backend",
+      "assistant_routing_denied",
+      "invalid_static_answer",
+      "interrupted",
+      "attempts_exhausted",
+    ]);
+    expect(written.map(parseEvent)).toStrictEqual(
+      REASONS.map((reason) => cancelled("c.ok.1", reason)),
+    );
+  });
+
+  test("is the person's when the record does not say", () => {
+    verifies("082/response/missing-reason-is-user");
+    const events = [
+      parseEvent(response({ outcome: "cancelled" })),
+      parseEvent(response({ outcome: "cancelled", reason: null })),
+    ];
+    expect(events).toStrictEqual([cancelled("c.ok.1", "user"), cancelled("c.ok.1", "user")]);
+  });
+
+  test("of another version loads as its tag and is written again unchanged", () => {
+    verifies(
+      "082/reason/unknown-tag-survives-verbatim",
+      "082/reason/unknown-tag-does-not-fail-the-load",
+      "082/reason/set-may-grow",
+    );
+    const json = `{${head},"outcome":"cancelled","id":"c.ok.1","reason":"some_future_variant"}`;
+    const event = parseEvent(JSON.parse(json));
+    expect(event).toStrictEqual(cancelled("c.ok.1", { unknown: "some_future_variant" }));
+    expect(JSON.stringify(eventToJson(event))).toBe(json);
+  });
+
+  test.each(["", "User", "toString", "__proto__", "user ", "größe"])(
+    'of another version is kept to the letter: "%s"',
+    (tag) => {
+      verifies("082/reason/unknown-tag-survives-verbatim");
+      const event = parseEvent(response({ outcome: "cancelled", reason: tag }));
+      expect([event, eventToJson(event)["reason"]]).toStrictEqual([
+        cancelled("c.ok.1", { unknown: tag }),
+        tag,
+      ]);
+    },
+  );
+
+  test("is shown as the tag that is in the record", () => {
+    expect([...REASONS, { unknown: "some_future_variant" }].map(cancellationTag)).toEqual([
+      ...REASONS,
+      "some_future_variant",
+    ]);
+  });
+});
+
+describe("a response from before there were outcomes", () => {
+  test.each([true, false, null, "", { nested: [1] }])("is an answer: %j", (answer) => {
+    verifies("082/response/legacy-flat-form-is-answered", "082/response/no-migration-step");
+    expect(parseEvent(response({ answer }))).toStrictEqual(answered("c.ok.1", answer));
+  });
+
+  test("is in the newer form when it is written anew", () => {
+    verifies("082/response/no-migration-step", "082/response/new-writes-are-tagged");
+    const event = parseEvent(response({ answer: true }));
+    expect(JSON.stringify(eventToJson(event))).toBe(
+      `{${head},"outcome":"answered","id":"c.ok.1","answer":true}`,
+    );
+  });
+});
+
+describe("a response has exactly one outcome", () => {
+  test("a redacted one has no answer, whatever the file says", () => {
+    verifies("082/response/redacted-yields-no-answer", "082/response/exactly-one-outcome");
+    const event = parseEvent(response({ outcome: "redacted", answer: "hunter2", reason: "user" }));
+    expect(event).toStrictEqual(closed("c.ok.1", { outcome: "redacted" }));
+  });
+
+  test("a redacted one is written without answer and reason, also if it was read with both", () => {
+    verifies("082/response/redacted-form", "082/response/redacted-yields-no-answer");
+    const event = parseEvent(response({ outcome: "redacted", answer: "hunter2", reason: "user" }));
+    expect(JSON.stringify(eventToJson(event))).toBe(`{${head},"outcome":"redacted","id":"c.ok.1"}`);
+  });
+
+  test("what two outcomes need is never in one, neither in a type nor after reading a file", () => {
+    verifies("082/response/exactly-one-outcome");
+    const impossible: readonly InquiryOutcome[] = [
+      // @ts-expect-error What was cancelled has no answer.
+      { outcome: "cancelled", reason: "backend_error", answer: true },
+      // @ts-expect-error What was cancelled has a reason.
+      { outcome: "cancelled", answer: true },
+      // @ts-expect-error What is redacted has no answer.
+      { outcome: "redacted", answer: true },
+      // @ts-expect-error What was answered has no reason.
+      { outcome: "answered", answer: true, reason: "user" },
+      // @ts-expect-error Every response has an outcome.
+      { answer: true },
+    ];
+    const files = impossible.map((fields) => response(fields as JsonObject));
+    expect(files.map(parseEvent)).toStrictEqual([
+      cancelled("c.ok.1", "backend_error"),
+      cancelled("c.ok.1", "user"),
+      closed("c.ok.1", { outcome: "redacted" }),
+      answered("c.ok.1"),
+      answered("c.ok.1"),
+    ]);
+  });
+
+  test.each<[string, JsonObject, string, string]>([
+    [
+      "neither outcome nor answer",
+      {},
+      "outcome",
+      'an inquiry_response needs "outcome" or "answer"',
+    ],
+    [
+      "a reason alone",
+      { reason: "user" },
+      "outcome",
+      'an inquiry_response needs "outcome" or "answer"',
+    ],
+    [
+      "an outcome that does not exist",
+      { outcome: "ignored", answer: true },
+      "outcome",
+      'expected "answered" or "cancelled" or "redacted", got "ignored"',
+    ],
+    [
+      "an outcome that is null",
+      { outcome: null, answer: true },
+      "outcome",
+      'expected "answered" or "cancelled" or "redacted", got null',
+    ],
+    [
+      "no answer although it has one",
+      { outcome: "answered" },
+      "answer",
+      "an answered inquiry needs one",
+    ],
+    ["no id", { id: null, answer: true }, "id", "expected a string, got null"],
+    [
+      "a reason that is no text",
+      { outcome: "cancelled", reason: 3 },
+      "reason",
+      "expected a string, got number",
+    ],
+  ])("one with %s is refused", (_, fields, path, problem) => {
+    verifies("082/response/unrecognisable-is-an-error");
+    expect(() => parseEvent(response(fields))).toThrow(new ShapeError(path, problem));
+  });
+});
+
+describe("a request", () => {
+  test.each<[string, InquiryRequest["source"]]>([
+    ['{"source":"tool","name":"a_tool"}', { source: "tool", name: "a_tool" }],
+    ['{"source":"assistant"}', { source: "assistant" }],
+    ['{"source":"user"}', { source: "user" }],
+    ['{"source":"other","name":"plugin"}', { source: "other", name: "plugin" }],
+  ])("says who asks: %s", (json, source) => {
+    verifies("005/event/request-names-source-and-question");
+    const event = { ...inquiry("c.ok.1"), source };
+    const written = eventToJson(event);
+    expect([JSON.stringify(written["source"]), parseEvent(written)]).toStrictEqual([json, event]);
+  });
+
+  test("needs no more than id, source and question", () => {
+    verifies("082/question/request-form");
+    const json = {
+      timestamp: at(0),
+      type: "inquiry_request",
+      id: "c.ok",
+      source: { source: "tool", name: "a_tool" },
+      question: { text: "Go on?", answer_type: { type: "boolean" } },
+    };
+    const event = parseEvent(json);
+    expect([event, eventToJson(event)]).toStrictEqual([inquiry("c.ok"), json]);
+  });
+
+  test("of an asker that we do not know is still a request", () => {
+    const json = { ...eventToJson(inquiry("c.ok")), source: { source: "cron", job: 7 } };
+    expect(parseEvent(json)).toStrictEqual({
+      ...inquiry("c.ok"),
+      source: { source: "other", name: "cron" },
+    });
+  });
+
+  test.each<[string, JsonObject, string, string]>([
+    [
+      "nobody who asks",
+      { source: undefined as never },
+      "source",
+      "expected an object, got nothing",
+    ],
+    [
+      "a tool without a name",
+      { source: { source: "tool" } },
+      "source.name",
+      "expected a string, got nothing",
+    ],
+    ["no question", { question: "Go on?" }, "question", 'expected an object, got "Go on?"'],
+    [
+      "a question without an answer type",
+      { question: { text: "Go on?" } },
+      "question.answer_type",
+      "expected an object, got nothing",
+    ],
+  ])("with %s is refused", (_, fields, path, problem) => {
+    const json = { ...eventToJson(inquiry("c.ok.1")), ...fields };
+    expect(() => parseEvent(json)).toThrow(new ShapeError(path, problem));
+  });
+});
+
+/** The question of a request as it stands in the record. */
+const stored = (question: Parameters<typeof questionOf>[0]): string =>
+  JSON.stringify(eventToJson(inquiry("c.ok.1", question))["question"]);
+
+/** The question of a request as it is read from the record. */
+const read = (question: JsonObject): unknown => {
+  const event = parseEvent({ ...eventToJson(inquiry("c.ok.1")), question });
+  return event.type === "inquiry_request" ? event.question : undefined;
+};
+
+describe("a recorded question", () => {
+  test("of the three older types has the fields it always had", () => {
+    verifies(
+      "082/question/other-types-unchanged-on-disk",
+      "083/record/default-question-keeps-its-old-form",
+    );
+    const options = [{ value: "dev" }, { value: "prod", description: "Real." }, { value: 3 }];
+    expect([
+      stored({ answerType: { type: "boolean" }, default: true }),
+      stored({ answerType: { type: "text" } }),
+      stored({ answerType: { type: "select", options }, default: "dev" }),
+    ]).toEqual([
+      '{"text":"Go on?","answer_type":{"type":"boolean"},"default":true}',
+      '{"text":"Go on?","answer_type":{"type":"text"}}',
+      '{"text":"Go on?","answer_type":{"type":"select","options":' +
+        '[{"value":"dev"},{"value":"prod","description":"Real."},{"value":3}]},"default":"dev"}',
+    ]);
+  });
+
+  test("that wants a secret says so as its answer type", () => {
+    verifies("082/question/secret-stored-as-its-own-type");
+    const { id: _id, ...question } = secretQuestion("key", "Which key?");
+    const json = '{"text":"Which key?","answer_type":{"type":"secret"}}';
+    expect([stored(question), read(JSON.parse(json) as JsonObject)]).toStrictEqual([
+      json,
+      question,
+    ]);
+  });
+
+  test("has context, exclusive and persistence where they differ from the default", () => {
+    verifies(
+      "083/record/question-context",
+      "083/record/question-exclusive",
+      "083/record/question-persistence",
+    );
+    expect([
+      stored({ context: "diff" }),
+      stored({ exclusive: true }),
+      stored({ persistence: "none" }),
+      stored({ context: "diff", default: false, exclusive: true, persistence: "none" }),
+      stored({ exclusive: false, persistence: "turn" }),
+    ]).toEqual([
+      '{"text":"Go on?","answer_type":{"type":"boolean"},"context":"diff"}',
+      '{"text":"Go on?","answer_type":{"type":"boolean"},"exclusive":true}',
+      '{"text":"Go on?","answer_type":{"type":"boolean"},"persistence":"none"}',
+      '{"text":"Go on?","answer_type":{"type":"boolean"},"default":false,"context":"diff",' +
+        '"exclusive":true,"persistence":"none"}',
+      '{"text":"Go on?","answer_type":{"type":"boolean"}}',
+    ]);
+  });
+
+  test("from before these fields reads with their defaults", () => {
+    verifies("083/record/legacy-question-gets-the-defaults");
+    expect(read({ text: "Go on?", answer_type: { type: "boolean" } })).toStrictEqual(questionOf());
+  });
+
+  test("reads with the fields that it has", () => {
+    verifies(
+      "083/record/question-context",
+      "083/record/question-exclusive",
+      "083/record/question-persistence",
+    );
+    const question = read({
+      text: "Go on?",
+      context: "diff",
+      answer_type: { type: "boolean" },
+      default: false,
+      exclusive: true,
+      persistence: "none",
+    });
+    expect(question).toStrictEqual(
+      questionOf({ context: "diff", default: false, exclusive: true, persistence: "none" }),
+    );
+  });
+});

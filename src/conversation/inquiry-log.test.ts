@@ -1,0 +1,78 @@
+import * as fc from "fast-check";
+import { expect, test } from "vitest";
+import { verifies } from "../../test/conformance/manifest.ts";
+import {
+  anyDamagedStream,
+  answered,
+  cancelled,
+  chatRequest,
+  entriesOf,
+  inquiry,
+  turnStart,
+} from "../../test/support/events.ts";
+import { StreamEntry } from "./entry.ts";
+import { InquiryLog } from "./inquiry-log.ts";
+import { pairInquiries } from "./pairing.ts";
+import { turnsOf } from "./turns.ts";
+
+test("the inquiries of a turn come out when the next turn begins, or at the end", () => {
+  const log = new InquiryLog();
+  const first = { request: inquiry("c.ok.1"), response: answered("c.ok.1") };
+  const second = { request: inquiry("c.ok.1"), response: cancelled("c.ok.1", "user") };
+  const results = [
+    log.read(entriesOf(turnStart(), first.request)),
+    log.read(entriesOf(first.response)),
+    log.read(entriesOf(turnStart(), chatRequest("Hi"), second.request, second.response)),
+    log.end(),
+    log.end(),
+  ];
+  expect(results).toStrictEqual([[], [], [{ turn: 0, ...first }], [{ turn: 1, ...second }], []]);
+});
+
+test("an inquiry that nothing closed in its turn has no response", () => {
+  verifies("082/pairing/never-across-turns");
+  const log = new InquiryLog();
+  const request = inquiry("c.ok.1");
+  const results = [
+    log.read(entriesOf(turnStart(), request, turnStart(), answered("c.ok.1"))),
+    log.end(),
+  ];
+  expect(results).toStrictEqual([[{ turn: 0, request }], []]);
+});
+
+test("inquiries are the same as in the turns, however the entries come in", () => {
+  verifies("082/pairing/never-across-turns");
+  fc.assert(
+    fc.property(anyDamagedStream, fc.nat({ max: 24 }), ({ entries }, cut) => {
+      const log = new InquiryLog();
+      const logged = [
+        ...log.read(entries.slice(0, cut)),
+        ...log.read(entries.slice(cut)),
+        ...log.end(),
+      ];
+      const listed = turnsOf(entries).flatMap(({ index, events }) =>
+        pairInquiries(events).pairs.map((pair) => ({ turn: index, ...pair })),
+      );
+      expect(logged).toStrictEqual(listed);
+    }),
+  );
+});
+
+test.each(["chat_request", "turn_start"])(
+  "a turn has the number that it has among the turns, also behind a %s that cannot be read",
+  (type) => {
+    const broken = StreamEntry.fromJson({ type, timestamp: "never" });
+    const request = inquiry("c.ok.1");
+    const entries = [...entriesOf(turnStart()), broken, ...entriesOf(turnStart(), request)];
+    const leading = [broken, ...entriesOf(turnStart(), request)];
+    expect([entries, leading].map(loggedTurn)).toEqual(
+      [entries, leading].map((record) => turnsOf(record).at(-1)?.index),
+    );
+  },
+);
+
+/** The number that the log gives to the turn of the last inquiry. */
+function loggedTurn(entries: readonly StreamEntry[]): number | undefined {
+  const log = new InquiryLog();
+  return [...log.read(entries), ...log.end()].at(-1)?.turn;
+}

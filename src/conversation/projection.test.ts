@@ -1,0 +1,213 @@
+import { describe, expect, test } from "vitest";
+import {
+  at,
+  chatRequest,
+  inquiry,
+  message,
+  reasoning,
+  streamOf,
+  toolCall,
+  toolResult,
+  turnStart,
+} from "../../test/support/events.ts";
+import type { JsonObject } from "../util/index.ts";
+import { StreamEntry } from "./entry.ts";
+import type { ConversationEvent } from "./event.ts";
+import { project } from "./projection.ts";
+import { type ConversationStream, eventsOf } from "./stream.ts";
+
+const MARKER = "[The earlier part of this conversation was summarized. The summary follows.]";
+
+const compaction = (from: number, to: number, fields: JsonObject): StreamEntry =>
+  StreamEntry.fromJson({
+    type: "compaction",
+    timestamp: at(0),
+    from_turn: from,
+    to_turn: to,
+    ...fields,
+  });
+
+const projectEvents = (stream: ConversationStream): ConversationEvent[] => [
+  ...eventsOf(project(stream).entries),
+];
+
+const summary = (text: string): JsonObject => ({ summary: { summary: text } });
+
+/** Turn 0 begins at `at(0)`, turn 1 at `at(1)`, and so on. */
+const turn = (index: number): ConversationEvent[] =>
+  [turnStart(), chatRequest(`ask ${index}`), message(`say ${index}`)].map((event) => ({
+    ...event,
+    timestamp: at(index),
+  }));
+
+const summarized = (index: number, text: string): ConversationEvent[] =>
+  [turnStart(), chatRequest(MARKER), message(text)].map((event) => ({
+    ...event,
+    timestamp: at(index),
+  }));
+
+test("without compactions the events of a stream are simply its events", () => {
+  const others = [{ type: "config_delta", delta: {} }, { type: "from_the_future" }].map((raw) =>
+    StreamEntry.fromJson(raw),
+  );
+  expect(projectEvents(streamOf(...turn(0), ...others, ...turn(1)))).toStrictEqual([
+    ...turn(0),
+    ...turn(1),
+  ]);
+});
+
+describe("a summary", () => {
+  test("stands for a whole run of turns, at the time of the first", () => {
+    const stream = streamOf(...[0, 1, 2, 3].flatMap(turn), compaction(1, 2, summary("1 and 2")));
+    expect(projectEvents(stream)).toStrictEqual([
+      ...turn(0),
+      ...summarized(1, "1 and 2"),
+      ...turn(3),
+    ]);
+  });
+
+  test("reaches to the end when it says that there are more turns than there are", () => {
+    const stream = streamOf(...[0, 1, 2].flatMap(turn), compaction(1, 99, summary("the rest")));
+    expect(projectEvents(stream)).toStrictEqual([...turn(0), ...summarized(1, "the rest")]);
+  });
+
+  test("of turns that do not exist changes nothing", () => {
+    const stream = streamOf(...turn(0), compaction(1, 9, summary("nothing")));
+    expect(projectEvents(stream)).toStrictEqual(turn(0));
+  });
+
+  test("beats every other policy for its turns, also a younger one", () => {
+    const stream = streamOf(
+      ...turn(0),
+      reasoning("Hm"),
+      toolCall("c"),
+      toolResult("c"),
+      compaction(0, 0, summary("all of it")),
+      compaction(0, 0, { timestamp: at(9), tool_calls: { policy: "omit" }, reasoning: "strip" }),
+    );
+    expect(projectEvents(stream)).toStrictEqual(summarized(0, "all of it"));
+  });
+
+  test("of the youngest compaction wins, wherever it stands in the record", () => {
+    const stream = streamOf(
+      compaction(0, 1, { timestamp: "2026-01-02 03:04:05.000000002", ...summary("younger") }),
+      ...turn(0),
+      ...turn(1),
+      compaction(0, 1, { timestamp: "2026-01-02 03:04:05.000000001", ...summary("older") }),
+    );
+    expect(projectEvents(stream)).toStrictEqual(summarized(0, "younger"));
+  });
+
+  test("of two compactions of one moment, the later in the record wins", () => {
+    const stream = streamOf(
+      ...turn(0),
+      compaction(0, 0, summary("first")),
+      compaction(0, 0, summary("second")),
+    );
+    expect(projectEvents(stream)).toStrictEqual(summarized(0, "second"));
+  });
+
+  test("that a younger one interrupts is given for each of its runs", () => {
+    const stream = streamOf(
+      ...[0, 1, 2, 3].flatMap(turn),
+      compaction(0, 3, summary("older")),
+      compaction(1, 1, { timestamp: at(9), ...summary("younger") }),
+    );
+    expect(projectEvents(stream)).toStrictEqual([
+      ...summarized(0, "older"),
+      ...summarized(1, "younger"),
+      ...summarized(2, "older"),
+    ]);
+  });
+});
+
+describe("the other policies", () => {
+  const call = toolCall("c", "fs_read", { path: "a" });
+  const result = toolResult("c", "a long text");
+
+  test("reasoning is left out of the turns it is to be left out of", () => {
+    const stream = streamOf(
+      ...turn(0),
+      reasoning("Hm"),
+      ...turn(1),
+      reasoning("Aha"),
+      compaction(0, 0, { reasoning: "strip" }),
+    );
+    expect(projectEvents(stream)).toStrictEqual([...turn(0), ...turn(1), reasoning("Aha")]);
+  });
+
+  test.each<[string, JsonObject, ConversationEvent[]]>([
+    ["are left out, with their results", { policy: "omit" }, []],
+    [
+      "lose their arguments",
+      { policy: "strip", request: true },
+      [toolCall("c", "fs_read"), result],
+    ],
+    [
+      "lose their results",
+      { policy: "strip", response: true },
+      [call, toolResult("c", "[compacted] fs_read: success")],
+    ],
+    [
+      "lose both",
+      { policy: "strip", request: true, response: true },
+      [toolCall("c", "fs_read"), toolResult("c", "[compacted] fs_read: success")],
+    ],
+    ["lose nothing when nothing is named", { policy: "strip" }, [call, result]],
+  ])("tool calls %s", (_, policy, events) => {
+    const stream = streamOf(...turn(0), call, result, compaction(0, 0, { tool_calls: policy }));
+    expect(projectEvents(stream)).toStrictEqual([...turn(0), ...events]);
+  });
+
+  test("what is left of a failure still says that it was one", () => {
+    const stream = streamOf(
+      call,
+      toolResult("c", "a long text", true),
+      compaction(0, 0, { tool_calls: { policy: "strip", response: true } }),
+    );
+    expect(projectEvents(stream)).toStrictEqual([
+      call,
+      toolResult("c", "[compacted] fs_read: error", true),
+    ]);
+  });
+
+  test("what is left of a result names the call that it closes, also if ids collide", () => {
+    const calls = [toolCall("c", "first"), toolCall("c", "second")];
+    const stream = streamOf(
+      ...calls,
+      toolResult("c", "1"),
+      toolResult("c", "2"),
+      compaction(0, 0, { tool_calls: { policy: "strip", response: true } }),
+    );
+    expect(projectEvents(stream)).toStrictEqual([
+      ...calls,
+      toolResult("c", "[compacted] first: success"),
+      toolResult("c", "[compacted] second: success"),
+    ]);
+  });
+
+  test("each policy is taken from the youngest compaction that has it", () => {
+    const stream = streamOf(
+      reasoning("Hm"),
+      call,
+      result,
+      compaction(0, 0, { reasoning: "strip", tool_calls: { policy: "omit" } }),
+      compaction(0, 0, {
+        timestamp: at(9),
+        tool_calls: { policy: "strip", request: true },
+      }),
+    );
+    expect(projectEvents(stream)).toStrictEqual([toolCall("c", "fs_read"), result]);
+  });
+
+  test("everything else in a turn stays", () => {
+    const events = [turnStart(), chatRequest("Hi"), inquiry("c.ok.1"), message("Hello")];
+    const all = { reasoning: "strip", tool_calls: { policy: "omit" } };
+    expect(projectEvents(streamOf(...events, compaction(0, 0, all)))).toStrictEqual(events);
+  });
+});
+
+test("a compaction that cannot be read changes nothing", () => {
+  const broken = StreamEntry.fromJson({ type: "compaction", from_turn: 0, to_turn: 9 });
+  expect(projectEvents(streamOf(...turn(0), broken))).toStrictEqual(turn(0));
+});

@@ -1,0 +1,53 @@
+import { expect, test } from "vitest";
+import {
+  answered,
+  chatRequest,
+  closed,
+  inquiry,
+  message,
+  permission,
+  reasoning,
+  toolCall,
+  toolResult,
+  turnStart,
+} from "../../test/support/events.ts";
+import type { ConversationEvent } from "./event.ts";
+import { findSearchableText } from "./searchable-text.ts";
+
+test.each<[string, ConversationEvent, string, string]>([
+  ["a request", chatRequest("Hi", { title: "not this" }), "user", "Hi"],
+  ["a message", message("Hello"), "assistant", "Hello"],
+  ["reasoning", reasoning("Hm"), "reasoning", "Hm"],
+  [
+    "structured output",
+    { ...message(""), content: { type: "structured", data: { key: ["a", { b: "b" }], n: 1 } } },
+    "structured",
+    "a\nb",
+  ],
+  [
+    "a tool call",
+    toolCall("c", "fs_read", { path: "a", lines: [1, "all"], deep: { more: "b" } }),
+    "tool-call",
+    "fs_read\na\nall\nb",
+  ],
+  ["the result of a tool", toolResult("c", "line 1\nline 2"), "tool-result", "line 1\nline 2"],
+  ["a question", inquiry("c.ok.1", { text: "Go on?" }), "inquiry", "Go on?"],
+  [
+    "a question with context",
+    inquiry("c.ok.1", { text: "Go on?", context: "diff", default: "not this" }),
+    "inquiry",
+    "diff\nGo on?",
+  ],
+])("%s is searched for the text that it says", (_, event, scope, text) => {
+  expect(findSearchableText(event)).toStrictEqual({ scope, text });
+});
+
+test("answers, permissions and turn starts are not searched", () => {
+  const events = [
+    answered("c.ok.1", "an answer"),
+    closed("c.ok.1", { outcome: "redacted" }),
+    { ...permission("c"), reason: "a reason" },
+    turnStart(),
+  ];
+  expect(events.map(findSearchableText)).toEqual([undefined, undefined, undefined, undefined]);
+});

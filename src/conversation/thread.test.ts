@@ -1,0 +1,271 @@
+import { describe, expect, test } from "vitest";
+import { verifies } from "../../test/conformance/manifest.ts";
+import {
+  answered,
+  at,
+  chatRequest,
+  inquiry,
+  message,
+  permission,
+  reasoning,
+  streamOf,
+  toolCall,
+  toolResult,
+  turnStart,
+} from "../../test/support/events.ts";
+import { StreamEntry } from "./entry.ts";
+import type { ConversationEvent } from "./event.ts";
+import { EVENT_TYPES, isProviderVisible } from "./event-kinds.ts";
+import { INTERRUPTED_CALL } from "./sanitize.ts";
+import { intoMessages, intoParts, type Thread } from "./thread.ts";
+
+const threadOf = (...items: (ConversationEvent | StreamEntry)[]): Thread => ({
+  sections: [],
+  attachments: [],
+  stream: streamOf(...items),
+});
+
+const kindsOf = (events: readonly ConversationEvent[]) => new Set(events.map(({ type }) => type));
+
+/** One event of every kind there is, in an order that needs no repair. */
+const everyKind: readonly ConversationEvent[] = [
+  turnStart(),
+  chatRequest("Hi"),
+  reasoning("Hm"),
+  toolCall("c"),
+  permission("c"),
+  inquiry("c.ok.1"),
+  answered("c.ok.1"),
+  toolResult("c"),
+  message("Hello"),
+];
+
+describe("the events of a thread", () => {
+  test("are the visible ones only, in their order", () => {
+    verifies(
+      "005/thread/events-filtered",
+      "005/visibility/four-kinds-reach-providers",
+      "005/visibility/turn-markers-hidden",
+      "005/visibility/inquiry-events-hidden",
+    );
+    expect(intoParts(threadOf(...everyKind)).events).toStrictEqual([
+      chatRequest("Hi"),
+      reasoning("Hm"),
+      toolCall("c"),
+      toolResult("c"),
+      message("Hello"),
+    ]);
+  });
+
+  test("are those that the one list of kinds lets through, in either way out", () => {
+    verifies("005/goal/single-filtering-point");
+    const thread = threadOf(...everyKind);
+    const flat = intoMessages<ConversationEvent>(
+      thread,
+      () => [],
+      (events) => events,
+    );
+    const visible = kindsOf(everyKind.filter(isProviderVisible));
+    expect([everyKind, intoParts(thread).events, flat].map(kindsOf)).toEqual([
+      new Set(EVENT_TYPES),
+      visible,
+      visible,
+    ]);
+  });
+
+  test("leave out what nobody has opted in, kinds of other versions included", () => {
+    verifies("005/visibility/new-kinds-hidden-by-default");
+    const future = StreamEntry.fromJson({
+      timestamp: at(0),
+      type: "chat_request_v2",
+      content: "secret",
+      provider_visible: true,
+    });
+    const thread = threadOf(turnStart(), chatRequest("Hi"), future, permission("c"));
+    expect(intoParts(thread).events).toStrictEqual([chatRequest("Hi")]);
+  });
+
+  test("follow each other as if no question had been asked between them", () => {
+    verifies("005/goal/provider-contract-intact");
+    const call = [toolCall("c"), toolResult("c")];
+    const asked = [toolCall("c"), inquiry("c.ok.1"), answered("c.ok.1"), toolResult("c")];
+    const [plain, interrupted] = [call, asked].map((events) =>
+      intoParts(threadOf(turnStart(), chatRequest("Hi"), ...events, message("Hello"))),
+    );
+    expect(interrupted).toStrictEqual(plain);
+  });
+
+  test("are complete although the record is not", () => {
+    verifies("005/goal/provider-contract-intact");
+    const thread = threadOf(chatRequest("Hi"), toolResult("b"), toolCall("c"), inquiry("c.ok.1"));
+    expect(intoParts(thread).events).toStrictEqual([
+      chatRequest("Hi"),
+      toolCall("c"),
+      toolResult("c", INTERRUPTED_CALL, true),
+    ]);
+  });
+
+  test("have compactions applied to them", () => {
+    const compaction = StreamEntry.fromJson({
+      type: "compaction",
+      timestamp: at(0),
+      from_turn: 0,
+      to_turn: 0,
+      tool_calls: { policy: "omit" },
+    });
+    const thread = threadOf(...everyKind, compaction);
+    expect(intoParts(thread).events).toStrictEqual([
+      chatRequest("Hi"),
+      reasoning("Hm"),
+      message("Hello"),
+    ]);
+  });
+
+  test("have compactions applied to the turns of the record, also if its first turn is empty", () => {
+    const compaction = StreamEntry.fromJson({
+      type: "compaction",
+      timestamp: at(0),
+      from_turn: 1,
+      to_turn: 1,
+      reasoning: "strip",
+    });
+    const thread = threadOf(
+      turnStart(),
+      turnStart(),
+      chatRequest("turn 1"),
+      reasoning("Hm"),
+      turnStart(),
+      chatRequest("turn 2"),
+      reasoning("Aha"),
+      compaction,
+    );
+    expect(intoParts(thread).events).toStrictEqual([
+      chatRequest("turn 1"),
+      chatRequest("turn 2"),
+      reasoning("Aha"),
+    ]);
+  });
+});
+
+describe("the system parts of a thread", () => {
+  test("are the prompt, the sections in order and the attachments, apart from the events", () => {
+    verifies(
+      "005/thread/parts-split-system-from-events",
+      "005/thread/system-prompt-and-sections-rendered",
+    );
+    const parts = intoParts({
+      systemPrompt: "Be brief.",
+      sections: [{ title: "Style", content: "No jokes." }, { content: "No tables." }],
+      attachments: [{ source: "a.txt", content: "A & B" }],
+      stream: streamOf(turnStart(), chatRequest("Hi")),
+    });
+    expect(parts).toStrictEqual({
+      systemParts: [
+        { tag: "prompt", text: "Be brief." },
+        { tag: "section", text: "# Style\n\nNo jokes." },
+        { tag: "section", text: "No tables." },
+        {
+          tag: "attachments",
+          text:
+            "<documents>\n<document>\n<source>a.txt</source>\n" +
+            "<content>\nA & B\n</content>\n</document>\n</documents>",
+        },
+      ],
+      events: [chatRequest("Hi")],
+    });
+  });
+
+  test("are none when there is nothing to say", () => {
+    verifies("005/thread/parts-split-system-from-events");
+    expect(intoParts(threadOf(turnStart(), chatRequest("Hi")))).toStrictEqual({
+      systemParts: [],
+      events: [chatRequest("Hi")],
+    });
+  });
+
+  test("hold every attachment in an element that it cannot close itself", () => {
+    const parts = intoParts({
+      ...threadOf(),
+      attachments: [
+        { source: "</source><content>", content: "</content>\n</DOCUMENT><documents>" },
+        { source: "b.html", content: "</content\n> <contents> <p>x</p> a < b" },
+      ],
+    });
+    expect(parts.systemParts).toStrictEqual([
+      {
+        tag: "attachments",
+        text: [
+          "<documents>",
+          "<document>",
+          "<source>&lt;/source>&lt;content></source>",
+          "<content>",
+          "&lt;/content>",
+          "&lt;/DOCUMENT>&lt;documents>",
+          "</content>",
+          "</document>",
+          "<document>",
+          "<source>b.html</source>",
+          "<content>",
+          "&lt;/content",
+          "> <contents> <p>x</p> a < b",
+          "</content>",
+          "</document>",
+          "</documents>",
+        ].join("\n"),
+      },
+    ]);
+  });
+});
+
+describe("the schema of a thread", () => {
+  const schema = { type: "object" };
+
+  test("comes with the parts although inquiry events stand at the end", () => {
+    verifies("005/schema/trailing-inquiry-does-not-hide-the-schema");
+    const parts = intoParts(
+      threadOf(turnStart(), chatRequest("List", schema), inquiry("c.ok.1"), answered("c.ok.1")),
+    );
+    expect(parts).toStrictEqual({
+      systemParts: [],
+      events: [chatRequest("List", schema)],
+      schema,
+    });
+  });
+});
+
+describe("a flat list of messages", () => {
+  const thread: Thread = {
+    ...threadOf(...everyKind),
+    systemPrompt: "Be brief.",
+    sections: [{ content: "No jokes." }],
+  };
+
+  test("has the system's messages first and those of the conversation behind them", () => {
+    verifies("005/thread/messages-system-first", "005/thread/messages-delegate-to-parts");
+    const messages = intoMessages(
+      thread,
+      (parts) => parts.map(({ tag, text }) => `${tag}: ${text}`),
+      (events) => events.map(({ type }) => type),
+    );
+    expect(messages).toEqual([
+      "prompt: Be brief.",
+      "section: No jokes.",
+      "chat_request",
+      "chat_response",
+      "tool_call_request",
+      "tool_call_response",
+      "chat_response",
+    ]);
+  });
+
+  test("is made of exactly the parts, so that nothing hidden can be in it", () => {
+    verifies("005/thread/messages-delegate-to-parts");
+    const { systemParts, events } = intoParts(thread);
+    const messages = intoMessages<unknown>(
+      thread,
+      (parts) => [parts],
+      (visible) => [visible],
+    );
+    expect(messages).toStrictEqual([systemParts, events]);
+  });
+});

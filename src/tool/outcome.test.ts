@@ -1,0 +1,100 @@
+import { expect, test } from "vitest";
+import { verifies } from "../../test/conformance/manifest.ts";
+import { ShapeError } from "../util/index.ts";
+import { outcomeToWire, parseOutcome } from "./outcome.ts";
+import { booleanQuestion, secretQuestion } from "./question.ts";
+
+test("a success is its content", () => {
+  expect(parseOutcome({ type: "success", content: "done" })).toStrictEqual({
+    type: "success",
+    content: "done",
+  });
+});
+
+test("an error has a message, and by default no trace and no hope", () => {
+  const outcomes = [
+    parseOutcome({ type: "error", message: "no such file" }),
+    parseOutcome({ type: "error", message: "busy", trace: ["open", "lock"], transient: true }),
+  ];
+  expect(outcomes).toStrictEqual([
+    { type: "error", message: "no such file", trace: [], transient: false },
+    { type: "error", message: "busy", trace: ["open", "lock"], transient: true },
+  ]);
+});
+
+test("a tool asks by giving needs_input with a question in either notation", () => {
+  verifies("082/wire/needs-input-carries-the-question", "082/wire/older-notation-still-read");
+  const outcomes = [
+    { id: "key", text: "Which key?", answer_type: { type: "secret" } },
+    { id: "ok", text: "Go on?", answer_type: "Boolean", default: true },
+  ].map((question) => parseOutcome({ type: "needs_input", question }));
+  expect(outcomes).toStrictEqual([
+    { type: "needs_input", question: secretQuestion("key", "Which key?") },
+    { type: "needs_input", question: booleanQuestion("ok", "Go on?", { default: true }) },
+  ]);
+});
+
+test.each<[string, unknown]>([
+  ["text", "success"],
+  ["a number", 3],
+  ["null", null],
+  ["a list", [{ type: "success", content: "" }]],
+  ["an object without a type", { content: "done" }],
+  ["an object of another type", { type: "Success", content: "done" }],
+])("%s is no outcome and stands for itself", (_, value) => {
+  expect(parseOutcome(value)).toBeUndefined();
+});
+
+test.each<[string, unknown, string, string]>([
+  ["a success without content", { type: "success" }, "content", "expected a string, got nothing"],
+  [
+    "a success whose content is no text",
+    { type: "success", content: { a: 1 } },
+    "content",
+    "expected a string, got object",
+  ],
+  ["an error without a message", { type: "error" }, "message", "expected a string, got nothing"],
+  [
+    "an error that is transient in words",
+    { type: "error", message: "m", transient: "yes" },
+    "transient",
+    'expected true or false, got "yes"',
+  ],
+  [
+    "a needs_input without a question",
+    { type: "needs_input" },
+    "question",
+    "expected an object, got nothing",
+  ],
+  [
+    "a needs_input whose question has no text",
+    { type: "needs_input", question: { id: "ok", answer_type: "Boolean" } },
+    "question.text",
+    "expected a string, got nothing",
+  ],
+  [
+    "a needs_input whose option has no value",
+    {
+      type: "needs_input",
+      question: { id: "ok", text: "?", answer_type: { type: "select", options: [{}] } },
+    },
+    "question.answer_type.options[0].value",
+    "expected a value, got nothing",
+  ],
+])("%s is refused, and the error names the field", (_, value, path, problem) => {
+  expect(() => parseOutcome(value)).toThrow(new ShapeError(path, problem));
+});
+
+test("outcomes are written as tools write them", () => {
+  verifies("082/wire/needs-input-carries-the-question");
+  const wire = [
+    outcomeToWire({ type: "success", content: "done" }),
+    outcomeToWire({ type: "error", message: "m", trace: ["cause"], transient: true }),
+    outcomeToWire({ type: "needs_input", question: secretQuestion("key", "Which key?") }),
+  ];
+  expect(wire.map((value) => JSON.stringify(value))).toEqual([
+    '{"type":"success","content":"done"}',
+    '{"type":"error","message":"m","trace":["cause"],"transient":true}',
+    '{"type":"needs_input","question":{"id":"key","text":"Which key?","answer_type":{"type":"secret"}}}',
+  ]);
+});

@@ -1,0 +1,189 @@
+import { describe, expect, test } from "vitest";
+import { verifies } from "../../test/conformance/manifest.ts";
+import { ShapeError } from "../util/index.ts";
+import { booleanQuestion, secretQuestion, selectQuestion, textQuestion } from "./question.ts";
+import { parseQuestion, questionToWire } from "./question-codec.ts";
+
+describe("reading", () => {
+  test("a question reads with all its fields", () => {
+    verifies("083/question/exclusive-can-be-declared", "083/question/persistence-values");
+    const question = parseQuestion({
+      id: "env",
+      text: "Where to?",
+      context: "Two hosts are up.",
+      answer_type: { type: "text" },
+      default: "dev",
+      exclusive: true,
+      persistence: "none",
+    });
+    expect(question).toStrictEqual({
+      id: "env",
+      text: "Where to?",
+      context: "Two hosts are up.",
+      answerType: { type: "text" },
+      default: "dev",
+      exclusive: true,
+      persistence: "none",
+    });
+  });
+
+  test("a question from before exclusive and persistence gets their defaults", () => {
+    verifies(
+      "083/question/older-payload-gets-the-defaults",
+      "083/question/exclusive-defaults-to-false",
+      "083/question/persistence-defaults-to-turn",
+    );
+    const older = { id: "ok", text: "Go on?", pre_amble: null, answer_type: "Boolean" };
+    expect(parseQuestion(older)).toStrictEqual(booleanQuestion("ok", "Go on?"));
+  });
+
+  test("fields that are null are as good as absent", () => {
+    const question = parseQuestion({
+      id: "ok",
+      text: "Go on?",
+      context: null,
+      pre_amble: null,
+      answer_type: { type: "boolean" },
+      default: null,
+      exclusive: null,
+      persistence: null,
+    });
+    expect(question).toStrictEqual(booleanQuestion("ok", "Go on?"));
+  });
+
+  test("a default that is false is kept", () => {
+    const wire = { id: "ok", text: "Go on?", answer_type: "Boolean", default: false };
+    expect(parseQuestion(wire)).toStrictEqual(booleanQuestion("ok", "Go on?", { default: false }));
+  });
+
+  test("the older name of the context is read, and the newer one wins", () => {
+    verifies("083/question/context-replaces-pre-amble");
+    const older = { id: "ok", text: "Go on?", pre_amble: "diff", answer_type: "Boolean" };
+    expect([
+      parseQuestion(older).context,
+      parseQuestion({ ...older, context: "newer diff" }).context,
+    ]).toEqual(["diff", "newer diff"]);
+  });
+
+  test("both values of persistence are read", () => {
+    verifies("083/question/persistence-values");
+    const wire = { id: "ok", text: "Go on?", answer_type: "Boolean" };
+    const read = ["none", "turn"].map((persistence) => parseQuestion({ ...wire, persistence }));
+    expect(read.map(({ persistence }) => persistence)).toEqual(["none", "turn"]);
+  });
+
+  test("a secret flag is no part of a question", () => {
+    verifies("082/wire/no-secret-flag");
+    const wire = { id: "ok", text: "Go on?", answer_type: { type: "boolean" }, secret: true };
+    expect(parseQuestion(wire)).toStrictEqual(booleanQuestion("ok", "Go on?"));
+  });
+});
+
+describe("writing", () => {
+  test("what holds its default is not written", () => {
+    verifies(
+      "083/question/exclusive-written-only-when-true",
+      "083/question/persistence-written-only-when-none",
+    );
+    const plain = questionToWire(booleanQuestion("ok", "Go on?"));
+    const strict = questionToWire(
+      booleanQuestion("ok", "Go on?", { default: false, exclusive: true, persistence: "none" }),
+    );
+    expect([JSON.stringify(plain), JSON.stringify(strict)]).toEqual([
+      '{"id":"ok","text":"Go on?","answer_type":{"type":"boolean"}}',
+      '{"id":"ok","text":"Go on?","answer_type":{"type":"boolean"},' +
+        '"default":false,"exclusive":true,"persistence":"none"}',
+    ]);
+  });
+
+  test("the context is written under its newer name", () => {
+    verifies("083/question/context-replaces-pre-amble");
+    const read = parseQuestion({ id: "ok", text: "?", pre_amble: "diff", answer_type: "Text" });
+    expect(questionToWire(read)).toStrictEqual({
+      id: "ok",
+      text: "?",
+      context: "diff",
+      answer_type: { type: "text" },
+    });
+  });
+
+  test("constructed questions are written in the tagged notation", () => {
+    verifies(
+      "082/wire/constructors-hide-the-notation",
+      "082/wire/secret-constructor",
+      "082/wire/boolean-tag",
+      "082/wire/text-tag",
+      "082/wire/select-tag",
+      "082/wire/secret-tag",
+    );
+    const questions = [
+      booleanQuestion("q", "?"),
+      textQuestion("q", "?"),
+      secretQuestion("q", "?"),
+      selectQuestion("q", "?", { options: ["dev", { value: "prod", description: "Real." }] }),
+    ];
+    expect(questions.map((question) => questionToWire(question)["answer_type"])).toStrictEqual([
+      { type: "boolean" },
+      { type: "text" },
+      { type: "secret" },
+      { type: "select", options: ["dev", { value: "prod", description: "Real." }] },
+    ]);
+  });
+
+  test("an option whose value is no text is written as an object", () => {
+    const question = selectQuestion("q", "?", { options: [{ value: 3 }] });
+    expect(questionToWire(question)["answer_type"]).toStrictEqual({
+      type: "select",
+      options: [{ value: 3 }],
+    });
+  });
+
+  test("what was written is read back as it was", () => {
+    verifies("082/wire/constructors-hide-the-notation");
+    const questions = [
+      booleanQuestion("q", "?", { context: "c", default: true }),
+      textQuestion("q", "?", { exclusive: true }),
+      secretQuestion("q", "?", { persistence: "none" }),
+      selectQuestion("q", "?", { options: ["a", { value: 1, description: "d" }], default: "a" }),
+    ];
+    expect(questions.map((question) => parseQuestion(questionToWire(question)))).toStrictEqual(
+      questions,
+    );
+  });
+});
+
+const wire = { id: "ok", text: "Go on?", answer_type: { type: "boolean" } };
+
+test.each<[string, unknown, string, string]>([
+  ["nothing in its place", undefined, "question", "expected an object, got nothing"],
+  ["a text in its place", "Go on?", "question", 'expected an object, got "Go on?"'],
+  ["no id", { ...wire, id: undefined }, "question.id", "expected a string, got nothing"],
+  ["an empty id", { ...wire, id: "" }, "question.id", 'expected a name, got ""'],
+  ["no text", { ...wire, text: undefined }, "question.text", "expected a string, got nothing"],
+  [
+    "a context in pieces",
+    { ...wire, context: ["a"] },
+    "question.context",
+    "expected a string, got array",
+  ],
+  [
+    "no answer type",
+    { ...wire, answer_type: undefined },
+    "question.answer_type",
+    "expected an object, got nothing",
+  ],
+  [
+    "a text where a flag should be",
+    { ...wire, exclusive: "yes" },
+    "question.exclusive",
+    'expected true or false, got "yes"',
+  ],
+  [
+    "a persistence that does not exist",
+    { ...wire, persistence: "forever" },
+    "question.persistence",
+    'expected "none" or "turn", got "forever"',
+  ],
+])("a question with %s is refused, and the error names the field", (_, value, path, problem) => {
+  expect(() => parseQuestion(value)).toThrow(new ShapeError(path, problem));
+});

@@ -1,0 +1,77 @@
+import { expect, test } from "vitest";
+import { verifies } from "../../test/conformance/manifest.ts";
+import {
+  type AnswerType,
+  booleanQuestion,
+  secretQuestion,
+  selectQuestion,
+  textQuestion,
+} from "./question.ts";
+import { questionToWire } from "./question-codec.ts";
+
+test("a constructed question is open to anyone and may be remembered for the turn", () => {
+  verifies("083/question/constructors-use-the-defaults", "082/wire/secret-constructor");
+  const questions = [
+    booleanQuestion("ok", "Go on?"),
+    textQuestion("name", "Which name?"),
+    secretQuestion("key", "Which key?"),
+    selectQuestion("env", "Where to?", { options: ["dev"] }),
+  ];
+  const defaults = { exclusive: false, persistence: "turn" };
+  expect(questions).toStrictEqual([
+    { id: "ok", text: "Go on?", answerType: { type: "boolean" }, ...defaults },
+    { id: "name", text: "Which name?", answerType: { type: "text" }, ...defaults },
+    { id: "key", text: "Which key?", answerType: { type: "secret" }, ...defaults },
+    {
+      id: "env",
+      text: "Where to?",
+      answerType: { type: "select", options: [{ value: "dev" }] },
+      ...defaults,
+    },
+  ]);
+});
+
+test("every constructor takes context, default, exclusive and persistence", () => {
+  verifies(
+    "083/question/builder-context",
+    "083/question/builder-exclusive",
+    "083/question/builder-persistence",
+  );
+  const options = { context: "diff", default: "x", exclusive: true, persistence: "none" } as const;
+  const questions = [
+    booleanQuestion("ok", "Go on?", options),
+    textQuestion("ok", "Go on?", options),
+    secretQuestion("ok", "Go on?", options),
+    selectQuestion("ok", "Go on?", { ...options, options: [] }),
+  ];
+  const fields = { id: "ok", text: "Go on?", ...options };
+  expect(questions).toStrictEqual([
+    { ...fields, answerType: { type: "boolean" } },
+    { ...fields, answerType: { type: "text" } },
+    { ...fields, answerType: { type: "secret" } },
+    { ...fields, answerType: { type: "select", options: [] } },
+  ]);
+});
+
+test("options of a select question are given as texts or with a description", () => {
+  const { answerType } = selectQuestion("env", "Where to?", {
+    options: ["dev", { value: "prod", description: "The real one." }],
+  });
+  expect(answerType).toStrictEqual({
+    type: "select",
+    options: [{ value: "dev" }, { value: "prod", description: "The real one." }],
+  });
+});
+
+test("neither a question nor an answer type has a flag or options that would make a mixed secret", () => {
+  verifies("082/wire/no-secret-flag");
+  // @ts-expect-error There is no such option.
+  const question = booleanQuestion("ok", "Go on?", { secret: true });
+  // @ts-expect-error A secret has no options to choose from.
+  const choice: AnswerType = { type: "secret", options: [] };
+  const wire = [question, { ...question, answerType: choice }].map(questionToWire);
+  expect(wire).toStrictEqual([
+    { id: "ok", text: "Go on?", answer_type: { type: "boolean" } },
+    { id: "ok", text: "Go on?", answer_type: { type: "secret" } },
+  ]);
+});

@@ -1,0 +1,129 @@
+import { expect, test } from "vitest";
+import { isJsonObject, jsonTypeOf } from "./json.ts";
+import {
+  arrayField,
+  booleanField,
+  fieldPath,
+  integerField,
+  objectField,
+  oneOf,
+  optionalBoolean,
+  optionalString,
+  ShapeError,
+  shapeOf,
+  stringField,
+  unknownFields,
+} from "./shape.ts";
+
+const shape = shapeOf(
+  {
+    text: "a",
+    yes: true,
+    no: false,
+    number: 1.5,
+    integer: 3,
+    list: [1],
+    object: { inner: 1 },
+    nothing: null,
+  },
+  "root",
+);
+
+test("fields of the right type are read as they are", () => {
+  expect({
+    string: stringField(shape, "text"),
+    boolean: booleanField(shape, "no"),
+    integer: integerField(shape, "integer"),
+    array: arrayField(shape, "list"),
+    object: objectField(shape, "object"),
+    member: oneOf(shape, "text", ["b", "a"]),
+    optionalString: optionalString(shape, "text"),
+    optionalBoolean: optionalBoolean(shape, "yes"),
+  }).toStrictEqual({
+    string: "a",
+    boolean: false,
+    integer: 3,
+    array: [1],
+    object: { value: { inner: 1 }, path: "root.object" },
+    member: "a",
+    optionalString: "a",
+    optionalBoolean: true,
+  });
+});
+
+test("an optional field that is null is as absent as one that is not there", () => {
+  expect([
+    optionalString(shape, "nothing"),
+    optionalString(shape, "missing"),
+    optionalBoolean(shape, "nothing"),
+    optionalBoolean(shape, "missing"),
+  ]).toEqual([undefined, undefined, undefined, undefined]);
+});
+
+test.each([
+  ["root.number", "expected a string, got number", () => stringField(shape, "number")],
+  ["root.missing", "expected a string, got nothing", () => stringField(shape, "missing")],
+  ["root.list", "expected a string, got array", () => optionalString(shape, "list")],
+  ["root.text", 'expected true or false, got "a"', () => booleanField(shape, "text")],
+  ["root.integer", "expected true or false, got number", () => optionalBoolean(shape, "integer")],
+  ["root.number", "expected an integer, got number", () => integerField(shape, "number")],
+  ["root.text", 'expected an integer, got "a"', () => integerField(shape, "text")],
+  ["root.object", "expected an array, got object", () => arrayField(shape, "object")],
+  ["root.list", "expected an object, got array", () => objectField(shape, "list")],
+  ["root.nothing", "expected an object, got null", () => objectField(shape, "nothing")],
+  ["root.text", 'expected "b" or "c", got "a"', () => oneOf(shape, "text", ["b", "c"])],
+  ["root.yes", 'expected "b", got boolean', () => oneOf(shape, "yes", ["b"])],
+])("a field of the wrong type is refused with its path: %s, %s", (path, problem, read) => {
+  expect(errorOf(read)).toEqual({ path, message: `${path}: ${problem}` });
+});
+
+test("the document itself has no path to name", () => {
+  expect(errorOf(() => shapeOf("text"))).toEqual({
+    path: "",
+    message: 'expected an object, got "text"',
+  });
+});
+
+test("only the beginning of a long text is shown in an error", () => {
+  const long = shapeOf({ flag: "x".repeat(100) });
+  expect(errorOf(() => booleanField(long, "flag"))).toEqual({
+    path: "flag",
+    message: `flag: expected true or false, got "${"x".repeat(60)}"`,
+  });
+});
+
+test("a path grows by one name for each object on the way", () => {
+  const inner = objectField(shapeOf({ outer: { inner: {} } }), "outer");
+  expect([fieldPath(shapeOf({}), "key"), fieldPath(inner, "key")]).toEqual(["key", "outer.key"]);
+});
+
+test("unknown fields keep their order, and there is no object when there are none", () => {
+  const known = new Set(["b"]);
+  expect([
+    JSON.stringify(unknownFields({ c: 1, b: 2, a: 3 }, known)),
+    unknownFields({ b: 2 }, known),
+  ]).toEqual(['{"c":1,"a":3}', undefined]);
+});
+
+test("objects are told from arrays, from null and from everything else", () => {
+  const values = [{}, [], null, undefined, "", 0, true];
+  expect(values.map((value) => [isJsonObject(value), jsonTypeOf(value)])).toEqual([
+    [true, "object"],
+    [false, "array"],
+    [false, "null"],
+    [false, "nothing"],
+    [false, "string"],
+    [false, "number"],
+    [false, "boolean"],
+  ]);
+});
+
+function errorOf(read: () => unknown): Pick<ShapeError, "path" | "message"> | undefined {
+  try {
+    read();
+  } catch (error) {
+    if (error instanceof ShapeError) return { path: error.path, message: error.message };
+    throw error;
+  }
+  return undefined;
+}

@@ -1,0 +1,289 @@
+/** Events for tests: builders in which only what matters is said, and generators of any event. */
+import * as fc from "fast-check";
+import {
+  type CancellationReason,
+  type ChatRequest,
+  type ChatResponse,
+  type ConversationEvent,
+  type ConversationStream,
+  type Decider,
+  type InquiryId,
+  type InquiryOutcome,
+  type InquiryRequest,
+  type InquiryResponse,
+  type KnownCancellationReason,
+  type PermissionDecision,
+  StreamEntry,
+  type Timestamp,
+  type ToolCallRequest,
+  type ToolCallResponse,
+  type TurnStart,
+} from "../../src/conversation/index.ts";
+import type { InquiryQuestion } from "../../src/tool/index.ts";
+import type { Json, JsonObject } from "../../src/util/index.ts";
+
+/** A moment, so many seconds after the one that all builders use. */
+export function at(second: number): Timestamp {
+  const time = new Date(Date.UTC(2026, 0, 2, 3, 4, 5 + second)).toISOString();
+  return `${time.slice(0, 10)} ${time.slice(11, 19)}.0` as Timestamp;
+}
+
+export function turnStart(): TurnStart {
+  return { type: "turn_start", timestamp: at(0) };
+}
+
+export function chatRequest(content: string, schema?: JsonObject): ChatRequest {
+  return { type: "chat_request", timestamp: at(0), content, ...(schema && { schema }) };
+}
+
+export function message(text: string): ChatResponse {
+  return { type: "chat_response", timestamp: at(0), content: { type: "message", text } };
+}
+
+export function reasoning(text: string): ChatResponse {
+  return { type: "chat_response", timestamp: at(0), content: { type: "reasoning", text } };
+}
+
+export function toolCall(id: string, name = "a_tool", args: JsonObject = {}): ToolCallRequest {
+  return { type: "tool_call_request", timestamp: at(0), id, name, arguments: args };
+}
+
+export function toolResult(id: string, content = "done", isError = false): ToolCallResponse {
+  return { type: "tool_call_response", timestamp: at(0), id, content, isError };
+}
+
+/** A question as the record holds it; what is not said has its default. */
+export function questionOf(fields: Partial<InquiryQuestion> = {}): InquiryQuestion {
+  const answerType = { type: "boolean" } as const;
+  return { text: "Go on?", answerType, exclusive: false, persistence: "turn", ...fields };
+}
+
+export function inquiry(id: string, question: Partial<InquiryQuestion> = {}): InquiryRequest {
+  return {
+    type: "inquiry_request",
+    timestamp: at(0),
+    id: id as InquiryId,
+    source: { source: "tool", name: "a_tool" },
+    question: questionOf(question),
+  };
+}
+
+export function closed(id: string, outcome: InquiryOutcome): InquiryResponse {
+  return { type: "inquiry_response", timestamp: at(0), id: id as InquiryId, ...outcome };
+}
+
+export function answered(id: string, answer: Json = true): InquiryResponse {
+  return closed(id, { outcome: "answered", answer });
+}
+
+export function cancelled(id: string, reason: CancellationReason): InquiryResponse {
+  return closed(id, { outcome: "cancelled", reason });
+}
+
+export function permission(toolCallId: string): PermissionDecision {
+  return {
+    type: "permission_decision",
+    timestamp: at(0),
+    toolCallId,
+    tool: "a_tool",
+    decision: "approved",
+    decidedBy: { kind: "user", channel: "tty" },
+  };
+}
+
+export function entriesOf(...items: readonly (ConversationEvent | StreamEntry)[]): StreamEntry[] {
+  return items.map((item) => (item instanceof StreamEntry ? item : StreamEntry.fromEvent(item)));
+}
+
+export function streamOf(
+  ...items: readonly (ConversationEvent | StreamEntry)[]
+): ConversationStream {
+  return { createdAt: at(0), baseConfig: {}, entries: entriesOf(...items) };
+}
+
+/** What stands in the record. Entries keep it in private fields, so they all compare as equal. */
+export function rawOf(stream: Pick<ConversationStream, "entries">): readonly JsonObject[] {
+  return stream.entries.map(({ raw }) => raw);
+}
+
+export const REASONS: readonly KnownCancellationReason[] = [
+  "user",
+  "backend_error",
+  "no_prompt_backend",
+  "assistant_routing_denied",
+  "invalid_static_answer",
+  "interrupted",
+  "attempts_exhausted",
+];
+
+/** Text of the characters that encodings stumble over. */
+export const anyText = fc.string({
+  unit: fc.constantFrom(...Array.from('aZ09+/=_- \\"\n\0\uFEFFé日🦀')),
+  maxLength: 12,
+});
+
+const name = fc.stringMatching(/^[a-z_.0-9]{1,8}$/);
+
+/** Any JSON, as it is after it was read from a text: no `-0`, keys in the order of JavaScript. */
+export const anyJson = fc
+  .jsonValue({ maxDepth: 2 })
+  .map((value) => JSON.parse(JSON.stringify(value)) as Json);
+
+const anyObject = fc
+  .dictionary(anyText, anyJson, { maxKeys: 3 })
+  .map((value) => JSON.parse(JSON.stringify(value)) as JsonObject);
+
+/** `2026-01-02 03:04:05.123456789`, with any number of digits. */
+export const anyTimestamp = fc
+  .tuple(
+    fc.date({ min: new Date(0), max: new Date("2200-01-01"), noInvalidDate: true }),
+    fc.stringMatching(/^[0-9]{1,9}$/),
+  )
+  .map(([date, digits]) => {
+    const time = date.toISOString();
+    return `${time.slice(0, 10)} ${time.slice(11, 19)}.${digits}` as Timestamp;
+  });
+
+const anyDecider: fc.Arbitrary<Decider> = fc.oneof(
+  objects({ kind: fc.constant("user" as const), channel: anyText }),
+  objects({ kind: fc.constant("assistant" as const), model: anyText }),
+  objects({ kind: fc.constantFrom("config" as const, "policy" as const), key: anyText }),
+  objects({ kind: fc.constant("remembered" as const), from: anyText }),
+  objects({ kind: fc.constant("default" as const) }),
+  anyText.map((note) => ({ kind: "unknown" as const, raw: { kind: "committee", note } })),
+);
+
+const anyAnswerType: fc.Arbitrary<InquiryQuestion["answerType"]> = fc.oneof(
+  objects({ type: fc.constantFrom("boolean" as const, "text" as const, "secret" as const) }),
+  objects({
+    type: fc.constant("select" as const),
+    options: fc.array(objects({ value: anyJson }, { description: anyText }), { maxLength: 3 }),
+  }),
+);
+
+const anyQuestion: fc.Arbitrary<InquiryQuestion> = objects(
+  {
+    text: anyText,
+    answerType: anyAnswerType,
+    exclusive: fc.boolean(),
+    persistence: fc.constantFrom("none" as const, "turn" as const),
+  },
+  { context: anyText, default: anyJson.filter((value) => value !== null) },
+);
+
+const anyReason: fc.Arbitrary<CancellationReason> = fc.oneof(
+  fc.constantFrom(...REASONS),
+  name.filter((tag) => !REASONS.some((known) => known === tag)).map((unknown) => ({ unknown })),
+);
+
+const anyOutcome: fc.Arbitrary<InquiryOutcome> = fc.oneof(
+  objects(
+    { outcome: fc.constant("answered" as const), answer: anyJson },
+    { answeredBy: anyDecider },
+  ),
+  objects({ outcome: fc.constant("redacted" as const) }, { answeredBy: anyDecider }),
+  objects({ outcome: fc.constant("cancelled" as const), reason: anyReason }),
+);
+
+const anyChatContent: fc.Arbitrary<ChatResponse["content"]> = fc.oneof(
+  objects({ type: fc.constantFrom("message" as const, "reasoning" as const), text: anyText }),
+  objects({ type: fc.constant("structured" as const), data: anyJson }),
+);
+
+const anySource: fc.Arbitrary<InquiryRequest["source"]> = fc.oneof(
+  objects({ source: fc.constantFrom("tool" as const, "other" as const), name: anyText }),
+  objects({ source: fc.constantFrom("assistant" as const, "user" as const) }),
+);
+
+/** Any event of any kind that the record can hold. */
+export const anyEvent: fc.Arbitrary<ConversationEvent> = fc.oneof(
+  eventOf("turn_start", objects({})),
+  eventOf("chat_request", objects({ content: anyText }, { schema: anyObject, author: anyText })),
+  eventOf("chat_response", objects({ content: anyChatContent })),
+  eventOf("tool_call_request", objects({ id: name, name: anyText, arguments: anyObject })),
+  eventOf("tool_call_response", objects({ id: name, content: anyText, isError: fc.boolean() })),
+  eventOf(
+    "inquiry_request",
+    objects(
+      { id: name, source: anySource, question: anyQuestion },
+      { toolCallId: anyText, questionId: anyText },
+    ),
+  ),
+  eventOf(
+    "inquiry_response",
+    fc.tuple(name, anyOutcome).map(([id, outcome]) => ({ id, ...outcome })),
+  ),
+  eventOf(
+    "permission_decision",
+    objects(
+      {
+        toolCallId: name,
+        tool: anyText,
+        decision: fc.constantFrom("approved", "denied", "edited"),
+        decidedBy: anyDecider,
+      },
+      { reason: anyText },
+    ),
+  ),
+);
+
+/**
+ * Streams that lack much of what a complete one has: few ids, so that they collide, responses
+ * without requests, empty turns, and entries that are no event. Every event has its own moment.
+ */
+export const anyDamagedStream: fc.Arbitrary<ConversationStream> = fc
+  .array(
+    fc.tuple(
+      fc.constantFrom<((id: string) => ConversationEvent) | JsonObject>(
+        turnStart,
+        chatRequest,
+        message,
+        (id) => toolCall(id),
+        (id) => toolCall(id),
+        (id) => toolResult(id),
+        (id) => inquiry(id),
+        (id) => inquiry(id),
+        (id) => answered(id),
+        permission,
+        { type: "config_delta", delta: {} },
+        { type: "from_the_future" },
+      ),
+      fc.constantFrom("a", "b"),
+    ),
+    { maxLength: 24 },
+  )
+  .map((items) =>
+    streamOf(
+      ...items.map(([item, id], index) =>
+        typeof item === "function"
+          ? { ...item(id), timestamp: at(index) }
+          : StreamEntry.fromJson(item),
+      ),
+    ),
+  );
+
+function eventOf(
+  type: ConversationEvent["type"],
+  own: fc.Arbitrary<object>,
+): fc.Arbitrary<ConversationEvent> {
+  const extra = fc.dictionary(
+    name.map((key) => `x_${key}`),
+    anyJson,
+    { minKeys: 1, maxKeys: 2, noNullPrototype: true },
+  );
+  const metadata = anyObject.filter((value) => Object.keys(value).length > 0);
+  const common = objects({ type: fc.constant(type), timestamp: anyTimestamp }, { metadata, extra });
+  return fc
+    .tuple(common, own)
+    .map(([shared, rest]) => ({ ...shared, ...rest }) as ConversationEvent);
+}
+
+/** Objects that have all of the first fields and any of the others. */
+function objects<Required extends object, Optional extends object = object>(
+  required: { readonly [Key in keyof Required]: fc.Arbitrary<Required[Key]> },
+  optional = {} as { readonly [Key in keyof Optional]: fc.Arbitrary<Optional[Key]> },
+): fc.Arbitrary<Required & Partial<Optional>> {
+  return fc
+    .tuple(fc.record(required), fc.record(optional, { requiredKeys: [] }))
+    .map(([always, sometimes]) => ({ ...always, ...sometimes }) as Required & Partial<Optional>);
+}
