@@ -57,6 +57,7 @@ export {
 } from "./thread.ts";
 export {
   compareTimestamps,
+  findTimestamp,
   parseTimestamp,
   type Timestamp,
   timestampFromDate,

@@ -14,10 +14,15 @@ const PATTERN =
 
 /** Throws `ShapeError` if the text is no time in either form. */
 export function parseTimestamp(value: unknown, path = "timestamp"): Timestamp {
-  if (typeof value === "string" && PATTERN.test(value) && isRealDay(value)) {
-    return value as Timestamp;
-  }
+  const timestamp = findTimestamp(value);
+  if (timestamp !== undefined) return timestamp;
   throw new ShapeError(path, `expected a time like "2026-01-02 03:04:05.678", got ${show(value)}`);
+}
+
+/** Undefined if it is no time. */
+export function findTimestamp(value: unknown): Timestamp | undefined {
+  const isTime = typeof value === "string" && PATTERN.test(value) && isRealDay(value);
+  return isTime ? (value as Timestamp) : undefined; // Checked on the line above.
 }
 
 export function timestampFromDate(date: Date): Timestamp {

@@ -45,12 +45,15 @@ const REASONS: Readonly<Record<string, readonly [reason: string, hint: string]>>
   EIO: ["the disk reported an error", "Check the disk before going on."],
 };
 
+/** An error that is ours already says enough. */
 export function writeFailed(file: string, cause: unknown): StorageError {
+  if (cause instanceof StorageError) return cause;
   const [reason, hint] = explain(cause);
   return new StorageError("write_failed", `Cannot write ${file}: ${reason}.`, { cause, hint });
 }
 
 export function readFailed(file: string, cause: unknown): StorageError {
+  if (cause instanceof StorageError) return cause;
   const [reason, hint] = explain(cause);
   return new StorageError("read_failed", `Cannot read ${file}: ${reason}.`, { cause, hint });
 }

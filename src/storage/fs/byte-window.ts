@@ -33,15 +33,21 @@ export class ByteWindow implements Disposable {
   fill(): void {
     this.#makeRoom();
     try {
-      const count = readSync(
-        this.#fd,
-        this.#buffer,
-        this.#end,
-        this.#buffer.length - this.#end,
-        null,
-      );
+      const room = this.#buffer.length - this.#end;
+      const position = this.offset + this.bytes.length;
+      const count = readSync(this.#fd, this.#buffer, this.#end, room, position);
       this.#end += count;
       this.isAtEnd = count === 0;
+    } catch (error) {
+      throw readFailed(this.file, error);
+    }
+  }
+
+  /** Bytes from anywhere in the file. Throws `read_failed`. */
+  readAt(offset: number, length: number): Buffer {
+    const bytes = Buffer.alloc(length);
+    try {
+      return bytes.subarray(0, readSync(this.#fd, bytes, 0, length, offset));
     } catch (error) {
       throw readFailed(this.file, error);
     }

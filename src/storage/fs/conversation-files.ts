@@ -1,5 +1,5 @@
 /** The three files of a conversation's folder, and the folder as a whole. */
-import { existsSync, readFileSync } from "node:fs";
+import { readFileSync } from "node:fs";
 import { cp, rm } from "node:fs/promises";
 import path from "node:path";
 import {
@@ -8,7 +8,7 @@ import {
   type Timestamp,
 } from "../../conversation/index.ts";
 import { isJsonObject, type JsonObject } from "../../util/index.ts";
-import { readFailed, writeFailed } from "../storage-error.ts";
+import { readFailed, systemCode, writeFailed } from "../storage-error.ts";
 import {
   BASE_CONFIG,
   type ConversationCopy,
@@ -56,12 +56,13 @@ export async function readOrReplaceMetadata(
   folder: string,
   lastActivatedAt: Timestamp,
 ): Promise<ConversationMetadata> {
+  const file = path.join(folder, METADATA);
+  const bytes = findFile(file);
   try {
     return readMetadata(folder);
   } catch {
-    const file = path.join(folder, METADATA);
-    const bytes = findFile(file);
     if (bytes !== undefined) await setAside(file, bytes);
+    await writeMetadata(folder, { lastActivatedAt });
     return { lastActivatedAt };
   }
 }
@@ -79,8 +80,14 @@ export function readBaseConfig(folder: string): JsonObject | undefined {
   }
 }
 
+/** Undefined if it is not there. Throws `read_failed`. */
 export function findFile(file: string): Buffer | undefined {
-  return existsSync(file) ? readFileSync(file) : undefined;
+  try {
+    return readFileSync(file);
+  } catch (error) {
+    if (systemCode(error) === "ENOENT") return undefined;
+    throw readFailed(file, error);
+  }
 }
 
 /**
@@ -103,7 +110,8 @@ export async function bringTogether(
 async function takeOver(source: string, target: string, files: readonly string[]): Promise<void> {
   for (const name of files) {
     const content = findFile(path.join(source, name));
-    if (content !== undefined) await writeDurably(path.join(target, name), content);
+    if (content === undefined) await rm(path.join(target, name), { force: true });
+    else await writeDurably(path.join(target, name), content);
   }
 }
 

@@ -2,10 +2,10 @@
  * Which folders hold which conversation. One may exist twice, with the workspace and for the user
  * alone; then the copy whose files changed last is the one to read, as the Rust original has it.
  */
-import { readdirSync, statSync } from "node:fs";
+import { statSync } from "node:fs";
 import path from "node:path";
 import { type ConversationId, findIdInFolderName } from "../../conversation/index.ts";
-import { systemCode } from "../storage-error.ts";
+import type { FolderNames } from "./folder-names.ts";
 
 export const EVENTS = "events.json";
 export const METADATA = "metadata.json";
@@ -24,16 +24,17 @@ export interface ConversationCopy {
 export interface ConversationRoots {
   readonly workspace: string;
   readonly local: string | undefined;
+  readonly names: FolderNames;
 }
 
 export function listCopies(
   roots: ConversationRoots,
-  which: "live" | "archived" | "all",
+  which: "live" | "all",
 ): Map<ConversationId, ConversationCopy[]> {
   const copies = new Map<ConversationId, ConversationCopy[]>();
   for (const root of ["workspace", "local"] as const) {
     for (const isArchived of [false, true]) {
-      if (which === (isArchived ? "live" : "archived")) continue;
+      if (isArchived && which === "live") continue;
       for (const [id, copy] of listRoot(roots, root, isArchived)) {
         const known = copies.get(id);
         if (known === undefined) copies.set(id, [copy]);
@@ -79,22 +80,11 @@ export function youngestCopy(
 function listRoot(roots: ConversationRoots, root: Root, isArchived: boolean) {
   if (roots[root] === undefined) return [];
   const parent = parentFolder(roots, root, isArchived);
-  return listFolders(parent).flatMap((name) => {
+  return roots.names.in(parent).flatMap((name) => {
     const id = findIdInFolderName(name);
     const copy: ConversationCopy = { root, folder: path.join(parent, name), isArchived };
     return id === undefined ? [] : [[id, copy] as const];
   });
-}
-
-function listFolders(parent: string): string[] {
-  try {
-    return readdirSync(parent, { withFileTypes: true })
-      .filter((entry) => entry.isDirectory())
-      .map((entry) => entry.name);
-  } catch (error) {
-    if (systemCode(error) === "ENOENT" || systemCode(error) === "ENOTDIR") return [];
-    throw error;
-  }
 }
 
 function lastChange(folder: string, files: readonly string[]): number {

@@ -30,7 +30,12 @@ export async function writeJson(file: string, value: unknown): Promise<void> {
 export async function makeFolder(folder: string): Promise<void> {
   try {
     const first = await mkdir(folder, { recursive: true });
-    if (first !== undefined) await syncFolder(path.dirname(first));
+    if (first === undefined) return;
+    // Each new folder is on the disk when the one it stands in is.
+    for (let made = path.resolve(folder); ; made = path.dirname(made)) {
+      await syncFolder(path.dirname(made));
+      if (made === path.resolve(first) || made === path.dirname(made)) break;
+    }
   } catch (error) {
     throw writeFailed(folder, error);
   }

@@ -8,6 +8,7 @@ const OPEN_BRACE = 0x7b;
 const CLOSE_BRACE = 0x7d;
 const COMMA = 0x2c;
 const SPACE = 0x20;
+const NEWLINE = 0x0a;
 
 /** The value is cut off by the end of the bytes. */
 export const INCOMPLETE = -1;
@@ -44,21 +45,20 @@ export function findElementEnd(bytes: Buffer, from: number, to: number): number 
 
 /** The position behind the closing quote; `from` is behind the opening one. */
 export function findStringEnd(bytes: Buffer, from: number, to: number): number {
-  let position = from;
-  for (;;) {
-    const quote = bytes.indexOf(QUOTE, position);
-    const end = quote === -1 || quote >= to ? to : quote;
-    // A raw line break inside a string: its closing quote is missing.
-    const newline = bytes.indexOf(0x0a, position);
-    if (newline !== -1 && newline < end) return INVALID;
-    if (end === to) return INCOMPLETE;
-    let backslashes = 0;
-    while (bytes[quote - 1 - backslashes] === BACKSLASH && quote - backslashes > from) {
-      backslashes += 1;
-    }
-    if (backslashes % 2 === 0) return quote + 1;
-    position = quote + 1;
+  let quote = bytes.indexOf(QUOTE, from);
+  while (quote !== -1 && quote < to && isEscaped(bytes, from, quote)) {
+    quote = bytes.indexOf(QUOTE, quote + 1);
   }
+  const isClosed = quote !== -1 && quote < to;
+  // A raw line break inside a string: its closing quote is missing.
+  if (bytes.subarray(from, isClosed ? quote : to).includes(NEWLINE)) return INVALID;
+  return isClosed ? quote + 1 : INCOMPLETE;
+}
+
+function isEscaped(bytes: Buffer, from: number, quote: number): boolean {
+  let first = quote;
+  while (first > from && bytes[first - 1] === BACKSLASH) first -= 1;
+  return (quote - first) % 2 === 1;
 }
 
 function isDelimiter(byte: number): boolean {

@@ -19,36 +19,36 @@ export interface ScannedElement {
 const OPEN = 0x5b;
 const CLOSE = 0x5d;
 const COMMA = 0x2c;
-/** In the layout that programs write, no line but an element's last begins like this. */
+/** In the layout that programs write, only an element's last and first line begin like this. */
 const ELEMENT_CLOSES = Buffer.from("\n  }");
+const ELEMENT_OPENS = Buffer.from("\n  {");
 
-/** Starts at the list's bracket if the window is at the start of the file, else at an element. */
-export function* scanElements(window: ByteWindow): Generator<ScannedElement> {
+/**
+ * Starts at the list's bracket if the window is at the start of the file, else at an element. `end`
+ * is where the element before it ends.
+ */
+export function* scanElements(window: ByteWindow, end = 0): Generator<ScannedElement> {
   if (window.offset === 0 && !enterList(window)) {
     yield wholeFileProblem(window);
     return;
   }
-  let end = window.offset;
+  let lastEnd = end === 0 ? window.offset : end;
   for (;;) {
     const start = findValue(window);
-    if (window.bytes[start] === CLOSE) return yield* afterList(window, start + 1, end);
+    if (window.bytes[start] === CLOSE) return yield* afterList(window, start + 1, lastEnd);
     window.advance(start);
     const length = findLength(window);
     const element =
       length === undefined ? undefined : parseElement(window.bytes.subarray(0, length));
     if (length !== undefined && element !== undefined) {
-      const span = window.bytes.subarray(0, length);
-      end = window.offset + length;
-      yield { element, span, end };
+      lastEnd = window.offset + length;
+      yield { element, span: window.bytes.subarray(0, length), end: lastEnd };
       window.advance(length);
       continue;
     }
     const damage = findDamage(window, length);
-    if (damage === undefined) {
-      yield { problem: tornProblem(window, end), end };
-      return;
-    }
-    yield { problem: damagedProblem(window, damage), end };
+    if (damage === undefined) return yield endProblem(window, lastEnd);
+    yield { problem: damagedProblem(window, damage), end: lastEnd };
     window.advance(damage);
   }
 }
@@ -101,33 +101,49 @@ function parseElement(span: Buffer): JsonObject | undefined {
 }
 
 /**
- * How many bytes to give up: to the value's end, or to the next line that closes an element if that
- * comes first. Undefined if there is neither: then this is the end of a write that was cut off.
+ * How many bytes to give up: to the value's end, to the next line that closes an element, or to the
+ * next that opens one, whichever comes first. Undefined if nothing does: all that is left is lost.
  */
 function findDamage(window: ByteWindow, length: number | undefined): number | undefined {
   for (;;) {
     const close = window.bytes.indexOf(ELEMENT_CLOSES);
-    const closed = close === -1 ? undefined : close + ELEMENT_CLOSES.length;
-    if (length !== undefined) return Math.min(length, closed ?? length);
-    if (closed !== undefined || window.isAtEnd) return closed;
+    const open = window.bytes.indexOf(ELEMENT_OPENS, 1);
+    const ends = [length, close === -1 ? undefined : close + ELEMENT_CLOSES.length, open];
+    const found = ends.filter((end) => end !== undefined && end > 0) as number[]; // Filtered.
+    if (found.length > 0) return Math.min(...found);
+    if (window.isAtEnd) return undefined;
     window.fill();
   }
 }
 
+/** What stands behind a closed list was left by a write that was taken back, or by a hand. */
 function* afterList(window: ByteWindow, from: number, end: number): Generator<ScannedElement> {
-  const rest = findValue(window, from);
-  if (rest === window.bytes.length) return;
-  window.advance(rest);
+  if (findValue(window, from) === window.bytes.length) return;
+  fillToEnd(window);
+  yield { problem: tornProblem(window, end), end };
+}
+
+/**
+ * Torn if it is how one of our own writes begins, or nothing at all: only then it is sure that
+ * cutting it off loses no more than one event.
+ */
+function endProblem(window: ByteWindow, end: number): ScannedElement {
+  fillToEnd(window);
+  const isNothing = window.bytes.every((byte) => byte === 0);
+  const beginning = window.readAt(end, 8).toString("latin1");
+  // A page that never reached the disk reads as zeros.
+  const isOurs = /^(?:\0|,?\n {2}\{(?:\n|\0|$))/.test(beginning);
+  if (isNothing || isOurs) return { problem: tornProblem(window, end), end };
+  return { problem: damagedProblem(window, window.bytes.length), end };
+}
+
+function fillToEnd(window: ByteWindow): void {
   while (!window.isAtEnd) window.fill();
-  yield {
-    problem: damagedProblem(window, window.bytes.length, "text behind the end of the list"),
-    end,
-  };
 }
 
 function wholeFileProblem(window: ByteWindow): ScannedElement {
-  const isEmpty = findValue(window) === window.bytes.length;
-  while (!window.isAtEnd) window.fill();
+  fillToEnd(window);
+  const isEmpty = window.bytes.every((byte) => byte === 0 || isBetweenValues(byte));
   if (isEmpty) return { problem: tornProblem(window, 0), end: 0 };
   return { problem: damagedProblem(window, window.bytes.length, "no list of events"), end: 0 };
 }

@@ -2,6 +2,7 @@
  * The one writer of an `events.json`. An append costs the bytes of its events, whatever the length
  * of the file, and is on the disk when it resolves. Appends that wait for each other share one sync.
  */
+import type { BigIntStats } from "node:fs";
 import { type FileHandle, open, stat } from "node:fs/promises";
 import type { JsonObject } from "../../util/index.ts";
 import type { RecordProblem } from "../port.ts";
@@ -40,12 +41,15 @@ export class EventFile {
   readonly #onChanged: (opened: OpenedEvents) => void;
   #file: string;
   #handle: FileHandle | undefined;
-  /** What the file looked like when we last left it. */
+  /** What the file looked like when we last left it; empty if it has to be read again. */
   #seen = "";
+  /** Set while the bytes of a failed append may still be in the file. */
+  #isSpoilt = false;
   #point: AppendPoint = { position: 0, separator: "" };
   #waiting: Waiting[] = [];
-  /** The write under way, if there is one. */
-  #draining: Promise<void> | undefined;
+  /** The last thing that was started with the file. They follow each other. */
+  #busy: Promise<unknown> = Promise.resolve();
+  #isClosed = false;
 
   constructor(file: string, onChanged: (opened: OpenedEvents) => void, openWith = openFile) {
     this.#file = file;
@@ -58,61 +62,66 @@ export class EventFile {
     await this.#closeHandle();
     const opened = await readForWriting(this.#file);
     try {
-      this.#handle = await this.#open(this.#file);
-      const point = await readAppendPoint(this.#handle);
+      const handle = await this.#open(this.#file);
+      this.#handle = handle;
+      const point = await readAppendPoint(handle);
       if (point === undefined) throw new Error("its end is not in the expected layout");
       this.#point = point;
-      this.#seen = await fingerprint(this.#file);
+      this.#seen = fingerprint(await handle.stat({ bigint: true }));
     } catch (error) {
       throw writeFailed(this.#file, error);
     }
     return opened;
   }
 
-  /** On the disk when it resolves; when it throws, the file is as it was before. */
+  /** On the disk when it resolves; when it throws, none of it is in the record. */
   append(elements: readonly JsonObject[]): Promise<void> {
     const done = Promise.withResolvers<void>();
     this.#waiting.push({ elements, done });
-    this.#draining ??= this.#drain();
+    if (this.#waiting.length === 1) void this.#inTurn(() => this.#writeWaiting());
     return done.promise;
   }
 
-  /** After its folder was renamed. */
-  moveTo(file: string): void {
-    this.#file = file;
+  /** Moves the file by an action, between two writes. Throws what the action throws. */
+  async move(action: () => Promise<string>): Promise<void> {
+    await this.#inTurn(async () => {
+      this.#file = await action();
+    });
   }
 
-  /** Waits for the appends under way. Later ones fail. */
+  /** Waits for what is under way. Later appends fail. */
   async close(): Promise<void> {
-    await this.#draining;
-    await this.#closeHandle();
+    this.#isClosed = true;
+    await this.#inTurn(() => this.#closeHandle());
+  }
+
+  #inTurn<Value>(action: () => Promise<Value>): Promise<Value> {
+    const done = this.#busy.then(action);
+    this.#busy = done.catch(() => undefined);
+    return done;
   }
 
   async #closeHandle(): Promise<void> {
-    await this.#handle?.close();
+    const handle = this.#handle;
     this.#handle = undefined;
+    await handle?.close();
   }
 
-  /** Never rejects: whoever waits for an append gets its error. */
-  async #drain(): Promise<void> {
-    while (this.#waiting.length > 0) {
-      const batch = this.#waiting;
-      this.#waiting = [];
-      try {
-        await this.#write(batch.flatMap(({ elements }) => elements));
-        for (const { done } of batch) done.resolve();
-      } catch (error) {
-        for (const { done } of batch) done.reject(error);
-      }
+  /** All that wait share one write and one sync. Never rejects: each gets its own answer. */
+  async #writeWaiting(): Promise<void> {
+    const batch = this.#waiting;
+    this.#waiting = [];
+    try {
+      await this.#write(batch.flatMap(({ elements }) => elements));
+      for (const { done } of batch) done.resolve();
+    } catch (error) {
+      for (const { done } of batch) done.reject(error);
     }
-    this.#draining = undefined;
   }
 
   async #write(elements: readonly JsonObject[]): Promise<void> {
     if (elements.length === 0) return;
-    if ((await this.#fingerprint()) !== this.#seen) this.#onChanged(await this.open());
-    const handle = this.#handle;
-    if (handle === undefined) throw writeFailed(this.#file, new Error("the file is closed"));
+    const handle = await this.#upToDate();
     const { position, separator } = this.#point;
     const bytes = elementsToBytes(elements, separator);
     try {
@@ -123,50 +132,61 @@ export class EventFile {
       throw writeFailed(this.#file, error);
     }
     this.#point = { position: position + bytes.length - CLOSING.length, separator: "," };
-    this.#seen = await this.#fingerprint();
+    const after = await handle.stat({ bigint: true });
+    this.#seen = Number(after.size) === position + bytes.length ? fingerprint(after) : "";
   }
 
-  /** The bytes that closed the list are still allocated: putting them back needs no space. */
+  /** The open file, read again if anybody else has written to it or put another in its place. */
+  async #upToDate(): Promise<FileHandle> {
+    if (this.#isClosed) throw writeFailed(this.#file, new Error("the conversation was released"));
+    if (this.#isSpoilt && this.#handle !== undefined) await this.#takeBack(this.#handle);
+    if (this.#isSpoilt)
+      throw writeFailed(this.#file, new Error("an earlier write cannot be undone"));
+    const current = await stat(this.#file, { bigint: true }).catch((error: unknown) => {
+      throw writeFailed(this.#file, error);
+    });
+    const isUnchanged = this.#seen !== "" && fingerprint(current) === this.#seen;
+    if (this.#handle === undefined || !isUnchanged) this.#onChanged(await this.open());
+    if (this.#handle === undefined) throw new Error("an opened file has a handle");
+    return this.#handle;
+  }
+
+  /**
+   * The bytes that closed the list are still allocated: putting them back needs no space. If even
+   * that fails, it is tried again before the next append.
+   */
   async #takeBack(handle: FileHandle): Promise<void> {
     const { position, separator } = this.#point;
     const isEmpty = separator === "";
+    this.#seen = "";
+    this.#isSpoilt = true;
     try {
       await writeAll(handle, Buffer.from(isEmpty ? EMPTY : CLOSING), isEmpty ? 0 : position);
       await handle.truncate(isEmpty ? EMPTY.length : position + CLOSING.length);
       await handle.datasync();
+      this.#seen = fingerprint(await handle.stat({ bigint: true }));
+      this.#isSpoilt = false;
     } catch {
-      // The disk does not even take this. Whoever opens the file next repairs its torn end.
-    }
-    this.#seen = await this.#fingerprint().catch(() => "");
-  }
-
-  async #fingerprint(): Promise<string> {
-    try {
-      return await fingerprint(this.#file);
-    } catch (error) {
-      throw writeFailed(this.#file, error);
+      // If the process ends now, whoever opens the file next mends it.
     }
   }
 }
 
 /** Everything in the file, its torn end mended and its layout restored first. */
 async function readForWriting(file: string): Promise<OpenedEvents> {
-  const { elements, problems } = readAll(file);
-  const damage = problems.find(({ type }) => type === "damaged");
-  if (damage !== undefined) throw damaged(damage);
-  const mended = await Promise.all(problems.map(repairTornEnd));
-  if (!(await hasLayout(file))) await rewriteInLayout(file);
-  return { elements, problems: mended };
-}
-
-function readAll(file: string): OpenedEvents {
   const elements: JsonObject[] = [];
   const problems: RecordProblem[] = [];
+  let isAsWritten = true;
   for (const batch of readElements(file)) {
     for (const element of batch.elements) elements.push(element);
     problems.push(...batch.problems);
+    isAsWritten &&= !batch.isScanned;
   }
-  return { elements, problems };
+  const damage = problems.find(({ type }) => type === "damaged");
+  if (damage !== undefined) throw damaged(damage);
+  const mended = await Promise.all(problems.map(repairTornEnd));
+  if (!isAsWritten || !(await hasLayout(file))) await rewriteInLayout(file);
+  return { elements, problems: mended };
 }
 
 async function hasLayout(file: string): Promise<boolean> {
@@ -182,8 +202,7 @@ async function readAppendPoint(handle: FileHandle): Promise<AppendPoint | undefi
 }
 
 /** Changes when anybody writes to the file or puts another in its place. */
-async function fingerprint(file: string): Promise<string> {
-  const { ino, size, mtimeNs } = await stat(file, { bigint: true });
+function fingerprint({ ino, size, mtimeNs }: BigIntStats): string {
   return `${ino} ${size} ${mtimeNs}`;
 }
 

@@ -14,7 +14,8 @@ import { reindentJson } from "./reindent.ts";
 
 export const EMPTY = "[]\n";
 export const CLOSING = "\n]\n";
-const LAST_ELEMENT = "\n  }";
+/** How the last element ends; an empty one stands on a line. */
+const LAST_ELEMENT = ["\n  }", "\n  {}"];
 
 /** Where the next element goes, and what stands before it. */
 export interface AppendPoint {
@@ -25,12 +26,12 @@ export interface AppendPoint {
 /** Undefined if the file does not end as programs leave it. */
 export function findAppendPoint(size: number, ending: string): AppendPoint | undefined {
   if (size === EMPTY.length && ending.endsWith(EMPTY)) return { position: 1, separator: "" };
-  if (!ending.endsWith(LAST_ELEMENT + CLOSING)) return undefined;
+  if (!LAST_ELEMENT.some((last) => ending.endsWith(last + CLOSING))) return undefined;
   return { position: size - CLOSING.length, separator: "," };
 }
 
 /** How many bytes of its end tell what a file's append point is. */
-export const ENDING_LENGTH = (LAST_ELEMENT + CLOSING).length;
+export const ENDING_LENGTH = Math.max(...LAST_ELEMENT.map((last) => (last + CLOSING).length));
 
 /** The bytes to write at the append point: elements as they stand in an array, and its end. */
 export function elementsToBytes(elements: readonly JsonObject[], separator: "" | ","): Buffer {
@@ -63,11 +64,14 @@ export async function repairTornEnd(problem: RecordProblem): Promise<RecordProbl
 
 /** Rewrites the file in the layout, whole and atomically; no token of it changes. */
 export async function rewriteInLayout(file: string): Promise<void> {
-  await writeDurably(file, readInLayout(file));
+  await writeDurably(
+    file,
+    readInLayout(file, () => true),
+  );
 }
 
 /** The file in the layout, or those of its elements that `keep` names. Throws `record_damaged`. */
-export function readInLayout(file: string, keep: (element: JsonObject) => boolean = all): Buffer {
+export function readInLayout(file: string, keep: (element: JsonObject) => boolean): Buffer {
   const elements: string[] = [];
   using window = new ByteWindow(file);
   for (const { element, span, problem } of scanElements(window)) {
@@ -77,10 +81,6 @@ export function readInLayout(file: string, keep: (element: JsonObject) => boolea
   }
   const list = elements.length === 0 ? EMPTY : `[\n  ${elements.join(",\n  ")}${CLOSING}`;
   return Buffer.from(list);
-}
-
-function all(): boolean {
-  return true;
 }
 
 export function damaged(problem: RecordProblem): StorageError {

@@ -12,6 +12,8 @@ import { scanElements } from "./element-scan.ts";
 export interface ElementBatch {
   readonly elements: readonly JsonObject[];
   readonly problems: readonly RecordProblem[];
+  /** True where a parser could not read on: the file is not what a program left. */
+  readonly isScanned: boolean;
 }
 
 const BETWEEN = Buffer.from("\n  },\n  {");
@@ -24,20 +26,22 @@ const SPACE = 0x20;
 /** Throws `read_failed`. */
 export function* readElements(file: string): Generator<ElementBatch> {
   using window = new ByteWindow(file);
+  let end = 0;
   for (;;) {
     window.fill();
     const cut = window.isAtEnd ? -1 : window.bytes.lastIndexOf(BETWEEN);
     if (cut === -1 && !window.isAtEnd) continue;
     const elements = parsePiece(window, cut === -1 ? undefined : cut + ELEMENT_CLOSES);
     if (elements === undefined) break;
-    yield { elements, problems: [] };
+    yield { elements, problems: [], isScanned: false };
     if (window.isAtEnd) return;
+    end = window.offset + cut + ELEMENT_CLOSES;
     // Up to the last space before the next element: there is room for a bracket.
     window.advance(cut + BETWEEN.length - 2);
   }
-  for (const { element, problem } of scanElements(window)) {
-    if (element !== undefined) yield { elements: [element], problems: [] };
-    if (problem !== undefined) yield { elements: [], problems: [problem] };
+  for (const { element, problem } of scanElements(window, end)) {
+    const elements = element === undefined ? [] : [element];
+    yield { elements, problems: problem === undefined ? [] : [problem], isScanned: true };
   }
 }
 

@@ -1,5 +1,4 @@
 /** What all of the store's operations share: where things are, and who may write. */
-import { existsSync } from "node:fs";
 import path from "node:path";
 import {
   type ConversationId,
@@ -14,9 +13,9 @@ import {
   type ConversationRoots,
   copiesOf,
   currentCopies,
-  listCopies,
 } from "./conversation-folders.ts";
 import type { OpenFile } from "./event-file.ts";
+import { FolderNames } from "./folder-names.ts";
 import { acquireLock, type ConversationLock } from "./lock.ts";
 
 export interface FsStoreOptions {
@@ -34,8 +33,8 @@ export interface FsStoreOptions {
 
 export class FsContext {
   readonly options: FsStoreOptions;
-  /** What the last list found: whoever lists conversations usually reads them next. */
-  #listed: ReadonlyMap<ConversationId, readonly ConversationCopy[]> = new Map();
+
+  readonly #names = new FolderNames();
 
   constructor(options: FsStoreOptions) {
     this.options = options;
@@ -46,22 +45,13 @@ export class FsContext {
     return {
       workspace: path.join(this.options.storage, "conversations"),
       local: userFolder === undefined ? undefined : path.join(userFolder, "conversations"),
+      names: this.#names,
     };
   }
 
-  list(
-    which: "live" | "archived" | "all",
-  ): ReadonlyMap<ConversationId, readonly ConversationCopy[]> {
-    const copies = listCopies(this.roots(), which);
-    if (which !== "archived") this.#listed = copies;
-    return copies;
-  }
-
-  /** Those to read from; as the last list found them, if they are still there. */
+  /** Those to read from. Throws `conversation_not_found`. */
   readableCopies(id: ConversationId): readonly ConversationCopy[] {
-    const listed = this.#listed.get(id);
-    const isThere = listed?.every(({ folder }) => existsSync(folder)) ?? false;
-    return currentCopies(listed !== undefined && isThere ? listed : this.copies(id));
+    return currentCopies(this.copies(id));
   }
 
   /** Throws `conversation_not_found`. */
@@ -102,11 +92,16 @@ export class FsContext {
     let moment = conversationIdToNumber(conversationIdFromDate(this.options.clock.now()));
     for (; ; moment += 1) {
       const id = conversationIdFromNumber(moment);
+      if (this.#isTaken(id)) continue;
       const lock = await this.#tryLock(id);
       if (lock === undefined) continue;
-      if (copiesOf(this.roots(), id).length === 0) return { id, lock };
+      if (!this.#isTaken(id)) return { id, lock };
       lock.release();
     }
+  }
+
+  #isTaken(id: ConversationId): boolean {
+    return copiesOf(this.roots(), id).length > 0;
   }
 
   async #tryLock(id: ConversationId): Promise<ConversationLock | undefined> {

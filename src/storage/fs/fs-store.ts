@@ -43,6 +43,7 @@ import {
   BASE_CONFIG,
   copiesOf,
   EVENTS,
+  listCopies,
   METADATA,
   parentFolder,
   type Root,
@@ -67,7 +68,13 @@ export class FsConversationStore implements ConversationStore, RecordFiles {
 
   async list({ which = "live" }: ListOptions = {}): Promise<ConversationSummary[]> {
     const summaries: ConversationSummary[] = [];
-    for (const [id, copies] of this.#context.list(which)) {
+    for (const [id, copies] of listCopies(
+      this.#context.roots(),
+      which === "live" ? "live" : "all",
+    )) {
+      // Archived is what has no live copy anywhere.
+      const isLive = copies.some((copy) => !copy.isArchived);
+      if (which === "archived" && isLive) continue;
       summaries.push(summarize(id, copies));
       if (summaries.length % YIELD_EVERY === 0) await setImmediate();
     }
@@ -135,10 +142,14 @@ export class FsConversationStore implements ConversationStore, RecordFiles {
       archivedAt: _archivedAt,
       ...metadata
     } = summarize(id, copies).metadata ?? { lastActivatedAt: this.#now() };
-    const events = readInLayout(
-      path.join(folder, EVENTS),
-      keep && ((element) => keep(StreamEntry.fromJson(element))),
-    );
+    const baseConfig = findFile(path.join(folder, BASE_CONFIG));
+    let position = 0;
+    const events = readInLayout(path.join(folder, EVENTS), (element) => {
+      position += 1;
+      // Without a file for it, the first element is the base config and belongs to every part.
+      const isBase = baseConfig === undefined && position === 1;
+      return keep === undefined || isBase || keep(StreamEntry.fromJson(element));
+    });
     const root = copies.some((copy) => copy.root === "workspace") ? "workspace" : "local";
     await using writer = await this.#add(root, {
       metadata: {
@@ -146,7 +157,7 @@ export class FsConversationStore implements ConversationStore, RecordFiles {
         ...(title !== undefined && { title }),
         lastActivatedAt: this.#now(),
       },
-      baseConfig: findFile(path.join(folder, BASE_CONFIG)),
+      baseConfig,
       events,
     });
     return writer.id;

@@ -1,4 +1,5 @@
 /** The file system's `ConversationWriter`: three files in a folder, and the lock on all of them. */
+import { existsSync } from "node:fs";
 import path from "node:path";
 import {
   type ConversationEvent,
@@ -10,8 +11,9 @@ import {
   metadataToJson,
   StreamEntry,
 } from "../../conversation/index.ts";
-import type { Json, JsonObject } from "../../util/index.ts";
+import type { JsonObject } from "../../util/index.ts";
 import type { ConversationWriter, MetadataChange, RecordProblem } from "../port.ts";
+import { writeFailed } from "../storage-error.ts";
 import { EVENTS, METADATA } from "./conversation-folders.ts";
 import { moveFolder, writeJson } from "./durable.ts";
 import { EventFile, type OpenedEvents, type OpenFile } from "./event-file.ts";
@@ -36,7 +38,10 @@ export class FsConversationWriter implements ConversationWriter {
   readonly #base: FsWriterParts["base"];
   readonly #lock: ConversationLock;
   readonly #events: EventFile;
-  #folders: readonly string[];
+  #otherFolders: readonly string[];
+  #folder: string;
+  #metadataWrites: Promise<unknown> = Promise.resolve();
+  #isReleased = false;
   #metadata: ConversationMetadata;
   #stream: ConversationStream & { readonly entries: StreamEntry[] };
   #problems: readonly RecordProblem[] = [];
@@ -45,7 +50,8 @@ export class FsConversationWriter implements ConversationWriter {
     this.id = parts.id;
     this.#base = parts.base;
     this.#lock = parts.lock;
-    this.#folders = [parts.folder, ...parts.otherFolders];
+    this.#folder = parts.folder;
+    this.#otherFolders = parts.otherFolders;
     this.#metadata = parts.metadata;
     this.#stream = { createdAt: parts.base.createdAt, baseConfig: {}, entries: [] };
     const file = path.join(parts.folder, EVENTS);
@@ -85,22 +91,34 @@ export class FsConversationWriter implements ConversationWriter {
     this.#stream.entries.push(...entries);
   }
 
-  async updateMetadata(change: MetadataChange): Promise<void> {
-    const metadata = change(this.#metadata);
-    const json: Json = metadataToJson(metadata);
-    await writeJson(path.join(this.#folders[0] ?? "", METADATA), json);
-    const isRenamed = metadata.title !== this.#metadata.title;
-    this.#metadata = metadata;
-    if (isRenamed) await this.#renameFolders();
+  updateMetadata(change: MetadataChange): Promise<void> {
+    const done = this.#metadataWrites.then(() => this.#writeMetadata(change));
+    this.#metadataWrites = done.catch(() => undefined);
+    return done;
   }
 
   async release(): Promise<void> {
-    await this.#events.close();
-    this.#lock.release();
+    this.#isReleased = true;
+    try {
+      await this.#metadataWrites;
+      await this.#events.close();
+    } finally {
+      this.#lock.release();
+    }
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
     await this.release();
+  }
+
+  async #writeMetadata(change: MetadataChange): Promise<void> {
+    const file = path.join(this.#folder, METADATA);
+    if (this.#isReleased) throw writeFailed(file, new Error("the conversation was released"));
+    const metadata = change(this.#metadata);
+    await writeJson(file, metadataToJson(metadata));
+    const isRenamed = metadata.title !== this.#metadata.title;
+    this.#metadata = metadata;
+    if (isRenamed) await this.#events.move(() => this.#renameFolders());
   }
 
   #take({ elements, problems }: OpenedEvents): void {
@@ -110,15 +128,20 @@ export class FsConversationWriter implements ConversationWriter {
     this.#problems = [...this.#problems, ...problems];
   }
 
-  async #renameFolders(): Promise<void> {
-    const name = folderName(this.id, this.#metadata.title);
-    const renamed: string[] = [];
-    for (const folder of this.#folders) {
-      const target = path.join(path.dirname(folder), name);
-      if (target !== folder) await moveFolder(folder, target);
-      renamed.push(target);
+  /** Returns where the events are now. */
+  async #renameFolders(): Promise<string> {
+    this.#folder = await this.#rename(this.#folder);
+    for (const [index, folder] of this.#otherFolders.entries()) {
+      this.#otherFolders = this.#otherFolders.with(index, await this.#rename(folder));
     }
-    this.#folders = renamed;
-    this.#events.moveTo(path.join(renamed[0] ?? "", EVENTS));
+    return path.join(this.#folder, EVENTS);
+  }
+
+  /** An older copy beside the one that is used keeps its name. Returns the name it has now. */
+  async #rename(folder: string): Promise<string> {
+    const target = path.join(path.dirname(folder), folderName(this.id, this.#metadata.title));
+    if (existsSync(target)) return folder;
+    await moveFolder(folder, target);
+    return target;
   }
 }

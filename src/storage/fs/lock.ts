@@ -54,8 +54,14 @@ export async function acquireLock(
       closeSync(fd); // Its last holder deleted it between our open and our lock.
       continue;
     }
-    writeOwner(fd, owner);
-    return { release: releaseOnce(fd, file) };
+    const release = releaseOnce(fd, file);
+    try {
+      writeOwner(fd, owner);
+    } catch (error) {
+      release();
+      throw writeFailed(file, error);
+    }
+    return { release };
   }
 }
 
@@ -85,7 +91,7 @@ function isStillAt(fd: number, file: string): boolean {
     return statSync(file).ino === fstatSync(fd).ino;
   } catch (error) {
     if (systemCode(error) === "ENOENT") return false;
-    throw error;
+    throw writeFailed(file, error);
   }
 }
 

@@ -4,8 +4,8 @@ import path from "node:path";
 import {
   type ConversationId,
   type ConversationMetadata,
+  findTimestamp,
   parseMetadata,
-  parseTimestamp,
   type Timestamp,
 } from "../../conversation/index.ts";
 import type { ConversationSummary } from "../port.ts";
@@ -17,6 +17,9 @@ import {
   METADATA,
   youngestCopy,
 } from "./conversation-folders.ts";
+
+import { ENDING_LENGTH, findAppendPoint } from "./event-layout.ts";
+import { readElements } from "./event-reader.ts";
 
 const FIRST_LOOK = 4096;
 
@@ -53,7 +56,7 @@ export function folderWith(copies: readonly ConversationCopy[], ...files: string
 
 /**
  * The time of the last element, looked for from the end of the file. In the layout that programs
- * write, only an element's own time is indented by four spaces.
+ * write, only an element's own time is indented by four spaces; any other file is read as a whole.
  */
 function findLastTimestamp(file: string): Timestamp | undefined {
   const fd = openSync(file, "r");
@@ -63,23 +66,30 @@ function findLastTimestamp(file: string): Timestamp | undefined {
       const start = Math.max(0, size - length);
       const bytes = Buffer.allocUnsafe(size - start);
       readSync(fd, bytes, 0, bytes.length, start);
-      const found = lastTimestampIn(bytes);
-      if (found !== undefined || start === 0) return found;
+      if (
+        findAppendPoint(size, bytes.toString("latin1", bytes.length - ENDING_LENGTH)) === undefined
+      ) {
+        return lastTimestampOf(file);
+      }
+      const found = bytes.lastIndexOf('\n    "timestamp": "');
+      if (found !== -1 || start === 0) return found === -1 ? undefined : timestampIn(bytes, found);
     }
   } finally {
     closeSync(fd);
   }
 }
 
-function lastTimestampIn(bytes: Buffer): Timestamp | undefined {
-  const start = bytes.lastIndexOf('\n    "timestamp": "');
-  const tail = bytes.toString("utf8", Math.max(start, 0));
-  const text = /"timestamp"\s*:\s*"([^"]*)"/.exec(tail)?.[1];
-  try {
-    return text === undefined ? undefined : parseTimestamp(text);
-  } catch {
-    return undefined;
+function timestampIn(bytes: Buffer, from: number): Timestamp | undefined {
+  const line = bytes.toString("utf8", from, from + 100);
+  return findTimestamp(/"timestamp": "([^"]*)"/.exec(line)?.[1]);
+}
+
+function lastTimestampOf(file: string): Timestamp | undefined {
+  let last: Timestamp | undefined;
+  for (const { elements } of readElements(file)) {
+    last = findTimestamp(elements.at(-1)?.["timestamp"]) ?? last;
   }
+  return last;
 }
 
 function attempt<Value>(file: string, read: () => Value): { value?: Value; problem?: string } {

@@ -19,14 +19,14 @@ export interface WorkspaceName {
 }
 
 export function userDataFolder({ variables, home, platform }: UserEnvironment): string {
-  const own = variables["JP_USER_DATA_DIR"];
-  if (own !== undefined && own !== "") return own;
+  const own = nonEmpty(variables["JP_USER_DATA_DIR"]);
+  if (own !== undefined) return own;
   const xdg = variables["XDG_DATA_HOME"];
   if (xdg !== undefined && path.isAbsolute(xdg)) return path.join(xdg, "jp");
   if (platform === "darwin") return path.join(home, "Library", "Application Support", "jp");
   if (platform === "win32") {
     return path.join(
-      variables["LOCALAPPDATA"] ?? path.join(home, "AppData", "Local"),
+      nonEmpty(variables["LOCALAPPDATA"]) ?? path.join(home, "AppData", "Local"),
       "jp",
       "data",
     );
@@ -43,7 +43,7 @@ export function findWorkspaceData(
   { id, root }: WorkspaceName,
 ): string | undefined {
   const parent = path.join(dataFolder, "workspace");
-  const names = listNames(parent).filter((name) => name === id || name.endsWith(`-${id}`));
+  const names = listFolders(parent).filter((name) => name === id || name.endsWith(`-${id}`));
   const exact = names.find((name) => name === ownName(id, root));
   const [youngest] = names
     .map((name) => ({ name, changed: statSync(path.join(parent, name)).mtimeMs }))
@@ -79,6 +79,13 @@ async function linkBack(folder: string, storage: string): Promise<void> {
   }
 }
 
-function listNames(folder: string): string[] {
-  return existsSync(folder) ? readdirSync(folder) : [];
+function listFolders(parent: string): string[] {
+  if (!existsSync(parent)) return [];
+  return readdirSync(parent, { withFileTypes: true })
+    .filter((entry) => entry.isDirectory())
+    .map((entry) => entry.name);
+}
+
+function nonEmpty(value: string | undefined): string | undefined {
+  return value === "" ? undefined : value;
 }

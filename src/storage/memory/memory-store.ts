@@ -10,6 +10,9 @@ import {
   type ConversationStream,
   createStream,
   StreamEntry,
+  findTimestamp,
+  metadataToJson,
+  parseMetadata,
   type Timestamp,
   timestampFromDate,
 } from "../../conversation/index.ts";
@@ -59,7 +62,8 @@ export class MemoryConversationStore implements ConversationStore {
 
   async load(id: ConversationId): Promise<Conversation> {
     const record = this.#record(id);
-    return { summary: summaryOf(record), stream: streamOf(record), problems: [] };
+    const entries = record.entries.slice();
+    return { summary: summaryOf(record), stream: streamOf({ ...record, entries }), problems: [] };
   }
 
   async *scan(id: ConversationId): AsyncGenerator<RecordPiece> {
@@ -99,6 +103,7 @@ export class MemoryConversationStore implements ConversationStore {
 
   async archive(id: ConversationId): Promise<void> {
     const record = this.#free(id);
+    if (record.isArchived) return;
     record.isArchived = true;
     record.metadata = { ...record.metadata, archivedAt: this.#now() };
   }
@@ -111,7 +116,9 @@ export class MemoryConversationStore implements ConversationStore {
   }
 
   async setLocal(id: ConversationId, isLocal: boolean): Promise<void> {
-    this.#free(id).isLocal = isLocal;
+    const record = this.#free(id);
+    if (record.isArchived) throw archived(id);
+    record.isLocal = isLocal;
   }
 
   #add(parts: Pick<MemoryRecord, "metadata" | "baseConfig" | "entries" | "isLocal">): MemoryRecord {
@@ -171,14 +178,15 @@ class MemoryWriter implements ConversationWriter {
 
   /** What is read back has been through the codec, as from a disk. */
   async appendEntries(entries: readonly StreamEntry[]): Promise<void> {
-    if (this.#isReleased) throw new StorageError("write_failed", "The conversation was released.");
+    this.#checkHeld();
     this.#record.entries.push(
       ...entries.map(({ raw }) => StreamEntry.fromJson(structuredClone(raw))),
     );
   }
 
   async updateMetadata(change: MetadataChange): Promise<void> {
-    this.#record.metadata = change(this.#record.metadata);
+    this.#checkHeld();
+    this.#record.metadata = parseMetadata(metadataToJson(change(this.#record.metadata)));
   }
 
   async release(): Promise<void> {
@@ -188,6 +196,10 @@ class MemoryWriter implements ConversationWriter {
 
   async [Symbol.asyncDispose](): Promise<void> {
     await this.release();
+  }
+
+  #checkHeld(): void {
+    if (this.#isReleased) throw new StorageError("write_failed", "The conversation was released.");
   }
 }
 
@@ -202,7 +214,7 @@ function summaryOf({
   isArchived,
   isLocal,
 }: MemoryRecord): ConversationSummary {
-  const lastEventAt = entries.at(-1)?.event?.timestamp;
+  const lastEventAt = findTimestamp(entries.at(-1)?.raw["timestamp"]);
   return {
     id,
     metadata,

@@ -71,7 +71,7 @@ async function editFile(
 ): Promise<void> {
   const { workspace, output } = context;
   const target = workspace.files.paths(id)[file];
-  const before = readFileSync(target, "utf8");
+  const before = readText(target);
   const edited = await editText(path.basename(target), before);
   if (edited.text === before) {
     output.notice("Nothing was changed.");
@@ -83,6 +83,17 @@ async function editFile(
     output.notice(`${target} is changed.`);
   }
   await edited.discard();
+}
+
+function readText(file: string): string {
+  try {
+    return readFileSync(file, "utf8");
+  } catch (cause) {
+    throw new CodedError("no_such_file", `There is no ${file}.`, {
+      cause,
+      hint: "In older conversations the base config is the first element of the events.",
+    });
+  }
 }
 
 async function replace(action: () => Promise<void>, draft: string): Promise<void> {

@@ -1,0 +1,131 @@
+import { mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
+import path from "node:path";
+import { expect, test } from "vitest";
+import { codeOf, failureOf } from "../../../test/support/record-elements.ts";
+import {
+  START,
+  temporaryFolder,
+  temporaryWorkspace,
+} from "../../../test/support/temporary-workspace.ts";
+import { conversationIdFromNumber } from "../../conversation/index.ts";
+import { FsSessionStore } from "./session-file.ts";
+import { FakeClock } from "../../testing/index.ts";
+
+const FIRST = conversationIdFromNumber(17_000_000_001);
+const SECOND = conversationIdFromNumber(17_000_000_002);
+const THIRD = conversationIdFromNumber(17_000_000_003);
+
+test("a session is one file, which other programs know how to read", async () => {
+  const { session, userFolder, clock } = temporaryWorkspace();
+  await session.activate(FIRST);
+  clock.advance(1_500);
+  await session.activate(SECOND);
+  const folder = path.join(userFolder, "sessions");
+  // The first 16 digits of the SHA-256 of "a-test".
+  const name = "env-JP_SESSION-733e5f8530412b4f.json";
+  expect({
+    names: readdirSync(folder),
+    text: readFileSync(path.join(folder, name), "utf8"),
+  }).toEqual({
+    names: [name],
+    text: [
+      "{",
+      '  "history": [',
+      "    {",
+      '      "id": 17000000002,',
+      '      "activated_at": "2026-01-02T03:04:06.500Z"',
+      "    },",
+      "    {",
+      '      "id": 17000000001,',
+      '      "activated_at": "2026-01-02T03:04:05.000Z"',
+      "    }",
+      "  ],",
+      '  "id": "a-test",',
+      '  "source": {',
+      '    "type": "env",',
+      '    "key": "JP_SESSION"',
+      "  }",
+      "}",
+      "",
+    ].join("\n"),
+  });
+});
+
+test("the history has the last conversation first, and each of them once", async () => {
+  const { session } = temporaryWorkspace();
+  const before = await session.history();
+  for (const id of [FIRST, SECOND, THIRD, SECOND, SECOND, FIRST]) await session.activate(id);
+  expect({ before, after: await session.history() }).toEqual({
+    before: [],
+    after: [FIRST, SECOND, THIRD],
+  });
+});
+
+test("sessions do not see each other", async () => {
+  const { session, reopen, environment } = temporaryWorkspace();
+  const other = reopen({
+    environment: { ...environment, variables: { ...environment.variables, JP_SESSION: "other" } },
+  });
+  await session.activate(FIRST);
+  await other.session.activate(SECOND);
+  expect({ own: await session.history(), other: await other.session.history() }).toEqual({
+    own: [FIRST],
+    other: [SECOND],
+  });
+});
+
+test.each(["", "{ no json", "[]", '{"history": 1}', '{"history": [1, {"id": "x"}, null]}'])(
+  "a session whose file holds %j has no past, and goes on",
+  async (text) => {
+    const { session, userFolder } = temporaryWorkspace();
+    mkdirSync(path.join(userFolder, "sessions"), { recursive: true });
+    const file = path.join(userFolder, "sessions", "env-JP_SESSION-733e5f8530412b4f.json");
+    writeFileSync(file, text);
+    const before = await session.history();
+    await session.activate(FIRST);
+    expect({ before, after: await session.history() }).toEqual({ before: [], after: [FIRST] });
+  },
+);
+
+test("a file of the Rust original's is read and continued", async () => {
+  const { session, userFolder } = temporaryWorkspace();
+  mkdirSync(path.join(userFolder, "sessions"), { recursive: true });
+  const file = path.join(userFolder, "sessions", "env-JP_SESSION-733e5f8530412b4f.json");
+  writeFileSync(
+    file,
+    '{"history":[{"id":17000000001,"activated_at":"2025-07-19T14:00:00Z"}],"id":"a-test",' +
+      '"source":{"type":"env","key":"JP_SESSION"}}',
+  );
+  await session.activate(SECOND);
+  const { history } = JSON.parse(readFileSync(file, "utf8")) as { history: unknown };
+  expect(history).toEqual([
+    { id: 17_000_000_002, activated_at: "2026-01-02T03:04:05.000Z" },
+    { id: 17_000_000_001, activated_at: "2025-07-19T14:00:00Z" },
+  ]);
+});
+
+test("where there is no session there is no history, and none can be made", async () => {
+  const folder = temporaryFolder();
+  const session = new FsSessionStore({
+    session: undefined,
+    findUserFolder: () => folder,
+    ensureUserFolder: () => Promise.resolve(folder),
+    clock: new FakeClock(START),
+  });
+  expect({
+    history: await session.history(),
+    failure: await failureOf(session.activate(FIRST)),
+    names: readdirSync(folder),
+  }).toEqual({
+    history: [],
+    failure: { code: "no_session", message: "This terminal cannot be told from others." },
+    names: [],
+  });
+});
+
+test("a session that cannot be written says so", async () => {
+  const { session, userFolder } = temporaryWorkspace();
+  mkdirSync(userFolder, { recursive: true });
+  writeFileSync(path.join(userFolder, "sessions"), "a file where the folder should be");
+  expect(await codeOf(session.activate(FIRST))).toBe("write_failed");
+});

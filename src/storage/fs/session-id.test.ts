@@ -1,0 +1,48 @@
+import { spawnSync } from "node:child_process";
+import { createHash } from "node:crypto";
+import { expect, test } from "vitest";
+import { findSessionId, sessionKey } from "./session-id.ts";
+
+const isLinux = process.platform === "linux";
+
+test("JP_SESSION comes before everything else", () => {
+  expect(findSessionId({ JP_SESSION: "mine", TMUX_PANE: "%1" })).toEqual({
+    id: "mine",
+    source: { type: "env", key: "JP_SESSION" },
+  });
+});
+
+test.runIf(isLinux)("the system's session comes next, and an empty setting is none", () => {
+  const sid = spawnSync("ps", ["-o", "sid=", "-p", String(process.pid)])
+    .stdout.toString()
+    .trim();
+  expect(findSessionId({ JP_SESSION: "", TMUX_PANE: "%1" })).toEqual({
+    id: sid,
+    source: { type: "getsid" },
+  });
+});
+
+test.skipIf(isLinux)("elsewhere the terminal's own settings are asked, in order", () => {
+  expect({
+    tmux: findSessionId({ TMUX_PANE: "%1", WEZTERM_PANE: "2", ITERM_SESSION_ID: "3" }),
+    iterm: findSessionId({ TMUX_PANE: "", ITERM_SESSION_ID: "3" }),
+    none: findSessionId({}),
+  }).toEqual({
+    tmux: { id: "%1", source: { type: "env", key: "TMUX_PANE" } },
+    iterm: { id: "3", source: { type: "env", key: "ITERM_SESSION_ID" } },
+    none: undefined,
+  });
+});
+
+test("a session's key hides what the setting says", () => {
+  const digest = createHash("sha256").update("secret name").digest("hex").slice(0, 16);
+  expect({
+    system: sessionKey({ id: "1234", source: { type: "getsid" } }),
+    variable: sessionKey({ id: "secret name", source: { type: "env", key: "JP_SESSION" } }),
+    odd: sessionKey({ id: "../../1", source: { type: "getsid" } }),
+  }).toEqual({
+    system: "getsid-1234",
+    variable: `env-JP_SESSION-${digest}`,
+    odd: "getsid-______1",
+  });
+});

@@ -1,0 +1,63 @@
+import { writeFileSync } from "node:fs";
+import path from "node:path";
+import { expect, test } from "vitest";
+import { laidOut, METADATA_TEXT, time } from "../../../test/support/record-elements.ts";
+import { placeConversation, temporaryFolder } from "../../../test/support/temporary-workspace.ts";
+import { conversationIdFromNumber } from "../../conversation/index.ts";
+import { summarize } from "./summary.ts";
+
+const EARLIER = { timestamp: time(1), type: "turn_start" };
+
+test("an empty record has no last event", () => {
+  expect(lastEventIn("[]\n")).toBeUndefined();
+});
+
+test("the time of the last element is found behind any length of text", () => {
+  const long = { timestamp: time(2), type: "chat_request", content: "x".repeat(300_000) };
+  expect(lastEventIn(laidOut([EARLIER, long]))).toBe(time(2));
+});
+
+test("a time inside an element is not taken for its own", () => {
+  const nested = {
+    timestamp: time(2),
+    type: "chat_response",
+    data: { timestamp: time(9), list: [{ timestamp: time(8) }] },
+  };
+  expect(lastEventIn(laidOut([EARLIER, nested]))).toBe(time(2));
+});
+
+test("a time inside an element is not taken for its own, however far apart they are", () => {
+  const nested = {
+    timestamp: time(2),
+    type: "chat_response",
+    data: { before: "x".repeat(5000), timestamp: time(9), after: "x" },
+  };
+  expect(lastEventIn(laidOut([EARLIER, nested]))).toBe(time(2));
+});
+
+test("words that look like a time are not taken for one", () => {
+  const quoting = {
+    timestamp: time(2),
+    type: "chat_request",
+    content: `\n    "timestamp": "${time(9)}"`,
+  };
+  expect(lastEventIn(laidOut([EARLIER, quoting]))).toBe(time(2));
+});
+
+test("an old record's time with a zone is given as it is written", () => {
+  expect(lastEventIn(laidOut([{ timestamp: "2025-07-19T14:00:00Z", type: "turn_start" }]))).toBe(
+    "2025-07-19T14:00:00Z",
+  );
+});
+
+test("a time that is none is left out", () => {
+  expect(lastEventIn(laidOut([{ timestamp: "yesterday", type: "turn_start" }]))).toBeUndefined();
+});
+
+function lastEventIn(events: string): string | undefined {
+  const folder = temporaryFolder();
+  placeConversation(folder, { metadata: METADATA_TEXT });
+  writeFileSync(path.join(folder, "events.json"), events);
+  const copy = { root: "workspace", folder, isArchived: false } as const;
+  return summarize(conversationIdFromNumber(1), [copy]).lastEventAt;
+}

@@ -1,0 +1,93 @@
+import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import path from "node:path";
+import { expect, test } from "vitest";
+import { codeOf } from "../../../test/support/record-elements.ts";
+import { START, temporaryFolder } from "../../../test/support/temporary-workspace.ts";
+import {
+  createWorkspaceFolder,
+  ensureWorkspaceId,
+  findWorkspaceId,
+  findWorkspaceRoot,
+} from "./workspace-folder.ts";
+import { FakeClock } from "../../testing/index.ts";
+
+const clock = new FakeClock(START);
+
+test("a workspace is found from anywhere inside it, the nearest first", () => {
+  const outer = temporaryFolder();
+  const inner = path.join(outer, "inner");
+  mkdirSync(path.join(outer, ".jp"));
+  mkdirSync(path.join(inner, ".jp"), { recursive: true });
+  mkdirSync(path.join(inner, "deep", "down"), { recursive: true });
+  expect({
+    root: findWorkspaceRoot(outer),
+    below: findWorkspaceRoot(path.join(inner, "deep", "down")),
+    missing: findWorkspaceRoot(path.join(outer, "not", "there")),
+  }).toEqual({ root: outer, below: inner, missing: outer });
+});
+
+test("where there is no workspace, the error says so and what to do", () => {
+  const folder = temporaryFolder();
+  writeFileSync(path.join(folder, ".jp"), "a file is no workspace");
+  expect(() => findWorkspaceRoot(folder)).toThrow(
+    expect.objectContaining({
+      code: "no_workspace",
+      message: `There is no jp workspace at or above ${folder}.`,
+      hint: "Create one with `jp init`, or point at one with --workspace.",
+    }),
+  );
+});
+
+test.each([
+  { text: "# Do not edit.\notvo8", id: "otvo8" },
+  { text: "# Do not edit.\notvo8\n", id: "otvo8" },
+  { text: "# Do not edit.\r\notvo8\r\n", id: "otvo8" },
+  { text: "otvo8", id: "otvo8" },
+  { text: "otvo8\n# a note behind it", id: undefined },
+  { text: "OTVO8", id: undefined },
+  { text: "otvo", id: undefined },
+  { text: "otvo89", id: undefined },
+  { text: "", id: undefined },
+])("the id in a file of $text is $id", ({ text, id }) => {
+  const root = rootWith(text);
+  expect(findWorkspaceId(root)).toBe(id);
+});
+
+test("an id that is there is kept, and the file not written again", async () => {
+  const root = rootWith("# Somebody's own words.\notvo8");
+  expect({
+    id: await ensureWorkspaceId(root, clock),
+    text: readFileSync(path.join(root, ".jp", ".id"), "utf8"),
+  }).toEqual({ id: "otvo8", text: "# Somebody's own words.\notvo8" });
+});
+
+test.each([undefined, "no id at all"])("a workspace with %j for an id gets one", async (text) => {
+  const root = rootWith(text);
+  const id = await ensureWorkspaceId(root, clock);
+  const lines = readFileSync(path.join(root, ".jp", ".id"), "utf8").split("\n");
+  // The low five digits of the clock's milliseconds, in base 36.
+  const expected = (1_767_323_045_000).toString(36).slice(-5);
+  expect({ id, last: lines.at(-1), count: lines.length, found: findWorkspaceId(root) }).toEqual({
+    id: expected,
+    last: expected,
+    count: 2,
+    found: expected,
+  });
+});
+
+test("a workspace is made once", async () => {
+  const root = temporaryFolder();
+  const id = await createWorkspaceFolder(root, clock);
+  expect({
+    id: findWorkspaceId(root),
+    root: findWorkspaceRoot(root),
+    again: await codeOf(createWorkspaceFolder(root, clock)),
+  }).toEqual({ id, root, again: "workspace_exists" });
+});
+
+function rootWith(text?: string): string {
+  const root = temporaryFolder();
+  mkdirSync(path.join(root, ".jp"));
+  if (text !== undefined) writeFileSync(path.join(root, ".jp", ".id"), text);
+  return root;
+}

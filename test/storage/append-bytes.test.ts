@@ -1,0 +1,253 @@
+/** What stands in `events.json` after appends, byte by byte. */
+import { readdirSync, readFileSync } from "node:fs";
+import path from "node:path";
+import * as fc from "fast-check";
+import { expect, test } from "vitest";
+import { conversationIdFromNumber, StreamEntry } from "../../src/conversation/index.ts";
+import { EventFile } from "../../src/storage/fs/event-file.ts";
+import { anyElement } from "../support/any-element.ts";
+import {
+  laidOut,
+  METADATA_TEXT,
+  numbered,
+  numberedElement,
+  plain,
+  plainStream,
+} from "../support/record-elements.ts";
+import {
+  fastTemporaryFolder,
+  placeConversation,
+  temporaryWorkspace,
+} from "../support/temporary-workspace.ts";
+
+const ID = conversationIdFromNumber(17_000_000_000);
+
+/** As a hand or another program wrote it: no parser and printer would give these bytes back. */
+const TOKENS = [
+  "  {",
+  '    "timestamp": "2026-01-01 00:00:00.123456789",',
+  '    "type": "from_another_version",',
+  '    "float": 1.0,',
+  '    "large": 12345678901234567890,',
+  '    "exponent": 1E+2,',
+  '    "escaped": "\\u00e4\\/",',
+  '    "keys": {',
+  '      "2": true,',
+  '      "1": true',
+  "    }",
+  "  }",
+].join("\n");
+
+test("any number of appends gives the file that one program would have written at once", async () => {
+  const folder = fastTemporaryFolder();
+  let count = 0;
+  await fc.assert(
+    fc.asyncProperty(
+      fc.array(fc.array(anyElement(), { maxLength: 3 }), { maxLength: 5 }),
+      async (groups) => {
+        count += 1;
+        const { events, eventsFile } = placeEvents(path.join(folder, String(count)), "[]\n");
+        await events.open();
+        for (const group of groups) await events.append(group);
+        await events.close();
+        expect(readFileSync(eventsFile, "utf8")).toBe(laidOut(groups.flat()));
+      },
+    ),
+    { numRuns: 60 },
+  );
+});
+
+test("an append changes no byte but the three that closed the list", async () => {
+  const { events, eventsFile } = placeEvents(fastTemporaryFolder(), laidOut([numberedElement(0)]));
+  await events.open();
+  const states = [readFileSync(eventsFile)];
+  for (let number = 1; number < 20; number += 1) {
+    await events.append([numberedElement(number)]);
+    states.push(readFileSync(eventsFile));
+  }
+  await events.close();
+  const kept = states.slice(1).map((state, index) => {
+    const before = states[index]?.subarray(0, -3) ?? Buffer.alloc(0);
+    return state.subarray(0, before.length).equals(before);
+  });
+  expect(kept).toEqual(kept.map(() => true));
+});
+
+test("the first append to an empty record gives exactly these bytes", async () => {
+  const { conversations, files } = temporaryWorkspace();
+  const writer = await conversations.create({});
+  const empty = readFileSync(files.paths(writer.id).events, "utf8");
+  await writer.append(numbered(1));
+  await writer.release();
+  expect({ empty, text: readFileSync(files.paths(writer.id).events, "utf8") }).toEqual({
+    empty: "[]\n",
+    text: [
+      "[",
+      "  {",
+      '    "timestamp": "2026-02-03 00:00:01.0",',
+      '    "type": "chat_request",',
+      '    "content": "number 1"',
+      "  }",
+      "]",
+      "",
+    ].join("\n"),
+  });
+});
+
+test("a new conversation consists of three files", async () => {
+  const { conversations, files } = temporaryWorkspace();
+  await using writer = await conversations.create({
+    title: "A Title, of words!",
+    baseConfig: { assistant: { name: "JP" } },
+    labels: { b: "2", a: "1" },
+  });
+  const { folder, ...paths } = files.paths(writer.id);
+  expect({
+    name: path.basename(folder),
+    names: readdirSync(folder).toSorted(),
+    events: readFileSync(paths.events, "utf8"),
+    metadata: readFileSync(paths.metadata, "utf8"),
+    baseConfig: readFileSync(paths.baseConfig, "utf8"),
+  }).toEqual({
+    name: "17673230450-a-title--of-words",
+    names: ["base_config.json", "events.json", "metadata.json"],
+    events: "[]\n",
+    metadata: [
+      "{",
+      '  "title": "A Title, of words!",',
+      '  "last_activated_at": "2026-01-02 03:04:05.0",',
+      '  "labels": {',
+      '    "a": "1",',
+      '    "b": "2"',
+      "  }",
+      "}",
+      "",
+    ].join("\n"),
+    baseConfig: '{\n  "assistant": {\n    "name": "JP"\n  }\n}\n',
+  });
+});
+
+test("a packed record stays packed: its first element is its base config", async () => {
+  const { conversations, live } = temporaryWorkspace();
+  const packed = [
+    { type: "config_delta", timestamp: "2026-01-01 00:00:00.0", delta: { key: 1 } },
+    numberedElement(0),
+  ];
+  const folder = placeConversation(path.join(live, "17000000000-packed"), {
+    events: laidOut(packed),
+    metadata: METADATA_TEXT,
+  });
+  const writer = await conversations.open(ID);
+  await writer.append(numbered(1));
+  await writer.release();
+  const { baseConfig, elements } = plainStream(writer);
+  expect({
+    baseConfig,
+    elements,
+    names: readdirSync(folder).toSorted(),
+    text: readFileSync(path.join(folder, "events.json"), "utf8"),
+  }).toEqual({
+    baseConfig: { key: 1 },
+    elements: [numberedElement(0), numberedElement(1)],
+    names: ["events.json", "metadata.json"],
+    text: laidOut([...packed, numberedElement(1)]),
+  });
+});
+
+test("elements that no printer would write like this keep every byte", async () => {
+  const { events, eventsFile } = placeEvents(fastTemporaryFolder(), `[\n${TOKENS}\n]\n`);
+  await events.open();
+  await events.append([numberedElement(1)]);
+  await events.close();
+  const appended = laidOut([numberedElement(1)]).slice("[\n".length);
+  expect(readFileSync(eventsFile, "utf8")).toBe(`[\n${TOKENS},\n${appended}`);
+});
+
+test("a fork keeps every byte of the elements it takes", async () => {
+  const { conversations, files, live } = temporaryWorkspace();
+  placeConversation(path.join(live, "17000000000"), {
+    events: `[\n${TOKENS},\n${laidOut([numberedElement(1)]).slice("[\n".length)}`,
+    metadata: METADATA_TEXT,
+  });
+  const all = await conversations.fork(ID);
+  const some = await conversations.fork(ID, { keep: ({ event }) => event === undefined });
+  expect({
+    all: readFileSync(files.paths(all).events, "utf8"),
+    some: readFileSync(files.paths(some).events, "utf8"),
+  }).toEqual({
+    all: readFileSync(files.paths(ID).events, "utf8"),
+    some: `[\n${TOKENS}\n]\n`,
+  });
+});
+
+test("a fork of part of a packed record has the base config of the whole", async () => {
+  const { conversations, live } = temporaryWorkspace();
+  placeConversation(path.join(live, "17000000000"), {
+    events: laidOut([
+      { type: "config_delta", timestamp: "2026-01-01 00:00:00.0", delta: { key: 1 } },
+      numberedElement(0),
+      { type: "config_delta", timestamp: "2026-01-01 00:00:01.0", delta: { key: 2 } },
+      numberedElement(1),
+    ]),
+    metadata: METADATA_TEXT,
+  });
+  const id = await conversations.fork(ID, { keep: ({ event }) => event !== undefined });
+  const { baseConfig, elements } = plain(await conversations.load(id));
+  expect({ baseConfig, elements }).toEqual({
+    baseConfig: { key: 1 },
+    elements: [numberedElement(0), numberedElement(1)],
+  });
+});
+
+test("a record whose last element is an empty object is opened and appended to", async () => {
+  const { events, eventsFile } = placeEvents(
+    fastTemporaryFolder(),
+    laidOut([numberedElement(0), {}]),
+  );
+  await events.open();
+  await events.append([{}]);
+  await events.append([numberedElement(1)]);
+  await events.close();
+  expect(readFileSync(eventsFile, "utf8")).toBe(
+    laidOut([numberedElement(0), {}, {}, numberedElement(1)]),
+  );
+});
+
+test("a new title renames the folder in both places, and appending goes on", async () => {
+  const { conversations, live, local } = temporaryWorkspace();
+  const files = { events: laidOut([numberedElement(0)]), metadata: METADATA_TEXT };
+  placeConversation(path.join(live, "17000000000-old"), files);
+  placeConversation(path.join(local, "17000000000-old"), files);
+  await using writer = await conversations.open(ID);
+  await writer.append(numbered(1));
+  await writer.updateMetadata((metadata) => ({ ...metadata, title: "New & better" }));
+  await writer.append(numbered(2));
+  await writer.updateMetadata(({ title: _title, ...metadata }) => metadata);
+  await writer.appendEntries([StreamEntry.fromJson(numberedElement(3))]);
+  expect({
+    live: readdirSync(live),
+    local: readdirSync(local),
+    text: readFileSync(path.join(live, "17000000000", "events.json"), "utf8"),
+  }).toEqual({
+    live: ["17000000000"],
+    local: ["17000000000"],
+    text: laidOut([0, 1, 2, 3].map(numberedElement)),
+  });
+});
+
+test("a title that gives the same folder name leaves the folder where it is", async () => {
+  const { conversations, live } = temporaryWorkspace();
+  await using writer = await conversations.create({ title: "Same name" });
+  await writer.updateMetadata((metadata) => ({ ...metadata, title: "same NAME?" }));
+  await writer.append(numbered(0));
+  expect({ live: readdirSync(live), title: writer.metadata.title }).toEqual({
+    live: ["17673230450-same-name"],
+    title: "same NAME?",
+  });
+});
+
+function placeEvents(folder: string, text: string) {
+  placeConversation(folder, { events: text });
+  const eventsFile = path.join(folder, "events.json");
+  return { eventsFile, events: new EventFile(eventsFile, () => undefined) };
+}

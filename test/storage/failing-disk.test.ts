@@ -1,0 +1,197 @@
+/** A disk that fails in the middle of an append: the append is as if it had never been. */
+import { readdirSync, readFileSync, writeFileSync } from "node:fs";
+import path from "node:path";
+import { expect, test } from "vitest";
+import { EventFile } from "../../src/storage/fs/event-file.ts";
+import {
+  codeOf,
+  failureOf,
+  laidOut,
+  numbered,
+  numberedElement,
+  numberedElements,
+  plain,
+  plainStream,
+} from "../support/record-elements.ts";
+import { FailingDisk } from "../support/failing-disk.ts";
+import { fastTemporaryFolder, temporaryWorkspace } from "../support/temporary-workspace.ts";
+
+test("a disk that is full after any number of bytes leaves the record as it was", async () => {
+  const { disk, writer, file } = await openRecord(2);
+  await using _ = writer;
+  const before = readFileSync(file, "utf8");
+  const length = laidOut([numberedElement(2)]).length;
+  const outcomes = [];
+  for (let taken = 0; taken < length; taken += 1) {
+    disk.failNext("write", "ENOSPC", taken);
+    const failure = await failureOf(writer.append(numbered(2)));
+    outcomes.push({ ...failure, text: readFileSync(file, "utf8") });
+  }
+  const expected = {
+    code: "write_failed",
+    message: `Cannot write ${file}: the disk is full.`,
+    text: before,
+  };
+  expect(outcomes).toEqual(outcomes.map(() => expected));
+});
+
+test("a disk that is full leaves an empty record empty", async () => {
+  const { disk, writer, file } = await openRecord(0);
+  await using _ = writer;
+  const texts = [];
+  for (const taken of [0, 1, 2, 3, 4, 50]) {
+    disk.failNext("write", "ENOSPC", taken);
+    await failureOf(writer.append(numbered(0)));
+    texts.push(readFileSync(file, "utf8"));
+  }
+  await writer.append(numbered(0));
+  expect({ texts, after: readFileSync(file, "utf8") }).toEqual({
+    texts: texts.map(() => "[]\n"),
+    after: laidOut(numberedElements(1)),
+  });
+});
+
+test("once there is space again, appending goes on", async () => {
+  const { disk, writer, file, conversations } = await openRecord(2);
+  await using _ = writer;
+  disk.failNext("write", "ENOSPC", 20);
+  const refused = await codeOf(writer.append(numbered(9), numbered(9), numbered(9)));
+  const stream = plainStream(writer).elements;
+  await writer.append(numbered(2));
+  expect({
+    refused,
+    stream,
+    text: readFileSync(file, "utf8"),
+    after: plainStream(writer).elements,
+    problems: plain(await conversations.load(writer.id)).problems,
+    names: readdirSync(path.dirname(file)).toSorted(),
+  }).toEqual({
+    refused: "write_failed",
+    stream: numberedElements(2),
+    text: laidOut(numberedElements(3)),
+    after: numberedElements(3),
+    problems: [],
+    names: ["base_config.json", "events.json", "metadata.json"],
+  });
+});
+
+test("a disk that takes the bytes but does not keep them fails the append", async () => {
+  const { disk, writer, file } = await openRecord(2);
+  await using _ = writer;
+  disk.failNext("datasync", "EIO");
+  const failure = await failureOf(writer.append(numbered(9)));
+  const text = readFileSync(file, "utf8");
+  await writer.append(numbered(2));
+  expect({ failure, text, after: readFileSync(file, "utf8") }).toEqual({
+    failure: {
+      code: "write_failed",
+      message: `Cannot write ${file}: the disk reported an error.`,
+    },
+    text: laidOut(numberedElements(2)),
+    after: laidOut(numberedElements(3)),
+  });
+});
+
+test("appends made at once share a write and its failure, and later ones go on", async () => {
+  const { disk, writer, file } = await openRecord(1);
+  await using _ = writer;
+  disk.failNext("write", "ENOSPC", 10);
+  const codes = await Promise.all([
+    codeOf(writer.append(numbered(8))),
+    codeOf(writer.append(numbered(9))),
+  ]);
+  await writer.append(numbered(1));
+  await writer.append(numbered(2));
+  expect({
+    codes,
+    text: readFileSync(file, "utf8"),
+    stream: plainStream(writer).elements,
+  }).toEqual({
+    codes: ["write_failed", "write_failed"],
+    text: laidOut(numberedElements(3)),
+    stream: numberedElements(3),
+  });
+});
+
+test.each([
+  { name: "cannot be cut off", failing: ["write", "truncate"] as const },
+  { name: "cannot be overwritten", failing: ["write", "write"] as const },
+  { name: "cannot be synced", failing: ["datasync", "datasync"] as const },
+])("a failed append whose bytes $name does not spoil the next one", async ({ failing }) => {
+  const { disk, writer, file, conversations } = await openRecord(2);
+  await using _ = writer;
+  const [first, second] = failing;
+  disk.failNext(first, "EIO", 150);
+  disk.failNext(second, "EIO");
+  const refused = await codeOf(writer.append(numbered(8), numbered(9)));
+  const loaded = plain(await conversations.load(writer.id)).elements.slice(0, 2);
+  await writer.append(numbered(2));
+  expect({ refused, loaded, text: readFileSync(file, "utf8") }).toEqual({
+    refused: "write_failed",
+    loaded: numberedElements(2),
+    text: laidOut(numberedElements(3)),
+  });
+});
+
+test("a crash at any step of a failed append leaves a record that can be opened", async () => {
+  const { disk, writer, file } = await openRecord(2);
+  disk.states.length = 0;
+  disk.failNext("write", "ENOSPC", 150);
+  await failureOf(writer.append(numbered(8), numbered(9)));
+  await writer.release();
+  const opened = [];
+  for (const state of disk.states) {
+    const copy = path.join(fastTemporaryFolder(), path.basename(file));
+    writeFileSync(copy, state);
+    const events = new EventFile(copy, () => undefined);
+    opened.push(
+      await events.open().then(
+        ({ elements }) => elements.slice(0, 2),
+        (error: Error) => error.message,
+      ),
+    );
+    await events.close();
+  }
+  expect(opened).toEqual(disk.states.map(() => numberedElements(2)));
+});
+
+test("a file that cannot be opened for writing leaves the conversation free", async () => {
+  const { conversations, reopen, files, locks } = temporaryWorkspace();
+  const writer = await conversations.create({});
+  await writer.release();
+  const broken = reopen({
+    openFile: () => Promise.reject(Object.assign(new Error("EROFS"), { code: "EROFS" })),
+  });
+  const failure = await failureOf(broken.conversations.open(writer.id));
+  const left = readdirSync(locks);
+  await using again = await conversations.open(writer.id);
+  expect({ failure, left, again: again.id }).toEqual({
+    failure: {
+      code: "write_failed",
+      message: `Cannot write ${files.paths(writer.id).events}: the file system is read-only.`,
+    },
+    left: [],
+    again: writer.id,
+  });
+});
+
+test("a new conversation whose events cannot be opened is taken away again", async () => {
+  const { conversations, live, locks } = temporaryWorkspace({
+    openFile: () => Promise.reject(Object.assign(new Error("EIO"), { code: "EIO" })),
+  });
+  const code = await codeOf(conversations.create({ title: "Half" }));
+  expect({ code, live: readdirSync(live), locks: readdirSync(locks) }).toEqual({
+    code: "write_failed",
+    live: [],
+    locks: [],
+  });
+});
+
+/** A conversation of so many events on a disk that fails when told to. */
+async function openRecord(events: number) {
+  const disk = new FailingDisk();
+  const { conversations, files } = temporaryWorkspace({ openFile: disk.openFile });
+  const writer = await conversations.create({});
+  for (let number = 0; number < events; number += 1) await writer.append(numbered(number));
+  return { disk, conversations, writer, file: files.paths(writer.id).events };
+}

@@ -1,0 +1,46 @@
+/**
+ * A program for tests: opens a conversation when told to, says whether it got it, and holds it until
+ * it is told to release it. Arguments: the workspace, the user's data, the conversation.
+ */
+import { flushCompileCache } from "node:module";
+import { createInterface } from "node:readline";
+import { parseConversationId } from "../../src/conversation/index.ts";
+import { type ConversationWriter, openWorkspace } from "../../src/storage/index.ts";
+import { isCodedError, systemClock } from "../../src/util/index.ts";
+
+const [root = "", data = "", id = ""] = process.argv.slice(2);
+const { conversations } = openWorkspace({
+  from: root,
+  environment: {
+    variables: { JP_USER_DATA_DIR: data },
+    home: root,
+    platform: process.platform,
+  },
+  clock: systemClock,
+  pid: process.pid,
+});
+let writer: ConversationWriter | undefined;
+
+flushCompileCache(); // It may be killed before it ends.
+say({ type: "ready" });
+for await (const line of createInterface({ input: process.stdin })) {
+  if (line === "open") await open();
+  if (line === "release") {
+    await writer?.release();
+    say({ type: "released" });
+  }
+}
+
+async function open(): Promise<void> {
+  try {
+    writer = await conversations.open(parseConversationId(id));
+    say({ type: "opened" });
+  } catch (error) {
+    if (!isCodedError(error)) throw error;
+    say({ type: "refused", code: error.code, message: error.message });
+  }
+}
+
+function say(message: object): void {
+  process.stdout.write(`${JSON.stringify(message)}\n`);
+}

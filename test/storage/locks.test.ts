@@ -1,0 +1,206 @@
+/** One writer per conversation, also among processes, and none that outlives its process. */
+import { spawnSync } from "node:child_process";
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import path from "node:path";
+import { expect, test } from "vitest";
+import { ChildProgram } from "../support/child-program.ts";
+import { codeOf, failureOf, numbered } from "../support/record-elements.ts";
+import { temporaryFolder, temporaryWorkspace } from "../support/temporary-workspace.ts";
+
+const hasFlock = process.platform === "linux" && spawnSync("flock", ["--version"]).status === 0;
+
+test("of processes that want a conversation at one moment, one gets it", async () => {
+  const { root, data, id } = await placeRecord();
+  const programs = Array.from({ length: 4 }, () => holder(root, data, id));
+  await Promise.all(programs.map((program) => program.nextLine()));
+  for (const program of programs) program.tell("open");
+  const answers = (await Promise.all(programs.map((program) => program.nextJson()))) as Answer[];
+  expect(answers.map(({ type, code }) => code ?? type).toSorted()).toEqual([
+    "conversation_locked",
+    "conversation_locked",
+    "conversation_locked",
+    "opened",
+  ]);
+});
+
+test("where there is no flock(1), our own processes keep each other out all the same", async () => {
+  const { root, data, id } = await placeRecord();
+  const programs = [0, 1].map(() =>
+    ChildProgram.alone("hold-conversation-program.ts", root, data, id),
+  );
+  const answers: Answer[] = [];
+  for (const program of programs) {
+    await program.nextLine();
+    program.tell("open");
+    answers.push((await program.nextJson()) as Answer);
+  }
+  expect(answers.map(({ type, code }) => code ?? type)).toEqual(["opened", "conversation_locked"]);
+});
+
+test("processes that take and give back a lock all the time are alone with it each time", async () => {
+  const folder = temporaryFolder();
+  const programs = [0, 1, 2].map(() =>
+    ChildProgram.alone("fight-for-lock-program.ts", folder, "200"),
+  );
+  await Promise.all(programs.map((program) => program.nextLine()));
+  for (const program of programs) program.tell("go");
+  const violations = await Promise.all(programs.map((program) => program.nextLine()));
+  expect(violations).toEqual(["0", "0", "0"]);
+});
+
+test("who is refused is told which process holds the conversation, and since when", async () => {
+  const { root, data, id, conversations } = await placeRecord();
+  const first = await startHolder(root, data, id);
+  const second = holder(root, data, id);
+  await second.nextLine();
+  second.tell("open");
+  const refused = {
+    code: "conversation_locked",
+    message: expect.stringMatching(
+      new RegExp(
+        `^Conversation ${id} is in use by process ${first.pid}, since \\d{4}-\\d\\d-.*Z\\.$`,
+      ),
+    ) as string,
+  };
+  expect({
+    second: await second.nextJson(),
+    here: await failureOf(conversations.open(id)),
+    remove: await failureOf(conversations.remove(id)),
+  }).toEqual({ second: { type: "refused", ...refused }, here: refused, remove: refused });
+});
+
+test("a conversation goes from one process to the next when it is released", async () => {
+  const { root, data, id, locks } = await placeRecord();
+  const first = await startHolder(root, data, id);
+  const held = readdirSync(locks);
+  first.tell("release");
+  await first.nextLine();
+  const released = readdirSync(locks);
+  const second = await startHolder(root, data, id);
+  const { pid } = JSON.parse(readFileSync(path.join(locks, `${id}.lock`), "utf8")) as Owner;
+  expect({ held, released, pid }).toEqual({
+    held: [`${id}.lock`],
+    released: [],
+    pid: second.pid,
+  });
+});
+
+test("a killed process frees its conversation at once, whatever it leaves behind", async () => {
+  const { root, data, id, locks, conversations } = await placeRecord();
+  const program = await startHolder(root, data, id);
+  const refused = await codeOf(conversations.open(id));
+  await program.kill();
+  const left = readdirSync(locks);
+  const writer = await conversations.open(id);
+  await writer.append(numbered(0));
+  await writer.release();
+  expect({ refused, left, after: readdirSync(locks) }).toEqual({
+    refused: "conversation_locked",
+    left: [`${id}.lock`],
+    after: [],
+  });
+});
+
+test("the lock's file tells who holds it, for people and for other programs", async () => {
+  const { conversations, locks, id } = await placeRecord();
+  await using writer = await conversations.open(id);
+  expect({
+    id: writer.id,
+    text: readFileSync(path.join(locks, `${id}.lock`), "utf8"),
+  }).toEqual({
+    id,
+    text: `{"pid":${process.pid},"session":"a-test","acquired_at":"2026-01-02T03:04:05.000Z"}`,
+  });
+});
+
+test.each(["", "{ no json", '{"pid":1,"acquired_at":"2020-01-01T00:00:00Z"}'])(
+  "a file that nobody holds, with %j in it, is no lock",
+  async (text) => {
+    const { conversations, locks, id } = await placeRecord();
+    mkdirSync(locks, { recursive: true });
+    writeFileSync(path.join(locks, `${id}.lock`), text);
+    const writer = await conversations.open(id);
+    const { pid } = JSON.parse(readFileSync(path.join(locks, `${id}.lock`), "utf8")) as Owner;
+    await writer.release();
+    expect({ pid, after: readdirSync(locks) }).toEqual({ pid: process.pid, after: [] });
+  },
+);
+
+test("what was done under a lock gives it back, also when it failed", async () => {
+  const { conversations, locks, id } = await placeRecord();
+  await conversations.setLocal(id, true);
+  await conversations.archive(id);
+  await codeOf(conversations.setLocal(id, false));
+  await conversations.unarchive(id);
+  await conversations.fork(id);
+  await conversations.remove(id);
+  expect(readdirSync(locks)).toEqual([]);
+});
+
+test("a lock that cannot be made is a failed write, and not somebody else's lock", async () => {
+  const { conversations, userFolder, locks, id } = await placeRecord();
+  rmSync(locks, { recursive: true, force: true });
+  mkdirSync(userFolder, { recursive: true });
+  writeFileSync(locks, "a file where the folder should be");
+  expect(await codeOf(conversations.open(id))).toBe("write_failed");
+});
+
+test.runIf(hasFlock)("a lock that a foreign program holds with flock(1) is respected", async () => {
+  const { conversations, locks, id } = await placeRecord();
+  mkdirSync(locks, { recursive: true });
+  const file = path.join(locks, `${id}.lock`);
+  const foreign = new ChildProgram("flock", ["-x", file, "sh", "-c", "echo held; exec cat"]);
+  await foreign.nextLine();
+  const refused = await failureOf(conversations.open(id));
+  const isKept = existsSync(file);
+  await foreign.kill();
+  await using writer = await conversations.open(id);
+  expect({ refused, isKept, opened: writer.id }).toEqual({
+    refused: {
+      code: "conversation_locked",
+      message: `Conversation ${id} is in use by another process.`,
+    },
+    isKept: true,
+    opened: id,
+  });
+});
+
+test.runIf(hasFlock)("our lock is respected by programs that use flock(1)", async () => {
+  const { conversations, locks, id } = await placeRecord();
+  const file = path.join(locks, `${id}.lock`);
+  const tryFlock = () => spawnSync("flock", ["-n", "-x", file, "true"]).status;
+  const writer = await conversations.open(id);
+  const held = tryFlock();
+  await writer.release();
+  expect({ held, released: tryFlock() }).toEqual({ held: 1, released: 0 });
+});
+
+interface Answer {
+  readonly type: string;
+  readonly code?: string;
+}
+
+interface Owner {
+  readonly pid: number;
+}
+
+async function placeRecord() {
+  const workspace = temporaryWorkspace();
+  const writer = await workspace.conversations.create({});
+  await writer.release();
+  return { ...workspace, id: writer.id };
+}
+
+function holder(root: string, data: string, id: string): ChildProgram {
+  return ChildProgram.ofTests("hold-conversation-program.ts", root, data, id);
+}
+
+/** A process that has the conversation. */
+async function startHolder(root: string, data: string, id: string): Promise<ChildProgram> {
+  const program = holder(root, data, id);
+  await program.nextLine();
+  program.tell("open");
+  const answer = (await program.nextJson()) as Answer;
+  if (answer.type !== "opened") throw new Error(`not opened: ${JSON.stringify(answer)}`);
+  return program;
+}

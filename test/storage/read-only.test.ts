@@ -1,0 +1,104 @@
+/** Folders that may be read but not written: a clear error, and nothing changed. */
+import { chmodSync, lstatSync, mkdirSync, readdirSync } from "node:fs";
+import path from "node:path";
+import { expect, onTestFinished, test } from "vitest";
+import { conversationIdFromNumber } from "../../src/conversation/index.ts";
+import { ChildProgram } from "../support/child-program.ts";
+import { laidOut, METADATA_TEXT, numberedElements } from "../support/record-elements.ts";
+import { snapshotOf } from "../support/folder-snapshot.ts";
+import { placeConversation, temporaryWorkspace } from "../support/temporary-workspace.ts";
+
+const ID = conversationIdFromNumber(17_000_000_000);
+const hasUsers = process.platform !== "win32";
+
+test.runIf(hasUsers)("in a read-only workspace reading works, and nothing is changed", async () => {
+  const { root, data, live, locks } = placeReadOnly();
+  const before = snapshotOf(root);
+  const [load, open, create, fork, remove, archive] = await attempt({ root, data }, [
+    "load",
+    "open",
+    "create",
+    "fork",
+    "remove",
+    "archive",
+  ]);
+  const folder = path.join(live, "17000000000");
+  expect({
+    outcomes: { load, open, create, fork, remove, archive },
+    after: snapshotOf(root),
+    locks: readdirSync(locks),
+  }).toEqual({
+    outcomes: {
+      load: { code: "none" },
+      open: denied(path.join(folder, "events.json")),
+      create: denied(live),
+      fork: denied(live),
+      remove: denied(folder),
+      archive: denied(path.join(folder, "metadata.json")),
+    },
+    after: before,
+    locks: [],
+  });
+});
+
+test.runIf(hasUsers)("a torn record in a read-only folder stays as it is", async () => {
+  const { root, data } = placeReadOnly(
+    `${laidOut(numberedElements(1)).slice(0, -3)},\n  {\n    "half`,
+  );
+  const before = snapshotOf(root);
+  const [open] = await attempt({ root, data }, ["open"]);
+  expect({ code: open?.code, after: snapshotOf(root) }).toEqual({
+    code: "write_failed",
+    after: before,
+  });
+});
+
+test.runIf(hasUsers)("a user's folder that is read-only says so itself", async () => {
+  const { root, data, userFolder } = placeReadOnly();
+  setModes(data, { folder: 0o555, file: 0o444 });
+  const before = snapshotOf(root, data);
+  const outcomes = await attempt({ root, data }, ["open"]);
+  expect({ outcomes, after: snapshotOf(root, data) }).toEqual({
+    outcomes: [denied(path.join(userFolder, "locks", `${ID}.lock`))],
+    after: before,
+  });
+});
+
+/** A workspace that everybody may read and nobody write, and a user's folder for everybody. */
+function placeReadOnly(events = laidOut(numberedElements(2))) {
+  const workspace = temporaryWorkspace();
+  const { root, data, live, locks } = workspace;
+  const parent = path.dirname(root);
+  placeConversation(path.join(live, "17000000000"), { events, metadata: METADATA_TEXT });
+  mkdirSync(locks, { recursive: true });
+  onTestFinished(() => setModes(parent, { folder: 0o755, file: 0o644 }));
+  chmodSync(parent, 0o755);
+  setModes(root, { folder: 0o555, file: 0o444 });
+  setModes(data, { folder: 0o777, file: 0o666 });
+  return workspace;
+}
+
+function setModes(name: string, modes: { readonly folder: number; readonly file: number }): void {
+  const stat = lstatSync(name);
+  if (stat.isSymbolicLink()) return;
+  chmodSync(name, stat.isDirectory() ? modes.folder : modes.file);
+  if (!stat.isDirectory()) return;
+  for (const entry of readdirSync(name)) setModes(path.join(name, entry), modes);
+}
+
+async function attempt(
+  { root, data }: { readonly root: string; readonly data: string },
+  names: readonly string[],
+) {
+  const program = ChildProgram.ofTests("write-as-nobody-program.ts", root, data, ID, ...names);
+  const lines = await program.restOfLines();
+  return lines.map((line) => JSON.parse(line) as { readonly code: string; message?: string });
+}
+
+/** Some errors name a file, some one in the folder. */
+function denied(file: string) {
+  const message: unknown = expect.stringMatching(
+    new RegExp(`^Cannot write ${file}\\S*: permission denied\\.$`),
+  );
+  return { code: "write_failed", message };
+}

@@ -1,0 +1,227 @@
+/** Reading what other programs, and older versions of them, have left on the disk. */
+import { mkdirSync, writeFileSync } from "node:fs";
+import path from "node:path";
+import { expect, test } from "vitest";
+import { conversationIdFromNumber } from "../../src/conversation/index.ts";
+import { openWorkspace } from "../../src/storage/index.ts";
+import {
+  codeOf,
+  laidOut,
+  METADATA_TEXT,
+  numberedElement,
+  numberedElements,
+  plain,
+  time,
+} from "../support/record-elements.ts";
+import { snapshotOf } from "../support/folder-snapshot.ts";
+import {
+  START,
+  placeConversation,
+  type PlacedFiles,
+  temporaryFolder,
+  temporaryWorkspace,
+} from "../support/temporary-workspace.ts";
+import { FakeClock } from "../../src/testing/index.ts";
+
+const ID = conversationIdFromNumber(17_000_000_000);
+const DELTA = { type: "config_delta", timestamp: time(0), delta: { key: "base" } };
+const LATER_DELTA = { type: "config_delta", timestamp: time(1), delta: { key: "later" } };
+
+test("a packed record has its base config in its first element", async () => {
+  expect(await load({ events: laidOut([DELTA, numberedElement(1), LATER_DELTA]) })).toEqual({
+    baseConfig: { key: "base" },
+    elements: [numberedElement(1), LATER_DELTA],
+    problems: [],
+  });
+});
+
+test("a split record has its base config in a file, and a first delta is a delta", async () => {
+  expect(
+    await load({ events: laidOut([DELTA, numberedElement(1)]), baseConfig: '{"key": "own"}' }),
+  ).toEqual({
+    baseConfig: { key: "own" },
+    elements: [DELTA, numberedElement(1)],
+    problems: [],
+  });
+});
+
+test("the oldest records have the config's keys beside the element's own", async () => {
+  const first = { type: "config_delta", timestamp: time(0), key: "inline", other: { a: 1 } };
+  expect(await load({ events: laidOut([first, numberedElement(1)]) })).toEqual({
+    baseConfig: { key: "inline", other: { a: 1 } },
+    elements: [numberedElement(1)],
+    problems: [],
+  });
+});
+
+test("a record without a base config and without turns is read as it is", async () => {
+  expect(await load({ events: laidOut(numberedElements(3)) })).toEqual({
+    baseConfig: {},
+    elements: numberedElements(3),
+    problems: [],
+  });
+});
+
+test("elements of unknown kinds and shapes are kept as they are", async () => {
+  const elements = [
+    { type: "from_another_version", timestamp: time(1), nested: { list: [1, { a: null }] } },
+    { timestamp: time(2), no_type: true },
+    { type: 7 },
+    { timestamp: "no time", type: "chat_request", content: "of a known kind, but malformed" },
+    { timestamp: time(3), type: "turn_start", unknown_field: 1 },
+  ];
+  expect(await load({ events: laidOut(elements), baseConfig: "{}" })).toEqual({
+    baseConfig: {},
+    elements,
+    problems: [],
+  });
+});
+
+test("a base config that is no JSON object cannot be read", async () => {
+  const codes = [];
+  for (const baseConfig of ["{", "[]", "null", '"text"', ""]) {
+    codes.push(await codeOf(load({ events: "[]\n", baseConfig })));
+  }
+  expect(codes).toEqual(codes.map(() => "read_failed"));
+});
+
+test("folders are found with and without a slug, and all others are passed over", async () => {
+  const { conversations, live, local } = temporaryWorkspace();
+  const files = { events: "[]\n", metadata: METADATA_TEXT };
+  const names = [
+    "17000000001",
+    "17000000002-with-a-slug",
+    "17000000003-größe-二",
+    ".trash/17000000004-thrown-away",
+    ".17000000005",
+    "17000000006x",
+    "notes",
+    "-17000000007",
+  ];
+  for (const name of names) placeConversation(path.join(live, name), files);
+  placeConversation(path.join(live, ".archive", "17000000008-old"), files);
+  placeConversation(path.join(local, "17000000009"), files);
+  writeFileSync(path.join(live, "17000000010-a-file"), "");
+  const ids = async (which: "live" | "archived") =>
+    (await conversations.list({ which })).map(({ id }) => id).toSorted();
+  expect({ live: await ids("live"), archived: await ids("archived") }).toEqual({
+    live: [1, 2, 3, 9].map((number) => conversationIdFromNumber(17_000_000_000 + number)),
+    archived: [conversationIdFromNumber(17_000_000_008)],
+  });
+});
+
+test("a broken conversation is listed, with what is broken", async () => {
+  const { conversations, live } = temporaryWorkspace();
+  const events = laidOut(numberedElements(1));
+  placeConversation(path.join(live, "1"), { events, metadata: "{ no json" });
+  placeConversation(path.join(live, "2"), { events, metadata: '{"title": "without a time"}' });
+  placeConversation(path.join(live, "3"), { events });
+  placeConversation(path.join(live, "4"), { metadata: METADATA_TEXT });
+  placeConversation(path.join(live, "5"), {});
+  const listed = await conversations.list();
+  const common = { isArchived: false, place: "workspace" } as const;
+  const metadata = { lastActivatedAt: "2026-01-02 03:04:05.0" };
+  expect(listed.toSorted((left, right) => (left.id < right.id ? -1 : 1))).toEqual([
+    { id: "jp-c1", ...common, lastEventAt: time(0), problem: broken("metadata.json") },
+    {
+      id: "jp-c2",
+      ...common,
+      lastEventAt: time(0),
+      problem:
+        'metadata.json: last_activated_at: expected a time like "2026-01-02 03:04:05.678", got nothing',
+    },
+    { id: "jp-c3", ...common, lastEventAt: time(0), problem: broken("metadata.json") },
+    { id: "jp-c4", ...common, metadata, problem: broken("events.json") },
+    { id: "jp-c5", ...common, problem: broken("metadata.json") },
+  ]);
+});
+
+test("broken metadata keeps nobody from their conversation, and is put aside once", async () => {
+  const { conversations, live } = temporaryWorkspace();
+  const folder = placeConversation(path.join(live, "17000000000"), {
+    events: laidOut(numberedElements(1)),
+    metadata: "{ no json",
+  });
+  for (let count = 0; count < 3; count += 1) {
+    await using _ = await conversations.open(ID);
+  }
+  const names = snapshotOf(folder).map(({ name }) => path.basename(name));
+  expect(names.filter((name) => name.startsWith("metadata.torn"))).toEqual(["metadata.torn"]);
+});
+
+test("a record without its file of events can be found, but not loaded", async () => {
+  expect(await codeOf(load({ metadata: METADATA_TEXT }))).toBe("read_failed");
+});
+
+test("reading changes nothing: no file, no time, no folder", async () => {
+  const { conversations, files, session, root, data, live, local } = temporaryWorkspace();
+  placeConversation(path.join(live, "17000000000-packed"), {
+    events: laidOut([DELTA, numberedElement(1)]),
+    metadata: METADATA_TEXT,
+  });
+  placeConversation(path.join(local, "17000000000-packed"), {
+    events: "[]\n",
+    metadata: METADATA_TEXT,
+    baseConfig: "{}",
+  });
+  placeConversation(path.join(live, "17000000001-torn"), {
+    events: '[\n  {\n    "content": "ha',
+    metadata: "{",
+  });
+  placeConversation(path.join(live, ".archive", "17000000002"), {
+    events: JSON.stringify(numberedElements(3)),
+  });
+  const before = snapshotOf(root, data);
+  const listed = await conversations.list({ which: "all" });
+  for (const { id } of listed) {
+    await conversations.find(id);
+    await conversations.load(id);
+    for await (const piece of conversations.scan(id)) expect(piece).toBeDefined();
+    files.paths(id);
+  }
+  await session.history();
+  expect({ count: listed.length, after: snapshotOf(root, data) }).toEqual({
+    count: 3,
+    after: before,
+  });
+});
+
+test("reading a bare workspace makes no id and no folder for the user", async () => {
+  const inside = temporaryFolder();
+  mkdirSync(path.join(inside, "project", ".jp"), { recursive: true });
+  const { conversations, session } = openWorkspace({
+    from: path.join(inside, "project"),
+    environment: {
+      variables: { JP_USER_DATA_DIR: path.join(inside, "data"), JP_SESSION: "a-test" },
+      home: inside,
+      platform: "linux",
+    },
+    clock: new FakeClock(START),
+    pid: process.pid,
+  });
+  const before = snapshotOf(inside);
+  expect({
+    listed: await conversations.list({ which: "all" }),
+    found: await conversations.find(ID),
+    history: await session.history(),
+    missing: await codeOf(conversations.open(ID)),
+    after: snapshotOf(inside),
+  }).toEqual({
+    listed: [],
+    found: undefined,
+    history: [],
+    missing: "conversation_not_found",
+    after: before,
+  });
+});
+
+function broken(file: string): unknown {
+  return expect.stringMatching(new RegExp(`^${file}: .`));
+}
+
+async function load(files: PlacedFiles) {
+  const { conversations, live } = temporaryWorkspace();
+  placeConversation(path.join(live, "17000000000"), { metadata: METADATA_TEXT, ...files });
+  const { baseConfig, elements, problems } = plain(await conversations.load(ID));
+  return { baseConfig, elements, problems };
+}

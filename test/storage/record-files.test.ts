@@ -1,0 +1,132 @@
+/** The files behind a record, for people who look at them or edit them. */
+import { readFileSync } from "node:fs";
+import path from "node:path";
+import { expect, test } from "vitest";
+import { conversationIdFromNumber } from "../../src/conversation/index.ts";
+import type { RecordFile } from "../../src/storage/index.ts";
+import {
+  codeOf,
+  failureOf,
+  laidOut,
+  METADATA_TEXT,
+  numberedElement,
+  numberedElements,
+  plain,
+} from "../support/record-elements.ts";
+import { snapshotOf } from "../support/folder-snapshot.ts";
+import { placeConversation, setAge, temporaryWorkspace } from "../support/temporary-workspace.ts";
+
+const ID = conversationIdFromNumber(17_000_000_000);
+const EVENTS = laidOut(numberedElements(1));
+
+test("the paths are those of the files that are read", () => {
+  const { files, live, local } = placeRecord();
+  const copy = placeConversation(path.join(local, "17000000000"), {
+    events: EVENTS,
+    metadata: METADATA_TEXT,
+  });
+  setAge(path.join(copy, "events.json"), 0);
+  setAge(path.join(live, "17000000000", "events.json"), 10);
+  setAge(path.join(live, "17000000000", "base_config.json"), 10);
+  setAge(path.join(copy, "metadata.json"), 10);
+  setAge(path.join(live, "17000000000", "metadata.json"), 0);
+  expect(files.paths(ID)).toEqual({
+    folder: path.join(live, "17000000000"),
+    events: path.join(live, "17000000000", "events.json"),
+    metadata: path.join(copy, "metadata.json"),
+    baseConfig: path.join(live, "17000000000", "base_config.json"),
+  });
+});
+
+test("there are no paths of a conversation that is not there", () => {
+  const { files } = temporaryWorkspace();
+  expect(() => files.paths(ID)).toThrow(
+    expect.objectContaining({ code: "conversation_not_found" }),
+  );
+});
+
+test("a good text takes the place of the old one, as it was typed", async () => {
+  const { files, conversations } = placeRecord();
+  const typed = `[${JSON.stringify(numberedElement(7))}]`;
+  await files.replace(ID, "events", { before: EVENTS, after: typed });
+  await files.replace(ID, "metadata", {
+    before: METADATA_TEXT,
+    after: '{"title":"Typed","last_activated_at":"2026-01-02 03:04:05.0"}',
+  });
+  await files.replace(ID, "baseConfig", { before: "{}", after: '{"a": 1}' });
+  const { summary, elements, baseConfig } = plain(await conversations.load(ID));
+  expect({
+    text: readFileSync(files.paths(ID).events, "utf8"),
+    title: summary.metadata?.title,
+    elements,
+    baseConfig,
+  }).toEqual({ text: typed, title: "Typed", elements: [numberedElement(7)], baseConfig: { a: 1 } });
+});
+
+const INVALID: readonly { file: RecordFile; after: string; reason: string }[] = [
+  { file: "events", after: "{}", reason: "expected a list, got object" },
+  { file: "events", after: "[1]", reason: "element 0: expected an object, got number" },
+  { file: "events", after: '[{"type": "a"}]', reason: 'element 0: "timestamp" is missing' },
+  { file: "events", after: '[{"timestamp": "a"}]', reason: 'element 0: "type" is missing' },
+  {
+    file: "events",
+    after: '[{"timestamp": "2026-01-01 00:00:00.0", "type": "chat_request"}]',
+    reason: "element 0: content: expected a string, got nothing",
+  },
+  { file: "metadata", after: "[]", reason: "expected an object, got array" },
+  { file: "metadata", after: '{"title": 1}', reason: "title: expected a string, got number" },
+  { file: "baseConfig", after: "null", reason: "expected an object, got null" },
+];
+
+test.each(INVALID)(
+  "$after is refused as $file, with the reason",
+  async ({ file, after, reason }) => {
+    const { files, root } = placeRecord();
+    const before = readFileSync(files.paths(ID)[file], "utf8");
+    const snapshot = snapshotOf(root);
+    expect({
+      failure: await failureOf(files.replace(ID, file, { before, after })),
+      after: snapshotOf(root),
+    }).toEqual({
+      failure: {
+        code: "invalid_record",
+        message: `This is no valid ${file} file: ${reason}`,
+      },
+      after: snapshot,
+    });
+  },
+);
+
+test("elements of unknown kinds are no reason to refuse a text", async () => {
+  const { files, conversations } = placeRecord();
+  const element = { timestamp: "whenever", type: "from_another_version" };
+  await files.replace(ID, "events", { before: EVENTS, after: JSON.stringify([element]) });
+  expect(plain(await conversations.load(ID)).elements).toEqual([element]);
+});
+
+test("a text is refused if the file was changed since it was read", async () => {
+  const { files, root } = placeRecord();
+  const snapshot = snapshotOf(root);
+  expect({
+    code: await codeOf(files.replace(ID, "events", { before: "[]\n", after: "[]\n" })),
+    after: snapshotOf(root),
+  }).toEqual({ code: "record_changed", after: snapshot });
+});
+
+test("a text is refused while somebody writes to the conversation", async () => {
+  const { files, conversations } = placeRecord();
+  await using _ = await conversations.open(ID);
+  expect(await codeOf(files.replace(ID, "events", { before: EVENTS, after: "[]\n" }))).toBe(
+    "conversation_locked",
+  );
+});
+
+function placeRecord() {
+  const workspace = temporaryWorkspace();
+  placeConversation(path.join(workspace.live, "17000000000"), {
+    events: EVENTS,
+    metadata: METADATA_TEXT,
+    baseConfig: "{}",
+  });
+  return workspace;
+}

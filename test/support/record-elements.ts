@@ -1,0 +1,60 @@
+/** Elements of records as they stand in a file, and the file as programs write it. */
+import type { ConversationEvent, Timestamp } from "../../src/conversation/index.ts";
+import { type Conversation, type ConversationWriter } from "../../src/storage/index.ts";
+import type { JsonObject } from "../../src/util/index.ts";
+
+export const METADATA_TEXT = '{\n  "last_activated_at": "2026-01-02 03:04:05.0"\n}\n';
+
+/** The file that holds these elements: written down here, not taken from the source. */
+export function laidOut(elements: readonly unknown[]): string {
+  return `${JSON.stringify(elements, null, 2)}\n`;
+}
+
+/** A request that can be told from others by its number, which is also its time. */
+export function numbered(number: number): ConversationEvent {
+  return { type: "chat_request", timestamp: time(number), content: `number ${number}` };
+}
+
+/** The same as it stands in the file. */
+export function numberedElement(number: number): JsonObject {
+  return { timestamp: time(number), type: "chat_request", content: `number ${number}` };
+}
+
+export function numberedElements(count: number): JsonObject[] {
+  return Array.from({ length: count }, (_, index) => numberedElement(index));
+}
+
+/** So many seconds into a day. */
+export function time(second: number): Timestamp {
+  const clock = new Date(Date.UTC(2026, 1, 3) + second * 1000).toISOString();
+  return `${clock.slice(0, 10)} ${clock.slice(11, 19)}.0` as Timestamp;
+}
+
+/** Entries keep their content to themselves, so comparing two would always find them equal. */
+export function plain({ summary, stream, problems }: Conversation) {
+  return { summary, problems, ...plainStream({ stream }) };
+}
+
+export function plainWriter(writer: ConversationWriter) {
+  const { id, metadata, problems } = writer;
+  return { id, metadata, problems, ...plainStream(writer) };
+}
+
+export function plainStream({ stream }: Pick<Conversation, "stream">) {
+  const { createdAt, baseConfig, entries } = stream;
+  return { createdAt, baseConfig, elements: entries.map(({ raw }) => raw) };
+}
+
+/** What a promise was rejected with, as an object to compare. */
+export async function failureOf(promise: Promise<unknown>) {
+  const error: unknown = await promise.then(
+    () => new Error("it did not fail"),
+    (reason: unknown) => reason,
+  );
+  const { code, message } = error as { code?: string; message: string };
+  return { code, message };
+}
+
+export async function codeOf(promise: Promise<unknown>): Promise<string | undefined> {
+  return (await failureOf(promise)).code;
+}

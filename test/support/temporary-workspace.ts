@@ -1,0 +1,115 @@
+/** A workspace in a temporary folder that is gone after the test, and a clock that a test sets. */
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  realpathSync,
+  rmSync,
+  utimesSync,
+  writeFileSync,
+} from "node:fs";
+import { tmpdir } from "node:os";
+import path from "node:path";
+import { onTestFinished } from "vitest";
+import {
+  type OpenWorkspaceOptions,
+  openWorkspace,
+  type Workspace,
+} from "../../src/storage/index.ts";
+import { FakeClock } from "../../src/testing/index.ts";
+
+const WORKSPACE_ID = "abc12";
+
+/** What all clocks of these tests start from, and the id a conversation of that moment gets. */
+export const START = new Date("2026-01-02T03:04:05.000Z");
+export const START_NUMBER = 17_673_230_450;
+
+export interface TemporaryWorkspace extends Workspace {
+  /** What `JP_USER_DATA_DIR` says. */
+  readonly data: string;
+  /** The user's own folder for this workspace. */
+  readonly userFolder: string;
+  /** The folders with the conversations, of the workspace and of the user. */
+  readonly live: string;
+  readonly local: string;
+  readonly locks: string;
+  readonly clock: FakeClock;
+  readonly environment: OpenWorkspaceOptions["environment"];
+  /** The same workspace, opened once more. */
+  readonly reopen: (options?: Partial<OpenWorkspaceOptions>) => Workspace;
+}
+
+export interface TemporaryOptions extends Partial<OpenWorkspaceOptions> {
+  /** Where the workspace is made; a new temporary folder unless said otherwise. */
+  readonly inside?: string;
+  /** The user's data; a folder beside the workspace unless said otherwise. */
+  readonly data?: string;
+}
+
+export function temporaryWorkspace(options: TemporaryOptions = {}): TemporaryWorkspace {
+  const { inside = temporaryFolder(), data = path.join(inside, "data"), ...rest } = options;
+  const root = path.join(inside, "project");
+  mkdirSync(path.join(root, ".jp"), { recursive: true });
+  writeFileSync(path.join(root, ".jp", ".id"), `# Do not edit.\n${WORKSPACE_ID}`);
+  const clock = new FakeClock(START);
+  const environment = {
+    variables: { JP_USER_DATA_DIR: data, JP_SESSION: "a-test" },
+    home: path.join(inside, "home"),
+    platform: process.platform,
+  };
+  const reopen = (changed: Partial<OpenWorkspaceOptions> = {}) =>
+    openWorkspace({ from: root, environment, clock, pid: process.pid, ...rest, ...changed });
+  const userFolder = path.join(data, "workspace", `project-${WORKSPACE_ID}`);
+  return {
+    ...reopen(),
+    data,
+    userFolder,
+    live: path.join(root, ".jp", "conversations"),
+    local: path.join(userFolder, "conversations"),
+    locks: path.join(userFolder, "locks"),
+    clock,
+    environment,
+    reopen,
+  };
+}
+
+/** An empty folder of the test's own. */
+export function temporaryFolder(parent = tmpdir()): string {
+  const folder = mkdtempSync(path.join(realpathSync(parent), "jp-test-"));
+  onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
+  return folder;
+}
+
+/** The same, where there is such a place in memory: for tests that sync thousands of times. */
+export function fastTemporaryFolder(): string {
+  return temporaryFolder(existsSync("/dev/shm") ? "/dev/shm" : tmpdir());
+}
+
+/** The texts of a conversation's files; one that is not said is not there. */
+export interface PlacedFiles {
+  readonly events?: string | Buffer;
+  readonly metadata?: string;
+  readonly baseConfig?: string;
+}
+
+const FILE_NAMES = {
+  events: "events.json",
+  metadata: "metadata.json",
+  baseConfig: "base_config.json",
+} as const;
+
+/** Puts a conversation's folder in place as another program would have left it. */
+export function placeConversation(folder: string, files: PlacedFiles): string {
+  mkdirSync(folder, { recursive: true });
+  for (const key of ["events", "metadata", "baseConfig"] as const) {
+    const text = files[key];
+    if (text !== undefined) writeFileSync(path.join(folder, FILE_NAMES[key]), text);
+  }
+  return folder;
+}
+
+/** Makes a file look as if it was written so many seconds after the start. */
+export function setAge(file: string, seconds: number): void {
+  const time = new Date(START.getTime() + seconds * 1000);
+  utimesSync(file, time, time);
+}
