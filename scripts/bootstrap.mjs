@@ -3,7 +3,7 @@
 // Each step is skipped while what it depends on has not changed.
 import { spawnSync } from "node:child_process";
 import { createHash } from "node:crypto";
-import { existsSync, mkdirSync, readFileSync, readdirSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, readFileSync, readdirSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import process from "node:process";
 import { fileURLToPath } from "node:url";
@@ -74,7 +74,6 @@ function buildIfChanged() {
   const wanted = digest(inputs);
   if (existsSync(stamp) && readFileSync(stamp, "utf8") === wanted) return;
   say("Building …");
-  rmSync(path.join(root, "dist"), { recursive: true, force: true });
   const status = run("node", [path.join("scripts", "build.mjs")], environment, root, 2);
   if (status !== 0) fail("The build failed: see above.");
   mkdirSync(path.dirname(stamp), { recursive: true });

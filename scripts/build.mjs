@@ -1,7 +1,7 @@
 // Builds dist/: the command as split CommonJS (it starts faster than ESM), and the library as ESM
 // with its types.
 import { spawnSync } from "node:child_process";
-import { chmodSync, readFileSync } from "node:fs";
+import { chmodSync, readFileSync, rmSync } from "node:fs";
 import process from "node:process";
 import { rolldown } from "rolldown";
 
@@ -26,6 +26,7 @@ const lazyChildProcess = {
   },
 };
 
+rmSync("dist", { recursive: true, force: true });
 const bundle = await rolldown({
   input: { jp: "src/cli/main.ts" },
   platform: "node",

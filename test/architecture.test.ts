@@ -6,6 +6,7 @@ import { describe, expect, test } from "vitest";
 const RINGS: Readonly<Record<string, readonly string[]>> = {
   util: [],
   tool: ["util"],
+  config: ["util", "tool"],
   conversation: ["util", "tool"],
   storage: ["util", "conversation"],
   render: ["util", "tool", "conversation"],

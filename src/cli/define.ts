@@ -21,7 +21,7 @@ export function command<Options>(load: () => Promise<CommandFunction<Options>>) 
     const context = createContext(self.optsWithGlobals<GlobalOptions>());
     try {
       const run = await load();
-      await run({ words: self.args, options: self.opts() as Options, context });
+      await run({ words: self.args, options: self.optsWithGlobals() as Options, context });
     } finally {
       context.output.flush();
     }
@@ -36,4 +36,19 @@ export function parseCount(text: string): number {
   const count = Number(text);
   if (!Number.isInteger(count) || count < 0) throw new InvalidArgumentError("Give a whole number.");
   return count;
+}
+
+/** For options that may be given several times: `--id a --id b`. */
+export function collect(value: string, earlier: readonly string[] = []): readonly string[] {
+  return [...earlier, value];
+}
+
+/** The same with a closed set of values. */
+export function repeatable(flags: string, description: string, values: readonly string[]): Option {
+  return new Option(flags, description)
+    .choices(values)
+    .argParser((value, earlier?: readonly string[]) => {
+      if (values.includes(value)) return collect(value, earlier);
+      throw new InvalidArgumentError(`Allowed choices are ${values.join(", ")}.`);
+    });
 }

@@ -1,5 +1,6 @@
 /** All commands, with the words that describe them. What one does is loaded when it is called. */
 import { Command, InvalidArgumentError } from "commander";
+import { neutralize } from "../render/index.ts";
 import { command } from "./define.ts";
 import { getOutHasColors, getOutHelpWidth, writeOut } from "./write-out.ts";
 
@@ -39,7 +40,13 @@ export async function createProgram(version: string, words: readonly string[]): 
     .option("-w, --workspace <path>", "use the workspace at or above this path")
     .option("--width <columns>", "wrap and cut lines at this width", parseWidth)
     .showHelpAfterError("Run it with --help to see how it is used.")
-    .configureOutput({ writeOut, getOutHelpWidth, getOutHasColors })
+    .configureOutput({
+      writeOut,
+      getOutHelpWidth,
+      getOutHasColors,
+      writeErr: (text) => process.stderr.write(neutralize(text)),
+      outputError: (text, write) => write(text.replace(/^error: /, "jp: ")),
+    })
     .exitOverride();
 
   program

@@ -1,5 +1,6 @@
 /** From the words on the command line to an exit status. The only place that ends the process. */
 import { CommanderError } from "commander";
+import { neutralize } from "../render/index.ts";
 import { type CodedError, isCodedError } from "../util/index.ts";
 import { ExitStatus } from "./exit-status.ts";
 import { createProgram } from "./program.ts";
@@ -30,5 +31,5 @@ function messageOf({ message, hint }: CodedError): string {
 }
 
 function say(text: string): void {
-  process.stderr.write(`${text}\n`);
+  process.stderr.write(`${neutralize(text)}\n`);
 }

@@ -1,10 +1,16 @@
 /** Which conversation a word on the command line means. */
-import { compareTimestamps, findConversationId } from "../conversation/index.ts";
+import {
+  compareTimestamps,
+  conversationCreatedAt,
+  type ConversationId,
+  findConversationId,
+  type Timestamp,
+} from "../conversation/index.ts";
 import { oneLine } from "../render/index.ts";
 import type { ConversationSummary } from "../storage/index.ts";
-import { CodedError } from "../util/index.ts";
-import type { CommandContext } from "./compose.ts";
+import { CodedError, isCodedError } from "../util/index.ts";
 import { lastActivity } from "./activity.ts";
+import type { CommandContext } from "./compose.ts";
 
 /**
  * For commands that only read: without a word, the active conversation, or else the one used last,
@@ -18,13 +24,18 @@ export async function resolveTargetForReading(
   try {
     return await resolveTarget(context, undefined);
   } catch (error) {
-    const recent = await resolveTarget(context, "recent").catch(() => undefined);
+    const isNoneActive = isCodedError(error) && error.code === "no_active_conversation";
+    const recent = isNoneActive ? await findRecent(context) : undefined;
     if (recent === undefined) throw error;
     context.output.notice(
       `(none is active in this terminal: this is the one used last, ${recent.id})`,
     );
     return recent;
   }
+}
+
+async function findRecent(context: CommandContext): Promise<ConversationSummary | undefined> {
+  return KEYWORDS.recent.find(await context.workspace.conversations.list({ which: "all" }), []);
 }
 
 /** The conversations that the words mean; without any, the active one. */
@@ -42,68 +53,96 @@ export async function resolveTargets(
 /** Throws `no_active_conversation`, `conversation_not_found`, `ambiguous_target`. */
 export async function resolveTarget(
   context: CommandContext,
-  word: string | undefined,
+  word = "active",
 ): Promise<ConversationSummary> {
-  const summaries = await context.workspace.conversations.list({ which: "all" });
-  if (word === undefined || word === "active" || word === ".") return active(context, summaries);
+  const { conversations, session } = context.workspace;
+  const summaries = await conversations.list({ which: "all" });
   const id = findConversationId(word);
-  const found =
-    id === undefined
-      ? await byKeyword(context, summaries, word)
-      : summaries.find((summary) => summary.id === id);
-  return found ?? byTitle(summaries, word);
-}
-
-async function active(
-  context: CommandContext,
-  summaries: readonly ConversationSummary[],
-): Promise<ConversationSummary> {
-  const [id] = await context.workspace.session.history();
-  const found = summaries.find((summary) => summary.id === id);
+  const named = id && summaries.find((summary) => summary.id === id);
+  if (named !== undefined) return named;
+  // Bare digits may also stand in a title.
+  if (id !== undefined && word.startsWith("jp-c")) throw noSuch(id);
+  const keyword = Object.values(KEYWORDS).find(({ words }) => words.includes(word));
+  if (keyword === undefined) return byTitle(summaries, word);
+  const found = keyword.find(summaries, await session.history());
   if (found !== undefined) return found;
-  throw new CodedError("no_active_conversation", "No conversation is active in this terminal.", {
+  const code =
+    word === "active" || word === "." ? "no_active_conversation" : "conversation_not_found";
+  throw new CodedError(code, keyword.missing, {
     hint: "Name one, or make one active with `jp conversation use`; `jp conversation ls` lists them.",
   });
 }
 
-async function byKeyword(
-  context: CommandContext,
-  summaries: readonly ConversationSummary[],
-  word: string,
-): Promise<ConversationSummary | undefined> {
-  const live = summaries.filter((summary) => !summary.isArchived);
-  switch (word) {
-    case "previous":
-    case "s": {
-      const history = await context.workspace.session.history();
-      return live.find((summary) => summary.id === history[1]);
-    }
-    case "recent":
-    case "r":
-      return latest(live, (summary) => summary.metadata?.lastActivatedAt ?? lastActivity(summary));
-    case "newest":
-    case "n":
-      return live.toSorted((left, right) => (left.id < right.id ? 1 : -1))[0];
-    case "pinned":
-    case "p":
-      return latest(live, (summary) => summary.metadata?.pinnedAt);
-    case "archived":
-    case "a":
-      return latest(summaries, (summary) => summary.metadata?.archivedAt);
-    default:
-      return undefined;
-  }
+interface Keyword {
+  readonly words: readonly string[];
+  /** `history` is that of this terminal, the active one first. */
+  find(
+    summaries: readonly ConversationSummary[],
+    history: readonly ConversationId[],
+  ): ConversationSummary | undefined;
+  /** What is said if there is none: a keyword is never taken for a part of a title. */
+  readonly missing: string;
 }
 
-type TimeOf = (summary: ConversationSummary) => Parameters<typeof compareTimestamps>[0] | undefined;
+const KEYWORDS: Readonly<
+  Record<"active" | "previous" | "recent" | "newest" | "pinned" | "archived", Keyword>
+> = {
+  active: {
+    words: ["active", "."],
+    find: (summaries, [id]) => live(summaries).find((summary) => summary.id === id),
+    missing: "No conversation is active in this terminal.",
+  },
+  previous: {
+    words: ["previous", "s"],
+    find: (summaries, [, id]) => live(summaries).find((summary) => summary.id === id),
+    missing: "No other conversation was active in this terminal.",
+  },
+  recent: {
+    words: ["recent", "r"],
+    find: (summaries) => latest(live(summaries), lastActivity),
+    missing: "There are no conversations here yet.",
+  },
+  newest: {
+    words: ["newest", "n"],
+    find: (summaries) => latest(live(summaries), ({ id }) => conversationCreatedAt(id)),
+    missing: "There are no conversations here yet.",
+  },
+  pinned: {
+    words: ["pinned", "p"],
+    find: (summaries) => latest(live(summaries), ({ metadata }) => metadata?.pinnedAt),
+    missing: "No conversation is pinned.",
+  },
+  archived: {
+    words: ["archived", "a"],
+    find: (summaries) =>
+      latest(
+        summaries.filter(({ isArchived }) => isArchived),
+        ({ id, metadata }) => metadata?.archivedAt ?? conversationCreatedAt(id),
+      ),
+    missing: "No conversation is archived.",
+  },
+};
 
-function latest(summaries: readonly ConversationSummary[], timeOf: TimeOf) {
+function live(summaries: readonly ConversationSummary[]): readonly ConversationSummary[] {
+  return summaries.filter(({ isArchived }) => !isArchived);
+}
+
+function latest(
+  summaries: readonly ConversationSummary[],
+  timeOf: (summary: ConversationSummary) => Timestamp | undefined,
+): ConversationSummary | undefined {
   return summaries
     .flatMap((summary) => {
       const time = timeOf(summary);
       return time === undefined ? [] : [{ summary, time }];
     })
     .toSorted((left, right) => compareTimestamps(right.time, left.time))[0]?.summary;
+}
+
+function noSuch(id: ConversationId): CodedError {
+  return new CodedError("conversation_not_found", `There is no conversation ${id}.`, {
+    hint: "`jp conversation ls` lists them; `jp conversation ls --archived` those put away.",
+  });
 }
 
 function byTitle(summaries: readonly ConversationSummary[], word: string): ConversationSummary {

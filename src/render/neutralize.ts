@@ -3,9 +3,14 @@
  * data: none of it may move the cursor, change colours, reorder the line or ring the bell.
  */
 
-/** C0 without tab and newline, delete, C1, and the marks that reorder or hide text around them. */
-const UNSAFE = /[\0-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff]/g;
-const UNSAFE_IN_JSON = /[\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff]/g;
+/**
+ * C0 without tab and newline, delete, C1, and what reorders or hides text around it: direction marks,
+ * invisible operators, tags. Joiners stay: scripts and emoji need them.
+ */
+const HIDING =
+  "\\x7f-\\x9f\\u061c\\u180e\\u200b\\u200e\\u200f\\u2028-\\u202e\\u2060-\\u206f\\ufeff\\ufff9-\\ufffb\\u{e0000}-\\u{e007f}";
+const UNSAFE = new RegExp(`[\\0-\\x08\\x0b-\\x1f${HIDING}]`, "gu");
+const UNSAFE_IN_JSON = new RegExp(`[${HIDING}]`, "gu");
 
 /** Keeps line breaks and tabs; everything else that a terminal acts on becomes visible. */
 export function neutralize(text: string): string {
@@ -30,13 +35,16 @@ export function jsonLine(value: unknown): string {
 
 /** `␛` for escape and so on, where there is a picture; `<U+009B>` where there is none. */
 function picture(character: string): string {
-  const code = character.charCodeAt(0);
+  const code = character.codePointAt(0) ?? 0;
   if (code < 0x20) return String.fromCharCode(0x2400 + code);
   return code === 0x7f ? "␡" : `<U+${hexadecimal(code)}>`;
 }
 
 function escape(character: string): string {
-  return `\\u${hexadecimal(character.charCodeAt(0)).toLowerCase()}`;
+  return character
+    .split("")
+    .map((unit) => `\\u${hexadecimal(unit.charCodeAt(0)).toLowerCase()}`)
+    .join("");
 }
 
 function hexadecimal(code: number): string {

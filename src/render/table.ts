@@ -19,8 +19,8 @@ export interface TableOptions {
   readonly columns: readonly Column[];
   readonly rows: readonly (readonly Cell[])[];
   readonly paint: Paint;
-  /** Undefined where lines may be as long as they are. */
-  readonly width: number | undefined;
+  /** Infinite where lines may be as long as they are. */
+  readonly width: number;
 }
 
 const GAP = "  ";
@@ -46,10 +46,11 @@ export function truncate(text: string, width: number): string {
   if (stringWidth(text) <= width) return text;
   let result = "";
   let used = 0;
-  for (const character of text) {
-    used += stringWidth(character);
+  // By what people take for one character: a flag or a family is several code points.
+  for (const { segment } of new Intl.Segmenter().segment(text)) {
+    used += stringWidth(segment);
     if (used > width - 1) break;
-    result += character;
+    result += segment;
   }
   return `${result}…`;
 }
@@ -57,10 +58,10 @@ export function truncate(text: string, width: number): string {
 function fit(
   natural: readonly number[],
   columns: readonly Column[],
-  width: number | undefined,
+  width: number,
 ): readonly number[] {
   const gaps = GAP.length * (columns.length - 1);
-  let excess = natural.reduce((sum, own) => sum + own, gaps) - (width ?? Number.POSITIVE_INFINITY);
+  let excess = natural.reduce((sum, own) => sum + own, gaps) - width;
   return natural.map((own, index) => {
     if (columns[index]?.shrinks !== true || excess <= 0) return own;
     const shrunk = Math.max(Math.min(own, MINIMUM), own - excess);
@@ -78,6 +79,6 @@ interface CellPlace {
 function renderCell({ text, style }: Cell, { column, width, paint }: CellPlace): string {
   const shown = truncate(text, width);
   const padding = " ".repeat(Math.max(0, width - stringWidth(shown)));
-  const painted = style === undefined ? shown : paint(style, shown);
+  const painted = style === undefined || shown === "" ? shown : paint(style, shown);
   return column.align === "right" ? padding + painted : painted + padding;
 }

@@ -1,4 +1,5 @@
 /** A conversation for reading on a screen: who said what, each call and each question on a line. */
+import stringWidth from "fast-string-width";
 import {
   type ChatResponse,
   type ConversationEvent,
@@ -6,6 +7,7 @@ import {
   type InquiryResponse,
   pairInquiries,
   pairToolCalls,
+  type PermissionDecision,
   timestampToMilliseconds,
   type ToolCallRequest,
   type ToolCallResponse,
@@ -30,10 +32,13 @@ export interface TranscriptOptions {
 interface TurnContext extends TranscriptOptions {
   readonly results: ReadonlyMap<ToolCallRequest, ToolCallResponse>;
   readonly answers: ReadonlyMap<InquiryRequest, InquiryResponse>;
-  /** The calls of the questions that are shown with theirs, and those questions by call. */
-  readonly callOf: ReadonlyMap<InquiryRequest, ToolCallRequest>;
-  readonly asked: ReadonlyMap<ToolCallRequest | undefined, readonly InquiryRequest[]>;
+  /** The calls of what is shown with its call, and that by call. */
+  readonly callOf: ReadonlyMap<WithinCall, ToolCallRequest>;
+  readonly within: ReadonlyMap<ToolCallRequest | undefined, readonly WithinCall[]>;
 }
+
+/** What happens between a call and its result. */
+type WithinCall = InquiryRequest | PermissionDecision;
 
 /** Speech stands apart; calls and questions follow each other closely. */
 interface Block {
@@ -49,7 +54,7 @@ export function renderTurn(turn: Turn, options: TranscriptOptions): string[] {
     results: responses(pairToolCalls(turn.events).pairs),
     answers: responses(pairInquiries(turn.events).pairs),
     callOf,
-    asked: Map.groupBy(callOf.keys(), (question) => callOf.get(question)),
+    within: Map.groupBy(callOf.keys(), (event) => callOf.get(event)),
   };
   const blocks = turn.events
     .map((event) => renderEvent(event, context))
@@ -74,10 +79,8 @@ function renderEvent(event: ConversationEvent, context: TurnContext): Block {
       return action(renderCall(event, context));
     case "inquiry_request":
       return action(context.callOf.has(event) ? [] : [renderInquiry(event, context)]);
-    case "permission_decision": {
-      const who = describeDecider(event.decidedBy);
-      return action([paint("dim", `  ${oneLine(`${event.tool} ${event.decision} by ${who}`)}`)]);
-    }
+    case "permission_decision":
+      return action(context.callOf.has(event) ? [] : [renderPermission(event, context)]);
     case "turn_start":
     case "tool_call_response": // Shown with its call.
     case "inquiry_response": // Shown with its question.
@@ -96,13 +99,13 @@ function action(text: readonly string[]): Block {
 }
 
 /** The record says which call asked, except in older ones: there a question stands for itself. */
-function findCalls(events: readonly ConversationEvent[]): Map<InquiryRequest, ToolCallRequest> {
+function findCalls(events: readonly ConversationEvent[]): Map<WithinCall, ToolCallRequest> {
   const calls = new Map<string, ToolCallRequest>();
-  const callOf = new Map<InquiryRequest, ToolCallRequest>();
+  const callOf = new Map<WithinCall, ToolCallRequest>();
   for (const event of events) {
     if (event.type === "tool_call_request") calls.set(event.id, event);
-    if (event.type !== "inquiry_request" || event.toolCallId === undefined) continue;
-    const call = calls.get(event.toolCallId);
+    if (event.type !== "inquiry_request" && event.type !== "permission_decision") continue;
+    const call = event.toolCallId === undefined ? undefined : calls.get(event.toolCallId);
     if (call !== undefined) callOf.set(event, call);
   }
   return callOf;
@@ -132,10 +135,14 @@ function renderCall(event: ToolCallRequest, context: TurnContext): string[] {
   const body = lines(result?.content ?? "").filter((line) => line.trim() !== "");
   const hidden = body.length - resultLines;
   const shown = body.slice(0, resultLines).map((line) => truncate(line, width - 4));
-  const questions = context.asked.get(event) ?? [];
+  const within = (context.within.get(event) ?? []).map((inner) =>
+    inner.type === "inquiry_request"
+      ? `  ${renderInquiry(inner, { ...context, width: width - 2 })}`
+      : renderPermission(inner, context),
+  );
   return [
     `${mark} ${paint("cyan", truncate(call, width - 2))}`,
-    ...questions.map((question) => `  ${renderInquiry(question, context)}`),
+    ...within,
     ...shown.map((line) => paint("dim", `  │ ${line}`)),
     ...(hidden > 0
       ? [paint("dim", `  │ … ${hidden} more ${hidden === 1 ? "line" : "lines"}`)]
@@ -143,20 +150,23 @@ function renderCall(event: ToolCallRequest, context: TurnContext): string[] {
   ];
 }
 
-/** The question and its end, folded to a line. */
+/** The question and its end, folded to a line: it is the question that gives way. */
 function renderInquiry(event: InquiryRequest, context: TurnContext): string {
-  const { paint } = context;
+  const { paint, width } = context;
   const response = context.answers.get(event);
-  const end = response === undefined ? "unanswered" : describeOutcome(response);
+  const end = response === undefined ? "unanswered" : oneLine(describeOutcome(response));
   const answeredBy = response?.outcome === "cancelled" ? undefined : response?.answeredBy;
-  const parts = [
-    paint("magenta", "?"),
-    `${oneLine(describeSource(event.source))} asks: ${firstLine(event.question.text)}`,
-    paint("bold", oneLine(end)),
-  ];
-  if (answeredBy !== undefined)
-    parts.push(paint("dim", oneLine(`by ${describeDecider(answeredBy)}`)));
-  return parts.join(" ");
+  const by = answeredBy === undefined ? "" : ` by ${oneLine(describeDecider(answeredBy))}`;
+  const asks = `${oneLine(describeSource(event.source))} asks: ${firstLine(event.question.text)}`;
+  const room = Math.max(20, width - "?  → ".length - stringWidth(end + by));
+  return `${paint("magenta", "?")} ${truncate(asks, room)} → ${paint("bold", end)}${paint("dim", by)}`;
+}
+
+function renderPermission(event: PermissionDecision, { paint, width }: TurnContext): string {
+  const { tool, decision, decidedBy, reason } = event;
+  const because = reason === undefined ? "" : `: ${reason}`;
+  const text = oneLine(`${tool} ${decision} by ${describeDecider(decidedBy)}${because}`);
+  return paint("dim", `  ${truncate(text, width - 2)}`);
 }
 
 function describeArguments(parameters: JsonObject): string {
@@ -170,7 +180,7 @@ function turnRule(turn: Turn, { paint, now, width }: TranscriptOptions): string 
   const ago =
     first === undefined ? "" : `, ${relativeTime(timestampToMilliseconds(first), now.getTime())}`;
   const label = `── turn ${turn.index + 1}${ago} `;
-  return paint("dim", label.padEnd(Math.min(width, 80), "─"));
+  return paint("dim", truncate(label.padEnd(Math.min(width, 80), "─"), width));
 }
 
 function responses<Request, Response>(

@@ -42,20 +42,23 @@ const REASONS: Readonly<Record<string, readonly [reason: string, hint: string]>>
   EROFS: ["the file system is read-only", "Work on a copy, or make it writable."],
   EACCES: ["permission denied", "Check the owner and the permissions of the folder."],
   EPERM: ["not permitted", "Check the owner and the permissions of the folder."],
+  ENOENT: ["it is not there", "`jp conversation path` shows where it should be."],
+  ENOTDIR: ["it is not there", "`jp conversation path` shows where it should be."],
+  EISDIR: ["it is a folder", "`jp conversation path` shows where it is."],
   EIO: ["the disk reported an error", "Check the disk before going on."],
 };
 
 /** An error that is ours already says enough. */
 export function writeFailed(file: string, cause: unknown): StorageError {
   if (cause instanceof StorageError) return cause;
-  const [reason, hint] = explain(cause);
-  return new StorageError("write_failed", `Cannot write ${file}: ${reason}.`, { cause, hint });
+  const { reason, ...hint } = explain(cause);
+  return new StorageError("write_failed", `Cannot write ${file}: ${reason}.`, { cause, ...hint });
 }
 
 export function readFailed(file: string, cause: unknown): StorageError {
   if (cause instanceof StorageError) return cause;
-  const [reason, hint] = explain(cause);
-  return new StorageError("read_failed", `Cannot read ${file}: ${reason}.`, { cause, hint });
+  const { reason, ...hint } = explain(cause);
+  return new StorageError("read_failed", `Cannot read ${file}: ${reason}.`, { cause, ...hint });
 }
 
 /** The code of a system error, if it is one. */
@@ -65,8 +68,8 @@ export function systemCode(error: unknown): string | undefined {
     : undefined;
 }
 
-function explain(cause: unknown): readonly [reason: string, hint: string] {
-  const known = REASONS[systemCode(cause) ?? ""];
-  const message = cause instanceof Error ? cause.message : String(cause);
-  return known ?? [message, "See the message above."];
+function explain(cause: unknown): { readonly reason: string; readonly hint?: string } {
+  const [reason, hint] = REASONS[systemCode(cause) ?? ""] ?? [];
+  if (reason !== undefined && hint !== undefined) return { reason, hint };
+  return { reason: cause instanceof Error ? cause.message : String(cause) };
 }

@@ -7,8 +7,8 @@ import type { Paint } from "../render/index.ts";
 
 export interface Output {
   readonly isTerminal: boolean;
-  /** Columns of the screen, or 80 where there is none. */
-  readonly width: number;
+  /** Where lines are cut: what the user says, else the screen's width; no limit elsewhere. */
+  readonly lineWidth: number;
   readonly paint: Paint;
   readonly paintNotice: Paint;
   /** A line of the result. */
@@ -27,7 +27,6 @@ export interface OutputStreams {
 }
 
 const CHUNK = 1 << 14;
-const DEFAULT_WIDTH = 80;
 
 export function createOutput({ stdout, stderr, width }: OutputStreams): Output {
   let pending = "";
@@ -37,7 +36,7 @@ export function createOutput({ stdout, stderr, width }: OutputStreams): Output {
   };
   return {
     isTerminal: stdout.isTTY,
-    width: width ?? (stdout.isTTY ? stdout.columns : undefined) ?? DEFAULT_WIDTH,
+    lineWidth: width ?? (stdout.isTTY ? stdout.columns : Number.POSITIVE_INFINITY),
     paint: paintFor(stdout),
     paintNotice: paintFor(stderr),
     print: (line) => {

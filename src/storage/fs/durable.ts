@@ -1,5 +1,6 @@
 /** Writing whole files so that a crash leaves the old one or the new one, on the disk, and no third. */
 import { randomUUID } from "node:crypto";
+import { existsSync } from "node:fs";
 import { mkdir, open, readFile, rename, rm, stat } from "node:fs/promises";
 import path from "node:path";
 import { systemCode, writeFailed } from "../storage-error.ts";
@@ -50,6 +51,17 @@ export async function moveFolder(from: string, to: string): Promise<void> {
   } catch (error) {
     throw writeFailed(to, error);
   }
+}
+
+/**
+ * Gives a folder another name. Where the name is taken, by an older copy of the same conversation,
+ * it keeps its own. Returns where it is now. Throws `write_failed`.
+ */
+export async function renameFolder(folder: string, name: string): Promise<string> {
+  const target = path.join(path.dirname(folder), name);
+  if (existsSync(target)) return folder;
+  await moveFolder(folder, target);
+  return target;
 }
 
 /** Keeps bytes that could not be read in a new file beside theirs, and returns its name. */

@@ -49,7 +49,7 @@ import {
   type Root,
 } from "./conversation-folders.ts";
 import { checkRecordFile } from "./check-record-file.ts";
-import { makeFolder, moveFolder, writeDurably } from "./durable.ts";
+import { makeFolder, moveFolder, renameFolder, writeDurably } from "./durable.ts";
 import { EMPTY, readInLayout } from "./event-layout.ts";
 import { readElements } from "./event-reader.ts";
 import { FsContext, type FsStoreOptions } from "./fs-context.ts";
@@ -207,7 +207,15 @@ export class FsConversationStore implements ConversationStore, RecordFiles {
       const target = this.paths(id)[file];
       if (findFile(target)?.toString("utf8") !== edit.before) throw changedMeanwhile(target);
       await writeDurably(target, Buffer.from(edit.after));
+      if (file === "metadata") await this.#followTitle(id);
     });
+  }
+
+  /** The folders are named by the title. */
+  async #followTitle(id: ConversationId): Promise<void> {
+    const copies = this.#context.readableCopies(id);
+    const name = folderName(id, summarize(id, copies).metadata?.title);
+    for (const { folder } of copies) await renameFolder(folder, name);
   }
 
   /** A new folder under a new id. What was written is taken away again if it cannot be finished. */

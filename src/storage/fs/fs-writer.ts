@@ -1,5 +1,4 @@
 /** The file system's `ConversationWriter`: three files in a folder, and the lock on all of them. */
-import { existsSync } from "node:fs";
 import path from "node:path";
 import {
   type ConversationEvent,
@@ -15,7 +14,7 @@ import type { JsonObject } from "../../util/index.ts";
 import type { ConversationWriter, MetadataChange, RecordProblem } from "../port.ts";
 import { writeFailed } from "../storage-error.ts";
 import { EVENTS, METADATA } from "./conversation-folders.ts";
-import { moveFolder, writeJson } from "./durable.ts";
+import { renameFolder, writeJson } from "./durable.ts";
 import { EventFile, type OpenedEvents, type OpenFile } from "./event-file.ts";
 import type { ConversationLock } from "./lock.ts";
 
@@ -130,18 +129,11 @@ export class FsConversationWriter implements ConversationWriter {
 
   /** Returns where the events are now. */
   async #renameFolders(): Promise<string> {
-    this.#folder = await this.#rename(this.#folder);
+    const name = folderName(this.id, this.#metadata.title);
+    this.#folder = await renameFolder(this.#folder, name);
     for (const [index, folder] of this.#otherFolders.entries()) {
-      this.#otherFolders = this.#otherFolders.with(index, await this.#rename(folder));
+      this.#otherFolders = this.#otherFolders.with(index, await renameFolder(folder, name));
     }
     return path.join(this.#folder, EVENTS);
-  }
-
-  /** An older copy beside the one that is used keeps its name. Returns the name it has now. */
-  async #rename(folder: string): Promise<string> {
-    const target = path.join(path.dirname(folder), folderName(this.id, this.#metadata.title));
-    if (existsSync(target)) return folder;
-    await moveFolder(folder, target);
-    return target;
   }
 }

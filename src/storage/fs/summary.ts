@@ -9,6 +9,7 @@ import {
   type Timestamp,
 } from "../../conversation/index.ts";
 import type { ConversationSummary } from "../port.ts";
+import { systemCode } from "../storage-error.ts";
 import {
   BASE_CONFIG,
   type ConversationCopy,
@@ -97,6 +98,7 @@ function attempt<Value>(file: string, read: () => Value): { value?: Value; probl
     return { value: read() };
   } catch (error) {
     const reason = error instanceof Error ? error.message : String(error);
-    return { problem: `${file}: ${reason}` };
+    const isMissing = systemCode(error) === "ENOENT";
+    return { problem: `${file}: ${isMissing ? "it is not there" : reason}` };
   }
 }

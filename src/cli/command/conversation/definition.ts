@@ -1,6 +1,6 @@
 /** `jp conversation`: the words that describe its commands. */
 import { type Command, Option } from "commander";
-import { command, formatOption, parseCount } from "../../define.ts";
+import { collect, command, formatOption, parseCount, repeatable } from "../../define.ts";
 import { TARGET_HELP } from "../../target-help.ts";
 
 const SORTS = ["activity", "created", "title"];
@@ -62,13 +62,15 @@ function addSearch(group: Command): void {
     .option("-r, --regex", "the patterns are regular expressions")
     .option("-i, --ignore-case", "ignore case (the default if no pattern has a capital)")
     .option("-s, --case-sensitive", "respect case")
-    .option("--id <target...>", "search only these conversations")
+    .option("--id <target>", "search only this conversation; may be repeated", collect)
     .option("-a, --archived", "search the archived ones too")
-    .addOption(new Option("--scope <scope...>", "search only this").choices(SCOPES))
+    .addOption(repeatable("--scope <scope>", "search only this; may be repeated", SCOPES))
     .option("-C, --context <lines>", "show so many lines around a match", parseCount)
     .option("-m, --max-count <count>", "stop after so many matches in a conversation", parseCount)
     .option("-l, --ids", "print only the ids of conversations with a match")
-    .option("-c, --count", "print how many lines match in each conversation")
+    .addOption(
+      new Option("-c, --count", "print how many lines match in each conversation").conflicts("ids"),
+    )
     .addHelpText(
       "after",
       "\nExit status: 0 if something matched, 1 if nothing did, 2 for a bad pattern.",

@@ -12,8 +12,9 @@ import { CodedError, isCodedError } from "../../../util/index.ts";
 import type { CommandContext } from "../../compose.ts";
 import type { Call } from "../../define.ts";
 import { editText } from "../../editor.ts";
+import { usageError } from "../../exit-status.ts";
 import { resolveTarget } from "../../target.ts";
-import type { FileFlags } from "./path.ts";
+import { type FileFlags, PACKED_HINT } from "./path.ts";
 
 export interface EditFlags extends FileFlags {
   /** `false` takes it away. */
@@ -29,6 +30,7 @@ export async function editConversation({
 }: Call<EditFlags>): Promise<void> {
   const { id } = await resolveTarget(context, words[0]);
   const { title, pin, local } = options;
+  checkFlags(options);
   if (title === undefined && pin === undefined && local === undefined) {
     await editFile(id, fileOf(options), context);
     return;
@@ -36,6 +38,15 @@ export async function editConversation({
   if (title !== undefined || pin !== undefined) await editMetadata(id, options, context);
   if (local !== undefined) await context.workspace.conversations.setLocal(id, local);
   context.output.notice(`${id} is changed.`);
+}
+
+/** Throws `usage`. */
+function checkFlags({ title, pin, local, events, metadata, baseConfig }: EditFlags): void {
+  const files = [events, metadata, baseConfig].filter(Boolean).length;
+  const isProperty = [title, pin, local].some((flag) => flag !== undefined);
+  if (files > 1) throw usageError("Only one file can be edited at a time.");
+  if (files > 0 && isProperty) throw usageError("Edit a file or set properties, not both at once.");
+  if (title === "") throw usageError("A title must not be empty.", "--no-title takes it away.");
 }
 
 async function editMetadata(
@@ -91,7 +102,7 @@ function readText(file: string): string {
   } catch (cause) {
     throw new CodedError("no_such_file", `There is no ${file}.`, {
       cause,
-      hint: "In older conversations the base config is the first element of the events.",
+      hint: PACKED_HINT,
     });
   }
 }

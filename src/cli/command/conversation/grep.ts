@@ -7,11 +7,11 @@ import {
 } from "../../../conversation/index.ts";
 import { neutralize, oneLine } from "../../../render/index.ts";
 import type { ConversationSummary } from "../../../storage/index.ts";
-import { warnOf } from "../../activity.ts";
 import type { CommandContext } from "../../compose.ts";
 import type { Call } from "../../define.ts";
 import { ExitStatus } from "../../exit-status.ts";
 import { createPattern, type Pattern, type PatternFlags } from "../../pattern.ts";
+import { readPieces } from "../../read-pieces.ts";
 import { resolveTargets } from "../../target.ts";
 
 export interface GrepFlags extends PatternFlags {
@@ -65,8 +65,7 @@ async function grepConversation(summary: ConversationSummary, job: Job): Promise
     for (const hit of hits) if (!isSilent) report.print(hit);
   };
   take(search.inTitle(summary.metadata?.title));
-  for await (const { entries, problems } of context.workspace.conversations.scan(summary.id)) {
-    warnOf(problems, context.output);
+  for await (const entries of readPieces(summary.id, context)) {
     take(search.in(entries));
     if (search.isDone) break;
   }

@@ -20,28 +20,34 @@ export interface ListFlags {
   readonly format?: "text" | "json";
 }
 
+const EMPTY = { live: "There are no conversations here yet.", archived: "Nothing is archived." };
+/** On a narrower screen the title counts more than the time. */
+const WIDTH_FOR_TIMES = 50;
+
 export async function listConversations({ options, context }: Call<ListFlags>): Promise<void> {
   const { workspace, output } = context;
   const which = options.archived === true ? "archived" : "live";
   const all = await workspace.conversations.list({ which });
   const wanted = options.local === true ? all.filter(({ place }) => place === "local") : all;
-  const sorted = sort(wanted, options);
-  const shown =
-    options.limit === undefined ? sorted : sorted.slice(-options.limit || sorted.length);
+  const sorted = sort(wanted, options.sort);
+  const latest =
+    options.limit === undefined ? sorted : sorted.slice(Math.max(0, sorted.length - options.limit));
+  const shown = options.reverse === true ? latest.toReversed() : latest;
   if (options.format === "json") {
     for (const summary of shown) output.print(jsonLine(summaryToJson(summary)));
     return;
   }
-  if (shown.length === 0) {
-    output.notice(
-      which === "live" ? "There are no conversations here yet." : "Nothing is archived.",
-    );
+  if (wanted.length === 0) {
+    output.notice(all.length > 0 ? "No conversation fits." : EMPTY[which]);
     return;
   }
   const [active] = await workspace.session.history();
   printTable(shown, active, context);
   const hidden = sorted.length - shown.length;
-  if (hidden > 0) output.notice(`(${hidden} more; leave --limit out to see them)`);
+  if (hidden > 0)
+    output.notice(
+      hidden === 1 ? "(1 earlier one is not shown)" : `(${hidden} earlier ones are not shown)`,
+    );
 }
 
 function printTable(
@@ -50,6 +56,7 @@ function printTable(
   { output, clock }: CommandContext,
 ): void {
   const now = clock.now().getTime();
+  const hasTimes = output.lineWidth >= WIDTH_FOR_TIMES;
   const hasLocal = summaries.some(({ place }) => place === "local");
   const rows = summaries.map((summary): Cell[] => {
     const isActive = summary.id === active;
@@ -57,7 +64,7 @@ function printTable(
     return [
       { text: isActive ? "*" : summary.metadata?.pinnedAt ? "^" : "", style: "green" },
       { text: summary.id, style: isActive ? "green" : "cyan" },
-      { text: relativeTime(activity, now), style: "dim" },
+      ...(hasTimes ? [{ text: relativeTime(activity, now), style: "dim" } as const] : []),
       ...(hasLocal ? [placeCell(summary)] : []),
       titleCell(summary),
     ];
@@ -65,12 +72,12 @@ function printTable(
   const columns = [
     { title: "" },
     { title: "ID" },
-    { title: "ACTIVITY" },
+    ...(hasTimes ? [{ title: "ACTIVITY" }] : []),
     ...(hasLocal ? [{ title: "PLACE" }] : []),
     { title: "TITLE", shrinks: true },
   ];
-  const width = output.isTerminal ? output.width : undefined;
-  for (const line of renderTable({ columns, rows, paint: output.paint, width })) output.print(line);
+  const { paint, lineWidth: width } = output;
+  for (const line of renderTable({ columns, rows, paint, width })) output.print(line);
 }
 
 function placeCell({ place }: ConversationSummary): Cell {
@@ -78,9 +85,9 @@ function placeCell({ place }: ConversationSummary): Cell {
 }
 
 function titleCell({ metadata, problem }: ConversationSummary): Cell {
-  if (problem !== undefined) return { text: `(${oneLine(problem)})`, style: "red" };
-  const title = metadata?.title;
-  return title === undefined ? { text: "(no title)", style: "dim" } : { text: oneLine(title) };
+  const title = oneLine(metadata?.title ?? "");
+  if (problem !== undefined) return { text: `${title} (${oneLine(problem)})`.trim(), style: "red" };
+  return title === "" ? { text: "(no title)", style: "dim" } : { text: title };
 }
 
 const SORT_KEYS = {
@@ -89,15 +96,11 @@ const SORT_KEYS = {
   title: (summary: ConversationSummary) => summary.metadata?.title?.toLowerCase() ?? "",
 };
 
-function sort(summaries: readonly ConversationSummary[], { sort: by, reverse }: ListFlags) {
-  const keyed = summaries.map((summary) => ({
-    summary,
-    key: SORT_KEYS[by ?? "activity"](summary),
-  }));
-  const sorted = keyed
+function sort(summaries: readonly ConversationSummary[], by: ListFlags["sort"] = "activity") {
+  const keyed = summaries.map((summary) => ({ summary, key: SORT_KEYS[by](summary) }));
+  return keyed
     .toSorted((left, right) => (left.key < right.key ? -1 : left.key > right.key ? 1 : 0))
     .map(({ summary }) => summary);
-  return reverse === true ? sorted.toReversed() : sorted;
 }
 
 export function summaryToJson(summary: ConversationSummary) {

@@ -1,8 +1,14 @@
 /** `jp conversation print`: the whole of it, for a screen, as Markdown, or as one event a line. */
-import { eventToPlainJson, type Turn, turnsOf } from "../../../conversation/index.ts";
+import {
+  eventToPlainJson,
+  type StreamEntry,
+  type Turn,
+  turnsOf,
+} from "../../../conversation/index.ts";
 import { jsonLine, renderMarkdown, renderTurn } from "../../../render/index.ts";
-import type { Conversation } from "../../../storage/index.ts";
-import { warn, warnOf } from "../../activity.ts";
+import type { ConversationSummary } from "../../../storage/index.ts";
+import { readPieces } from "../../read-pieces.ts";
+import { warn } from "../../warnings.ts";
 import type { CommandContext } from "../../compose.ts";
 import type { Call } from "../../define.ts";
 import { resolveTargetForReading } from "../../target.ts";
@@ -21,18 +27,35 @@ export async function printConversation({
   options,
   context,
 }: Call<PrintFlags>): Promise<void> {
-  const { id } = await resolveTargetForReading(context, words[0]);
-  const conversation = await context.workspace.conversations.load(id);
-  warnOf(conversation.problems, context.output);
-  warnOfMalformed(conversation, context);
-  const all = turnsOf(conversation.stream.entries);
+  const summary = await resolveTargetForReading(context, words[0]);
+  const entries = await readEntries(summary, context);
+  const all = turnsOf(entries);
   const { from, to } = turnRange(options, all.length);
   const turns = all.slice(from, to + 1);
-  PRINTERS[options.format ?? "text"]({ conversation, turns, options, context });
+  if (turns.length === 0) context.output.notice("(there is nothing to show)");
+  PRINTERS[options.format ?? "text"]({ summary, turns, options, context });
+}
+
+async function readEntries(
+  { id }: ConversationSummary,
+  context: CommandContext,
+): Promise<readonly StreamEntry[]> {
+  const all: StreamEntry[] = [];
+  for await (const entries of readPieces(id, context, "throw")) {
+    for (const entry of entries) {
+      const { content } = entry;
+      if (content.kind === "malformed") {
+        const { events } = context.workspace.files.paths(id);
+        warn(`${events}: element ${all.length}: ${content.error.message}`, context.output);
+      }
+      all.push(entry);
+    }
+  }
+  return all;
 }
 
 interface Job {
-  readonly conversation: Conversation;
+  readonly summary: ConversationSummary;
   readonly turns: readonly Turn[];
   readonly options: PrintFlags;
   readonly context: CommandContext;
@@ -46,7 +69,7 @@ function printText({ turns, options, context }: Job): void {
     const lines = renderTurn(turn, {
       paint: output.paint,
       now: clock.now(),
-      width: output.isTerminal ? output.width : Number.POSITIVE_INFINITY,
+      width: output.lineWidth,
       resultLines: options.full === true ? Number.POSITIVE_INFINITY : FOLDED_LINES,
       showsReasoning: options.reasoning !== false,
     });
@@ -54,8 +77,8 @@ function printText({ turns, options, context }: Job): void {
   }
 }
 
-function printMarkdown({ conversation, turns, context }: Job): void {
-  const title = conversation.summary.metadata?.title;
+function printMarkdown({ summary, turns, context }: Job): void {
+  const title = summary.metadata?.title;
   const document = renderMarkdown({ turns, ...(title !== undefined && { title }) });
   context.output.print(document.trimEnd());
 }
@@ -63,12 +86,5 @@ function printMarkdown({ conversation, turns, context }: Job): void {
 function printJson({ turns, context }: Job): void {
   for (const { events } of turns) {
     for (const event of events) context.output.print(jsonLine(eventToPlainJson(event)));
-  }
-}
-
-function warnOfMalformed({ stream }: Conversation, { output }: CommandContext): void {
-  for (const [index, { content }] of stream.entries.entries()) {
-    if (content.kind !== "malformed") continue;
-    warn(`element ${index}: ${content.error.message}`, output);
   }
 }

@@ -36,6 +36,11 @@ async function confirm({ id, metadata }: ConversationSummary): Promise<boolean> 
     const title = oneLine(metadata?.title ?? "no title");
     const answer = await terminal.question(`Delete ${id} (${title}) for good? [y/N] `);
     return /^y(es)?$/i.test(answer.trim());
+  } catch (error) {
+    if (!(error instanceof Error) || error.name !== "AbortError") throw error;
+    process.stderr.write("\n");
+    if (error.message.includes("Ctrl+C")) throw new ExitStatus(130);
+    return false;
   } finally {
     terminal.close();
   }

@@ -7,10 +7,11 @@ import {
   TurnCounter,
 } from "../../../conversation/index.ts";
 import { inquiryState, jsonLine, oneLine, relativeTime } from "../../../render/index.ts";
-import type { ConversationSummary, RecordProblem } from "../../../storage/index.ts";
-import { lastActivity, warnOf } from "../../activity.ts";
+import type { ConversationSummary } from "../../../storage/index.ts";
+import { lastActivity } from "../../activity.ts";
 import type { CommandContext } from "../../compose.ts";
 import type { Call } from "../../define.ts";
+import { readPieces } from "../../read-pieces.ts";
 import { resolveTargetForReading, resolveTargets } from "../../target.ts";
 import { summaryToJson } from "./ls.ts";
 
@@ -28,8 +29,7 @@ export async function showConversations({
       ? [await resolveTargetForReading(context, undefined)]
       : await resolveTargets(context, words);
   for (const [index, target] of targets.entries()) {
-    const { counts, problems } = await measure(target, context);
-    warnOf(problems, context.output);
+    const counts = await measure(target, context);
     if (options.format === "json") {
       context.output.print(jsonLine({ ...summaryToJson(target), ...counts }));
       continue;
@@ -49,12 +49,11 @@ interface Counts {
 /** Passes over the record once, without keeping it. */
 async function measure(
   { id }: ConversationSummary,
-  { workspace }: CommandContext,
-): Promise<{ readonly counts: Counts; readonly problems: readonly RecordProblem[] }> {
+  { workspace, output }: CommandContext,
+): Promise<Counts> {
   const counter = new TurnCounter();
   const log = new InquiryLog();
   const inquiries: Record<string, number> = {};
-  const problems: RecordProblem[] = [];
   const count = (logged: ReturnType<InquiryLog["end"]>) => {
     for (const inquiry of logged) {
       const state = inquiryState(inquiry);
@@ -62,24 +61,23 @@ async function measure(
     }
   };
   let [turns, events, calls] = [0, 0, 0];
-  for await (const piece of workspace.conversations.scan(id)) {
-    problems.push(...piece.problems);
-    for (const { eventType } of piece.entries) {
+  for await (const entries of readPieces(id, { workspace, output })) {
+    for (const { eventType } of entries) {
       if (eventType === undefined) continue;
       turns = counter.next(eventType) + 1;
       events += 1;
       if (eventType === "tool_call_request") calls += 1;
     }
-    count(log.read(piece.entries));
+    count(log.read(entries));
   }
   count(log.end());
-  return { counts: { turns, events, tool_calls: calls, inquiries }, problems };
+  return { turns, events, tool_calls: calls, inquiries };
 }
 
 function facts(summary: ConversationSummary, { clock, workspace }: CommandContext) {
   const { id, metadata, isArchived, place, problem } = summary;
   const ago = (time: Timestamp | undefined) =>
-    time && `${time} (${relativeTime(timestampToMilliseconds(time), clock.now().getTime())})`;
+    time && `${time} UTC (${relativeTime(timestampToMilliseconds(time), clock.now().getTime())})`;
   const labels = Object.entries(metadata?.labels ?? {})
     .map(([key, value]) => (value === "" ? key : `${key}=${value}`))
     .join(", ");

@@ -1,6 +1,6 @@
 /** `jp inquiry`: the words that describe its commands. */
-import { type Command, Option } from "commander";
-import { command, formatOption } from "../../define.ts";
+import type { Command } from "commander";
+import { collect, command, formatOption, repeatable } from "../../define.ts";
 
 const OUTCOMES = ["answered", "redacted", "cancelled", "unanswered"];
 const DECIDERS = ["user", "assistant", "config", "remembered", "policy", "default"];
@@ -9,9 +9,11 @@ export function addInquiryCommands(group: Command): void {
   group
     .command("ls")
     .description("list the questions of all conversations, archived ones included")
-    .option("-c, --conversation <target...>", "only those of these conversations")
-    .addOption(new Option("--outcome <outcome...>", "only those that ended so").choices(OUTCOMES))
-    .addOption(new Option("--by <who...>", "only those answered by").choices(DECIDERS))
+    .option("-c, --conversation <target>", "only those of this one; may be repeated", collect)
+    .addOption(
+      repeatable("--outcome <outcome>", "only those that ended so; may be repeated", OUTCOMES),
+    )
+    .addOption(repeatable("--by <who>", "only those answered by; may be repeated", DECIDERS))
     .addOption(formatOption("text", "json"))
     .addHelpText(
       "after",
@@ -21,7 +23,7 @@ export function addInquiryCommands(group: Command): void {
   group
     .command("show <id>")
     .description("one question in full; an id that was used more than once gives several")
-    .option("-c, --conversation <target...>", "only in these conversations")
+    .option("-c, --conversation <target>", "only in this one; may be repeated", collect)
     .addOption(formatOption("text", "json"))
     .action(command(async () => (await import("./show.ts")).showInquiry));
 }

@@ -1,8 +1,9 @@
 /** All inquiries of some conversations, one after the other, without holding a record in memory. */
 import { InquiryLog } from "../../../conversation/index.ts";
 import type { InquiryRow } from "../../../render/index.ts";
-import { warn, warnOf } from "../../activity.ts";
+import { warn } from "../../warnings.ts";
 import type { CommandContext } from "../../compose.ts";
+import { readPieces } from "../../read-pieces.ts";
 import { resolveTargets } from "../../target.ts";
 
 export interface InquiryFlags {
@@ -22,8 +23,7 @@ export async function* readInquiries(
       : await resolveTargets(context, conversation);
   for (const { id } of summaries.toSorted((left, right) => (left.id < right.id ? -1 : 1))) {
     const log = new InquiryLog();
-    for await (const { entries, problems } of workspace.conversations.scan(id)) {
-      warnOf(problems, output);
+    for await (const entries of readPieces(id, context)) {
       for (const inquiry of log.read(entries)) yield { conversation: id, ...inquiry };
     }
     for (const inquiry of log.end()) yield { conversation: id, ...inquiry };

@@ -39,7 +39,9 @@ export async function listInquiries({ options, context }: Call<ListInquiryFlags>
     conversation = row.conversation;
     for (const line of inquiryLines(row, context)) output.print(line);
   }
-  if (count === 0 && options.format !== "json") output.notice("No question fits.");
+  if (count > 0 || options.format === "json") return;
+  const isFiltered = [options.outcome, options.by, options.conversation].some(Boolean);
+  output.notice(isFiltered ? "No question fits." : "No question was asked here yet.");
 }
 
 function isWanted(row: InquiryRow, { outcome, by }: ListInquiryFlags): boolean {
@@ -64,13 +66,13 @@ const STYLES: Readonly<Record<InquiryState, StyleName>> = {
 
 /** Who asked what, and below it what came of it. */
 function inquiryLines(row: InquiryRow, { output, clock }: CommandContext): string[] {
-  const { paint, isTerminal, width } = output;
+  const { paint, lineWidth } = output;
   const { request, response, turn } = row;
   const ago = relativeTime(timestampToMilliseconds(request.timestamp), clock.now().getTime());
   const decider = deciderOf(row);
   const who = oneLine(describeSource(request.source));
   const head = `  turn ${turn + 1}  ${who}: `;
-  const room = isTerminal ? Math.max(20, width - head.length) : Number.POSITIVE_INFINITY;
+  const room = Math.max(20, lineWidth - head.length);
   const question = truncate(firstLine(request.question.text), room);
   const end = response === undefined ? "unanswered" : oneLine(describeOutcome(response));
   const by = decider === undefined ? "" : ` by ${oneLine(describeDecider(decider))}`;

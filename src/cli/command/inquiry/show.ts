@@ -1,4 +1,5 @@
 /** `jp inquiry show`. */
+import type { InquirySource } from "../../../conversation/index.ts";
 import {
   describeDecider,
   describeOutcome,
@@ -11,6 +12,7 @@ import {
   oneLine,
 } from "../../../render/index.ts";
 import type { Output } from "../../../terminal/index.ts";
+import type { SelectOption } from "../../../tool/index.ts";
 import { CodedError } from "../../../util/index.ts";
 import type { Call } from "../../define.ts";
 import { type InquiryFlags, readInquiries } from "./inquiries.ts";
@@ -43,36 +45,46 @@ function printInquiry(row: InquiryRow, output: Output): void {
   const facts: Record<string, string | undefined> = {
     ID: request.id,
     Conversation: `${conversation}, turn ${turn + 1}`,
-    "Asked by": `${describeSource(request.source)} (${request.source.source})`,
+    "Asked by": askerOf(request.source),
     "Tool call": request.toolCallId,
+    "Question id": request.questionId,
     Question: firstLine(question.text),
     Kind: kindOf(row),
     Default: question.default === undefined ? undefined : jsonLine(question.default),
-    "Asked at": request.timestamp,
+    "Asked at": `${request.timestamp} UTC`,
     Outcome: response === undefined ? "unanswered" : describeOutcome(response),
     "Decided by": decider && describeDecider(decider),
-    "Closed at": response?.timestamp,
+    "Closed at": response && `${response.timestamp} UTC`,
   };
   for (const [name, value] of Object.entries(facts)) {
     if (value !== undefined)
       output.print(`${output.paint("bold", name.padEnd(12))}  ${oneLine(value)}`);
   }
+  if (question.answerType.type === "select") printOptions(question.answerType.options, output);
   // Older tools put into the text what now stands in the context.
-  const context = question.context ?? (question.text.includes("\n") ? question.text : undefined);
-  if (context === undefined) return;
+  const context = question.context ?? question.text.trim().split("\n").slice(1).join("\n");
+  if (context.trim() === "") return;
   output.print(output.paint("bold", "Context"));
-  for (const line of neutralize(context.trimEnd()).split("\n")) output.print(`  ${line}`);
+  for (const line of neutralize(context.trimEnd()).split("\n")) output.print(`  ${line}`.trimEnd());
+}
+
+function printOptions(options: readonly SelectOption[], output: Output): void {
+  output.print(output.paint("bold", "Options"));
+  for (const { value, description } of options) {
+    const about = description === undefined ? "" : `: ${description}`;
+    output.print(`  ${oneLine(`${jsonLine(value)}${about}`)}`);
+  }
+}
+
+function askerOf(source: InquirySource): string {
+  return "name" in source ? `${describeSource(source)} (${source.source})` : source.source;
 }
 
 function kindOf({ request }: InquiryRow): string {
   const { answerType, exclusive, persistence } = request.question;
-  const options =
-    answerType.type === "select"
-      ? ` of ${answerType.options.map(({ value }) => jsonLine(value)).join(", ")}`
-      : "";
   const notes = [
     ...(exclusive ? ["for a person only"] : []),
     ...(persistence === "none" ? ["asked every time"] : []),
   ];
-  return [`${answerType.type}${options}`, ...notes].join("; ");
+  return [answerType.type, ...notes].join("; ");
 }

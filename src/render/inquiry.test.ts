@@ -1,0 +1,166 @@
+import { describe, expect, test } from "vitest";
+import { answered, at, cancelled, closed, inquiry, REASONS } from "../../test/support/events.ts";
+import type { ConversationId, Decider, InquirySource } from "../conversation/index.ts";
+import {
+  describeDecider,
+  describeOutcome,
+  describeSource,
+  type InquiryRow,
+  inquiryState,
+  inquiryToJson,
+} from "./inquiry.ts";
+
+const CONVERSATION = "jp-c17673230450" as ConversationId;
+const person: Decider = { kind: "user", channel: "terminal" };
+
+function row(fields: Partial<InquiryRow>): InquiryRow {
+  return { conversation: CONVERSATION, turn: 0, request: inquiry("call_1.go.1"), ...fields };
+}
+
+describe("the end of a question in words", () => {
+  test.each([
+    ["a yes", true, "Answer: true"],
+    ["a text, which keeps its quotes", "next", 'Answer: "next"'],
+    ["a list", ["a", 1, null], 'Answer: ["a",1,null]'],
+    ["nothing", null, "Answer: null"],
+    ["an escape sequence", "\x1b[2J\u202e", String.raw`Answer: "\u001b[2J\u202e"`],
+  ])("is the answer in JSON if it was %s", (_what, answer, words) => {
+    expect(describeOutcome(answered("a", answer))).toBe(words);
+  });
+
+  test("is a mark if the answer is not kept", () => {
+    expect(describeOutcome(closed("a", { outcome: "redacted" }))).toBe("Answer: <redacted>");
+  });
+
+  test.each(REASONS)("is the tag of the reason %s if there is no answer", (reason) => {
+    expect(describeOutcome(cancelled("a", reason))).toBe(`Cancelled (${reason})`);
+  });
+
+  test("is the tag in the record if nobody knows the reason", () => {
+    expect(describeOutcome(cancelled("a", { unknown: "solar_flare" }))).toBe(
+      "Cancelled (solar_flare)",
+    );
+  });
+});
+
+test.each<[InquirySource, string]>([
+  [{ source: "tool", name: "fs_modify_file" }, "fs_modify_file"],
+  [{ source: "other", name: "a plugin" }, "a plugin"],
+  [{ source: "assistant" }, "assistant"],
+  [{ source: "user" }, "user"],
+])("who asked is told by name, or else by kind: %j", (source, words) => {
+  expect(describeSource(source)).toBe(words);
+});
+
+test.each<[Decider, string]>([
+  [person, "user (terminal)"],
+  [{ kind: "assistant", model: "ollama/qwen3" }, "assistant (ollama/qwen3)"],
+  [{ kind: "config", key: "a.b.answer" }, "config (a.b.answer)"],
+  [{ kind: "policy", key: "a.b.run" }, "policy (a.b.run)"],
+  [{ kind: "remembered", from: "call_1.go.1" }, "remembered (call_1.go.1)"],
+  [{ kind: "default" }, "default"],
+  [{ kind: "unknown", raw: { kind: "committee", size: 3 } }, "committee"],
+  [{ kind: "unknown", raw: { size: 3 } }, "unknown"],
+])("who answered is told with the means: %j", (decider, words) => {
+  expect(describeDecider(decider)).toBe(words);
+});
+
+test("a question without a response is unanswered, whatever else it is", () => {
+  expect([
+    inquiryState(row({})),
+    inquiryState(row({ response: answered("a") })),
+    inquiryState(row({ response: closed("a", { outcome: "redacted" }) })),
+    inquiryState(row({ response: cancelled("a", "user") })),
+  ]).toEqual(["unanswered", "answered", "redacted", "cancelled"]);
+});
+
+describe("a question as JSON", () => {
+  test("has everything the record has, under the record's names", () => {
+    const request = {
+      ...inquiry("call_1.go.1", {
+        text: "Which?",
+        context: "a diff",
+        answerType: { type: "select", options: [{ value: "a", description: "first" }] },
+        default: "a",
+        exclusive: true,
+        persistence: "none",
+      }),
+      toolCallId: "call_1",
+      questionId: "go",
+    };
+    const response = {
+      ...closed("call_1.go.1", { outcome: "answered", answer: "a", answeredBy: person }),
+      timestamp: at(9),
+    };
+    expect(inquiryToJson(row({ turn: 2, request, response }))).toEqual({
+      conversation: CONVERSATION,
+      turn: 3,
+      id: "call_1.go.1",
+      tool_call_id: "call_1",
+      question_id: "go",
+      source: { source: "tool", name: "a_tool" },
+      question: {
+        text: "Which?",
+        context: "a diff",
+        answer_type: { type: "select", options: [{ value: "a", description: "first" }] },
+        default: "a",
+        exclusive: true,
+        persistence: "none",
+      },
+      outcome: "answered",
+      answer: "a",
+      answered_by: { kind: "user", channel: "terminal" },
+      asked_at: at(0),
+      answered_at: at(9),
+    });
+  });
+
+  const common = {
+    conversation: CONVERSATION,
+    turn: 1,
+    id: "call_1.go.1",
+    source: { source: "tool", name: "a_tool" },
+    question: { text: "Go on?", answer_type: { type: "boolean" } },
+    asked_at: at(0),
+  };
+
+  test("has neither answer nor answerer if nothing closed it", () => {
+    expect(inquiryToJson(row({}))).toEqual({ ...common, outcome: "unanswered" });
+  });
+
+  test("has the reason if it was cancelled", () => {
+    const response = cancelled("call_1.go.1", { unknown: "solar_flare" });
+    expect(inquiryToJson(row({ response }))).toEqual({
+      ...common,
+      outcome: "cancelled",
+      reason: "solar_flare",
+      answered_at: at(0),
+    });
+  });
+
+  test("has who answered, but no answer, if that is not kept", () => {
+    const response = closed("call_1.go.1", { outcome: "redacted", answeredBy: person });
+    expect(inquiryToJson(row({ response }))).toEqual({
+      ...common,
+      outcome: "redacted",
+      answered_by: { kind: "user", channel: "terminal" },
+      answered_at: at(0),
+    });
+  });
+
+  test("keeps an answer of null, and an answerer of a kind that nobody knows", () => {
+    const raw = { kind: "committee", size: 3 };
+    const response = closed("call_1.go.1", {
+      outcome: "answered",
+      answer: null,
+      answeredBy: { kind: "unknown", raw },
+    });
+    expect(inquiryToJson(row({ response }))).toEqual({
+      ...common,
+      outcome: "answered",
+      answer: null,
+      answered_by: raw,
+      answered_at: at(0),
+    });
+  });
+});

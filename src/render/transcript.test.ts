@@ -1,0 +1,249 @@
+import stringWidth from "fast-string-width";
+import { describe, expect, test } from "vitest";
+import {
+  answered,
+  at,
+  cancelled,
+  chatRequest,
+  closed,
+  inquiry,
+  message,
+  permission,
+  reasoning,
+  toolCall,
+  toolResult,
+  turnStart,
+} from "../../test/support/events.ts";
+import type { ConversationEvent } from "../conversation/index.ts";
+import { type Paint, plain } from "./style.ts";
+import { renderTurn, type TranscriptOptions } from "./transcript.ts";
+
+/** Two days after all events. */
+const NOW = new Date(Date.UTC(2026, 0, 4, 4, 0, 0));
+
+const bracketed: Paint = (style, text) => `<${style}>${text}</>`;
+
+function transcript(
+  events: readonly ConversationEvent[],
+  options: Partial<TranscriptOptions> = {},
+): string[] {
+  return renderTurn(
+    { index: 0, events },
+    { paint: plain, now: NOW, width: 80, resultLines: 10, showsReasoning: true, ...options },
+  );
+}
+
+/** The same without the rule above it. */
+function body(events: readonly ConversationEvent[], options?: Partial<TranscriptOptions>) {
+  return transcript(events, options).slice(1);
+}
+
+function asked(id: string, question: Parameters<typeof inquiry>[1] = {}): ConversationEvent {
+  return { ...inquiry(id, question), toolCallId: "call_1" };
+}
+
+describe("a turn on the screen", () => {
+  test("begins with a rule and shows speech apart, calls and questions close together", () => {
+    const person = { kind: "user", channel: "terminal" } as const;
+    const lines = transcript([
+      turnStart(),
+      chatRequest("Publish it.\nSoon."),
+      reasoning("Hm."),
+      toolCall("call_1", "publish", { tag: "next", count: 2 }),
+      asked("call_1.go.1"),
+      closed("call_1.go.1", { outcome: "answered", answer: true, answeredBy: person }),
+      toolResult("call_1", "one\n\ntwo\n"),
+      toolCall("call_2", "announce"),
+      toolResult("call_2", "no", true),
+      toolCall("call_3", "wait"),
+      message("Done."),
+    ]);
+    expect(lines).toEqual([
+      "── turn 1, 2 days ago ──────────────────────────────────────────────────────────",
+      "you",
+      "Publish it.",
+      "Soon.",
+      "",
+      "Hm.",
+      "",
+      '✓ publish(tag: "next", count: 2)',
+      "  ? a_tool asks: Go on? → Answer: true by user (terminal)",
+      "  │ one",
+      "  │ two",
+      "✗ announce()",
+      "  │ no",
+      "… wait()",
+      "",
+      "assistant",
+      "Done.",
+      "",
+    ]);
+  });
+
+  test("names the author of a request", () => {
+    expect(body([{ ...chatRequest("Hi."), author: "Ada" }])).toEqual(["Ada", "Hi.", ""]);
+  });
+
+  test("shows a structured answer as JSON", () => {
+    const content = { type: "structured", data: { ok: true } } as const;
+    expect(body([{ type: "chat_response", timestamp: at(0), content }])).toEqual([
+      "assistant",
+      "{",
+      '  "ok": true',
+      "}",
+      "",
+    ]);
+  });
+
+  test("leaves reasoning out if told to, and always if it says nothing", () => {
+    const events = [reasoning("Hm."), reasoning(" ")];
+    expect([body(events), body(events, { showsReasoning: false })]).toEqual([["Hm.", ""], []]);
+  });
+
+  test("without an event is only its rule", () => {
+    expect(transcript([], { width: 20 })).toEqual(["── turn 1 ──────────"]);
+  });
+
+  test("shows who let a tool run before what came of it", () => {
+    const events = [
+      toolCall("call_1"),
+      permission("call_1"),
+      asked("call_1.go.1"),
+      answered("call_1.go.1"),
+      toolResult("call_1", "done"),
+    ];
+    expect(body(events)).toEqual([
+      "✓ a_tool()",
+      "  a_tool approved by user (tty)",
+      "  ? a_tool asks: Go on? → Answer: true",
+      "  │ done",
+      "",
+    ]);
+  });
+});
+
+describe("a question on the screen", () => {
+  test.each([
+    ["an answer", answered("call_1.go.1", "next"), 'Answer: "next"'],
+    ["a secret answer", closed("call_1.go.1", { outcome: "redacted" }), "Answer: <redacted>"],
+    ["no answer, and why", cancelled("call_1.go.1", "user"), "Cancelled (user)"],
+    ["a reason nobody knows", cancelled("call_1.go.1", { unknown: "x" }), "Cancelled (x)"],
+  ])("is folded to a line with %s", (_what, response, end) => {
+    expect(body([inquiry("call_1.go.1"), response])).toEqual([
+      `? a_tool asks: Go on? → ${end}`,
+      "",
+    ]);
+  });
+
+  test("that nothing closed says so", () => {
+    expect(body([inquiry("call_1.go.1")])).toEqual(["? a_tool asks: Go on? → unanswered", ""]);
+  });
+
+  test("of older records, whose call is not told, stands for itself", () => {
+    const text = "Apply this patch?\n\n-old\n+new";
+    const events = [toolCall("call_1"), inquiry("call_1.go", { text }), answered("call_1.go")];
+    expect(body(events)).toEqual([
+      "… a_tool()",
+      "? a_tool asks: Apply this patch? … → Answer: true",
+      "",
+    ]);
+  });
+
+  test("gets its own answer where ids were used twice", () => {
+    const events = [inquiry("a"), answered("a", 1), inquiry("a"), answered("a", 2)];
+    expect(body(events)).toEqual([
+      "? a_tool asks: Go on? → Answer: 1",
+      "? a_tool asks: Go on? → Answer: 2",
+      "",
+    ]);
+  });
+});
+
+test("a question that is too long for the screen is cut, and its end is still to be seen", () => {
+  const text = "Do you really want this to be done, now and for all of the files?";
+  const [line = ""] = body([inquiry("a", { text }), answered("a")], { width: 40 });
+  expect({ isOnScreen: stringWidth(line) <= 40, end: line.slice(-12) }).toEqual({
+    isOnScreen: true,
+    end: "Answer: true",
+  });
+});
+
+describe("a tool's result on the screen", () => {
+  const long = Array.from({ length: 5 }, (_, index) => `line ${index}`).join("\n");
+
+  test("is folded to its first lines, and says how many more there are", () => {
+    const events = [toolCall("call_1"), toolResult("call_1", long)];
+    expect([2, 4, 5].map((resultLines) => body(events, { resultLines }))).toEqual([
+      ["✓ a_tool()", "  │ line 0", "  │ line 1", "  │ … 3 more lines", ""],
+      [
+        "✓ a_tool()",
+        "  │ line 0",
+        "  │ line 1",
+        "  │ line 2",
+        "  │ line 3",
+        "  │ … 1 more line",
+        "",
+      ],
+      ["✓ a_tool()", "  │ line 0", "  │ line 1", "  │ line 2", "  │ line 3", "  │ line 4", ""],
+    ]);
+  });
+
+  test("and its call are cut where the screen ends", () => {
+    const events = [
+      toolCall("call_1", "a_tool", { text: "日本語日本語日本語" }),
+      toolResult("call_1", "日本語日本語日本語"),
+    ];
+    expect(body(events, { width: 20 })).toEqual(['✓ a_tool(text: "日…', "  │ 日本語日本語日…", ""]);
+  });
+});
+
+test("only the program's own words have colours, and none of them spans a line break", () => {
+  expect(
+    transcript([chatRequest("Hi."), reasoning("a\nb")], { paint: bracketed, width: 30 }),
+  ).toEqual([
+    "<dim>── turn 1, 2 days ago ────────</>",
+    "<bold><green>you</></>",
+    "Hi.",
+    "",
+    "<dim>a</>",
+    "<dim>b</>",
+    "",
+  ]);
+});
+
+test("nothing in a turn moves the cursor or adds a line where there is one", () => {
+  const evil = "a\x1b[2J\x9b31m\u202e\rb\nc";
+  const line = "a␛[2J<U+009B>31m<U+202E> b c";
+  const block = ["a␛[2J<U+009B>31m<U+202E>␍b", "c"];
+  const lines = body(
+    [
+      { ...chatRequest(evil), author: evil },
+      toolCall("call_1", evil, { [evil]: evil }),
+      { ...permission("call_1"), tool: evil },
+      {
+        ...inquiry("a", { text: evil }),
+        source: { source: "other", name: evil },
+        toolCallId: "call_1",
+      },
+      cancelled("a", { unknown: evil }),
+      toolResult("call_1", evil),
+      message(evil),
+    ],
+    { width: 200 },
+  );
+  expect(lines.toSorted()).toEqual(
+    [
+      line,
+      ...block,
+      "",
+      String.raw`✓ ${line}(${line}: "a\u001b[2J\u009b31m\u202e\rb\nc")`,
+      `  ? ${line} asks: a␛[2J<U+009B>31m<U+202E> b … → Cancelled (${line})`,
+      ...block.map((text) => `  │ ${text}`),
+      `  ${line} approved by user (tty)`,
+      "",
+      "assistant",
+      ...block,
+      "",
+    ].toSorted(),
+  );
+});

@@ -1,0 +1,240 @@
+import { existsSync, readFileSync } from "node:fs";
+import path from "node:path";
+import { describe, expect, test } from "vitest";
+import type { JsonObject } from "../../src/util/index.ts";
+import { snapshotOf } from "../support/folder-snapshot.ts";
+import { laidOut } from "../support/record-elements.ts";
+import { configDelta, request, time, turnStart } from "./records.ts";
+import { placeLegacy, placeRelease } from "./samples.ts";
+import {
+  type Finished,
+  lines,
+  type Placed,
+  type PlacedConversation,
+  pretty,
+  Project,
+} from "./support.ts";
+
+function titled(second: number, title: string, more: Partial<Placed> = {}): Placed {
+  return { second, title, config: {}, events: [request(second, "Hi.")], ...more };
+}
+
+/** Where the conversation is that a fork printed. */
+async function folderOf(project: Project, { stdout }: Finished): Promise<string> {
+  return (await project.jp("conversation", "path", stdout.trim())).stdout.trim();
+}
+
+function read(folder: string, name: string): string {
+  return readFileSync(path.join(folder, name), "utf8");
+}
+
+function turn(number: number): readonly JsonObject[] {
+  return [turnStart(number * 10), request(number * 10 + 1, "Hi.")];
+}
+
+/** Where a conversation is when it is archived. */
+function archiveOf({ folder }: PlacedConversation): string {
+  return path.join(path.dirname(folder), ".archive", path.basename(folder));
+}
+
+describe("a fork", () => {
+  test("is the same conversation under a new id, byte for byte", async () => {
+    const project = new Project();
+    const release = placeRelease(project);
+    const before = snapshotOf(release.folder);
+    const forked = await project.jp("conversation", "fork", release.id);
+    const folder = await folderOf(project, forked);
+    const metadata = JSON.parse(read(folder, "metadata.json")) as Record<string, unknown>;
+    expect({
+      stderr: forked.stderr,
+      isNew: forked.stdout.trim() !== release.id,
+      folder: path.basename(folder),
+      events: read(folder, "events.json"),
+      config: read(folder, "base_config.json"),
+      title: metadata["title"],
+      original: snapshotOf(release.folder),
+    }).toEqual({
+      stderr: "",
+      isNew: true,
+      folder: `${forked.stdout.trim().slice("jp-c".length)}-release-1-2`,
+      events: readFileSync(release.events, "utf8"),
+      config: pretty({ assistant: { name: "jp" } }),
+      title: "Release 1.2",
+      original: before,
+    });
+  });
+
+  test("of a packed conversation stays packed", async () => {
+    const project = new Project();
+    const legacy = placeLegacy(project);
+    const folder = await folderOf(project, await project.jp("conversation", "fork", legacy.id));
+    expect({
+      events: read(folder, "events.json"),
+      hasConfig: existsSync(path.join(folder, "base_config.json")),
+    }).toEqual({ events: readFileSync(legacy.events, "utf8"), hasConfig: false });
+  });
+
+  test.each([
+    [["--first", "1"], [1]],
+    [["--last", "1"], [3]],
+    [
+      ["--turn", "2.."],
+      [2, 3],
+    ],
+  ])("of some turns, %j, has those, all config and all unknown events", async (flags, turns) => {
+    const project = new Project();
+    const unknown = { timestamp: time(25), type: "from_the_future", deep: { kept: [1] } };
+    const { id } = project.place({
+      second: 0,
+      config: {},
+      events: [
+        ...turn(1),
+        configDelta(15, { a: 1 }),
+        ...turn(2),
+        unknown,
+        { type: "compaction", timestamp: time(26), from_turn: 0, to_turn: 0 },
+        ...turn(3),
+      ],
+    });
+    const folder = await folderOf(project, await project.jp("conversation", "fork", id, ...flags));
+    const kept = (number: number) => (turns.includes(number) ? turn(number) : []);
+    expect(read(folder, "events.json")).toBe(
+      laidOut([...kept(1), configDelta(15, { a: 1 }), ...kept(2), unknown, ...kept(3)]),
+    );
+  });
+
+  test("can have a title of its own and become the active one", async () => {
+    const project = new Project();
+    const { id } = placeRelease(project);
+    const forked = await project.jp("conversation", "fork", id, "-t", "A copy", "--activate");
+    const { stdout } = await project.jp("conversation", "path", "active");
+    expect(stdout).toMatch(new RegExp(`/${forked.stdout.trim().slice(4)}-a-copy\n$`));
+  });
+
+  test("of turns that there are not is refused, and nothing is made", async () => {
+    const project = new Project();
+    const { id } = placeRelease(project);
+    const before = snapshotOf(project.root, project.data);
+    const { status } = await project.jp("conversation", "fork", id, "--turn", "7");
+    expect([status, snapshotOf(project.root, project.data)]).toEqual([2, before]);
+  });
+});
+
+describe("removing a conversation", () => {
+  test("deletes it for good, in both places, and no other", async () => {
+    const project = new Project();
+    const one = project.place(titled(0, "One"));
+    const copy = project.place(titled(0, "One", { where: "local" }));
+    const two = project.place(titled(1, "Two"));
+    const three = project.place(titled(2, "Three"));
+    expect(await project.jp("conversation", "rm", one.id, "two", "--yes")).toEqual({
+      status: 0,
+      stdout: "",
+      stderr: lines(`${one.id} is deleted.`, `${two.id} is deleted.`),
+    });
+    expect([one, copy, two, three].map(({ folder }) => existsSync(folder))).toEqual([
+      false,
+      false,
+      false,
+      true,
+    ]);
+  });
+
+  test("is refused where nobody can be asked, and nothing is changed", async () => {
+    const project = new Project();
+    const { id } = project.place(titled(0, "One"));
+    const before = snapshotOf(project.root, project.data);
+    expect(await project.jp("conversation", "rm", id)).toEqual({
+      status: 2,
+      stdout: "",
+      stderr: lines(
+        "jp: There is no terminal to ask on.",
+        "Say --yes to delete without being asked.",
+      ),
+    });
+    expect(snapshotOf(project.root, project.data)).toEqual(before);
+  });
+
+  test("of several does nothing if one of them is not there", async () => {
+    const project = new Project();
+    const { id, folder } = project.place(titled(0, "One"));
+    const { status } = await project.jp("conversation", "rm", "--yes", id, "nothing");
+    expect({ status, isThere: existsSync(folder) }).toEqual({ status: 1, isThere: true });
+  });
+});
+
+describe("the archive", () => {
+  test("takes conversations, and gives them back as they were", async () => {
+    const project = new Project();
+    const one = project.place(titled(0, "One", { slug: "one", metadata: { unknown_key: 1 } }));
+    const two = project.place(titled(1, "Two"));
+    const events = readFileSync(one.events, "utf8");
+    const metadata = readFileSync(one.metadata, "utf8");
+
+    const archived = await project.jp("conversation", "archive", "one", "two");
+    const stamped = JSON.parse(read(archiveOf(one), "metadata.json")) as Record<string, unknown>;
+    expect({ archived, stamped, isThere: existsSync(two.folder) }).toEqual({
+      archived: {
+        status: 0,
+        stdout: "",
+        stderr: lines(`${one.id} is archived.`, `${two.id} is archived.`),
+      },
+      stamped: {
+        title: "One",
+        last_activated_at: time(0),
+        archived_at: expect.stringMatching(/^\d{4}-\d\d-\d\d \d\d:\d\d:\d\d\.\d+$/) as unknown,
+        unknown_key: 1,
+      },
+      isThere: false,
+    });
+
+    const back = await project.jp("conversation", "unarchive", one.id);
+    expect({
+      back,
+      events: readFileSync(one.events, "utf8"),
+      metadata: readFileSync(one.metadata, "utf8"),
+      isArchived: existsSync(archiveOf(one)),
+    }).toEqual({
+      back: { status: 0, stdout: "", stderr: `${one.id} is back.\n` },
+      events,
+      metadata,
+      isArchived: false,
+    });
+  });
+
+  test("is said to have, or not to have, what it has or has not", async () => {
+    const project = new Project();
+    const live = project.place(titled(0, "Live"));
+    const old = project.place(titled(1, "Old", { where: "archive" }));
+    const before = snapshotOf(path.join(project.root, ".jp"));
+    const [archived, unarchived] = await Promise.all([
+      project.jp("conversation", "archive", old.id),
+      project.jp("conversation", "unarchive", live.id),
+    ]);
+    expect([archived, unarchived, snapshotOf(path.join(project.root, ".jp"))]).toEqual([
+      { status: 0, stdout: "", stderr: `${old.id} is archived already.\n` },
+      { status: 0, stdout: "", stderr: `${live.id} is not archived.\n` },
+      before,
+    ]);
+  });
+
+  test("is read like the rest, but not written to", async () => {
+    const project = new Project();
+    const { id } = project.place(titled(0, "Old", { where: "archive" }));
+    const [printed, edited] = await Promise.all([
+      project.jp("conversation", "print", id, "--format", "json"),
+      project.jp("conversation", "edit", id, "--title", "New"),
+    ]);
+    expect([printed.stdout, edited]).toEqual([
+      `${JSON.stringify(request(0, "Hi."))}\n`,
+      {
+        status: 1,
+        stdout: "",
+        stderr: lines(
+          `jp: Conversation ${id} is archived.`,
+          `Bring it back first: jp conversation unarchive ${id}`,
+        ),
+      },
+    ]);
+  });
+});

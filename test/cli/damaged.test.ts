@@ -1,0 +1,231 @@
+import { writeFileSync } from "node:fs";
+import { describe, expect, test } from "vitest";
+import { snapshotOf } from "../support/folder-snapshot.ts";
+import { laidOut } from "../support/record-elements.ts";
+import { answer, message, question, request, time, turnStart } from "./records.ts";
+import { placeRelease } from "./samples.ts";
+import { type PlacedConversation, Project } from "./support.ts";
+
+/** The first events of a record whose last write was cut off. */
+const WHOLE = laidOut([request(0, "Hi."), question(1, "a.b"), answer(2, "a.b", { answer: 1 })]);
+const TORN = `${WHOLE.slice(0, -"\n]\n".length)},\n  {\n    "timestamp": "20`;
+/** A record with something in its middle that is no JSON. */
+const DAMAGED = WHOLE.replace('"Go on?"', "Go on?");
+
+function torn(project: Project): PlacedConversation {
+  return project.place({ second: 0, title: "Torn", config: {}, events: TORN });
+}
+
+describe("a record whose last write was cut off", () => {
+  test.each([
+    ["print", ["conversation", "print", "torn", "--format", "json"], 3],
+    ["grep", ["conversation", "grep", "hi"], 1],
+    ["show", ["conversation", "show", "torn", "--format", "json"], 1],
+    ["inquiry ls", ["inquiry", "ls", "--format", "json"], 1],
+    ["inquiry show", ["inquiry", "show", "a.b", "--format", "json"], 1],
+  ])("is read to its last whole event by %s, with a warning", async (_name, words, count) => {
+    const project = new Project();
+    const { events } = torn(project);
+    const { status, stdout, stderr } = await project.jp(...words);
+    expect({ status, lines: stdout.trimEnd().split("\n").length, stderr }).toEqual({
+      status: 0,
+      lines: count,
+      stderr: expect.stringMatching(
+        `^warning: ${events}: the last write was cut off: 2\\d bytes behind the last whole event\n$`,
+      ) as unknown,
+    });
+  });
+
+  test("is listed like any other", async () => {
+    const project = new Project();
+    const { id } = torn(project);
+    const { status, stdout, stderr } = await project.jp("conversation", "ls");
+    expect({ status, stderr, line: stdout.split("\n")[1] }).toEqual({
+      status: 0,
+      stderr: "",
+      line: `  ${id}  2 days ago  Torn`,
+    });
+  });
+
+  test("is still torn after it was read", async () => {
+    const project = new Project();
+    torn(project);
+    const before = snapshotOf(project.root);
+    await project.jp("conversation", "print", "torn");
+    expect(snapshotOf(project.root)).toEqual(before);
+  });
+
+  test("can be a file without a byte in it", async () => {
+    const project = new Project();
+    const { id, events } = project.place({ second: 0, config: {}, events: "" });
+    expect(await project.jp("conversation", "print", id)).toEqual({
+      status: 0,
+      stdout: "",
+      stderr: `warning: ${events}: the last write was cut off: 0 bytes behind the last whole event\n(there is nothing to show)\n`,
+    });
+  });
+});
+
+describe("a record that is damaged in between", () => {
+  test("is shown without what is damaged, with a warning that says where that is", async () => {
+    const project = new Project();
+    const { id, events } = project.place({ second: 0, config: {}, events: DAMAGED });
+    const { status, stdout, stderr } = await project.jp(
+      "conversation",
+      "print",
+      id,
+      "--format",
+      "json",
+    );
+    const at = DAMAGED.indexOf("{", DAMAGED.indexOf("Hi."));
+    expect({ status, types: stdout.match(/"type":"\w+"/g), stderr }).toEqual({
+      status: 0,
+      types: ['"type":"chat_request"', '"type":"inquiry_response"'],
+      stderr: expect.stringMatching(
+        `^warning: ${events}: no readable event at byte ${at} \\(\\d+ bytes\\)\n$`,
+      ) as unknown,
+    });
+  });
+
+  test("can be no list at all", async () => {
+    const project = new Project();
+    const { id, events } = project.place({ second: 0, config: {}, events: '{"events": []}\n' });
+    expect(await project.jp("conversation", "print", id)).toEqual({
+      status: 0,
+      stdout: "",
+      stderr: `warning: ${events}: no list of events at byte 0 (15 bytes)\n(there is nothing to show)\n`,
+    });
+  });
+});
+
+describe("an event that is not in its shape", () => {
+  const events = [
+    turnStart(0),
+    request(1, "Hi."),
+    { timestamp: time(2), type: "chat_request", content: 3 },
+    message(3, "Ho."),
+  ];
+
+  test("is left out by print, with a warning that names it and the file", async () => {
+    const project = new Project();
+    const placed = project.place({ second: 0, config: {}, events });
+    const { status, stdout, stderr } = await project.jp("conversation", "print", placed.id);
+    expect({
+      status,
+      body: stdout.split("\n").slice(1),
+      warning: stderr.replace(`${placed.events}: `, ""),
+      isFileNamed: stderr.includes(placed.events),
+    }).toEqual({
+      status: 0,
+      body: ["you", "Hi.", "", "assistant", "Ho.", "", ""],
+      warning: "warning: element 2: content: expected a string, got number\n",
+      isFileNamed: true,
+    });
+  });
+
+  test("does not vanish without a word from the list of all questions", async () => {
+    const project = new Project();
+    project.place({
+      second: 0,
+      config: {},
+      events: [question(0, "a.b"), question(1, "a.c", { answer_type: { type: "date" } })],
+    });
+    const { status, stdout, stderr } = await project.jp("inquiry", "ls");
+    expect({ status, shown: stdout.match(/a\.[bc]/g), isTold: stderr.includes("date") }).toEqual({
+      status: 0,
+      shown: ["a.b"],
+      isTold: true,
+    });
+  });
+
+  test("does not make the commands disagree about the number of a turn", async () => {
+    const project = new Project();
+    const { id } = project.place({
+      second: 0,
+      config: {},
+      events: [
+        turnStart(0),
+        request(1, "Hi."),
+        { ...turnStart(2), timestamp: "yesterday" },
+        request(3, "needle"),
+        question(4, "a.b"),
+      ],
+    });
+    const [print, list, grep] = await Promise.all([
+      project.jp("conversation", "print", id),
+      project.jp("inquiry", "ls"),
+      project.jp("conversation", "grep", "needle"),
+    ]);
+    const printed = print.stdout.match(/(?<=turn )\d/g)?.at(-1);
+    expect({
+      listed: /(?<=turn )\d/.exec(list.stdout)?.[0],
+      found: /(?<=:)\d(?=:user)/.exec(grep.stdout)?.[0],
+    }).toEqual({ listed: printed, found: printed });
+  });
+});
+
+describe("a conversation that lacks a file", () => {
+  test("without events is an error to read, which says which file it is", async () => {
+    const project = new Project();
+    const { id, events } = project.place({ second: 0, title: "Bare", config: {}, events: null });
+    const results = await Promise.all([
+      project.jp("conversation", "print", id),
+      project.jp("conversation", "fork", id),
+    ]);
+    expect(
+      results.map(({ status, stdout, stderr }) => ({
+        status,
+        stdout,
+        isNamed: stderr.startsWith(`jp: Cannot read ${events}: `),
+      })),
+    ).toEqual(results.map(() => ({ status: 1, stdout: "", isNamed: true })));
+  });
+
+  test.each([
+    ["inquiry ls", ["inquiry", "ls", "--format", "json"], 3],
+    ["grep", ["conversation", "grep", "version"], 2],
+  ])("without events keeps %s from no other", async (_name, words, count) => {
+    const project = new Project();
+    const bare = project.place({ second: -10, title: "Bare", config: {}, events: null });
+    placeRelease(project);
+    const { status, stdout, stderr } = await project.jp(...words);
+    expect({
+      status,
+      lines: stdout.split("\n").filter((line) => line !== "").length,
+      isNamed: stderr.includes(bare.events),
+    }).toEqual({ status: 0, lines: count, isNamed: true });
+  });
+
+  test("without metadata is read all the same", async () => {
+    const project = new Project();
+    const { id } = project.place({
+      second: 0,
+      metadata: null,
+      config: {},
+      events: [request(0, "Hi.")],
+    });
+    const { status, stdout, stderr } = await project.jp("conversation", "print", id);
+    expect({ status, stderr, body: stdout.split("\n").slice(1) }).toEqual({
+      status: 0,
+      stderr: "",
+      body: ["you", "Hi.", "", ""],
+    });
+  });
+
+  test("or has a base config that is no JSON, is still read: nobody needs it for that", async () => {
+    const project = new Project();
+    const { id } = project.place({ second: 0, config: "{", events: [request(0, "Hi.")] });
+    const { status, stdout } = await project.jp("conversation", "print", id);
+    expect({ status, isShown: stdout.includes("Hi.") }).toEqual({ status: 0, isShown: true });
+  });
+
+  test("or a session's file that is no JSON, has no past, and nothing else is lost", async () => {
+    const project = new Project();
+    const release = placeRelease(project);
+    project.activate(release);
+    const [file] = snapshotOf(`${project.userFolder}/sessions`).slice(1);
+    writeFileSync(file?.name ?? "", "{");
+    const { status, stdout } = await project.jp("conversation", "path");
+    expect({ status, stdout }).toEqual({ status: 0, stdout: `${release.folder}\n` });
+  });
+});

@@ -1,0 +1,362 @@
+import { describe, expect, test } from "vitest";
+import { answer, question, request, time, turnStart } from "./records.ts";
+import { placeLegacy, placeRelease } from "./samples.ts";
+import { type Finished, jsonLines, lines, printed, Project } from "./support.ts";
+
+/** The ids of the questions in an output of JSON. */
+function idsIn(finished: Finished): unknown[] {
+  return jsonLines(finished).map((line) => (line as { id: unknown }).id);
+}
+
+describe("the list of questions", () => {
+  test("says of each who asked, who answered, how and when", async () => {
+    const project = new Project();
+    const release = placeRelease(project);
+    const legacy = placeLegacy(project);
+    const asked = "  turn 1  fs_modify_file: Do you want to apply the following patch? …";
+    const id = "fs_modify_file_0.apply_changes";
+    expect(await project.jp("inquiry", "ls")).toEqual(
+      printed(
+        lines(
+          legacy.id,
+          asked,
+          `    Answer: true, 1 week ago  ${id}`,
+          asked,
+          `    Answer: false, 1 week ago  ${id}`,
+          asked,
+          `    unanswered, 1 week ago  ${id}`,
+          release.id,
+          "  turn 1  fs_modify_file: Apply this change?",
+          "    Answer: true by user (terminal), 2 days ago  call_1.apply_changes.1",
+          "  turn 2  npm_publish: One-time password",
+          "    Answer: <redacted> by user (terminal), 2 days ago  call_2.otp.1",
+          "  turn 2  assistant: Announce it where?",
+          "    Cancelled (no_prompt_backend), 2 days ago  call_2.announce.1",
+        ),
+      ),
+    );
+  });
+
+  test("in JSON has everything the record has", async () => {
+    const project = new Project();
+    const release = placeRelease(project);
+    expect(jsonLines(await project.jp("inquiry", "ls", "--format", "json"))).toEqual([
+      {
+        conversation: release.id,
+        turn: 1,
+        id: "call_1.apply_changes.1",
+        tool_call_id: "call_1",
+        question_id: "apply_changes",
+        source: { source: "tool", name: "fs_modify_file" },
+        question: {
+          text: "Apply this change?",
+          context: "-1.1.4\n+1.2.0",
+          answer_type: { type: "boolean" },
+          default: true,
+        },
+        outcome: "answered",
+        answer: true,
+        answered_by: { kind: "user", channel: "terminal" },
+        asked_at: time(4),
+        answered_at: time(5),
+      },
+      {
+        conversation: release.id,
+        turn: 2,
+        id: "call_2.otp.1",
+        tool_call_id: "call_2",
+        question_id: "otp",
+        source: { source: "tool", name: "npm_publish" },
+        question: { text: "One-time password", answer_type: { type: "secret" } },
+        outcome: "redacted",
+        answered_by: { kind: "user", channel: "terminal" },
+        asked_at: time(14),
+        answered_at: time(15),
+      },
+      {
+        conversation: release.id,
+        turn: 2,
+        id: "call_2.announce.1",
+        tool_call_id: "call_2",
+        question_id: "announce",
+        source: { source: "assistant" },
+        question: {
+          text: "Announce it where?",
+          answer_type: {
+            type: "select",
+            options: [{ value: "web", description: "the site" }, { value: "mail" }],
+          },
+          exclusive: true,
+          persistence: "none",
+        },
+        outcome: "cancelled",
+        reason: "no_prompt_backend",
+        asked_at: time(16),
+        answered_at: time(17),
+      },
+    ]);
+  });
+
+  test("pairs the questions of older records, whose ids occur twice, in their order", async () => {
+    const project = new Project();
+    const legacy = placeLegacy(project);
+    const common = {
+      conversation: legacy.id,
+      turn: 1,
+      id: "fs_modify_file_0.apply_changes",
+      source: { source: "tool", name: "fs_modify_file" },
+      question: {
+        text: "Do you want to apply the following patch?\n\n-old\n+new",
+        answer_type: { type: "boolean" },
+        default: true,
+      },
+    };
+    expect(jsonLines(await project.jp("inquiry", "ls", "--format", "json"))).toEqual([
+      {
+        ...common,
+        outcome: "answered",
+        answer: true,
+        asked_at: time(-863_997),
+        answered_at: time(-863_996),
+      },
+      {
+        ...common,
+        outcome: "answered",
+        answer: false,
+        asked_at: time(-863_993),
+        answered_at: time(-863_992),
+      },
+      { ...common, outcome: "unanswered", asked_at: time(-863_989) },
+    ]);
+  });
+
+  test("never pairs a question with a response of another turn", async () => {
+    const project = new Project();
+    project.place({
+      second: 0,
+      config: {},
+      events: [
+        turnStart(0),
+        question(1, "a.b"),
+        turnStart(2),
+        answer(3, "a.b", { answer: true }),
+        question(4, "a.b"),
+        answer(5, "a.b", { answer: false }),
+      ],
+    });
+    const asked = jsonLines(await project.jp("inquiry", "ls", "--format", "json"));
+    expect(asked).toEqual([
+      expect.objectContaining({ turn: 1, outcome: "unanswered" }),
+      expect.objectContaining({ turn: 2, outcome: "answered", answer: false }),
+    ]);
+  });
+
+  test("never has an answer that a file keeps against the rules", async () => {
+    const project = new Project();
+    const { id } = project.place({
+      second: 0,
+      config: {},
+      events: [
+        request(0, "Hi."),
+        question(1, "a.b.1", { text: "Password?", answer_type: { type: "secret" } }),
+        answer(2, "a.b.1", { outcome: "redacted", answer: "hunter2" }),
+      ],
+    });
+    const commands = [
+      ["inquiry", "ls"],
+      ["inquiry", "ls", "--format", "json"],
+      ["inquiry", "show", "a.b.1"],
+      ["inquiry", "show", "a.b.1", "--format", "json"],
+      ["conversation", "print", id],
+      ["conversation", "print", id, "--format", "markdown"],
+      ["conversation", "print", id, "--format", "json"],
+      ["conversation", "show", id, "--format", "json"],
+    ];
+    const outputs = await Promise.all(commands.map((words) => project.jp(...words)));
+    expect(outputs.map(({ status, stdout }) => [status, stdout.includes("hunter2")])).toEqual(
+      commands.map(() => [0, false]),
+    );
+  });
+});
+
+describe("a filter", () => {
+  const deciders = {
+    "by-user": { kind: "user", channel: "terminal" },
+    "by-assistant": { kind: "assistant", model: "ollama/qwen3" },
+    "by-config": { kind: "config", key: "a.b.answer" },
+    "by-remembered": { kind: "remembered", from: "by-user" },
+    "by-policy": { kind: "policy", key: "a.b.run" },
+    "by-default": { kind: "default" },
+  };
+
+  function placeAll(project: Project): string {
+    const closed = Object.entries(deciders).flatMap(([id, by], index) => [
+      question(10 * index, id),
+      answer(10 * index + 1, id, { outcome: "answered", answer: true, answered_by: by }),
+    ]);
+    const { id } = project.place({
+      second: 0,
+      title: "All",
+      config: {},
+      events: [
+        ...closed,
+        question(90, "secret"),
+        answer(91, "secret", { outcome: "redacted", answered_by: deciders["by-user"] }),
+        question(92, "cancelled"),
+        answer(93, "cancelled", { outcome: "cancelled", reason: "user" }),
+        question(94, "open"),
+        question(95, "nobody-knows-who"),
+        answer(96, "nobody-knows-who", { answer: 1 }),
+      ],
+    });
+    return id;
+  }
+
+  const everybody = Object.keys(deciders);
+
+  test("leaves those that fit", async () => {
+    const project = new Project();
+    placeAll(project);
+    const filters: readonly (readonly [flags: string, ids: readonly string[]])[] = [
+      ["--outcome answered", [...everybody, "nobody-knows-who"]],
+      ["--outcome redacted", ["secret"]],
+      ["--outcome cancelled --outcome unanswered", ["cancelled", "open"]],
+      ["--by user", ["by-user", "secret"]],
+      ["--by assistant --by config", ["by-assistant", "by-config"]],
+      ["--by remembered --by policy --by default", everybody.slice(3)],
+      ["--by user --outcome redacted", ["secret"]],
+      ["--by user --outcome cancelled", []],
+    ];
+    const found = filters.map(async ([flags]) => {
+      const words = ["inquiry", "ls", "--format", "json", ...flags.split(" ")];
+      return [flags, idsIn(await project.jp(...words))];
+    });
+    expect(await Promise.all(found)).toEqual(filters);
+  });
+
+  test("of conversations leaves theirs, and all are searched without one, archived too", async () => {
+    const project = new Project();
+    const one = project.place({ second: 0, title: "One", config: {}, events: [question(0, "1")] });
+    project.place({ second: 1, title: "Two", where: "local", events: [question(1, "2")] });
+    project.place({ second: 2, title: "Three", where: "archive", events: [question(2, "3")] });
+    const list = async (...flags: readonly string[]) =>
+      idsIn(await project.jp("inquiry", "ls", "--format", "json", ...flags));
+    expect(
+      await Promise.all([list(), list("--conversation", one.id), list("-c", "two", "-c", "three")]),
+    ).toEqual([["1", "2", "3"], ["1"], ["2", "3"]]);
+  });
+
+  test("that leaves nothing says so on standard error", async () => {
+    const project = new Project();
+    placeAll(project);
+    expect(await project.jp("inquiry", "ls", "--outcome", "cancelled", "--by", "user")).toEqual({
+      status: 0,
+      stdout: "",
+      stderr: "No question fits.\n",
+    });
+  });
+
+  test.each([
+    [["--outcome", "maybe"], "answered, redacted, cancelled, unanswered"],
+    [["--by", "nobody"], "user, assistant, config, remembered, policy, default"],
+  ])("that does not exist is a wrong use, and those that do are told: %j", async (flags, known) => {
+    const project = new Project();
+    const { status, stdout, stderr } = await project.jp("inquiry", "ls", ...flags);
+    expect({ status, stdout, told: stderr.includes(`Allowed choices are ${known}.`) }).toEqual({
+      status: 2,
+      stdout: "",
+      told: true,
+    });
+  });
+});
+
+describe("one question in full", () => {
+  test("is shown as a list of facts, with its context below", async () => {
+    const project = new Project();
+    const { id } = placeRelease(project);
+    expect(await project.jp("inquiry", "show", "call_1.apply_changes.1")).toEqual(
+      printed(
+        lines(
+          "ID            call_1.apply_changes.1",
+          `Conversation  ${id}, turn 1`,
+          "Asked by      fs_modify_file (tool)",
+          "Tool call     call_1",
+          "Question id   apply_changes",
+          "Question      Apply this change?",
+          "Kind          boolean",
+          "Default       true",
+          `Asked at      ${time(4)} UTC`,
+          "Outcome       Answer: true",
+          "Decided by    user (terminal)",
+          `Closed at     ${time(5)} UTC`,
+          "Context",
+          "  -1.1.4",
+          "  +1.2.0",
+        ),
+      ),
+    );
+  });
+
+  test("tells the options, and what was not to be", async () => {
+    const project = new Project();
+    const { id } = placeRelease(project);
+    const { stdout } = await project.jp("inquiry", "show", "call_2.announce.1");
+    expect(stdout).toBe(
+      lines(
+        "ID            call_2.announce.1",
+        `Conversation  ${id}, turn 2`,
+        "Asked by      assistant",
+        "Tool call     call_2",
+        "Question id   announce",
+        "Question      Announce it where?",
+        "Kind          select; for a person only; asked every time",
+        `Asked at      ${time(16)} UTC`,
+        "Outcome       Cancelled (no_prompt_backend)",
+        `Closed at     ${time(17)} UTC`,
+        "Options",
+        '  "web": the site',
+        '  "mail"',
+      ),
+    );
+  });
+
+  test("is shown as often as its id was used", async () => {
+    const project = new Project();
+    placeLegacy(project);
+    const { stdout } = await project.jp("inquiry", "show", "fs_modify_file_0.apply_changes");
+    expect(stdout.match(/^Outcome .*$/gm)).toEqual([
+      "Outcome       Answer: true",
+      "Outcome       Answer: false",
+      "Outcome       unanswered",
+    ]);
+  });
+
+  test("can be looked for in some conversations only, and be JSON", async () => {
+    const project = new Project();
+    const events = [question(0, "a.b")];
+    project.place({ second: 0, title: "One", config: {}, events });
+    const two = project.place({ second: 1, title: "Two", config: {}, events });
+    const words = ["a.b", "--conversation", "two", "--format", "json"];
+    expect(jsonLines(await project.jp("inquiry", "show", ...words))).toEqual([
+      {
+        conversation: two.id,
+        turn: 1,
+        id: "a.b",
+        source: { source: "tool", name: "a_tool" },
+        question: { text: "Go on?", answer_type: { type: "boolean" } },
+        outcome: "unanswered",
+        asked_at: time(0),
+      },
+    ]);
+  });
+
+  test("that does not exist is an error", async () => {
+    const project = new Project();
+    placeRelease(project);
+    expect(await project.jp("inquiry", "show", "call_9.x.1")).toEqual({
+      status: 1,
+      stdout: "",
+      stderr: lines("jp: No question has the id call_9.x.1.", "`jp inquiry ls` lists them all."),
+    });
+  });
+});

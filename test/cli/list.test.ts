@@ -1,0 +1,314 @@
+import { unlinkSync } from "node:fs";
+import { describe, expect, test } from "vitest";
+import { request, time } from "./records.ts";
+import { placeLegacy, placeRelease } from "./samples.ts";
+import { type Finished, jsonLines, lines, type Placed, printed, Project } from "./support.ts";
+
+/** A conversation whose only event happened at this moment. */
+function used(second: number, title: string, more: Partial<Placed> = {}): Placed {
+  return { second, title, config: {}, events: [request(second, "Hi.")], ...more };
+}
+
+/** The ids in a table, in its order. */
+function idsIn({ stdout }: Finished): string[] {
+  return stdout.match(/jp-c\d+/g) ?? [];
+}
+
+describe("the list of conversations", () => {
+  test("has the one used last at the bottom, and marks the active and the pinned", async () => {
+    const project = new Project();
+    const release = placeRelease(project);
+    const legacy = placeLegacy(project);
+    const pinned = project.place(used(-4000, "Notes", { metadata: { pinned_at: time(-4000) } }));
+    const untitled = project.place({ second: -90_000, events: [] });
+    project.activate(release, legacy);
+    expect(await project.jp("conversation", "ls")).toEqual(
+      printed(
+        lines(
+          "   ID               ACTIVITY    TITLE",
+          `   ${legacy.id}  1 week ago  Segfault in iter_mut`,
+          `   ${untitled.id}  3 days ago  (no title)`,
+          `^  ${pinned.id}  2 days ago  Notes`,
+          `*  ${release.id}  2 days ago  Release 1.2`,
+        ),
+      ),
+    );
+  });
+
+  test("says where a conversation is kept if one is kept for the user alone", async () => {
+    const project = new Project();
+    const shared = project.place(used(0, "Shared"));
+    const own = project.place(used(1, "Own", { where: "local" }));
+    expect(await project.jp("conversation", "ls")).toEqual(
+      printed(
+        lines(
+          "  ID               ACTIVITY    PLACE  TITLE",
+          `  ${shared.id}  2 days ago         Shared`,
+          `  ${own.id}  2 days ago  local  Own`,
+        ),
+      ),
+    );
+  });
+
+  test("lines up whatever is wide", async () => {
+    const project = new Project();
+    const placed = ["日本語", "👩🏽‍💻 works", "plain"].map((title, index) =>
+      project.place(used(index, title)),
+    );
+    const [first, second, third] = placed.map(({ id }) => id);
+    expect(await project.jp("conversation", "ls")).toEqual(
+      printed(
+        lines(
+          "  ID               ACTIVITY    TITLE",
+          `  ${first}  2 days ago  日本語`,
+          `  ${second}  2 days ago  👩🏽‍💻 works`,
+          `  ${third}  2 days ago  plain`,
+        ),
+      ),
+    );
+  });
+
+  test("can be sorted, turned round and cut short", async () => {
+    const project = new Project();
+    const a = project.place(used(0, "banana", { events: [request(100, "Hi.")] }));
+    const b = project.place(used(1, "Cherry", { events: [request(50, "Hi.")] }));
+    const c = project.place(used(2, "apple", { events: [request(75, "Hi.")] }));
+    const [ids, activity, created, title, reverse, last] = await Promise.all([
+      Promise.resolve([a.id, b.id, c.id]),
+      project.jp("conversation", "ls", "--sort", "activity"),
+      project.jp("conversation", "ls", "--sort", "created"),
+      project.jp("conversation", "ls", "--sort", "title"),
+      project.jp("conversation", "ls", "--sort", "title", "--reverse"),
+      project.jp("conversation", "ls", "--limit", "2"),
+    ]);
+    const [banana, cherry, apple] = ids;
+    expect({
+      activity: idsIn(activity),
+      created: idsIn(created),
+      title: idsIn(title),
+      reverse: idsIn(reverse),
+      last: { ids: idsIn(last), notice: last.stderr },
+    }).toEqual({
+      activity: [cherry, apple, banana],
+      created: [banana, cherry, apple],
+      title: [apple, banana, cherry],
+      reverse: [cherry, banana, apple],
+      last: { ids: [apple, banana], notice: "(1 earlier one is not shown)\n" },
+    });
+  });
+
+  test("has the archived ones apart", async () => {
+    const project = new Project();
+    const live = project.place(used(0, "Live"));
+    const old = project.place(used(-1, "Old", { where: "archive" }));
+    const [usual, archived] = await Promise.all([
+      project.jp("conversation", "ls"),
+      project.jp("conversation", "ls", "--archived"),
+    ]);
+    expect([idsIn(usual), idsIn(archived)]).toEqual([[live.id], [old.id]]);
+  });
+
+  test("can be of the user's own ones alone", async () => {
+    const project = new Project();
+    project.place(used(0, "Shared"));
+    const own = project.place(used(1, "Own", { where: "local" }));
+    expect(idsIn(await project.jp("conversation", "ls", "--local"))).toEqual([own.id]);
+  });
+
+  test("says that there is nothing, on standard error", async () => {
+    const project = new Project();
+    expect(
+      await Promise.all([
+        project.jp("conversation", "ls"),
+        project.jp("conversation", "ls", "--archived"),
+        project.jp("conversation", "ls", "--format", "json"),
+      ]),
+    ).toEqual([
+      { status: 0, stdout: "", stderr: "There are no conversations here yet.\n" },
+      { status: 0, stdout: "", stderr: "Nothing is archived.\n" },
+      printed(""),
+    ]);
+  });
+
+  test("does not deny the conversations that it was told not to show", async () => {
+    const project = new Project();
+    project.place(used(0, "Shared"));
+    const [local, none] = await Promise.all([
+      project.jp("conversation", "ls", "--local"),
+      project.jp("conversation", "ls", "--limit", "0"),
+    ]);
+    expect(`${local.stderr}${none.stderr}`).not.toContain("no conversations here");
+  });
+
+  test("in JSON is one object a line, with what is known", async () => {
+    const project = new Project();
+    const release = placeRelease(project);
+    const own = project.place({
+      second: 100,
+      where: "local",
+      metadata: { pinned_at: time(101), labels: { team: "core", urgent: "" } },
+    });
+    const broken = project.place({ second: 200, metadata: "{" });
+    expect(jsonLines(await project.jp("conversation", "ls", "--format", "json"))).toEqual([
+      {
+        id: release.id,
+        title: "Release 1.2",
+        created_at: time(0),
+        last_activated_at: time(0),
+        last_event_at: time(19),
+        archived: false,
+        place: "workspace",
+      },
+      {
+        id: own.id,
+        created_at: time(100),
+        last_activated_at: time(100),
+        pinned_at: time(101),
+        archived: false,
+        place: "local",
+        labels: { team: "core", urgent: "" },
+      },
+      {
+        id: broken.id,
+        created_at: time(200),
+        archived: false,
+        place: "workspace",
+        problem: expect.stringMatching(/^metadata\.json: .*JSON/) as unknown,
+      },
+    ]);
+  });
+
+  test("has broken conversations too, with what is wrong with them", async () => {
+    const project = new Project();
+    const halved = project.place({ second: 0, metadata: '{"title": "x"' });
+    const timeless = project.place({ second: 1, metadata: '{"title": "x"}' });
+    const bare = project.place(used(2, "No events", { events: null }));
+    const { status, stdout, stderr } = await project.jp("conversation", "ls");
+    expect({ status, stderr, lines: stdout.trimEnd().split("\n") }).toEqual({
+      status: 0,
+      stderr: "",
+      lines: [
+        "  ID               ACTIVITY    TITLE",
+        expect.stringMatching(`^  ${halved.id}  2 days ago  \\(metadata\\.json: .*JSON.*\\)$`),
+        `  ${timeless.id}  2 days ago  (metadata.json: last_activated_at: expected a time like "2026-01-02 03:04:05.678", got nothing)`,
+        `  ${bare.id}  2 days ago  No events (events.json: it is not there)`,
+      ],
+    });
+  });
+});
+
+describe("what there is to know about a conversation", () => {
+  test("is shown as a list of facts", async () => {
+    const project = new Project();
+    const { id, folder } = placeRelease(project);
+    expect(await project.jp("conversation", "show", id)).toEqual(
+      printed(
+        lines(
+          `ID          ${id}`,
+          "Title       Release 1.2",
+          `Started     ${time(0)} UTC (2 days ago)`,
+          `Last event  ${time(19)} UTC (2 days ago)`,
+          `Last used   ${time(0)} UTC (2 days ago)`,
+          "Kept        in the workspace",
+          `Folder      ${folder}`,
+          "Turns       2",
+          "Events      18",
+          "Tool calls  2",
+          "Questions   1 answered, 1 redacted, 1 cancelled",
+        ),
+      ),
+    );
+  });
+
+  test("includes pins, labels, expiry and the archive, where there are such", async () => {
+    const project = new Project();
+    const { id, folder } = project.place({
+      second: 0,
+      where: "archive",
+      metadata: {
+        pinned_at: time(1),
+        archived_at: time(2),
+        expires_at: time(-3600),
+        labels: { team: "core", urgent: "" },
+      },
+    });
+    expect(await project.jp("conversation", "show", id)).toEqual(
+      printed(
+        lines(
+          `ID          ${id}`,
+          `Started     ${time(0)} UTC (2 days ago)`,
+          `Last event  ${time(0)} UTC (2 days ago)`,
+          `Last used   ${time(0)} UTC (2 days ago)`,
+          `Pinned      ${time(1)} UTC (2 days ago)`,
+          `Expires     ${time(-3600)} UTC (2 days ago)`,
+          `Archived    ${time(2)} UTC (2 days ago)`,
+          "Labels      team=core, urgent",
+          "Kept        in the workspace",
+          `Folder      ${folder}`,
+          "Turns       0",
+          "Events      0",
+          "Tool calls  0",
+          "Questions   none",
+        ),
+      ),
+    );
+  });
+
+  test("can be shown of several, with a line between them, and of none twice", async () => {
+    const project = new Project();
+    const [first, second] = [project.place(used(0, "One")), project.place(used(1, "Two"))];
+    const { stdout } = await project.jp("conversation", "show", "one", second.id, "two");
+    expect(stdout.split("\n\n").map((facts) => facts.split("\n")[0])).toEqual([
+      `ID          ${first.id}`,
+      `ID          ${second.id}`,
+    ]);
+  });
+
+  test("in JSON adds counts to what the list has", async () => {
+    const project = new Project();
+    const { id } = placeLegacy(project);
+    expect(jsonLines(await project.jp("conversation", "show", id, "--format", "json"))).toEqual([
+      {
+        id,
+        title: "Segfault in iter_mut",
+        created_at: time(-864_000),
+        last_activated_at: time(-864_000),
+        last_event_at: time(-863_987),
+        archived: false,
+        place: "workspace",
+        turns: 1,
+        events: 13,
+        tool_calls: 3,
+        inquiries: { answered: 2, unanswered: 1 },
+      },
+    ]);
+  });
+});
+
+describe("the path of a conversation", () => {
+  test("is its folder, or those of its files that are asked for", async () => {
+    const project = new Project();
+    const { id, folder } = placeRelease(project);
+    expect(
+      await Promise.all([
+        project.jp("conversation", "path", id),
+        project.jp("conversation", "path", id, "--events"),
+        project.jp("conversation", "path", id, "-m", "-b"),
+      ]),
+    ).toEqual([
+      printed(lines(folder)),
+      printed(lines(`${folder}/events.json`)),
+      printed(lines(`${folder}/metadata.json`, `${folder}/base_config.json`)),
+    ]);
+  });
+
+  test("is told of a conversation whose files are gone", async () => {
+    const project = new Project();
+    const placed = project.place(used(0, "Gone"));
+    unlinkSync(placed.events);
+    unlinkSync(placed.metadata);
+    expect(await project.jp("conversation", "path", placed.id)).toEqual(
+      printed(lines(placed.folder)),
+    );
+  });
+});

@@ -1,0 +1,247 @@
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import type { Readable } from "node:stream";
+import { text } from "node:stream/consumers";
+import { describe, expect, test } from "vitest";
+import { message, request } from "./records.ts";
+import { placeLegacy, placeRelease } from "./samples.ts";
+import { Screen, show } from "./screen.ts";
+import { JP, Project } from "./support.ts";
+
+const READERS = [
+  ["conversation", "ls"],
+  ["conversation", "show", "release"],
+  ["conversation", "print", "release"],
+  ["conversation", "grep", "version"],
+  ["inquiry", "ls"],
+  ["inquiry", "show", "call_2.otp.1"],
+];
+
+describe("the output of every command that reads", () => {
+  test("is plain in a pipe", async () => {
+    const project = new Project();
+    placeRelease(project);
+    const outputs = await Promise.all(READERS.map((words) => project.jp(...words)));
+    expect(outputs.map(({ stdout }) => stdout.includes("\x1b"))).toEqual(READERS.map(() => false));
+  });
+
+  test("has colours on a terminal, and is otherwise the same", async () => {
+    const project = new Project();
+    placeRelease(project);
+    const words = READERS.filter((reader) => !reader.includes("grep"));
+    const screens = await Promise.all(words.map((reader) => show(project, reader)));
+    const pipes = await Promise.all(words.map((reader) => project.jp(...reader)));
+    expect(screens.map(({ bytes }) => /\x1b\[[0-9;]+m/.test(bytes))).toEqual(words.map(() => true));
+    expect(
+      screens.map(({ bytes }) => bytes.replaceAll(/\x1b\[[0-9;]+m/g, "").replaceAll("\r\n", "\n")),
+    ).toEqual(pipes.map(({ stdout }) => stdout));
+  });
+
+  test("has none on a terminal if NO_COLOR is set", async () => {
+    const project = new Project();
+    placeRelease(project);
+    const screens = await Promise.all(
+      READERS.map((words) => show(project, words, { variables: { NO_COLOR: "1" } })),
+    );
+    expect(screens.map(({ bytes }) => bytes.includes("\x1b"))).toEqual(READERS.map(() => false));
+  });
+
+  test("has them in a pipe if FORCE_COLOR says so", async () => {
+    const project = new Project();
+    placeRelease(project);
+    // What a search prints into a pipe is for programs.
+    const words = READERS.filter((reader) => !reader.includes("grep"));
+    const outputs = await Promise.all(
+      words.map((reader) => project.jpWith({ FORCE_COLOR: "1" }, ...reader)),
+    );
+    expect(outputs.map(({ stdout }) => stdout.includes("\x1b["))).toEqual(words.map(() => true));
+  });
+});
+
+describe("a list on a screen", () => {
+  const titles = [
+    "a title that is far too long for any screen that is as narrow as this one is",
+    "日本語の長い題名は狭い画面には収まらないので切られる",
+    "short",
+  ];
+
+  function placeTitles(project: Project): string[] {
+    return titles.map(
+      (title, index) =>
+        project.place({ second: index, title, config: {}, events: [request(index, "Hi.")] }).id,
+    );
+  }
+
+  test("is cut where the screen ends, and stays in line", async () => {
+    const project = new Project();
+    const [first, second, third] = placeTitles(project);
+    const { lines } = await show(project, ["conversation", "ls"], { columns: 50 });
+    expect(lines).toEqual([
+      "  ID               ACTIVITY    TITLE",
+      `  ${first}  2 days ago  a title that is fa…`,
+      `  ${second}  2 days ago  日本語の長い題名は…`,
+      `  ${third}  2 days ago  short`,
+    ]);
+  });
+
+  test("takes one line each on a screen that is hardly wide enough", async () => {
+    const project = new Project();
+    placeTitles(project);
+    const { lines } = await show(project, ["conversation", "ls"], { columns: 40 });
+    expect(lines.map((line) => line.slice(19))).toEqual([
+      "TITLE",
+      "a title that is far …",
+      "日本語の長い題名は狭…",
+      "short",
+    ]);
+  });
+
+  test("has the width that the user says", async () => {
+    const project = new Project();
+    const [first] = placeTitles(project);
+    const words = ["--width", "50", "conversation", "ls"];
+    const line = `  ${first}  2 days ago  a title that is fa…`;
+    const [screen, pipe] = await Promise.all([
+      show(project, words, { columns: 100 }),
+      project.jp(...words),
+    ]);
+    expect([screen.lines[1], pipe.stdout.split("\n")[1]]).toEqual([line, line]);
+  });
+
+  test("of questions has each on a line, whatever its length", async () => {
+    const project = new Project();
+    placeLegacy(project);
+    const { lines } = await show(project, ["inquiry", "ls"], { columns: 60 });
+    expect(lines.filter((line) => line.startsWith("  turn"))).toEqual(
+      [1, 2, 3].map(() => "  turn 1  fs_modify_file: Do you want to apply the followin…"),
+    );
+  });
+});
+
+test("a search on a screen has headings, and marks what it found", async () => {
+  const project = new Project();
+  const { id } = placeRelease(project);
+  const { status, bytes, lines } = await show(project, ["conversation", "grep", "version"]);
+  expect({ status, lines, marked: bytes.match(/\x1b\[1m\x1b\[31m\w+\x1b\[39m\x1b\[22m/g) }).toEqual(
+    {
+      status: 0,
+      lines: [
+        `${id}  Release 1.2`,
+        "  1:user  Bump the version.",
+        "  1:assistant  The version is 1.2.0.",
+      ],
+      marked: ["\x1b[1m\x1b[31mversion\x1b[39m\x1b[22m", "\x1b[1m\x1b[31mversion\x1b[39m\x1b[22m"],
+    },
+  );
+});
+
+describe("removing a conversation on a terminal", () => {
+  test.each([["y\r"], ["YES\r"]])("deletes it after %j", async (keys) => {
+    const { id, status, lines, isThere } = await answerWith(new Project(), keys);
+    expect({ status, lines, isThere }).toEqual({
+      status: 0,
+      lines: [`Delete ${id} (Release 1.2) for good? [y/N] ${keys.trim()}`, `${id} is deleted.`],
+      isThere: false,
+    });
+  });
+
+  test.each([["n\r"], ["\r"], ["yellow\r"]])("keeps it after %j", async (keys) => {
+    const { id, status, lines, isThere } = await answerWith(new Project(), keys);
+    expect({ status, lines, isThere }).toEqual({
+      status: 1,
+      lines: [
+        `Delete ${id} (Release 1.2) for good? [y/N] ${keys.trim()}`.trimEnd(),
+        `${id} was kept.`,
+      ],
+      isThere: true,
+    });
+  });
+
+  test("keeps it if it is interrupted, and says so with the status", async () => {
+    const { status, isThere, lines } = await answerWith(new Project(), "\x03");
+    expect({ status, isThere, isOurs: !lines.join("").includes("unexpected") }).toEqual({
+      status: 130,
+      isThere: true,
+      isOurs: true,
+    });
+  });
+
+  test("keeps it at the end of the input, and fails", async () => {
+    const { status, isThere, lines } = await answerWith(new Project(), "\x04");
+    expect({ status, isThere, isOurs: !lines.join("").includes("unexpected") }).toEqual({
+      status: 1,
+      isThere: true,
+      isOurs: true,
+    });
+  });
+});
+
+test("an editor on a terminal has the terminal", async () => {
+  const project = new Project();
+  const { id } = placeRelease(project);
+  const variables = project.editor('test -t 0 && test -t 1 && sed -i s/Bump/Raise/ "$1"');
+  const { status } = await show(project, ["conversation", "edit", id], { variables });
+  const { stdout } = await project.jp("conversation", "print", id, "--turn", "1");
+  expect({ status, isChanged: stdout.includes("Raise the version.") }).toEqual({
+    status: 0,
+    isChanged: true,
+  });
+});
+
+describe("a reader of the output that has seen enough", () => {
+  test.each([
+    ["print", ["conversation", "print"]],
+    ["print as JSON", ["conversation", "print", "--format", "json"]],
+    ["grep", ["conversation", "grep", "line"]],
+  ])("ends %s quietly", async (_name, words) => {
+    const project = new Project();
+    const events = Array.from({ length: 5000 }, (_, index) => message(index, `line ${index}`));
+    project.activate(project.place({ second: 0, config: {}, events }));
+    expect(await closeAfterFirstLines(project, words)).toEqual({ status: 0, errors: "" });
+  });
+
+  test.each([
+    ["help", ["--help"]],
+    ["the version", ["--version"]],
+    ["a list", ["conversation", "ls"]],
+  ])("or was never there, ends %s quietly", async (_name, words) => {
+    const project = new Project();
+    placeRelease(project);
+    expect(await closeAtOnce(project, words)).toEqual({ status: 0, errors: "" });
+  });
+});
+
+function closeAfterFirstLines(project: Project, words: readonly string[]) {
+  return runWith(project, words, (stdout) => stdout.once("data", () => stdout.destroy()));
+}
+
+function closeAtOnce(project: Project, words: readonly string[]) {
+  return runWith(project, words, (stdout) => stdout.destroy());
+}
+
+async function runWith(
+  project: Project,
+  words: readonly string[],
+  read: (stdout: Readable) => void,
+) {
+  const { root: cwd, variables: env } = project;
+  const stdio = ["ignore", "pipe", "pipe"] as const;
+  const child = spawn(process.execPath, [JP, ...words], { cwd, env, stdio: [...stdio] });
+  read(child.stdout);
+  const [errors, [status]] = await Promise.all([
+    text(child.stderr),
+    once(child, "close") as Promise<[number | null]>,
+  ]);
+  return { status, errors };
+}
+
+/** Types an answer to the question whether to delete. */
+async function answerWith(project: Project, keys: string) {
+  const { id } = placeRelease(project);
+  const screen = new Screen(project, ["conversation", "rm", id]);
+  await screen.until("[y/N] ");
+  screen.type(keys);
+  const { status, lines } = await screen.end();
+  const { stdout } = await project.jp("conversation", "ls", "--format", "json");
+  return { id, status, lines, isThere: stdout !== "" };
+}

@@ -1,0 +1,175 @@
+/** The built command, run as a child process in a workspace of the test's own. */
+import { spawn } from "node:child_process";
+import { createHash } from "node:crypto";
+import { once } from "node:events";
+import { chmodSync, mkdirSync, writeFileSync } from "node:fs";
+import path from "node:path";
+import { text } from "node:stream/consumers";
+import type { JsonObject } from "../../src/util/index.ts";
+import { laidOut } from "../support/record-elements.ts";
+import { placeConversation, temporaryFolder } from "../support/temporary-workspace.ts";
+import { digits, time } from "./records.ts";
+
+export const JP = path.join(import.meta.dirname, "..", "..", "dist", "bin", "jp.cjs");
+const SESSION = "the-test";
+
+export interface Finished {
+  readonly status: number | null;
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
+/** A conversation to put in place. Its moment is its id; what is not said is not in its files. */
+export interface Placed {
+  readonly second: number;
+  readonly title?: string;
+  /** More of its metadata; `null` for a conversation without the file. */
+  readonly metadata?: JsonObject | string | null;
+  readonly events?: readonly JsonObject[] | string | null;
+  /** Absent in the packed form. */
+  readonly config?: JsonObject | string;
+  readonly where?: "live" | "archive" | "local";
+  /** What stands behind the digits in the name of its folder. */
+  readonly slug?: string;
+}
+
+export interface PlacedConversation {
+  readonly id: string;
+  readonly folder: string;
+  readonly events: string;
+  readonly metadata: string;
+}
+
+type Variables = Readonly<Record<string, string>>;
+
+export class Project {
+  readonly root: string;
+  readonly data: string;
+  readonly home: string;
+  /** Where drafts and demonstrations go. */
+  readonly temporary: string;
+
+  /** An empty workspace, unless `isBare`: then there is only a folder. */
+  constructor({ isBare = false, id = "abc12" }: { isBare?: boolean; id?: string | null } = {}) {
+    const folder = temporaryFolder();
+    this.root = path.join(folder, "project");
+    this.data = path.join(folder, "data");
+    this.home = path.join(folder, "home");
+    this.temporary = path.join(folder, "tmp");
+    for (const made of [this.root, this.home, this.temporary]) mkdirSync(made);
+    if (isBare) return;
+    mkdirSync(path.join(this.root, ".jp"));
+    if (id !== null) writeFileSync(path.join(this.root, ".jp", ".id"), `# Do not edit.\n${id}`);
+  }
+
+  get variables(): Variables {
+    return {
+      PATH: process.env["PATH"] ?? "",
+      HOME: this.home,
+      TMPDIR: this.temporary,
+      JP_USER_DATA_DIR: this.data,
+      JP_SESSION: SESSION,
+    };
+  }
+
+  get userFolder(): string {
+    return path.join(this.data, "workspace", "project-abc12");
+  }
+
+  jp(...words: readonly string[]): Promise<Finished> {
+    return this.jpWith({}, ...words);
+  }
+
+  /** The same with more variables in its environment. */
+  async jpWith(variables: Variables, ...words: readonly string[]): Promise<Finished> {
+    const child = spawn(process.execPath, [JP, ...words], {
+      cwd: this.root,
+      env: { ...this.variables, ...variables },
+      stdio: ["ignore", "pipe", "pipe"],
+    });
+    const [stdout, stderr, [status]] = await Promise.all([
+      text(child.stdout),
+      text(child.stderr),
+      once(child, "close") as Promise<[number | null]>,
+    ]);
+    return { status, stdout, stderr };
+  }
+
+  place(placed: Placed): PlacedConversation {
+    const { second, title, metadata = {}, events = [], config, where = "live", slug } = placed;
+    const number = digits(second);
+    const parent = {
+      live: path.join(this.root, ".jp", "conversations"),
+      archive: path.join(this.root, ".jp", "conversations", ".archive"),
+      local: path.join(this.userFolder, "conversations"),
+    }[where];
+    const ownMetadata = { ...(title !== undefined && { title }), last_activated_at: time(second) };
+    const folder = placeConversation(
+      path.join(parent, slug === undefined ? `${number}` : `${number}-${slug}`),
+      {
+        ...(metadata !== null && {
+          metadata:
+            typeof metadata === "string" ? metadata : pretty({ ...ownMetadata, ...metadata }),
+        }),
+        ...(events !== null && {
+          events: typeof events === "string" ? events : laidOut(events),
+        }),
+        ...(config !== undefined && {
+          baseConfig: typeof config === "string" ? config : pretty(config),
+        }),
+      },
+    );
+    return {
+      id: `jp-c${number}`,
+      folder,
+      events: path.join(folder, "events.json"),
+      metadata: path.join(folder, "metadata.json"),
+    };
+  }
+
+  /** Writes the session's file: these conversations were used in it, the last one first. */
+  activate(...conversations: readonly PlacedConversation[]): void {
+    const digest = createHash("sha256").update(SESSION).digest("hex").slice(0, 16);
+    const folder = path.join(this.userFolder, "sessions");
+    mkdirSync(folder, { recursive: true });
+    const history = conversations.map(({ id }) => ({
+      id: Number(id.slice("jp-c".length)),
+      activated_at: "2026-01-02T03:04:05Z",
+    }));
+    const source = { type: "env", key: "JP_SESSION" };
+    writeFileSync(
+      path.join(folder, `env-JP_SESSION-${digest}.json`),
+      pretty({ history, id: SESSION, source }),
+    );
+  }
+
+  /** A program in the place of an editor: `script` is told the file's name as `$1`. */
+  editor(script: string): Variables {
+    const file = path.join(this.home, "editor");
+    writeFileSync(file, `#!/bin/sh\n${script}\n`);
+    chmodSync(file, 0o755);
+    return { EDITOR: file };
+  }
+}
+
+export function pretty(value: JsonObject): string {
+  return `${JSON.stringify(value, null, 2)}\n`;
+}
+
+/** Each line of the output, parsed. */
+export function jsonLines({ stdout }: Finished): unknown[] {
+  return stdout
+    .split("\n")
+    .filter((line) => line !== "")
+    .map((line) => JSON.parse(line) as unknown);
+}
+
+/** The lines, each ended by a newline: what a command should have printed. */
+export function lines(...all: readonly string[]): string {
+  return all.map((line) => `${line}\n`).join("");
+}
+
+/** A command that did its work and printed this, and said nothing beside it. */
+export function printed(stdout: string): Finished {
+  return { status: 0, stdout, stderr: "" };
+}

@@ -1,0 +1,291 @@
+import { mkdirSync, readFileSync, rmSync } from "node:fs";
+import path from "node:path";
+import { describe, expect, test } from "vitest";
+import { snapshotOf } from "../support/folder-snapshot.ts";
+import { placeRelease } from "./samples.ts";
+import { lines, printed, Project } from "./support.ts";
+
+const PACKAGE = path.join(import.meta.dirname, "..", "..", "package.json");
+
+describe("the version", () => {
+  test.each([["--version"], ["-V"]])("is printed by %s", async (flag) => {
+    const project = new Project({ isBare: true });
+    const { version } = JSON.parse(readFileSync(PACKAGE, "utf8")) as { version: string };
+    expect(await project.jp(flag)).toEqual(printed(`jp ${version}\n`));
+  });
+});
+
+describe("help", () => {
+  test("names every command, on standard output", async () => {
+    const project = new Project({ isBare: true });
+    expect(await project.jp("--help")).toEqual(
+      printed(
+        lines(
+          "Usage: jp [options] [command]",
+          "",
+          "An assistant that asks. Tools and the model put typed questions in the middle of",
+          "a turn; each is routed by policy and recorded with who asked and who answered.",
+          "",
+          "Options:",
+          "  -V, --version           print the version",
+          "  -w, --workspace <path>  use the workspace at or above this path",
+          "  --width <columns>       wrap and cut lines at this width",
+          "  -h, --help              show help",
+          "",
+          "Commands:",
+          "  init [folder]           make a folder a jp workspace",
+          "  conversation|c          list, read, search and manage conversations",
+          "  inquiry                 every question that was ever asked: who asked, who",
+          "                          answered, how and when",
+          "  demo                    show the record: a scripted conversation in a",
+          "                          temporary workspace",
+          "  help [command]          show help for a command",
+        ),
+      ),
+    );
+  });
+
+  test.each([[["conversation", "--help"]], [["c", "-h"]], [["help", "conversation"]]])(
+    "for conversations is given by %j",
+    async (words) => {
+      const project = new Project({ isBare: true });
+      const { status, stdout, stderr } = await project.jp(...words);
+      const commands = stdout.slice(stdout.indexOf("Commands:")).match(/^ {2}\w+/gm);
+      expect({ status, stderr, commands: commands?.map((name) => name.trim()) }).toEqual({
+        status: 0,
+        stderr: "",
+        commands: [
+          "ls",
+          "show",
+          "print",
+          "path",
+          "grep",
+          "use",
+          "fork",
+          "rm",
+          "edit",
+          "archive",
+          "unarchive",
+          "help",
+        ],
+      });
+    },
+  );
+
+  test("of every command that takes a target explains targets", async () => {
+    const project = new Project({ isBare: true });
+    const names = ["show", "print", "path", "use", "fork", "rm", "edit", "archive", "unarchive"];
+    const helps = await Promise.all(
+      names.map((name) => project.jp("conversation", name, "--help")),
+    );
+    const explained = lines(
+      "",
+      "A target is an id (jp-c17457886043, or its digits), a part of a title that fits only one, or:",
+      "  active, .     the one that is active in this terminal (the default)",
+    );
+    expect(helps.map(({ stdout }) => stdout.includes(explained))).toEqual(names.map(() => true));
+  });
+
+  test.each([[[]], [["conversation"]], [["inquiry"]]])(
+    "is shown on standard error, as a wrong use, if no command is given: %j",
+    async (words) => {
+      const project = new Project({ isBare: true });
+      const [bare, asked] = await Promise.all([
+        project.jp(...words),
+        project.jp(...words, "--help"),
+      ]);
+      expect(bare).toEqual({ status: 2, stdout: "", stderr: asked.stdout });
+    },
+  );
+});
+
+describe("a wrong use", () => {
+  const WRONG: readonly (readonly [words: readonly string[], message: string])[] = [
+    [["converzation"], "unknown command 'converzation'\n(Did you mean conversation?)"],
+    [["conversation", "lst"], "unknown command 'lst'\n(Did you mean ls?)"],
+    [["inquiry", "lss"], "unknown command 'lss'\n(Did you mean ls?)"],
+    [["conversation", "ls", "--limt", "3"], "unknown option '--limt'\n(Did you mean --limit?)"],
+    [["conversation", "grep"], "missing required argument 'pattern'"],
+    [["conversation", "unarchive"], "missing required argument 'target'"],
+    [["inquiry", "show"], "missing required argument 'id'"],
+    [
+      ["conversation", "ls", "--format", "xml"],
+      "option '-F, --format <format>' argument 'xml' is invalid. Allowed choices are text, json.",
+    ],
+    [
+      ["conversation", "ls", "--limit", "some"],
+      "option '-n, --limit <count>' argument 'some' is invalid. Give a whole number.",
+    ],
+    [
+      ["--width", "5", "conversation", "ls"],
+      "option '--width <columns>' argument '5' is invalid. Give a whole number of columns, 20 or more.",
+    ],
+    [
+      ["conversation", "ls", "extra"],
+      "too many arguments for 'ls'. Expected 0 arguments but got 1: extra.",
+    ],
+  ];
+
+  test("ends with status 2, a message and where to look", async () => {
+    const project = new Project();
+    const finished = await Promise.all(WRONG.map(([words]) => project.jp(...words)));
+    expect(
+      finished.map(({ stderr, ...rest }) => ({
+        ...rest,
+        stderr: stderr.replace(/^(jp|error): /, ""),
+      })),
+    ).toEqual(
+      WRONG.map(([, message]) => ({
+        status: 2,
+        stdout: "",
+        stderr: lines(message, "Run it with --help to see how it is used."),
+      })),
+    );
+  });
+
+  test("is told in the same way by the parser of words and by the commands", async () => {
+    const project = new Project();
+    const [parser, command] = await Promise.all([
+      project.jp("conversation", "ls", "--unheard-of"),
+      project.jp("conversation", "grep", "--regex", "["),
+    ]);
+    const [first, second] = [parser, command].map(({ stderr }) => /^\w+: /.exec(stderr)?.[0]);
+    expect(first).toBe(second);
+  });
+});
+
+describe("an error", () => {
+  test("is told without a stack, unless JP_DEBUG is 1", async () => {
+    const project = new Project();
+    const words = ["conversation", "show", "nothing"];
+    const [usual, debug] = await Promise.all([
+      project.jp(...words),
+      project.jpWith({ JP_DEBUG: "1" }, ...words),
+    ]);
+    expect({
+      usual,
+      begin: debug.stderr.slice(0, usual.stderr.length),
+      hasStack: /\n {4}at /.test(debug.stderr),
+      status: debug.status,
+    }).toEqual({
+      usual: {
+        status: 1,
+        stdout: "",
+        stderr: lines(
+          'jp: No conversation is called "nothing".',
+          "`jp conversation ls` lists them; `jp conversation ls --archived` those put away.",
+        ),
+      },
+      begin: usual.stderr,
+      hasStack: true,
+      status: 1,
+    });
+  });
+
+  test("outside of any workspace says how to make one", async () => {
+    const project = new Project({ isBare: true });
+    const commands = [
+      ["conversation", "ls"],
+      ["conversation", "print"],
+      ["inquiry", "ls"],
+      ["conversation", "rm", "--yes"],
+    ];
+    expect(await Promise.all(commands.map((words) => project.jp(...words)))).toEqual(
+      commands.map(() => ({
+        status: 1,
+        stdout: "",
+        stderr: lines(
+          `jp: There is no jp workspace at or above ${project.root}.`,
+          "Create one with `jp init`, or point at one with --workspace.",
+        ),
+      })),
+    );
+  });
+});
+
+describe("the workspace", () => {
+  test("is found from any folder inside it, or where the option points", async () => {
+    const project = new Project();
+    const { id } = placeRelease(project);
+    const inside = path.join(project.root, "src", "deep");
+    mkdirSync(inside, { recursive: true });
+    const elsewhere = new Project({ isBare: true });
+    const [above, named] = await Promise.all([
+      project.jp("--workspace", inside, "conversation", "grep", "--ids", "bump"),
+      elsewhere.jp("-w", project.root, "conversation", "grep", "--ids", "bump"),
+    ]);
+    expect([above, named]).toEqual([printed(lines(id)), printed(lines(id))]);
+  });
+});
+
+describe("making a workspace", () => {
+  test("makes a folder with an id of its own, and nothing else", async () => {
+    const project = new Project({ isBare: true });
+    const made = await project.jp("init");
+    const files = snapshotOf(project.root).map(({ name }) => path.relative(project.root, name));
+    expect({
+      made,
+      files,
+      id: readFileSync(path.join(project.root, ".jp", ".id"), "utf8"),
+      data: snapshotOf(project.data),
+    }).toEqual({
+      made: {
+        status: 0,
+        stdout: "",
+        stderr: `${project.root} is a jp workspace now: its conversations are kept in .jp\n`,
+      },
+      files: ["", ".jp", ".jp/.id"],
+      id: expect.stringMatching(/^# .*\n[0-9a-z]{5}$/) as unknown,
+      data: [],
+    });
+  });
+
+  test("can be in another folder, which is made if it is missing", async () => {
+    const project = new Project({ isBare: true });
+    await project.jp("init", "new/shop");
+    const { status } = await project.jp("-w", "new/shop", "conversation", "ls");
+    expect(status).toBe(0);
+  });
+
+  test("of a folder that is one already is refused, and nothing is changed", async () => {
+    const project = new Project();
+    placeRelease(project);
+    rmSync(path.join(project.root, ".jp", ".id"));
+    const before = snapshotOf(project.root);
+    expect([await project.jp("init"), snapshotOf(project.root)]).toEqual([
+      {
+        status: 1,
+        stdout: "",
+        stderr: lines(`jp: ${project.root} is a jp workspace already.`, "Nothing was changed."),
+      },
+      before,
+    ]);
+  });
+});
+
+test("the demonstration shows a record with every kind of outcome, and touches nothing of the user's", async () => {
+  const project = new Project({ isBare: true });
+  const { status, stdout, stderr } = await project.jp("demo");
+  expect({
+    status,
+    stderr,
+    commands: stdout.match(/^\$ .*$/gm),
+    ends: stdout.match(/(?<=^ {4})(Answer: \S+|Cancelled \(\w+\))/gm),
+    touched: snapshotOf(project.root, project.data, project.home).map(({ name }) => name),
+  }).toEqual({
+    status: 0,
+    stderr: "",
+    commands: ["$ jp conversation print", "$ jp inquiry ls", "$ jp conversation ls"],
+    ends: [
+      "Answer: true",
+      'Answer: "next"',
+      "Answer: true",
+      "Answer: <redacted>",
+      "Cancelled (user)",
+    ],
+    touched: [project.root, project.home],
+  });
+  const [, root = ""] = /^Look around: jp --workspace (\S+) /m.exec(stdout) ?? [];
+  const look = await project.jp("--workspace", root, "conversation", "show", "newest");
+  expect(look.stdout).toContain("Questions   3 answered, 1 redacted, 1 cancelled\n");
+});
