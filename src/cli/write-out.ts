@@ -15,14 +15,14 @@ export function writeOut(text: string): void {
 
 /** Columns of the screen; 80 where there is none. */
 export function getOutHelpWidth(): number {
-  return isDevice() && process.stdout.isTTY ? process.stdout.columns : 80;
+  return isScreen() ? process.stdout.columns : 80;
 }
 
 export function getOutHasColors(): boolean {
-  return isDevice() && process.stdout.isTTY && process.stdout.hasColors();
+  return isScreen() && process.stdout.hasColors();
 }
 
-/** A terminal is a device; pipes and files are not. */
-function isDevice(): boolean {
-  return fstatSync(1).isCharacterDevice();
+/** Pipes and files are told from terminals, which are devices, before a stream is opened. */
+export function isScreen(): boolean {
+  return fstatSync(1).isCharacterDevice() && process.stdout.isTTY;
 }

@@ -125,7 +125,7 @@ export const anyText = fc.string({
 const name = fc.stringMatching(/^[a-z_.0-9]{1,8}$/);
 
 /** Any JSON, as it is after it was read from a text: no `-0`, keys in the order of JavaScript. */
-export const anyJson = fc
+const anyJson = fc
   .jsonValue({ maxDepth: 2 })
   .map((value) => JSON.parse(JSON.stringify(value)) as Json);
 
@@ -134,7 +134,7 @@ const anyObject = fc
   .map((value) => JSON.parse(JSON.stringify(value)) as JsonObject);
 
 /** `2026-01-02 03:04:05.123456789`, with any number of digits. */
-export const anyTimestamp = fc
+const anyTimestamp = fc
   .tuple(
     fc.date({ min: new Date(0), max: new Date("2200-01-01"), noInvalidDate: true }),
     fc.stringMatching(/^[0-9]{1,9}$/),
