@@ -1,0 +1,320 @@
+import { describe, expect, test } from "vitest";
+import { ofTool, readConfig, SECRET } from "../../test/support/any-config.ts";
+import type { Json } from "../util/index.ts";
+import { parseAssignment, splitPath } from "./assignment.ts";
+import { foldLayers } from "./layer.ts";
+import { parseConfigOrThrow } from "./parse-config.ts";
+
+const ANSWER = "conversation.tools.x.questions.q.answer";
+
+describe("key=text", () => {
+  test("is text where text may stand, whatever it looks like", () => {
+    expect([
+      valueOf("user.name=me"),
+      valueOf("user.name=true"),
+      valueOf("user.name=3"),
+      valueOf("user.name=null"),
+      valueOf("user.name="),
+      valueOf("user.name=a=b:=c += d"),
+      valueOf("user.name= two\nlines "),
+      valueOf('assistant.name={"a":1}'),
+    ]).toStrictEqual([
+      { user: { name: "me" } },
+      { user: { name: "true" } },
+      { user: { name: "3" } },
+      { user: { name: "null" } },
+      { user: { name: "" } },
+      { user: { name: "a=b:=c += d" } },
+      { user: { name: " two\nlines " } },
+      { assistant: { name: '{"a":1}' } },
+    ]);
+  });
+
+  test("is the number, the boolean or the word that belongs there", () => {
+    const parameters = "assistant.model.parameters";
+    expect([
+      valueOf("assistant.request.max_retries=3"),
+      valueOf(`${parameters}.temperature=0.5`),
+      valueOf(`${parameters}.reasoning=high`),
+      valueOf(`${parameters}.reasoning=true`),
+      valueOf("conversation.start_local=true"),
+      valueOf("conversation.tools.x.enable=false"),
+      valueOf("conversation.tools.x.enable=explicit"),
+      valueOf("conversation.tools.x.style.inline_results=5"),
+      valueOf("conversation.tools.x.style.inline_results=full"),
+      valueOf("assistant.model.id=openai/gpt"),
+    ]).toStrictEqual([
+      { assistant: { request: { max_retries: 3 } } },
+      { assistant: { model: { parameters: { temperature: 0.5 } } } },
+      { assistant: { model: { parameters: { reasoning: "high" } } } },
+      { assistant: { model: { parameters: { reasoning: true } } } },
+      { conversation: { start_local: true } },
+      ofTool({ enable: false }),
+      ofTool({ enable: "explicit" }),
+      ofTool({ style: { inline_results: 5 } }),
+      ofTool({ style: { inline_results: "full" } }),
+      { assistant: { model: { id: "openai/gpt" } } },
+    ]);
+  });
+
+  test("is a boolean or a number also where a text could stand beside it", () => {
+    expect([
+      valueOf("assistant.request.cache=false"),
+      valueOf("assistant.request.cache=long"),
+      valueOf("style.reasoning.display=80"),
+      valueOf("interrupt.tool_call.compose_in_editor=true"),
+    ]).toStrictEqual([
+      { assistant: { request: { cache: false } } },
+      { assistant: { request: { cache: "long" } } },
+      { style: { reasoning: { display: 80 } } },
+      { interrupt: { tool_call: { compose_in_editor: true } } },
+    ]);
+  });
+
+  test("that fits nowhere is left for the schema to refuse", () => {
+    expect(() => apply("conversation.start_local=yes")).toThrow(/expected boolean, got "yes"/);
+  });
+
+  test("replaces a list or a text that layers add to", () => {
+    expect(apply("assistant.system_prompt=own", { assistant: { system_prompt: "below" } })).toEqual(
+      readConfig({ assistant: { system_prompt: "own" } }),
+    );
+  });
+});
+
+describe("key:=JSON", () => {
+  test("is what the JSON says", () => {
+    expect([
+      valueOf('user.name:="3"'),
+      valueOf('conversation.tools.x.enable:={"state":false}'),
+      valueOf(`${ANSWER}:=[1, {"a": null}]`),
+      valueOf('assistant.request:={"max_retries": 1}'),
+    ]).toStrictEqual([
+      { user: { name: "3" } },
+      ofTool({ enable: { state: false } }),
+      ofTool({ questions: { q: { answer: [1, { a: null }] } } }),
+      { assistant: { request: { max_retries: 1 } } },
+    ]);
+  });
+
+  test("replaces a list that layers add to", () => {
+    const below = { conversation: { attachments: ["a"] } };
+    const merged = apply('conversation.attachments:=["b"]', below);
+    expect(merged.conversation?.attachments?.value).toEqual(["b"]);
+  });
+
+  test("of null takes away what lower layers say", () => {
+    const below = { assistant: { name: "a", tool_choice: "none" } };
+    expect({
+      parsed: parseAssignment("assistant.name:=null"),
+      applied: apply("assistant.name:=null", below),
+    }).toEqual({
+      parsed: { value: {}, cleared: [["assistant", "name"]] },
+      applied: { assistant: { tool_choice: "none" } },
+    });
+  });
+
+  test("that is no JSON is refused", () => {
+    expect(() => parseAssignment("user.name:=me")).toThrow(
+      expect.objectContaining({
+        code: "config_invalid",
+        message: expect.stringMatching(/no JSON/),
+      }),
+    );
+  });
+});
+
+describe("key+=text and key:+=JSON", () => {
+  test("add to a text and to a list", () => {
+    const below = { assistant: { system_prompt: "a" }, conversation: { attachments: ["a"] } };
+    expect([
+      apply("assistant.system_prompt+=b", below).assistant?.system_prompt?.value,
+      apply('assistant.system_prompt:+="b"', below).assistant?.system_prompt?.value,
+      apply('conversation.attachments:+=["b"]', below).conversation?.attachments?.value,
+    ]).toEqual(["a\n\nb", "a\n\nb", ["a", "b"]]);
+  });
+
+  test("add one entry to a list", () => {
+    const below = { conversation: { attachments: ["a"] } };
+    expect(apply("conversation.attachments+=b.md", below).conversation?.attachments?.value).toEqual(
+      ["a", "b.md"],
+    );
+  });
+
+  test("do not take away: null is nothing to add", () => {
+    expect(() => apply("conversation.attachments:+=null")).toThrow(/attachments/);
+  });
+
+  test("never replace what cannot be added to", () => {
+    const words = [
+      "user.name+=b",
+      "conversation.max_cycles+=1",
+      "user:+=null",
+      'assistant.model.parameters.stop_words:+=["b"]',
+      'config_load_paths:+=["b"]',
+    ];
+    const silent = words.filter((word) => {
+      try {
+        return parseAssignment(word) !== undefined;
+      } catch {
+        return false;
+      }
+    });
+    expect(silent).toEqual([]);
+  });
+});
+
+describe("a JSON object", () => {
+  test("is a layer, and null in it takes away what lower layers say", () => {
+    const words =
+      ' {"assistant":{"name":null,"request":{"cache":null,"max_retries":1}},"user":null}';
+    expect(parseAssignment(words)).toEqual({
+      value: { assistant: { request: { max_retries: 1 } } },
+      cleared: [["assistant", "name"], ["assistant", "request", "cache"], ["user"]],
+    });
+  });
+
+  test("keeps null inside of values that are any JSON", () => {
+    const raw = {
+      ...ofTool({
+        questions: { q: { answer: { reason: null } } },
+        options: { deep: { nothing: null }, list: [null] },
+        parameters: { p: { enum: [null] } },
+      }),
+    };
+    const { value, cleared } = parseAssignment(JSON.stringify(raw)) ?? {};
+    expect({ value, cleared }).toEqual({ value: raw, cleared: [] });
+  });
+
+  test("that is no JSON, or no object, is refused", () => {
+    for (const words of ["{bad", "{} trailing", '{"a":}'])
+      expect(() => parseAssignment(words)).toThrow(
+        expect.objectContaining({ code: "config_invalid" }),
+      );
+  });
+});
+
+describe("a key", () => {
+  test("may be quoted, so that a dot belongs to a name", () => {
+    expect([
+      splitPath('conversation.tools."my.tool".run'),
+      splitPath("conversation.tools.'*'.run"),
+      splitPath("conversation.tools.*.run"),
+      splitPath(""),
+    ]).toEqual([
+      ["conversation", "tools", "my.tool", "run"],
+      ["conversation", "tools", "*", "run"],
+      ["conversation", "tools", "*", "run"],
+      [],
+    ]);
+  });
+
+  test.each([
+    ["conversation.tools.'*'.run=skip", { conversation: { tools: { "*": { run: "skip" } } } }],
+    ['conversation.tools."my.tool".run=skip', ofTool({ run: "skip" }, "my.tool")],
+    [`${ANSWER}:=true`, ofTool({ questions: { q: { answer: true } } })],
+    ["conversation.tools.x.options.dry_run:=true", ofTool({ options: { dry_run: true } })],
+    [
+      "conversation.tools.x.parameters.p.type=string",
+      ofTool({ parameters: { p: { type: "string" } } }),
+    ],
+    ["assistant.model.parameters.seed:=1", { assistant: { model: { parameters: { seed: 1 } } } }],
+    ["template.values.a.b=c", { template: { values: { a: { b: "c" } } } }],
+    ["providers.mcp.s.command=x", { providers: { mcp: { s: { command: "x" } } } }],
+  ] as const)("reaches into tables of names: %s", (words, expected) => {
+    expect(valueOf(words)).toStrictEqual(expected);
+  });
+
+  test.each([
+    ["conversation.tools.x.enable.state=false", { enable: { state: false } }],
+    ["conversation.tools.x.enable.allow_toggle=never", { enable: { allow_toggle: "never" } }],
+    ["conversation.tools.x.detached.tool=deny", { detached: { tool: "deny" } }],
+    [
+      "conversation.tools.x.questions.q.target.model.id=a/b",
+      { questions: { q: { target: { model: { id: "a/b" } } } } },
+    ],
+    ["conversation.tools.x.options.paths.root=src", { options: { paths: { root: "src" } } }],
+  ] as const)(
+    "reaches into tables that have a shorthand, as it does in a file: %s",
+    (words, tool) => {
+      expect(valueOf(words)).toStrictEqual(ofTool(tool));
+    },
+  );
+
+  test("that is not known is refused, with the one that comes closest", () => {
+    expect(() => parseAssignment("assistant.nmae=x")).toThrow(
+      expect.objectContaining({
+        code: "config_invalid",
+        message: expect.stringMatching(
+          /assistant\.nmae: there is no such key; did you mean name\?/,
+        ),
+      }),
+    );
+  });
+
+  test("with an empty part is refused", () => {
+    for (const words of [".=x", "user..name=x", "user.name.=x", ".user.name=x"])
+      expect(() => parseAssignment(words)).toThrow(
+        expect.objectContaining({ code: "config_invalid" }),
+      );
+  });
+
+  test("that every object has is refused or does no harm", () => {
+    for (const words of [
+      "__proto__.polluted=1",
+      "constructor.prototype.polluted=1",
+      "assistant.__proto__.polluted=1",
+    ])
+      expect(() => parseAssignment(words)).toThrow(
+        expect.objectContaining({ code: "config_invalid" }),
+      );
+    apply("conversation.tools.__proto__.run=ask");
+    apply("template.__proto__.polluted=1");
+    apply(
+      '{"__proto__":{"polluted":1},"template":{"__proto__":{"polluted":null}}}',
+      {},
+      { isLoose: true },
+    );
+    expect(({} as { polluted?: unknown }).polluted).toBeUndefined();
+    expect(({} as { run?: unknown }).run).toBeUndefined();
+  });
+});
+
+test("other words are no assignment", () => {
+  const words = ["dev", "personas/dev", "[1]", "=x", "", "a b=c", "dev.toml"];
+  expect(words.map((word) => parseAssignment(word))).toEqual(words.map(() => undefined));
+});
+
+test("no error repeats an answer, however it was meant", () => {
+  const wrong = [
+    `${ANSWER}:=${SECRET}`,
+    `${ANSWER}:="${SECRET}`,
+    `{"conversation":{"tools":{"x":{"questions":{"q":{"answer":"${SECRET}"}}}}}`,
+    `conversation.tools.x.questions:={"q":{"answer":"${SECRET}"`,
+    `conversation.tools.x.question.q.answer=${SECRET}`,
+  ];
+  const told = wrong.filter((words) => {
+    try {
+      apply(words);
+      return true;
+    } catch (error) {
+      return String(error).includes(SECRET);
+    }
+  });
+  expect(told).toEqual([]);
+});
+
+function valueOf(words: string) {
+  const { value, cleared } = parseAssignment(words) ?? {};
+  expect(cleared).toEqual([]);
+  return value;
+}
+
+function apply(words: string, below: Json = {}, { isLoose = false } = {}) {
+  const { value = {}, cleared = [] } = parseAssignment(words) ?? {};
+  const config = isLoose ? {} : parseConfigOrThrow(words.slice(0, 1), value);
+  return foldLayers([
+    { name: "below", config: readConfig(below) },
+    { name: "words", config, cleared },
+  ]);
+}

@@ -1,0 +1,71 @@
+/** What holds where nobody says anything. */
+import type { PartialConfig } from "./schema/config-schema.ts";
+
+type ToolDefaults = NonNullable<
+  NonNullable<NonNullable<PartialConfig["conversation"]>["tools"]>["*"]
+>;
+
+/** What holds for a tool of which nobody says otherwise. How arguments are formatted follows from `run`. */
+export const TOOL_DEFAULTS = {
+  enable: { state: true, allow_toggle: "any" },
+  run: "ask",
+  result: "unattended",
+  cancellation_response:
+    "The user rejected this tool call on purpose. Ask why, or infer it from the conversation, " +
+    "before you try anything similar.",
+  detached: { run: "deny", deliver: "auto", tool: "auto" },
+  style: { hidden: false, inline_results: 10, results_file_link: "full", parameters: "json" },
+} as const satisfies ToolDefaults;
+
+export const DEFAULTS: PartialConfig = {
+  assistant: {
+    name: "jp",
+    system_prompt: { value: "You are a helpful assistant.", strategy: "replace" },
+    tool_choice: "auto",
+    request: {
+      max_retries: 5,
+      base_backoff_ms: 1000,
+      max_backoff_secs: 60,
+      stream_idle_timeout_secs: 60,
+      max_response_bytes: 1_048_576,
+      cache: true,
+    },
+  },
+  conversation: {
+    title: { generate: { auto: true } },
+    tools: { "*": TOOL_DEFAULTS },
+    inquiry: { schema: "stable" },
+    start_local: false,
+    max_cycles: 50,
+  },
+  providers: {
+    llm: {
+      anthropic: {
+        base_url: "https://api.anthropic.com",
+        api_key_env: "ANTHROPIC_API_KEY",
+        chain_on_max_tokens: true,
+        beta_headers: [],
+      },
+      google: {
+        base_url: "https://generativelanguage.googleapis.com/v1beta",
+        api_key_env: "GEMINI_API_KEY",
+      },
+      openai: {
+        base_url: "https://api.openai.com",
+        api_key_env: "OPENAI_API_KEY",
+        base_url_env: "OPENAI_BASE_URL",
+      },
+      openrouter: { base_url: "https://openrouter.ai", api_key_env: "OPENROUTER_API_KEY" },
+      ollama: { base_url: "http://localhost:11434" },
+      llamacpp: { base_url: "http://127.0.0.1:8080" },
+    },
+  },
+  editor: { envs: ["JP_EDITOR", "VISUAL", "EDITOR"] },
+  interrupt: { escalation_cooldown_secs: 2 },
+  style: {
+    reasoning: { display: "full" },
+    tool_call: { show: true },
+    lock_wait: { timeout_secs: 10 },
+    notification: { bell: true, desktop: true },
+  },
+};

@@ -1,0 +1,70 @@
+/**
+ * Settings in the environment: `JP_CFG_ASSISTANT_MODEL_ID=…`. Underscores separate keys and stand in
+ * keys too, so the schema decides how a name is to be read. A value may begin with `:` (it is JSON)
+ * and `+` (it is added).
+ */
+import * as v from "valibot";
+import { type Assignment, assign } from "./assignment.ts";
+import { configError } from "./config-error.ts";
+import { configSchema } from "./schema/config-schema.ts";
+import { tablesOf, type WrittenTable } from "./written-form.ts";
+
+const PREFIX = "JP_CFG_";
+
+export interface EnvironmentSetting {
+  readonly variable: string;
+  readonly assignment: Assignment;
+}
+
+/** In the order of their names. Throws `config_invalid`. */
+export function readEnvironment(
+  variables: Readonly<Record<string, string | undefined>>,
+): readonly EnvironmentSetting[] {
+  return Object.keys(variables)
+    .filter((name) => name.startsWith(PREFIX))
+    .toSorted()
+    .map((variable) => ({
+      variable,
+      assignment: readVariable(variable, variables[variable] ?? ""),
+    }));
+}
+
+function readVariable(variable: string, value: string): Assignment {
+  const words = variable.slice(PREFIX.length).toLowerCase().split("_");
+  const path = findPath(configSchema, words);
+  if (path === undefined) {
+    throw configError(variable, { path: [], message: "no key of the config has this name" });
+  }
+  const [, json, adds, text = ""] = /^(:)?(\+)?([\s\S]*)$/.exec(value) ?? [];
+  return assign(path, { text, isJson: json !== undefined, isAdding: adds !== undefined }, variable);
+}
+
+/** The path whose keys, joined by underscores, are these words. */
+function findPath(schema: v.GenericSchema, words: readonly string[]): string[] | undefined {
+  if (words.length === 0) return [];
+  const tables = tablesOf(schema);
+  // The longest key first, `max_tokens` before `max`; but a name that takes all words comes last,
+  // because of a tool or a server one usually wants to say something.
+  const lengths = words.map((_word, index) => index + 1).toReversed();
+  const isNamed = tables.some(({ entries }) => Object.hasOwn(entries, words.join("_")));
+  for (const length of isNamed ? lengths : [...lengths.slice(1), words.length]) {
+    const key = words.slice(0, length).join("_");
+    const isLast = length === words.length;
+    const child = tables.map((table) => findKey(table, key, isLast)).find((found) => found);
+    const rest = child && findPath(child, words.slice(length));
+    if (rest !== undefined) return [key, ...rest];
+  }
+  return undefined;
+}
+
+/** In a table that is open to any key, an unknown one takes all words. */
+function findKey(table: WrittenTable, key: string, isLast: boolean): v.GenericSchema | undefined {
+  if (key === "") return undefined;
+  const { entries, rest, isOpen } = table;
+  if (!Object.hasOwn(entries, key)) return rest ?? (isOpen && isLast ? v.unknown() : undefined);
+  // A key that is of no use without another cannot be meant: `aliases.my_name`.
+  const isEnough = Object.entries(entries).every(
+    ([other, { type }]) => other === key || type === "optional",
+  );
+  return isEnough ? entries[key] : undefined;
+}

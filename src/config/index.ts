@@ -1,0 +1,27 @@
+export { type Assignment, parseAssignment, splitPath } from "./assignment.ts";
+export { ConfigError, type ConfigErrorCode, type ConfigIssue, pathToText } from "./config-error.ts";
+export { conversationConfig } from "./conversation-layer.ts";
+export { applyDirectives, type ToolDirective } from "./directives.ts";
+export { configDelta, configToJson } from "./delta.ts";
+export { setInText } from "./edit-file.ts";
+export { configJsonSchema } from "./json-schema.ts";
+export { type ExplainedValue, explainLayers, foldLayers, type Layer, valueAt } from "./layer.ts";
+export { findConfigFile } from "./load/config-file.ts";
+export { type ConfigPlaces, filesOf, loadLayers, type LoadOptions } from "./load/load-config.ts";
+export { type McpServerSettings, resolveMcpServers } from "./mcp-settings.ts";
+export { mergeConfig } from "./merge.ts";
+export { nearest } from "./nearest.ts";
+export { parseConfig, type ParsedConfig, parseConfigOrThrow } from "./parse-config.ts";
+export { findProblems } from "./problems.ts";
+export type { CommandConfig } from "./schema/command.ts";
+export type { PartialConfig, PartialToolConfig } from "./schema/config-schema.ts";
+export { type ModelId, modelIdToText, parseModelId } from "./schema/model-id.ts";
+export type { ParameterConfig } from "./schema/parameter.ts";
+export type { QuestionTarget } from "./schema/question.ts";
+export {
+  type QuestionSettings,
+  resolveTools,
+  type ToolSettings,
+  type ToolSource,
+  type ToolStyle,
+} from "./tool-settings.ts";

@@ -1,0 +1,198 @@
+/** Gathers the layers of config from all places, in their order. Only this folder touches the disk. */
+import path from "node:path";
+import { nameOfAssignment, parseAssignment } from "../assignment.ts";
+import {
+  ConfigError,
+  configError,
+  type ConfigIssue,
+  describeIssue,
+  invalidConfig,
+  pathToText,
+} from "../config-error.ts";
+import { DEFAULTS } from "../defaults.ts";
+import { readEnvironment } from "../environment.ts";
+import type { Layer } from "../layer.ts";
+import { type ParsedConfig, parseConfig } from "../parse-config.ts";
+import type { PartialConfig } from "../schema/config-schema.ts";
+import {
+  type ConfigFile,
+  EXTENSIONS,
+  findConfigFile,
+  isFile,
+  readConfigFile,
+} from "./config-file.ts";
+import { findExtended } from "./extended-files.ts";
+import { lineOf } from "./line-of.ts";
+
+export interface ConfigPlaces {
+  /** The user's own config folder, for all workspaces. */
+  readonly userFolder: string;
+  /** Absent outside of a workspace. */
+  readonly workspaceRoot?: string;
+  /** The user's folder for this workspace, if there is one. */
+  readonly userWorkspaceFolder?: string;
+  readonly cwd: string;
+  readonly variables: Readonly<Record<string, string | undefined>>;
+}
+
+export interface LoadOptions {
+  readonly places: ConfigPlaces;
+  /** What the tools that come with the program are by themselves; the user's config merges over it. */
+  readonly builtins?: PartialConfig;
+  /** What a conversation remembers; its own layer. */
+  readonly conversation?: PartialConfig;
+  /** The values of `--cfg`, in their order. */
+  readonly settings?: readonly string[];
+  /** What other flags say; the highest layer. */
+  readonly flags?: PartialConfig;
+}
+
+export interface LoadedLayers {
+  /** From the lowest to the highest. */
+  readonly layers: readonly Layer[];
+  readonly warnings: readonly string[];
+}
+
+/** Throws `config_invalid`, `config_unreadable`, `config_not_found`. */
+export async function loadLayers(options: LoadOptions): Promise<LoadedLayers> {
+  const loader = new Loader();
+  await loader.addFiles(filesOf(options.places));
+  loader.addEnvironment(options.places.variables);
+  loader.add("conversation", options.conversation);
+  for (const words of options.settings ?? []) await loader.addSetting(words, options.places);
+  loader.add("command line", options.flags);
+  const ours: readonly Layer[] = [
+    { name: "defaults", config: DEFAULTS, isBase: true },
+    { name: "builtin tools", config: options.builtins ?? {}, isBase: true },
+  ];
+  return { layers: [...ours, ...loader.layers], warnings: loader.warnings };
+}
+
+/** The files of all layers that are there, the lowest first. */
+export function filesOf(places: ConfigPlaces): readonly string[] {
+  const { userFolder, workspaceRoot, userWorkspaceFolder, cwd } = places;
+  const candidates = [
+    findConfigFile(userFolder, "config"),
+    ...(workspaceRoot === undefined
+      ? []
+      : [
+          findConfigFile(path.join(workspaceRoot, ".jp"), "config"),
+          ...foldersBetween(workspaceRoot, cwd).map((folder) => findConfigFile(folder, ".jp")),
+        ]),
+    userWorkspaceFolder === undefined ? undefined : findConfigFile(userWorkspaceFolder, "config"),
+  ];
+  return candidates.filter((file) => file !== undefined);
+}
+
+/** From the root down to the folder; only the root if the folder is elsewhere. */
+function foldersBetween(root: string, folder: string): readonly string[] {
+  const relative = path.relative(root, folder);
+  const isOutside = relative === ".." || relative.startsWith(`..${path.sep}`);
+  if (isOutside || path.isAbsolute(relative)) return [root];
+  const parts = relative === "" ? [] : relative.split(path.sep);
+  return [root, ...parts.map((_part, index) => path.join(root, ...parts.slice(0, index + 1)))];
+}
+
+class Loader {
+  readonly layers: Layer[] = [];
+  readonly warnings: string[] = [];
+
+  add(name: string, config: PartialConfig | undefined): void {
+    if (config !== undefined && Object.keys(config).length > 0) this.layers.push({ name, config });
+  }
+
+  async addFiles(files: readonly string[]): Promise<void> {
+    for (const file of files) await this.#addFile(file);
+  }
+
+  addEnvironment(variables: Readonly<Record<string, string | undefined>>): void {
+    for (const { variable, assignment } of readEnvironment(variables)) {
+      const config = this.#accept(variable, parseConfig(assignment.value));
+      this.layers.push({ name: variable, config, cleared: assignment.cleared });
+    }
+  }
+
+  /** An assignment, a file behind `@`, or a name to look for. */
+  async addSetting(words: string, places: ConfigPlaces): Promise<void> {
+    if (words.startsWith("@")) {
+      await this.#addFile(path.resolve(places.cwd, words.slice(1)));
+      return;
+    }
+    const assignment = parseAssignment(words);
+    if (assignment === undefined) {
+      await this.addFiles(this.#findNamed(words, places));
+      return;
+    }
+    // Never the value: it may be an answer.
+    const name = `--cfg ${nameOfAssignment(words)}`;
+    const config = this.#accept(name, parseConfig(assignment.value));
+    this.layers.push({ name, config, cleared: assignment.cleared });
+  }
+
+  /**
+   * `parents` are the files that led here, so that two that extend each other end; `seen` are all that
+   * were read for the same file, and count once.
+   */
+  async #addFile(file: string, parents: readonly string[] = [], seen = new Set<string>()) {
+    if (parents.includes(file)) {
+      throw configError(file, { path: ["extends"], message: "this file extends itself" });
+    }
+    if (seen.has(file)) return;
+    seen.add(file);
+    const read = await readConfigFile(file);
+    const config = this.#accept(file, parseConfig(read.value), read);
+    const extended = (config.extends ?? []).map((entry) => findExtended(file, entry));
+    for (const { pattern, isMissing } of extended) if (isMissing) this.#warnOf(pattern, read);
+    const add = async (isAfter: boolean) => {
+      for (const entry of extended.filter((one) => one.isAfter === isAfter))
+        for (const other of entry.files) await this.#addFile(other, [...parents, file], seen);
+    };
+    const lowest = this.layers.length;
+    await add(false);
+    this.layers.push({ name: file, config, extendedBelow: this.layers.length - lowest });
+    await add(true);
+  }
+
+  #warnOf(pattern: string, read: ConfigFile): void {
+    const issue = { path: ["extends"], message: `there is no file ${pattern}` };
+    this.warnings.push(describeIssue(placeOf(read, issue.path), issue));
+  }
+
+  /** Keeps the warnings, and throws if there are errors. */
+  #accept(name: string, parsed: ParsedConfig, read?: ConfigFile): PartialConfig {
+    const describe = (issue: ConfigIssue) => {
+      if (read !== undefined) return describeIssue(placeOf(read, issue.path), issue);
+      // The words name the key already.
+      const isNamed = name.endsWith(` ${pathToText(issue.path)}`);
+      return describeIssue(name, isNamed ? { path: [], message: issue.message } : issue);
+    };
+    this.warnings.push(...parsed.warnings.map(describe));
+    if (parsed.errors.length > 0) throw invalidConfig(parsed.errors.map(describe));
+    return parsed.config;
+  }
+
+  #findNamed(name: string, places: ConfigPlaces): readonly string[] {
+    const loadPaths = this.layers.flatMap(({ config }) => config.config_load_paths ?? []);
+    const roots = [places.userFolder, places.workspaceRoot, places.userWorkspaceFolder];
+    const files = roots
+      .filter((root) => root !== undefined)
+      .flatMap((root) => loadPaths.map((folder) => path.join(root, folder)))
+      .flatMap((folder) => [
+        ...EXTENSIONS.map((extension) => path.join(folder, `${name}.${extension}`)),
+        path.join(folder, name),
+      ])
+      .filter(isFile);
+    if (files.length > 0) return files;
+    // What was meant as an assignment may hold an answer.
+    const shown = name.replace(/=[\s\S]*$/, "=…");
+    throw new ConfigError("config_not_found", `No config is called ${shown}.`, {
+      hint: "Settings are written key=value, key:=JSON, @file or {…}; names are looked for in config_load_paths.",
+    });
+  }
+}
+
+/** The file with the line, if it is found. */
+function placeOf({ file, text }: ConfigFile, keys: readonly string[]): string {
+  const line = lineOf(file, text, keys);
+  return line === undefined ? file : `${file}:${line}`;
+}

@@ -1,0 +1,59 @@
+/** The MCP servers there are, and how to reach them. */
+import type { PartialConfig } from "./schema/config-schema.ts";
+
+export type McpServerSettings = {
+  readonly name: string;
+  /** Go on without it if it does not start. */
+  readonly isOptional: boolean;
+  /** Infinite for no limit. */
+  readonly startupTimeoutMs: number;
+} & (
+  | {
+      readonly type: "stdio";
+      readonly command: string;
+      readonly arguments: readonly string[];
+      /** Names of the environment variables it gets to see. */
+      readonly variables: readonly string[];
+      readonly checksum?: { readonly algorithm: "sha1" | "sha256"; readonly value: string };
+    }
+  | {
+      readonly type: "http";
+      readonly url: string;
+      readonly headers: Readonly<Record<string, string>>;
+    }
+);
+
+const STARTUP_SECONDS = 60;
+
+/** A server that lacks what its type needs is in no list: its tools say so when they are used. */
+export function resolveMcpServers(config: PartialConfig): ReadonlyMap<string, McpServerSettings> {
+  const servers = Object.entries(config.providers?.mcp ?? {}).flatMap(([name, server]) => {
+    const seconds = server.startup_timeout_secs ?? STARTUP_SECONDS;
+    const common = {
+      name,
+      isOptional: server.optional ?? false,
+      startupTimeoutMs: seconds === 0 ? Number.POSITIVE_INFINITY : seconds * 1000,
+    };
+    const settings = transportOf(server);
+    return settings === undefined ? [] : [{ ...common, ...settings }];
+  });
+  return new Map(servers.map((server) => [server.name, server]));
+}
+
+type PartialServer = NonNullable<NonNullable<PartialConfig["providers"]>["mcp"]>[string];
+
+function transportOf(server: PartialServer) {
+  const { url, command, checksum } = server;
+  const type = server.type ?? (url === undefined ? "stdio" : "http");
+  if (type === "http") {
+    return url === undefined ? undefined : { type, url, headers: server.headers ?? {} };
+  }
+  if (command === undefined) return undefined;
+  return {
+    type,
+    command,
+    arguments: server.arguments ?? [],
+    variables: server.variables ?? [],
+    ...(checksum !== undefined && { checksum }),
+  };
+}

@@ -1,0 +1,260 @@
+import { describe, expect, test } from "vitest";
+import * as fc from "fast-check";
+import { anyConfig, ofTool } from "../../test/support/any-config.ts";
+import type { Json } from "../util/index.ts";
+import { parseConfig, parseConfigOrThrow } from "./parse-config.ts";
+
+describe("a wrong type", () => {
+  test("is told with its key, what was expected and what is there", () => {
+    expect(
+      parseConfig({
+        assistant: { name: 3, request: { max_retries: "5" } },
+        conversation: { start_local: "yes", tools: { "my.tool": { run: "sometimes" } } },
+        providers: { mcp: { s: { type: "sse", headers: { a: 1 } } } },
+      }).errors,
+    ).toEqual([
+      { path: ["assistant", "name"], message: "expected string, got 3" },
+      { path: ["assistant", "request", "max_retries"], message: 'expected number, got "5"' },
+      {
+        path: ["conversation", "tools", "my.tool", "run"],
+        message: 'expected "ask" or "unattended" or "edit" or "skip", got "sometimes"',
+      },
+      { path: ["conversation", "start_local"], message: 'expected boolean, got "yes"' },
+      {
+        path: ["providers", "mcp", "s", "type"],
+        message: 'expected "stdio" or "http", got "sse"',
+      },
+      { path: ["providers", "mcp", "s", "headers", "a"], message: "expected string, got 1" },
+    ]);
+  });
+
+  test("of the whole is told as well", () => {
+    const whole: Json[] = [null, "text", 3, true];
+    expect(whole.map((value) => parseConfig(value).errors)).toEqual([
+      [{ path: [], message: "expected a table, got null" }],
+      [{ path: [], message: 'expected a table, got "text"' }],
+      [{ path: [], message: "expected a table, got 3" }],
+      [{ path: [], message: "expected a table, got true" }],
+    ]);
+  });
+
+  test("is a list, wherever a table belongs", () => {
+    const places: readonly (readonly [string, Json])[] = [
+      ["", []],
+      ["assistant", { assistant: [] }],
+      ["conversation.tools", { conversation: { tools: [] } }],
+      ["conversation.tools.x", ofTool([])],
+      ["conversation.tools.x.questions", ofTool({ questions: [] })],
+      ["conversation.tools.x.parameters.p", ofTool({ parameters: { p: [] } })],
+      ["template", { template: [] }],
+      ["providers.llm.aliases", { providers: { llm: { aliases: [] } } }],
+    ];
+    const found = places.map(([, value]) =>
+      parseConfig(value).errors.map(({ path }) => path.join(".")),
+    );
+    expect(found).toEqual(places.map(([path]) => [path]));
+  });
+
+  test("is nothing at all, where something belongs", () => {
+    expect(parseConfig({ assistant: null, user: { name: null } }).errors).toEqual([
+      { path: ["assistant"], message: "expected a table, got null" },
+      { path: ["user", "name"], message: "expected string, got null" },
+    ]);
+  });
+
+  test("inside one of several forms is told where it is, every one of them", () => {
+    const found = parseConfig({
+      assistant: {
+        model: { id: { provider: "openai", name: 5 } },
+        system_prompt: { value: 1, strategy: "add" },
+      },
+      extends: ["a.toml", { path: 1 }],
+    }).errors.map(({ path }) => path.join("."));
+    expect(found.toSorted()).toEqual([
+      "assistant.model.id.name",
+      "assistant.system_prompt.strategy",
+      "assistant.system_prompt.value",
+      "extends.1.path",
+    ]);
+  });
+
+  test("is described in the words of a config, not of a library", () => {
+    const messages = [
+      ofTool({ command: { args: [] } }),
+      { extends: "a.toml" },
+      ofTool({ enable: { stat: true } }),
+    ].flatMap((value) => parseConfig(value).errors.map(({ message }) => message));
+    expect(messages.filter((message) => /undefined|Array|never|Object/.test(message))).toEqual([]);
+  });
+});
+
+test("a number that is too small is told with the least one", () => {
+  const wrong: readonly (readonly [Json, string])[] = [
+    [{ conversation: { max_cycles: 0 } }, "expected 1 or more"],
+    [{ assistant: { request: { max_retries: -1 } } }, "expected 0 or more"],
+    [ofTool({ timeout_secs: 0 }), "expected more than 0"],
+    [ofTool({ style: { inline_results: -1 } }), "expected 0 or more"],
+  ];
+  const found = wrong.map(([value]) => parseConfig(value).errors.map(({ message }) => message));
+  expect(found).toEqual(wrong.map(([, message]) => [message]));
+});
+
+test("a list is told as what it is, and what is missing by its name", () => {
+  const messages = [{ user: [] }, { extends: "a" }, ofTool({ command: { args: [] } })].map(
+    (value) => parseConfig(value).errors.map(({ message }) => message),
+  );
+  expect(messages).toEqual([
+    ["expected a table, got a list"],
+    ['expected a list, got "a"'],
+    ["program is missing"],
+  ]);
+});
+
+test("nothing of a config is read that has an error", () => {
+  expect(parseConfig({ assistant: { name: 3 }, user: { name: "me" } }).config).toEqual({});
+});
+
+describe("an unknown key", () => {
+  test("is told with the known one that comes closest", () => {
+    expect(
+      parseConfig({
+        asistant: {},
+        assistant: { nmae: "x", request: { max_retry: 1 } },
+        conversation: { tools: { x: { rum: "ask", questions: { q: { targt: "user" } } } } },
+        providers: { mcp: { s: { comand: "x" } }, llm: { anthropc: {} } },
+        entirely_different: 1,
+      }),
+    ).toEqual({
+      config: {
+        assistant: { request: {} },
+        conversation: { tools: { x: { questions: { q: {} } } } },
+        providers: { mcp: { s: {} }, llm: {} },
+      },
+      errors: [],
+      warnings: [
+        unknown("asistant", "assistant"),
+        unknown("assistant.nmae", "name"),
+        unknown("assistant.request.max_retry", "max_retries"),
+        unknown("conversation.tools.x.rum", "run"),
+        unknown("conversation.tools.x.questions.q.targt", "target"),
+        unknown("providers.mcp.s.comand", "command"),
+        unknown("providers.llm.anthropc", "anthropic"),
+        { path: ["entirely_different"], message: "there is no such key" },
+      ],
+    });
+  });
+
+  test("is what belongs to one tool, where all tools are meant", () => {
+    const tools = { "*": { source: "local", questions: {}, run: "ask" } };
+    expect(parseConfig({ conversation: { tools } }).warnings).toEqual([
+      { path: ["conversation", "tools", "*", "source"], message: "there is no such key" },
+      { path: ["conversation", "tools", "*", "questions"], message: "there is no such key" },
+    ]);
+  });
+
+  test("is none where any key may stand", () => {
+    const config = {
+      assistant: { model: { parameters: { seed: 1, other: { x: 1 } } } },
+      conversation: {
+        tools: {
+          "any name": { options: { any: { thing: 1 } }, parameters: { p: { minLength: 1 } } },
+        },
+      },
+      template: { values: { any: 1 } },
+      plugins: { any: { thing: 1 } },
+      style: { code: { theme: "x" }, markdown: { hr_style: "line" } },
+      providers: { llm: { aliases: { any: "x" } }, mcp: { any: { headers: { "X-Any": "x" } } } },
+    };
+    expect(parseConfig(config)).toMatchObject({ errors: [], warnings: [] });
+    expect(parseConfig(config).config.template).toStrictEqual({ values: { any: 1 } });
+  });
+
+  test("is an error in words of the user, beside all that is wrong", () => {
+    expect(() => parseConfigOrThrow("these words", { user: { nam: 1, name: 2 } })).toThrow(
+      expect.objectContaining({
+        code: "config_invalid",
+        message:
+          "these words: user.name: expected string, got 2\n" +
+          "these words: user.nam: there is no such key; did you mean name?",
+      }),
+    );
+  });
+});
+
+describe("keys that every object has", () => {
+  const POLLUTION = '{"polluted":true}';
+
+  test("never reach the prototype of anything", () => {
+    const raw: unknown = JSON.parse(
+      `{"__proto__":${POLLUTION},"constructor":{"prototype":${POLLUTION}},` +
+        `"assistant":{"__proto__":${POLLUTION},"model":{"parameters":{"__proto__":${POLLUTION}}}},` +
+        `"conversation":{"tools":{"__proto__":{"run":"ask"},"constructor":{"run":"ask"},` +
+        `"x":{"options":{"__proto__":${POLLUTION}},"questions":{"__proto__":{"answer":1}}}}},` +
+        `"template":{"__proto__":${POLLUTION}},"providers":{"llm":{"aliases":{"__proto__":"a"}}}}`,
+    );
+    const { config, errors } = parseConfig(raw);
+    expect({ config, errors, polluted: ({} as { polluted?: unknown }).polluted }).toEqual({
+      config: {
+        assistant: { model: { parameters: {} } },
+        conversation: { tools: { x: { options: {}, questions: {} } } },
+        template: {},
+        providers: { llm: { aliases: {} } },
+      },
+      errors: [],
+      polluted: undefined,
+    });
+    expect(Object.getPrototypeOf(config.conversation?.tools)).toBe(Object.prototype);
+  });
+
+  test("are names like any other, as far as they are harmless", () => {
+    const tools = { toString: { run: "ask" }, valueOf: { run: "skip" }, hasOwnProperty: {} };
+    expect(parseConfig({ conversation: { tools } })).toStrictEqual({
+      config: { conversation: { tools } },
+      errors: [],
+      warnings: [],
+    });
+  });
+});
+
+test("everything that people write is read without a word", () => {
+  fc.assert(
+    fc.property(anyConfig(), (raw) => {
+      expect(parseConfig(raw)).toMatchObject({ errors: [], warnings: [] });
+    }),
+  );
+});
+
+test("nothing makes the reader throw", () => {
+  const keys = fc.constantFrom(
+    "assistant",
+    "conversation",
+    "tools",
+    "x",
+    "enable",
+    "model",
+    "id",
+    "questions",
+    "q",
+    "target",
+    "command",
+    "value",
+  );
+  const value = fc.letrec<{ value: unknown }>((tie) => ({
+    value: fc.oneof(
+      { maxDepth: 7 },
+      fc.jsonValue({ maxDepth: 1 }),
+      fc.dictionary(keys, tie("value"), { maxKeys: 3 }),
+      fc.array(tie("value"), { maxLength: 2 }),
+    ),
+  })).value;
+  fc.assert(
+    fc.property(value, (raw) => {
+      const { errors, config } = parseConfig(raw);
+      expect(errors.length > 0 ? config : {}).toEqual({});
+    }),
+  );
+});
+
+function unknown(path: string, meant: string) {
+  return { path: path.split("."), message: `there is no such key; did you mean ${meant}?` };
+}

@@ -1,0 +1,121 @@
+import { describe, expect, test } from "vitest";
+import * as fc from "fast-check";
+import { ofTool, readConfig } from "../../../test/support/any-config.ts";
+import type { Json } from "../../util/index.ts";
+import { mergeConfig } from "../merge.ts";
+import { parseConfig } from "../parse-config.ts";
+import { splitWords } from "./command.ts";
+
+const PATH = ["conversation", "tools", "x", "command"];
+
+describe("a line", () => {
+  test.each([
+    ["just", ["just"]],
+    ["  just \t run\n", ["just", "run"]],
+    ["just 'a b' \"c d\"", ["just", "a b", "c d"]],
+    ["just a' b'\" c\"d", ["just", "a b cd"]],
+    ["just ''", ["just", ""]],
+    ['just "" x', ["just", "", "x"]],
+    [String.raw`just a\ b \'c\'`, ["just", "a b", "'c'"]],
+    [String.raw`just "a\"b" "\\" "\$x"`, ["just", 'a"b', "\\", "$x"]],
+    [String.raw`just "\n"`, ["just", String.raw`\n`]],
+    [String.raw`just 'a\b'`, ["just", String.raw`a\b`]],
+    [`just "it's"`, ["just", "it's"]],
+    ["tool {{tool}} '{{ context | tojson }}'", ["tool", "{{tool}}", "{{ context | tojson }}"]],
+    ["/opt/my\\ tools/run --x=1", ["/opt/my tools/run", "--x=1"]],
+    ["echo 'ä €' 😀", ["echo", "ä €", "😀"]],
+    ["a|b;c>d $HOME *", ["a|b;c>d", "$HOME", "*"]],
+  ])("is split into words as a shell would: %j", (line, words) => {
+    expect(splitWords(line)).toEqual(words);
+  });
+
+  test("is refused if a quote is not closed, or if there is nothing in it", () => {
+    expect({
+      single: problem("just 'run"),
+      double: problem('just "run'),
+      escaped: problem(String.raw`just "run\"`),
+      empty: problem(""),
+      blank: problem(" \n\t "),
+      quoted: problem("'' a"),
+    }).toEqual({
+      single: "a quote in it is not closed",
+      double: "a quote in it is not closed",
+      escaped: "a quote in it is not closed",
+      empty: "it must not be empty",
+      blank: "it must not be empty",
+      quoted: "it must not be empty",
+    });
+  });
+
+  test("that ends in a backslash is refused for what it is", () => {
+    expect(problem("just run\\")).toMatch(/backslash/);
+  });
+
+  test("gives back the words it was quoted from", () => {
+    fc.assert(
+      fc.property(fc.array(fc.string({ unit: "binary" })), (words) => {
+        const line = words.map((word) => `'${word.replaceAll("'", String.raw`'\''`)}'`).join(" ");
+        expect(splitWords(line)).toEqual(words);
+      }),
+    );
+  });
+
+  test("never throws, whatever it holds", () => {
+    const piece = fc.constantFrom("'", '"', "\\", " ", "\n", "a", "$", "`");
+    fc.assert(
+      fc.property(fc.array(piece, { maxLength: 30 }), (pieces) => {
+        const words = splitWords(pieces.join(""));
+        expect(words === undefined || words.every((word) => typeof word === "string")).toBe(true);
+      }),
+    );
+  });
+});
+
+test("a command is a line, or a table whose arguments and shell may be absent", () => {
+  expect({
+    line: command("just 'a b'"),
+    program: command({ program: "just" }),
+    all: command({ program: "just run | cat", args: ["a b", ""], shell: true }),
+  }).toStrictEqual({
+    line: { program: "just", args: ["a b"], shell: false },
+    program: { program: "just", args: [], shell: false },
+    all: { program: "just run | cat", args: ["a b", ""], shell: true },
+  });
+});
+
+test("a table says what is wrong inside of it", () => {
+  const wrong: Json[] = [
+    { args: ["a"] },
+    { program: "a", args: "b" },
+    { program: "a", shell: "yes" },
+  ];
+  const paths = wrong.map((value) =>
+    parseConfig(ofTool({ command: value })).errors.map(({ path }) => path),
+  );
+  expect(paths).toEqual([[[...PATH, "program"]], [[...PATH, "args"]], [[...PATH, "shell"]]]);
+});
+
+test("an unknown key of the table is told, since its words would be lost", () => {
+  const { warnings, errors } = parseConfig(ofTool({ command: { program: "rm", arg: ["-i"] } }));
+  expect([...errors, ...warnings]).toEqual([
+    { path: [...PATH, "arg"], message: "there is no such key; did you mean args?" },
+  ]);
+});
+
+test("a program of no letters is refused in the table as it is in the line", () => {
+  expect(problem({ program: "" })).toBe("it must not be empty");
+});
+
+test("a command replaces the lower one as a whole", () => {
+  const lower = readConfig(ofTool({ command: { program: "a", args: ["x"], shell: true } }));
+  const upper = readConfig(ofTool({ command: { program: "b" } }));
+  expect(mergeConfig(lower, upper)).toStrictEqual(upper);
+});
+
+function command(value: Json) {
+  return readConfig(ofTool({ command: value })).conversation?.tools?.["x"]?.command;
+}
+
+function problem(value: Json): string | undefined {
+  return parseConfig(ofTool({ command: value })).errors[0]?.message;
+}

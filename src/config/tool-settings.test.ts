@@ -1,0 +1,250 @@
+import { describe, expect, test } from "vitest";
+import { ofTool, readConfig } from "../../test/support/any-config.ts";
+import type { Json, JsonObject } from "../util/index.ts";
+import { DEFAULTS } from "./defaults.ts";
+import { mergeConfig } from "./merge.ts";
+import { parseConfig } from "./parse-config.ts";
+import { resolveTools } from "./tool-settings.ts";
+
+const ALL = Number.POSITIVE_INFINITY;
+
+test("a tool of which only the source is known has what holds for all", () => {
+  expect(
+    resolveTools(mergeConfig(DEFAULTS, readConfig(ofTool({ source: "local" })))),
+  ).toStrictEqual(
+    new Map([
+      [
+        "x",
+        {
+          name: "x",
+          source: { type: "local" },
+          isEnabled: true,
+          allowToggle: "any",
+          run: "ask",
+          result: "unattended",
+          format: "ask",
+          parameters: {},
+          questions: new Map(),
+          options: {},
+          detached: { run: "deny", deliver: "auto", tool: "auto" },
+          cancellationResponse: expect.stringMatching(/./),
+          style: {
+            isHidden: false,
+            inlineLines: 10,
+            errorLines: 10,
+            resultsFileLink: "full",
+            errorResultsFileLink: "full",
+            parameters: "json",
+          },
+        },
+      ],
+    ]),
+  );
+});
+
+test("the same holds without our defaults below", () => {
+  const raw = ofTool({ source: "local" });
+  expect(resolveTools(readConfig(raw))).toStrictEqual(
+    resolveTools(mergeConfig(DEFAULTS, readConfig(raw))),
+  );
+});
+
+test("a tool has all that its config says", () => {
+  const tool = resolve({
+    source: "local",
+    group: "fs",
+    enable: "off",
+    command: "just x",
+    summary: "S",
+    description: "D",
+    examples: "E",
+    parameters: { p: { type: ["string", "null"], minLength: 1 } },
+    questions: { q: { target: "assistant", answer: false, prompt_label: "L" } },
+    options: { o: { deep: [1, null] } },
+    run: "skip",
+    result: "edit",
+    format: "unattended",
+    cancellation_response: "no",
+    timeout_secs: 1.5,
+    detached: "auto",
+    style: { hidden: true, inline_results: "off", results_file_link: false, parameters: "fmt -x" },
+  });
+  expect(tool).toStrictEqual({
+    name: "x",
+    source: { type: "local" },
+    group: "fs",
+    isEnabled: false,
+    allowToggle: "any",
+    run: "skip",
+    result: "edit",
+    format: "unattended",
+    command: { program: "just", args: ["x"], shell: false },
+    summary: "S",
+    description: "D",
+    examples: "E",
+    parameters: { p: { type: ["string", "null"], minLength: 1 } },
+    questions: new Map([
+      [
+        "q",
+        {
+          target: { type: "assistant", assistant: {} },
+          answer: { value: false },
+          promptLabel: "L",
+        },
+      ],
+    ]),
+    options: { o: { deep: [1, null] } },
+    detached: { run: "auto", deliver: "auto", tool: "auto" },
+    cancellationResponse: "no",
+    timeoutMs: 1500,
+    style: {
+      isHidden: true,
+      inlineLines: 0,
+      errorLines: 0,
+      resultsFileLink: "off",
+      errorResultsFileLink: "off",
+      parameters: { program: "fmt", args: ["-x"], shell: false },
+    },
+  });
+});
+
+describe("a source", () => {
+  test.each([
+    ["builtin", { type: "builtin" }],
+    ["builtin.ask_user", { type: "builtin", tool: "ask_user" }],
+    ["local", { type: "local" }],
+    ["local.other.name", { type: "local", tool: "other.name" }],
+    ["mcp.github", { type: "mcp", server: "github" }],
+    ["mcp.github.get_me", { type: "mcp", server: "github", tool: "get_me" }],
+    ["mcp.github.repo.get", { type: "mcp", server: "github", tool: "repo.get" }],
+  ])("may be %s", (source, expected) => {
+    expect(resolve({ source })?.source).toStrictEqual(expected);
+  });
+
+  test.each([
+    "mcp",
+    "mcp.",
+    "mcp..tool",
+    "mcp.server.",
+    "builtin.",
+    "local.",
+    "",
+    "Local",
+    "remote",
+    "xlocal",
+    "localx",
+    "local\n",
+  ])("is refused, with the forms there are: %j", (source) => {
+    expect(parseConfig(ofTool({ source })).errors).toEqual([
+      {
+        path: ["conversation", "tools", "x", "source"],
+        message: expect.stringMatching(/builtin.*local.*mcp\.<server>/),
+      },
+    ]);
+  });
+});
+
+describe("what a tool does not say", () => {
+  test("all tools say, value by value", () => {
+    const common = {
+      run: "unattended",
+      result: "ask",
+      format: "ask",
+      cancellation_response: "no",
+      timeout_secs: 2,
+    };
+    const tool = resolve({ source: "local", result: "skip" }, common);
+    expect(tool).toMatchObject({
+      run: "unattended",
+      result: "skip",
+      format: "ask",
+      cancellationResponse: "no",
+      timeoutMs: 2000,
+    });
+  });
+
+  test("of its style all tools say, key by key", () => {
+    const common = {
+      hidden: true,
+      inline_results: 3,
+      results_file_link: "osc8",
+      parameters: "off",
+      error: { inline_results: "full" },
+    };
+    const styleOf = (style: JsonObject) =>
+      resolve({ source: "local", style }, { style: common })?.style;
+    const inherited = {
+      isHidden: true,
+      inlineLines: 3,
+      errorLines: ALL,
+      resultsFileLink: "osc8",
+      errorResultsFileLink: "osc8",
+      parameters: "off",
+    };
+    expect({
+      nothing: styleOf({}),
+      shown: styleOf({ hidden: false }),
+      lines: styleOf({ inline_results: 7 }),
+      error: styleOf({ error: { inline_results: 1 } }),
+      link: styleOf({ results_file_link: true }),
+      errorLink: styleOf({ error: { results_file_link: false } }),
+      parameters: styleOf({ parameters: "function_call" }),
+    }).toStrictEqual({
+      nothing: inherited,
+      shown: { ...inherited, isHidden: false },
+      lines: { ...inherited, inlineLines: 7 },
+      error: { ...inherited, errorLines: 1 },
+      link: { ...inherited, resultsFileLink: "full", errorResultsFileLink: "full" },
+      errorLink: { ...inherited, errorResultsFileLink: "off" },
+      parameters: { ...inherited, parameters: "function_call" },
+    });
+  });
+
+  test("of how errors are shown, it says by how results are", () => {
+    expect(resolve({ source: "local", style: { inline_results: 4 } })?.style).toMatchObject({
+      inlineLines: 4,
+      errorLines: 4,
+    });
+  });
+
+  test("of when arguments are formatted follows from whether it asks", () => {
+    const formats = ["ask", "unattended", "edit", "skip"].map(
+      (run) => resolve({ source: "local", run })?.format,
+    );
+    expect(formats).toEqual(["ask", "unattended", "ask", "ask"]);
+    expect(resolve({ source: "local" }, { run: "unattended" })?.format).toBe("unattended");
+  });
+});
+
+test.each([
+  [false, 0],
+  ["off", 0],
+  [0, 0],
+  [3, 3],
+  [{ truncate: { lines: 10 } }, 10],
+  [true, ALL],
+  ["full", ALL],
+] as const)("%j is how much of a result is shown", (inline, lines) => {
+  const style = resolve({ source: "local", style: { inline_results: inline as Json } })?.style;
+  expect(style).toMatchObject({ inlineLines: lines, errorLines: lines });
+});
+
+test("tools are in the order of the config, without those that have no source", () => {
+  const tools = {
+    "*": { run: "skip" },
+    b: { source: "local" },
+    none: { run: "ask" },
+    a: { source: "builtin" },
+    toString: { source: "local" },
+  };
+  expect([...resolveTools(readConfig({ conversation: { tools } })).keys()]).toEqual([
+    "b",
+    "a",
+    "toString",
+  ]);
+  expect(resolveTools({}).size).toBe(0);
+});
+
+function resolve(tool: JsonObject, common: JsonObject = {}) {
+  return resolveTools(readConfig({ conversation: { tools: { "*": common, x: tool } } })).get("x");
+}

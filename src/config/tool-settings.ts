@@ -1,0 +1,150 @@
+/** What is in force for each tool: its own config, then what all tools have in common. */
+import type { JsonObject } from "../util/index.ts";
+import { TOOL_DEFAULTS } from "./defaults.ts";
+import { definedOnly } from "./schema/behaviour.ts";
+import type { CommandConfig } from "./schema/command.ts";
+import type { PartialConfig, PartialToolConfig } from "./schema/config-schema.ts";
+import type { DetachedMode } from "./schema/detached.ts";
+import type { TogglePolicy } from "./schema/enable.ts";
+import type { ParameterConfig } from "./schema/parameter.ts";
+import type { QuestionTarget } from "./schema/question.ts";
+
+export type ToolSource =
+  | { readonly type: "builtin"; readonly tool?: string }
+  | { readonly type: "local"; readonly tool?: string }
+  | { readonly type: "mcp"; readonly server: string; readonly tool?: string };
+
+export interface ToolSettings {
+  readonly name: string;
+  readonly source: ToolSource;
+  readonly group?: string;
+  readonly isEnabled: boolean;
+  readonly allowToggle: TogglePolicy;
+  readonly run: "ask" | "unattended" | "edit" | "skip";
+  readonly result: "unattended" | "ask" | "edit" | "skip";
+  readonly format: "ask" | "unattended";
+  readonly command?: CommandConfig;
+  readonly summary?: string;
+  readonly description?: string;
+  readonly examples?: string;
+  readonly parameters: Readonly<Record<string, ParameterConfig>>;
+  readonly questions: ReadonlyMap<string, QuestionSettings>;
+  /** For a local tool; never shown to a model. */
+  readonly options: JsonObject;
+  readonly detached: Readonly<Record<"run" | "deliver" | "tool", DetachedMode>>;
+  readonly cancellationResponse: string;
+  readonly timeoutMs?: number;
+  readonly style: ToolStyle;
+}
+
+export interface QuestionSettings {
+  readonly target: QuestionTarget;
+  /** Wrapped, because any JSON may be an answer. */
+  readonly answer?: { readonly value: unknown };
+  readonly promptLabel?: string;
+}
+
+type FileLink = "full" | "osc8" | "off";
+
+export interface ToolStyle {
+  readonly isHidden: boolean;
+  /** Lines of a result that are shown; infinite for all. */
+  readonly inlineLines: number;
+  readonly errorLines: number;
+  readonly resultsFileLink: FileLink;
+  readonly errorResultsFileLink: FileLink;
+  readonly parameters: "json" | "function_call" | "off" | CommandConfig;
+}
+
+type Defaults = NonNullable<NonNullable<NonNullable<PartialConfig["conversation"]>["tools"]>["*"]>;
+
+/** In the order of the config. A tool without a source is in no list. */
+export function resolveTools(config: PartialConfig): ReadonlyMap<string, ToolSettings> {
+  const { "*": defaults = {}, ...tools } = config.conversation?.tools ?? {};
+  const settings = Object.entries(tools).flatMap(([name, tool]) =>
+    tool.source === undefined ? [] : [resolveTool(name, tool, defaults)],
+  );
+  return new Map(settings.map((tool) => [tool.name, tool]));
+}
+
+function resolveTool(name: string, tool: PartialToolConfig, defaults: Defaults): ToolSettings {
+  const run = tool.run ?? defaults.run ?? TOOL_DEFAULTS.run;
+  const timeout = tool.timeout_secs ?? defaults.timeout_secs;
+  const enable = { ...TOOL_DEFAULTS.enable, ...defaults.enable, ...tool.enable };
+  const { command, summary, description, examples, group } = tool;
+  return {
+    name,
+    source: parseSource(tool.source ?? "local"),
+    ...(group !== undefined && { group }),
+    isEnabled: enable.state,
+    allowToggle: enable.allow_toggle,
+    run,
+    result: tool.result ?? defaults.result ?? TOOL_DEFAULTS.result,
+    format: tool.format ?? defaults.format ?? (run === "unattended" ? "unattended" : "ask"),
+    ...(command !== undefined && { command }),
+    ...(summary !== undefined && { summary }),
+    ...(description !== undefined && { description }),
+    ...(examples !== undefined && { examples }),
+    parameters: tool.parameters ?? {},
+    questions: resolveQuestions(tool.questions ?? {}),
+    options: (tool.options ?? {}) as JsonObject, // Read from a config file: JSON.
+    detached: { ...TOOL_DEFAULTS.detached, ...defaults.detached, ...tool.detached },
+    cancellationResponse:
+      tool.cancellation_response ??
+      defaults.cancellation_response ??
+      TOOL_DEFAULTS.cancellation_response,
+    ...(timeout !== undefined && { timeoutMs: timeout * 1000 }),
+    style: resolveStyle(tool.style ?? {}, defaults.style ?? {}),
+  };
+}
+
+function parseSource(text: string): ToolSource {
+  const [type = "", first, ...rest] = text.split(".");
+  const tool = rest.length === 0 ? undefined : rest.join(".");
+  if (type === "mcp") return { type, server: first ?? "", ...(tool !== undefined && { tool }) };
+  const name = [first, ...rest].filter((part) => part !== undefined).join(".");
+  const kind = type === "builtin" ? "builtin" : "local";
+  return { type: kind, ...(name !== "" && { tool: name }) };
+}
+
+type PartialQuestions = NonNullable<PartialToolConfig["questions"]>;
+
+function resolveQuestions(questions: PartialQuestions): ReadonlyMap<string, QuestionSettings> {
+  const entries = Object.entries(questions).map(
+    ([id, { target, answer, prompt_label: promptLabel }]): [string, QuestionSettings] => [
+      id,
+      {
+        target: target ?? { type: "user" },
+        ...(answer !== undefined && { answer: { value: answer } }),
+        ...(promptLabel !== undefined && { promptLabel }),
+      },
+    ],
+  );
+  return new Map(entries);
+}
+
+type PartialStyle = NonNullable<Defaults["style"]>;
+
+/** Key by key the tool's own, then the common one; errors are shown as results are. */
+function resolveStyle(own: PartialStyle, common: PartialStyle): ToolStyle {
+  const style = { ...TOOL_DEFAULTS.style, ...definedOnly(common), ...definedOnly(own) };
+  const inError = { ...common.error, ...own.error };
+  return {
+    isHidden: style.hidden,
+    inlineLines: linesOf(style.inline_results),
+    errorLines: linesOf(inError.inline_results ?? style.inline_results),
+    resultsFileLink: linkOf(style.results_file_link),
+    errorResultsFileLink: linkOf(inError.results_file_link ?? style.results_file_link),
+    parameters: style.parameters,
+  };
+}
+
+function linkOf(value: NonNullable<PartialStyle["results_file_link"]>): FileLink {
+  return typeof value === "boolean" ? (value ? "full" : "off") : value;
+}
+
+function linesOf(value: NonNullable<PartialStyle["inline_results"]>): number {
+  if (typeof value === "number") return value;
+  if (typeof value === "object") return value.truncate.lines;
+  return value === true || value === "full" ? Number.POSITIVE_INFINITY : 0;
+}

@@ -1,0 +1,135 @@
+/** Generators of config as a person may write it in a file: every shorthand, any layer. */
+import * as fc from "fast-check";
+import { type PartialConfig, parseConfigOrThrow } from "../../src/config/index.ts";
+import type { Json, JsonObject } from "../../src/util/index.ts";
+
+/** Stands in every configured answer, so that a test can look for it where it must not be. */
+export const SECRET = "hunter2";
+
+export function readConfig(raw: unknown): PartialConfig {
+  return parseConfigOrThrow("a test", raw);
+}
+
+/** A layer that says this of the tool `x`. */
+export function ofTool(tool: Json, name = "x"): JsonObject {
+  return { conversation: { tools: { [name]: tool } } };
+}
+
+export function anyConfig(): fc.Arbitrary<JsonObject> {
+  const config = some({
+    assistant: assistant(),
+    conversation: some({
+      tools: tools(),
+      attachments: list(fc.oneof(word(), fc.record({ type: word() }))),
+      start_local: fc.boolean(),
+      inquiry: some({ assistant: assistant(), schema: fc.constantFrom("stable", "bound") }),
+    }),
+    user: some({ name: word() }),
+    editor: some({ envs: fc.array(word(), { maxLength: 2 }) }),
+    template: some({ values: fc.dictionary(word(), json(), { maxKeys: 2 }) }),
+    providers: some({
+      llm: some({ aliases: fc.dictionary(word(), modelId(), { maxKeys: 2 }) }),
+      mcp: fc.dictionary(word(), some({ command: word(), optional: fc.boolean() }), { maxKeys: 2 }),
+    }),
+  });
+  // JSON has no negative zero, and its tables are plain.
+  return config.map((value) => JSON.parse(JSON.stringify(value)) as JsonObject);
+}
+
+function tools(): fc.Arbitrary<unknown> {
+  const mode = fc.constantFrom("auto", "defaults", "deny");
+  const shared = {
+    enable: fc.oneof(
+      fc.boolean(),
+      fc.constantFrom("on", "off", "always", "explicit"),
+      some({ state: fc.boolean(), allow_toggle: fc.constantFrom("any", "if_named", "never") }),
+    ),
+    run: fc.constantFrom("ask", "unattended", "edit", "skip"),
+    detached: fc.oneof(mode, some({ run: mode, deliver: mode, tool: mode })),
+    timeout_secs: fc.integer({ min: 1 }),
+    style: some({
+      hidden: fc.boolean(),
+      inline_results: fc.oneof(fc.boolean(), fc.constantFrom("off", "full"), fc.nat()),
+    }),
+  };
+  const tool = some({
+    ...shared,
+    source: fc.constantFrom("local", "builtin", "mcp.server.tool"),
+    command: fc.oneof(
+      fc.constantFrom("just run", "'a b' c\\ d"),
+      some({ args: fc.array(word(), { maxLength: 2 }), shell: fc.boolean() }).map((rest) => ({
+        program: "just",
+        ...rest,
+      })),
+    ),
+    parameters: fc.dictionary(
+      word(),
+      some({ type: word(), default: json(), minLength: fc.nat() }),
+      {
+        maxKeys: 2,
+      },
+    ),
+    questions: fc.dictionary(word(), question(), { maxKeys: 2 }),
+    options: fc.dictionary(word(), json(), { maxKeys: 2 }),
+  });
+  return fc.record(
+    { "*": some(shared), x: tool, fs_read_file: tool, "my.tool": tool },
+    { requiredKeys: [] },
+  );
+}
+
+function question(): fc.Arbitrary<unknown> {
+  return some({
+    target: fc.oneof(fc.constantFrom("user", "assistant"), assistant()),
+    answer: fc.constantFrom<Json>(SECRET, { nested: SECRET }, [SECRET]),
+    prompt_label: word(),
+  });
+}
+
+function assistant(): fc.Arbitrary<unknown> {
+  return some({
+    name: word(),
+    system_prompt: fc.oneof(word(), wrapped(word())),
+    instructions: list(some({ title: word(), items: fc.array(word(), { maxLength: 2 }) })),
+    model: some({
+      id: modelId(),
+      parameters: some({
+        max_tokens: fc.nat(),
+        reasoning: fc.oneof(fc.boolean(), fc.constant("high"), some({ exclude: fc.boolean() })),
+        not_known_here: json(),
+      }),
+    }),
+    request: some({ max_retries: fc.nat(), cache: fc.oneof(fc.boolean(), fc.constant("long")) }),
+  });
+}
+
+function modelId(): fc.Arbitrary<Json> {
+  return fc.oneof(
+    word(),
+    fc.tuple(word(), word()).map((parts) => parts.join("/")),
+    fc.record({ provider: word(), name: word() }),
+  );
+}
+
+function list(item: fc.Arbitrary<unknown>): fc.Arbitrary<unknown> {
+  const items = fc.array(item, { maxLength: 3 });
+  return fc.oneof(items, wrapped(items));
+}
+
+function wrapped(value: fc.Arbitrary<unknown>): fc.Arbitrary<unknown> {
+  const strategy = fc.constantFrom("append", "prepend", "replace");
+  return fc.record({ value, strategy }, { requiredKeys: ["value"] });
+}
+
+/** Any of the keys may be absent. */
+function some(of: Record<string, fc.Arbitrary<unknown>>): fc.Arbitrary<object> {
+  return fc.record(of, { requiredKeys: [] });
+}
+
+function word(): fc.Arbitrary<string> {
+  return fc.constantFrom("a", "b", "c_d", "e-f", "ä", "toString");
+}
+
+function json(): fc.Arbitrary<unknown> {
+  return fc.oneof(fc.constantFrom(null, false, 0, "", {}), fc.jsonValue({ maxDepth: 2 }));
+}
