@@ -2,7 +2,7 @@
  * The events of a conversation, as the program holds them. Discriminants are the strings on disk;
  * how each event is written there is the codecs' business.
  */
-import type { InquiryQuestion } from "../tool/index.ts";
+import type { InquiryQuestion, InquirySource } from "../tool/index.ts";
 import type { Json, JsonObject } from "../util/index.ts";
 import type { Timestamp } from "./timestamp.ts";
 
@@ -97,13 +97,6 @@ declare const inquiryIdBrand: unique symbol;
 
 /** Pairs a request with its response within one turn. Opaque to readers: never take it apart. */
 export type InquiryId = string & { readonly [inquiryIdBrand]: "InquiryId" };
-
-/** Who asked. Set by the code path that ran the tool; no config and no tool output can change it. */
-export type InquirySource =
-  | { readonly source: "tool"; readonly name: string }
-  | { readonly source: "assistant" }
-  | { readonly source: "user" }
-  | { readonly source: "other"; readonly name: string };
 
 /** Who or what decided. */
 export type Decider =

@@ -22,7 +22,6 @@ export type {
   InquiryOutcome,
   InquiryRequest,
   InquiryResponse,
-  InquirySource,
   KnownCancellationReason,
   PermissionDecision,
   ToolCallRequest,

@@ -5,6 +5,7 @@
 import {
   type AnswerType,
   type InquiryQuestion,
+  type InquirySource,
   parseInquiryQuestion,
   reusePolicyToJson,
 } from "../tool/index.ts";
@@ -24,7 +25,6 @@ import type {
   InquiryOutcome,
   InquiryRequest,
   InquiryResponse,
-  InquirySource,
   KnownCancellationReason,
 } from "./event.ts";
 

@@ -1,6 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { answered, at, cancelled, closed, inquiry, REASONS } from "../../test/support/events.ts";
-import type { ConversationId, Decider, InquirySource } from "../conversation/index.ts";
+import type { ConversationId, Decider } from "../conversation/index.ts";
+import type { InquirySource } from "../tool/index.ts";
 import {
   describeDecider,
   describeOutcome,

@@ -6,9 +6,9 @@ import {
   type Decider,
   type InquiryOutcome,
   inquiryQuestionToJson,
-  type InquirySource,
   type LoggedInquiry,
 } from "../conversation/index.ts";
+import type { InquirySource } from "../tool/index.ts";
 import type { Json, JsonObject } from "../util/index.ts";
 import { assertNever } from "../util/index.ts";
 import { jsonLine } from "./neutralize.ts";

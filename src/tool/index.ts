@@ -1,4 +1,15 @@
+export { answerFits, explainMisfit } from "./answer.ts";
 export { parseAnswerType } from "./answer-type-codec.ts";
+export {
+  type Ask,
+  type BuiltinTool,
+  defineTool,
+  type JsonSchemaSource,
+  type ToolCall,
+  type ToolContext,
+  type ToolDefinition,
+} from "./define-tool.ts";
+export type { InquirySource } from "./inquiry-source.ts";
 export { type Outcome, outcomeToWire, parseOutcome } from "./outcome.ts";
 export {
   type AnswerReusePolicy,
@@ -6,6 +17,7 @@ export {
   booleanQuestion,
   type InquiryQuestion,
   type Question,
+  type QuestionOf,
   type QuestionOptions,
   secretQuestion,
   type SelectOption,

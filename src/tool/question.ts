@@ -38,6 +38,11 @@ export interface Question extends InquiryQuestion {
   readonly id: string;
 }
 
+/** A question whose answer type is known: so is then the type of its answer. */
+export type QuestionOf<Type extends AnswerType["type"]> = Question & {
+  readonly answerType: Extract<AnswerType, { readonly type: Type }>;
+};
+
 /** What a tool author may leave out. */
 export interface QuestionOptions {
   readonly context?: string;
@@ -46,25 +51,37 @@ export interface QuestionOptions {
   readonly persistence?: AnswerReusePolicy;
 }
 
-export function booleanQuestion(id: string, text: string, options?: QuestionOptions): Question {
-  return createQuestion({ id, text, answerType: { type: "boolean" }, ...options });
+export function booleanQuestion(
+  id: string,
+  text: string,
+  options?: QuestionOptions,
+): QuestionOf<"boolean"> {
+  return createQuestion({ id, text, answerType: { type: "boolean" } as const, ...options });
 }
 
-export function textQuestion(id: string, text: string, options?: QuestionOptions): Question {
-  return createQuestion({ id, text, answerType: { type: "text" }, ...options });
+export function textQuestion(
+  id: string,
+  text: string,
+  options?: QuestionOptions,
+): QuestionOf<"text"> {
+  return createQuestion({ id, text, answerType: { type: "text" } as const, ...options });
 }
 
-export function secretQuestion(id: string, text: string, options?: QuestionOptions): Question {
-  return createQuestion({ id, text, answerType: { type: "secret" }, ...options });
+export function secretQuestion(
+  id: string,
+  text: string,
+  options?: QuestionOptions,
+): QuestionOf<"secret"> {
+  return createQuestion({ id, text, answerType: { type: "secret" } as const, ...options });
 }
 
 export function selectQuestion(
   id: string,
   text: string,
   options: QuestionOptions & { readonly options: readonly (string | SelectOption)[] },
-): Question {
+): QuestionOf<"select"> {
   const { options: choices, ...rest } = options;
-  const answerType: AnswerType = {
+  const answerType: QuestionOf<"select">["answerType"] = {
     type: "select",
     options: choices.map((choice) => (typeof choice === "string" ? { value: choice } : choice)),
   };
@@ -73,10 +90,7 @@ export function selectQuestion(
 
 type QuestionFields = Pick<Question, "id" | "text" | "answerType"> & QuestionOptions;
 
-function createQuestion(fields: QuestionFields): Question {
-  return {
-    ...fields,
-    exclusive: fields.exclusive ?? false,
-    persistence: fields.persistence ?? "turn",
-  };
+function createQuestion<Fields extends QuestionFields>(fields: Fields) {
+  const { exclusive = false, persistence = "turn" } = fields;
+  return { ...fields, exclusive, persistence };
 }

@@ -1,0 +1,61 @@
+import { expect, test } from "vitest";
+import type { ToolDescription } from "../port.ts";
+import { createDescribeTools } from "./describe-tools.ts";
+
+const KNOWN: Readonly<Record<string, ToolDescription>> = {
+  greet: {
+    name: "greet",
+    summary: "Says hello.",
+    description: "Says hello to whoever is named.",
+    examples: "greet(name: Ada)",
+    parameters: {
+      type: "object",
+      properties: {
+        name: { type: "string", description: "Whom to greet." },
+        loud: { type: "boolean" },
+      },
+      required: ["name"],
+    },
+  },
+  bare: { name: "bare", summary: "Does it.", parameters: { type: "object" } },
+};
+
+async function describeTools(...tools: readonly string[]) {
+  const { tool } = createDescribeTools((name) => KNOWN[name]);
+  const { signal } = new AbortController();
+  return tool.execute({ arguments: { tools: [...tools] }, answers: {}, signal });
+}
+
+test("everything about a tool is told: summary, description, examples, parameters", async () => {
+  expect(await describeTools("greet")).toEqual({
+    type: "success",
+    content: [
+      "## greet",
+      "Says hello.",
+      "Says hello to whoever is named.",
+      "### Examples\n\ngreet(name: Ada)",
+      "### Parameters",
+      '#### `name` (required)\n\nWhom to greet.\n\n```json\n{"type":"string","description":"Whom to greet."}\n```',
+      '#### `loud`\n\n```json\n{"type":"boolean"}\n```',
+    ].join("\n\n"),
+  });
+});
+
+test("several are told one after the other, and those that nobody knows are named", async () => {
+  expect(await describeTools("bare", "nothing", "bare")).toEqual({
+    type: "success",
+    content:
+      "## bare\n\nDoes it.\n\n---\n\n## bare\n\nDoes it.\n\n---\n\n" +
+      "No additional documentation available for: nothing",
+  });
+});
+
+test("it is on, cannot be switched off, asks nobody and shows nothing", () => {
+  const { config } = createDescribeTools(() => undefined);
+  expect(config).toMatchObject({
+    source: "builtin",
+    enable: { state: true, allow_toggle: "never" },
+    run: "unattended",
+    style: { hidden: true },
+  });
+});

@@ -1,0 +1,82 @@
+/** `describe_tools`: more about a tool than goes with every request, when the model wants it. */
+import { defineTool } from "../../tool/index.ts";
+import type { ParameterConfig } from "../../config/index.ts";
+import { isJsonObject, type JsonObject } from "../../util/index.ts";
+import type { ToolDescription } from "../port.ts";
+import type { ShippedTool } from "./shipped-tool.ts";
+
+/** `find` is asked when the tool is called: by then all tools are known. */
+export function createDescribeTools(
+  find: (name: string) => ToolDescription | undefined,
+): ShippedTool {
+  const tool = defineTool<{ readonly tools: readonly string[] }>({
+    name: "describe_tools",
+    description: "Get detailed descriptions and usage examples for one or more tools.",
+    parameters: {
+      type: "object",
+      properties: {
+        tools: {
+          type: "array",
+          items: { type: "string" },
+          minItems: 1,
+          description: "names of tools",
+        },
+      },
+      required: ["tools"],
+      additionalProperties: false,
+    },
+    run: ({ tools }) => describeAll(tools, find),
+  });
+  const { description } = tool;
+  const tools: ParameterConfig = {
+    type: "array",
+    items: { type: "string" },
+    required: true,
+    description: "names of tools",
+  };
+  return {
+    tool,
+    config: {
+      source: "builtin",
+      enable: { state: true, allow_toggle: "never" },
+      run: "unattended",
+      result: "unattended",
+      description,
+      parameters: { tools },
+      style: { hidden: true, inline_results: "off", results_file_link: "off", parameters: "off" },
+    },
+  };
+}
+
+function describeAll(
+  names: readonly string[],
+  find: (name: string) => ToolDescription | undefined,
+): string {
+  const known = names.map((name) => find(name)).filter((tool) => tool !== undefined);
+  const unknown = names.filter((name) => find(name) === undefined);
+  const sections = known.map(describe);
+  if (unknown.length > 0) {
+    sections.push(`No additional documentation available for: ${unknown.join(", ")}`);
+  }
+  return sections.join("\n\n---\n\n");
+}
+
+function describe({ name, summary, description, examples, parameters }: ToolDescription): string {
+  const parts = [`## ${name}`, summary];
+  if (description !== undefined && description !== summary) parts.push(description);
+  if (examples !== undefined) parts.push(`### Examples\n\n${examples}`);
+  const described = describeParameters(parameters);
+  if (described.length > 0) parts.push("### Parameters", ...described);
+  return parts.join("\n\n");
+}
+
+function describeParameters({ properties, required }: JsonObject): readonly string[] {
+  if (!isJsonObject(properties)) return [];
+  const needed = Array.isArray(required) ? required : [];
+  return Object.entries(properties).map(([name, schema]) => {
+    const text = isJsonObject(schema) ? schema["description"] : undefined;
+    const mark = needed.includes(name) ? " (required)" : "";
+    const about = typeof text === "string" ? `\n\n${text}` : "";
+    return `#### \`${name}\`${mark}${about}\n\n\`\`\`json\n${JSON.stringify(schema)}\n\`\`\``;
+  });
+}

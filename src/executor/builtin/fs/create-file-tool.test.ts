@@ -1,0 +1,234 @@
+import {
+  chmodSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  truncateSync,
+  writeFileSync,
+} from "node:fs";
+import path from "node:path";
+import { describe, expect, test } from "vitest";
+import { temporaryFolder } from "../../../../test/support/temporary-workspace.ts";
+import type { BuiltinTool, Outcome } from "../../../tool/index.ts";
+import { createConsent } from "./consent.ts";
+import { createCreateFileTool } from "./create-file-tool.ts";
+
+interface Scene {
+  readonly root: string;
+  readonly file: string;
+  readonly create: (content: string, answer?: boolean, name?: string) => Promise<Outcome>;
+}
+
+/** A root, with `a.txt` in it if it has a content. */
+function scene(content?: string | Buffer): Scene {
+  const root = temporaryFolder();
+  const file = path.join(root, "a.txt");
+  if (content !== undefined) writeFileSync(file, content);
+  const { tool } = createCreateFileTool({ root, consent: createConsent() });
+  return { root, file, create: (...call) => create(tool, ...call) };
+}
+
+async function create(tool: BuiltinTool, content: string, answer?: boolean, name = "a.txt") {
+  const { signal } = new AbortController();
+  const answers = answer === undefined ? {} : { overwrite_file: answer };
+  return tool.execute({ arguments: { path: name, content }, answers, signal });
+}
+
+const success = (content: string) => ({ type: "success", content });
+
+describe("a new file", () => {
+  test.each(["", "a", "a\n", "a\r\nb\n", "ä€𝄞", "\uFEFFmarked", "a\0b"])(
+    "with %j gets exactly this, without a question",
+    async (content) => {
+      const { root, file, create: call } = scene();
+      expect(await call(content)).toEqual(success("Created a.txt."));
+      expect([readFileSync(file, "utf8"), readdirSync(root)]).toEqual([content, ["a.txt"]]);
+    },
+  );
+
+  test("gets the folders on the way", async () => {
+    const { root, create: call } = scene();
+    expect(await call("text", undefined, "b/c/ü d.txt")).toEqual(success("Created b/c/ü d.txt."));
+    expect(readFileSync(path.join(root, "b", "c", "ü d.txt"), "utf8")).toBe("text");
+  });
+
+  test("has the mode that new files have", async () => {
+    const { root, file, create: call } = scene();
+    writeFileSync(path.join(root, "other"), "");
+    await call("text");
+    expect(statSync(file).mode).toBe(statSync(path.join(root, "other")).mode);
+  });
+
+  test("of the longest name there can be is written", async () => {
+    const name = "x".repeat(255);
+    expect(await scene().create("text", undefined, name)).toEqual(success(`Created ${name}.`));
+  });
+
+  test.each([
+    ["below a file", "a.txt/b", "Cannot change a.txt/b: a part of its path is not a folder."],
+    [
+      "deep below a file",
+      "a.txt/b/c",
+      "Cannot create a.txt/b/c: a part of its path is not a folder.",
+    ],
+    ["that is a folder", "folder", "Cannot change folder: it is a folder."],
+    ["that says it is a folder", "new/", "new/ names a folder, not a file."],
+    ["of too long a name", "x".repeat(256), "its name is too long."],
+    ["that is the root", ".", ". is a folder, not a file."],
+  ])("%s is refused", async (_, name, message) => {
+    const { root, create: call } = scene("text");
+    mkdirSync(path.join(root, "folder"));
+    const outcome = await call("text", true, name);
+    expect(outcome).toMatchObject({ type: "error", message: expect.stringContaining(message) });
+    expect(readdirSync(root).toSorted()).toEqual(["a.txt", "folder"]);
+  });
+
+  test("of text that is no Unicode is refused", async () => {
+    const { root, create: call } = scene();
+    expect(await call("\uD800")).toMatchObject({
+      message: "The content is not valid Unicode text.",
+    });
+    expect(readdirSync(root)).toEqual([]);
+  });
+});
+
+describe("a file that exists", () => {
+  test("is overwritten only after a question, which shows what changes", async () => {
+    const { file, create: call } = scene("one\ntwo\n");
+    const asked = await call("one\n2\n");
+    expect([asked, readFileSync(file, "utf8")]).toEqual([
+      {
+        type: "needs_input",
+        question: {
+          id: "overwrite_file",
+          text: "Overwrite a.txt?",
+          context: "--- a/a.txt\n+++ b/a.txt\n@@ -1,2 +1,2 @@\n one\n-two\n+2\n",
+          answerType: { type: "boolean" },
+          default: false,
+          exclusive: false,
+          persistence: "turn",
+        },
+      },
+      "one\ntwo\n",
+    ]);
+    expect(await call("one\n2\n", true)).toEqual(success("Overwrote a.txt."));
+    expect(readFileSync(file, "utf8")).toBe("one\n2\n");
+  });
+
+  test("stays as it is after a no, which is no error", async () => {
+    const { root, file, create: call } = scene("old");
+    await call("new");
+    expect(await call("new", false)).toEqual(
+      success("The user declined to overwrite a.txt. Nothing was changed."),
+    );
+    expect([readFileSync(file, "utf8"), readdirSync(root)]).toEqual(["old", ["a.txt"]]);
+  });
+
+  test("that holds the same already is left alone, without a question", async () => {
+    const { file, create: call } = scene("a\r\n");
+    const { ino } = statSync(file);
+    expect(await call("a\n")).toEqual(
+      success("a.txt holds exactly this already. Nothing was changed."),
+    );
+    expect(statSync(file).ino).toBe(ino);
+  });
+
+  test.each([
+    ["line ends", "a\r\nb\r\n", "c\nd\n", "c\r\nd\r\n"],
+    ["byte order mark", "\uFEFFa\n", "b\n", "\uFEFFb\n"],
+    ["single byte order mark", "\uFEFFa\n", "\uFEFFb\n", "\uFEFFb\n"],
+    ["lack of both", "a\n", "b\r\n", "b\r\n"],
+  ])("keeps its %s", async (_, before, content, after) => {
+    const { file, create: call } = scene(before);
+    await call(content, true);
+    expect(readFileSync(file, "utf8")).toBe(after);
+  });
+
+  test("keeps its mode", async () => {
+    const { file, create: call } = scene("old");
+    chmodSync(file, 0o767);
+    await call("new", true);
+    expect(statSync(file).mode & 0o777).toBe(0o767);
+  });
+
+  test("that is binary is said to be, with what it would become", async () => {
+    const asked = await scene(Buffer.from([0, 1])).create("text\n");
+    expect(asked).toMatchObject({
+      question: {
+        context:
+          "The file is binary, or not in UTF-8 (2 bytes). It would become:\n" +
+          "--- a/a.txt\n+++ b/a.txt\n@@ -0,0 +1 @@\n+text\n",
+      },
+    });
+  });
+
+  test("that is huge is refused", async () => {
+    const { file, create: call } = scene("old");
+    truncateSync(file, 8 * 1024 ** 2 + 1);
+    expect(await call("new", true)).toMatchObject({
+      message: "a.txt is larger than 8 MiB: too large to be changed with this tool.",
+    });
+  });
+
+  test("behind a link is overwritten where it is, and the link stays", async () => {
+    const { root, file, create: call } = scene("old");
+    symlinkSync("a.txt", path.join(root, "link"));
+    await call("new", true, "link");
+    expect([readFileSync(file, "utf8"), readdirSync(root)]).toEqual(["new", ["a.txt", "link"]]);
+  });
+});
+
+describe("between the question and the answer", () => {
+  test("a file that changed is not overwritten", async () => {
+    const { file, create: call } = scene("old");
+    await call("new");
+    writeFileSync(file, "of somebody else");
+    expect(await call("new", true)).toMatchObject({
+      type: "error",
+      message: expect.stringContaining("a.txt changed meanwhile"),
+    });
+    expect(readFileSync(file, "utf8")).toBe("of somebody else");
+  });
+
+  test("a file that was deleted is not created after a no", async () => {
+    const { root, file, create: call } = scene("old");
+    await call("new");
+    rmSync(file);
+    expect(await call("new", false)).toEqual(
+      success("The user declined to overwrite a.txt. Nothing was changed."),
+    );
+    expect(readdirSync(root)).toEqual([]);
+  });
+
+  test("a file that was deleted is not created after a yes to something else", async () => {
+    const { root, file, create: call } = scene("old");
+    await call("new");
+    rmSync(file);
+    const first = await call("new", true);
+    expect([first.type, readdirSync(root)]).toEqual(["error", []]);
+    expect(await call("new", true)).toEqual(success("Created a.txt."));
+  });
+
+  test("a file that came is asked about", async () => {
+    const { file, create: call } = scene();
+    writeFileSync(file, "of somebody else");
+    expect((await call("new")).type).toBe("needs_input");
+  });
+});
+
+test("a call that was cancelled writes nothing", async () => {
+  const { root } = scene("old");
+  const { tool } = createCreateFileTool({ root, consent: createConsent() });
+  const signal = AbortSignal.abort();
+  for (const name of ["a.txt", "b.txt", "c/d.txt"]) {
+    const call = { arguments: { path: name, content: "new" }, answers: { overwrite_file: true } };
+    expect((await tool.execute({ ...call, signal })).type).toBe("error");
+  }
+  expect([readdirSync(root), readFileSync(path.join(root, "a.txt"), "utf8")]).toEqual([
+    ["a.txt"],
+    "old",
+  ]);
+});

@@ -1,0 +1,234 @@
+import { mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
+import path from "node:path";
+import { Worker } from "node:worker_threads";
+import { describe, expect, onTestFinished, test } from "vitest";
+import { temporaryFolder } from "../../../../test/support/temporary-workspace.ts";
+import { parseConfig } from "../../../config/index.ts";
+import type { Outcome } from "../../../tool/index.ts";
+import type { JsonObject } from "../../../util/index.ts";
+import { createFileTools } from "./file-tools.ts";
+
+/** How each tool is called for a path. */
+const CALLS: Readonly<Record<string, (path: string) => JsonObject>> = {
+  fs_read_file: (each) => ({ path: each }),
+  fs_list_files: (each) => ({ path: each }),
+  fs_grep_files: (each) => ({ pattern: "secret", paths: [each] }),
+  fs_create_file: (each) => ({ path: each, content: "new" }),
+  fs_modify_file: (each) => ({ path: each, patterns: [{ old: "secret", new: "new" }] }),
+  fs_delete_file: (each) => ({ path: each }),
+};
+const NAMES = Object.keys(CALLS);
+const WRITING = ["fs_create_file", "fs_modify_file", "fs_delete_file"];
+const YES = { overwrite_file: true, apply_changes: true, delete_file: true };
+
+async function call(root: string, name: string, file: string): Promise<Outcome> {
+  const shipped = createFileTools({ root }).find(({ tool }) => tool.name === name);
+  const args = CALLS[name]?.(file);
+  if (shipped === undefined || args === undefined) throw new Error(`there is no ${name}`);
+  const { signal } = new AbortController();
+  return shipped.tool.execute({ arguments: args, answers: YES, signal });
+}
+
+function namesIn(root: string): readonly string[] {
+  return readdirSync(root, { recursive: true, encoding: "utf8" }).toSorted();
+}
+
+interface Scene {
+  readonly root: string;
+  readonly outside: string;
+}
+
+/** A root with every kind of link in it, and a folder beside it that holds a secret. */
+function scene(): Scene {
+  const parent = temporaryFolder();
+  const [root, outside] = [path.join(parent, "root"), path.join(parent, "root-outside")];
+  for (const folder of [outside, path.join(root, "folder"), path.join(root, ".git")]) {
+    mkdirSync(folder, { recursive: true });
+  }
+  mkdirSync(path.join(root, ".jp"));
+  writeFileSync(path.join(outside, "secret.txt"), "secret");
+  for (const file of ["a.txt", "folder/b.txt", ".git/config", ".jp/config.toml", ".jp.toml"]) {
+    writeFileSync(path.join(root, file), "secret");
+  }
+  const links = {
+    "link-out": outside,
+    "link-file": path.join(outside, "secret.txt"),
+    "folder/relative": "../../root-outside",
+    chain: "link-out/secret.txt",
+    dangling: path.join(outside, "new.txt"),
+    "dangling-folder": path.join(outside, "new"),
+    loop: "loop",
+    up: "..",
+    "to-git": ".git",
+    "to-config": ".jp/config.toml",
+    ".jp.yml": "a.txt",
+  };
+  for (const [name, target] of Object.entries(links)) symlinkSync(target, path.join(root, name));
+  return { root, outside };
+}
+
+describe("outside the root", () => {
+  test.each<readonly [how: string, file: (scene: Scene) => string]>([
+    ["a path that goes up", () => "../root-outside/secret.txt"],
+    ["a path that goes down, then up", () => "folder/../../root-outside/secret.txt"],
+    ["a path that goes up through a file", () => "a.txt/../../root-outside/secret.txt"],
+    ["the folder above", () => ".."],
+    ["an absolute path", ({ outside }) => path.join(outside, "secret.txt")],
+    ["an absolute path that starts like the root", ({ root }) => `${root}-outside/secret.txt`],
+    ["an absolute path that goes up", ({ root }) => `${root}/../root-outside/secret.txt`],
+    ["a file of the system", () => "/etc/passwd"],
+    ["a link to a folder", () => "link-out/secret.txt"],
+    ["a link to a folder, with a new file in it", () => "link-out/new.txt"],
+    ["a link to a folder, with a new folder in it", () => "link-out/new/new.txt"],
+    ["a link to a folder, by an absolute path", ({ root }) => `${root}/link-out/secret.txt`],
+    ["a relative link", () => "folder/relative/secret.txt"],
+    ["a link to a file", () => "link-file"],
+    ["a link to a link", () => "chain"],
+    ["a link to the folder above", () => "up/root-outside/secret.txt"],
+    ["a link to a file that is not there", () => "dangling"],
+    ["a link to a folder that is not there", () => "dangling-folder/new.txt"],
+    ["a link to itself", () => "loop"],
+    ["something below a link to itself", () => "loop/new.txt"],
+    ["a NUL character", () => "a.txt\0"],
+    ["a NUL character before the way up", () => "a\0/../../root-outside/secret.txt"],
+    ["an empty path", () => ""],
+  ])("nothing is reached by %s", async (_, file) => {
+    const { root, outside } = scene();
+    const before = namesIn(root);
+    for (const name of NAMES) {
+      const outcome = await call(root, name, file({ root, outside }));
+      expect([name, outcome.type]).toEqual([name, "error"]);
+      expect(JSON.stringify(outcome)).not.toContain(`${path.sep}root-outside${path.sep}secret"`);
+    }
+    expect(namesIn(root)).toEqual(before);
+    expect([readdirSync(outside), readFileSync(path.join(outside, "secret.txt"), "utf8")]).toEqual([
+      ["secret.txt"],
+      "secret",
+    ]);
+  });
+
+  test("the model is told what is wrong, and what to do instead", async () => {
+    const { root } = scene();
+    const told: string[] = [];
+    for (const file of ["../x", "link-out/x", "dangling", "loop", "a\0b", "", "\n/../.."]) {
+      const outcome = await call(root, "fs_create_file", file);
+      told.push(outcome.type === "error" ? outcome.message : outcome.type);
+    }
+    expect(told).toEqual([
+      "../x is outside the workspace. Use a path inside it, relative to its root.",
+      "link-out/x leads outside the workspace through a symbolic link. Only files inside it can be used.",
+      "dangling leads through a symbolic link to something that is not there.",
+      "Cannot use loop: a symbolic link is in the way.",
+      "The path contains a NUL character.",
+      "The path is empty. Name a file relative to the root.",
+      '"\\n/../.." is outside the workspace. Use a path inside it, relative to its root.',
+    ]);
+  });
+});
+
+describe("the files of version control and of the assistant", () => {
+  test.each([
+    ".git/config",
+    ".git/new",
+    ".git",
+    ".GIT/config",
+    ".git./config",
+    ".g\u200Dit/config",
+    "folder/.git/hooks/new",
+    "folder/../.git/config",
+    "to-git/config",
+    "to-git/new",
+    ".jp/config.toml",
+    ".jp/new/new.txt",
+    ".Jp/new",
+    "to-config",
+    ".jp.toml",
+    ".jp.json",
+    "folder/.jp.yaml",
+    ".jp.yml",
+  ])("%j is not written", async (file) => {
+    const { root } = scene();
+    const before = namesIn(root);
+    for (const name of WRITING) {
+      const outcome = await call(root, name, file);
+      expect([name, outcome]).toMatchObject([
+        name,
+        { type: "error", message: expect.stringContaining("is protected") },
+      ]);
+    }
+    expect(namesIn(root)).toEqual(before);
+  });
+
+  test("are read, and names that only look like theirs are written", async () => {
+    const { root } = scene();
+    expect(await call(root, "fs_read_file", ".jp/config.toml")).toMatchObject({
+      content: "secret",
+    });
+    for (const name of [".gitignore", ".github/a.yml", ".jpg", "git/x", "a.jp", ".jp-x", "..x"]) {
+      expect(await call(root, "fs_create_file", name)).toMatchObject({ type: "success" });
+    }
+  });
+});
+
+/** Puts a link in the place of a folder, and back, as fast as it can. */
+const SWAPPER = `
+const { renameSync, rmSync, symlinkSync } = require("node:fs");
+const { workerData: { folder, outside } } = require("node:worker_threads");
+const attempt = (step) => { try { step(); } catch {} };
+for (;;) {
+  attempt(() => renameSync(folder, folder + ".real"));
+  attempt(() => symlinkSync(outside, folder));
+  attempt(() => rmSync(folder, { recursive: true, force: true })); // A tool may have made one.
+  attempt(() => renameSync(folder + ".real", folder));
+}
+`;
+
+test.runIf(process.platform === "linux")(
+  "nothing outside is reached while somebody puts a link in the place of a folder, again and again",
+  async () => {
+    const [root, outside] = [temporaryFolder(), temporaryFolder()];
+    const folder = path.join(root, "folder");
+    mkdirSync(folder);
+    for (const each of [folder, outside]) {
+      for (let number = 0; number < 100; number += 1) {
+        writeFileSync(path.join(each, `${number}.txt`), each === outside ? "secret" : "");
+      }
+    }
+    const before = readdirSync(outside).toSorted();
+    const worker = new Worker(SWAPPER, { eval: true, workerData: { folder, outside } });
+    onTestFinished(async () => void (await worker.terminate()));
+    const told: string[] = [];
+    for (let number = 0; number < 100; number += 1) {
+      for (const name of NAMES.filter((each) => each !== "fs_list_files")) {
+        told.push(JSON.stringify(await call(root, name, `folder/${number}.txt`)));
+      }
+      told.push(JSON.stringify(await call(root, "fs_create_file", `folder/new/${number}.txt`)));
+    }
+    await worker.terminate();
+    expect(readdirSync(outside).toSorted()).toEqual(before);
+    const texts = before.map((name) => readFileSync(path.join(outside, name), "utf8"));
+    expect(new Set(texts)).toEqual(new Set(["secret"]));
+    expect(told.filter((text) => text.includes("secret"))).toEqual([]);
+    expect(told.some((text) => text.includes('"success"'))).toBe(true);
+  },
+);
+
+test("the configs are valid: off until enabled, and asking where the tool itself might not", () => {
+  const shipped = createFileTools({ root: "/" });
+  const tools = Object.fromEntries(shipped.map(({ tool, config }) => [tool.name, config]));
+  const { errors, warnings } = parseConfig({ conversation: { tools } });
+  const rest = { source: "builtin", group: "fs", enable: { state: false, allow_toggle: "any" } };
+  expect([errors, warnings]).toEqual([[], []]);
+  expect(shipped.map(({ tool, config }) => [tool.name, config.run])).toEqual([
+    ["fs_read_file", "unattended"],
+    ["fs_list_files", "unattended"],
+    ["fs_grep_files", "unattended"],
+    ["fs_create_file", "ask"],
+    ["fs_modify_file", "unattended"],
+    ["fs_delete_file", "unattended"],
+  ]);
+  for (const { tool, config } of shipped) {
+    expect(config).toMatchObject({ ...rest, description: tool.description });
+    expect(config.summary?.length).toBeLessThan(100);
+  }
+});

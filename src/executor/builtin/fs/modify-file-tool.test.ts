@@ -1,0 +1,250 @@
+import {
+  chmodSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  truncateSync,
+  writeFileSync,
+} from "node:fs";
+import path from "node:path";
+import * as fc from "fast-check";
+import { describe, expect, test } from "vitest";
+import { temporaryFolder } from "../../../../test/support/temporary-workspace.ts";
+import type { Outcome } from "../../../tool/index.ts";
+import { applyPatterns, type Pattern } from "./apply-patterns.ts";
+import { createConsent } from "./consent.ts";
+import { createModifyFileTool } from "./modify-file-tool.ts";
+
+type Patterns = readonly Pattern[];
+
+interface Scene {
+  readonly root: string;
+  readonly file: string;
+  readonly modify: (patterns: Patterns, answer?: boolean, name?: string) => Promise<Outcome>;
+}
+
+function scene(content: string | Buffer): Scene {
+  const root = temporaryFolder();
+  const file = path.join(root, "a.txt");
+  writeFileSync(file, content);
+  const { tool } = createModifyFileTool({ root, consent: createConsent() });
+  const modify: Scene["modify"] = (patterns, answer, name = "a.txt") => {
+    const { signal } = new AbortController();
+    const answers = answer === undefined ? {} : { apply_changes: answer };
+    const plain = patterns.map((pattern) => ({ ...pattern }));
+    return tool.execute({ arguments: { path: name, patterns: plain }, answers, signal });
+  };
+  return { root, file, modify };
+}
+
+const success = (content: string) => ({ type: "success", content });
+
+async function modified(content: string, ...patterns: readonly Pattern[]): Promise<string> {
+  const { file, modify } = scene(content);
+  const outcome = await modify(patterns, true);
+  return outcome.type === "error" ? `error: ${outcome.message}` : readFileSync(file, "utf8");
+}
+
+describe("changes", () => {
+  test("are applied only after a question, which shows them", async () => {
+    const { file, modify } = scene("one\ntwo\n");
+    const patterns = [{ old: "two", new: "2" }];
+    expect([await modify(patterns), readFileSync(file, "utf8")]).toEqual([
+      {
+        type: "needs_input",
+        question: {
+          id: "apply_changes",
+          text: "Apply these changes to a.txt?",
+          context: "--- a/a.txt\n+++ b/a.txt\n@@ -1,2 +1,2 @@\n one\n-two\n+2\n",
+          answerType: { type: "boolean" },
+          default: true,
+          exclusive: false,
+          persistence: "turn",
+        },
+      },
+      "one\ntwo\n",
+    ]);
+    expect(await modify(patterns, true)).toEqual(success("Changed a.txt: 1 replacement."));
+    expect(readFileSync(file, "utf8")).toBe("one\n2\n");
+  });
+
+  test("are not made after a no, which is no error", async () => {
+    const { root, file, modify } = scene("one\n");
+    const patterns = [{ old: "one", new: "1" }];
+    await modify(patterns);
+    expect(await modify(patterns, false)).toEqual(
+      success("The user declined the changes to a.txt. Nothing was changed."),
+    );
+    expect([readFileSync(file, "utf8"), readdirSync(root)]).toEqual(["one\n", ["a.txt"]]);
+  });
+
+  test("are made one after the other", async () => {
+    expect(await modified("a b", { old: "a", new: "b c" }, { old: "b c", new: "x" })).toBe("x b");
+  });
+
+  test("are text, whatever characters they are of", async () => {
+    const special = "$& $1 $` \\n .*";
+    expect(await modified("é.* 𝄞", { old: ".*", new: special })).toBe(`é${special} 𝄞`);
+  });
+
+  test("of every occurrence are made if it is said so", async () => {
+    const { file, modify } = scene("aXbXc");
+    const outcome = await modify([{ old: "X", new: "", replace_all: true }], true);
+    expect([outcome, readFileSync(file, "utf8")]).toEqual([
+      success("Changed a.txt: 2 replacements."),
+      "abc",
+    ]);
+  });
+
+  test.each<readonly [text: string, patterns: readonly Pattern[], message: string]>([
+    ["a", [{ old: "b", new: "c" }], "patterns[0].old was not found"],
+    [
+      "a",
+      [
+        { old: "a", new: "b" },
+        { old: "a", new: "c" },
+      ],
+      "patterns[1].old was not found",
+    ],
+    ["a\nb\na", [{ old: "a", new: "c" }], "patterns[0].old occurs more than once (lines 1, 3)"],
+    ["aaa", [{ old: "aa", new: "b" }], "patterns[0].old occurs more than once (lines 1, 1)"],
+    ["a".repeat(9), [{ old: "a", new: "b" }], "(lines 1, 1, 1, 1, 1 and more)"],
+    ["a", [{ old: "a", new: "a" }], "The patterns together change nothing."],
+    ["a", [{ old: "", new: "a" }], "patterns[0].old is empty."],
+    ["", [{ old: "a", new: "b" }], "patterns[0].old was not found"],
+    ["a", [{ old: "a", new: "\uDC00" }], "The new text is not valid Unicode text."],
+  ])("of %j by %j are refused, and nothing is written", async (text, patterns, message) => {
+    const { file, modify } = scene(text);
+    const outcome = await modify(patterns, true);
+    expect(outcome).toMatchObject({ type: "error", message: expect.stringContaining(message) });
+    expect(readFileSync(file, "utf8")).toBe(text);
+  });
+
+  test("put a text exactly where the old one was, whatever is around it", () => {
+    const anyPart = fc.stringMatching(/^[ab$\n]*$/);
+    fc.assert(
+      fc.property(anyPart, anyPart, anyPart, (before, text, after) => {
+        const { text: result } = applyPatterns(`${before}X${after}`, [{ old: "X", new: text }]);
+        expect(result).toBe(before + text + after);
+      }),
+    );
+  });
+});
+
+describe("a file keeps", () => {
+  test("its line ends, whatever the patterns have", async () => {
+    expect([
+      await modified("a\r\nb\r\nc\r\n", { old: "a\nb", new: "x\ny\nz" }),
+      await modified("a\r\nb\r\n", { old: "a\r\nb", new: "x\r\ny" }),
+      await modified("a\nb\r\n", { old: "a\nb\r\n", new: "x\n" }),
+      await modified("a\nb", { old: "b", new: "c" }),
+    ]).toEqual(["x\r\ny\r\nz\r\nc\r\n", "x\r\ny\r\n", "x\n", "a\nc"]);
+  });
+
+  test("its byte order mark", async () => {
+    expect(await modified("\uFEFFa\n", { old: "a", new: "b" })).toBe("\uFEFFb\n");
+  });
+
+  test("its mode", async () => {
+    const { file, modify } = scene("a");
+    chmodSync(file, 0o755);
+    await modify([{ old: "a", new: "b" }], true);
+    expect(statSync(file).mode & 0o777).toBe(0o755);
+  });
+
+  test("its place behind a link", async () => {
+    const { root, file, modify } = scene("a");
+    symlinkSync("a.txt", path.join(root, "link"));
+    expect(await modify([{ old: "a", new: "b" }], true, "link")).toEqual(
+      success("Changed link: 1 replacement."),
+    );
+    expect([readFileSync(file, "utf8"), readdirSync(root)]).toEqual(["b", ["a.txt", "link"]]);
+  });
+});
+
+describe("between the question and the answer", () => {
+  const patterns = [{ old: "a", new: "b" }];
+
+  test("a file that changed is left alone, even if the patterns still fit", async () => {
+    const { file, modify } = scene("a\n");
+    await modify(patterns);
+    writeFileSync(file, "a\nmore\n");
+    expect(await modify(patterns, true)).toMatchObject({
+      type: "error",
+      message:
+        "a.txt changed meanwhile, and nothing was done to it. Look at it again before you retry.",
+    });
+    expect(readFileSync(file, "utf8")).toBe("a\nmore\n");
+  });
+
+  test("a file that was deleted stays deleted", async () => {
+    const { root, file, modify } = scene("a\n");
+    await modify(patterns);
+    rmSync(file);
+    expect(await modify(patterns, true)).toMatchObject({
+      message: "a.txt does not exist. fs_list_files shows what is there.",
+    });
+    expect(readdirSync(root)).toEqual([]);
+  });
+
+  test("a file that became a folder, or a link to the outside, is left alone", async () => {
+    const outside = temporaryFolder();
+    writeFileSync(path.join(outside, "secret"), "a\n");
+    const { file, modify } = scene("a\n");
+    await modify(patterns);
+    rmSync(file);
+    symlinkSync(path.join(outside, "secret"), file);
+    const linked = await modify(patterns, true);
+    rmSync(file);
+    mkdirSync(file);
+    const folder = await modify(patterns, true);
+    expect([linked.type, folder.type, readFileSync(path.join(outside, "secret"), "utf8")]).toEqual([
+      "error",
+      "error",
+      "a\n",
+    ]);
+  });
+});
+
+describe("what is no text", () => {
+  test("is not changed", async () => {
+    const { file, modify } = scene(Buffer.from([0x61, 0xff]));
+    const message = "a.txt is a binary file, or not in UTF-8: it cannot be changed as text.";
+    expect(await modify([{ old: "a", new: "b" }], true)).toMatchObject({ message });
+    expect(readFileSync(file)).toEqual(Buffer.from([0x61, 0xff]));
+  });
+
+  test("or too large, or a folder, or not there, is refused", async () => {
+    const { root, file, modify } = scene("a");
+    truncateSync(file, 8 * 1024 ** 2 + 1);
+    const told: string[] = [];
+    for (const name of ["a.txt", ".", "no.txt", "no/no.txt"]) {
+      const outcome = await modify([{ old: "a", new: "b" }], true, name);
+      told.push(outcome.type === "error" ? outcome.message : outcome.type);
+    }
+    expect([told, readdirSync(root)]).toEqual([
+      [
+        "a.txt is larger than 8 MiB: too large to be changed with this tool.",
+        ". is a folder, not a file.",
+        "no.txt does not exist. fs_list_files shows what is there.",
+        "no/no.txt does not exist. fs_list_files shows what is there.",
+      ],
+      ["a.txt"],
+    ]);
+  });
+});
+
+test("a question stays on one line, whatever the name of the file is", async () => {
+  const { root, modify } = scene("");
+  writeFileSync(path.join(root, "a?\n+"), "a");
+  const asked = await modify([{ old: "a", new: "b" }], undefined, "a?\n+");
+  expect(asked).toMatchObject({
+    question: {
+      text: 'Apply these changes to "a?\\n+"?',
+      context: expect.stringMatching(/^--- a\/"a\?\\n\+"\n\+\+\+ b/),
+    },
+  });
+});

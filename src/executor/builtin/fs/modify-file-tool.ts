@@ -1,0 +1,109 @@
+/** `fs_modify_file`: replaces pieces of a file after a person has seen the difference. */
+import { defineTool, type ToolContext } from "../../../tool/index.ts";
+import type { ShippedTool } from "../shipped-tool.ts";
+import { applyPatterns, type Pattern } from "./apply-patterns.ts";
+import type { WritingToolOptions } from "./create-file-tool.ts";
+import { unattended } from "./file-tool-config.ts";
+import { findVersion } from "./open-file.ts";
+import { findWritableTarget } from "./place.ts";
+import { notThere, Refusal } from "./refusal.ts";
+import { replaceFile } from "./save-file.ts";
+import { parseText, toBody, toBytes } from "./text-format.ts";
+import { unifiedDiff } from "./unified-diff.ts";
+
+interface ModifyFileArguments {
+  readonly path: string;
+  readonly patterns: readonly Pattern[];
+}
+
+const NAME = "fs_modify_file";
+const DESCRIPTION =
+  "Replaces old by new for each pattern, in their order: a pattern sees what those before it made. " +
+  "old is plain text, white space included, and must occur exactly once, unless replace_all is true. " +
+  "All patterns are applied or none. The user sees a diff and is asked first; the result says whether " +
+  "the file was changed or the user declined. Line ends, byte order mark and mode are kept: write line " +
+  "breaks as \\n. Errors: a pattern was not found or occurs more than once; the file does not exist, " +
+  "is binary, outside the workspace or protected (.git, .jp), or changed meanwhile. Then nothing was " +
+  "written: read the file again and correct the patterns.";
+
+const PARAMETERS = {
+  type: "object",
+  properties: {
+    path: { type: "string", description: "the file, relative to the workspace's root" },
+    patterns: {
+      type: "array",
+      minItems: 1,
+      items: {
+        type: "object",
+        properties: {
+          old: {
+            type: "string",
+            minLength: 1,
+            description: "the exact text to replace; occurs exactly once, unless replace_all",
+          },
+          new: { type: "string", description: "what takes its place; empty to remove it" },
+          replace_all: { type: "boolean", description: "replace every occurrence" },
+        },
+        required: ["old", "new"],
+        additionalProperties: false,
+      },
+    },
+  },
+  required: ["path", "patterns"],
+  additionalProperties: false,
+} as const;
+
+export function createModifyFileTool(options: WritingToolOptions): ShippedTool {
+  const tool = defineTool<ModifyFileArguments>({
+    name: NAME,
+    description: DESCRIPTION,
+    parameters: PARAMETERS,
+    run: (args, context) => modifyFile(options, args, context),
+  });
+  const summary = "Replace exact pieces of text in a file of the workspace, if the user agrees.";
+  // It changes nothing before its own question, with the diff, is answered: the call need not ask.
+  return { tool, config: unattended({ summary, description: DESCRIPTION }) };
+}
+
+async function modifyFile(
+  { root, consent }: WritingToolOptions,
+  { path, patterns }: ModifyFileArguments,
+  context: ToolContext,
+): Promise<string> {
+  if (!patterns.every((pattern) => pattern.new.isWellFormed())) {
+    throw new Refusal("The new text is not valid Unicode text.");
+  }
+  const target = await findWritableTarget(root, path);
+  const { shown } = target;
+  const before = await findVersion(target);
+  if (before === undefined) throw notThere(shown);
+  const old = parseText(before.bytes);
+  if (old === undefined) {
+    throw new Refusal(`${shown} is a binary file, or not in UTF-8: it cannot be changed as text.`);
+  }
+  const { body, format } = old;
+  const { text, replacements } = applyPatterns(
+    body,
+    patterns.map((pattern) => ({
+      ...pattern,
+      old: toBody(pattern.old, format),
+      new: toBody(pattern.new, format),
+    })),
+  );
+  const bytes = toBytes({ body: text, format });
+  const diff = unifiedDiff({ path: shown, before: body, after: text });
+  const isAgreed = await consent.ask(context, {
+    call: [NAME, { path, patterns: JSON.stringify(patterns) }],
+    shown,
+    change: [before.bytes, bytes],
+    question: {
+      id: "apply_changes",
+      text: `Apply these changes to ${shown}?`,
+      context: diff,
+      default: true,
+    },
+  });
+  if (!isAgreed) return `The user declined the changes to ${shown}. Nothing was changed.`;
+  await replaceFile({ target, bytes, before, signal: context.signal });
+  return `Changed ${shown}: ${replacements} ${replacements === 1 ? "replacement" : "replacements"}.`;
+}

@@ -1,0 +1,129 @@
+/**
+ * Where a path that a model wrote really is, and that this is inside the root. Opening what is there,
+ * safe from a change after this check, is `folder.ts`.
+ */
+import { lstat, realpath } from "node:fs/promises";
+import path from "node:path";
+import { explainFailure, Refusal, systemCode } from "./refusal.ts";
+
+export interface Place {
+  /** As errors and results name it: relative to the root, on one line. */
+  readonly shown: string;
+  /** The root without symbolic links. */
+  readonly root: string;
+  /** The part that exists, without symbolic links. */
+  readonly real: string;
+  /** What is not there, below it. */
+  readonly missing: readonly string[];
+  /** The last name of the path is a symbolic link, to something inside the root. */
+  readonly isLink: boolean;
+}
+
+/** A name in a folder; the folder may have to be made first. */
+export interface Target {
+  readonly shown: string;
+  /** Exists, without symbolic links. */
+  readonly folder: string;
+  readonly newFolders: readonly string[];
+  readonly name: string;
+  /** The path named a symbolic link to this. */
+  readonly isLink: boolean;
+}
+
+/** Throws a refusal for everything that is, or leads, outside the root. */
+export async function findPlace(root: string, requested: string): Promise<Place> {
+  if (requested === "") throw new Refusal("The path is empty. Name a file relative to the root.");
+  if (requested.includes("\0")) throw new Refusal("The path contains a NUL character.");
+  const realRoot = await realpath(root);
+  const relative = toRelative([path.resolve(root), realRoot], requested);
+  const shown = showPath(relative);
+  try {
+    const absolute = path.join(realRoot, relative);
+    const { real, missing } = await findReal(absolute, shown);
+    if (!isInside(realRoot, real)) {
+      throw new Refusal(
+        `${shown} leads outside the workspace through a symbolic link. Only files inside it can be used.`,
+      );
+    }
+    return { shown, root: realRoot, real, missing, isLink: await isSymbolicLink(absolute) };
+  } catch (error) {
+    throw explainFailure("use", shown, error);
+  }
+}
+
+/** The same for a file that will be written or deleted. */
+export async function findWritableTarget(root: string, requested: string): Promise<Target> {
+  const place = await findPlace(root, requested);
+  const real = path.relative(place.root, path.join(place.real, ...place.missing));
+  if ([place.shown, real].some((each) => each.split(/[/\\]/).some(isProtected))) {
+    throw new Refusal(
+      `${place.shown} is protected: the version control's and the assistant's own files ` +
+        "(.git, .jp, .jp.*) can be read, but not changed.",
+    );
+  }
+  if (/[/\\]$/.test(requested)) throw new Refusal(`${place.shown}/ names a folder, not a file.`);
+  return toTarget(place);
+}
+
+export function toTarget({ shown, root, real, missing, isLink }: Place): Target {
+  const name = missing.at(-1);
+  if (name !== undefined) {
+    return { shown, folder: real, newFolders: missing.slice(0, -1), name, isLink };
+  }
+  if (real === root) throw new Refusal(`${shown} is a folder, not a file.`);
+  return { shown, folder: path.dirname(real), newFolders: [], name: path.basename(real), isLink };
+}
+
+/** Relative to the root, with forward slashes. A name with line breaks cannot forge a line. */
+export function showPath(relative: string): string {
+  const shown = relative === "" ? "." : relative.split(path.sep).join("/");
+  return /[\p{Cc}\u2028\u2029]/u.test(shown) ? JSON.stringify(shown) : shown;
+}
+
+/** `..` is resolved before symbolic links are, so that what is checked is what is used. */
+function toRelative(roots: readonly string[], requested: string): string {
+  for (const root of roots) {
+    const absolute = path.resolve(root, requested);
+    if (isInside(root, absolute)) return path.relative(root, absolute);
+  }
+  throw new Refusal(
+    `${showPath(requested)} is outside the workspace. Use a path inside it, relative to its root.`,
+  );
+}
+
+function isInside(root: string, file: string): boolean {
+  const relative = path.relative(root, file);
+  return relative !== ".." && !relative.startsWith(`..${path.sep}`) && !path.isAbsolute(relative);
+}
+
+async function findReal(absolute: string, shown: string): Promise<Pick<Place, "real" | "missing">> {
+  const missing: string[] = [];
+  for (let existing = absolute; ; existing = path.dirname(existing)) {
+    try {
+      return { real: await realpath(existing), missing };
+    } catch (error) {
+      const code = systemCode(error);
+      if (code !== "ENOENT" && code !== "ENOTDIR") throw error;
+      if (await isSymbolicLink(existing)) {
+        throw new Refusal(`${shown} leads through a symbolic link to something that is not there.`);
+      }
+      missing.unshift(path.basename(existing));
+    }
+  }
+}
+
+async function isSymbolicLink(file: string): Promise<boolean> {
+  return lstat(file).then(
+    (stats) => stats.isSymbolicLink(),
+    () => false,
+  );
+}
+
+/** As file systems see it that ignore case, trailing dots, or characters without a width. */
+function isProtected(name: string): boolean {
+  const plain = name
+    .replaceAll(/\p{Cf}/gu, "")
+    .replace(/[. ]+$/, "")
+    .toLowerCase();
+  return plain === ".git" || plain === ".jp" || plain.startsWith(".jp.");
+}

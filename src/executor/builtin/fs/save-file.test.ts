@@ -1,0 +1,171 @@
+import {
+  chownSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
+import path from "node:path";
+import { describe, expect, test } from "vitest";
+import { temporaryFolder } from "../../../../test/support/temporary-workspace.ts";
+import { findVersion, type Version } from "./open-file.ts";
+import { findWritableTarget, type Target } from "./place.ts";
+import { replaceFile, saveNewFile } from "./save-file.ts";
+
+const { signal } = new AbortController();
+const bytes = Buffer.from("new");
+
+async function messageOf(promise: Promise<unknown>): Promise<string> {
+  return promise.then(
+    () => "done",
+    (error: unknown) => (error instanceof Error ? error.message : "no error"),
+  );
+}
+
+interface Scene {
+  readonly root: string;
+  readonly outside: string;
+  readonly target: Target;
+  readonly before: Version;
+}
+
+/** `folder/a.txt` was checked and read; what happens next happens after that. */
+async function checked(): Promise<Scene> {
+  const [root, outside] = [temporaryFolder(), temporaryFolder()];
+  mkdirSync(path.join(root, "folder"));
+  writeFileSync(path.join(root, "folder", "a.txt"), "old");
+  writeFileSync(path.join(outside, "a.txt"), "old");
+  const target = await findWritableTarget(root, "folder/a.txt");
+  const before = await findVersion(target);
+  if (before === undefined) throw new Error("it is not there");
+  return { root, outside, target, before };
+}
+
+const MOVED =
+  "A folder on the way was moved or replaced meanwhile. Nothing was changed. Try again.";
+
+describe("a file is not replaced that after the check", () => {
+  test("was changed", async () => {
+    const { root, target, before } = await checked();
+    writeFileSync(path.join(root, "folder", "a.txt"), "OLD");
+    expect([
+      await messageOf(replaceFile({ target, bytes, before, signal })),
+      readFileSync(path.join(root, "folder", "a.txt"), "utf8"),
+      readdirSync(path.join(root, "folder")),
+    ]).toEqual([
+      "folder/a.txt changed meanwhile, and nothing was done to it. Look at it again before you retry.",
+      "OLD",
+      ["a.txt"],
+    ]);
+  });
+
+  test("was deleted", async () => {
+    const { root, target, before } = await checked();
+    rmSync(path.join(root, "folder", "a.txt"));
+    expect([
+      await messageOf(replaceFile({ target, bytes, before, signal })),
+      readdirSync(path.join(root, "folder")),
+    ]).toEqual(["folder/a.txt was deleted meanwhile.", []]);
+  });
+
+  test("became a link", async () => {
+    const { root, outside, target, before } = await checked();
+    rmSync(path.join(root, "folder", "a.txt"));
+    symlinkSync(path.join(outside, "a.txt"), path.join(root, "folder", "a.txt"));
+    expect([
+      await messageOf(replaceFile({ target, bytes, before, signal })),
+      readFileSync(path.join(outside, "a.txt"), "utf8"),
+    ]).toEqual(["Cannot write folder/a.txt: a symbolic link is in the way.", "old"]);
+  });
+
+  test("is in a folder that became a link", async () => {
+    const { root, outside, target, before } = await checked();
+    renameSync(path.join(root, "folder"), path.join(root, "moved"));
+    symlinkSync(outside, path.join(root, "folder"));
+    expect([
+      await messageOf(replaceFile({ target, bytes, before, signal })),
+      readFileSync(path.join(outside, "a.txt"), "utf8"),
+      readdirSync(outside),
+    ]).toEqual([
+      "Cannot write folder/a.txt: a part of its path is not a folder.",
+      "old",
+      ["a.txt"],
+    ]);
+  });
+
+  test("is in a folder below one that became a link", async () => {
+    const [root, outside] = [temporaryFolder(), temporaryFolder()];
+    for (const folder of [root, outside]) {
+      mkdirSync(path.join(folder, "a", "b"), { recursive: true });
+      writeFileSync(path.join(folder, "a", "b", "c.txt"), "old");
+    }
+    const target = await findWritableTarget(root, "a/b/c.txt");
+    const before = await findVersion(target);
+    if (before === undefined) throw new Error("it is not there");
+    renameSync(path.join(root, "a"), path.join(root, "moved"));
+    symlinkSync(path.join(outside, "a"), path.join(root, "a"));
+    expect([
+      await messageOf(replaceFile({ target, bytes, before, signal })),
+      readFileSync(path.join(outside, "a", "b", "c.txt"), "utf8"),
+    ]).toEqual([MOVED, "old"]);
+  });
+});
+
+describe("a new file is not written that after the check", () => {
+  test("came into being, also as a link to the outside", async () => {
+    const [root, outside] = [temporaryFolder(), temporaryFolder()];
+    const target = await findWritableTarget(root, "a.txt");
+    writeFileSync(path.join(root, "a.txt"), "of somebody else");
+    const file = await messageOf(saveNewFile({ target, bytes, signal }));
+    rmSync(path.join(root, "a.txt"));
+    symlinkSync(path.join(outside, "new.txt"), path.join(root, "a.txt"));
+    const link = await messageOf(saveNewFile({ target, bytes, signal }));
+    const expected =
+      "a.txt changed meanwhile, and nothing was done to it. Look at it again before you retry.";
+    expect([file, link, readdirSync(outside), readdirSync(root)]).toEqual([
+      expected,
+      expected,
+      [],
+      ["a.txt"],
+    ]);
+  });
+
+  test("would be in a new folder whose place a link has taken", async () => {
+    const [root, outside] = [temporaryFolder(), temporaryFolder()];
+    const target = await findWritableTarget(root, "a/b/c.txt");
+    symlinkSync(outside, path.join(root, "a"));
+    expect([await messageOf(saveNewFile({ target, bytes, signal })), readdirSync(outside)]).toEqual(
+      ["Cannot create a/b/c.txt: a part of its path is not a folder.", []],
+    );
+  });
+});
+
+test("a new folder that somebody else made meanwhile is used", async () => {
+  const root = temporaryFolder();
+  const target = await findWritableTarget(root, "a/b/c.txt");
+  mkdirSync(path.join(root, "a"));
+  await saveNewFile({ target, bytes, signal });
+  expect(readFileSync(path.join(root, "a", "b", "c.txt"), "utf8")).toBe("new");
+});
+
+test("a file is replaced by another one in one step, and nothing is left beside it", async () => {
+  const { root, target, before } = await checked();
+  const file = path.join(root, "folder", "a.txt");
+  const { ino } = statSync(file);
+  await replaceFile({ target, bytes, before, signal });
+  expect([statSync(file).ino === ino, readdirSync(path.dirname(file))]).toEqual([false, ["a.txt"]]);
+});
+
+test.runIf(process.getuid?.() === 0)("a file keeps its owner", async () => {
+  const { root, target } = await checked();
+  const file = path.join(root, "folder", "a.txt");
+  chownSync(file, 1234, 5678);
+  const before = await findVersion(target);
+  if (before === undefined) throw new Error("it is not there");
+  await replaceFile({ target, bytes, before, signal });
+  expect([statSync(file).uid, statSync(file).gid]).toEqual([1234, 5678]);
+});

@@ -1,0 +1,8 @@
+/** A tool that is part of the program, and the config it has until the user's own says otherwise. */
+import type { PartialToolConfig } from "../../config/index.ts";
+import type { BuiltinTool } from "../../tool/index.ts";
+
+export interface ShippedTool {
+  readonly tool: BuiltinTool;
+  readonly config: PartialToolConfig;
+}

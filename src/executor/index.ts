@@ -1,0 +1,15 @@
+export { type ArgumentsCheck, checkArguments } from "./arguments/check-arguments.ts";
+export { createBuiltinExecutor } from "./builtin/builtin-executor.ts";
+export { createDescribeTools } from "./builtin/describe-tools.ts";
+export { createFileTools } from "./builtin/fs/file-tools.ts";
+export type { ShippedTool } from "./builtin/shipped-tool.ts";
+export { createTool, type ToolParts } from "./create-tool.ts";
+export { createLocalExecutor, type LocalEnvironment } from "./local/index.ts";
+export { toParametersSchema } from "./parameters-schema.ts";
+export type {
+  AttemptRequest,
+  AttemptResult,
+  Executor,
+  RunnableTool,
+  ToolDescription,
+} from "./port.ts";

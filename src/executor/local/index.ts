@@ -1,0 +1,1 @@
+export { createLocalExecutor, type LocalEnvironment } from "./local-executor.ts";

@@ -1,0 +1,79 @@
+import { expect, test } from "vitest";
+import type { JsonObject } from "../../util/index.ts";
+import { renderTemplate } from "./template.ts";
+import { TemplateError } from "./template-error.ts";
+
+const render = (source: string, document: JsonObject = {}, secretAnswers: string[] = []) =>
+  renderTemplate({ name: "argument 1", source }, { document, secretAnswers });
+
+test("text, numbers and booleans are written as they are", async () => {
+  const document = { text: `a "b" <c> 'd'`, integer: 7, fraction: 1.5, large: 1e21, yes: true };
+  const source = "{{text}} {{integer}} {{fraction}} {{large}} {{yes}}";
+  expect(await render(source, document)).toBe(`a "b" <c> 'd' 7 1.5 1e+21 true`);
+});
+
+test("lists and maps are written as compact JSON", async () => {
+  const map = JSON.parse('{"a":{"b":[]},"__proto__":1}');
+  const document = { list: [1, "b", null], map, empty: {} };
+  expect(await render("{{list}} {{map}} {{empty}}", document)).toBe(
+    `[1,"b",null] {"__proto__":1,"a":{"b":[]}} {}`,
+  );
+});
+
+test("nothing is written as null, be it none or unknown", async () => {
+  expect(await render("{{a}} {{b}} {{c.d}}", { a: null, c: {} })).toBe("null null null");
+});
+
+test("what tojson gives stays as it is", async () => {
+  expect(await render("{{ a|tojson }}", { a: ["x"] })).toBe(`["x"]`);
+});
+
+test("conditions, loops and filters work", async () => {
+  const source = "{% for a in list if a %}{{ loop.index }}{{ a|upper }}{% endfor %}{# no #}";
+  expect(await render(source, { list: ["x", "", "y"] })).toBe("1X2Y");
+});
+
+test("a template without any code is left alone, to its last newline", async () => {
+  const sources = ["plain } {", "a\n", "{{'a'}}\n"];
+  expect(await Promise.all(sources.map((source) => render(source)))).toEqual([
+    "plain } {",
+    "a\n",
+    "a\n",
+  ]);
+});
+
+test("a value that looks like a template is not rendered again", async () => {
+  expect(await render("{{a}}", { a: "{{b}}", b: "no" })).toBe("{{b}}");
+});
+
+test.each([
+  ["is not closed", "{{ a"],
+  ["is no expression", "{{ a b }}"],
+  ["has too many brackets", "{{ a) ~ (b }}"],
+  ["is empty", "{{ }}"],
+  ["looks into nothing", "{{ a.b.c }}"],
+  ["uses an unknown filter", "{{ a|nope }}"],
+  ["includes another", "{% include 'a' %}"],
+])("a template that %s is refused, and the error says where it is", async (_, source) => {
+  await expect(render(source)).rejects.toThrow(TemplateError);
+  await expect(render(source)).rejects.toThrow(`argument 1, \`${source}\`, cannot be rendered: `);
+});
+
+test("the error of a template is one line", async () => {
+  await expect(render("a\n{{ b c }}")).rejects.toThrow(
+    "unexpected identifier, expected end of variable block (in argument 1:2).",
+  );
+});
+
+test.each([
+  "{{ tool.answers.key }}",
+  "{{ tool.answers['key'] }}",
+  "{{ tool['answers'].key|upper }}",
+  '{% if tool.answers["key"] %}{% endif %}',
+])("%s is refused when that answer is a secret", async (source) => {
+  const document = { tool: { answers: {} } };
+  await expect(render(source, document, ["key"])).rejects.toThrow(
+    'the answer to "key" is a secret. A tool reads it from its standard input',
+  );
+  await expect(render(source, document, ["other"])).resolves.toBeTypeOf("string");
+});

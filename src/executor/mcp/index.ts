@@ -1,0 +1,1 @@
+export { createMcpTool } from "./create-mcp-tool.ts";

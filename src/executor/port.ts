@@ -1,0 +1,48 @@
+/**
+ * One attempt of one tool. A tool that needs an answer says so and ends; it is entered again with the
+ * same arguments and one answer more. Who answers is not decided here; who asks is, and only here.
+ */
+import type { InquirySource, Question } from "../tool/index.ts";
+import type { Json, JsonObject } from "../util/index.ts";
+
+export interface Executor {
+  /** Never throws; abort ends what the tool started and gives `cancelled`. */
+  attempt(request: AttemptRequest): Promise<AttemptResult>;
+}
+
+export interface AttemptRequest {
+  /** Validated, with defaults filled in. */
+  readonly arguments: JsonObject;
+  /** By question id, the latest answer to each. May hold secrets. */
+  readonly answers: Readonly<Record<string, Json>>;
+  /** The ids among them that were asked as `secret`: only the tool itself may come to see these. */
+  readonly secretAnswers: readonly string[];
+  readonly signal: AbortSignal;
+  /** A line about what the tool is doing; never part of its result. Must not throw. */
+  readonly onProgress?: (message: string) => void;
+}
+
+export type AttemptResult =
+  | { readonly type: "success"; readonly content: string }
+  /** `content` is what the model is told. */
+  | { readonly type: "error"; readonly content: string }
+  | { readonly type: "needs_input"; readonly question: Question; readonly source: InquirySource }
+  | { readonly type: "cancelled" };
+
+/** What a model is told about a tool, and what its arguments are checked against. */
+export interface ToolDescription {
+  readonly name: string;
+  /** Sent with every request. */
+  readonly summary: string;
+  /** Given when the model asks for it. */
+  readonly description?: string;
+  readonly examples?: string;
+  /** JSON Schema of an object. */
+  readonly parameters: JsonObject;
+}
+
+/** A tool that can be called. */
+export interface RunnableTool {
+  readonly description: ToolDescription;
+  readonly executor: Executor;
+}

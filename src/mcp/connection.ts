@@ -1,0 +1,166 @@
+/**
+ * One connection to a server that has answered, until it ends. What its end means for the server is
+ * not decided here.
+ */
+import type { CallToolRequestOptions, Client, Tool } from "@modelcontextprotocol/client";
+import type { McpServerSettings } from "../config/index.ts";
+import type { JsonObject } from "../util/index.ts";
+import { isOverWithin, LONGEST_TIMER_MS } from "./abortable.ts";
+import { type CallResult, toCallResult } from "./call-result.ts";
+import { isStreamLost } from "./http-transport.ts";
+import type { Link } from "./link.ts";
+import { listTools, type RemoteTool } from "./list-tools.ts";
+import { type Failure, listingFailed, reasonOf } from "./mcp-error.ts";
+import type { Sdk } from "./sdk.ts";
+
+export interface ConnectionOptions {
+  readonly sdk: Sdk;
+  readonly settings: McpServerSettings;
+  readonly client: Client;
+  readonly link: Link;
+  /** Called when it cannot be used any more, before a call under way is rejected because of that. */
+  readonly onEnd: (failure: Failure) => void;
+  /** Called when nothing is left of it. */
+  readonly onClosed: (connection: Connection) => void;
+}
+
+export interface CallRequest {
+  readonly tool: RemoteTool;
+  readonly arguments: JsonObject;
+  readonly signal: AbortSignal;
+  /** No limit if absent or zero. */
+  readonly timeoutMs?: number;
+  readonly onProgress?: (message: string) => void;
+}
+
+/** With these a server of HTTP says that it does not know us, or not any more. */
+const SESSION_GONE: ReadonlySet<number> = new Set([400, 404]);
+const SUBSCRIBE_MS = 1000;
+
+/** Thrown to calls that were under way when the connection ended. */
+export class ConnectionLost extends Error {
+  readonly failure: Failure;
+
+  constructor(failure: Failure) {
+    super(failure.reason);
+    this.failure = failure;
+  }
+}
+
+export class Connection {
+  readonly #sdk: Sdk;
+  readonly #settings: McpServerSettings;
+  readonly #client: Client;
+  readonly #link: Link;
+  readonly #onEnd: (failure: Failure) => void;
+  readonly #onClosed: (connection: Connection) => void;
+  readonly #subscribed: Promise<void>;
+  #tools: Promise<readonly RemoteTool[]> | undefined;
+  #callsUnderWay = 0;
+  #failure: Failure | undefined;
+  #closed: Promise<void> | undefined;
+
+  constructor(options: ConnectionOptions) {
+    const { client, link } = options;
+    this.#sdk = options.sdk;
+    this.#settings = options.settings;
+    this.#client = client;
+    this.#link = link;
+    this.#onEnd = options.onEnd;
+    this.#onClosed = options.onClosed;
+    // oxlint-disable-next-line unicorn/prefer-add-event-listener -- There is no other way to hear it.
+    client.onclose = () => this.#end(link.ending ?? "the connection was closed");
+    client.setNotificationHandler("notifications/tools/list_changed", () => {
+      this.#tools = undefined;
+    });
+    this.#subscribed = this.#subscribe();
+    this.#subscribed.catch(() => undefined); // Then it never tells of changes.
+    if (client.transport === undefined) client.onclose();
+  }
+
+  /** Kept until the server says that they have changed. Throws `mcp_listing_failed`. */
+  tools(): Promise<readonly RemoteTool[]> {
+    if (this.#tools !== undefined) return this.#tools;
+    const listing = this.#listTools();
+    this.#tools = listing;
+    listing.catch(() => {
+      if (this.#tools === listing) this.#tools = undefined;
+    });
+    return listing;
+  }
+
+  /** Throws the signal's reason, `ConnectionLost`, or what the SDK throws. */
+  async call({
+    tool,
+    signal,
+    timeoutMs = 0,
+    onProgress,
+    ...request
+  }: CallRequest): Promise<CallResult> {
+    const options: CallToolRequestOptions = {
+      signal,
+      timeout: timeoutMs === 0 ? LONGEST_TIMER_MS : Math.min(timeoutMs, LONGEST_TIMER_MS),
+      toolDefinition: definitionOf(tool),
+      ...(onProgress !== undefined && {
+        onprogress: ({ progress, total, message }) =>
+          onProgress(message ?? (total === undefined ? `${progress}` : `${progress} of ${total}`)),
+      }),
+    };
+    this.#callsUnderWay += 1;
+    try {
+      const params = { name: tool.name, arguments: request.arguments };
+      return toCallResult(await this.#client.callTool(params, options));
+    } catch (error) {
+      signal.throwIfAborted();
+      if (!this.#isLost(error)) throw error;
+      this.#end(reasonOf(error));
+      throw new ConnectionLost(this.#failure ?? { reason: "it was closed", lastLines: [] });
+    } finally {
+      this.#callsUnderWay -= 1;
+      if (this.#failure !== undefined && this.#callsUnderWay === 0) void this.close();
+    }
+  }
+
+  /** Never rejects. Safe to call twice. */
+  close(): Promise<void> {
+    this.#closed ??= this.#link.close().then(() => this.#onClosed(this));
+    return this.#closed;
+  }
+
+  #end(reason: string): void {
+    if (this.#failure !== undefined || this.#closed !== undefined) return;
+    this.#failure = { reason, lastLines: this.#link.lastLines };
+    this.#onEnd(this.#failure);
+  }
+
+  /** True if later calls cannot work either, as opposed to this one alone. */
+  #isLost(error: unknown): boolean {
+    if (this.#client.transport === undefined) return true;
+    if (error instanceof this.#sdk.ProtocolError) return isStreamLost(error);
+    if (error instanceof this.#sdk.SdkHttpError) return SESSION_GONE.has(error.status);
+    return !(error instanceof this.#sdk.SdkError);
+  }
+
+  /** Newer servers tell of changes only to those who ask for it. */
+  async #subscribe(): Promise<void> {
+    const { tools } = this.#client.getServerCapabilities() ?? {};
+    if (this.#client.getProtocolEra() !== "modern" || tools?.listChanged !== true) return;
+    await this.#client.listen({ toolsListChanged: true });
+  }
+
+  async #listTools(): Promise<readonly RemoteTool[]> {
+    try {
+      await isOverWithin(this.#subscribed, SUBSCRIBE_MS); // A change in between would be missed.
+      return await listTools(this.#client, this.#settings.startupTimeoutMs);
+    } catch (error) {
+      const { ending, lastLines } = this.#link;
+      const reason = ending ?? reasonOf(error);
+      throw listingFailed(this.#settings.name, { reason, lastLines, cause: error });
+    }
+  }
+}
+
+/** With the schema of its result it would be the SDK that decides which results are good enough. */
+function definitionOf({ name, inputSchema }: RemoteTool): Tool {
+  return { name, inputSchema: inputSchema as Tool["inputSchema"] }; // As the SDK has parsed it.
+}

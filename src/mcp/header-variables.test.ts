@@ -1,0 +1,38 @@
+import { expect, test } from "vitest";
+import { serverHeaders } from "./header-variables.ts";
+
+test("variables are put into headers in both notations", () => {
+  const headers = headersOf({ a: "$ONE-${TWO}x", b: "$ONE$TWO", c: "5 $ and $5" });
+  expect(Object.fromEntries(headers)).toEqual({ a: "1-2x", b: "12", c: "5 $ and $5" });
+});
+
+test("a variable that is empty is set, and its own dollars are not variables", () => {
+  expect(Object.fromEntries(headersOf({ a: "x$EMPTY", b: "$DOLLAR" }))).toEqual({
+    a: "x",
+    b: "$ONE",
+  });
+});
+
+test.each(["$MISSING", "${MISSING}", "$toString"])("%s is an error that names it", (value) => {
+  expect(() => headersOf({ "X-Key": value })).toThrow(
+    `providers.mcp.web.headers.X-Key needs the variable ${value.replaceAll(/[${}]/g, "")}`,
+  );
+});
+
+test("what cannot be a header is an error that does not give the value away", () => {
+  for (const headers of [{ "X-Key": "$LINES" }, { "no name": "$LINES" }]) {
+    expect(() => headersOf(headers)).toThrow(
+      expect.objectContaining({
+        code: "mcp_invalid_header",
+        message: expect.not.stringContaining("secret"),
+      }),
+    );
+  }
+});
+
+function headersOf(headers: Readonly<Record<string, string>>): Headers {
+  return serverHeaders(
+    { type: "http", name: "web", url: "", headers, isOptional: false, startupTimeoutMs: 1 },
+    { ONE: "1", TWO: "2", EMPTY: "", DOLLAR: "$ONE", LINES: "secret\nsecret", MISSING: undefined },
+  );
+}

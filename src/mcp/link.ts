@@ -1,0 +1,57 @@
+/** The way to a server: a program that is ours to start and end, or an address. */
+import type { Transport } from "@modelcontextprotocol/client";
+import type { McpServerSettings } from "../config/index.ts";
+import { createHttpTransport } from "./http-transport.ts";
+import { ProcessTransport } from "./process-transport.ts";
+import { checkedProgram } from "./program-checksum.ts";
+import type { Sdk } from "./sdk.ts";
+import { serverEnvironment, type Variables } from "./server-environment.ts";
+
+/** What all servers have in common. */
+export interface McpContext {
+  readonly variables: Variables;
+  readonly cwd: string;
+  /** Who we are, for the servers. */
+  readonly clientInfo: { readonly name: string; readonly version: string };
+}
+
+export interface Link {
+  readonly transport: Transport;
+  /** What has ended it from the other side, as in "it exited with status 1". */
+  readonly ending: string | undefined;
+  readonly lastLines: readonly string[];
+  /** Never rejects; takes little more than a second. */
+  close(): Promise<void>;
+}
+
+export interface LinkOptions {
+  readonly sdk: Sdk;
+  readonly settings: McpServerSettings;
+  readonly context: McpContext;
+  readonly signal: AbortSignal;
+}
+
+/** Nothing is started yet. Throws `McpError` for settings that cannot work. */
+export async function createLink({ sdk, settings, context, signal }: LinkOptions): Promise<Link> {
+  if (settings.type === "http") {
+    const { transport, close } = createHttpTransport(sdk, settings, context.variables);
+    return { transport, ending: undefined, lastLines: [], close };
+  }
+  const { variables, cwd } = context;
+  const transport = new ProcessTransport(sdk, {
+    command: await checkedProgram(settings, { cwd, path: variables["PATH"], signal }),
+    arguments: settings.arguments,
+    environment: serverEnvironment(variables, settings.variables),
+    cwd,
+  });
+  return {
+    transport,
+    get ending() {
+      return transport.ending;
+    },
+    get lastLines() {
+      return transport.stderr;
+    },
+    close: () => transport.close(),
+  };
+}

@@ -1,0 +1,19 @@
+import { expect, test } from "vitest";
+import { reasonOf } from "./mcp-error.ts";
+
+test("the reason of an error is at its bottom", () => {
+  const refused = new AggregateError([new Error("connect ECONNREFUSED 127.0.0.1:1")]);
+  const failed = new TypeError("fetch failed", { cause: refused });
+  expect(reasonOf(new Error("the probe failed", { cause: failed }))).toBe(
+    "connect ECONNREFUSED 127.0.0.1:1",
+  );
+});
+
+test("a reason is a sentence without its end, however long it was", () => {
+  expect([
+    reasonOf(new Error("It is over...")),
+    reasonOf(new RangeError("")),
+    reasonOf("just so"),
+    reasonOf(new Error("x".repeat(5000))).length,
+  ]).toEqual(["It is over", "RangeError", "just so", 1000]);
+});

@@ -1,0 +1,142 @@
+/**
+ * One server, through its starts and ends.
+ *
+ *   idle --start--> starting --> up --ends--> fallen --next call--> starting
+ *                      |                        |
+ *                    fails                   a program: the second time
+ *                      v                        v
+ *                   stays so                   down
+ */
+import type { McpServerSettings } from "../config/index.ts";
+import { abortable } from "./abortable.ts";
+import { type CallResult, capped } from "./call-result.ts";
+import { type CallRequest, type Connection, ConnectionLost } from "./connection.ts";
+import { errorCodeOf } from "./error-code.ts";
+import type { McpContext } from "./link.ts";
+import type { RemoteTool } from "./list-tools.ts";
+import {
+  type Failure,
+  McpError,
+  reasonOf,
+  serverDown,
+  serversClosed,
+  withLastLines,
+} from "./mcp-error.ts";
+import { openConnection } from "./open-connection.ts";
+
+/** Of what a server wrote before it ended, a model is told only so much. */
+const LINES_FOR_MODEL = 8;
+
+export class McpServer {
+  readonly #settings: McpServerSettings;
+  readonly #context: McpContext;
+  readonly #closing = new AbortController();
+  readonly #connections = new Set<Connection>();
+  #opened: Promise<Connection> | undefined;
+  /** Why the opened connection cannot be used any more. */
+  #fallen: Failure | undefined;
+  #restartsLeft: number;
+
+  constructor(settings: McpServerSettings, context: McpContext) {
+    this.#settings = settings;
+    this.#context = context;
+    // What is not ours to start can be reached again any number of times.
+    this.#restartsLeft = settings.type === "stdio" ? 1 : Number.POSITIVE_INFINITY;
+  }
+
+  get name(): string {
+    return this.#settings.name;
+  }
+
+  get isOptional(): boolean {
+    return this.#settings.isOptional;
+  }
+
+  /** Returns at once; whoever asks for its tools learns what came of it. */
+  start(): void {
+    void this.tools(this.#closing.signal).catch(() => undefined);
+  }
+
+  /** Starts it if need be. Throws `McpError`; on abort the signal's reason, and the start goes on. */
+  async tools(signal: AbortSignal): Promise<readonly RemoteTool[]> {
+    const connection = await abortable(this.#connected(), signal);
+    return abortable(connection.tools(), signal);
+  }
+
+  /**
+   * Whatever goes wrong is an error for the model. On abort it tells the server, and throws the
+   * signal's reason without waiting for an answer.
+   */
+  async call(request: CallRequest): Promise<CallResult> {
+    try {
+      const connection = await abortable(this.#connected(), request.signal);
+      return await connection.call(request);
+    } catch (error) {
+      request.signal.throwIfAborted();
+      return { type: "error", content: capped(this.#explain(request, error)) };
+    }
+  }
+
+  /** Nothing of it is left then. Never rejects. */
+  async close(): Promise<void> {
+    this.#closing.abort(serversClosed(this.name));
+    await this.#opened?.catch(() => undefined);
+    await Promise.all([...this.#connections].map((connection) => connection.close()));
+  }
+
+  async #connected(): Promise<Connection> {
+    this.#closing.signal.throwIfAborted();
+    if (this.#opened === undefined) return this.#open();
+    if (this.#fallen === undefined) return this.#opened;
+    if (this.#restartsLeft === 0) throw serverDown(this.name, this.#fallen);
+    this.#restartsLeft -= 1;
+    this.#fallen = undefined;
+    return this.#open();
+  }
+
+  #open(): Promise<Connection> {
+    const isAgain = this.#opened !== undefined;
+    const opened = openConnection({
+      settings: this.#settings,
+      context: this.#context,
+      signal: this.#closing.signal,
+      onEnd: (failure) => {
+        if (this.#opened === opened) this.#fallen = failure;
+      },
+      onClosed: (connection) => this.#connections.delete(connection),
+    });
+    this.#opened = opened;
+    opened.then(
+      (connection) => this.#connections.add(connection),
+      (error: unknown) => {
+        const mayRetry = isAgain && this.#settings.type === "http";
+        if (mayRetry) this.#fallen = { reason: reasonOf(error), lastLines: [] };
+      },
+    );
+    return opened;
+  }
+
+  #explain({ tool, timeoutMs = 0 }: CallRequest, error: unknown): string {
+    if (error instanceof McpError) return error.message;
+    if (error instanceof ConnectionLost) return this.#explainLoss(tool, error.failure);
+    const server = `The MCP server "${this.name}"`;
+    switch (errorCodeOf(error)) {
+      case "REQUEST_TIMEOUT":
+        return `${server} did not run "${tool.name}" within ${timeoutMs / 1000} s. It was cancelled.`;
+      case "UNSUPPORTED_RESULT_TYPE":
+        return `${server} wants to ask something before it runs "${tool.name}"; it cannot, here.`;
+      default:
+        return `${server} did not run "${tool.name}": ${reasonOf(error)}.`;
+    }
+  }
+
+  #explainLoss(tool: RemoteTool, { reason, lastLines }: Failure): string {
+    const isProgram = this.#settings.type === "stdio";
+    const what = isProgram ? "ended" : "was lost";
+    const again = isProgram ? "The next call starts it again." : "The next call connects again.";
+    const message =
+      `The MCP server "${this.name}" ${what} while it ran "${tool.name}": ${reason}. ` +
+      (this.#restartsLeft === 0 ? "It stays down." : again);
+    return withLastLines(message, lastLines.slice(-LINES_FOR_MODEL));
+  }
+}

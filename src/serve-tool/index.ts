@@ -1,0 +1,1 @@
+export { serveTool } from "./serve-tool.ts";

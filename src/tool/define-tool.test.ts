@@ -1,0 +1,194 @@
+import { describe, expect, expectTypeOf, test } from "vitest";
+import { z } from "zod";
+import type { Json, JsonObject } from "../util/index.ts";
+import { defineTool } from "./define-tool.ts";
+import { booleanQuestion, secretQuestion, selectQuestion, textQuestion } from "./question.ts";
+
+const { signal } = new AbortController();
+const call = (args: JsonObject, answers: Record<string, Json> = {}) => ({
+  arguments: args,
+  answers,
+  signal,
+});
+
+const place = textQuestion("place", "Where to?");
+const sure = booleanQuestion("sure", "Really?", { exclusive: true });
+
+const move = defineTool<{ readonly what: string }>({
+  name: "move",
+  description: "Moves things.",
+  parameters: { type: "object", properties: { what: { type: "string" } } },
+  async run({ what }, { ask }) {
+    const target = await ask(place);
+    return (await ask(sure)) ? `${what} is in ${target}` : "nothing moved";
+  },
+});
+
+describe("a tool that asks", () => {
+  test("ends with the first question that has no answer, and goes on with more answers", async () => {
+    expect([
+      await move.execute(call({ what: "it" })),
+      await move.execute(call({ what: "it" }, { place: "Rome" })),
+      await move.execute(call({ what: "it" }, { place: "Rome", sure: true })),
+      await move.execute(call({ what: "it" }, { place: "Rome", sure: false })),
+    ]).toEqual([
+      { type: "needs_input", question: place },
+      { type: "needs_input", question: sure },
+      { type: "success", content: "it is in Rome" },
+      { type: "success", content: "nothing moved" },
+    ]);
+  });
+
+  test("asks again if the answer does not fit the question", async () => {
+    expect(await move.execute(call({ what: "it" }, { place: "Rome", sure: "yes" }))).toEqual({
+      type: "needs_input",
+      question: sure,
+    });
+  });
+
+  test("asks also if its own code catches everything", async () => {
+    const careless = defineTool({
+      name: "careless",
+      description: "",
+      parameters: {},
+      run: async (_args, { ask }) => {
+        try {
+          return await ask(place);
+        } catch {
+          return "nowhere";
+        }
+      },
+    });
+    expect(await careless.execute(call({}))).toEqual({ type: "needs_input", question: place });
+  });
+
+  test("that asks two questions at once gets them asked one after the other", async () => {
+    const both = defineTool({
+      name: "both",
+      description: "",
+      parameters: {},
+      run: async (_args, { ask }) => (await Promise.all([ask(place), ask(sure)])).map(String),
+    });
+    expect([
+      await both.execute(call({})),
+      await both.execute(call({}, { place: "Rome" })),
+      await both.execute(call({}, { place: "Rome", sure: true })),
+    ]).toEqual([
+      { type: "needs_input", question: place },
+      { type: "needs_input", question: sure },
+      { type: "success", content: '["Rome","true"]' },
+    ]);
+  });
+
+  test("finds no answer in what every object has", async () => {
+    const odd = defineTool({
+      name: "odd",
+      description: "",
+      parameters: {},
+      run: (_args, { ask }) => ask(textQuestion("constructor", "Who?")),
+    });
+    expect((await odd.execute(call({}))).type).toBe("needs_input");
+  });
+});
+
+test("what a tool throws is an error, with what led to it", async () => {
+  const broken = defineTool({
+    name: "broken",
+    description: "",
+    parameters: {},
+    run: () => {
+      throw new Error("no luck", { cause: new Error("rain", { cause: "clouds" }) });
+    },
+  });
+  expect(await broken.execute(call({}))).toEqual({
+    type: "error",
+    message: "no luck",
+    trace: ["rain", "clouds"],
+    transient: false,
+  });
+});
+
+test("a result that is no text is written as JSON", async () => {
+  const counting = defineTool({
+    name: "counting",
+    description: "",
+    parameters: {},
+    run: () => ({ count: 3 }),
+  });
+  expect(await counting.execute(call({}))).toEqual({ type: "success", content: '{"count":3}' });
+});
+
+test("progress reaches whoever wants it", async () => {
+  const messages: string[] = [];
+  const busy = defineTool({
+    name: "busy",
+    description: "",
+    parameters: {},
+    run: (_args, { progress }) => {
+      progress("half");
+      return "done";
+    },
+  });
+  await busy.execute({ ...call({}), onProgress: (message) => messages.push(message) });
+  await busy.execute(call({}));
+  expect(messages).toEqual(["half"]);
+});
+
+describe("a tool whose parameters are a zod schema", () => {
+  const scaled = defineTool({
+    name: "scaled",
+    description: "",
+    parameters: z.object({ factor: z.number().default(2), of: z.string() }),
+    run: ({ factor, of }) => {
+      expectTypeOf(factor).toEqualTypeOf<number>();
+      return `${factor} ${of}`;
+    },
+  });
+
+  test("tells the model its JSON Schema", () => {
+    expect(scaled.parameters).toEqual({
+      type: "object",
+      properties: { factor: { default: 2, type: "number" }, of: { type: "string" } },
+      required: ["of"],
+    });
+  });
+
+  test("gets its defaults, and refuses what does not fit", async () => {
+    const refused = await scaled.execute(call({ of: 1 }));
+    expect([await scaled.execute(call({ of: "milk" })), refused.type]).toEqual([
+      { type: "success", content: "2 milk" },
+      "error",
+    ]);
+  });
+});
+
+describe("the source of a tool's questions", () => {
+  test("is the tool, under the name it is known by", () => {
+    expect(move.inquirySource("shift")).toEqual({ source: "tool", name: "shift" });
+  });
+
+  test("is what the tool's own code says", () => {
+    const asking = defineTool({
+      name: "asking",
+      description: "",
+      parameters: {},
+      run: () => "",
+      inquirySource: () => ({ source: "assistant" }),
+    });
+    expect(asking.inquirySource("asking")).toEqual({ source: "assistant" });
+  });
+});
+
+test("the type of an answer follows from the question", () => {
+  defineTool({
+    name: "typed",
+    description: "",
+    parameters: {},
+    run: async (_args, { ask }) => {
+      expectTypeOf(await ask(secretQuestion("s", "?"))).toEqualTypeOf<string>();
+      expectTypeOf(await ask(selectQuestion("c", "?", { options: ["a"] }))).toEqualTypeOf<string>();
+      expectTypeOf(await ask(booleanQuestion("b", "?"))).toEqualTypeOf<boolean>();
+      return "";
+    },
+  });
+});

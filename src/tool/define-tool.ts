@@ -1,0 +1,165 @@
+/**
+ * Tools in TypeScript. `await ctx.ask(…)` reads as if the answer came back into the same call; in
+ * truth the call ends there and is made again with the answer, so the tool survives a crash, and what
+ * it does before it asks is done once more each time.
+ */
+import { isJsonObject, type Json, type JsonObject } from "../util/index.ts";
+import { answerFits } from "./answer.ts";
+import type { InquirySource } from "./inquiry-source.ts";
+import type { Outcome } from "./outcome.ts";
+import type { Question, QuestionOf } from "./question.ts";
+
+/** What a tool can be called with; either form of `parameters` becomes this. */
+export interface BuiltinTool {
+  readonly name: string;
+  readonly description: string;
+  /** JSON Schema of an object. */
+  readonly parameters: JsonObject;
+  /** Who its questions come from; the tool itself unless said otherwise. */
+  inquirySource(name: string): InquirySource;
+  /** Arguments are checked before. Never throws; what the tool throws becomes an error. */
+  execute(call: ToolCall): Promise<Outcome>;
+}
+
+export interface ToolCall {
+  readonly arguments: JsonObject;
+  /** By question id. */
+  readonly answers: Readonly<Record<string, Json>>;
+  readonly signal: AbortSignal;
+  readonly onProgress?: (message: string) => void;
+}
+
+/** What `run` works with. */
+export interface ToolContext {
+  /** Aborted when the call is cancelled: pass it on to everything that waits. */
+  readonly signal: AbortSignal;
+  readonly ask: Ask;
+  /** Shown while the tool runs; never part of its result. */
+  readonly progress: (message: string) => void;
+}
+
+/** Gives the answer, if there is one; else the call ends here and is made again when there is. */
+export interface Ask {
+  (question: QuestionOf<"boolean">): Promise<boolean>;
+  (question: Question): Promise<string>;
+}
+
+export interface ToolDefinition<Arguments> {
+  readonly name: string;
+  readonly description: string;
+  /** A JSON Schema, or a schema of a library that can turn itself into one, such as zod. */
+  readonly parameters: JsonObject | JsonSchemaSource<Arguments>;
+  /** Text, or anything that is then written as JSON. */
+  run(args: Arguments, context: ToolContext): Promise<Json> | Json;
+  readonly inquirySource?: (name: string) => InquirySource;
+}
+
+/** The part of the Standard Schema interface that is used here. */
+export interface JsonSchemaSource<Arguments> {
+  readonly "~standard": {
+    readonly version: 1;
+    readonly vendor: string;
+    readonly types?: { readonly input: unknown; readonly output: Arguments } | undefined;
+    readonly validate: (value: unknown) => unknown;
+    readonly jsonSchema: {
+      readonly input: (options: { readonly target: "draft-2020-12" }) => Record<string, unknown>;
+    };
+  };
+}
+
+export function defineTool<Arguments = JsonObject>(
+  definition: ToolDefinition<Arguments>,
+): BuiltinTool {
+  const { name, description, parameters, inquirySource } = definition;
+  return {
+    name,
+    description,
+    parameters: isSchemaSource(parameters) ? toJsonSchema(parameters) : parameters,
+    inquirySource: inquirySource ?? ((tool) => ({ source: "tool", name: tool })),
+    execute: (call) => execute(definition, call),
+  };
+}
+
+async function execute<Arguments>(
+  definition: ToolDefinition<Arguments>,
+  call: ToolCall,
+): Promise<Outcome> {
+  // An author's own `catch` may swallow what leaves `run`: the question counts all the same.
+  let asked: Question | undefined;
+  const context = createContext(call, (question) => {
+    asked ??= question;
+  });
+  const outcome = await run(definition, call.arguments, context);
+  return asked === undefined ? outcome : { type: "needs_input", question: asked };
+}
+
+async function run<Arguments>(
+  definition: ToolDefinition<Arguments>,
+  value: JsonObject,
+  context: ToolContext,
+): Promise<Outcome> {
+  try {
+    const result = await definition.run(await parseArguments(definition, value), context);
+    const content = typeof result === "string" ? result : JSON.stringify(result);
+    return { type: "success", content };
+  } catch (thrown) {
+    return { type: "error", message: messageOf(thrown), trace: causesOf(thrown), transient: false };
+  }
+}
+
+/** A schema of a library may also change values: its defaults and transformations count. */
+async function parseArguments<Arguments>(
+  { parameters }: ToolDefinition<Arguments>,
+  value: JsonObject,
+): Promise<Arguments> {
+  if (!isSchemaSource<Arguments>(parameters)) return value as Arguments; // Checked before the call.
+  const result = (await parameters["~standard"].validate(value)) as StandardResult<Arguments>;
+  if (result.issues === undefined) return result.value;
+  throw new Error(result.issues.map(({ message }) => message).join("; "));
+}
+
+type StandardResult<Value> =
+  | { readonly value: Value; readonly issues?: undefined }
+  | { readonly issues: readonly { readonly message: string }[] };
+
+function createContext(
+  { answers, signal, onProgress }: ToolCall,
+  onAsked: (question: Question) => void,
+): ToolContext {
+  return {
+    signal,
+    progress: (message) => onProgress?.(message),
+    ask: (question: Question): Promise<never> => {
+      const answer = Object.hasOwn(answers, question.id) ? answers[question.id] : undefined;
+      if (answer === undefined || !answerFits(question.answerType, answer)) {
+        onAsked(question);
+        return Promise.reject(new Error(`waiting for an answer to "${question.id}"`));
+      }
+      return Promise.resolve(answer as never); // Of the question's own type: it fits.
+    },
+  };
+}
+
+function isSchemaSource<Arguments>(value: unknown): value is JsonSchemaSource<Arguments> {
+  return (
+    (typeof value === "object" || typeof value === "function") &&
+    value !== null &&
+    "~standard" in value
+  );
+}
+
+function toJsonSchema(source: JsonSchemaSource<unknown>): JsonObject {
+  const schema: unknown = source["~standard"].jsonSchema.input({ target: "draft-2020-12" });
+  if (!isJsonObject(schema)) throw new TypeError("the parameters' schema gives no JSON Schema");
+  const { $schema: _dialect, ...rest } = schema;
+  return rest;
+}
+
+function messageOf(thrown: unknown): string {
+  return thrown instanceof Error ? thrown.message : String(thrown);
+}
+
+function causesOf(thrown: unknown): readonly string[] {
+  const cause = thrown instanceof Error ? thrown.cause : undefined;
+  return cause === undefined ? [] : [messageOf(cause), ...causesOf(cause)];
+}

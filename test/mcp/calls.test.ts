@@ -1,0 +1,136 @@
+import { mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import path from "node:path";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import type { McpServer, McpServers } from "../../src/mcp/index.ts";
+import {
+  call,
+  getServer,
+  never,
+  openServers,
+  programSettings,
+  TEST_PROGRAM,
+  until,
+} from "./support.ts";
+
+describe("a result", () => {
+  let servers: McpServers;
+  let server: McpServer;
+
+  beforeAll(async () => {
+    servers = openServers([programSettings("test", [TEST_PROGRAM])]);
+    server = await getServer(servers, "test");
+  });
+
+  afterAll(() => servers.close());
+
+  test("is the text of all parts, and a note for what is no text", async () => {
+    const { content } = await call(server, "everything");
+    expect(content.split("\n\n")).toEqual([
+      "first",
+      "[image, image/png, 20 bytes; not shown]",
+      "[audio, audio/wav, 20 bytes; not shown]",
+      "moon.txt (file:///moon.txt)",
+      "embedded",
+      "[resource file:///a.bin, x/y, 20 bytes; not shown]",
+      "last",
+    ]);
+  });
+
+  test("is its structured content if there is no text", async () => {
+    expect(await call(server, "structured")).toEqual({
+      type: "success",
+      content: '{"moon":"full"}',
+    });
+  });
+
+  test("counts even if it is not what the server had promised", async () => {
+    await server.tools(never);
+    expect(await call(server, "mismatched")).toEqual({ type: "success", content: "as text" });
+  });
+
+  test("is an error if the tool says so, or the server refuses", async () => {
+    expect(await Promise.all([call(server, "fail"), call(server, "refuse")])).toEqual([
+      { type: "error", content: "the moon is in the wrong place" },
+      {
+        type: "error",
+        content: 'The MCP server "test" did not run "refuse": not on a full moon.',
+      },
+    ]);
+  });
+
+  test("of more than a mebibyte is cut, and says so", async () => {
+    const { content } = await call(server, "large", { arguments: { characters: 1_000_000 } });
+    expect(content.slice(0, 3)).toBe("äää");
+    expect(content.slice(-80)).toContain(
+      "ä\n[Cut off here: 951424 of 2000000 bytes were left out.]",
+    );
+  });
+
+  test("of many mebibytes arrives in one piece", async () => {
+    const { type } = await call(server, "large", { arguments: { characters: 6_000_000 } });
+    expect(type).toBe("success");
+  });
+});
+
+describe.each(["older", "newer"])("a call of a server of the %s kind", (mode) => {
+  let folder: string;
+  const log = () => path.join(folder, "log");
+  const count = (line: string) => readFileSync(log(), "utf8").split(`${line}\n`).length - 1;
+  let servers: McpServers;
+  let server: McpServer;
+
+  beforeAll(async () => {
+    folder = mkdtempSync(path.join(tmpdir(), "jp-test-"));
+    const flags = [`--mode=${mode}`, `--log=${log()}`];
+    servers = openServers([programSettings("test", [TEST_PROGRAM, ...flags])]);
+    server = await getServer(servers, "test");
+  });
+
+  afterAll(async () => {
+    await servers.close();
+    rmSync(folder, { recursive: true });
+  });
+
+  test("tells what is under way", async () => {
+    const messages: string[] = [];
+    const onProgress = (message: string) => messages.push(message);
+    expect((await call(server, "progress", { onProgress })).content).toBe("finished");
+    expect(messages).toEqual(["1 of 3", "halfway", "done"]);
+  });
+
+  test("is cancelled by abort, and the server works on", async () => {
+    const [waiting, cancelled] = [count("waiting"), count("cancelled")];
+    const controller = new AbortController();
+    const result = call(server, "wait", { signal: controller.signal });
+    await until(() => count("waiting") > waiting);
+    const reason = new Error("never mind");
+    controller.abort(reason);
+    await expect(result).rejects.toBe(reason);
+    await until(() => count("cancelled") > cancelled);
+    expect((await call(server, "generation")).content).toBe(mode);
+  });
+
+  test("is not even made if it is aborted before", async () => {
+    const waiting = count("waiting");
+    const reason = new Error("never mind");
+    await expect(call(server, "wait", { signal: AbortSignal.abort(reason) })).rejects.toBe(reason);
+    await call(server, "pid");
+    expect(count("waiting")).toBe(waiting);
+  });
+
+  test("is cancelled when its time is over", async () => {
+    const cancelled = count("cancelled");
+    expect(await call(server, "wait", { timeoutMs: 200 })).toEqual({
+      type: "error",
+      content: 'The MCP server "test" did not run "wait" within 0.2 s. It was cancelled.',
+    });
+    await until(() => count("cancelled") > cancelled);
+  });
+
+  test("is an error if the server wants to ask, as we do not offer to answer", async () => {
+    const { type, content } = await call(server, "ask");
+    expect(type).toBe("error");
+    expect(content).toContain("elicitation");
+  });
+});

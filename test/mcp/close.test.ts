@@ -1,0 +1,56 @@
+import { describe, expect, test } from "vitest";
+import { call, errorOf, isRunning, never, testServer, until } from "./support.ts";
+
+/** Within which everything must be gone, with something to spare for a busy machine. */
+const CLOSE_MS = 2500;
+
+describe("closing", () => {
+  test("ends a server that goes when its input ends", async () => {
+    const { servers, get, pids } = testServer();
+    await get();
+    await servers.close();
+    expect(pids().map(isRunning)).toEqual([false]);
+  });
+
+  test("ends what a server has started, even if it ignores everything else", async () => {
+    const { servers, get, pids, log } = testServer(["--ignore-end"]);
+    const grandchild = Number((await call(await get(), "grandchild")).content);
+    const all = [...pids(), grandchild];
+    expect(all.map(isRunning)).toEqual([true, true]);
+    const begin = Date.now();
+    await servers.close();
+    expect(Date.now() - begin).toBeLessThan(CLOSE_MS);
+    await until(() => !all.some(isRunning));
+    expect(log()).toContain("SIGTERM ignored");
+  });
+
+  test("ends a server that is still starting", async () => {
+    const { servers, get, pids } = testServer(["--mode=hang"]);
+    const waiting = errorOf(get());
+    await until(() => pids().length === 1);
+    await servers.close();
+    expect((await waiting).code).toBe("mcp_closed");
+    expect(pids().map(isRunning)).toEqual([false]);
+  });
+
+  test("makes calls under way fail, and later ones too", async () => {
+    const { servers, get, log } = testServer();
+    const server = await get();
+    const waiting = call(server, "wait");
+    await until(() => log().includes("waiting"));
+    await servers.close();
+    expect((await waiting).type).toBe("error");
+    expect(await call(server, "echo")).toEqual({
+      type: "error",
+      content: 'The MCP server "test" was closed.',
+    });
+    expect((await errorOf(servers.get("test", never))).code).toBe("mcp_closed");
+  });
+
+  test("may be done twice, and when nothing was started", async () => {
+    const { servers, pids } = testServer();
+    await servers.close();
+    await servers[Symbol.asyncDispose]();
+    expect(pids()).toEqual([]);
+  });
+});

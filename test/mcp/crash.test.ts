@@ -1,0 +1,83 @@
+import { expect, onTestFinished, test } from "vitest";
+import { call, isRunning, testServer, until } from "./support.ts";
+
+test("a server that crashes is started again once, at the next call", async () => {
+  const { get, pids } = testServer();
+  const server = await get();
+  expect(await call(server, "crash")).toEqual({
+    type: "error",
+    content:
+      'The MCP server "test" ended while it ran "crash": it exited with status 7. ' +
+      "The next call starts it again.\n\nIt wrote:\n  going down",
+  });
+  expect(await call(server, "pid")).toEqual({ type: "success", content: String(pids()[1]) });
+  expect(await call(server, "crash")).toEqual({
+    type: "error",
+    content:
+      'The MCP server "test" ended while it ran "crash": it exited with status 7. ' +
+      "It stays down.\n\nIt wrote:\n  going down",
+  });
+  expect(await call(server, "pid")).toEqual({
+    type: "error",
+    content:
+      'The MCP server "test" has ended twice and stays down: it exited with status 7.' +
+      "\n\nIt wrote:\n  going down",
+  });
+  expect(pids()).toHaveLength(2);
+});
+
+test("all calls under way learn of a crash, and those after it share one start", async () => {
+  const { get, pids, log } = testServer();
+  const server = await get();
+  const waiting = call(server, "wait");
+  await until(() => log().includes("waiting"));
+  const crashed = await Promise.all([waiting, call(server, "crash")]);
+  expect(crashed.map(({ type }) => type)).toEqual(["error", "error"]);
+  const after = await Promise.all(["pid", "pid"].map((name) => call(server, name)));
+  expect(after.map(({ content }) => Number(content))).toEqual([pids()[1], pids()[1]]);
+  expect(pids()).toHaveLength(2);
+});
+
+test("what a crashed server has started ends with it", async () => {
+  const { get } = testServer();
+  const server = await get();
+  const grandchild = Number((await call(server, "grandchild")).content);
+  expect(isRunning(grandchild)).toBe(true);
+  await call(server, "crash");
+  await until(() => !isRunning(grandchild));
+});
+
+test("what has left the group of a crashed server keeps nobody waiting", async () => {
+  const server = await testServer().get();
+  const escaped = Number((await call(server, "escaped")).content);
+  onTestFinished(() => void process.kill(escaped, "SIGKILL"));
+  expect((await call(server, "crash")).content).toContain("it exited with status 7");
+  expect(isRunning(escaped)).toBe(true);
+});
+
+test("a server that was killed while nobody called it is started again", async () => {
+  const { get, pids } = testServer();
+  const server = await get();
+  process.kill(pids()[0] ?? 0, "SIGKILL");
+  await untilCalled(() => call(server, "pid"));
+  expect(pids()).toHaveLength(2);
+});
+
+test("a server whose message does not end is ended, like one that crashes", async () => {
+  const { get, pids } = testServer();
+  const server = await get();
+  const { content } = await call(server, "large", { arguments: { characters: 17_000_000 } });
+  expect(content).toContain(
+    "it sent a message of more than 32 MiB. The next call starts it again.",
+  );
+  expect((await call(server, "pid")).type).toBe("success");
+  expect(pids().map(isRunning)).toEqual([false, true]);
+});
+
+/** A call in the moment of the crash may still meet the crash. */
+async function untilCalled(attempt: () => Promise<{ readonly type: string }>): Promise<void> {
+  const deadline = Date.now() + 10_000;
+  while ((await attempt()).type !== "success") {
+    if (Date.now() > deadline) throw new Error("it was never started again");
+  }
+}

@@ -1,0 +1,122 @@
+import path from "node:path";
+import { existsSync, readFileSync } from "node:fs";
+import { describe, expect, onTestFinished, test } from "vitest";
+import type { McpServerSettings } from "../../src/config/index.ts";
+import { temporaryFolder } from "../support/temporary-workspace.ts";
+import { freePort, type HttpProgram, startEverything, startTestServer } from "./http-programs.ts";
+import { call, errorOf, getServer, never, serversOf, until } from "./support.ts";
+
+type HttpSettings = Extract<McpServerSettings, { type: "http" }>;
+
+describe("a server over HTTP", () => {
+  test("gets the headers of the config, with variables in them", async () => {
+    const log = path.join(temporaryFolder(), "log");
+    const { url } = await running(startTestServer(["--token=full-moon", `--log=${log}`]));
+    const headers = { Authorization: "Bearer ${MOON}-$kind" };
+    const servers = serversOf([settingsOf({ url, headers })], { MOON: "full", kind: "moon" });
+    const server = await getServer(servers, "web");
+    expect((await call(server, "generation")).content).toBe("newer");
+    expect(linesOf(log).filter((line) => line.startsWith("POST Bearer full-moon"))).not.toEqual([]);
+  });
+
+  test("that refuses access is an error that leads to the headers", async () => {
+    const { url } = await running(startTestServer(["--token=full-moon"]));
+    const error = await errorOf(serversOf([settingsOf({ url })]).get("web", never));
+    expect(error.code).toBe("mcp_access_refused");
+    expect(error.message).toContain("HTTP 401");
+    expect(error.hint).toContain("providers.mcp.web.headers");
+  });
+
+  test("is an error that names the variable if one is not set", async () => {
+    const headers = { Authorization: "Bearer $MOON_TOKEN" };
+    const error = await errorOf(serversOf([settingsOf({ headers })]).get("web", never));
+    expect(error).toMatchObject({
+      code: "mcp_variable_unset",
+      message:
+        "providers.mcp.web.headers.Authorization needs the variable MOON_TOKEN, which is not set.",
+    });
+  });
+
+  test("that nobody runs is an error with the reason, or a warning", async () => {
+    const url = `http://127.0.0.1:${await freePort()}/mcp`;
+    const needed = serversOf([settingsOf({ url })]);
+    const error = await errorOf(needed.get("web", never));
+    expect(error.code).toBe("mcp_start_failed");
+    expect(error.message).toMatch(/^The MCP server "web" cannot be reached: connect ECONNREFUSED/);
+    const optional = serversOf([{ ...settingsOf({ url }), isOptional: true }]);
+    expect(await optional.get("web", never)).toMatchObject({
+      type: "absent",
+      warning: { code: "mcp_start_failed" },
+    });
+  });
+
+  test("hears of an abort", async () => {
+    const log = path.join(temporaryFolder(), "log");
+    const { url } = await running(startTestServer([`--log=${log}`]));
+    const server = await getServer(serversOf([settingsOf({ url })]), "web");
+    const controller = new AbortController();
+    const waiting = call(server, "wait", { signal: controller.signal });
+    await until(() => linesOf(log).includes("waiting"));
+    controller.abort(new Error("never mind"));
+    await expect(waiting).rejects.toThrow("never mind");
+    await until(() => linesOf(log).includes("cancelled"));
+  });
+});
+
+test("a server over HTTP is told that its session is over", async () => {
+  const program = await running(startEverything());
+  const servers = serversOf([settingsOf(program)]);
+  await getServer(servers, "web");
+  await servers.close();
+  const told = "Received session termination request";
+  await until(() => program.output().includes(told));
+  expect(program.output().split(told)).toHaveLength(2);
+});
+
+describe("a server over HTTP that ends", () => {
+  test("is reported to the call under way, and reached again when it is back", async () => {
+    const first = await running(startTestServer());
+    const server = await getServer(serversOf([settingsOf(first)]), "web");
+    const crashed = await call(server, "crash");
+    expect(crashed.type).toBe("error");
+    expect(crashed.content).toMatch(/^The MCP server "web" was lost while it ran "crash": /);
+    const meanwhile = await call(server, "echo");
+    expect(meanwhile.type).toBe("error");
+    expect(meanwhile.content).toContain('"web" cannot be reached: connect ECONNREFUSED');
+    await running(startTestServer([], first.port));
+    expect(await call(server, "echo", { arguments: { text: "back" } })).toEqual({
+      type: "success",
+      content: "back",
+    });
+  });
+
+  test("with a session is spoken to in a new one when it is back", async () => {
+    const first = await running(startEverything());
+    const server = await getServer(serversOf([settingsOf(first)]), "web");
+    const waiting = call(server, "trigger-long-running-operation", {
+      arguments: { duration: 60, steps: 600 },
+      onProgress: () => void first.stop(),
+    });
+    expect((await waiting).content).toContain("the connection ended before the answer");
+    await running(startEverything(first.port));
+    const echo = () => call(server, "echo", { arguments: { message: "back" } });
+    expect(await echo()).toEqual({ type: "success", content: "Echo: back" });
+  });
+});
+
+async function running(started: Promise<HttpProgram>): Promise<HttpProgram> {
+  const program = await started;
+  onTestFinished(() => program.stop());
+  return program;
+}
+
+function settingsOf({
+  url = "http://127.0.0.1:1/mcp",
+  headers = {},
+}: Partial<HttpSettings>): HttpSettings {
+  return { type: "http", name: "web", url, headers, isOptional: false, startupTimeoutMs: 10_000 };
+}
+
+function linesOf(file: string): readonly string[] {
+  return existsSync(file) ? readFileSync(file, "utf8").split("\n") : [];
+}

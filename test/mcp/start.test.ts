@@ -1,0 +1,170 @@
+import { createHash } from "node:crypto";
+import { chmodSync, readFileSync, writeFileSync } from "node:fs";
+import path from "node:path";
+import { describe, expect, test } from "vitest";
+import { temporaryFolder } from "../support/temporary-workspace.ts";
+import {
+  call,
+  errorOf,
+  getServer,
+  isRunning,
+  never,
+  programSettings,
+  serversOf,
+  TEST_PROGRAM,
+  testServer,
+  until,
+} from "./support.ts";
+
+describe("a server", () => {
+  test("starts in the background, once, and is ready when somebody asks for it", async () => {
+    const { servers, get, pids } = testServer();
+    servers.start(["test", "unheard-of"]);
+    await until(() => pids().length === 1);
+    const [server, same] = await Promise.all([get(), get()]);
+    expect(server).toBe(same);
+    expect(await call(server, "pid")).toEqual({ type: "success", content: String(pids()[0]) });
+    expect(pids()).toHaveLength(1);
+  });
+
+  test("sees the safe variables, those that are named, and nothing else", async () => {
+    const settings = programSettings("test", [TEST_PROGRAM]);
+    const servers = serversOf([{ ...settings, variables: ["NAMED", "NOT_SET"] }], {
+      HOME: "/home/me",
+      LC_ALL: "C",
+      NAMED: "yes",
+      SECRET: "no",
+      NODE_OPTIONS: "--no-warnings",
+    });
+    const { content } = await call(await getServer(servers, "test"), "variables");
+    expect(JSON.parse(content)).toEqual({
+      PATH: process.env["PATH"],
+      HOME: "/home/me",
+      LC_ALL: "C",
+      NAMED: "yes",
+    });
+  });
+
+  test("may greet on its standard output", async () => {
+    const server = await testServer(["--greet"]).get();
+    expect(await call(server, "echo", { arguments: { text: "hello" } })).toEqual({
+      type: "success",
+      content: "hello",
+    });
+  });
+});
+
+describe("a server that cannot be started", () => {
+  test("is an error with its name, what happened, and what it wrote last", async () => {
+    const { get } = testServer(["--mode=exit", "--greet"]);
+    const error = await errorOf(get());
+    expect(error.code).toBe("mcp_start_failed");
+    expect(error.message).toBe(
+      'The MCP server "test" did not start: it exited with status 3.\n\n' +
+        "It wrote:\n  Welcome to the test server!\n  no moon tonight",
+    );
+    expect(error.hint).toContain(`Run its command by hand: ${process.execPath}`);
+  });
+
+  test("is ended when its time to start is over", async () => {
+    const { get, pids } = testServer(["--mode=hang"], { startupTimeoutMs: 1000 });
+    const error = await errorOf(get());
+    expect(error).toMatchObject({
+      code: "mcp_start_timeout",
+      message:
+        'The MCP server "test" was not ready within 1 s.\n\nIt wrote:\n  waiting for the moon',
+    });
+    expect(error.hint).toContain("providers.mcp.test.startup_timeout_secs");
+    expect(pids().map(isRunning)).toEqual([false]);
+  });
+
+  test("is named with its program if there is none of that name", async () => {
+    const servers = serversOf([{ ...programSettings("moon", []), command: "no-such-program" }]);
+    expect(await errorOf(servers.get("moon", never))).toMatchObject({
+      code: "mcp_program_not_found",
+      message: 'The MCP server "moon" cannot be started: there is no program "no-such-program".',
+      hint: "Install it, or correct providers.mcp.moon.command.",
+    });
+  });
+
+  test("is a warning if it is optional, the same for all who ask", async () => {
+    const { servers, pids } = testServer(["--mode=exit"], { isOptional: true });
+    const reached = await servers.get("test", never);
+    const started = pids().length;
+    expect(reached).toMatchObject({ type: "absent", warning: { code: "mcp_start_failed" } });
+    expect(await servers.get("test", never)).toEqual(reached);
+    expect(pids()).toHaveLength(started);
+  });
+
+  test("is an error even if it is optional when nobody has described it", async () => {
+    const { servers } = testServer();
+    expect(await errorOf(servers.get("moon", never))).toMatchObject({
+      code: "mcp_unknown_server",
+      message: 'There is no MCP server "moon".',
+      hint: "Give providers.mcp.moon a command or a url. There are: test.",
+    });
+  });
+});
+
+describe("waiting for a server", () => {
+  test("ends at once on abort, and the start goes on", async () => {
+    const { servers, get, pids } = testServer();
+    const reason = new Error("never mind");
+    await expect(servers.get("test", AbortSignal.abort(reason))).rejects.toBe(reason);
+    const controller = new AbortController();
+    const waiting = servers.get("test", controller.signal);
+    controller.abort(reason);
+    await expect(waiting).rejects.toBe(reason);
+    await get();
+    expect(pids()).toHaveLength(1);
+  });
+});
+
+describe("a program with a checksum", () => {
+  test("runs if its file is the expected one, wherever PATH has it", async () => {
+    const { folder, sha256, settings } = wrapper();
+    const checksum = { algorithm: "sha256", value: sha256.toUpperCase() } as const;
+    const servers = serversOf([{ ...settings, checksum }], pathTo(folder));
+    const server = await getServer(servers, "test");
+    expect(await call(server, "echo", { arguments: { text: "checked" } })).toMatchObject({
+      content: "checked",
+    });
+  });
+
+  test("is not started if it is another, and the error has both values", async () => {
+    const { folder, file, sha256, settings } = wrapper();
+    const expected = "0".repeat(64);
+    const checksum = { algorithm: "sha256", value: expected } as const;
+    const log = path.join(folder, "log");
+    const args = [...settings.arguments, `--log=${log}`];
+    const servers = serversOf([{ ...settings, arguments: args, checksum }], pathTo(folder));
+    const error = await errorOf(servers.get("test", never));
+    expect(error.code).toBe("mcp_checksum_mismatch");
+    expect(error.message).toContain(
+      `  ${file}\n  expected sha256 ${expected}\n  actual   sha256 ${sha256}`,
+    );
+    expect(() => readFileSync(log)).toThrow("ENOENT");
+  });
+
+  test("has to exist", async () => {
+    const checksum = { algorithm: "sha1", value: "0" } as const;
+    const settings = { ...programSettings("test", []), command: "no-such-program", checksum };
+    const error = await errorOf(serversOf([settings]).get("test", never));
+    expect(error.code).toBe("mcp_program_not_found");
+  });
+});
+
+/** A program of its own that runs the test server. */
+function wrapper() {
+  const folder = temporaryFolder();
+  const file = path.join(folder, "moon-server");
+  writeFileSync(file, `#!/bin/sh\nexec "${process.execPath}" "$@"\n`);
+  chmodSync(file, 0o755);
+  const sha256 = createHash("sha256").update(readFileSync(file)).digest("hex");
+  const settings = { ...programSettings("test", [TEST_PROGRAM]), command: "moon-server" };
+  return { folder, file, sha256, settings };
+}
+
+function pathTo(folder: string) {
+  return { PATH: ["", "/nowhere", folder, process.env["PATH"]].join(path.delimiter) };
+}

@@ -1,0 +1,146 @@
+/** The tools of the test server, each for one thing that a server can do to its client. */
+import { spawn } from "node:child_process";
+import {
+  type CallToolResult,
+  inputRequired,
+  type InputRequiredResult,
+  ProtocolError,
+  Server,
+  type ServerContext,
+  type Tool,
+} from "@modelcontextprotocol/server";
+
+interface TestServerOptions {
+  readonly log: (line: string) => void;
+  /** Over how many pages its list is spread. */
+  readonly pages: number;
+  /** How many times it refuses to list anything. */
+  readonly refusals: number;
+}
+
+interface Call {
+  readonly server: Server;
+  readonly given: Readonly<Record<string, unknown>>;
+  readonly context: ServerContext;
+  readonly log: (line: string) => void;
+}
+
+type Run = (call: Call) => Promise<CallToolResult | InputRequiredResult> | CallToolResult;
+
+const PIXEL = Buffer.from("not really a picture").toString("base64");
+let hasGrown = false;
+
+const TOOLS: Readonly<Record<string, Run>> = {
+  echo: ({ given }) => text(String(given["text"])),
+  pid: () => text(String(process.pid)),
+  variables: () => text(JSON.stringify(process.env)),
+  generation: ({ context }) => text(context.mcpReq.envelope === undefined ? "older" : "newer"),
+  folder: () => text(process.cwd()),
+  large: ({ given }) => text("ä".repeat(Number(given["characters"]))),
+  fail: () => ({ ...text("the moon is in the wrong place"), isError: true }),
+  refuse: () => {
+    throw new ProtocolError(-32_602, "not on a full moon");
+  },
+  structured: () => ({ content: [], structuredContent: { moon: "full" } }),
+  mismatched: () => ({ ...text("as text"), structuredContent: { moon: 3 } }),
+  ask: async () =>
+    inputRequired({
+      inputRequests: {
+        moon: inputRequired.elicit({
+          message: "Which moon?",
+          requestedSchema: { type: "object", properties: { name: { type: "string" } } },
+        }),
+      },
+    }),
+  everything: () => ({
+    content: [
+      { type: "text", text: "first" },
+      { type: "image", mimeType: "image/png", data: PIXEL },
+      { type: "audio", mimeType: "audio/wav", data: PIXEL },
+      { type: "resource_link", name: "moon.txt", uri: "file:///moon.txt" },
+      { type: "resource", resource: { uri: "file:///a.txt", text: "embedded" } },
+      { type: "resource", resource: { uri: "file:///a.bin", mimeType: "x/y", blob: PIXEL } },
+      { type: "text", text: "last" },
+    ],
+  }),
+  crash: () => {
+    process.stderr.write("going down\n");
+    process.exit(7);
+  },
+  wait: ({ context, log }) => {
+    log("waiting");
+    context.mcpReq.signal.addEventListener("abort", () => log("cancelled"));
+    return new Promise(() => undefined);
+  },
+  progress: async ({ context }) => {
+    const { _meta: meta } = context.mcpReq;
+    const progressToken = meta?.progressToken ?? 0;
+    for (const message of [undefined, "halfway", "done"]) {
+      await context.mcpReq.notify({
+        method: "notifications/progress",
+        params: { progressToken, progress: 1, total: 3, ...(message !== undefined && { message }) },
+      });
+    }
+    return text("finished");
+  },
+  grow: async ({ server }) => {
+    hasGrown = true;
+    await server.sendToolListChanged();
+    return text("grown");
+  },
+  grandchild: () => text(String(startWaiting(false))),
+  escaped: () => text(String(startWaiting(true))),
+};
+
+/** A process that holds our standard streams, in our process group or in one of its own. */
+function startWaiting(detached: boolean): number | undefined {
+  const wait = "setInterval(() => undefined, 1000)";
+  return spawn(process.execPath, ["-e", wait], { stdio: "inherit", detached }).pid;
+}
+
+export function createTestServer({ log, pages, refusals }: TestServerOptions): Server {
+  let refusalsLeft = refusals;
+  const server = new Server(
+    { name: "test", version: "1.0.0" },
+    { capabilities: { tools: { listChanged: true } } },
+  );
+  server.setRequestHandler("tools/list", ({ params }) => {
+    const page = Number(params?.cursor ?? 0);
+    refusalsLeft -= 1;
+    if (refusalsLeft >= 0) throw new ProtocolError(-32_603, "the list is on the moon");
+    log(`listed page ${page}`);
+    const tools = toolsOf(page, pages);
+    return page + 1 < pages ? { tools, nextCursor: String(page + 1) } : { tools };
+  });
+  server.setRequestHandler("tools/call", async ({ params }, context) => {
+    const run = TOOLS[params.name];
+    if (run === undefined) return { ...text(`no tool ${params.name}`), isError: true };
+    return run({ server, given: params.arguments ?? {}, context, log });
+  });
+  return server;
+}
+
+/** The named tools are on the last page, behind pages with one tool each. */
+function toolsOf(page: number, pages: number): Tool[] {
+  if (page + 1 < pages) return [toTool(`filler_${page}`)];
+  return [...Object.keys(TOOLS), ...(hasGrown ? ["grown"] : [])].map(toTool);
+}
+
+function toTool(name: string): Tool {
+  return {
+    name,
+    description: `Does ${name}. It is only there for tests.`,
+    inputSchema: {
+      type: "object",
+      properties: { text: { type: "string", description: "What to say." } },
+      ...(name === "echo" && { required: ["text"] }),
+    },
+    ...(name === "mismatched" && {
+      outputSchema: { type: "object", properties: { moon: { type: "string" } } },
+    }),
+  };
+}
+
+function text(value: string): CallToolResult {
+  return { content: [{ type: "text", text: value }] };
+}

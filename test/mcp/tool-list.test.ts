@@ -1,0 +1,60 @@
+import { describe, expect, test } from "vitest";
+import { call, errorOf, never, testServer, until } from "./support.ts";
+
+describe("the list of tools", () => {
+  test("has those of all pages, and is asked for once", async () => {
+    const { get, log } = testServer(["--pages=200"]);
+    const server = await get();
+    const [tools, same] = await Promise.all([server.tools(never), server.tools(never)]);
+    expect(tools).toBe(same);
+    expect(await server.tools(never)).toBe(tools);
+    const names = tools.map(({ name }) => name);
+    expect(names.slice(0, 2)).toEqual(["filler_0", "filler_1"]);
+    expect(names).toEqual(expect.arrayContaining(["filler_198", "echo"]));
+    expect(log().filter((line) => line.startsWith("listed"))).toHaveLength(200);
+    const reason = new Error("never mind");
+    await expect(server.tools(AbortSignal.abort(reason))).rejects.toBe(reason);
+  });
+
+  test.each(["older", "newer"])(
+    "of an %s server is read again when it has changed",
+    async (mode) => {
+      const { get, log } = testServer([`--mode=${mode}`]);
+      const server = await get();
+      await server.tools(never);
+      await call(server, "grow");
+      const names = (await server.tools(never)).map(({ name }) => name);
+      expect(names).toContain("grown");
+      expect(log().filter((line) => line.startsWith("listed"))).toHaveLength(2);
+    },
+  );
+
+  test("is an error if the server refuses it, and is asked for again by the next", async () => {
+    const { servers, get, pids } = testServer(["--refusals=1"]);
+    expect(await errorOf(servers.get("test", never))).toMatchObject({
+      code: "mcp_listing_failed",
+      message: 'The MCP server "test" did not list its tools: the list is on the moon.',
+    });
+    await get();
+    expect(pids()).toHaveLength(1);
+  });
+
+  test("is a warning if an optional server refuses it", async () => {
+    const { servers } = testServer(["--refusals=1"], { isOptional: true });
+    expect(await servers.get("test", never)).toMatchObject({
+      type: "absent",
+      warning: { code: "mcp_listing_failed" },
+    });
+  });
+
+  test("is an error if the server ends over it", async () => {
+    const { servers, log, pids } = testServer(["--pages=1000"]);
+    const listing = errorOf(servers.get("test", never));
+    await until(() => log().includes("listed page 3"));
+    process.kill(pids()[0] ?? 0, "SIGKILL");
+    expect(await listing).toMatchObject({
+      code: "mcp_listing_failed",
+      message: 'The MCP server "test" did not list its tools: it was ended by the signal SIGKILL.',
+    });
+  });
+});

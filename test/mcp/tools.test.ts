@@ -1,0 +1,148 @@
+/** From the config of a tool to a tool that runs on its server. */
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { type PartialToolConfig, resolveTools, type ToolSettings } from "../../src/config/index.ts";
+import { createMcpTool } from "../../src/executor/mcp/index.ts";
+import type { Executor, RunnableTool } from "../../src/executor/port.ts";
+import type { McpServers } from "../../src/mcp/index.ts";
+import {
+  errorOf,
+  never,
+  openServers,
+  programSettings,
+  TEST_PROGRAM,
+  testServer,
+} from "./support.ts";
+
+let servers: McpServers;
+
+beforeAll(() => {
+  servers = openServers([
+    programSettings("test", [TEST_PROGRAM]),
+    { ...programSettings("broken", [TEST_PROGRAM, "--mode=exit"]), isOptional: true },
+  ]);
+});
+
+afterAll(() => servers.close());
+
+describe("a tool of a server", () => {
+  test("is described by its server", async () => {
+    const { description } = await createTool({ source: "mcp.test" }, "echo");
+    expect(description).toEqual({
+      name: "echo",
+      summary: "Does echo.",
+      description: "It is only there for tests.",
+      parameters: {
+        type: "object",
+        properties: { text: { type: "string", description: "What to say." } },
+        required: ["text"],
+      },
+    });
+  });
+
+  test("has the name that the config gives it, and the words of the config", async () => {
+    const { description } = await createTool({
+      source: "mcp.test.echo",
+      summary: "Says it again.",
+      description: "Mind the echo. {{description}}",
+      examples: "echo(text: hello)",
+      parameters: { text: { enum: ["hello"], description: "{{description}} Once." } },
+    });
+    expect(description).toEqual({
+      name: "my_tool",
+      summary: "Says it again.",
+      description: "Mind the echo. Does echo. It is only there for tests.",
+      examples: "echo(text: hello)",
+      parameters: {
+        type: "object",
+        properties: {
+          text: { type: "string", enum: ["hello"], description: "What to say. Once." },
+        },
+        required: ["text"],
+      },
+    });
+  });
+
+  test("runs on its server", async () => {
+    const { executor } = await createTool({ source: "mcp.test.echo" });
+    const result = await attempt(executor, { arguments: { text: "hello" } });
+    expect(result).toEqual({ type: "success", content: "hello" });
+  });
+
+  test("tells what it is doing", async () => {
+    const { executor } = await createTool({ source: "mcp.test.progress" });
+    const messages: string[] = [];
+    await attempt(executor, { onProgress: (message) => messages.push(message) });
+    expect(messages).toEqual(["1 of 3", "halfway", "done"]);
+  });
+
+  test("fails with what the model can be told", async () => {
+    const { executor } = await createTool({ source: "mcp.test.fail" });
+    expect(await attempt(executor)).toEqual({
+      type: "error",
+      content: "the moon is in the wrong place",
+    });
+  });
+
+  test("is cancelled by abort", async () => {
+    const { executor } = await createTool({ source: "mcp.test.wait" });
+    const controller = new AbortController();
+    const waiting = attempt(executor, { signal: controller.signal });
+    controller.abort();
+    expect(await waiting).toEqual({ type: "cancelled" });
+    expect(await attempt(executor, { signal: AbortSignal.abort() })).toEqual({ type: "cancelled" });
+  });
+
+  test("has as much time as the config gives it", async () => {
+    const { executor } = await createTool({ source: "mcp.test.wait", timeout_secs: 0.1 });
+    expect(await attempt(executor)).toEqual({
+      type: "error",
+      content: 'The MCP server "test" did not run "wait" within 0.1 s. It was cancelled.',
+    });
+  });
+});
+
+describe("a tool that cannot be had", () => {
+  test("is an error that lists what the server has instead", async () => {
+    const error = await errorOf(createTool({ source: "mcp.test.ecko" }));
+    expect(error.code).toBe("mcp_unknown_tool");
+    expect(error.message).toBe('The MCP server "test" has no tool "ecko".');
+    expect(error.hint).toMatch(/^It has: echo, /);
+  });
+
+  test("is an error if its server is not there", async () => {
+    const error = await errorOf(createTool({ source: "mcp.moon.echo" }));
+    expect(error.code).toBe("mcp_unknown_server");
+  });
+
+  test("is a warning if its server is optional and does not start", async () => {
+    const settings = settingsOf({ source: "mcp.broken.echo" }, "my_tool");
+    const absent = await createMcpTool({ settings, servers, signal: never });
+    expect(absent).toMatchObject({ warning: { code: "mcp_start_failed" } });
+  });
+
+  test("is not waited for after an abort", async () => {
+    const settings = settingsOf({ source: "mcp.test.echo" }, "my_tool");
+    const { servers: starting } = testServer(["--mode=hang"]);
+    const controller = new AbortController();
+    const waiting = createMcpTool({ settings, servers: starting, signal: controller.signal });
+    controller.abort(new Error("never mind"));
+    await expect(waiting).rejects.toThrow("never mind");
+  });
+});
+
+async function createTool(config: PartialToolConfig, name = "my_tool"): Promise<RunnableTool> {
+  const tool = await createMcpTool({ settings: settingsOf(config, name), servers, signal: never });
+  if ("warning" in tool) throw tool.warning;
+  return tool;
+}
+
+function settingsOf(config: PartialToolConfig, name: string): ToolSettings {
+  const settings = resolveTools({ conversation: { tools: { [name]: config } } }).get(name);
+  if (settings === undefined) throw new Error("the config has no such tool");
+  return settings;
+}
+
+function attempt(executor: Executor, request: Partial<Parameters<Executor["attempt"]>[0]> = {}) {
+  const defaults = { arguments: {}, answers: {}, secretAnswers: [], signal: never };
+  return executor.attempt({ ...defaults, ...request });
+}
