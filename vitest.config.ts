@@ -5,6 +5,7 @@ export default defineConfig({
     include: ["src/**/*.test.ts", "test/**/*.test.ts"],
     pool: "threads",
     isolate: false,
+    maxWorkers: 2,
     testTimeout: 30_000,
   },
 });

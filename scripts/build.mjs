@@ -6,8 +6,9 @@ import process from "node:process";
 import { rolldown } from "rolldown";
 
 const { dependencies, version } = JSON.parse(readFileSync("package.json", "utf8"));
-// Native add-ons find their binary beside their own files, so they stay outside the bundle.
-const external = Object.keys(dependencies).filter((name) => name === "fs-native-extensions");
+// These find a binary beside their own files, so they stay outside the bundle.
+const WITH_BINARIES = new Set(["fs-native-extensions", "minijinja-js"]);
+const external = Object.keys(dependencies).filter((name) => WITH_BINARIES.has(name));
 
 /**
  * Commander loads `node:child_process`, a tenth of Node's own start, for programs that keep their

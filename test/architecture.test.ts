@@ -10,12 +10,27 @@ const RINGS: Readonly<Record<string, readonly string[]>> = {
   conversation: ["util", "tool"],
   storage: ["util", "conversation"],
   render: ["util", "tool", "conversation"],
-  terminal: ["util", "render", "storage"],
-  cli: ["util", "tool", "conversation", "storage", "render", "terminal"],
-  testing: ["util", "tool", "conversation", "storage", "render"],
+  "serve-tool": ["util", "tool"],
+  mcp: ["util", "tool", "config"],
+  executor: ["util", "tool", "config", "mcp"],
+  agent: ["util", "tool"],
+  terminal: ["util", "tool", "render", "storage", "agent"],
+  cli: [
+    "util",
+    "tool",
+    "config",
+    "conversation",
+    "storage",
+    "mcp",
+    "render",
+    "executor",
+    "agent",
+    "terminal",
+  ],
+  testing: ["util", "tool", "config", "conversation", "storage", "mcp", "render", "executor"],
 };
 /** src/index.ts: everything but what touches a terminal or the process. */
-const LIBRARY = ["util", "tool", "conversation", "storage", "render"];
+const LIBRARY = ["util", "tool", "config", "conversation", "storage", "mcp", "render", "executor"];
 
 const MOST_LINES = 400;
 const MOST_TEST_LINES = 600;
@@ -110,8 +125,9 @@ describe("only the command line", () => {
 
   test("and the terminal write to the standard streams", () => {
     const wrong = sources
-      .filter(({ folder }) => folder !== "cli" && folder !== "terminal")
-      .filter(({ text }) => /process\.(stdout|stderr)|console\./.test(text))
+      // A tool that is a program of its own speaks through its own streams.
+      .filter(({ folder }) => !["cli", "terminal", "serve-tool"].includes(folder))
+      .filter(({ text }) => /process\.(stdout|stderr)|console\.\w/.test(text))
       .map(({ name }) => name);
     expect(wrong).toEqual([]);
   });

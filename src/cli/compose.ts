@@ -13,20 +13,34 @@ export interface GlobalOptions {
 export interface CommandContext {
   readonly output: Output;
   readonly clock: Clock;
+  readonly environment: UserEnvironment;
+  readonly cwd: string;
+  readonly version: string;
   /** Found when first asked for. Throws `no_workspace`. */
   readonly workspace: Workspace;
 }
 
+declare const JP_VERSION: string;
+
 export function createContext(options: GlobalOptions): CommandContext {
   process.stdout.on("error", leaveQuietly);
   let workspace: Workspace | undefined;
+  const environment: UserEnvironment = {
+    variables: process.env,
+    home: homedir(),
+    platform: process.platform,
+  };
+  const cwd = options.workspace ?? process.cwd();
   return {
+    environment,
+    cwd,
+    version: JP_VERSION,
     output: createOutput({ stdout: process.stdout, stderr: process.stderr, width: options.width }),
     clock: systemClock,
     get workspace() {
       workspace ??= openWorkspace({
-        from: options.workspace ?? process.cwd(),
-        environment: userEnvironment(),
+        from: cwd,
+        environment,
         clock: systemClock,
         pid: process.pid,
       });
@@ -38,8 +52,4 @@ export function createContext(options: GlobalOptions): CommandContext {
 /** Somebody like `head` has seen enough. */
 function leaveQuietly(error: NodeJS.ErrnoException): void {
   process.exit(error.code === "EPIPE" ? 0 : 1);
-}
-
-function userEnvironment(): UserEnvironment {
-  return { variables: process.env, home: homedir(), platform: process.platform };
 }

@@ -25,6 +25,16 @@ const GROUPS: readonly Group[] = [
     description: "every question that was ever asked: who asked, who answered, how and when",
     load: async () => (await import("./command/inquiry/definition.ts")).addInquiryCommands,
   },
+  {
+    name: "tool",
+    description: "list tools, look at them, try them without a model",
+    load: async () => (await import("./command/tool/definition.ts")).addToolCommands,
+  },
+  {
+    name: "config",
+    description: "what is configured, where, and why",
+    load: async () => (await import("./command/config/definition.ts")).addConfigCommands,
+  },
 ];
 
 /** `words` are those of the command line, without the program's own. */

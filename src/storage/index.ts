@@ -1,3 +1,4 @@
+export { makeFolder, writeDurably } from "./fs/durable.ts";
 export { type OpenFile } from "./fs/event-file.ts";
 export { openWorkspace, type OpenWorkspaceOptions, type Workspace } from "./fs/open-workspace.ts";
 export { type UserEnvironment, userDataFolder } from "./fs/user-data.ts";

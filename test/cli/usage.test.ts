@@ -37,6 +37,8 @@ describe("help", () => {
           "  conversation|c          list, read, search and manage conversations",
           "  inquiry                 every question that was ever asked: who asked, who",
           "                          answered, how and when",
+          "  tool                    list tools, look at them, try them without a model",
+          "  config                  what is configured, where, and why",
           "  demo                    show the record: a scripted conversation in a",
           "                          temporary workspace",
           "  help [command]          show help for a command",

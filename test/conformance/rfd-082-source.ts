@@ -16,7 +16,7 @@ export const rfd082Source: readonly Requirement[] = [
     text:
       "Questions of a builtin tool are recorded with source `tool` and the tool's name unless " +
       "its author declares otherwise.",
-    state: "planned",
+    state: "met",
   },
   {
     id: "082/source/builtin-may-speak-for-the-assistant",
@@ -24,13 +24,13 @@ export const rfd082Source: readonly Requirement[] = [
     text:
       "The author of a builtin tool can declare its questions to be the assistant's, and they " +
       "are recorded with source `assistant`.",
-    state: "planned",
+    state: "met",
   },
   {
     id: "082/source/local-tool-is-always-the-tool",
     source: "RFD 082, Source attribution",
     text: "Questions of a local tool are always recorded with source `tool` and the tool's name.",
-    state: "planned",
+    state: "met",
   },
   {
     id: "082/source/local-tool-cannot-change-it",
@@ -38,7 +38,7 @@ export const rfd082Source: readonly Requirement[] = [
     text:
       "Neither the command nor the arguments nor the output of a local tool can change the " +
       "recorded source.",
-    state: "planned",
+    state: "met",
   },
   {
     id: "082/source/mcp-tool-is-always-the-tool",
@@ -72,7 +72,7 @@ export const rfd082Source: readonly Requirement[] = [
     text:
       "The executor puts the source on its needs-input result before the coordinator sees the " +
       "question.",
-    state: "planned",
+    state: "met",
   },
   {
     id: "082/source/builtin-asked-through-the-registry",
@@ -80,7 +80,7 @@ export const rfd082Source: readonly Requirement[] = [
     text:
       "For a builtin tool the executor takes the source from the registered tool; for local and " +
       "MCP tools it uses the tool's name.",
-    state: "planned",
+    state: "met",
   },
   {
     id: "082/source/coordinator-copies-it",
@@ -122,7 +122,7 @@ export const rfd082Source: readonly Requirement[] = [
     id: "082/secret/builtin-declares-it-in-the-question",
     source: "RFD 082, Secret questions",
     text: "A builtin tool asks a secret by giving its question the secret answer type.",
-    state: "planned",
+    state: "met",
   },
   {
     id: "082/secret/local-tool-declares-it-in-its-output",
@@ -130,7 +130,7 @@ export const rfd082Source: readonly Requirement[] = [
     text:
       'A local tool asks a secret by printing `{"type":"secret"}` as the answer type of its ' +
       "question.",
-    state: "planned",
+    state: "met",
   },
   {
     id: "082/secret/mcp-tool-cannot-declare-it",
@@ -156,7 +156,7 @@ export const rfd082Source: readonly Requirement[] = [
     id: "082/secret/no-echo-at-the-prompt",
     source: "RFD 082, Secret questions and phase 3",
     text: "Typing the answer to a secret question shows nothing on the terminal.",
-    state: "planned",
+    state: "met",
   },
   {
     id: "082/secret/prompter-picks-no-echo-by-type",
@@ -202,7 +202,7 @@ export const rfd082Source: readonly Requirement[] = [
     text:
       "A local tool that asked a secret finds the answer in `tool.answers` of the JSON context " +
       "of its next run.",
-    state: "planned",
+    state: "met",
     deviation:
       "The secret is in the document on standard input only; argument templates and the " +
       "environment never see it, because other processes can read those.",

@@ -423,7 +423,7 @@ export const rfd083Question: readonly Requirement[] = [
     id: "083/merge/builtin-defaults-under-user-config",
     source: "RFD 083, phase 1, step 3",
     text: "The defaults of a builtin tool merge under what the user configured for it.",
-    state: "planned",
+    state: "met",
   },
   {
     id: "083/merge/single-override-keeps-the-rest",
@@ -431,13 +431,13 @@ export const rfd083Question: readonly Requirement[] = [
     text:
       "Overriding one field of a builtin tool, such as a label, keeps all its other defaults: " +
       "how it is run, enabled, delivered and shown.",
-    state: "planned",
+    state: "met",
   },
   {
     id: "083/merge/holds-for-every-builtin",
     source: "RFD 083, phase 1, step 3",
     text: "The merge works the same for every builtin tool.",
-    state: "planned",
+    state: "met",
   },
   {
     id: "083/merge/source-may-be-replaced",
@@ -445,7 +445,7 @@ export const rfd083Question: readonly Requirement[] = [
     text:
       "A user may give a builtin's name another source, and calls then run that source instead " +
       "of the builtin code.",
-    state: "planned",
+    state: "met",
   },
   {
     id: "083/merge/replaced-source-keeps-other-defaults",
@@ -453,6 +453,6 @@ export const rfd083Question: readonly Requirement[] = [
     text:
       "Replacing the source of a builtin keeps its parameters, questions, style, run and result " +
       "defaults unless these are replaced too.",
-    state: "planned",
+    state: "met",
   },
 ];

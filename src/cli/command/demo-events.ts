@@ -4,12 +4,12 @@ import {
   type Decider,
   type InquiryId,
   type InquiryOutcome,
-  type InquirySource,
   type Timestamp,
   timestampFromDate,
 } from "../../conversation/index.ts";
 import {
   booleanQuestion,
+  type InquirySource,
   type Question,
   secretQuestion,
   selectQuestion,

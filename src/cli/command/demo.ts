@@ -1,6 +1,6 @@
 /** `jp demo`: a scripted conversation through the real store, and what the record says of it. */
 import { mkdtemp } from "node:fs/promises";
-import { homedir, tmpdir } from "node:os";
+import { tmpdir } from "node:os";
 import path from "node:path";
 import { createWorkspaceFolder, openWorkspace } from "../../storage/index.ts";
 import type { CommandContext } from "../compose.ts";
@@ -35,20 +35,14 @@ export async function demo({ context }: Call<object>): Promise<void> {
 }
 
 /** A workspace of its own, user data included, so that nothing of the user's is touched. */
-async function createDemoContext({ output, clock }: CommandContext): Promise<CommandContext> {
+async function createDemoContext(context: CommandContext): Promise<CommandContext> {
+  const { clock, output, version } = context;
   const root = await mkdtemp(path.join(tmpdir(), "jp-demo-"));
+  const variables = { JP_USER_DATA_DIR: path.join(root, ".jp-user-data") };
+  const environment = { ...context.environment, variables };
   await createWorkspaceFolder(root, clock);
-  const workspace = openWorkspace({
-    from: root,
-    environment: {
-      variables: { JP_USER_DATA_DIR: path.join(root, ".jp-user-data") },
-      home: homedir(),
-      platform: process.platform,
-    },
-    clock,
-    pid: process.pid,
-  });
-  return { output, clock, workspace };
+  const workspace = openWorkspace({ from: root, environment, clock, pid: process.pid });
+  return { output, clock, version, environment, cwd: root, workspace };
 }
 
 function heading(text: string, command: string, { output }: CommandContext): void {

@@ -23,6 +23,10 @@ export interface Workspace {
   readonly conversations: ConversationStore;
   readonly files: RecordFiles;
   readonly session: SessionStore;
+  /** The user's own folder for this workspace; undefined until something is kept there. */
+  findUserFolder(): string | undefined;
+  /** The same, made if it is missing. */
+  ensureUserFolder(): Promise<string>;
 }
 
 export interface OpenWorkspaceOptions {
@@ -56,5 +60,12 @@ export function openWorkspace(options: OpenWorkspaceOptions): Workspace {
     ...(openFile !== undefined && { openFile }),
   });
   const sessions = new FsSessionStore({ session, findUserFolder, ensureUserFolder, clock });
-  return { root, conversations, files: conversations, session: sessions };
+  return {
+    root,
+    conversations,
+    files: conversations,
+    session: sessions,
+    findUserFolder,
+    ensureUserFolder,
+  };
 }

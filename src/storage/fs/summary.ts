@@ -18,7 +18,6 @@ import {
   METADATA,
   youngestCopy,
 } from "./conversation-folders.ts";
-
 import { ENDING_LENGTH, findAppendPoint } from "./event-layout.ts";
 import { readElements } from "./event-reader.ts";
 

@@ -1,5 +1,4 @@
 /** `jp inquiry show`. */
-import type { InquirySource } from "../../../conversation/index.ts";
 import {
   describeDecider,
   describeOutcome,
@@ -12,7 +11,7 @@ import {
   oneLine,
 } from "../../../render/index.ts";
 import type { Output } from "../../../terminal/index.ts";
-import type { SelectOption } from "../../../tool/index.ts";
+import type { InquirySource, SelectOption } from "../../../tool/index.ts";
 import { CodedError } from "../../../util/index.ts";
 import type { Call } from "../../define.ts";
 import { type InquiryFlags, readInquiries } from "./inquiries.ts";

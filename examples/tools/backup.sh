@@ -1,0 +1,20 @@
+#!/bin/sh
+# A tool for jp: keeps a copy of a file beside it.
+# $1 is the file, $2 the answer to "overwrite": true, false, or null while nobody was asked.
+if [ -e "$1.bak" ] && [ "$2" = null ]; then
+  cat <<'END'
+{
+  "type": "needs_input",
+  "question": {
+    "id": "overwrite",
+    "text": "There is a backup already. Replace it?",
+    "answer_type": { "type": "boolean" },
+    "default": false
+  }
+}
+END
+elif [ "$2" = false ]; then
+  echo "The old backup was kept."
+else
+  cp -- "$1" "$1.bak" && echo "Saved $1.bak"
+fi

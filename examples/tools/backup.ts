@@ -1,0 +1,26 @@
+/** A tool for jp: keeps a copy of a file beside it. */
+import { existsSync } from "node:fs";
+import { copyFile } from "node:fs/promises";
+import { serveTool } from "jp-ts/serve-tool";
+import { booleanQuestion, defineTool } from "jp-ts/tool";
+
+const backup = defineTool<{ readonly path: string }>({
+  name: "backup",
+  description: "Keep a copy of a file beside it.",
+  parameters: {
+    type: "object",
+    properties: { path: { type: "string" } },
+    required: ["path"],
+  },
+  async run({ path }, { ask }) {
+    const question = "There is a backup already. Replace it?";
+    if (existsSync(`${path}.bak`)) {
+      const isWanted = await ask(booleanQuestion("overwrite", question, { default: false }));
+      if (!isWanted) return "The old backup was kept.";
+    }
+    await copyFile(path, `${path}.bak`);
+    return `Saved ${path}.bak`;
+  },
+});
+
+await serveTool(backup);

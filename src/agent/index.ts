@@ -1,0 +1,1 @@
+export type { Prompter, PromptRequest, PromptResult } from "./ports.ts";

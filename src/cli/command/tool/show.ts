@@ -1,0 +1,53 @@
+/** `jp tool show`: the tool as a model sees it. A server that it comes from is started for that. */
+import type { ToolSettings } from "../../../config/index.ts";
+import type { ToolDescription } from "../../../executor/index.ts";
+import { jsonLine, neutralize, oneLine } from "../../../render/index.ts";
+import type { Output } from "../../../terminal/index.ts";
+import type { Call } from "../../define.ts";
+import type { ConfigFlags } from "../../load-config.ts";
+import { findTool, openTools } from "../../tools.ts";
+import { sourceText } from "./ls.ts";
+
+export interface ShowToolFlags extends ConfigFlags {
+  readonly format?: "text" | "json";
+}
+
+export async function showTool({ words, options, context }: Call<ShowToolFlags>): Promise<void> {
+  const [name = ""] = words;
+  await using tools = await openTools(context, options);
+  const settings = findTool(tools.settings, name);
+  const { description } = await tools.open(name, new AbortController().signal);
+  if (options.format === "json") context.output.print(jsonLine({ ...description }));
+  else print(settings, description, context.output);
+}
+
+function print(settings: ToolSettings, description: ToolDescription, output: Output): void {
+  const { isEnabled, allowToggle, run, result, timeoutMs } = settings;
+  const facts = {
+    Tool: description.name,
+    Source: sourceText(settings.source),
+    Enabled: `${isEnabled ? "yes" : "no"} (may be changed: ${allowToggle})`,
+    Run: run,
+    Result: result,
+    Timeout: timeoutMs === undefined ? "none" : `${timeoutMs / 1000} s`,
+    Questions: [...settings.questions]
+      .map(
+        ([id, { target, answer }]) =>
+          `${id} (${answer === undefined ? `asks ${target.type}` : "answered by config"})`,
+      )
+      .join(", "),
+    Summary: description.summary,
+  };
+  for (const [name, value] of Object.entries(facts)) {
+    if (value !== "") output.print(`${output.paint("bold", name.padEnd(10))}  ${oneLine(value)}`);
+  }
+  section("Description", description.description, output);
+  section("Examples", description.examples, output);
+  section("Parameters", JSON.stringify(description.parameters, null, 2), output);
+}
+
+function section(title: string, text: string | undefined, output: Output): void {
+  if (text === undefined || text.trim() === "") return;
+  output.print(output.paint("bold", title));
+  for (const line of neutralize(text.trimEnd()).split("\n")) output.print(`  ${line}`.trimEnd());
+}

@@ -1,0 +1,47 @@
+/** The tools of this workspace, ready to be called. */
+import { foldLayers, resolveMcpServers, resolveTools, type ToolSettings } from "../config/index.ts";
+import { createTool, type RunnableTool, type ToolDescription } from "../executor/index.ts";
+import { McpServers } from "../mcp/index.ts";
+import { CodedError } from "../util/index.ts";
+import type { CommandContext } from "./compose.ts";
+import { type ConfigFlags, findWorkspace, loadConfig } from "./load-config.ts";
+import { createShippedTools } from "./shipped-tools.ts";
+
+export interface Tools extends AsyncDisposable {
+  readonly settings: ReadonlyMap<string, ToolSettings>;
+  /** Throws `unknown_tool`, and why a tool cannot be had. */
+  open(name: string, signal: AbortSignal): Promise<RunnableTool>;
+}
+
+export async function openTools(context: CommandContext, flags: ConfigFlags): Promise<Tools> {
+  const config = foldLayers(await loadConfig(context, flags));
+  const settings = resolveTools(config);
+  const root = findWorkspace(context)?.root ?? context.cwd;
+  const { variables } = context.environment;
+  const servers = new McpServers(resolveMcpServers(config), {
+    variables,
+    cwd: root,
+    clientInfo: { name: "jp", version: context.version },
+  });
+  const known = new Map<string, ToolDescription>();
+  const shipped = createShippedTools({ root, describe: (name) => known.get(name) });
+  const local = { workspaceRoot: root, workspaceId: "", conversationId: "", variables };
+  return {
+    settings,
+    open: async (name, signal) => {
+      const tool = await createTool(findTool(settings, name), { shipped, local, servers, signal });
+      known.set(name, tool.description);
+      return tool;
+    },
+    [Symbol.asyncDispose]: () => servers.close(),
+  };
+}
+
+/** Throws `unknown_tool`. */
+export function findTool(settings: ReadonlyMap<string, ToolSettings>, name: string): ToolSettings {
+  const found = settings.get(name);
+  if (found !== undefined) return found;
+  throw new CodedError("unknown_tool", `There is no tool called ${name}.`, {
+    hint: "`jp tool ls` lists them.",
+  });
+}

@@ -1,0 +1,183 @@
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import path from "node:path";
+import { describe, expect, test } from "vitest";
+import { lines, printed, Project } from "./support.ts";
+
+function configure(project: Project, text: string): string {
+  const file = path.join(project.root, ".jp", "config.toml");
+  writeFileSync(file, text);
+  return file;
+}
+
+describe("the config in force", () => {
+  test("is shown as lines of TOML, below a key if one is given", async () => {
+    const project = new Project();
+    configure(project, 'assistant.model.id = "ollama/qwen3"\n');
+    expect(await project.jp("config", "show", "assistant.model")).toEqual(
+      printed(lines('assistant.model.id = {"provider":"ollama","name":"qwen3"}')),
+    );
+  });
+
+  test("is explained: who says it, and whom that overrides", async () => {
+    const project = new Project();
+    const file = configure(project, "assistant.request.max_retries = 7\n");
+    const variable = "JP_CFG_ASSISTANT_REQUEST_MAX_RETRIES";
+    const words = ["config", "show", "assistant.request.max_retries", "--explain"];
+    expect([
+      await project.jpWith({ [variable]: "8" }, ...words),
+      await project.jpWith({ [variable]: "8" }, ...words, "-c", "assistant.request.max_retries=9"),
+    ]).toEqual([
+      printed(lines(`assistant.request.max_retries = 8  # ${variable} (over ${file}, defaults)`)),
+      printed(
+        lines(
+          "assistant.request.max_retries = 9  # --cfg assistant.request.max_retries " +
+            `(over ${variable}, ${file}, defaults)`,
+        ),
+      ),
+    ]);
+  });
+
+  test("never shows a configured answer", async () => {
+    const project = new Project();
+    configure(
+      project,
+      'conversation.tools.x = { source = "local", questions.q.answer = "hunter2" }\n',
+    );
+    const shown = await Promise.all([
+      project.jp("config", "show"),
+      project.jp("config", "show", "--explain"),
+      project.jp("config", "show", "--format", "json"),
+      project.jp("config", "get", "conversation.tools"),
+    ]);
+    expect(shown.map(({ status, stdout }) => [status, stdout.includes("hunter2")])).toEqual(
+      shown.map(() => [0, false]),
+    );
+    expect(shown[0]?.stdout).toContain('conversation.tools.x.questions.q.answer = "<set>"\n');
+  });
+
+  test("gives one value: a text as it is, anything else as JSON", async () => {
+    const project = new Project();
+    expect(
+      await Promise.all([
+        project.jp("config", "get", "assistant.tool_choice"),
+        project.jp("config", "get", "conversation.max_cycles"),
+        project.jp("config", "get", "providers.llm.ollama"),
+      ]),
+    ).toEqual([
+      printed(lines("auto")),
+      printed(lines("50")),
+      printed(lines('{"base_url":"http://localhost:11434"}')),
+    ]);
+  });
+
+  test("says so if nothing is configured for a key", async () => {
+    const { status, stderr } = await new Project().jp("config", "get", "assistant.nmae");
+    expect([status, stderr.split("\n")[0]]).toEqual([
+      1,
+      "jp: Nothing is configured for assistant.nmae.",
+    ]);
+  });
+
+  test("works outside of a workspace, from the user's own file", async () => {
+    const project = new Project({ isBare: true });
+    mkdirSync(path.join(project.home, ".config", "jp"), { recursive: true });
+    const file = path.join(project.home, ".config", "jp", "config.toml");
+    writeFileSync(file, 'user.name = "Ada"\n');
+    expect([
+      await project.jp("config", "get", "user.name"),
+      await project.jp("config", "path"),
+    ]).toEqual([printed(lines("Ada")), printed(lines(file))]);
+  });
+});
+
+describe("a config with mistakes", () => {
+  test("of type is an error with file, line, key and what was expected", async () => {
+    const project = new Project();
+    const file = configure(
+      project,
+      '# tools\n\n[conversation.tools.x]\nsource = "local"\nrun = "maybe"\n',
+    );
+    const { status, stdout, stderr } = await project.jp("config", "show");
+    expect({ status, stdout, first: stderr.split("\n")[0] }).toEqual({
+      status: 1,
+      stdout: "",
+      first: `jp: ${file}:5: conversation.tools.x.run: expected "ask" or "unattended" or "edit" or "skip", got "maybe"`,
+    });
+  });
+
+  test("in a key is a warning with the nearest one, and the rest counts", async () => {
+    const project = new Project();
+    const file = configure(project, '[assistant]\nnmae = "x"\ntool_choice = "none"\n');
+    expect(await project.jp("config", "get", "assistant.tool_choice")).toEqual({
+      status: 0,
+      stdout: lines("none"),
+      stderr: lines(`warning: ${file}:2: assistant.nmae: there is no such key; did you mean name?`),
+    });
+  });
+
+  test("in its syntax is an error that shows the place", async () => {
+    const project = new Project();
+    const file = configure(project, "[assistant\n");
+    const { status, stderr } = await project.jp("config", "show");
+    expect([status, stderr.startsWith(`jp: ${file}: `)]).toEqual([1, true]);
+  });
+});
+
+describe("setting a value", () => {
+  test("changes it in the workspace's file and leaves comments alone", async () => {
+    const project = new Project();
+    const before = '# mine\n[assistant] # who\nname = "Ada" # her\n\n[user]\nname = "me"\n';
+    const file = configure(project, before);
+    expect(await project.jp("config", "set", "assistant.name", "Grace")).toEqual({
+      status: 0,
+      stdout: "",
+      stderr: lines(`assistant.name is set in ${file}`),
+    });
+    expect(readFileSync(file, "utf8")).toBe(before.replace('"Ada"', '"Grace"'));
+  });
+
+  test("makes the file if there is none, in the place that is wanted", async () => {
+    const project = new Project();
+    await project.jp("config", "set", "user.name", "Ada", "--in", "user");
+    await project.jp("config", "set", "conversation.max_cycles", "3", "--in", "local");
+    expect([
+      readFileSync(path.join(project.home, ".config", "jp", "config.toml"), "utf8"),
+      await project.jp("config", "get", "conversation.max_cycles"),
+      existsSync(path.join(project.root, ".jp", "config.toml")),
+    ]).toEqual(['[user]\nname = "Ada"\n', printed(lines("3")), false]);
+  });
+
+  test("that does not fit, or of a key that is none, changes nothing", async () => {
+    const project = new Project();
+    const file = configure(project, 'user.name = "Ada"\n');
+    const results = await Promise.all([
+      project.jp("config", "set", "conversation.max_cycles", "many"),
+      project.jp("config", "set", "assistant.nmae", "x"),
+      project.jp("config", "set", "user.name", "{", "--json"),
+    ]);
+    expect([results.map(({ status }) => status), readFileSync(file, "utf8")]).toEqual([
+      [1, 1, 1],
+      'user.name = "Ada"\n',
+    ]);
+  });
+});
+
+test("the schema is a JSON Schema that knows the keys", async () => {
+  const { status, stdout } = await new Project().jp("config", "schema");
+  const schema = JSON.parse(stdout) as { type: string; properties: object };
+  expect([status, schema.type, Object.keys(schema.properties)]).toEqual([
+    0,
+    "object",
+    expect.arrayContaining(["assistant", "conversation", "providers", "style"]),
+  ]);
+});
+
+test("where there is no config file, those that would be read are named", async () => {
+  const project = new Project();
+  const { status, stdout, stderr } = await project.jp("config", "path");
+  expect([status, stdout, stderr.includes(`${project.root}/.jp/config.toml`)]).toEqual([
+    0,
+    "",
+    true,
+  ]);
+});

@@ -1,0 +1,355 @@
+import { cpSync, existsSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
+import path from "node:path";
+import { describe, expect, test } from "vitest";
+import { verifies } from "../conformance/manifest.ts";
+import { Screen } from "./screen.ts";
+import { jsonLines, lines, printed, Project } from "./support.ts";
+
+const EXAMPLES = path.join(import.meta.dirname, "..", "..", "examples", "tools");
+
+/** A workspace with a config, and with files. */
+function projectWith(config: string, files: Readonly<Record<string, string>> = {}): Project {
+  const project = new Project();
+  writeFileSync(path.join(project.root, ".jp", "config.toml"), config);
+  for (const [name, text] of Object.entries(files)) {
+    mkdirSync(path.dirname(path.join(project.root, name)), { recursive: true });
+    writeFileSync(path.join(project.root, name), text);
+  }
+  return project;
+}
+
+/** A tool that asks one question and prints the answer it got. */
+function asking(answerType: string, more = ""): Project {
+  const question = `{"id":"q","text":"What then?","answer_type":${answerType}${more}}`;
+  const script = `
+const call = JSON.parse(require("fs").readFileSync(0, "utf8")).tool;
+console.log("q" in call.answers
+  ? "got " + JSON.stringify(call.answers.q)
+  : JSON.stringify({ type: "needs_input", question: ${question} }));`;
+  const config = '[conversation.tools.asker]\nsource = "local"\ncommand = "node asker.cjs"\n';
+  return projectWith(config, { "asker.cjs": script });
+}
+
+describe("a tool that is run by hand", () => {
+  test("gets its arguments, and its result is printed", async () => {
+    const project = projectWith(`
+      [conversation.tools.greet]
+      source = "local"
+      command = "echo Hello, {{tool.arguments.name}} {{tool.arguments.times}}"
+      parameters.name = { type = "string", required = true }
+      parameters.times = { type = "integer", default = 1 }
+    `);
+    expect([
+      await project.jp("tool", "run", "greet", "--arg", "name=Ada Lovelace; rm -rf /"),
+      await project.jp("tool", "run", "greet", "-a", "name=Ada", "-a", "times:=3"),
+      await project.jp("tool", "run", "greet", "--args", '{"name":"Ada","times":"4"}'),
+    ]).toEqual([
+      printed(lines("Hello, Ada Lovelace; rm -rf / 1")),
+      printed(lines("Hello, Ada 3")),
+      printed(lines("Hello, Ada 4")),
+    ]);
+  });
+
+  test("is not run with arguments that do not fit", async () => {
+    const project = projectWith(`
+      [conversation.tools.touch]
+      source = "local"
+      command = "touch made"
+      parameters.name = { type = "string", required = true }
+    `);
+    const { status, stderr } = await project.jp("tool", "run", "touch", "--arg", "nmae=x");
+    expect({
+      status,
+      isNamed: stderr.includes("nmae") && stderr.includes("describe_tools"),
+      isRun: existsSync(path.join(project.root, "made")),
+    }).toEqual({ status: 1, isNamed: true, isRun: false });
+  });
+
+  test("that fails is an error on standard error, with status 1", async () => {
+    const project = projectWith(`
+      [conversation.tools.fail]
+      source = "local"
+      command = { program = "echo broken >&2; exit 3", shell = true }
+    `);
+    const { status, stdout, stderr } = await project.jp("tool", "run", "fail");
+    expect({ status, stdout, isTold: stderr.includes("broken") }).toEqual({
+      status: 1,
+      stdout: "",
+      isTold: true,
+    });
+  });
+
+  test("asks nobody where nobody is, and says what to do", async () => {
+    const project = asking('{"type":"text"}');
+    expect(await project.jp("tool", "run", "asker", "--non-interactive")).toEqual({
+      status: 1,
+      stdout: "",
+      stderr: lines(
+        "jp: asker asks, and nobody is there to answer: What then?",
+        "Run it on a terminal, or configure conversation.tools.asker.questions.q.answer",
+      ),
+    });
+  });
+
+  test("takes a configured answer, and only one that fits", async () => {
+    const project = asking('{"type":"boolean"}');
+    const key = "conversation.tools.asker.questions.q.answer";
+    const run = (setting: string) =>
+      project.jp("tool", "run", "asker", "--non-interactive", "--cfg", setting);
+    expect([await run(`${key}:=true`), await run(`${key}=hunter2`)]).toEqual([
+      printed(lines("got true")),
+      {
+        status: 1,
+        stdout: "",
+        stderr: lines(
+          "jp: The configured answer does not fit: expected true or false, got string.",
+          `Change or remove ${key}`,
+        ),
+      },
+    ]);
+  });
+
+  test("that never takes an answer is not asked for ever", async () => {
+    const question = '{"id":"q","text":"Again?","answer_type":{"type":"text"}}';
+    const project = projectWith(
+      `
+      [conversation.tools.deaf]
+      source = "local"
+      command = "cat question.json"
+      questions.q.answer = "yes"
+    `,
+      { "question.json": `{"type":"needs_input","question":${question}}` },
+    );
+    expect(await project.jp("tool", "run", "deaf")).toEqual({
+      status: 1,
+      stdout: "",
+      stderr: lines('jp: deaf keeps asking "Again?" although it got an answer.'),
+    });
+  });
+
+  test("is unknown, or its arguments are no arguments: that is told", async () => {
+    const project = projectWith("");
+    const results = await Promise.all([
+      project.jp("tool", "run", "nothing"),
+      project.jp("tool", "run", "describe_tools", "--arg", "tools"),
+      project.jp("tool", "run", "describe_tools", "--args", "[1]"),
+    ]);
+    expect(results.map(({ status, stderr }) => [status, stderr.split("\n")[0]])).toEqual([
+      [1, "jp: There is no tool called nothing."],
+      [2, "jp: Not an argument: tools"],
+      [2, "jp: --args expects a JSON object."],
+    ]);
+  });
+});
+
+describe("a question on a terminal", () => {
+  test.each([
+    { type: '{"type":"boolean"}', keys: "y", got: "got true" },
+    { type: '{"type":"boolean"}', more: ',"default":false', keys: "\r", got: "got false" },
+    { type: '{"type":"boolean"}', keys: "Yn", got: "got false" },
+    { type: '{"type":"text"}', keys: "some words\r", got: 'got "some words"' },
+    { type: '{"type":"text"}', more: ',"default":"as ever"', keys: "\r", got: 'got "as ever"' },
+    { type: '{"type":"secret"}', keys: "hunter2\r", got: 'got "hunter2"' },
+    { type: '{"type":"select","options":["a","b","c"]}', keys: "\u001b[B\r", got: 'got "b"' },
+  ])("of the type $type is answered by $keys", async ({ type, more, keys, got }) => {
+    const screen = new Screen(asking(type, more), ["tool", "run", "asker"]);
+    await screen.until("What then?");
+    screen.type(keys);
+    const { status, lines: shown } = await screen.end();
+    expect({ status, last: shown.at(-1) }).toEqual({ status: 0, last: got });
+  });
+
+  test("that asks for a secret shows nothing of it until the tool does", async () => {
+    verifies(
+      "082/secret/no-echo-at-the-prompt",
+      "082/secret/local-tool-declares-it-in-its-output",
+      "082/secret/local-tool-gets-it-on-the-next-run",
+    );
+    const project = asking('{"type":"secret"}');
+    writeFileSync(
+      path.join(project.root, "asker.cjs"),
+      readFileSync(path.join(project.root, "asker.cjs"), "utf8").replace(
+        '"got " + JSON.stringify(call.answers.q)',
+        '"got " + call.answers.q.length + " characters"',
+      ),
+    );
+    const screen = new Screen(project, ["tool", "run", "asker"]);
+    await screen.until("What then?");
+    screen.type("hunter2\r");
+    const { bytes } = await screen.end();
+    expect([bytes.includes("hunter2"), bytes.includes("got 7 characters")]).toEqual([false, true]);
+  });
+
+  test.each([
+    { name: "Ctrl-C", key: "\u0003" },
+    { name: "Escape", key: "\u001b" },
+  ])("is cancelled by $name", async ({ key }) => {
+    const screen = new Screen(asking('{"type":"text"}'), ["tool", "run", "asker"]);
+    await screen.until("What then?");
+    screen.type(key);
+    const { status, lines: shown } = await screen.end();
+    expect({ status, last: shown.at(-1) }).toEqual({ status: 130, last: "Cancelled." });
+  });
+
+  test("says who asks and shows the context, both harmless", async () => {
+    const more = ',"context":"-old\\u001b[2J\\n+new"';
+    const screen = new Screen(asking('{"type":"boolean"}', more), ["tool", "run", "asker"]);
+    await screen.until("What then?");
+    screen.type("y");
+    const { lines: shown } = await screen.end();
+    expect(shown.slice(0, 3)).toEqual(["-old␛[2J", "+new", "asker"]);
+  });
+});
+
+test("a tool that runs is ended by Ctrl-C, with everything it started", async () => {
+  const project = projectWith(`
+    [conversation.tools.slow]
+    source = "local"
+    command = { program = "sleep 60 & echo $! >&2; wait", shell = true }
+  `);
+  const screen = new Screen(project, ["tool", "run", "slow"]);
+  await screen.until("\n");
+  screen.type("\u0003");
+  const { status, lines: shown } = await screen.end();
+  const pid = Number(shown.find((line) => /^\d+$/.test(line)));
+  expect({ status, last: shown.at(-1), isAlive: isAlive(pid) }).toEqual({
+    status: 130,
+    last: "Cancelled.",
+    isAlive: false,
+  });
+});
+
+function isAlive(pid: number): boolean {
+  try {
+    // Nobody may have reaped it yet: then it is dead all the same.
+    return !/\) Z /.test(readFileSync(`/proc/${pid}/stat`, "utf8"));
+  } catch {
+    return false;
+  }
+}
+
+describe("the examples of tools", () => {
+  test.each(["backup_sh", "backup_py", "backup_ts"])("%s asks before it replaces", async (tool) => {
+    const project = projectWith(readFileSync(path.join(EXAMPLES, "config.toml"), "utf8"), {
+      "notes.txt": "one",
+    });
+    cpSync(EXAMPLES, path.join(project.root, "tools"), { recursive: true });
+    // The package as a project that uses it has it.
+    mkdirSync(path.join(project.root, "node_modules"));
+    symlinkSync(
+      path.join(import.meta.dirname, "..", ".."),
+      path.join(project.root, "node_modules", "jp-ts"),
+    );
+    const answer = `conversation.tools.${tool}.questions.overwrite.answer`;
+    const run = (...more: readonly string[]) =>
+      project.jp("tool", "run", tool, "--non-interactive", "--arg", "path=notes.txt", ...more);
+    const saved = () => readFileSync(path.join(project.root, "notes.txt.bak"), "utf8");
+    const first = await run();
+    writeFileSync(path.join(project.root, "notes.txt"), "two");
+    const refused = await run();
+    const kept = await run("--cfg", `${answer}:=false`);
+    const before = saved();
+    const replaced = await run("--cfg", `${answer}:=true`);
+    expect([first, refused.status, kept, before, replaced, saved()]).toEqual([
+      printed(lines("Saved notes.txt.bak")),
+      1,
+      printed(lines("The old backup was kept.")),
+      "one",
+      printed(lines("Saved notes.txt.bak")),
+      "two",
+    ]);
+  });
+});
+
+describe("the list of tools", () => {
+  test("has those of the config and those that come with the program", async () => {
+    const project = projectWith(`
+      [conversation.tools.greet]
+      source = "local.hello"
+      command = "echo hi"
+      summary = "Says hi."
+      enable = "explicit"
+      run = "unattended"
+    `);
+    const listed = jsonLines(await project.jp("tool", "ls", "--format", "json")) as {
+      name: string;
+    }[];
+    expect(listed.find(({ name }) => name === "greet")).toEqual({
+      name: "greet",
+      source: "local.hello",
+      enabled: false,
+      allow_toggle: "if_named",
+      run: "unattended",
+      result: "unattended",
+      summary: "Says hi.",
+    });
+    expect(listed.map(({ name }) => name)).toContain("describe_tools");
+  });
+
+  test("shows one of them as a model sees it", async () => {
+    const project = projectWith(`
+      [conversation.tools.greet]
+      source = "local"
+      command = "echo hi"
+      summary = "Says hi."
+      parameters.name = { type = "string", required = true, summary = "Whom to greet." }
+    `);
+    expect(jsonLines(await project.jp("tool", "show", "greet", "--format", "json"))).toEqual([
+      {
+        name: "greet",
+        summary: "Says hi.",
+        parameters: {
+          type: "object",
+          properties: { name: { type: "string", description: "Whom to greet." } },
+          required: ["name"],
+          additionalProperties: false,
+        },
+      },
+    ]);
+  });
+});
+
+describe("the config of a tool that comes with the program", () => {
+  interface Listed {
+    readonly name: string;
+    readonly summary: string;
+  }
+
+  async function list(project: Project, ...more: readonly string[]): Promise<readonly Listed[]> {
+    return jsonLines(await project.jp("tool", "ls", "--format", "json", ...more)) as Listed[];
+  }
+
+  test("is changed field by field: what the user does not say stays, for every tool", async () => {
+    verifies(
+      "083/merge/builtin-defaults-under-user-config",
+      "083/merge/single-override-keeps-the-rest",
+      "083/merge/holds-for-every-builtin",
+    );
+    const project = projectWith("");
+    const before = await list(project);
+    const settings = before.flatMap(({ name }) => [
+      "--cfg",
+      `conversation.tools.${name}.summary=Mine.`,
+    ]);
+    expect(await list(project, ...settings)).toEqual(
+      before.map((tool) => ({ ...tool, summary: "Mine." })),
+    );
+  });
+
+  test("may replace its source; parameters and the rest stay until they are replaced too", async () => {
+    verifies("083/merge/source-may-be-replaced", "083/merge/replaced-source-keeps-other-defaults");
+    const project = projectWith(`
+      [conversation.tools.describe_tools]
+      source = "local"
+      command = "echo mine"
+    `);
+    const run = (...words: readonly string[]) =>
+      project.jp("tool", "run", "describe_tools", ...words);
+    const [good, bad] = [await run("--args", '{"tools":["x"]}'), await run()];
+    expect([good, bad.status, bad.stderr.includes("`tools`: missing")]).toEqual([
+      printed(lines("mine")),
+      1,
+      true,
+    ]);
+  });
+});
