@@ -1,6 +1,7 @@
 /** What the definitions of commands share: how one is loaded, called and finished. */
 import { Command, InvalidArgumentError, Option } from "commander";
 import type { CommandContext, GlobalOptions } from "./compose.ts";
+import { directivesOf } from "./tool-directives.ts";
 
 /** Everything a command was given: its own words, its options, and what to work with. */
 export interface Call<Options> {
@@ -21,7 +22,8 @@ export function command<Options>(load: () => Promise<CommandFunction<Options>>) 
     const context = createContext(self.optsWithGlobals<GlobalOptions>());
     try {
       const run = await load();
-      await run({ words: self.args, options: self.optsWithGlobals() as Options, context });
+      const options = { ...self.optsWithGlobals(), directives: directivesOf(self) } as Options;
+      await run({ words: self.args, options, context });
     } finally {
       context.output.flush();
     }

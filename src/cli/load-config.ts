@@ -9,6 +9,7 @@ import {
   loadLayers,
   type PartialConfig,
   pathToText,
+  type ToolDirective,
 } from "../config/index.ts";
 import type { UserEnvironment, Workspace } from "../storage/index.ts";
 import { isCodedError } from "../util/index.ts";
@@ -22,6 +23,8 @@ export interface ConfigFlags {
   readonly cfg?: readonly string[];
   /** A conversation that remembers some config of its own. */
   readonly id?: string;
+  /** What `-t` and `-T` say, in their order. */
+  readonly directives?: readonly ToolDirective[];
 }
 
 /** Warnings are told. Throws what is wrong with a config. */

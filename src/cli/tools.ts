@@ -1,5 +1,11 @@
 /** The tools of this workspace, ready to be called. */
-import { foldLayers, resolveMcpServers, resolveTools, type ToolSettings } from "../config/index.ts";
+import {
+  applyDirectives,
+  foldLayers,
+  resolveMcpServers,
+  resolveTools,
+  type ToolSettings,
+} from "../config/index.ts";
 import { createTool, type RunnableTool, type ToolDescription } from "../executor/index.ts";
 import { McpServers } from "../mcp/index.ts";
 import { CodedError } from "../util/index.ts";
@@ -14,7 +20,10 @@ export interface Tools extends AsyncDisposable {
 }
 
 export async function openTools(context: CommandContext, flags: ConfigFlags): Promise<Tools> {
-  const config = foldLayers(await loadConfig(context, flags));
+  const config = applyDirectives(
+    foldLayers(await loadConfig(context, flags)),
+    flags.directives ?? [],
+  );
   const settings = resolveTools(config);
   const root = findWorkspace(context)?.root ?? context.cwd;
   const { variables } = context.environment;

@@ -286,6 +286,58 @@ describe("the list of tools", () => {
     expect(listed.map(({ name }) => name)).toContain("describe_tools");
   });
 
+  test("shows what -t and -T would change, one after the other", async () => {
+    const project = projectWith(`
+      [conversation.tools]
+      a = { source = "local", command = "true" }
+      b = { source = "local", command = "true", enable = "off" }
+      c = { source = "local", command = "true", enable = { state = true, allow_toggle = "if_named" } }
+      d = { source = "local", command = "true", enable = "explicit" }
+    `);
+    const enabled = async (...flags: readonly string[]) => {
+      const listed = jsonLines(await project.jp("tool", "ls", "--format", "json", ...flags)) as {
+        name: string;
+        enabled: boolean;
+      }[];
+      return listed.filter(({ enabled: isOn }) => isOn).map(({ name }) => name);
+    };
+    const files = [
+      "read_file",
+      "list_files",
+      "grep_files",
+      "create_file",
+      "modify_file",
+      "delete_file",
+    ];
+    expect({
+      none: await enabled(),
+      off: await enabled("-T"),
+      on: (await enabled("-t")).filter((name) => !name.startsWith("fs_")),
+      named: await enabled("-T", "-t", "d", "-T", "c"),
+      group: await enabled("-T", "-t", "fs"),
+      last: await enabled("-t", "a", "-T", "a"),
+    }).toEqual({
+      none: ["describe_tools", "a", "c"],
+      off: ["describe_tools", "c"],
+      on: ["describe_tools", "a", "b", "c"],
+      named: ["describe_tools", "d"],
+      group: ["describe_tools", ...files.map((name) => `fs_${name}`), "c"],
+      last: ["describe_tools", "c"],
+    });
+  });
+
+  test("refuses to switch off what is locked, and what there is not", async () => {
+    const project = projectWith("");
+    const first = async (...flags: readonly string[]) => {
+      const { status, stderr } = await project.jp("tool", "ls", ...flags);
+      return [status, stderr.split("\n")[0]];
+    };
+    expect([await first("-T", "describe_tools"), await first("-t", "nothing")]).toEqual([
+      [1, "jp: cannot disable `describe_tools`: this tool is configured as locked-on"],
+      [1, "jp: There is no tool or group called nothing."],
+    ]);
+  });
+
   test("shows one of them as a model sees it", async () => {
     const project = projectWith(`
       [conversation.tools.greet]

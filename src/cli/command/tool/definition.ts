@@ -1,10 +1,11 @@
 /** `jp tool`: the words that describe its commands. */
 import type { Command } from "commander";
 import { collect, command, formatOption } from "../../define.ts";
+import { withDirectives } from "../../tool-directives.ts";
 import { withSettings } from "../config/definition.ts";
 
 export function addToolCommands(group: Command): void {
-  withSettings(group.command("ls"))
+  withDirectives(withSettings(group.command("ls")))
     .description("list tools: what they are, whether they are on, and where they come from")
     .addOption(formatOption("text", "json"))
     .action(command(async () => (await import("./ls.ts")).listTools));
