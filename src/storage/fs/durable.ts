@@ -1,5 +1,4 @@
 /** Writing whole files so that a crash leaves the old one or the new one, on the disk, and no third. */
-import { randomUUID } from "node:crypto";
 import { existsSync } from "node:fs";
 import { mkdir, open, readFile, rename, rm, stat } from "node:fs/promises";
 import path from "node:path";
@@ -7,7 +6,7 @@ import { systemCode, writeFailed } from "../storage-error.ts";
 
 /** Files that already hold the content are not touched. Throws `write_failed`. */
 export async function writeDurably(file: string, content: Buffer): Promise<void> {
-  const temporary = `${file}.${randomUUID().slice(0, 8)}.tmp`;
+  const temporary = `${file}.${crypto.randomUUID().slice(0, 8)}.tmp`;
   try {
     const before = await findFile(file);
     if (before?.content.equals(content)) return;

@@ -2,7 +2,7 @@
  * One writer per conversation. The lock belongs to an open file, so it ends with the process that
  * holds it, however that ends; the JSON inside only tells who that is.
  */
-import { spawnSync } from "node:child_process";
+import type { spawnSync } from "node:child_process";
 import {
   closeSync,
   fstatSync,
@@ -43,10 +43,12 @@ export async function acquireLock(
 ): Promise<ConversationLock> {
   const file = path.join(folder, `jp-c${conversationIdToNumber(id)}.lock`);
   await makeFolder(folder);
+  // Loaded when somebody writes: most commands only read.
   const { tryLock } = await import("fs-native-extensions");
+  const { spawnSync } = await import("node:child_process");
   for (;;) {
     const fd = openLockFile(file);
-    if (!tryLock(fd, LOCKED_BYTE, 1) || !tryFlock(fd)) {
+    if (!tryLock(fd, LOCKED_BYTE, 1) || !tryFlock(fd, spawnSync)) {
       closeSync(fd);
       throw locked(id, file);
     }
@@ -78,9 +80,9 @@ function openLockFile(file: string): number {
  * `flock(1)` that inherits our open file locks it for us, and the lock stays when it has exited.
  * Where there is no such command, only the original's processes are not kept out.
  */
-function tryFlock(fd: number): boolean {
+function tryFlock(fd: number, run: typeof spawnSync): boolean {
   if (process.platform !== "linux") return true;
-  const { status } = spawnSync("flock", ["--nonblock", "--exclusive", "3"], {
+  const { status } = run("flock", ["--nonblock", "--exclusive", "3"], {
     stdio: ["ignore", "ignore", "ignore", fd],
   });
   return status !== 1;

@@ -36,13 +36,13 @@ export class FsSessionStore implements SessionStore {
     const { session, findUserFolder } = this.#options;
     const folder = findUserFolder();
     if (session === undefined || folder === undefined) return [];
-    return readVisits(sessionFile(folder, session)).map((visit) => visit.id);
+    return readVisits(await sessionFile(folder, session)).map((visit) => visit.id);
   }
 
   async activate(id: ConversationId): Promise<void> {
     const { session, ensureUserFolder, clock } = this.#options;
     if (session === undefined) throw noSession();
-    const file = sessionFile(await ensureUserFolder(), session);
+    const file = await sessionFile(await ensureUserFolder(), session);
     await makeFolder(path.dirname(file));
     const earlier = readVisits(file).filter((visit) => visit.id !== id);
     const visits = [{ id, activatedAt: clock.now().toISOString() }, ...earlier];
@@ -57,8 +57,8 @@ export class FsSessionStore implements SessionStore {
   }
 }
 
-function sessionFile(userFolder: string, session: SessionId): string {
-  return path.join(userFolder, "sessions", `${sessionKey(session)}.json`);
+async function sessionFile(userFolder: string, session: SessionId): Promise<string> {
+  return path.join(userFolder, "sessions", `${await sessionKey(session)}.json`);
 }
 
 /** A file that cannot be read is a session without a past. */

@@ -34,12 +34,12 @@ test.skipIf(isLinux)("elsewhere the terminal's own settings are asked, in order"
   });
 });
 
-test("a session's key hides what the setting says", () => {
+test("a session's key hides what the setting says", async () => {
   const digest = createHash("sha256").update("secret name").digest("hex").slice(0, 16);
   expect({
-    system: sessionKey({ id: "1234", source: { type: "getsid" } }),
-    variable: sessionKey({ id: "secret name", source: { type: "env", key: "JP_SESSION" } }),
-    odd: sessionKey({ id: "../../1", source: { type: "getsid" } }),
+    system: await sessionKey({ id: "1234", source: { type: "getsid" } }),
+    variable: await sessionKey({ id: "secret name", source: { type: "env", key: "JP_SESSION" } }),
+    odd: await sessionKey({ id: "../../1", source: { type: "getsid" } }),
   }).toEqual({
     system: "getsid-1234",
     variable: `env-JP_SESSION-${digest}`,

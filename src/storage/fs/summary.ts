@@ -22,6 +22,8 @@ import { ENDING_LENGTH, findAppendPoint } from "./event-layout.ts";
 import { readElements } from "./event-reader.ts";
 
 const FIRST_LOOK = 4096;
+/** One for all: a thousand conversations are looked at one after the other. */
+const firstLook = Buffer.alloc(FIRST_LOOK);
 
 /** `copies` are all of one conversation, at least one. A broken one is told in `problem`. */
 export function summarize(
@@ -64,7 +66,8 @@ function findLastTimestamp(file: string): Timestamp | undefined {
     const { size } = fstatSync(fd);
     for (let length = FIRST_LOOK; ; length *= 8) {
       const start = Math.max(0, size - length);
-      const bytes = Buffer.allocUnsafe(size - start);
+      const bytes =
+        length === FIRST_LOOK ? firstLook.subarray(0, size - start) : Buffer.alloc(size - start);
       readSync(fd, bytes, 0, bytes.length, start);
       if (
         findAppendPoint(size, bytes.toString("latin1", bytes.length - ENDING_LENGTH)) === undefined
