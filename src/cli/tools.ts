@@ -25,7 +25,8 @@ export async function openTools(context: CommandContext, flags: ConfigFlags): Pr
     flags.directives ?? [],
   );
   const settings = resolveTools(config);
-  const root = findWorkspace(context)?.root ?? context.cwd;
+  const workspace = findWorkspace(context);
+  const root = workspace?.root ?? context.cwd;
   const { variables } = context.environment;
   const servers = new McpServers(resolveMcpServers(config), {
     variables,
@@ -34,7 +35,12 @@ export async function openTools(context: CommandContext, flags: ConfigFlags): Pr
   });
   const known = new Map<string, ToolDescription>();
   const shipped = createShippedTools({ root, describe: (name) => known.get(name) });
-  const local = { workspaceRoot: root, workspaceId: "", conversationId: "", variables };
+  const local = {
+    workspaceRoot: root,
+    workspaceId: workspace?.findId() ?? "",
+    conversationId: "",
+    variables,
+  };
   return {
     settings,
     open: async (name, signal) => {

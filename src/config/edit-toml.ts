@@ -36,7 +36,11 @@ export async function setInToml(file: string, text: string, change: Change): Pro
 async function patch(text: string, change: Change): Promise<string> {
   const toml = await import("@decimalturn/toml-patch");
   const current: unknown = toml.parse(text);
-  const patched = toml.patch(text, withValue(isJsonObject(current) ? current : {}, change));
+  // A list may end in a comma, an inline table may not.
+  const format = toml.TomlFormat.autoDetectFormat(text);
+  format.trailingComma = false;
+  const changed = withValue(isJsonObject(current) ? current : {}, change);
+  const patched = toml.patch(text, changed, format);
   return patched.endsWith("\n") ? patched : `${patched}\n`;
 }
 

@@ -115,12 +115,21 @@ async function parseArguments<Arguments>(
   if (!isSchemaSource<Arguments>(parameters)) return value as Arguments; // Checked before the call.
   const result = (await parameters["~standard"].validate(value)) as StandardResult<Arguments>;
   if (result.issues === undefined) return result.value;
-  throw new Error(result.issues.map(({ message }) => message).join("; "));
+  const lines = result.issues.map(({ path = [], message }) => {
+    const keys = path.map((part) => (typeof part === "object" ? part.key : part));
+    return keys.length === 0 ? `- ${message}` : `- \`${keys.join(".")}\`: ${message}`;
+  });
+  throw new Error(["Invalid arguments.", ...lines].join("\n"));
 }
 
 type StandardResult<Value> =
   | { readonly value: Value; readonly issues?: undefined }
-  | { readonly issues: readonly { readonly message: string }[] };
+  | { readonly issues: readonly StandardIssue[] };
+
+interface StandardIssue {
+  readonly message: string;
+  readonly path?: readonly (string | number | { readonly key: string | number })[];
+}
 
 function createContext(
   { answers, signal, onProgress }: ToolCall,

@@ -7,9 +7,11 @@ import {
   optionalBoolean,
   optionalString,
   type Shape,
+  ShapeError,
   shapeOf,
   stringField,
 } from "../util/index.ts";
+import { explainMisfit } from "./answer.ts";
 import { parseAnswerType } from "./answer-type-codec.ts";
 import type { AnswerReusePolicy, AnswerType, InquiryQuestion, Question } from "./question.ts";
 
@@ -18,7 +20,22 @@ export function parseQuestion(value: unknown, path = "question"): Question {
   const shape = shapeOf(value, path);
   const id = stringField(shape, "id");
   if (id === "") throw mismatch(`${path}.id`, "a name", "");
-  return { id, ...parseInquiryQuestion(shape) };
+  const question = { id, ...parseInquiryQuestion(shape) };
+  checkSense(question, path);
+  return question;
+}
+
+/** What a tool asks must be answerable. Records of old are taken as they are. */
+function checkSense({ answerType, default: suggested }: Question, path: string): void {
+  if (answerType.type === "select") {
+    const values = answerType.options.map(({ value }) => JSON.stringify(value));
+    const place = `${path}.answer_type.options`;
+    if (values.length === 0) throw new ShapeError(place, "a select needs at least one option");
+    const twice = values.find((value, index) => values.indexOf(value) !== index);
+    if (twice !== undefined) throw new ShapeError(place, `the option ${twice} is there twice`);
+  }
+  const misfit = suggested === undefined ? undefined : explainMisfit(answerType, suggested);
+  if (misfit !== undefined) throw new ShapeError(`${path}.default`, misfit);
 }
 
 /** The fields that tools and the record write alike. `pre_amble` is what `context` was called. */

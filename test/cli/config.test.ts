@@ -1,4 +1,4 @@
-import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import { describe, expect, test } from "vitest";
 import { lines, printed, Project } from "./support.ts";
@@ -147,6 +147,36 @@ describe("setting a value", () => {
     ]).toEqual(['[user]\nname = "Ada"\n', printed(lines("3")), false]);
   });
 
+  test("gives what every reader of TOML can read, whatever the file looks like", async () => {
+    const project = new Project();
+    const file = configure(project, '[editor]\nenvs = [\n  "A",\n]\n');
+    await project.jp("config", "set", "assistant.request.max_retries", "2");
+    await project.jp("config", "set", "assistant.system_prompt", "Be brief.");
+    expect(readFileSync(file, "utf8")).not.toMatch(/,\s*\}/);
+    expect([
+      await project.jp("config", "get", "assistant.request.max_retries"),
+      await project.jp("config", "get", "assistant.system_prompt"),
+    ]).toEqual([printed(lines("2")), printed(lines("Be brief."))]);
+  });
+
+  test("of a private key is possible, and reading it says only that there is one", async () => {
+    const project = new Project();
+    const key = "conversation.tools.x.questions.q.answer";
+    await project.jp("config", "set", key, "hunter2", "--in", "local");
+    const { status, stdout, stderr } = await project.jp("config", "get", key);
+    expect({
+      status,
+      stdout,
+      first: stderr.split("\n").find((line) => line.startsWith("jp:")),
+    }).toEqual({
+      status: 1,
+      stdout: "",
+      first: `jp: ${key} is set, and not shown: it may be a secret.`,
+    });
+    const file = path.join(project.userFolder, "config.toml");
+    expect((statSync(file).mode & 0o777).toString(8)).toBe("600");
+  });
+
   test("that does not fit, or of a key that is none, changes nothing", async () => {
     const project = new Project();
     const file = configure(project, 'user.name = "Ada"\n');
@@ -154,9 +184,12 @@ describe("setting a value", () => {
       project.jp("config", "set", "conversation.max_cycles", "many"),
       project.jp("config", "set", "assistant.nmae", "x"),
       project.jp("config", "set", "user.name", "{", "--json"),
+      project.jp("config", "set", "", "x"),
+      project.jp("config", "set", "user.name=", "x"),
+      project.jp("config", "set", "user.name", "null", "--json"),
     ]);
     expect([results.map(({ status }) => status), readFileSync(file, "utf8")]).toEqual([
-      [1, 1, 1],
+      [1, 1, 1, 2, 2, 2],
       'user.name = "Ada"\n',
     ]);
   });

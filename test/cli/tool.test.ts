@@ -60,7 +60,7 @@ describe("a tool that is run by hand", () => {
     const { status, stderr } = await project.jp("tool", "run", "touch", "--arg", "nmae=x");
     expect({
       status,
-      isNamed: stderr.includes("nmae") && stderr.includes("describe_tools"),
+      isNamed: stderr.includes("nmae") && stderr.includes("See: jp tool show touch"),
       isRun: existsSync(path.join(project.root, "made")),
     }).toEqual({ status: 1, isNamed: true, isRun: false });
   });
@@ -71,11 +71,10 @@ describe("a tool that is run by hand", () => {
       source = "local"
       command = { program = "echo broken >&2; exit 3", shell = true }
     `);
-    const { status, stdout, stderr } = await project.jp("tool", "run", "fail");
-    expect({ status, stdout, isTold: stderr.includes("broken") }).toEqual({
+    expect(await project.jp("tool", "run", "fail")).toEqual({
       status: 1,
       stdout: "",
-      isTold: true,
+      stderr: lines("broken", "Tool 'fail' execution failed."),
     });
   });
 
@@ -86,9 +85,32 @@ describe("a tool that is run by hand", () => {
       stdout: "",
       stderr: lines(
         "jp: asker asks, and nobody is there to answer: What then?",
-        "Run it on a terminal, or configure conversation.tools.asker.questions.q.answer",
+        "Run it on a terminal, or give the answer: --cfg 'conversation.tools.asker.questions.q.answer=…'",
       ),
     });
+  });
+
+  test("takes the question's default where nobody is, if its config says so", async () => {
+    const detached = "conversation.tools.asker.detached";
+    const run = (project: Project, policy: string) =>
+      project.jp("tool", "run", "asker", "--non-interactive", "--cfg", `${detached}=${policy}`);
+    const plain = asking('{"type":"boolean"}', ',"default":false');
+    const exclusive = asking('{"type":"boolean"}', ',"default":false,"exclusive":true');
+    const [taken, denied, refused] = [
+      await run(plain, "defaults"),
+      await run(plain, "deny"),
+      await run(exclusive, "defaults"),
+    ];
+    expect([taken, denied.status, refused.status]).toEqual([printed(lines("got false")), 1, 1]);
+  });
+
+  test.each([
+    ['{"type":"select","options":[]}', "", "a select needs at least one option"],
+    ['{"type":"select","options":["a","a"]}', "", 'the option "a" is there twice'],
+    ['{"type":"boolean"}', ',"default":"maybe"', "expected true or false, got string"],
+  ])("that asks %s%s is told what is wrong with that", async (type, more, problem) => {
+    const { status, stderr } = await asking(type, more).jp("tool", "run", "asker");
+    expect([status, stderr.includes(problem)]).toEqual([1, true]);
   });
 
   test("takes a configured answer, and only one that fits", async () => {
@@ -103,7 +125,7 @@ describe("a tool that is run by hand", () => {
         stdout: "",
         stderr: lines(
           "jp: The configured answer does not fit: expected true or false, got string.",
-          `Change or remove ${key}`,
+          `Change or remove ${key}; other values than text are written as JSON: ${key}:=true`,
         ),
       },
     ]);

@@ -4,13 +4,13 @@ import { mkdir, open, readFile, rename, rm, stat } from "node:fs/promises";
 import path from "node:path";
 import { systemCode, writeFailed } from "../storage-error.ts";
 
-/** Files that already hold the content are not touched. Throws `write_failed`. */
-export async function writeDurably(file: string, content: Buffer): Promise<void> {
+/** `mode` is that of a new file. One that holds the content is not touched. Throws `write_failed`. */
+export async function writeDurably(file: string, content: Buffer, mode = 0o644): Promise<void> {
   const temporary = `${file}.${crypto.randomUUID().slice(0, 8)}.tmp`;
   try {
     const before = await findFile(file);
     if (before?.content.equals(content)) return;
-    await using handle = await open(temporary, "wx", before?.mode ?? 0o644);
+    await using handle = await open(temporary, "wx", before?.mode ?? mode);
     await handle.writeFile(content);
     await handle.sync();
     await rename(temporary, file);

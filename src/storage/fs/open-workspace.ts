@@ -23,6 +23,8 @@ export interface Workspace {
   readonly conversations: ConversationStore;
   readonly files: RecordFiles;
   readonly session: SessionStore;
+  /** Undefined until something is kept for it. */
+  findId(): string | undefined;
   /** The user's own folder for this workspace; undefined until something is kept there. */
   findUserFolder(): string | undefined;
   /** The same, made if it is missing. */
@@ -65,6 +67,7 @@ export function openWorkspace(options: OpenWorkspaceOptions): Workspace {
     conversations,
     files: conversations,
     session: sessions,
+    findId: () => findWorkspaceId(root),
     findUserFolder,
     ensureUserFolder,
   };

@@ -11,10 +11,11 @@ import {
   valueAt,
 } from "../../../config/index.ts";
 import { writeDurably, makeFolder } from "../../../storage/index.ts";
-import type { Json } from "../../../util/index.ts";
+import { isJsonObject, type Json } from "../../../util/index.ts";
 import { neutralize } from "../../../render/index.ts";
 import type { CommandContext } from "../../compose.ts";
 import type { Call } from "../../define.ts";
+import { usageError } from "../../exit-status.ts";
 import { configPlaces } from "../../load-config.ts";
 
 export interface SetConfigFlags {
@@ -24,17 +25,36 @@ export interface SetConfigFlags {
 
 export async function setConfig({ words, options, context }: Call<SetConfigFlags>): Promise<void> {
   const [key = "", text = ""] = words;
-  const sign = options.json === true ? ":=" : "=";
-  const assignment = parseAssignment(`${key}${sign}${text}`);
   const keys = splitPath(key);
-  const value = valueAt(assignment?.value, keys);
-  parseConfigOrThrow(`jp config set ${key}`, assignment?.value ?? {});
-  const file = await fileFor(options.in ?? "workspace", context);
+  const value = readValue(key, text, options);
+  const place = options.in ?? "workspace";
+  const file = await fileFor(place, context);
   const before = existsSync(file) ? await readFile(file, "utf8") : "";
   await makeFolder(path.dirname(file));
-  const after = await setInText(file, before, { keys, value: value as Json });
-  await writeDurably(file, Buffer.from(after));
+  const after = await setInText(file, before, { keys, value });
+  // What is the user's own may hold what is nobody else's business.
+  await writeDurably(file, Buffer.from(after), place === "workspace" ? 0o644 : 0o600);
   context.output.notice(neutralize(`${key} is set in ${file}`));
+}
+
+/** Throws `usage`, `config_invalid`. */
+function readValue(key: string, text: string, { json }: SetConfigFlags): Json {
+  if (key === "" || /[=:+]$/.test(key)) {
+    throw usageError(
+      "Give the key alone, then the value.",
+      "For example: jp config set user.name Ada",
+    );
+  }
+  const assignment = parseAssignment(`${key}${json === true ? ":=" : "="}${text}`);
+  parseConfigOrThrow("jp config set", assignment?.value ?? {});
+  const value = valueAt(assignment?.value, splitPath(key));
+  if (value === undefined) {
+    throw usageError("A key cannot be set to nothing.", "Take it out of the file in your editor.");
+  }
+  // A text that takes the place of others is written as the text that it is.
+  const isReplacing = isJsonObject(value) && value["strategy"] === "replace";
+  const plain = isReplacing && typeof value["value"] === "string" ? value["value"] : value;
+  return plain as Json; // Parsed from JSON or text.
 }
 
 async function fileFor(

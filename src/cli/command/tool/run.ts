@@ -22,8 +22,6 @@ const MOST_AUTOMATIC_ANSWERS = 3;
 
 export async function runTool({ words, options, context }: Call<RunToolFlags>): Promise<void> {
   const [name = ""] = words;
-  await using tools = await openTools(context, options);
-  const settings = findTool(tools.settings, name);
   const abort = new AbortController();
   const onInterrupt = () => {
     context.output.notice(""); // The terminal has written ^C into the line.
@@ -31,15 +29,34 @@ export async function runTool({ words, options, context }: Call<RunToolFlags>): 
   };
   process.once("SIGINT", onInterrupt);
   try {
-    const tool = await tools.open(name, abort.signal);
-    const checked = await checkArguments(tool.description, readArguments(options));
-    if (!checked.ok) throw new CodedError("invalid_arguments", checked.message);
-    const call = { tool, settings, arguments: checked.arguments, signal: abort.signal };
-    const result = await attemptUntilDone(call, context, options);
-    finish(result, context);
+    finish(await call(name, { context, options, signal: abort.signal }), context);
+  } catch (error) {
+    // Whatever was under way, a server's start for example, was given up.
+    if (!abort.signal.aborted || error instanceof ExitStatus) throw error;
+    finish({ type: "cancelled" }, context);
   } finally {
     process.off("SIGINT", onInterrupt);
   }
+}
+
+interface ToolCommand {
+  readonly context: CommandContext;
+  readonly options: RunToolFlags;
+  readonly signal: AbortSignal;
+}
+
+async function call(name: string, { context, options, signal }: ToolCommand): Promise<Finished> {
+  await using tools = await openTools(context, options);
+  const settings = findTool(tools.settings, name);
+  const tool = await tools.open(name, signal);
+  const checked = await checkArguments(tool.description, readArguments(options));
+  if (!checked.ok) {
+    // Its last line is advice for a model.
+    const message = checked.message.split("\n").slice(0, -1).join("\n");
+    throw new CodedError("invalid_arguments", message, { hint: `See: jp tool show ${name}` });
+  }
+  const run = { tool, settings, arguments: checked.arguments, signal };
+  return await attemptUntilDone(run, context, options);
 }
 
 interface ToolRun {
@@ -88,7 +105,7 @@ async function askPerson(
   { nonInteractive }: RunToolFlags,
 ): Promise<Json | undefined> {
   const prompter = new TerminalPrompter();
-  if (nonInteractive === true || !prompter.canAsk()) throw nobodyThere(settings.name, question);
+  if (nonInteractive === true || !prompter.canAsk()) return answerDetached(settings, question);
   const label = settings.questions.get(question.id)?.promptLabel ?? settings.name;
   // There is no turn in which an answer could be remembered.
   const result = await prompter.ask({
@@ -107,10 +124,21 @@ function finish(result: Finished, { output }: CommandContext): void {
   // Programs get what the tool said, people something harmless.
   const text = output.isTerminal ? neutralize(result.content) : result.content;
   if (result.type === "error") {
-    output.notice(neutralize(result.content));
+    output.notice(neutralize(readableError(result.content)));
     throw new ExitStatus(1);
   }
   output.print(text.replace(/\n$/, ""));
+}
+
+/** A failed command is told to a model as JSON; a person has seen its errors already. */
+function readableError(content: string): string {
+  try {
+    const { message, stdout }: { message?: unknown; stdout?: unknown } = JSON.parse(content);
+    if (typeof message !== "string") return content;
+    return typeof stdout === "string" && stdout !== "" ? `${message}\n${stdout}` : message;
+  } catch {
+    return content;
+  }
 }
 
 /** Throws `usage`. */
@@ -140,16 +168,26 @@ function checkConfigured(tool: string, question: Question, answer: Json): Json {
   if (misfit === undefined) return answer;
   const key = `conversation.tools.${tool}.questions.${question.id}.answer`;
   throw new CodedError("invalid_static_answer", `The configured answer does not fit: ${misfit}.`, {
-    hint: `Change or remove ${key}`,
+    hint: `Change or remove ${key}; other values than text are written as JSON: ${key}:=true`,
   });
 }
 
-function nobodyThere(tool: string, question: Question): CodedError {
-  return new CodedError(
+/** Nobody is there: the question's default, if the tool's config wants that. Throws if not. */
+function answerDetached(settings: ToolSettings, question: Question): Json {
+  const { name, detached } = settings;
+  const { default: suggested, answerType, exclusive } = question;
+  const isForPerson = exclusive || answerType.type === "secret";
+  if (detached.tool === "defaults" && !isForPerson && suggested !== undefined) return suggested;
+  const example = answerType.type === "boolean" ? ":=true" : "=…";
+  const key = `conversation.tools.${name}.questions.${question.id}.answer`;
+  throw new CodedError(
     "no_prompt_backend",
-    `${tool} asks, and nobody is there to answer: ${oneLine(question.text)}`,
+    `${name} asks, and nobody is there to answer: ${oneLine(question.text)}`,
     {
-      hint: `Run it on a terminal, or configure conversation.tools.${tool}.questions.${question.id}.answer`,
+      hint:
+        answerType.type === "secret"
+          ? "Run it on a terminal."
+          : `Run it on a terminal, or give the answer: --cfg '${key}${example}'`,
     },
   );
 }
