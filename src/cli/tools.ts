@@ -2,6 +2,7 @@
 import {
   applyDirectives,
   foldLayers,
+  nearest,
   resolveMcpServers,
   resolveTools,
   type ToolSettings,
@@ -56,7 +57,8 @@ export async function openTools(context: CommandContext, flags: ConfigFlags): Pr
 export function findTool(settings: ReadonlyMap<string, ToolSettings>, name: string): ToolSettings {
   const found = settings.get(name);
   if (found !== undefined) return found;
+  const close = nearest(name, [...settings.keys()]);
   throw new CodedError("unknown_tool", `There is no tool called ${name}.`, {
-    hint: "`jp tool ls` lists them.",
+    hint: close === undefined ? "`jp tool ls` lists them." : `Did you mean ${close}?`,
   });
 }

@@ -106,7 +106,7 @@ describe("a tool that cannot be had", () => {
     const error = await errorOf(createTool({ source: "mcp.test.ecko" }));
     expect(error.code).toBe("mcp_unknown_tool");
     expect(error.message).toBe('The MCP server "test" has no tool "ecko".');
-    expect(error.hint).toMatch(/^It has: echo, /);
+    expect(error.hint).toMatch(/^The nearest it has: echo, /);
   });
 
   test("is an error if its server is not there", async () => {

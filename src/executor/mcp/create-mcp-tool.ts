@@ -41,7 +41,7 @@ function getRemoteTool(server: McpServer, tools: readonly RemoteTool[], name: st
   const names = tools.map((tool) => tool.name);
   const similar = similarNames(name, names).join(", ");
   throw new McpError("mcp_unknown_tool", `The MCP server "${server.name}" has no tool "${name}".`, {
-    hint: similar === "" ? "It has no tools at all." : `It has: ${similar}`,
+    hint: similar === "" ? "It has no tools at all." : `The nearest it has: ${similar}`,
   });
 }
 
