@@ -5,8 +5,9 @@
  */
 import * as v from "valibot";
 import { type Assignment, assign } from "./assignment.ts";
-import { configError } from "./config-error.ts";
+import { nearest } from "./nearest.ts";
 import { configSchema } from "./schema/config-schema.ts";
+import { nodeOf } from "./schema-node.ts";
 import { tablesOf, type WrittenTable } from "./written-form.ts";
 
 const PREFIX = "JP_CFG_";
@@ -16,27 +17,45 @@ export interface EnvironmentSetting {
   readonly assignment: Assignment;
 }
 
-/** In the order of their names. Throws `config_invalid`. */
-export function readEnvironment(
-  variables: Readonly<Record<string, string | undefined>>,
-): readonly EnvironmentSetting[] {
-  return Object.keys(variables)
-    .filter((name) => name.startsWith(PREFIX))
-    .toSorted()
-    .map((variable) => ({
-      variable,
-      assignment: readVariable(variable, variables[variable] ?? ""),
-    }));
+export interface Environment {
+  /** In the order of their names. */
+  readonly settings: readonly EnvironmentSetting[];
+  /** Variables that mean no key, each with the one that was probably meant. */
+  readonly unknown: readonly { readonly variable: string; readonly meant: string | undefined }[];
 }
 
-function readVariable(variable: string, value: string): Assignment {
-  const words = variable.slice(PREFIX.length).toLowerCase().split("_");
-  const path = findPath(configSchema, words);
-  if (path === undefined) {
-    throw configError(variable, { path: [], message: "no key of the config has this name" });
+/** Throws `config_invalid` for a value that cannot be read. */
+export function readEnvironment(
+  variables: Readonly<Record<string, string | undefined>>,
+): Environment {
+  const settings: EnvironmentSetting[] = [];
+  const unknown: Environment["unknown"][number][] = [];
+  const names = Object.keys(variables).filter((name) => name.startsWith(PREFIX));
+  for (const variable of names.toSorted()) {
+    const path = findPath(configSchema, variable.slice(PREFIX.length).toLowerCase().split("_"));
+    if (path === undefined) unknown.push({ variable, meant: findMeant(variable) });
+    else settings.push({ variable, assignment: read(variable, path, variables[variable] ?? "") });
   }
+  return { settings, unknown };
+}
+
+function read(variable: string, path: readonly string[], value: string): Assignment {
   const [, json, adds, text = ""] = /^(:)?(\+)?([\s\S]*)$/.exec(value) ?? [];
   return assign(path, { text, isJson: json !== undefined, isAdding: adds !== undefined }, variable);
+}
+
+function findMeant(variable: string): string | undefined {
+  const known = keysBelow(configSchema).map((keys) => PREFIX + keys.join("_").toUpperCase());
+  return nearest(variable, known);
+}
+
+/** The paths of all keys that have a name of their own. */
+function keysBelow(schema: v.GenericSchema): readonly (readonly string[])[] {
+  const node = nodeOf(schema);
+  if (node.kind !== "group") return [[]];
+  return Object.entries(node.entries).flatMap(([key, child]) =>
+    keysBelow(child).map((rest) => [key, ...rest]),
+  );
 }
 
 /** The path whose keys, joined by underscores, are these words. */

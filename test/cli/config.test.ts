@@ -115,6 +115,19 @@ describe("a config with mistakes", () => {
     });
   });
 
+  test("in the name of a variable is a warning with the nearest one", async () => {
+    const project = new Project();
+    const variables = { JP_CFG_ASSISTANT_NMAE: "x" };
+    expect(await project.jpWith(variables, "config", "get", "assistant.name")).toEqual({
+      status: 0,
+      stdout: lines("jp"),
+      stderr: lines(
+        "warning: JP_CFG_ASSISTANT_NMAE: no key of the config has this name; " +
+          "did you mean JP_CFG_ASSISTANT_NAME?",
+      ),
+    });
+  });
+
   test("in its syntax is an error that shows the place", async () => {
     const project = new Project();
     const file = configure(project, "[assistant\n");

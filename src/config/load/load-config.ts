@@ -106,7 +106,12 @@ class Loader {
   }
 
   addEnvironment(variables: Readonly<Record<string, string | undefined>>): void {
-    for (const { variable, assignment } of readEnvironment(variables)) {
+    const { settings, unknown } = readEnvironment(variables);
+    for (const { variable, meant } of unknown) {
+      const hint = meant === undefined ? "" : `; did you mean ${meant}?`;
+      this.warnings.push(`${variable}: no key of the config has this name${hint}`);
+    }
+    for (const { variable, assignment } of settings) {
       const config = this.#accept(variable, parseConfig(assignment.value));
       this.layers.push({ name: variable, config, cleared: assignment.cleared });
     }
