@@ -12,7 +12,7 @@ import { tablesOf, type WrittenTable } from "./written-form.ts";
 
 const PREFIX = "JP_CFG_";
 
-export interface EnvironmentSetting {
+interface EnvironmentSetting {
   readonly variable: string;
   readonly assignment: Assignment;
 }
