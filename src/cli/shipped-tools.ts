@@ -3,13 +3,13 @@ import type { PartialConfig } from "../config/index.ts";
 import {
   createDescribeTools,
   createFileTools,
+  type FindDescription,
   type ShippedTool,
-  type ToolDescription,
 } from "../executor/index.ts";
 
 export interface ShippedToolsOptions {
   readonly root: string;
-  readonly describe: (name: string) => ToolDescription | undefined;
+  readonly describe: FindDescription;
 }
 
 export function createShippedTools({
@@ -21,7 +21,7 @@ export function createShippedTools({
 
 /** What they are by themselves; the user's config merges over it, field by field. */
 export function shippedConfig(): PartialConfig {
-  const tools = createShippedTools({ root: "", describe: () => undefined });
+  const tools = createShippedTools({ root: "", describe: async () => undefined });
   const entries = tools.map(({ tool, config }) => [tool.name, config] as const);
   return { conversation: { tools: Object.fromEntries(entries) } };
 }

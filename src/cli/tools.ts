@@ -7,7 +7,7 @@ import {
   resolveTools,
   type ToolSettings,
 } from "../config/index.ts";
-import { createTool, type RunnableTool, type ToolDescription } from "../executor/index.ts";
+import { createTool, type FindDescription, type RunnableTool } from "../executor/index.ts";
 import { McpServers } from "../mcp/index.ts";
 import { CodedError } from "../util/index.ts";
 import type { CommandContext } from "./compose.ts";
@@ -34,21 +34,24 @@ export async function openTools(context: CommandContext, flags: ConfigFlags): Pr
     cwd: root,
     clientInfo: { name: "jp", version: context.version },
   });
-  const known = new Map<string, ToolDescription>();
-  const shipped = createShippedTools({ root, describe: (name) => known.get(name) });
+  const { signal: untilDone } = new AbortController();
+  const describe: FindDescription = async (name) => {
+    if (!settings.has(name)) return undefined;
+    const tool = await open(name, untilDone).catch(() => undefined);
+    return tool?.description;
+  };
+  const shipped = createShippedTools({ root, describe });
   const local = {
     workspaceRoot: root,
     workspaceId: workspace?.findId() ?? "",
     conversationId: "",
     variables,
   };
+  const open = (name: string, signal: AbortSignal) =>
+    createTool(findTool(settings, name), { shipped, local, servers, signal });
   return {
     settings,
-    open: async (name, signal) => {
-      const tool = await createTool(findTool(settings, name), { shipped, local, servers, signal });
-      known.set(name, tool.description);
-      return tool;
-    },
+    open,
     [Symbol.asyncDispose]: () => servers.close(),
   };
 }

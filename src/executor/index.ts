@@ -1,6 +1,6 @@
 export { type ArgumentsCheck, checkArguments } from "./arguments/check-arguments.ts";
 export { createBuiltinExecutor } from "./builtin/builtin-executor.ts";
-export { createDescribeTools } from "./builtin/describe-tools.ts";
+export { createDescribeTools, type FindDescription } from "./builtin/describe-tools.ts";
 export { createFileTools } from "./builtin/fs/file-tools.ts";
 export type { ShippedTool } from "./builtin/shipped-tool.ts";
 export { createTool, type ToolParts } from "./create-tool.ts";

@@ -149,6 +149,64 @@ describe("a tool that is run by hand", () => {
     });
   });
 
+  test("that takes no default is not asked for ever either", async () => {
+    const question = '{"id":"q","text":"Again?","answer_type":{"type":"text"},"default":"x"}';
+    const project = projectWith(
+      `
+      [conversation.tools.deaf]
+      source = "local"
+      command = "cat question.json"
+      detached = "defaults"
+    `,
+      { "question.json": `{"type":"needs_input","question":${question}}` },
+    );
+    const { status, stderr } = await project.jp("tool", "run", "deaf", "--non-interactive");
+    expect([status, stderr]).toEqual([
+      1,
+      lines('jp: deaf keeps asking "Again?" although it got an answer.'),
+    ]);
+  });
+
+  test("may ask as many different questions as it likes", async () => {
+    const script = `
+const { answers } = JSON.parse(require("fs").readFileSync(0, "utf8")).tool;
+const id = ["a", "b", "c", "d", "e"].find((each) => !(each in answers));
+const question = { id, text: "?", answer_type: { type: "text" } };
+console.log(id === undefined ? Object.values(answers).join("") : JSON.stringify({ type: "needs_input", question }));`;
+    const answers = ["a", "b", "c", "d", "e"].map((id) => `questions.${id}.answer = "${id}"`);
+    const project = projectWith(
+      `[conversation.tools.curious]\nsource = "local"\ncommand = "node curious.cjs"\n${answers.join("\n")}\n`,
+      { "curious.cjs": script },
+    );
+    expect(await project.jp("tool", "run", "curious")).toEqual(printed(lines("abcde")));
+  });
+
+  test("can be the one that describes others", async () => {
+    const project = projectWith(`
+      [conversation.tools.greet]
+      source = "local"
+      command = "echo hi"
+      summary = "Says hi."
+      description = "Says hi, and nothing else."
+    `);
+    const names = '{"tools":["greet","nothing"]}';
+    const { status, stdout } = await project.jp("tool", "run", "describe_tools", "--args", names);
+    expect([status, stdout]).toEqual([
+      0,
+      lines(
+        "## greet",
+        "",
+        "Says hi.",
+        "",
+        "Says hi, and nothing else.",
+        "",
+        "---",
+        "",
+        "No additional documentation available for: nothing",
+      ),
+    ]);
+  });
+
   test("is unknown, or its arguments are no arguments: that is told", async () => {
     const project = projectWith("");
     const results = await Promise.all([

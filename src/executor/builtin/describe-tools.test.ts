@@ -21,7 +21,7 @@ const KNOWN: Readonly<Record<string, ToolDescription>> = {
 };
 
 async function describeTools(...tools: readonly string[]) {
-  const { tool } = createDescribeTools((name) => KNOWN[name]);
+  const { tool } = createDescribeTools(async (name) => KNOWN[name]);
   const { signal } = new AbortController();
   return tool.execute({ arguments: { tools: [...tools] }, answers: {}, signal });
 }
@@ -51,7 +51,7 @@ test("several are told one after the other, and those that nobody knows are name
 });
 
 test("it is on, cannot be switched off, asks nobody and shows nothing", () => {
-  const { config } = createDescribeTools(() => undefined);
+  const { config } = createDescribeTools(async () => undefined);
   expect(config).toMatchObject({
     source: "builtin",
     enable: { state: true, allow_toggle: "never" },

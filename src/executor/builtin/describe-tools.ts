@@ -5,10 +5,11 @@ import { isJsonObject, type JsonObject } from "../../util/index.ts";
 import type { ToolDescription } from "../port.ts";
 import type { ShippedTool } from "./shipped-tool.ts";
 
-/** `find` is asked when the tool is called: by then all tools are known. */
-export function createDescribeTools(
-  find: (name: string) => ToolDescription | undefined,
-): ShippedTool {
+/** Undefined for a tool that there is not, or that cannot be had. Must not throw. */
+export type FindDescription = (name: string) => Promise<ToolDescription | undefined>;
+
+/** `find` is asked when the tool is called. */
+export function createDescribeTools(find: FindDescription): ShippedTool {
   const tool = defineTool<{ readonly tools: readonly string[] }>({
     name: "describe_tools",
     description: "Get detailed descriptions and usage examples for one or more tools.",
@@ -48,13 +49,10 @@ export function createDescribeTools(
   };
 }
 
-function describeAll(
-  names: readonly string[],
-  find: (name: string) => ToolDescription | undefined,
-): string {
-  const known = names.map((name) => find(name)).filter((tool) => tool !== undefined);
-  const unknown = names.filter((name) => find(name) === undefined);
-  const sections = known.map(describe);
+async function describeAll(names: readonly string[], find: FindDescription): Promise<string> {
+  const found = await Promise.all(names.map(find));
+  const sections = found.filter((tool) => tool !== undefined).map(describe);
+  const unknown = names.filter((_name, index) => found[index] === undefined);
   if (unknown.length > 0) {
     sections.push(`No additional documentation available for: ${unknown.join(", ")}`);
   }

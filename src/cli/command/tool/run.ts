@@ -17,7 +17,7 @@ export interface RunToolFlags extends ConfigFlags {
   readonly nonInteractive?: boolean;
 }
 
-/** A tool that does not take a configured answer is not asked for ever. */
+/** A tool that does not take an answer that nobody gave is not asked for ever. */
 const MOST_AUTOMATIC_ANSWERS = 3;
 
 export async function runTool({ words, options, context }: Call<RunToolFlags>): Promise<void> {
@@ -27,7 +27,9 @@ export async function runTool({ words, options, context }: Call<RunToolFlags>): 
     context.output.notice(""); // The terminal has written ^C into the line.
     abort.abort();
   };
-  process.once("SIGINT", onInterrupt);
+  // A tool has a process group of its own: it would go on without us.
+  const signals = ["SIGINT", "SIGTERM", "SIGHUP"] as const;
+  for (const signal of signals) process.once(signal, onInterrupt);
   try {
     finish(await call(name, { context, options, signal: abort.signal }), context);
   } catch (error) {
@@ -35,7 +37,7 @@ export async function runTool({ words, options, context }: Call<RunToolFlags>): 
     if (!abort.signal.aborted || error instanceof ExitStatus) throw error;
     finish({ type: "cancelled" }, context);
   } finally {
-    process.off("SIGINT", onInterrupt);
+    for (const signal of signals) process.off(signal, onInterrupt);
   }
 }
 
@@ -51,8 +53,11 @@ async function call(name: string, { context, options, signal }: ToolCommand): Pr
   const tool = await tools.open(name, signal);
   const checked = await checkArguments(tool.description, readArguments(options));
   if (!checked.ok) {
-    // Its last line is advice for a model.
-    const message = checked.message.split("\n").slice(0, -1).join("\n");
+    const lines = checked.message.split("\n");
+    // Advice for a model; for a person there is a command.
+    const message = lines
+      .filter((line) => !line.startsWith("You can call `describe_tools("))
+      .join("\n");
     throw new CodedError("invalid_arguments", message, { hint: `See: jp tool show ${name}` });
   }
   const run = { tool, settings, arguments: checked.arguments, signal };
@@ -75,7 +80,8 @@ async function attemptUntilDone(
 ): Promise<Finished> {
   const answers: Record<string, Json> = {};
   const secretAnswers = new Set<string>();
-  let automatic = 0;
+  /** How often in a row each question was answered without a person. */
+  const automatic = new Map<string, number>();
   for (;;) {
     const result = await run.tool.executor.attempt({
       arguments: run.arguments,
@@ -86,26 +92,41 @@ async function attemptUntilDone(
     });
     if (result.type !== "needs_input") return result;
     const { question } = result;
-    const configured = run.settings.questions.get(question.id)?.answer;
-    automatic = configured === undefined ? 0 : automatic + 1;
-    if (automatic > MOST_AUTOMATIC_ANSWERS) throw keepsAsking(run.settings.name, question);
-    const answer =
-      configured === undefined
-        ? await askPerson(run, question, options)
-        : checkConfigured(run.settings.name, question, configured.value as Json);
+    const isPersonAsked = mayAsk(run, question, options);
+    const count = isPersonAsked ? 0 : (automatic.get(question.id) ?? 0) + 1;
+    if (count > MOST_AUTOMATIC_ANSWERS) throw keepsAsking(run.settings.name, question);
+    automatic.set(question.id, count);
+    const answer = isPersonAsked
+      ? await askPerson(run, question)
+      : answerAlone(run.settings, question);
     if (answer === undefined) return { type: "cancelled" };
     if (question.answerType.type === "secret") secretAnswers.add(question.id);
     answers[question.id] = answer;
   }
 }
 
+/** A configured answer comes before any person. */
+function mayAsk(
+  { settings }: ToolRun,
+  { id }: Question,
+  { nonInteractive }: RunToolFlags,
+): boolean {
+  if (settings.questions.get(id)?.answer !== undefined || nonInteractive === true) return false;
+  return new TerminalPrompter().canAsk();
+}
+
+/** By config, or as the policy for an absent person says. Throws if neither gives an answer. */
+function answerAlone(settings: ToolSettings, question: Question): Json {
+  const configured = settings.questions.get(question.id)?.answer;
+  if (configured === undefined) return answerDetached(settings, question);
+  return checkConfigured(settings.name, question, configured.value as Json); // From a file: JSON.
+}
+
 async function askPerson(
   { settings, signal }: ToolRun,
   question: Question,
-  { nonInteractive }: RunToolFlags,
 ): Promise<Json | undefined> {
   const prompter = new TerminalPrompter();
-  if (nonInteractive === true || !prompter.canAsk()) return answerDetached(settings, question);
   const label = settings.questions.get(question.id)?.promptLabel ?? settings.name;
   // There is no turn in which an answer could be remembered.
   const result = await prompter.ask({
