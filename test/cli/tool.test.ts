@@ -263,6 +263,7 @@ describe("a question on a terminal", () => {
   test.each([
     { name: "Ctrl-C", key: "\u0003" },
     { name: "Escape", key: "\u001b" },
+    { name: "Ctrl-D", key: "\u0004" },
   ])("is cancelled by $name", async ({ key }) => {
     const screen = new Screen(asking('{"type":"text"}'), ["tool", "run", "asker"]);
     await screen.until("What then?");

@@ -3,7 +3,8 @@ import type { Prompter, PromptRequest, PromptResult } from "../../agent/index.ts
 import { neutralize, oneLine } from "../../render/index.ts";
 import { hasTerminal, openTerminal } from "./terminal-device.ts";
 
-const ESCAPE = "\u001b";
+/** Escape, and Ctrl-D, by which people say that they have nothing more to say. */
+const CANCELLING = new Set(["\u001b", "\u0004"]);
 
 export class TerminalPrompter implements Prompter {
   readonly channel = "terminal";
@@ -22,7 +23,7 @@ export class TerminalPrompter implements Prompter {
     const cancel = new AbortController();
     const onData = (data: Buffer) => {
       // The key alone: what other keys send begins with it too, but comes in one piece.
-      if (data.toString() === ESCAPE) cancel.abort();
+      if (CANCELLING.has(data.toString())) cancel.abort();
     };
     device.input.on("data", onData);
     try {
