@@ -1,4 +1,4 @@
-import { spawnSync } from "node:child_process";
+import { spawnSync, type SpawnSyncOptionsWithStringEncoding } from "node:child_process";
 import { createHash } from "node:crypto";
 import { expect, test } from "vitest";
 import { findSessionId, sessionKey } from "./session-id.ts";
@@ -13,13 +13,20 @@ test("JP_SESSION comes before everything else", () => {
 });
 
 test.runIf(isLinux)("the system's session comes next, and an empty setting is none", () => {
-  const sid = spawnSync("ps", ["-o", "sid=", "-p", String(process.pid)])
-    .stdout.toString()
-    .trim();
-  expect(findSessionId({ JP_SESSION: "", TMUX_PANE: "%1" })).toEqual({
-    id: sid,
-    source: { type: "getsid" },
-  });
+  // A session of its own: that of this process may have begun where its number means nothing.
+  const { stdout } = spawnSync(
+    process.execPath,
+    [
+      "--input-type=module",
+      "--eval",
+      `import { findSessionId } from ${JSON.stringify(new URL("session-id.ts", import.meta.url))};
+       const found = findSessionId({ JP_SESSION: "", TMUX_PANE: "%1" });
+       console.log(JSON.stringify({ found, pid: process.pid }));`,
+    ],
+    { detached: true, encoding: "utf8" } as SpawnSyncOptionsWithStringEncoding,
+  );
+  const { found, pid } = JSON.parse(stdout) as { found: unknown; pid: number };
+  expect(found).toEqual({ id: String(pid), source: { type: "getsid" } });
 });
 
 test.skipIf(isLinux)("elsewhere the terminal's own settings are asked, in order", () => {
