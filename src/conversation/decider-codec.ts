@@ -3,8 +3,10 @@ import type { JsonObject } from "../util/index.ts";
 import type { Decider } from "./event.ts";
 
 export function parseDecider(raw: JsonObject): Decider {
-  const { kind, channel, model, key, from } = raw;
-  if (kind === "user" && typeof channel === "string") return { kind, channel };
+  const { kind, channel, scope, model, key, from } = raw;
+  if (kind === "user" && typeof channel === "string") {
+    return { kind, channel, ...(scope === "turn" && { scope }) };
+  }
   if (kind === "assistant" && typeof model === "string") return { kind, model };
   if ((kind === "config" || kind === "policy") && typeof key === "string") return { kind, key };
   if (kind === "remembered" && typeof from === "string") return { kind, from };

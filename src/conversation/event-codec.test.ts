@@ -79,6 +79,19 @@ describe("each kind has one form in the record, with its keys in one order", () 
         '"reason":"not today"}',
     ],
     [
+      "the delivery of a result, remembered for the turn, with what was edited",
+      {
+        ...permission("call_1"),
+        action: "deliver",
+        decision: "edited",
+        arguments: { path: "a" },
+        decidedBy: { kind: "user", channel: "tty", scope: "turn" },
+      },
+      `{${head("permission_decision")},"tool_call_id":"call_1","tool":"a_tool","action":"deliver",` +
+        '"decision":"edited","arguments":{"path":"YQ=="},' +
+        '"decided_by":{"kind":"user","channel":"tty","scope":"turn"}}',
+    ],
+    [
       "metadata behind everything else",
       { metadata: { signature: "c2ln", cached: true }, extra: { later: "x" }, ...reasoning("") },
       `{${head("chat_response")},"reasoning":"","later":"x",` +

@@ -115,12 +115,16 @@ const CODECS: { readonly [Type in EventType]: KindCodec<Type> } = {
     toJson: inquiryResponseToJson,
   },
   permission_decision: {
-    keys: knownKeys("tool_call_id", "tool", "decision", "decided_by", "reason"),
+    keys: knownKeys(
+      ...["tool_call_id", "tool", "action", "decision", "arguments", "decided_by", "reason"],
+    ),
     parse: parsePermissionDecision,
-    toJson: (event) => ({
+    toJson: (event, notation) => ({
       tool_call_id: event.toolCallId,
       tool: event.tool,
+      ...(event.action === "deliver" && { action: event.action }),
       decision: event.decision,
+      ...(event.arguments !== undefined && { arguments: notation.object(event.arguments) }),
       decided_by: deciderToJson(event.decidedBy),
       ...(event.reason !== undefined && { reason: event.reason }),
     }),
@@ -197,7 +201,11 @@ function parsePermissionDecision(shape: Shape): Omit<PermissionDecision, "timest
     type: "permission_decision",
     toolCallId: stringField(shape, "tool_call_id"),
     tool: stringField(shape, "tool"),
+    action: shape.value["action"] == null ? "run" : oneOf(shape, "action", ["run", "deliver"]),
     decision: oneOf(shape, "decision", ["approved", "denied", "edited"]),
+    ...(shape.value["arguments"] != null && {
+      arguments: decodeStrings(objectField(shape, "arguments").value),
+    }),
     decidedBy: parseDecider(objectField(shape, "decided_by").value),
     ...(reason !== undefined && { reason }),
   };

@@ -88,7 +88,11 @@ export interface PermissionDecision extends EventBase {
   readonly type: "permission_decision";
   readonly toolCallId: string;
   readonly tool: string;
+  /** What was decided on: the call itself, or whether its result reaches the model. */
+  readonly action: "run" | "deliver";
   readonly decision: "approved" | "denied" | "edited";
+  /** What the call ran with instead, if a person edited its arguments. */
+  readonly arguments?: JsonObject;
   readonly decidedBy: Decider;
   readonly reason?: string;
 }
@@ -100,7 +104,8 @@ export type InquiryId = string & { readonly [inquiryIdBrand]: "InquiryId" };
 
 /** Who or what decided. */
 export type Decider =
-  | { readonly kind: "user"; readonly channel: string }
+  /** `scope`: the person said that it holds until the turn ends. */
+  | { readonly kind: "user"; readonly channel: string; readonly scope?: "turn" }
   | { readonly kind: "assistant"; readonly model: string }
   | { readonly kind: "config"; readonly key: string }
   | { readonly kind: "remembered"; readonly from: string }

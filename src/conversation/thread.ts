@@ -5,6 +5,7 @@
 import type { JsonObject } from "../util/index.ts";
 import { isProviderVisible, type ProviderEvent } from "./event-kinds.ts";
 import { project } from "./projection.ts";
+import { orderResults } from "./order-results.ts";
 import { sanitize } from "./sanitize.ts";
 import { type ConversationStream, eventsOf, findSchema } from "./stream.ts";
 
@@ -36,7 +37,7 @@ export interface SystemPart {
 export interface ThreadParts {
   /** Prompt, sections in order, attachments. */
   readonly systemParts: readonly SystemPart[];
-  /** Complete: every call has its result. */
+  /** Complete: every call has its result, and results stand in the order of their calls. */
   readonly events: readonly ProviderEvent[];
   /** The structured output that the last turn wants. */
   readonly schema?: JsonObject;
@@ -48,7 +49,7 @@ export function intoParts(thread: Thread): ThreadParts {
   const schema = findSchema(stream);
   return {
     systemParts: renderSystemParts(thread),
-    events: [...eventsOf(stream.entries)].filter(isProviderVisible),
+    events: orderResults([...eventsOf(stream.entries)].filter(isProviderVisible)),
     ...(schema !== undefined && { schema }),
   };
 }

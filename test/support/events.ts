@@ -86,6 +86,7 @@ export function permission(toolCallId: string): PermissionDecision {
     timestamp: at(0),
     toolCallId,
     tool: "a_tool",
+    action: "run",
     decision: "approved",
     decidedBy: { kind: "user", channel: "tty" },
   };
@@ -145,7 +146,10 @@ const anyTimestamp = fc
   });
 
 const anyDecider: fc.Arbitrary<Decider> = fc.oneof(
-  objects({ kind: fc.constant("user" as const), channel: anyText }),
+  objects(
+    { kind: fc.constant("user" as const), channel: anyText },
+    { scope: fc.constant("turn" as const) },
+  ),
   objects({ kind: fc.constant("assistant" as const), model: anyText }),
   objects({ kind: fc.constantFrom("config" as const, "policy" as const), key: anyText }),
   objects({ kind: fc.constant("remembered" as const), from: anyText }),
@@ -219,10 +223,11 @@ export const anyEvent: fc.Arbitrary<ConversationEvent> = fc.oneof(
       {
         toolCallId: name,
         tool: anyText,
+        action: fc.constantFrom("run", "deliver"),
         decision: fc.constantFrom("approved", "denied", "edited"),
         decidedBy: anyDecider,
       },
-      { reason: anyText },
+      { reason: anyText, arguments: anyObject },
     ),
   ),
 );
