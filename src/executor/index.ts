@@ -1,4 +1,8 @@
-export { type ArgumentsCheck, checkArguments } from "./arguments/check-arguments.ts";
+export {
+  type ArgumentsCheck,
+  checkArguments,
+  findViolations,
+} from "./arguments/check-arguments.ts";
 export { createBuiltinExecutor } from "./builtin/builtin-executor.ts";
 export { createDescribeTools, type FindDescription } from "./builtin/describe-tools.ts";
 export { createFileTools } from "./builtin/fs/file-tools.ts";

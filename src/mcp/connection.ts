@@ -4,8 +4,8 @@
  */
 import type { CallToolRequestOptions, Client, Tool } from "@modelcontextprotocol/client";
 import type { McpServerSettings } from "../config/index.ts";
-import type { JsonObject } from "../util/index.ts";
-import { isOverWithin, LONGEST_TIMER_MS } from "./abortable.ts";
+import { type JsonObject, LONGEST_TIMER_MS } from "../util/index.ts";
+import { isOverWithin } from "./is-over-within.ts";
 import { type CallResult, toCallResult } from "./call-result.ts";
 import { isStreamLost } from "./http-transport.ts";
 import type { Link } from "./link.ts";

@@ -5,7 +5,7 @@ import type {
   StreamableHTTPClientTransport,
 } from "@modelcontextprotocol/client";
 import type { McpServerSettings } from "../config/index.ts";
-import { isOverWithin } from "./abortable.ts";
+import { isOverWithin } from "./is-over-within.ts";
 import { serverHeaders } from "./header-variables.ts";
 import { McpError } from "./mcp-error.ts";
 import type { Sdk } from "./sdk.ts";

@@ -1,7 +1,6 @@
 /** The tools of a server, from all pages of its list. */
 import type { Client, ListToolsResult } from "@modelcontextprotocol/client";
-import type { JsonObject } from "../util/index.ts";
-import { LONGEST_TIMER_MS } from "./abortable.ts";
+import { type JsonObject, LONGEST_TIMER_MS } from "../util/index.ts";
 
 /** A tool as its server describes it: foreign text. */
 export interface RemoteTool {

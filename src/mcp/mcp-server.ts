@@ -8,7 +8,7 @@
  *                   stays so                   down
  */
 import type { McpServerSettings } from "../config/index.ts";
-import { abortable } from "./abortable.ts";
+import { abortable } from "../util/index.ts";
 import { type CallResult, capped } from "./call-result.ts";
 import { type CallRequest, type Connection, ConnectionLost } from "./connection.ts";
 import { errorCodeOf } from "./error-code.ts";

@@ -1,6 +1,6 @@
 /** All servers of a config. They are started when they are needed, and ended together. */
 import type { McpServerSettings } from "../config/index.ts";
-import { isOverWithin } from "./abortable.ts";
+import { isOverWithin } from "./is-over-within.ts";
 import type { McpContext } from "./link.ts";
 import type { RemoteTool } from "./list-tools.ts";
 import { McpError, unknownServer } from "./mcp-error.ts";

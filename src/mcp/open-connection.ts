@@ -3,7 +3,7 @@
  * is asked on its own pipe which one it knows, so that no second process is needed to find out.
  */
 import type { McpServerSettings } from "../config/index.ts";
-import { abortable, LONGEST_TIMER_MS } from "./abortable.ts";
+import { abortable, LONGEST_TIMER_MS } from "../util/index.ts";
 import { Connection, type ConnectionOptions } from "./connection.ts";
 import { errorCodeOf } from "./error-code.ts";
 import { createLink, type Link, type LinkOptions, type McpContext } from "./link.ts";

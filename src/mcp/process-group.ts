@@ -4,7 +4,8 @@
  */
 import { type ChildProcessWithoutNullStreams, spawn } from "node:child_process";
 import { once } from "node:events";
-import { isOverWithin } from "./abortable.ts";
+import { killOnExit } from "../util/index.ts";
+import { isOverWithin } from "./is-over-within.ts";
 
 export interface Program {
   readonly command: string;
@@ -42,6 +43,8 @@ export class ProcessGroup {
       windowsHide: true,
     });
     const group = new ProcessGroup(child);
+    const guard = killOnExit(child.pid);
+    void group.over.then(() => guard[Symbol.dispose]());
     await once(child, "spawn");
     return group;
   }

@@ -3,7 +3,7 @@
  * started, passes variables on that nobody named, and asks a second process for its version.
  */
 import type { JSONRPCMessage, Transport } from "@modelcontextprotocol/client";
-import { isOverWithin } from "./abortable.ts";
+import { isOverWithin } from "./is-over-within.ts";
 import { LineSplitter } from "./line-splitter.ts";
 import { LineTail } from "./line-tail.ts";
 import { ProcessGroup, type Program } from "./process-group.ts";

@@ -6,6 +6,7 @@ import { appendFileSync } from "node:fs";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { Readable } from "node:stream";
+import type { ReadableStream } from "node:stream/web";
 import { createMcpHandler, type Transport } from "@modelcontextprotocol/server";
 import { serveStdio, StdioServerTransport } from "@modelcontextprotocol/server/stdio";
 import { createTestServer } from "./test-server-tools.ts";
@@ -96,7 +97,7 @@ function serveHttp(): void {
     response.writeHead(answer.status, Object.fromEntries(answer.headers));
     if (answer.body === null) response.end();
     else
-      Readable.fromWeb(answer.body)
+      Readable.fromWeb(answer.body as ReadableStream) // The same, by two names.
         .on("error", () => undefined)
         .pipe(response);
   }

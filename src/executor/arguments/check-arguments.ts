@@ -2,7 +2,7 @@
  * Makes the arguments that a model has written fit a tool's schema, or tells the model what to
  * change. A tool is only ever given arguments that went through here.
  */
-import type { JsonObject } from "../../util/index.ts";
+import type { Json, JsonObject } from "../../util/index.ts";
 import type { ToolDescription } from "../port.ts";
 import { coerceArguments } from "./coerce.ts";
 import { describeViolation } from "./describe-violation.ts";
@@ -24,22 +24,29 @@ export async function checkArguments(
   const { name, parameters: schema } = description;
   try {
     const args = fillDefaults(coerceArguments(given, schema), schema);
-    const violations = deepestViolations(await validate(args, schema));
-    if (violations.length === 0) return { ok: true, arguments: args };
-    const checked = { schema, arguments: args };
-    const problems = violations.flatMap((violation) => describeViolation(violation, checked));
-    return { ok: false, message: refusal(name, [...new Set(problems)]) };
+    const problems = await findViolations(schema, args);
+    if (problems.length === 0) return { ok: true, arguments: args };
+    return { ok: false, message: refusal(name, problems) };
   } catch (error) {
     const problem = error instanceof Error ? error.message : String(error);
     return { ok: false, message: unusableSchema(name, problem) };
   }
 }
 
+/** What in a value does not fit a JSON Schema, one line each. Throws if the schema is none. */
+export async function findViolations(schema: JsonObject, value: Json): Promise<readonly string[]> {
+  const violations = deepestViolations(await validate(value, schema));
+  const problems = violations.flatMap((violation) =>
+    describeViolation(violation, { schema, value }),
+  );
+  return [...new Set(problems)];
+}
+
 /** The validator notes in the schema where each part of it is: it gets a copy. */
-async function validate(args: JsonObject, schema: JsonObject): Promise<readonly Violation[]> {
+async function validate(value: Json, schema: JsonObject): Promise<readonly Violation[]> {
   const { Validator } = await import("@cfworker/json-schema");
   const isQuick = false; // It would stop at the first violation.
-  return new Validator(structuredClone(schema), "2020-12", isQuick).validate(args).errors;
+  return new Validator(structuredClone(schema), "2020-12", isQuick).validate(value).errors;
 }
 
 function refusal(name: string, problems: readonly string[]): string {

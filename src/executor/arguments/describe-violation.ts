@@ -4,9 +4,9 @@ import { isJsonObject, type Json, type JsonObject } from "../../util/index.ts";
 import { acceptedTypes, decodePointer, findReferenced } from "./schema-node.ts";
 import type { Violation } from "./violation.ts";
 
-export interface CheckedArguments {
+export interface CheckedValue {
   readonly schema: JsonObject;
-  readonly arguments: JsonObject;
+  readonly value: Json;
 }
 
 /** Of a value that came. */
@@ -34,9 +34,9 @@ const EXPECTATIONS: Readonly<Record<string, (expected: Json) => string>> = {
 };
 
 /** Several, if several keys are missing. */
-export function describeViolation(violation: Violation, checked: CheckedArguments): string[] {
+export function describeViolation(violation: Violation, checked: CheckedValue): string[] {
   const place = partsOf(violation.instanceLocation);
-  const value = place.reduce(memberOf, checked.arguments);
+  const value = place.reduce(memberOf, checked.value);
   const schema = schemaHolding(violation.keywordLocation, checked.schema);
   switch (violation.keyword) {
     case "required": {
@@ -60,7 +60,7 @@ export function describeViolation(violation: Violation, checked: CheckedArgument
 function describeExpected(
   keyword: string,
   schema: JsonObject,
-  { schema: root }: CheckedArguments,
+  { schema: root }: CheckedValue,
 ): string | undefined {
   const expected = schema[keyword];
   if (expected === undefined) return undefined;
@@ -80,7 +80,7 @@ function missingKeys(schema: JsonObject | undefined, value: Json | undefined): r
   return required.filter((key) => !isJsonObject(value) || !Object.hasOwn(value, key));
 }
 
-function describeUnknown(violation: Violation, { schema }: CheckedArguments): string {
+function describeUnknown(violation: Violation, { schema }: CheckedValue): string {
   const key = partsOf(violation.instanceLocation).at(-1) ?? "";
   // Up to the schema that allows no other keys: without `/false`.
   const closed = schemaHolding(violation.keywordLocation.slice(0, -"/false".length), schema);

@@ -1,7 +1,7 @@
-import { existsSync, readFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { afterEach, describe, expect, test, vi } from "vitest";
+import { isAlive } from "../../../test/support/is-alive.ts";
 import {
   type ProcessEnd,
   type ProcessLimits,
@@ -37,17 +37,6 @@ function runShell(script: string, options: Partial<ProcessRequest> = {}): Promis
 }
 
 const nodeCommand = (script: string) => ({ program: process.execPath, args: ["-e", script] });
-
-/** A process that has ended, but whom nobody has asked how, is not alive. */
-function isAlive(pid: number): boolean {
-  try {
-    process.kill(pid, 0);
-  } catch {
-    return false;
-  }
-  const stat = `/proc/${pid}/stat`;
-  return !existsSync(stat) || !/\) [ZX] /.test(readFileSync(stat, "utf8"));
-}
 
 /** Runs a script that prints process ids to standard error, and then stops it. */
 async function stopWhenStarted(

@@ -3,6 +3,7 @@
  * the output means is decided elsewhere.
  */
 import { type ChildProcessWithoutNullStreams, spawn } from "node:child_process";
+import { killOnExit, LONGEST_TIMER_MS } from "../../util/index.ts";
 import { CappedOutput } from "./capped-output.ts";
 import { LineReader } from "./line-reader.ts";
 import { endGroup } from "./process-group.ts";
@@ -44,14 +45,12 @@ export type ProcessEnd =
 
 export type ProcessExit = { readonly status: number } | { readonly signal: string };
 
-/** What a timer can wait for. */
-const LONGEST_TIMEOUT_MS = 2 ** 31 - 1;
-
 /** Never throws. After an abort or a timeout it resolves when the whole process group was ended. */
 export async function runProcess(request: ProcessRequest): Promise<ProcessEnd> {
   if (request.signal.aborted) return { type: "cancelled" };
   const child = start(request);
   if ("error" in child) return { type: "not_started", error: child.error };
+  const guard = killOnExit(child.pid);
   const exited = exitOf(child);
   const closed = new Promise((resolve) => child.once("close", resolve));
   const output = readOutput(child, request);
@@ -66,6 +65,7 @@ export async function runProcess(request: ProcessRequest): Promise<ProcessEnd> {
   if (typeof first === "string" && child.pid !== undefined) {
     await endGroup({ pid: child.pid, exited }, request.limits.killGraceMs);
   }
+  guard[Symbol.dispose]();
   for (const pipe of child.stdio) pipe?.destroy();
   if (first === "cancelled") return { type: "cancelled" };
   if (first === "timed_out") return { type: "timed_out", ...output };
@@ -137,7 +137,7 @@ function watchFor({ signal, timeoutMs = 0 }: ProcessRequest): {
   signal.addEventListener("abort", onAbort, { once: true });
   const timer =
     timeoutMs > 0
-      ? setTimeout(resolve, Math.min(timeoutMs, LONGEST_TIMEOUT_MS), "timed_out")
+      ? setTimeout(resolve, Math.min(timeoutMs, LONGEST_TIMER_MS), "timed_out")
       : undefined;
   const stopWatching = () => {
     signal.removeEventListener("abort", onAbort);
