@@ -1,0 +1,61 @@
+/** A whole reply, for those who have no use for half of one; what fails on the way is tried again. */
+import { assertNever, type Clock } from "../util/index.ts";
+import type { EndReason, Model, ModelEvent, ModelRequest, Usage } from "./port.ts";
+import { retryDelay, type RetryPolicy } from "./retry.ts";
+import { type StreamLimits, watchStream } from "./watch-stream.ts";
+
+export interface CollectedRequest {
+  readonly model: Model;
+  readonly request: ModelRequest;
+  readonly policy: RetryPolicy & StreamLimits;
+  readonly clock: Clock;
+}
+
+export interface CollectedReply {
+  readonly text: string;
+  readonly toolCalls: readonly Extract<ModelEvent, { readonly type: "tool_call_request" }>[];
+  readonly reason: EndReason;
+  readonly usage: Usage;
+}
+
+/** Throws the last `ProviderError`. Abort ends it at once, by throwing the signal's reason. */
+export async function collectReply(collected: CollectedRequest): Promise<CollectedReply> {
+  const { request, policy, clock } = collected;
+  for (let retries = 0; ; retries += 1) {
+    try {
+      return await collectOnce(collected);
+    } catch (error) {
+      const delay = retryDelay(policy, retries, error);
+      if (delay === undefined) throw error;
+      await clock.sleep(delay, request.signal);
+    }
+  }
+}
+
+async function collectOnce(collected: CollectedRequest): Promise<CollectedReply> {
+  const { model, request, policy, clock } = collected;
+  let reply: CollectedReply = { text: "", toolCalls: [], reason: "other", usage: {} };
+  for await (const event of watchStream({ model, request, limits: policy, clock })) {
+    reply = withEvent(reply, event);
+  }
+  return reply;
+}
+
+function withEvent(reply: CollectedReply, event: ModelEvent): CollectedReply {
+  switch (event.type) {
+    case "message_delta":
+      return { ...reply, text: reply.text + event.text };
+    case "tool_call_request":
+      return { ...reply, toolCalls: [...reply.toolCalls, event] };
+    case "response_end":
+      return { ...reply, reason: event.reason, usage: event.usage };
+    case "reasoning_delta":
+    case "reasoning_end":
+    case "message_end":
+    case "tool_call_start":
+    case "tool_call_delta":
+      return reply;
+    default:
+      return assertNever(event);
+  }
+}

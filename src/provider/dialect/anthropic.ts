@@ -1,0 +1,68 @@
+/** Claude's API: signed and redacted thinking, cache marks on parts. */
+import type { ProviderEvent } from "../../conversation/index.ts";
+import type { JsonObject } from "../../util/index.ts";
+import type { CachePolicy, ModelParameters } from "../port.ts";
+import {
+  type CachePlace,
+  type Dialect,
+  type DialectOptions,
+  isReasoning,
+  plainDialect,
+  reasoningLevel,
+} from "./dialect.ts";
+import { renamed } from "./renamed.ts";
+
+const KEYS = {
+  signature: "anthropic_thinking_signature",
+  redactedData: "anthropic_redacted_thinking",
+} as const;
+
+export function anthropicDialect(modelName: string): Dialect {
+  return {
+    ...plainDialect("anthropic"),
+    cache: {
+      places: new Set<CachePlace>(["system", "tools", "user", "assistant", "tool"]),
+      mark: anthropicCacheMark,
+    },
+    contextTooLong: /prompt is too long|exceed context limit|request_too_large/i,
+    toEventMetadata: (_, metadata) => renamed(metadata, KEYS),
+    toPartOptions,
+    // A thinking block is checked against its signature; one without is refused.
+    withOwnReasoning: (events) =>
+      events.filter((event) => !isReasoning(event) || Object.keys(toPartOptions(event)).length > 0),
+    toOptions: ({ reasoning }) => toOptions(reasoning, modelName),
+  };
+}
+
+export function anthropicCacheMark(policy: Exclude<CachePolicy, "off">): JsonObject {
+  return policy === "long" ? { type: "ephemeral", ttl: "1h" } : { type: "ephemeral" };
+}
+
+function toPartOptions(event: ProviderEvent): JsonObject {
+  if (!isReasoning(event)) return {};
+  const { signature, redactedData } = renamed(event.metadata ?? {}, {
+    [KEYS.signature]: "signature",
+    [KEYS.redactedData]: "redactedData",
+  });
+  if (signature !== undefined) return { signature };
+  return redactedData === undefined ? {} : { redactedData };
+}
+
+function toOptions(reasoning: ModelParameters["reasoning"], modelName: string): DialectOptions {
+  // Arguments that are streamed as they are written are not checked to be JSON.
+  const options = { toolStreaming: false };
+  if (reasoning?.type === "effort" && typeof reasoning.effort === "number") {
+    const thinking = { type: "enabled", budgetTokens: reasoning.effort };
+    return { options: { ...options, thinking } };
+  }
+  // Claude thinks only where it is asked to.
+  if (reasoning?.type === "auto") {
+    return { ...(canThink(modelName) && { reasoning: "medium" as const }), options };
+  }
+  return { ...reasoningLevel(reasoning), options };
+}
+
+/** All but the third generation, of which only 3.7 does. */
+function canThink(modelName: string): boolean {
+  return !/claude-3-(?!7)/.test(modelName);
+}

@@ -1,0 +1,52 @@
+/** Gemini's API: thought signatures on any piece of a reply, and no `const` in schemas. */
+import type { ProviderEvent } from "../../conversation/index.ts";
+import type { JsonObject } from "../../util/index.ts";
+import type { ModelParameters } from "../port.ts";
+import { constToEnum } from "../schema/const-to-enum.ts";
+import {
+  type Dialect,
+  type DialectOptions,
+  isReasoning,
+  plainDialect,
+  reasoningLevel,
+} from "./dialect.ts";
+import { renamed } from "./renamed.ts";
+
+const SIGNATURE = "google_thought_signature";
+
+export function googleDialect(modelName: string): Dialect {
+  return {
+    ...plainDialect("google"),
+    contextTooLong: /input token count .*exceeds|exceeds the maximum number of tokens/i,
+    toEventMetadata: (_, metadata) => renamed(metadata, { thoughtSignature: SIGNATURE }),
+    toPartOptions,
+    withOwnReasoning: (events) =>
+      events.filter((event) => !isReasoning(event) || event.metadata?.[SIGNATURE] !== undefined),
+    toToolSchema: constToEnum,
+    toOutputSchema: constToEnum,
+    toOptions: ({ reasoning }) => toOptions(reasoning, modelName),
+  };
+}
+
+function toPartOptions({ metadata = {} }: ProviderEvent): JsonObject {
+  return renamed(metadata, { [SIGNATURE]: "thoughtSignature" });
+}
+
+function toOptions(reasoning: ModelParameters["reasoning"], modelName: string): DialectOptions {
+  if (!canThink(modelName)) return { options: {} };
+  if (reasoning === undefined || reasoning.type === "off") {
+    return { ...reasoningLevel(reasoning), options: {} };
+  }
+  if (reasoning.type === "auto") return { options: { thinkingConfig: { includeThoughts: true } } };
+  const { effort, isHidden } = reasoning;
+  const includeThoughts = !isHidden;
+  if (typeof effort === "number") {
+    return { options: { thinkingConfig: { thinkingBudget: effort, includeThoughts } } };
+  }
+  return { ...reasoningLevel(reasoning), options: { thinkingConfig: { includeThoughts } } };
+}
+
+/** Older ones refuse a request that says anything about thinking. */
+function canThink(modelName: string): boolean {
+  return !/gemini-(?:1|2\.0)/.test(modelName);
+}

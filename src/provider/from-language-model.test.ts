@@ -1,0 +1,167 @@
+import type {
+  LanguageModelV4,
+  LanguageModelV4CallOptions,
+  LanguageModelV4StreamPart,
+} from "@ai-sdk/provider";
+import { describe, expect, test } from "vitest";
+import { chatRequest, message } from "../../test/support/events.ts";
+import type { ProviderEvent } from "../conversation/index.ts";
+import { fromLanguageModel } from "./from-language-model.ts";
+import type { ModelEvent, ModelRequest } from "./port.ts";
+
+const usage = {
+  inputTokens: { total: 5, noCache: undefined, cacheRead: undefined, cacheWrite: undefined },
+  outputTokens: { total: 2, text: undefined, reasoning: undefined },
+};
+const finish: LanguageModelV4StreamPart = {
+  type: "finish",
+  finishReason: { unified: "stop", raw: "stop" },
+  usage,
+};
+
+/** A model of the AI SDK that plays parts, and keeps what it was called with. */
+class PlayedModel implements LanguageModelV4 {
+  readonly specificationVersion = "v4";
+  readonly modelId = "model-1";
+  readonly supportedUrls = {};
+  readonly provider: string;
+  readonly calls: LanguageModelV4CallOptions[] = [];
+  readonly #parts: readonly LanguageModelV4StreamPart[];
+
+  constructor(provider: string, ...parts: readonly LanguageModelV4StreamPart[]) {
+    this.provider = provider;
+    this.#parts = parts;
+  }
+
+  doGenerate(): never {
+    throw new Error("Nobody asks for this.");
+  }
+
+  async doStream(options: LanguageModelV4CallOptions) {
+    this.calls.push(options);
+    const parts = this.#parts;
+    const stream = new ReadableStream<LanguageModelV4StreamPart>({
+      start(controller) {
+        for (const part of parts) controller.enqueue(part);
+        controller.close();
+      },
+    });
+    return { stream };
+  }
+}
+
+const { signal } = new AbortController();
+
+function requestOf(
+  events: readonly ProviderEvent[],
+  more: Partial<ModelRequest> = {},
+): ModelRequest {
+  const plain = { tools: [], toolChoice: "auto", parameters: { other: {} }, cache: "off" } as const;
+  return { parts: { systemParts: [], events }, ...plain, signal, ...more };
+}
+
+async function replyOf(...parts: readonly LanguageModelV4StreamPart[]): Promise<ModelEvent[]> {
+  const events: ModelEvent[] = [];
+  const model = fromLanguageModel(new PlayedModel("openrouter.chat", ...parts));
+  for await (const event of model.stream(requestOf([chatRequest("Hi")]))) events.push(event);
+  return events;
+}
+
+describe("any model of the AI SDK", () => {
+  test("is called with the conversation and the parameters, free ones under its name", async () => {
+    const model = new PlayedModel("acme.chat", finish);
+    const parameters = { temperature: 0.5, other: { speed: "fast" } };
+    const events = [chatRequest("Hi"), message("Hello"), chatRequest("Go on")];
+    const named = fromLanguageModel(model);
+    for await (const event of named.stream(requestOf(events, { parameters }))) void event;
+    expect({ id: named.id, call: model.calls[0] }).toEqual({
+      id: "acme/model-1",
+      call: {
+        abortSignal: expect.any(AbortSignal),
+        prompt: [
+          { role: "user", content: [{ type: "text", text: "Hi" }] },
+          { role: "assistant", content: [{ type: "text", text: "Hello" }] },
+          { role: "user", content: [{ type: "text", text: "Go on" }] },
+        ],
+        temperature: 0.5,
+        providerOptions: { acme: { speed: "fast" } },
+      },
+    });
+  });
+
+  test("fails with what its error parts say", async () => {
+    const error = { message: "Overloaded", code: 503 };
+    await expect(replyOf({ type: "error", error }, finish)).rejects.toMatchObject({
+      kind: "overloaded",
+      message: "openrouter/model-1: the provider is overloaded or broken (HTTP 503): Overloaded",
+    });
+  });
+
+  test("was cut off where its stream has no end", async () => {
+    const start: LanguageModelV4StreamPart = { type: "text-start", id: "1" };
+    await expect(replyOf(start)).rejects.toMatchObject({ kind: "network", isRetryable: true });
+  });
+});
+
+describe("pieces that overlap", () => {
+  const call: LanguageModelV4StreamPart = {
+    type: "tool-call",
+    toolCallId: "c",
+    toolName: "read",
+    input: "{}",
+  };
+  const called: ModelEvent = { type: "tool_call_request", id: "c", name: "read", arguments: {} };
+  const end: ModelEvent = { type: "response_end", reason: "stop", usage: { input: 5, output: 2 } };
+
+  test("end one after the other", async () => {
+    const events = await replyOf(
+      { type: "reasoning-start", id: "r" },
+      { type: "reasoning-delta", id: "r", delta: "Hm." },
+      { type: "text-start", id: "t" },
+      { type: "text-delta", id: "t", delta: "So" },
+      call,
+      { type: "reasoning-end", id: "r" },
+      { type: "text-end", id: "t" },
+      finish,
+    );
+    expect(events).toEqual([
+      { type: "reasoning_delta", text: "Hm." },
+      { type: "reasoning_end" },
+      { type: "message_delta", text: "So" },
+      { type: "message_end" },
+      called,
+      end,
+    ]);
+  });
+
+  test("of a text that goes on after a call are two texts", async () => {
+    const events = await replyOf(
+      { type: "text-start", id: "t" },
+      { type: "text-delta", id: "t", delta: "So" },
+      call,
+      { type: "text-delta", id: "t", delta: "on" },
+      finish,
+    );
+    expect(events.slice(0, -1)).toEqual([
+      { type: "message_delta", text: "So" },
+      { type: "message_end" },
+      called,
+      { type: "message_delta", text: "on" },
+      { type: "message_end" },
+    ]);
+  });
+
+  test("a call that OpenRouter's package made up for a reply without an end is never told", async () => {
+    const seen: ModelEvent[] = [];
+    const made: LanguageModelV4StreamPart = {
+      ...finish,
+      finishReason: { unified: "tool-calls", raw: undefined },
+    };
+    const model = fromLanguageModel(new PlayedModel("openrouter.chat", call, made));
+    const reading = (async () => {
+      for await (const event of model.stream(requestOf([chatRequest("Hi")]))) seen.push(event);
+    })();
+    await expect(reading).rejects.toMatchObject({ kind: "network" });
+    expect(seen).toEqual([]);
+  });
+});

@@ -1,0 +1,1 @@
+export { ollamaModel } from "./ollama-model.ts";

@@ -1,0 +1,71 @@
+/**
+ * Where a provider is told to keep what it has read so far. Claude allows four such points in a
+ * request, over tools, system parts and messages together, so they are given out here and only here.
+ */
+import type { SystemPart } from "../../conversation/index.ts";
+import type { CachePlace } from "../dialect/index.ts";
+import type { Piece } from "./pieces.ts";
+
+const MOST_POINTS = 4;
+
+/** Metadata of an event behind which a point is wanted, instead of behind the last message. */
+const WANTED = "cache_breakpoint";
+
+export interface CachePoints {
+  readonly isAfterTools: boolean;
+  /** By position. */
+  readonly systemParts: ReadonlySet<number>;
+  readonly pieces: ReadonlySet<number>;
+}
+
+export interface Cacheable {
+  /** What takes a mark; nothing does where this is empty. */
+  readonly places: ReadonlySet<CachePlace>;
+  readonly hasTools: boolean;
+  readonly systemParts: readonly SystemPart[];
+  readonly pieces: readonly Piece[];
+}
+
+/** What changes least comes first: tools, instructions, attachments, then the conversation. */
+export function planCachePoints(cacheable: Cacheable): CachePoints {
+  const { places, hasTools, systemParts, pieces } = cacheable;
+  const isAfterTools = hasTools && places.has("tools");
+  const marked = places.has("system") ? lastOfEachKind(systemParts) : new Set<number>();
+  const left = MOST_POINTS - (isAfterTools ? 1 : 0) - marked.size;
+  return {
+    isAfterTools,
+    systemParts: marked,
+    pieces: new Set(wantedPoints(pieces, places).slice(0, Math.max(0, left))),
+  };
+}
+
+/** One behind the prompt with its sections, and one behind the attachments. */
+function lastOfEachKind(parts: readonly SystemPart[]): ReadonlySet<number> {
+  const last = [
+    parts.findLastIndex((part) => !isAttachment(part)),
+    parts.findLastIndex(isAttachment),
+  ];
+  return new Set(last.filter((position) => position !== -1));
+}
+
+function isAttachment({ tag }: SystemPart): boolean {
+  return tag === "attachments";
+}
+
+/** The latest first, for the earlier ones are the first to do without. */
+function wantedPoints(
+  pieces: readonly Piece[],
+  places: ReadonlySet<CachePlace>,
+): readonly number[] {
+  const asked = [...pieces.keys()].filter(
+    (position) => pieces[position]?.event.metadata?.[WANTED] === true,
+  );
+  const wanted = asked.length > 0 ? asked.toReversed() : [pieces.length - 1];
+  const points = wanted.map((position) => lastMarkable(pieces.slice(0, position + 1), places));
+  return [...new Set(points)].filter((position) => position !== -1);
+}
+
+/** Reasoning never takes a mark. */
+function lastMarkable(pieces: readonly Piece[], places: ReadonlySet<CachePlace>): number {
+  return pieces.findLastIndex(({ role, part }) => places.has(role) && part.type !== "reasoning");
+}

@@ -1,0 +1,1 @@
+export { toCallOptions } from "./call-options.ts";

@@ -1,0 +1,42 @@
+/** Why a model did not answer, in our words: nobody else reads what a provider wrote. */
+import { CodedError } from "../util/index.ts";
+
+export type ProviderErrorKind =
+  | "missing_key"
+  | "authentication"
+  | "unknown_model"
+  | "context_too_long"
+  | "rate_limited"
+  | "overloaded"
+  | "refused"
+  | "invalid_request"
+  /** No connection, or one that was cut. */
+  | "network"
+  /** Silent for too long. */
+  | "stalled"
+  /** More than we want to hear. */
+  | "response_too_long"
+  | "other";
+
+export interface ProviderErrorOptions {
+  readonly hint?: string;
+  readonly cause?: unknown;
+  /** Whether the same request may succeed later. */
+  readonly isRetryable: boolean;
+  /** What the provider asks us to wait. */
+  readonly retryAfterMs?: number;
+}
+
+export class ProviderError extends CodedError {
+  readonly kind: ProviderErrorKind;
+  readonly isRetryable: boolean;
+  readonly retryAfterMs: number | undefined;
+
+  constructor(kind: ProviderErrorKind, message: string, options: ProviderErrorOptions) {
+    const { isRetryable, retryAfterMs, ...rest } = options;
+    super(`provider_${kind}`, message, rest);
+    this.kind = kind;
+    this.isRetryable = isRetryable;
+    this.retryAfterMs = retryAfterMs;
+  }
+}

@@ -1,0 +1,109 @@
+/** The six providers behind one door. Nothing is loaded before a model of a provider is asked for. */
+import { type Clock, systemClock } from "../util/index.ts";
+import { anthropic } from "./anthropic.ts";
+import { findContextWindow } from "./context-windows.ts";
+import type { Opening, ProviderDefinition, ProviderSettings } from "./definition.ts";
+import { type Fetch, withExtraBody } from "./extra-body.ts";
+import { type Served, toProviderError } from "./failure/index.ts";
+import { streamReply } from "./from-language-model.ts";
+import { google } from "./google.ts";
+import { llamacpp } from "./llamacpp.ts";
+import type { ModelInfo } from "./model-info.ts";
+import { ollama } from "./ollama.ts";
+import { openai } from "./openai.ts";
+import { openrouter } from "./openrouter.ts";
+import type { Model, ModelRequest } from "./port.ts";
+import { ProviderError } from "./provider-error.ts";
+
+const DEFINITIONS = { anthropic, google, llamacpp, ollama, openai, openrouter };
+
+export type ProviderName = keyof typeof DEFINITIONS;
+
+export const PROVIDER_NAMES = Object.keys(DEFINITIONS) as readonly ProviderName[];
+
+export interface ProvidersOptions {
+  readonly settings: Readonly<Record<ProviderName, ProviderSettings>>;
+  readonly fetch?: Fetch;
+  readonly clock?: Clock;
+}
+
+export interface Providers {
+  /** Throws `ProviderError` if there is no such provider, or no key for it. Asks nobody. */
+  model(provider: string, name: string): Promise<Model>;
+  /** What the provider says it has. Throws `ProviderError`, or the signal's reason on abort. */
+  list(provider: string, signal: AbortSignal): Promise<readonly ModelInfo[]>;
+}
+
+export function createProviders(options: ProvidersOptions): Providers {
+  const { settings, fetch = globalThis.fetch, clock = systemClock } = options;
+  const find = (provider: string) => {
+    if (!isProviderName(provider)) throw unknownProvider(provider);
+    return ready(provider, settings[provider]);
+  };
+
+  return {
+    async model(provider, name) {
+      const { definition, settings: own, served: by } = find(provider);
+      const open = await definition.load();
+      const served = { ...by, id: `${provider}/${name}` };
+      const dialect = definition.dialect(name);
+      const contextWindow = findContextWindow(provider, name);
+      return {
+        id: served.id,
+        ...(contextWindow !== undefined && { contextWindow }),
+        async *stream(request) {
+          // Packages drop parameters they do not know, so these do not pass through them.
+          const { other, ...parameters } = request.parameters;
+          const extra = definition.toBody?.(other) ?? other;
+          const opening: Opening = { name, settings: own, fetch: withExtraBody(fetch, extra) };
+          const known: ModelRequest = { ...request, parameters: { ...parameters, other: {} } };
+          yield* streamReply({ model: open(opening), dialect, served, clock }, known);
+        },
+      };
+    },
+
+    async list(provider, signal) {
+      const { definition, settings: own, served } = find(provider);
+      const { contextTooLong } = definition.dialect("");
+      try {
+        return await definition.list({ settings: own, fetch, signal });
+      } catch (error) {
+        signal.throwIfAborted();
+        throw toProviderError(error, { served, contextTooLong, clock });
+      }
+    },
+  };
+}
+
+interface Ready {
+  readonly definition: ProviderDefinition;
+  readonly settings: ProviderSettings;
+  readonly served: Served;
+}
+
+function ready(provider: ProviderName, settings: ProviderSettings): Ready {
+  const definition: ProviderDefinition = DEFINITIONS[provider];
+  const { isLocal } = definition;
+  if (!isLocal && (settings.apiKey ?? "") === "") throw missingKey(provider, settings);
+  return { definition, settings, served: { ...settings, id: provider, isLocal } };
+}
+
+function isProviderName(name: string): name is ProviderName {
+  return Object.hasOwn(DEFINITIONS, name);
+}
+
+function unknownProvider(name: string): ProviderError {
+  return new ProviderError("unknown_model", `There is no provider "${name}".`, {
+    isRetryable: false,
+    hint: `There are ${PROVIDER_NAMES.join(", ")}.`,
+  });
+}
+
+function missingKey(provider: ProviderName, { apiKeyVariable }: ProviderSettings): ProviderError {
+  const where =
+    apiKeyVariable ?? `the variable that \`providers.llm.${provider}.api_key_env\` names`;
+  return new ProviderError("missing_key", `There is no key for ${provider}.`, {
+    isRetryable: false,
+    hint: `Put it into ${where}.`,
+  });
+}

@@ -1,0 +1,2 @@
+export { Reply } from "./reply.ts";
+export { INVALID_ARGUMENTS } from "./tool-arguments.ts";

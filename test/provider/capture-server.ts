@@ -1,0 +1,79 @@
+/** A server on the loopback that plays what it is told and keeps what it was sent. */
+import { once } from "node:events";
+import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
+import type { AddressInfo } from "node:net";
+
+export interface CapturedRequest {
+  readonly path: string;
+  readonly headers: IncomingMessage["headers"];
+  readonly body: unknown;
+  /** When the client has gone before the answer was complete. */
+  readonly left: Promise<void>;
+}
+
+export interface Answer {
+  readonly status?: number;
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly chunks?: readonly string[];
+  /** After the chunks: end as one should, break the connection, or say nothing more. */
+  readonly ending?: "end" | "break" | "hang";
+}
+
+export class CaptureServer implements AsyncDisposable {
+  readonly requests: CapturedRequest[] = [];
+  readonly #answers: Answer[] = [];
+  readonly #server = createServer((request, response) => void this.#serve(request, response));
+
+  static async start(): Promise<CaptureServer> {
+    const server = new CaptureServer();
+    server.#server.listen(0, "127.0.0.1");
+    await once(server.#server, "listening");
+    return server;
+  }
+
+  get url(): string {
+    // It listens on TCP.
+    const { port } = this.#server.address() as AddressInfo;
+    return `http://127.0.0.1:${port}`;
+  }
+
+  /** Played one after the other; the last one again and again. */
+  answer(...answers: readonly Answer[]): this {
+    this.#answers.push(...answers);
+    return this;
+  }
+
+  /** The body of the last request. */
+  get body(): unknown {
+    return this.requests.at(-1)?.body;
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#server.closeAllConnections();
+    this.#server.close();
+    await once(this.#server, "close");
+  }
+
+  async #serve(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    const chunks = (await request.toArray()) as readonly Buffer[];
+    const text = Buffer.concat(chunks).toString("utf8");
+    const { promise: left, resolve } = Promise.withResolvers<void>();
+    response.once("close", () => (response.writableFinished ? undefined : resolve()));
+    const body: unknown = text === "" ? undefined : JSON.parse(text);
+    this.requests.push({ path: request.url ?? "", headers: request.headers, body, left });
+    const answer = this.#answers.length > 1 ? this.#answers.shift() : this.#answers[0];
+    await play(answer ?? { status: 500 }, response);
+  }
+}
+
+async function play(answer: Answer, response: ServerResponse): Promise<void> {
+  const { status = 200, headers = {}, chunks = [], ending = "end" } = answer;
+  response.writeHead(status, { "content-type": "text/event-stream", ...headers });
+  response.flushHeaders();
+  for (const chunk of chunks) {
+    response.write(chunk);
+    await new Promise(setImmediate);
+  }
+  if (ending === "end") response.end();
+  if (ending === "break") setTimeout(() => response.destroy(), 20);
+}

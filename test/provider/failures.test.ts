@@ -1,0 +1,207 @@
+import { describe, expect, test, vi } from "vitest";
+import { PROVIDER_NAMES, ProviderError, type ProviderName } from "../../src/provider/index.ts";
+import { chatRequest } from "../support/events.ts";
+import { type Answer, CaptureServer } from "./capture-server.ts";
+import { collect, KEY, modelAt, MODELS, providersAt, requestOf } from "./support.ts";
+import { WIRE } from "./wire.ts";
+
+const request = requestOf([chatRequest("Hi")]);
+
+async function failureOf(provider: ProviderName, answer: Answer): Promise<ProviderError> {
+  await using server = await CaptureServer.start();
+  server.answer(answer);
+  const model = await modelAt(server.url, provider);
+  const outcome = await collect(model.stream(request)).catch((error: unknown) => error);
+  if (!(outcome instanceof ProviderError)) throw new Error("It did not fail.", { cause: outcome });
+  return outcome;
+}
+
+const json = { "content-type": "application/json" };
+
+/** How each of them writes an error. */
+function errorBody(provider: ProviderName, message: string, type = "some_error"): string {
+  const errors = {
+    anthropic: { type: "error", error: { type, message } },
+    google: { error: { code: 400, message, status: "INVALID_ARGUMENT" } },
+    openai: { error: { message, type, code: type } },
+    openrouter: { error: { message, code: 400 } },
+    ollama: { error: message },
+    llamacpp: { error: { message, type, code: 400 } },
+  };
+  return JSON.stringify(errors[provider]);
+}
+
+const TOO_LONG: Readonly<Record<ProviderName, readonly [message: string, type?: string]>> = {
+  anthropic: ["prompt is too long: 210000 tokens > 200000 maximum", "invalid_request_error"],
+  google: [
+    "The input token count (1200000) exceeds the maximum number of tokens allowed (1048576).",
+  ],
+  openai: ["Your input exceeds the context window of this model.", "context_length_exceeded"],
+  openrouter: ["This endpoint's maximum context length is 128000 tokens. You requested 130000."],
+  ollama: ["the input exceeds the context length"],
+  llamacpp: ["the request exceeds the available context size", "exceed_context_size_error"],
+};
+
+function seen({ kind, isRetryable, retryAfterMs }: ProviderError) {
+  return { kind, isRetryable, retryAfterMs };
+}
+
+describe.each(PROVIDER_NAMES)("%s", (provider) => {
+  test("asks for patience with a status and a header", async () => {
+    const headers = { ...json, "retry-after": "7" };
+    const chunks = [errorBody(provider, "Slow down.", "rate_limit_error")];
+    const error = await failureOf(provider, { status: 429, headers, chunks });
+    expect(seen(error)).toEqual({ kind: "rate_limited", isRetryable: true, retryAfterMs: 7000 });
+    expect(error.message).toBe(
+      `${provider}/${MODELS[provider]}: too many requests (HTTP 429): Slow down.`,
+    );
+  });
+
+  test.each([529, 503, 500])("may be tried again after HTTP %i", async (status) => {
+    const chunks = [errorBody(provider, "Later.", "overloaded_error")];
+    const error = await failureOf(provider, { status, headers: json, chunks });
+    expect(seen(error)).toEqual({ kind: "overloaded", isRetryable: true, retryAfterMs: undefined });
+  });
+
+  test("says when a conversation is too long", async () => {
+    const [message, type] = TOO_LONG[provider];
+    const chunks = [errorBody(provider, message, type)];
+    const error = await failureOf(provider, { status: 400, headers: json, chunks });
+    expect({ ...seen(error), hint: error.hint }).toEqual({
+      kind: "context_too_long",
+      isRetryable: false,
+      retryAfterMs: undefined,
+      hint: "Compact the conversation, start a new one, or use a model with a larger context window.",
+    });
+  });
+
+  test("refuses a key, and the error names where it is but not what it is", async () => {
+    const chunks = [errorBody(provider, `Bad key ${KEY}\n\u001B[31mred`, "authentication_error")];
+    const error = await failureOf(provider, { status: 401, headers: json, chunks });
+    expect({ kind: error.kind, message: error.message, hint: error.hint }).toEqual({
+      kind: "authentication",
+      message: `${provider}/${MODELS[provider]}: the key was refused (HTTP 401): Bad key … [31mred`,
+      hint: "Check the key in THE_KEY, and what it is allowed to do.",
+    });
+    expect(JSON.stringify([error, error.cause, error.stack])).not.toContain(KEY);
+  });
+
+  test("does not know the model", async () => {
+    const chunks = [errorBody(provider, "model not found", "not_found_error")];
+    const error = await failureOf(provider, { status: 404, headers: json, chunks });
+    expect({ ...seen(error), hint: error.hint }).toEqual({
+      kind: "unknown_model",
+      isRetryable: false,
+      retryAfterMs: undefined,
+      hint: `\`jp model ls ${provider}\` lists what there is.`,
+    });
+  });
+
+  test("does not accept a request", async () => {
+    const chunks = [errorBody(provider, "x".repeat(5000), "invalid_request_error")];
+    const error = await failureOf(provider, { status: 400, headers: json, chunks });
+    expect(seen(error)).toEqual({
+      kind: "invalid_request",
+      isRetryable: false,
+      retryAfterMs: undefined,
+    });
+    expect(error.message.length).toBeLessThan(420);
+  });
+
+  test("answers with something that is no JSON", async () => {
+    const headers = { "content-type": "text/html" };
+    const chunks = ["<html>Bad gateway</html>"];
+    const error = await failureOf(provider, { status: 502, headers, chunks });
+    expect(seen(error)).toEqual({ kind: "overloaded", isRetryable: true, retryAfterMs: undefined });
+  });
+
+  test.each(["break", "end"] as const)("is cut off in the middle: %s", async (ending) => {
+    const [first = "", second = ""] = WIRE[provider]({ text: "Hello there." });
+    const chunks = [first, second.slice(0, 20)];
+    const error = await failureOf(provider, { chunks, ending });
+    expect(seen(error)).toEqual({ kind: "network", isRetryable: true, retryAfterMs: undefined });
+  });
+
+  test("is not there", async () => {
+    const server = await CaptureServer.start();
+    const { url } = server;
+    await server[Symbol.asyncDispose]();
+    const model = await modelAt(url, provider);
+    const error: unknown = await collect(model.stream(request)).catch((thrown: unknown) => thrown);
+    const isLocal = provider === "ollama" || provider === "llamacpp";
+    expect(error).toMatchObject({
+      kind: "network",
+      isRetryable: false,
+      hint: isLocal
+        ? `Is ${provider} running at ${url}? \`providers.llm.${provider}.base_url\` says where.`
+        : "Check the connection to the network, then try again.",
+    });
+  });
+});
+
+test.each(["anthropic", "google", "openai", "openrouter"] as const)(
+  "without a key for %s nobody is asked",
+  async (provider) => {
+    const providers = providersAt("http://127.0.0.1:9", { apiKey: "" });
+    await expect(providers.model(provider, "any")).rejects.toMatchObject({
+      kind: "missing_key",
+      message: `There is no key for ${provider}.`,
+      hint: "Put it into THE_KEY.",
+    });
+  },
+);
+
+test.each([
+  { status: 502, chunks: ["<html>Bad gateway</html>"] },
+  { chunks: ['{"model":"m","message":{"role":"assi'] },
+])("Ollama's client prints nothing of what goes wrong: %j", async (answer) => {
+  const printed = [vi.spyOn(console, "log"), vi.spyOn(console, "warn")];
+  await failureOf("ollama", answer);
+  const calls = printed.flatMap((spy) => spy.mock.calls);
+  for (const spy of printed) spy.mockRestore();
+  expect(calls).toEqual([]);
+});
+
+test("a provider that we do not have", async () => {
+  await expect(providersAt("http://127.0.0.1:9").model("acme", "any")).rejects.toMatchObject({
+    kind: "unknown_model",
+    message: 'There is no provider "acme".',
+  });
+});
+
+test("an overloaded Claude may say so in the middle of a stream", async () => {
+  const [start = "", ...rest] = WIRE.anthropic({ text: "Hello" });
+  const data = { type: "error", error: { type: "overloaded_error", message: "Overloaded" } };
+  const chunks = [start, ...rest.slice(0, 2), `event: error\ndata: ${JSON.stringify(data)}\n\n`];
+  const error = await failureOf("anthropic", { chunks });
+  expect(seen(error)).toEqual({ kind: "overloaded", isRetryable: true, retryAfterMs: undefined });
+});
+
+test("Gemini's refusal of a key has the status of a bad request", async () => {
+  const details = [{ "@type": "…/google.rpc.ErrorInfo", reason: "API_KEY_INVALID" }];
+  const message = "API key not valid. Please pass a valid API key.";
+  const body = { error: { code: 400, message, status: "INVALID_ARGUMENT", details } };
+  const chunks = [JSON.stringify(body)];
+  const error = await failureOf("google", { status: 400, headers: json, chunks });
+  expect(error.kind).toBe("authentication");
+});
+
+test.each([
+  ["openrouter", 402, { error: { code: 402, message: "Insufficient credits" } }],
+  ["openai", 429, { error: { code: "insufficient_quota", type: "x", message: "No quota." } }],
+  [
+    "anthropic",
+    400,
+    { type: "error", error: { type: "x", message: "Your credit balance is too low" } },
+  ],
+] as const)("%s has no credit left: trying again does not help", async (provider, status, body) => {
+  const error = await failureOf(provider, {
+    status,
+    headers: json,
+    chunks: [JSON.stringify(body)],
+  });
+  expect({ isRetryable: error.isRetryable, hint: error.hint }).toEqual({
+    isRetryable: false,
+    hint: "Add credit to the account, or use another model.",
+  });
+});

@@ -1,0 +1,147 @@
+import { describe, expect, test, vi } from "vitest";
+import type { ConversationEvent } from "../../src/conversation/index.ts";
+import { type ModelEvent, PROVIDER_NAMES, type ProviderName } from "../../src/provider/index.ts";
+import { isJsonObject, type JsonObject } from "../../src/util/index.ts";
+import { verifies } from "../conformance/manifest.ts";
+import { at, chatRequest, message, reasoning, toolResult, turnStart } from "../support/events.ts";
+import { CaptureServer } from "./capture-server.ts";
+import { bodySentTo, collect, modelAt, requestOf } from "./support.ts";
+import { WIRE } from "./wire.ts";
+
+const LOCAL = new Set<ProviderName>(["ollama", "llamacpp"]);
+const SIGNATURE = "SIGNATURE-OF-THE-PROVIDER";
+const THOUGHT = "What was thought.";
+
+/** What a record would hold of a reply. */
+function recorded(events: readonly ModelEvent[]): ConversationEvent[] {
+  const record: ConversationEvent[] = [];
+  let text = "";
+  for (const event of events) {
+    const metadata = "metadata" in event ? { metadata: event.metadata } : {};
+    const base = { timestamp: at(0), ...metadata };
+    if ("text" in event) text += event.text;
+    if (event.type === "reasoning_end" || event.type === "message_end") {
+      const type = event.type === "reasoning_end" ? "reasoning" : "message";
+      record.push({ type: "chat_response", ...base, content: { type, text } });
+      text = "";
+    }
+    if (event.type === "tool_call_request") record.push({ ...event, ...base });
+  }
+  return record;
+}
+
+/** A turn of a provider, with two calls and their results, and then the next request. */
+async function conversationWith(provider: ProviderName): Promise<ConversationEvent[]> {
+  await using server = await CaptureServer.start();
+  const calls = ["a", "b"].map((name) => ({ id: `call_${name}`, name, input: '{"n":1}' }));
+  const reply = { reasoning: THOUGHT, signature: SIGNATURE, text: "I will look.", calls };
+  server.answer({ chunks: WIRE[provider](reply) });
+  const model = await modelAt(server.url, provider);
+  const replied = recorded(await collect(model.stream(requestOf([chatRequest("Look.")]))));
+  const ids = replied.flatMap((event) => (event.type === "tool_call_request" ? [event.id] : []));
+  const results = ids.map((id) => toolResult(id)).toReversed();
+  return [turnStart(), chatRequest("Look."), ...replied, ...results, chatRequest("And?")];
+}
+
+/** The calls in a body and the results in it, each by what pairs them. */
+const PAIRS: Readonly<Record<ProviderName, readonly [call: string, result: string]>> = {
+  anthropic: ["tool_use.id", "tool_result.tool_use_id"],
+  google: ["functionCall.id", "functionResponse.id"],
+  openai: ["function_call.call_id", "function_call_output.call_id"],
+  openrouter: ["function.id", ".tool_call_id"],
+  llamacpp: ["function.id", ".tool_call_id"],
+  ollama: [".function", ".tool_name"],
+};
+
+function found(value: unknown, where: string): readonly unknown[] {
+  const [kind = "", key = ""] = where.split(".");
+  if (Array.isArray(value)) return value.flatMap((each) => found(each, where));
+  if (!isJsonObject(value)) return [];
+  const own = kind === "" || value["type"] === kind ? value[key] : undefined;
+  const inner = isJsonObject(value[kind]) ? value[kind][key] : undefined;
+  const hit = [own, inner].filter((each) => each !== undefined);
+  return [...hit, ...Object.values(value).flatMap((each) => found(each, where))];
+}
+
+function nameOrSelf(value: unknown): unknown {
+  return isJsonObject(value) ? value["name"] : value;
+}
+
+describe.each(PROVIDER_NAMES)("a conversation begun with %s", (from) => {
+  test.each(PROVIDER_NAMES)("goes on with %s", async (to) => {
+    verifies("005/provider/google-thought-signature");
+    const events = await conversationWith(from);
+    const body = await bodySentTo(to, requestOf(events));
+    const text = JSON.stringify(body);
+    const isTaken = from === to || (LOCAL.has(from) && LOCAL.has(to));
+    const [call, result] = PAIRS[to];
+    const calls = found(body, call).map(nameOrSelf);
+    expect({
+      calls: calls.length,
+      results: found(body, result),
+      hasThought: text.includes(THOUGHT),
+      hasSignature: text.includes(SIGNATURE),
+      hasOurNames: /(?:anthropic|google|openai|openrouter)_\w+/.test(text),
+    }).toEqual({
+      calls: 2,
+      results: calls,
+      hasThought: isTaken,
+      hasSignature: isTaken && !LOCAL.has(to),
+      hasOurNames: false,
+    });
+  });
+});
+
+/** The whole of what goes back to the one who signed it. */
+const RETURNED: Readonly<Partial<Record<ProviderName, JsonObject>>> = {
+  anthropic: { type: "thinking", thinking: THOUGHT, signature: SIGNATURE },
+  google: { text: THOUGHT, thought: true, thoughtSignature: SIGNATURE },
+  openai: {
+    type: "reasoning",
+    id: "rs_1",
+    encrypted_content: SIGNATURE,
+    summary: [{ type: "summary_text", text: THOUGHT }],
+  },
+  openrouter: {
+    type: "reasoning.text",
+    text: THOUGHT,
+    format: "anthropic-claude-v1",
+    signature: SIGNATURE,
+    index: 0,
+  },
+};
+
+test.each(Object.entries(RETURNED) as [ProviderName, JsonObject][])(
+  "%s gets its reasoning back as it gave it",
+  async (provider, expected) => {
+    const body = await bodySentTo(provider, requestOf(await conversationWith(provider)));
+    expect(objectsIn(body)).toContainEqual(expected);
+  },
+);
+
+test("redacted thinking goes back", async () => {
+  const redacted = { ...reasoning(""), metadata: { anthropic_redacted_thinking: "hidden" } };
+  const events = [chatRequest("Hi"), redacted, message("So."), chatRequest("And?")];
+  const body = await bodySentTo("anthropic", requestOf(events));
+  expect(objectsIn(body)).toContainEqual({ type: "redacted_thinking", data: "hidden" });
+});
+
+test("OpenRouter does not get reasoning back that was cut off before its signature", async () => {
+  const unsigned = { type: "reasoning.text", text: "Half", format: "anthropic-claude-v1" };
+  const hidden = { type: "reasoning.encrypted", data: "x" };
+  const metadata = { openrouter_reasoning_details: [unsigned, hidden] };
+  const cut = { ...reasoning("Half"), metadata };
+  const events = [chatRequest("Hi"), cut, message("So."), chatRequest("And?")];
+  // Its package would leave it out as well, and print so.
+  const printed = vi.spyOn(console, "warn");
+  const body = await bodySentTo("openrouter", requestOf(events));
+  const calls = [...printed.mock.calls];
+  printed.mockRestore();
+  const details = objectsIn(body).flatMap(({ reasoning_details: sent = [] }) => sent);
+  expect({ details, calls }).toEqual({ details: [hidden], calls: [] });
+});
+
+function objectsIn(value: unknown): readonly JsonObject[] {
+  if (Array.isArray(value)) return value.flatMap(objectsIn);
+  return isJsonObject(value) ? [value, ...Object.values(value).flatMap(objectsIn)] : [];
+}

@@ -1,0 +1,75 @@
+import { globSync, readFileSync } from "node:fs";
+import { expect, test } from "vitest";
+import type { ConversationEvent } from "../../src/conversation/index.ts";
+import { PROVIDER_NAMES } from "../../src/provider/index.ts";
+import { verifies } from "../conformance/manifest.ts";
+import {
+  answered,
+  chatRequest,
+  inquiry,
+  message,
+  permission,
+  toolCall,
+  toolResult,
+  turnStart,
+} from "../support/events.ts";
+import { bodySentTo, requestOf } from "./support.ts";
+
+const CANARY = "canary-that-no-model-may-see";
+
+/** A call with everything around it that is ours alone. */
+const withInternals: readonly ConversationEvent[] = [
+  turnStart(),
+  { ...chatRequest("Change it."), author: CANARY, metadata: { cache_breakpoint: true, x: CANARY } },
+  { ...toolCall("call_a", "edit"), metadata: { rendered_arguments: CANARY } },
+  { ...permission("call_a"), reason: CANARY },
+  inquiry("call_a.apply.1", { text: `${CANARY}?`, context: CANARY }),
+  answered("call_a.apply.1", CANARY),
+  { ...toolResult("call_a", "Changed."), extra: { note: CANARY } },
+  message("Done."),
+  inquiry("call_b.late.1", { text: CANARY }),
+  turnStart(),
+  chatRequest("Thanks."),
+];
+const plain: readonly ConversationEvent[] = [
+  turnStart(),
+  chatRequest("Change it."),
+  toolCall("call_a", "edit"),
+  toolResult("call_a", "Changed."),
+  message("Done."),
+  turnStart(),
+  chatRequest("Thanks."),
+];
+
+test.each(PROVIDER_NAMES)(
+  "%s sees no inquiry, no decision and nothing of ours",
+  async (provider) => {
+    verifies("005/visibility/inquiry-events-hidden", "005/visibility/turn-markers-hidden");
+    verifies("005/goal/provider-contract-intact", "005/provider/all-consume-thread-parts");
+    verifies("005/provider/flat-list-users-get-filtering");
+    const asked = { cache: "off" } as const;
+    const body = await bodySentTo(provider, requestOf(withInternals, asked));
+    expect(JSON.stringify(body)).not.toContain(CANARY);
+    expect(body).toEqual(await bodySentTo(provider, requestOf(plain, asked)));
+  },
+);
+
+const sources = globSync("src/provider/**/*.ts")
+  .filter((file) => !file.endsWith(".test.ts"))
+  .map((file) => ({ file, text: readFileSync(file, "utf8") }));
+
+function thatMention(pattern: RegExp): readonly string[] {
+  return sources.filter(({ text }) => pattern.test(text)).map(({ file }) => file);
+}
+
+test("no provider names a kind of event that it must not see", () => {
+  verifies("005/provider/no-filters-of-their-own", "005/goal/no-provider-regression");
+  expect(thatMention(/inquiry_|permission_decision|turn_start|isProviderVisible/)).toEqual([]);
+});
+
+test("no provider can reach the events of a conversation but through its parts", () => {
+  verifies("005/thread/no-way-around-the-filter");
+  expect(
+    thatMention(/ConversationStream|ConversationEvent|StreamEntry|eventsOf|\bThread\b/),
+  ).toEqual([]);
+});

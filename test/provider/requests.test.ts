@@ -1,0 +1,363 @@
+import { expect, test } from "vitest";
+import type { ProviderName } from "../../src/provider/index.ts";
+import type { JsonObject } from "../../src/util/index.ts";
+import { verifies } from "../conformance/manifest.ts";
+import { chatRequest, message, toolCall, toolResult, turnStart } from "../support/events.ts";
+import { bodySentTo, requestOf } from "./support.ts";
+
+const documents =
+  "<documents>\n<document>\n<source>a.txt</source>\n<content>\nAA\n</content>\n</document>\n</documents>";
+const schema = {
+  type: "object",
+  properties: { same: { type: "boolean" }, kind: { const: "answer" } },
+  required: ["same", "kind"],
+};
+const closedSchema = { ...schema, additionalProperties: false };
+const toolSchema = { type: "object", properties: { path: { type: "string" } } };
+
+/** Two calls at once, answered the other way round, one with an error; then a schema is wanted. */
+const request = requestOf(
+  [
+    turnStart(),
+    chatRequest("Compare."),
+    message("Reading."),
+    toolCall("call_a", "read", { path: "a" }),
+    toolCall("call_b", "stat", { path: "b" }),
+    toolResult("call_b", "no such file", true),
+    toolResult("call_a", "AA"),
+    message("One is missing."),
+    turnStart(),
+    chatRequest("Are they the same?", schema),
+  ],
+  {
+    systemPrompt: "Be brief.",
+    sections: [{ title: "Style", content: "Plain." }, { content: "No lists." }],
+    attachments: [{ source: "a.txt", content: "AA" }],
+    tools: [{ name: "read", description: "Reads.", parameters: toolSchema }],
+    toolChoice: "none",
+    parameters: {
+      maxTokens: 100,
+      temperature: 0.5,
+      topP: 0.9,
+      topK: 5,
+      stopWords: ["END"],
+      other: { seed: 7 },
+    },
+  },
+);
+
+const systemTexts = ["Be brief.", "# Style\n\nPlain.", "No lists.", documents];
+
+/** OpenAI's chat API, as others speak it. */
+const chatConversation = [
+  { role: "user", content: "Compare." },
+  {
+    role: "assistant",
+    content: "Reading.",
+    tool_calls: [
+      {
+        id: "call_a",
+        type: "function",
+        function: { name: "read", arguments: '{"path":"a"}' },
+      },
+      {
+        id: "call_b",
+        type: "function",
+        function: { name: "stat", arguments: '{"path":"b"}' },
+      },
+    ],
+  },
+  { role: "tool", tool_call_id: "call_a", content: "AA" },
+  { role: "tool", tool_call_id: "call_b", content: "no such file" },
+  { role: "assistant", content: "One is missing." },
+  { role: "user", content: "Are they the same?" },
+];
+const chatTools = [
+  {
+    type: "function",
+    function: { name: "read", description: "Reads.", parameters: toolSchema },
+  },
+];
+const chatFormat = {
+  type: "json_schema",
+  json_schema: { name: "structured_output", strict: true, schema: closedSchema },
+};
+
+const BODIES: Readonly<Record<ProviderName, JsonObject>> = {
+  anthropic: {
+    model: "claude-sonnet-4-5",
+    max_tokens: 100,
+    temperature: 0.5,
+    top_k: 5,
+    stop_sequences: ["END"],
+    output_config: { format: { type: "json_schema", schema: closedSchema } },
+    system: systemTexts.map((text) => ({ type: "text", text })),
+    messages: [
+      { role: "user", content: [{ type: "text", text: "Compare." }] },
+      {
+        role: "assistant",
+        content: [
+          { type: "text", text: "Reading." },
+          { type: "tool_use", id: "call_a", name: "read", input: { path: "a" } },
+          { type: "tool_use", id: "call_b", name: "stat", input: { path: "b" } },
+        ],
+      },
+      {
+        role: "user",
+        content: [
+          { type: "tool_result", tool_use_id: "call_a", content: "AA" },
+          { type: "tool_result", tool_use_id: "call_b", content: "no such file", is_error: true },
+        ],
+      },
+      { role: "assistant", content: [{ type: "text", text: "One is missing." }] },
+      { role: "user", content: [{ type: "text", text: "Are they the same?" }] },
+    ],
+    tools: [{ name: "read", description: "Reads.", input_schema: toolSchema }],
+    tool_choice: { type: "none" },
+    stream: true,
+    seed: 7,
+  },
+  google: {
+    generationConfig: {
+      maxOutputTokens: 100,
+      temperature: 0.5,
+      topK: 5,
+      topP: 0.9,
+      stopSequences: ["END"],
+    },
+    systemInstruction: { parts: systemTexts.map((text) => ({ text })) },
+    contents: [
+      { role: "user", parts: [{ text: "Compare." }] },
+      {
+        role: "model",
+        parts: [
+          { text: "Reading." },
+          { functionCall: { id: "call_a", name: "read", args: { path: "a" } } },
+          { functionCall: { id: "call_b", name: "stat", args: { path: "b" } } },
+        ],
+      },
+      {
+        role: "user",
+        parts: [
+          {
+            functionResponse: {
+              id: "call_a",
+              name: "read",
+              response: { name: "read", content: "AA" },
+            },
+          },
+          {
+            functionResponse: {
+              id: "call_b",
+              name: "stat",
+              response: { name: "stat", error: "no such file" },
+            },
+          },
+        ],
+      },
+      { role: "model", parts: [{ text: "One is missing." }] },
+      { role: "user", parts: [{ text: "Are they the same?" }] },
+    ],
+    // Gemini 2.5 takes no schema beside tools, so its package makes a tool of the schema.
+    tools: [
+      {
+        functionDeclarations: [
+          { name: "read", description: "Reads.", parametersJsonSchema: toolSchema },
+          {
+            name: "json",
+            description: "Respond with a JSON object.",
+            parametersJsonSchema: {
+              ...schema,
+              properties: { same: { type: "boolean" }, kind: { enum: ["answer"] } },
+            },
+          },
+        ],
+      },
+    ],
+    toolConfig: { functionCallingConfig: { mode: "ANY", allowedFunctionNames: ["json"] } },
+    seed: 7,
+  },
+  openai: {
+    model: "gpt-5",
+    max_output_tokens: 100,
+    store: false,
+    include: ["reasoning.encrypted_content"],
+    text: {
+      format: {
+        type: "json_schema",
+        name: "structured_output",
+        strict: true,
+        schema: closedSchema,
+      },
+    },
+    input: [
+      ...systemTexts.map((content) => ({ role: "developer", content })),
+      { role: "user", content: [{ type: "input_text", text: "Compare." }] },
+      { role: "assistant", content: "Reading." },
+      { type: "function_call", call_id: "call_a", name: "read", arguments: '{"path":"a"}' },
+      { type: "function_call", call_id: "call_b", name: "stat", arguments: '{"path":"b"}' },
+      { type: "function_call_output", call_id: "call_a", output: "AA" },
+      { type: "function_call_output", call_id: "call_b", output: '{"error":"no such file"}' },
+      { role: "assistant", content: "One is missing." },
+      { role: "user", content: [{ type: "input_text", text: "Are they the same?" }] },
+    ],
+    tools: [
+      {
+        type: "function",
+        name: "read",
+        description: "Reads.",
+        parameters: toolSchema,
+        strict: false,
+      },
+    ],
+    tool_choice: "none",
+    stream: true,
+    seed: 7,
+  },
+  openrouter: {
+    model: "anthropic/claude-sonnet-4.5",
+    max_tokens: 100,
+    temperature: 0.5,
+    top_p: 0.9,
+    top_k: 5,
+    stop: ["END"],
+    response_format: chatFormat,
+    usage: { include: true },
+    messages: [
+      ...systemTexts.map((text) => ({ role: "system", content: [{ type: "text", text }] })),
+      ...chatConversation.map((each) =>
+        each.role === "tool"
+          ? { ...each, name: each.tool_call_id === "call_a" ? "read" : "stat" }
+          : each,
+      ),
+    ],
+    tools: chatTools,
+    tool_choice: "none",
+    stream: true,
+    seed: 7,
+  },
+  llamacpp: {
+    model: "local",
+    max_tokens: 100,
+    temperature: 0.5,
+    top_p: 0.9,
+    top_k: 5,
+    stop: ["END"],
+    response_format: chatFormat,
+    messages: [{ role: "system", content: systemTexts.join("\n\n") }, ...chatConversation],
+    tools: chatTools,
+    tool_choice: "none",
+    stream: true,
+    stream_options: { include_usage: true },
+    seed: 7,
+  },
+  ollama: {
+    model: "qwen3",
+    stream: true,
+    format: schema,
+    options: {
+      num_predict: 100,
+      temperature: 0.5,
+      top_p: 0.9,
+      top_k: 5,
+      stop: ["END"],
+      seed: 7,
+    },
+    messages: [
+      { role: "system", content: systemTexts.join("\n\n") },
+      { role: "user", content: "Compare." },
+      {
+        role: "assistant",
+        content: "Reading.",
+        tool_calls: [
+          { function: { name: "read", arguments: { path: "a" } } },
+          { function: { name: "stat", arguments: { path: "b" } } },
+        ],
+      },
+      { role: "tool", content: "AA", tool_name: "read" },
+      { role: "tool", content: "no such file", tool_name: "stat" },
+      { role: "assistant", content: "One is missing." },
+      { role: "user", content: "Are they the same?" },
+    ],
+  },
+};
+
+test.each(Object.entries(BODIES) as [ProviderName, JsonObject][])(
+  "%s gets system parts, conversation, schema and parameters where it wants them",
+  async (provider, expected) => {
+    verifies("005/provider/all-consume-thread-parts", "005/thread/attachments-rendered");
+    verifies("005/provider/anthropic-system-field", "005/provider/google-system-instruction");
+    verifies("005/provider/openrouter-system-message");
+    verifies("005/provider/google-names-responses-by-call");
+    const body = await bodySentTo(provider, request);
+    expect(body).toEqual(expected);
+  },
+);
+
+test("Gemini knows no const, so it gets a list with one value, for tools and for output", async () => {
+  verifies("028/schema/const-becomes-one-value-enum");
+  const parameters = { type: "object", properties: { mode: { const: "r" } } };
+  const tools = [{ name: "read", description: "Reads.", parameters }];
+  const sent = await bodySentTo("google", requestOf([turnStart(), chatRequest("Hi")], { tools }));
+  expect(sent).toMatchObject({
+    tools: [
+      {
+        functionDeclarations: [{ parametersJsonSchema: { properties: { mode: { enum: ["r"] } } } }],
+      },
+    ],
+  });
+  const asked = await bodySentTo("google", requestOf([turnStart(), chatRequest("Hi", schema)]));
+  expect(asked).toMatchObject({
+    generationConfig: { responseJsonSchema: { properties: { kind: { enum: ["answer"] } } } },
+  });
+});
+
+test.each(["openai", "openrouter", "llamacpp"] as const)(
+  "%s is not asked to be strict about a schema with optional fields, which goes as it is",
+  async (provider) => {
+    const loose = { type: "object", properties: { note: { type: "string" } } };
+    const body = await bodySentTo(provider, requestOf([turnStart(), chatRequest("Hi", loose)]));
+    const format = { name: "structured_output", strict: false, schema: loose };
+    expect(body).toMatchObject(
+      provider === "openai"
+        ? { text: { format: { type: "json_schema", ...format } } }
+        : { response_format: { type: "json_schema", json_schema: format } },
+    );
+  },
+);
+
+test.each([
+  ["anthropic", { thinking: { type: "enabled", budget_tokens: 2000 } }],
+  ["google", { generationConfig: { thinkingConfig: { thinkingBudget: 2000 } } }],
+  ["openai", { reasoning: { effort: "low", summary: "auto" } }],
+  ["openrouter", { reasoning: { max_tokens: 2000 } }],
+  ["ollama", { think: true }],
+  ["llamacpp", { chat_template_kwargs: { reasoning_effort: "low" } }],
+] as const)("%s is told how much to think", async (provider, expected) => {
+  const reasoning = { type: "effort", effort: 2000, isHidden: false } as const;
+  const parameters = { reasoning, other: {} };
+  const body = await bodySentTo(provider, requestOf([chatRequest("Hi")], { parameters }));
+  expect(body).toMatchObject(expected);
+});
+
+test.each([
+  ["anthropic", { thinking: { type: "disabled" } }],
+  ["google", { generationConfig: { thinkingConfig: { thinkingBudget: 0 } } }],
+  ["openrouter", { reasoning: { enabled: false } }],
+  ["ollama", { think: false }],
+  ["llamacpp", { chat_template_kwargs: { enable_thinking: false } }],
+] as const)("%s is told not to think", async (provider, expected) => {
+  const parameters = { reasoning: { type: "off" }, other: {} } as const;
+  const body = await bodySentTo(provider, requestOf([chatRequest("Hi")], { parameters }));
+  expect(body).toMatchObject(expected);
+});
+
+test("free parameters are merged into what is there, for Ollama into its options", async () => {
+  const other = { generationConfig: { seed: 7 } };
+  const parameters = { temperature: 0.5, other };
+  const google = await bodySentTo("google", requestOf([chatRequest("Hi")], { parameters }));
+  expect(google).toMatchObject({ generationConfig: { temperature: 0.5, seed: 7 } });
+  const local = { temperature: 0.5, other: { num_ctx: 8192, keep_alive: "5m" } };
+  const body = await bodySentTo("ollama", requestOf([chatRequest("Hi")], { parameters: local }));
+  expect(body).toMatchObject({ keep_alive: "5m", options: { temperature: 0.5, num_ctx: 8192 } });
+});
