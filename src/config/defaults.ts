@@ -17,20 +17,23 @@ export const TOOL_DEFAULTS = {
   style: { hidden: false, inline_results: 10, results_file_link: "full", parameters: "json" },
 } as const satisfies ToolDefaults;
 
-export const DEFAULTS: PartialConfig = {
-  assistant: {
-    name: "jp",
-    system_prompt: { value: "You are a helpful assistant.", strategy: "replace" },
-    tool_choice: "auto",
-    request: {
-      max_retries: 5,
-      base_backoff_ms: 1000,
-      max_backoff_secs: 60,
-      stream_idle_timeout_secs: 60,
-      max_response_bytes: 1_048_576,
-      cache: true,
-    },
+/** What holds for an assistant of which nobody says otherwise. Its model has no default. */
+export const ASSISTANT_DEFAULTS = {
+  name: "jp",
+  system_prompt: { value: "You are a helpful assistant.", strategy: "replace" },
+  tool_choice: "auto",
+  request: {
+    max_retries: 5,
+    base_backoff_ms: 1000,
+    max_backoff_secs: 60,
+    stream_idle_timeout_secs: 60,
+    max_response_bytes: 1_048_576,
+    cache: true,
   },
+} as const satisfies PartialConfig["assistant"];
+
+export const DEFAULTS: PartialConfig = {
+  assistant: ASSISTANT_DEFAULTS,
   conversation: {
     title: { generate: { auto: true } },
     tools: { "*": TOOL_DEFAULTS },

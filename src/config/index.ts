@@ -1,3 +1,8 @@
+export {
+  type AssistantSettings,
+  resolveAssistant,
+  resolveInquiryAssistant,
+} from "./assistant-settings.ts";
 export { type Assignment, parseAssignment, splitPath } from "./assignment.ts";
 export { ConfigError, type ConfigErrorCode, type ConfigIssue, pathToText } from "./config-error.ts";
 export { conversationConfig } from "./conversation-layer.ts";

@@ -1,2 +1,17 @@
 export { MemoryConversationStore } from "../storage/index.ts";
 export { FakeClock } from "./fake-clock.ts";
+export { ScriptedInquiryBackend, type ScriptedAnswers } from "./scripted-inquiry-backend.ts";
+export {
+  ScriptedModel,
+  type ScriptedModelOptions,
+  type ScriptedReply,
+  type ScriptedStep,
+} from "./scripted-model.ts";
+export {
+  type HeldPrompt,
+  holdPrompt,
+  type PrompterScript,
+  type Script,
+  type ScriptedAnswer,
+  ScriptedPrompter,
+} from "./scripted-prompter.ts";

@@ -43,7 +43,10 @@ function mergeable<const Schema extends v.GenericSchema>(
       return { value: wrapped.value, strategy: wrapped.strategy };
     }),
     // What is stored is the result of all layers: reading it back must not add to it again.
-    behaviour({ merge: "list", toJson: ({ value }: Mergeable<Json>) => stored(value) }),
+    behaviour<Mergeable<v.InferOutput<Schema>>>({
+      merge: "list",
+      toJson: ({ value }) => stored(value as Json), // Read from a config file: JSON.
+    }),
   );
 }
 

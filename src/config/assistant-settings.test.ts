@@ -1,0 +1,236 @@
+import { describe, expect, test } from "vitest";
+import { readConfig } from "../../test/support/any-config.ts";
+import type { Json, JsonObject } from "../util/index.ts";
+import {
+  type AssistantSettings,
+  resolveAssistant,
+  resolveInquiryAssistant,
+} from "./assistant-settings.ts";
+import { DEFAULTS } from "./defaults.ts";
+import { configToJson } from "./delta.ts";
+import { mergeConfig } from "./merge.ts";
+
+const MODEL = { id: "anthropic/claude" };
+
+const UNSAID: AssistantSettings = {
+  name: "jp",
+  model: { provider: "anthropic", name: "claude" },
+  parameters: { other: {} },
+  systemPrompt: "You are a helpful assistant.",
+  sections: [],
+  toolChoice: "auto",
+  request: {
+    maxRetries: 5,
+    baseBackoffMs: 1000,
+    maxBackoffMs: 60_000,
+    idleTimeoutMs: 60_000,
+    maxResponseBytes: 1_048_576,
+  },
+  cache: "short",
+};
+
+const EVERYTHING: JsonObject = {
+  name: "Ada",
+  system_prompt: "Be brief.",
+  system_prompt_sections: [{ title: "Tone", content: "Calm." }],
+  instructions: [{ title: "Rules", items: ["Think."] }],
+  tool_choice: "required",
+  model: {
+    id: "openai/gpt",
+    parameters: {
+      max_tokens: 100,
+      reasoning: "high",
+      temperature: 0.5,
+      top_p: 0.9,
+      top_k: 40,
+      stop_words: ["END"],
+      other: { seed: 1 },
+      verbosity: "low",
+    },
+  },
+  request: {
+    max_retries: 1,
+    base_backoff_ms: 10,
+    max_backoff_secs: 2,
+    stream_idle_timeout_secs: 0,
+    max_response_bytes: 0,
+    cache: "long",
+  },
+};
+
+const ALL_OF_IT: AssistantSettings = {
+  name: "Ada",
+  model: { provider: "openai", name: "gpt" },
+  parameters: {
+    maxTokens: 100,
+    temperature: 0.5,
+    topP: 0.9,
+    topK: 40,
+    stopWords: ["END"],
+    reasoning: { type: "effort", effort: "high", isHidden: false },
+    other: { seed: 1, verbosity: "low" },
+  },
+  systemPrompt: "Be brief.",
+  sections: [
+    { title: "Tone", content: "Calm." },
+    { title: "Rules", content: "- Think." },
+  ],
+  toolChoice: "required",
+  request: {
+    maxRetries: 1,
+    baseBackoffMs: 10,
+    maxBackoffMs: 2000,
+    idleTimeoutMs: 0,
+    maxResponseBytes: 0,
+  },
+  cache: "long",
+};
+
+describe("the main assistant", () => {
+  test("of which only the model is known has what holds for all", () => {
+    const config = readConfig({ assistant: { model: MODEL } });
+    expect(resolveAssistant(mergeConfig(DEFAULTS, config))).toStrictEqual(UNSAID);
+  });
+
+  test("has the same without our defaults below", () => {
+    expect(resolve({ model: MODEL })).toStrictEqual(UNSAID);
+  });
+
+  test("has all that its config says", () => {
+    expect(resolve(EVERYTHING)).toStrictEqual(ALL_OF_IT);
+  });
+
+  test("has no system prompt if that is empty", () => {
+    const { systemPrompt: _said, ...rest } = UNSAID;
+    expect(resolve({ model: MODEL, system_prompt: " " })).toStrictEqual(rest);
+  });
+
+  test("is no assistant without a model, and the error says how to set one", () => {
+    expect(() => resolve({})).toThrow(
+      expect.objectContaining({
+        code: "no_model",
+        hint: expect.stringContaining("jp config set assistant.model.id provider/name"),
+      }),
+    );
+  });
+
+  test("may be told to call one tool", () => {
+    expect(resolve({ model: MODEL, tool_choice: "fs_read_file" }).toolChoice).toEqual({
+      tool: "fs_read_file",
+    });
+  });
+
+  test("never waits longer than a timer can", () => {
+    const { request } = resolve({
+      model: MODEL,
+      request: { stream_idle_timeout_secs: 1e9, max_backoff_secs: 1e9 },
+    });
+    expect(request).toMatchObject({ idleTimeoutMs: 2 ** 31 - 1, maxBackoffMs: 2 ** 31 - 1 });
+  });
+
+  test.each<[Json, unknown]>([
+    [true, { type: "auto", isHidden: false }],
+    ["auto", { type: "auto", isHidden: false }],
+    [false, { type: "off" }],
+    ["off", { type: "off" }],
+    ["none", { type: "off" }],
+    ["low", { type: "effort", effort: "low", isHidden: false }],
+    [{ effort: "auto" }, { type: "auto", isHidden: false }],
+    [{ exclude: true }, { type: "auto", isHidden: true }],
+    [{ effort: "off", exclude: true }, { type: "off" }],
+    [{ effort: 0 }, { type: "off" }],
+    [{ effort: 2048 }, { type: "effort", effort: 2048, isHidden: false }],
+    [
+      { effort: "max", exclude: true },
+      { type: "effort", effort: "max", isHidden: true },
+    ],
+  ])("thinks as it is told: %j", (reasoning, expected) => {
+    const { parameters } = resolve({ model: { ...MODEL, parameters: { reasoning } } });
+    expect(parameters).toStrictEqual({ reasoning: expected, other: {} });
+  });
+});
+
+describe("the assistant that answers a question", () => {
+  test("is the main one where nobody says otherwise", () => {
+    expect(resolveInquiry({ assistant: EVERYTHING })).toStrictEqual(ALL_OF_IT);
+  });
+
+  test("has all that is said of inquiries", () => {
+    expect(
+      resolveInquiry({
+        assistant: { model: MODEL, system_prompt_sections: [{ content: "Main." }] },
+        conversation: { inquiry: { assistant: EVERYTHING } },
+      }),
+    ).toStrictEqual(ALL_OF_IT);
+  });
+
+  test("has all that the question says", () => {
+    expect(
+      resolveInquiry(
+        {
+          assistant: { model: MODEL },
+          conversation: { inquiry: { assistant: { name: "Bob", request: { cache: false } } } },
+        },
+        EVERYTHING,
+      ),
+    ).toStrictEqual(ALL_OF_IT);
+  });
+
+  test("takes each value from the nearest that says it", () => {
+    const settings = resolveInquiry(
+      {
+        assistant: {
+          system_prompt: "Main.",
+          model: { ...MODEL, parameters: { temperature: 1, top_k: 1, max_tokens: 1, seed: 1 } },
+          request: { max_retries: 1, max_response_bytes: 1 },
+        },
+        conversation: {
+          inquiry: {
+            assistant: {
+              model: { id: "openai/small", parameters: { temperature: 2, top_k: 2 } },
+              request: { cache: "1h", max_retries: 2 },
+            },
+          },
+        },
+      },
+      { model: { parameters: { temperature: 0 } }, request: { max_retries: 0 } },
+    );
+    expect(settings).toStrictEqual({
+      ...UNSAID,
+      systemPrompt: "Main.",
+      model: { provider: "openai", name: "small" },
+      parameters: { temperature: 0, topK: 2, maxTokens: 1, other: { seed: 1 } },
+      request: { ...UNSAID.request, maxRetries: 0, maxResponseBytes: 1 },
+      cache: "long",
+    });
+  });
+
+  test("has the same parts of a prompt before and after a conversation remembered its config", () => {
+    const config = readConfig({
+      assistant: { model: MODEL, system_prompt_sections: [{ content: "Main." }] },
+      conversation: { inquiry: { assistant: { system_prompt_sections: [{ content: "Own." }] } } },
+    });
+    const remembered = mergeConfig(config, readConfig(configToJson(config)));
+    const sections = [config, remembered].map(
+      (each) => resolveInquiryAssistant(each, { type: "assistant", assistant: {} }).sections,
+    );
+    expect(sections).toStrictEqual([[{ content: "Own." }], [{ content: "Own." }]]);
+  });
+
+  test("may be named by an alias", () => {
+    const { model } = resolveInquiry(
+      { providers: { llm: { aliases: { small: "openai/gpt-mini" } } } },
+      { model: { id: "small" } },
+    );
+    expect(model).toEqual({ provider: "openai", name: "gpt-mini" });
+  });
+});
+
+function resolve(assistant: JsonObject): AssistantSettings {
+  return resolveAssistant(readConfig({ assistant }));
+}
+
+function resolveInquiry(config: JsonObject, target: JsonObject = {}): AssistantSettings {
+  const { assistant = {} } = readConfig({ assistant: target });
+  return resolveInquiryAssistant(readConfig(config), { type: "assistant", assistant });
+}

@@ -1,0 +1,2 @@
+export { createInquiryBackend, type InquiryBackendOptions } from "./inquiry-backend.ts";
+export type { InquiryAnswer, InquiryBackend, InquiryCall, InquiryFailure } from "./port.ts";

@@ -1,0 +1,122 @@
+/** The inquiry model: a structured reply on a copy of the conversation, checked before anyone uses it. */
+import type { AssistantSettings } from "../config/index.ts";
+import {
+  type Attachment,
+  type ConversationEvent,
+  type Timestamp,
+  timestampFromDate,
+} from "../conversation/index.ts";
+import {
+  type CollectedReply,
+  collectReply,
+  type Model,
+  type ToolSchema,
+} from "../provider/index.ts";
+import { abortable, type Clock, isCodedError } from "../util/index.ts";
+import type { ReplyForm } from "./answer-schema.ts";
+import { extractAnswer } from "./extract-answer.ts";
+import { createInquiryThread, extendThread, inquiryParts } from "./inquiry-thread.ts";
+import type { InquiryAnswer, InquiryBackend, InquiryCall } from "./port.ts";
+import { correctionMessage } from "./question-message.ts";
+
+export interface InquiryBackendOptions {
+  /** Who answers, by what the target of the question says. May throw `CodedError`. */
+  readonly assistant: (target: InquiryCall["target"]) => AssistantSettings;
+  /** May throw `CodedError`: for want of a key, or of such a model. */
+  readonly model: (settings: AssistantSettings) => Promise<Model>;
+  /** Those of the main conversation, so that a cache can serve both. None is called. */
+  readonly tools: () => readonly ToolSchema[];
+  readonly attachments: () => readonly Attachment[];
+  /** `bound`: a reply has to name the inquiry that it is for. */
+  readonly schemaMode: "stable" | "bound";
+  readonly clock: Clock;
+}
+
+/** How often a reply that is no answer is handed back. */
+const MOST_CORRECTIONS = 2;
+
+export function createInquiryBackend(options: InquiryBackendOptions): InquiryBackend {
+  return {
+    async inquire(call) {
+      const answer = await inquire(options, call).catch(toFailure);
+      // Whatever came of it: after an abort nobody waits for an answer.
+      return call.signal.aborted ? { type: "cancelled" } : answer;
+    },
+  };
+}
+
+async function inquire(options: InquiryBackendOptions, call: InquiryCall): Promise<InquiryAnswer> {
+  const { question, inquiryId, signal } = call;
+  signal.throwIfAborted();
+  const form: ReplyForm = {
+    answerType: question.answerType,
+    ...(options.schemaMode === "bound" && { boundTo: inquiryId }),
+  };
+  if (question.answerType.type === "select" && question.answerType.options.length === 0) {
+    return { type: "failed", kind: "invalid_answer", message: "the question has no options" };
+  }
+  const assistant = options.assistant(call.target);
+  const model = await abortable(options.model(assistant), signal);
+  return askModel({ options, call, form, assistant, model });
+}
+
+interface Inquiry {
+  readonly options: InquiryBackendOptions;
+  readonly call: InquiryCall;
+  readonly form: ReplyForm;
+  readonly assistant: AssistantSettings;
+  readonly model: Model;
+}
+
+async function askModel(inquiry: Inquiry): Promise<InquiryAnswer> {
+  const { options, call, form, assistant, model } = inquiry;
+  const { clock } = options;
+  const { contextWindow } = model;
+  const { parameters, cache, request: policy } = assistant;
+  const tools = options.tools();
+  const attachments = options.attachments();
+  const timestamp = timestampFromDate(clock.now());
+  const given = { call, form, assistant, attachments, tools, contextWindow, timestamp };
+  let thread = createInquiryThread(given);
+  for (let corrections = 0; ; corrections += 1) {
+    const parts = inquiryParts(thread);
+    const { signal } = call;
+    const request = { parts, tools, toolChoice: "none", parameters, cache, signal } as const;
+    const reply = await collectReply({ model, request, policy, clock });
+    if (reply.reason === "refused") {
+      return { type: "failed", kind: "provider", message: `${model.id} refused to answer` };
+    }
+    const extraction = extractAnswer(reply.text, form);
+    if (extraction.type === "answer") {
+      return { type: "answered", answer: extraction.answer, model: model.id };
+    }
+    const problem = explain(reply, extraction.message);
+    if (corrections === MOST_CORRECTIONS) {
+      return { type: "failed", kind: extraction.type, message: `${model.id}: ${problem}` };
+    }
+    const content = correctionMessage(problem, form);
+    const correction = { type: "chat_request", timestamp, content } as const;
+    thread = extendThread(thread, ...echo(reply, timestamp), correction);
+  }
+}
+
+function explain({ toolCalls, reason }: CollectedReply, problem: string): string {
+  if (toolCalls.length > 0) return "no tool can be called here";
+  return reason === "length" ? `${problem}, because it reached the limit of its length` : problem;
+}
+
+/** The most characters of a wrong reply that its author gets to read again. */
+const MOST_ECHOED = 4000;
+
+/** Providers refuse an empty message. */
+function echo({ text }: CollectedReply, timestamp: Timestamp): readonly ConversationEvent[] {
+  if (text.trim() === "") return [];
+  const content = { type: "message", text: text.slice(0, MOST_ECHOED).toWellFormed() } as const;
+  return [{ type: "chat_response", timestamp, content }];
+}
+
+/** Our own errors tell why a model cannot be had, or why it did not reply. */
+function toFailure(error: unknown): InquiryAnswer {
+  const message = error instanceof Error ? error.message : String(error);
+  return { type: "failed", kind: isCodedError(error) ? "provider" : "other", message };
+}

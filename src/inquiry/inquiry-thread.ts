@@ -1,0 +1,97 @@
+/**
+ * The conversation as the inquiry model gets it: a copy on which every call has a response, with the
+ * question at its end, in a turn of its own. Nothing of it is ever recorded.
+ */
+import type { AssistantSettings } from "../config/index.ts";
+import {
+  type Attachment,
+  type ConversationEvent,
+  type ConversationStream,
+  intoParts,
+  project,
+  StreamEntry,
+  type Thread,
+  type ThreadParts,
+  type Timestamp,
+} from "../conversation/index.ts";
+import type { ToolSchema } from "../provider/index.ts";
+import { answerSchema, type ReplyForm } from "./answer-schema.ts";
+import { fitContext, requestTokens } from "./fit-context.ts";
+import { closeOpenCalls } from "./open-calls.ts";
+import type { InquiryCall } from "./port.ts";
+import { questionMessage } from "./question-message.ts";
+
+export interface InquiryThread extends Thread {
+  /** Those that the main conversation does not have. */
+  readonly ownEvents: readonly ConversationEvent[];
+}
+
+export interface InquiryThreadOptions {
+  readonly call: InquiryCall;
+  readonly form: ReplyForm;
+  readonly assistant: AssistantSettings;
+  readonly attachments: readonly Attachment[];
+  readonly tools: readonly ToolSchema[];
+  readonly contextWindow: number | undefined;
+  readonly timestamp: Timestamp;
+}
+
+export function createInquiryThread(options: InquiryThreadOptions): InquiryThread {
+  const { call, tools, contextWindow, timestamp } = options;
+  // Compactions name turns by their number, so they come before any turn is dropped.
+  const stream = project(call.stream);
+  const responses = closeOpenCalls({ ...call, stream }, timestamp);
+  const question = questionEvents(options);
+  const overhead = requestTokens(
+    intoParts(threadOf(options, append({ ...stream, entries: [] }, question))),
+    tools,
+  );
+  const fitted = fitContext({ stream: append(stream, responses), overhead, contextWindow });
+  return {
+    ...threadOf(options, append(fitted, question)),
+    ownEvents: [...responses, ...question],
+  };
+}
+
+export function extendThread(
+  thread: InquiryThread,
+  ...events: readonly ConversationEvent[]
+): InquiryThread {
+  return { ...thread, stream: append(thread.stream, events) };
+}
+
+/** What the main conversation has too ends with a mark, up to which a cache can serve both. */
+export function inquiryParts(thread: InquiryThread): ThreadParts {
+  const parts = intoParts(thread);
+  const own = new Set(thread.ownEvents);
+  const last = parts.events.findIndex((event) => own.has(event)) - 1;
+  const event = parts.events[last];
+  if (event === undefined) return parts;
+  const marked = { ...event, metadata: { ...event.metadata, cache_breakpoint: true } };
+  return { ...parts, events: parts.events.with(last, marked) };
+}
+
+function questionEvents(options: InquiryThreadOptions): readonly ConversationEvent[] {
+  const { call, form, timestamp } = options;
+  const content = questionMessage(call.toolName, call.question, form);
+  return [
+    { type: "turn_start", timestamp },
+    { type: "chat_request", timestamp, content, schema: answerSchema(form) },
+  ];
+}
+
+function threadOf(
+  { assistant, attachments }: InquiryThreadOptions,
+  stream: ConversationStream,
+): Thread {
+  const { systemPrompt, sections } = assistant;
+  return { ...(systemPrompt !== undefined && { systemPrompt }), sections, attachments, stream };
+}
+
+function append(
+  stream: ConversationStream,
+  events: readonly ConversationEvent[],
+): ConversationStream {
+  const added = events.map((event) => StreamEntry.fromEvent(event));
+  return { ...stream, entries: [...stream.entries, ...added] };
+}

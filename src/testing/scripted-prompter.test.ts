@@ -1,0 +1,130 @@
+import { expect, test } from "vitest";
+import { verifies } from "../../test/conformance/manifest.ts";
+import type { PermissionRequest, PromptRequest } from "../agent/index.ts";
+import type { InquiryId } from "../conversation/index.ts";
+import { secretQuestion, textQuestion } from "../tool/index.ts";
+import { holdPrompt, type ScriptedAnswer, ScriptedPrompter } from "./scripted-prompter.ts";
+
+function question(id: string, signal = new AbortController().signal): PromptRequest {
+  const inquiryId = `call_1.${id}.1` as InquiryId; // Ids are made by the coordinator.
+  return { inquiryId, question: textQuestion(id, `What is ${id}?`), signal };
+}
+
+function permission(check: PermissionRequest["check"] = async () => undefined): PermissionRequest {
+  return {
+    tool: "sweep",
+    origin: { type: "local" },
+    arguments: {},
+    isEditing: false,
+    check,
+    signal: new AbortController().signal,
+  };
+}
+
+test("answers in order, and remembers what it was asked", async () => {
+  const prompter = new ScriptedPrompter({
+    answers: [{ answer: "one", isRemembered: true }, { isCancelled: true }],
+  });
+  const [first, second] = [question("a"), question("b")];
+  const results = [await prompter.ask(first), await prompter.ask(second)];
+  expect([results, prompter.questions]).toEqual([
+    [
+      { type: "answered", inquiryId: "call_1.a.1", answer: "one", isRemembered: true },
+      { type: "cancelled", inquiryId: "call_1.b.1" },
+    ],
+    [first, second],
+  ]);
+});
+
+test("answers a secret from its list like everything else", async () => {
+  verifies("082/secret/prompter-double-answers-normally");
+  const prompter = new ScriptedPrompter({ answers: [{ answer: "hunter2" }] });
+  const request = { ...question("a"), question: secretQuestion("a", "Password?") };
+  expect(await prompter.ask(request)).toEqual({
+    type: "answered",
+    inquiryId: "call_1.a.1",
+    answer: "hunter2",
+    isRemembered: false,
+  });
+});
+
+test("answers what a function makes of the question", async () => {
+  const prompter = new ScriptedPrompter({
+    answers: ({ question: { text } }) => ({ answer: text }),
+  });
+  expect(await prompter.ask(question("a"))).toMatchObject({ answer: "What is a?" });
+});
+
+test("is there or not, on a channel of the test's choice", () => {
+  const prompter = new ScriptedPrompter({}, "page");
+  const before = prompter.canAsk();
+  prompter.isThere = false;
+  expect([prompter.channel, before, prompter.canAsk()]).toEqual(["page", true, false]);
+});
+
+test("a held prompt stays open until it is answered", async () => {
+  const held = holdPrompt<PromptRequest, ScriptedAnswer>();
+  const prompter = new ScriptedPrompter({ answers: [held.reply, { answer: "two" }] });
+  const request = question("a");
+  const result = prompter.ask(request);
+  const opened = await held.opened;
+  held.answer({ answer: "at last" });
+  expect([opened, await result, await prompter.ask(question("b"))]).toEqual([
+    request,
+    { type: "answered", inquiryId: "call_1.a.1", answer: "at last", isRemembered: false },
+    { type: "answered", inquiryId: "call_1.b.1", answer: "two", isRemembered: false },
+  ]);
+});
+
+test.each([
+  ["ask", 'No script has an answer to "What is a?".'],
+  ["askPermission", "No script has a permission for sweep."],
+  ["askDelivery", "No script has a decision on the result of sweep."],
+  ["choose", "No script has a choice."],
+] as const)(
+  "%s without a script is an error that says what is missing",
+  async (method, message) => {
+    const prompter = new ScriptedPrompter({ answers: [] });
+    const { signal } = new AbortController();
+    const asked = {
+      ask: () => prompter.ask(question("a")),
+      askPermission: () => prompter.askPermission(permission()),
+      askDelivery: () =>
+        prompter.askDelivery({
+          tool: "sweep",
+          content: "",
+          isError: false,
+          isEditing: false,
+          signal,
+        }),
+      choose: () => prompter.choose({ choices: [], signal }),
+    }[method];
+    await expect(asked()).rejects.toThrow(message);
+  },
+);
+
+test("a function that fails is heard", async () => {
+  const prompter = new ScriptedPrompter({
+    answers: () => Promise.reject(new Error("No such luck.")),
+  });
+  await expect(prompter.ask(question("a"))).rejects.toThrow("No such luck.");
+});
+
+test("arguments that the check refuses are an error of the script", async () => {
+  const edited = { type: "run", isRemembered: false, arguments: { a: 1 } } as const;
+  const prompter = new ScriptedPrompter({ permissions: [edited, edited] });
+  const refused = prompter.askPermission(permission(async () => "a is too small"));
+  await expect(refused).rejects.toThrow("The script's arguments are refused: a is too small");
+  expect(await prompter.askPermission(permission())).toEqual(edited);
+});
+
+test("what is aborted before it is asked uses nothing up", async () => {
+  const prompter = new ScriptedPrompter({ answers: [{ answer: "one" }] });
+  const aborted = await prompter.ask(question("a", AbortSignal.abort()));
+  const answered = await prompter.ask(question("b"));
+  expect([aborted, answered, prompter.questions.length]).toEqual([
+    { type: "cancelled", inquiryId: "call_1.a.1" },
+    { type: "answered", inquiryId: "call_1.b.1", answer: "one", isRemembered: false },
+    1,
+  ]);
+});

@@ -1,0 +1,140 @@
+/** A person who has the answers ready. Keeps what it was asked, and can be made to wait. */
+import type {
+  DeliveryRequest,
+  DeliveryResult,
+  InterruptChoice,
+  InterruptMenu,
+  InterruptRequest,
+  PermissionRequest,
+  PermissionResult,
+  Prompter,
+  PromptRequest,
+  PromptResult,
+} from "../agent/index.ts";
+import { abortable, type Json } from "../util/index.ts";
+
+/** An answer; one that is to be remembered; or a cancelled question. */
+export type ScriptedAnswer =
+  | { readonly answer: Json; readonly isRemembered?: boolean }
+  | { readonly isCancelled: true };
+
+/** Each is a list, used up from its beginning, or a function of the request. */
+export interface PrompterScript {
+  readonly answers?: Script<PromptRequest, ScriptedAnswer>;
+  readonly permissions?: Script<PermissionRequest, PermissionResult>;
+  readonly deliveries?: Script<DeliveryRequest, DeliveryResult>;
+  readonly choices?: Script<InterruptRequest, InterruptChoice>;
+}
+
+export type Script<Request, Result> =
+  | readonly (Result | Reply<Request, Result>)[]
+  | Reply<Request, Result>;
+
+type Reply<Request, Result> = (request: Request) => Result | Promise<Result>;
+
+/** A prompt that stays open until the test answers it. */
+export interface HeldPrompt<Request, Result> {
+  /** Belongs into a script, alone or in a list. */
+  readonly reply: Reply<Request, Result>;
+  /** Resolves when the prompt is open. */
+  readonly opened: Promise<Request>;
+  answer(result: Result): void;
+}
+
+export function holdPrompt<Request, Result>(): HeldPrompt<Request, Result> {
+  const opened = Promise.withResolvers<Request>();
+  const answered = Promise.withResolvers<Result>();
+  return {
+    reply: (request) => {
+      opened.resolve(request);
+      return answered.promise;
+    },
+    opened: opened.promise,
+    answer: answered.resolve,
+  };
+}
+
+/** Throws when it is asked something for which its script has nothing. */
+export class ScriptedPrompter implements Prompter, InterruptMenu {
+  readonly channel: string;
+  /** Everything that was asked, in order; what was aborted before is not asked. */
+  readonly questions: PromptRequest[] = [];
+  readonly permissions: PermissionRequest[] = [];
+  readonly deliveries: DeliveryRequest[] = [];
+  readonly interrupts: InterruptRequest[] = [];
+  /** Whether anybody is there. */
+  isThere = true;
+  readonly #script: PrompterScript;
+
+  constructor(script: PrompterScript = {}, channel = "scripted") {
+    this.#script = script;
+    this.channel = channel;
+  }
+
+  canAsk(): boolean {
+    return this.isThere;
+  }
+
+  async ask(request: PromptRequest): Promise<PromptResult> {
+    const { inquiryId, question, signal } = request;
+    if (signal.aborted) return { type: "cancelled", inquiryId };
+    const position = this.questions.push(request) - 1;
+    const result = await follow(this.#script.answers, request, {
+      position,
+      what: `an answer to "${question.text}"`,
+    });
+    if (result === undefined || "isCancelled" in result) return { type: "cancelled", inquiryId };
+    const { answer, isRemembered = false } = result;
+    return { type: "answered", inquiryId, answer, isRemembered };
+  }
+
+  async askPermission(request: PermissionRequest): Promise<PermissionResult> {
+    if (request.signal.aborted) return { type: "cancelled" };
+    const position = this.permissions.push(request) - 1;
+    const expected = { position, what: `a permission for ${request.tool}` };
+    const result = await follow(this.#script.permissions, request, expected);
+    if (result?.type === "run" && result.arguments !== undefined) {
+      const problem = await request.check(result.arguments);
+      if (problem !== undefined) throw new Error(`The script's arguments are refused: ${problem}`);
+    }
+    return result ?? { type: "cancelled" };
+  }
+
+  async askDelivery(request: DeliveryRequest): Promise<DeliveryResult> {
+    if (request.signal.aborted) return { type: "cancelled" };
+    const position = this.deliveries.push(request) - 1;
+    const expected = { position, what: `a decision on the result of ${request.tool}` };
+    return (await follow(this.#script.deliveries, request, expected)) ?? { type: "cancelled" };
+  }
+
+  async choose(request: InterruptRequest): Promise<InterruptChoice> {
+    if (request.signal.aborted) return { type: "continue" };
+    const position = this.interrupts.push(request) - 1;
+    const expected = { position, what: "a choice" };
+    return (await follow(this.#script.choices, request, expected)) ?? { type: "continue" };
+  }
+}
+
+/** Undefined when it is aborted. Throws if the script does not go on. */
+async function follow<Request extends { readonly signal: AbortSignal }, Result>(
+  script: Script<Request, Result> | undefined,
+  request: Request,
+  expected: { readonly position: number; readonly what: string },
+): Promise<Result | undefined> {
+  const next = typeof script === "function" ? script : script?.[expected.position];
+  if (next === undefined) throw new Error(`No script has ${expected.what}.`);
+  try {
+    const result = isReply<Request, Result>(next) ? next(request) : next;
+    return await abortable(Promise.resolve(result), request.signal);
+  } catch (error) {
+    if (request.signal.aborted) return undefined;
+    throw error;
+  }
+}
+
+/** What a prompter gives is data: a function is one that makes it. */
+function isReply<Request, Result>(
+  next: Result | Reply<Request, Result>,
+): next is Reply<Request, Result> {
+  return typeof next === "function";
+}
