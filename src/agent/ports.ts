@@ -1,8 +1,12 @@
 /** What the agent needs of the world around it. A terminal, a test, a page and a program are equals. */
+import type { InquiryId } from "../conversation/index.ts";
 import type { InquiryQuestion } from "../tool/index.ts";
-import type { Json } from "../util/index.ts";
+import type { Json, JsonObject } from "../util/index.ts";
 
-/** Puts a question to a person. */
+/**
+ * A person, and how to reach that person. One thing is asked at a time. Abort closes what is open and
+ * gives `cancelled`; a method throws only if its question cannot be shown.
+ */
 export interface Prompter {
   /** How the person is reached; recorded with every answer. */
   readonly channel: string;
@@ -10,19 +14,95 @@ export interface Prompter {
   /** Whether anybody can be asked at the moment. Never throws. */
   canAsk(): boolean;
 
-  /** One question at a time. Abort closes it and gives `cancelled`. Throws if it cannot be shown. */
+  /** A question of a tool, or of the assistant. */
   ask(request: PromptRequest): Promise<PromptResult>;
+
+  /** Whether a tool may run. */
+  askPermission(request: PermissionRequest): Promise<PermissionResult>;
+
+  /** Whether the model may see what a tool gave. */
+  askDelivery(request: DeliveryRequest): Promise<DeliveryResult>;
 }
 
 export interface PromptRequest {
+  /** Comes back with the answer: an answer goes to the question it was given for, and to no other. */
+  readonly inquiryId: InquiryId;
   readonly question: InquiryQuestion;
   /** Who is asking, for the eye; absent where nothing is said about it. */
   readonly label?: string;
   readonly signal: AbortSignal;
 }
 
-export type PromptResult =
-  /** `isRemembered`: the person wants it to hold until the turn ends. */
-  | { readonly type: "answered"; readonly answer: Json; readonly isRemembered: boolean }
+export type PromptResult = { readonly inquiryId: InquiryId } & (
+  | {
+      readonly type: "answered";
+      readonly answer: Json;
+      /** The person wants it to hold until the turn ends. */
+      readonly isRemembered: boolean;
+    }
   /** The person did not answer, and said so. */
+  | { readonly type: "cancelled" }
+);
+
+/** Where a tool comes from. */
+export type ToolOrigin =
+  | { readonly type: "builtin" }
+  | { readonly type: "local" }
+  | { readonly type: "mcp"; readonly server: string };
+
+export interface PermissionRequest {
+  readonly tool: string;
+  readonly origin: ToolOrigin;
+  readonly arguments: JsonObject;
+  /** The person is to look at the arguments: they are opened for editing at once. */
+  readonly isEditing: boolean;
+  /** What is wrong with edited arguments; undefined if nothing is. Never throws. */
+  readonly check: (edited: JsonObject) => Promise<string | undefined>;
+  readonly signal: AbortSignal;
+}
+
+export type PermissionResult =
+  /** `arguments`: edited by the person, and checked. */
+  | { readonly type: "run"; readonly isRemembered: boolean; readonly arguments?: JsonObject }
+  /** `reason` is told to the model. */
+  | { readonly type: "skip"; readonly isRemembered: boolean; readonly reason?: string }
   | { readonly type: "cancelled" };
+
+export interface DeliveryRequest {
+  readonly tool: string;
+  readonly content: string;
+  readonly isError: boolean;
+  /** The result is opened for editing at once. */
+  readonly isEditing: boolean;
+  readonly signal: AbortSignal;
+}
+
+export type DeliveryResult =
+  /** `content`: edited by the person. */
+  | { readonly type: "deliver"; readonly content?: string }
+  | { readonly type: "withhold" }
+  | { readonly type: "cancelled" };
+
+/** What to do about work that a person has interrupted. The work goes on meanwhile. */
+export interface InterruptMenu {
+  /** Abort closes it and gives `continue`: what was interrupted has ended by itself. */
+  choose(request: InterruptRequest): Promise<InterruptChoice>;
+}
+
+export interface InterruptRequest {
+  readonly choices: readonly InterruptChoice["type"][];
+  readonly signal: AbortSignal;
+}
+
+export type InterruptChoice =
+  | { readonly type: "continue" }
+  /** End what is under way, and go on with what the person says about it; it may be nothing. */
+  | { readonly type: "reply"; readonly message: string }
+  /** End what is under way, and the turn; what there is so far is kept. */
+  | { readonly type: "stop" }
+  /** End what is under way, and drop what there is of it. */
+  | { readonly type: "discard" }
+  /** Begin again with the tools that have not ended. */
+  | { readonly type: "restart" }
+  /** The menu itself was interrupted: the person wants to leave. */
+  | { readonly type: "leave" };

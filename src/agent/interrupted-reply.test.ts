@@ -1,0 +1,352 @@
+import { describe, expect, test } from "vitest";
+import {
+  ModelTurn,
+  type ModelTurnOptions,
+  unfinished,
+  settle,
+  until,
+} from "../../test/support/model-turn.ts";
+import { echo } from "../../test/support/turn-tools.ts";
+import { ProviderError } from "../provider/index.ts";
+import type { ScriptedStep } from "../testing/index.ts";
+import type { InterruptChoice } from "./ports.ts";
+
+const CALL = { type: "tool_call", id: "a", name: "echo" } as const;
+const HANG = { type: "hang" } as const;
+const REPLY = { type: "reply", message: "Rather the other one" } as const;
+const TOLD = "Tool run cancelled by user with a custom message:\n\nRather the other one";
+
+/** A reply that never ends is interrupted behind these steps, of which the last is a text. */
+async function interrupt(
+  choice: InterruptChoice,
+  steps: readonly ScriptedStep[],
+  options: Partial<ModelTurnOptions> = {},
+) {
+  const turn = await ModelTurn.create({
+    tools: [echo],
+    config: { echo: { cancellation_response: "Stopped." } },
+    script: { choices: [choice] },
+    replies: [[...steps, HANG], "Fine"],
+    ...options,
+  });
+  const end = turn.run();
+  await turn.saw("message_delta");
+  await until(() => turn.model.requests.length === 1);
+  turn.press();
+  return { turn, end: await end };
+}
+
+const ONE_AND_A_HALF = [{ type: "text", text: "One" } as const, unfinished("two ")];
+const HEARD = ["turn", "person: Hello", "message: One", "message: two "];
+
+describe("a reply that a person interrupts", () => {
+  test("gives the choice to go on, reply, stop or discard, and goes on meanwhile", async () => {
+    const rest = Promise.withResolvers<void>();
+    const turn = await ModelTurn.create({
+      script: { choices: [{ type: "continue" }] },
+      replies: [[unfinished("One "), { type: "wait", until: rest.promise }, unfinished("two")]],
+    });
+    const end = turn.run();
+    await turn.saw("message_delta");
+    turn.press();
+    await until(() => turn.prompter.interrupts.length === 1);
+    rest.resolve();
+    expect({
+      end: await end,
+      choices: turn.prompter.interrupts.map(({ choices }) => choices),
+      record: turn.record,
+    }).toEqual({
+      end: { type: "done", reason: "stop" },
+      choices: [["continue", "reply", "stop", "discard"]],
+      record: ["turn", "person: Hello", "message: One two"],
+    });
+  });
+
+  test("ends with what was said about it, which is heard with what there was of the reply", async () => {
+    const { turn, end } = await interrupt(REPLY, ONE_AND_A_HALF);
+    expect({ end, record: turn.record, shown: turn.shown[1] }).toEqual({
+      end: { type: "done", reason: "stop" },
+      record: [...HEARD, "person: Rather the other one", "message: Fine"],
+      shown: [...HEARD.slice(1), "person: Rather the other one"],
+    });
+    expect(turn.model.requests[0]?.signal.aborted).toBe(true);
+  });
+
+  test("still has to call a tool if it was to, and has called none", async () => {
+    const { turn } = await interrupt(REPLY, ONE_AND_A_HALF, {
+      assistant: { toolChoice: "required" },
+    });
+    expect(turn.model.requests.map(({ toolChoice }) => toolChoice)).toEqual([
+      "required",
+      "required",
+    ]);
+  });
+
+  test("tells its calls what was said about them, and runs none", async () => {
+    const { turn, end } = await interrupt(REPLY, [CALL, unfinished("two ")]);
+    expect({ end, shown: turn.shown[1] }).toEqual({
+      end: { type: "done", reason: "stop" },
+      shown: ["person: Hello", "a calls echo", "message: two ", `a gives: ${TOLD}`],
+    });
+  });
+
+  test("has the person heard also where all its calls had ended before", async () => {
+    const { turn } = await interrupt(REPLY, [{ ...CALL, name: "gone" }, unfinished("two ")]);
+    expect(turn.shown[1]?.filter((line) => line.includes("Rather the other one"))).toHaveLength(1);
+  });
+
+  test("goes on if there was nothing to say about it", async () => {
+    const rest = Promise.withResolvers<void>();
+    const turn = await ModelTurn.create({
+      script: { choices: [{ type: "reply", message: " \n" }] },
+      replies: [[unfinished("One "), { type: "wait", until: rest.promise }, unfinished("two")]],
+    });
+    const end = turn.run();
+    await turn.saw("message_delta");
+    turn.press();
+    await until(() => turn.prompter.interrupts.length === 1);
+    rest.resolve();
+    await end;
+    expect(turn.record).toEqual(["turn", "person: Hello", "message: One two"]);
+  });
+
+  test.each<[InterruptChoice, string, readonly string[]]>([
+    [{ type: "stop" }, "stopped", HEARD],
+    [{ type: "discard" }, "stopped", HEARD.slice(0, -1)],
+    [{ type: "leave" }, "interrupted", HEARD],
+  ])("ends the turn on %o", async (choice, end, record) => {
+    const result = await interrupt(choice, ONE_AND_A_HALF);
+    expect({ end: result.end, record: result.turn.record }).toEqual({ end: { type: end }, record });
+  });
+
+  test.each<[InterruptChoice["type"], readonly string[]]>([
+    ["stop", ["a gives: Stopped.", "message: two "]],
+    ["discard", ["a gives: Stopped."]],
+    ["leave", ["a gives: Stopped.", "message: two "]],
+  ])("leaves no call open on %s", async (type, rest) => {
+    const { turn } = await interrupt({ type } as InterruptChoice, [CALL, unfinished("two ")]);
+    const record = turn.record.filter((line) => !line.includes("approved"));
+    expect(record.toSorted()).toEqual(["a calls echo", ...rest, "person: Hello", "turn"]);
+  });
+
+  test("ends at the second press, and at the first where there is no menu", async () => {
+    const ends = [true, false].map(async (hasMenu) => {
+      const turn = await ModelTurn.create({
+        hasMenu,
+        script: { choices: () => new Promise<never>(() => undefined) },
+        replies: [[unfinished("One "), HANG]],
+      });
+      const end = turn.run();
+      await turn.saw("message_delta");
+      turn.press();
+      if (hasMenu) {
+        await until(() => turn.prompter.interrupts.length === 1);
+        turn.press();
+      }
+      return { end: await end, record: turn.record };
+    });
+    const expected = {
+      end: { type: "interrupted" },
+      record: ["turn", "person: Hello", "message: One "],
+    };
+    expect(await Promise.all(ends)).toEqual([expected, expected]);
+  });
+
+  test("closes the menu when it ends by itself", async () => {
+    const rest = Promise.withResolvers<void>();
+    const turn = await ModelTurn.create({
+      script: { choices: () => new Promise<never>(() => undefined) },
+      replies: [[unfinished("One "), { type: "wait", until: rest.promise }]],
+    });
+    const end = turn.run();
+    await turn.saw("message_delta");
+    turn.press();
+    await until(() => turn.prompter.interrupts.length === 1);
+    rest.resolve();
+    expect([await end, turn.prompter.interrupts[0]?.signal.aborted]).toEqual([
+      { type: "done", reason: "stop" },
+      true,
+    ]);
+  });
+
+  test("is not asked for again once the person has stopped it in the pause before", async () => {
+    const error = new ProviderError("overloaded", "Busy.", { isRetryable: true });
+    const turn = await ModelTurn.create({
+      waitsForRetries: true,
+      script: { choices: [{ type: "stop" }] },
+      replies: [[unfinished("One "), { type: "error", error }]],
+    });
+    const end = turn.run();
+    await turn.saw("retry_start");
+    turn.press();
+    expect([await end, turn.model.requests.length, turn.record.at(-1)]).toEqual([
+      { type: "stopped" },
+      1,
+      "message: One ",
+    ]);
+  });
+});
+
+test("a press with a permission open while the reply goes on cancels that question only", async () => {
+  const rest = Promise.withResolvers<void>();
+  const turn = await ModelTurn.create({
+    tools: [echo],
+    config: { echo: { run: "ask" } },
+    script: { permissions: () => new Promise<never>(() => undefined) },
+    replies: [[CALL, { type: "wait", until: rest.promise }], "Fine"],
+  });
+  const end = turn.run();
+  await until(() => turn.prompter.permissions.length === 1);
+  turn.press();
+  await turn.saw("event", "permission_decision");
+  rest.resolve();
+  expect([await end, turn.record, turn.prompter.interrupts]).toEqual([
+    { type: "done", reason: "stop" },
+    [
+      "turn",
+      "person: Hello",
+      "a calls echo",
+      "a denied (run)",
+      "a gives: Tool skipped by user.",
+      "message: Fine",
+    ],
+    [],
+  ]);
+});
+
+test.each<[InterruptChoice, object]>([
+  [{ type: "stop" }, { type: "stopped" }],
+  [{ type: "leave" }, { type: "interrupted" }],
+])("%o counts also while the last words are being written", async (choice, expected) => {
+  const written = Promise.withResolvers<void>();
+  const turn: ModelTurn = await ModelTurn.create({
+    tools: [echo],
+    config: { echo: { cancellation_response: "Stopped." } },
+    script: { choices: [choice] },
+    beforeAppend: async (events) => {
+      if (!events.some(({ type }) => type === "chat_response")) return;
+      turn.press();
+      await written.promise;
+    },
+    replies: [[CALL, unfinished("two "), { type: "cut" }], "Never said"],
+  });
+  const end = turn.run();
+  await until(() => turn.prompter.interrupts.length === 1);
+  await settle();
+  written.resolve();
+  expect([await end, turn.record.at(-1)]).toEqual([expected, "a gives: Stopped."]);
+});
+
+/** Servers that never come up. */
+function open(signal: AbortSignal): Promise<never> {
+  return new Promise((_resolve, reject) => {
+    signal.addEventListener("abort", () => reject(new Error("aborted")), { once: true });
+  });
+}
+
+describe("while the tools are being opened", () => {
+  test.each<[InterruptChoice, object]>([
+    [{ type: "stop" }, { type: "stopped" }],
+    [{ type: "leave" }, { type: "interrupted" }],
+  ])("%o ends the turn before the model was asked", async (choice, expected) => {
+    const turn = await ModelTurn.create({
+      script: { choices: [choice] },
+      schemas: open,
+      replies: [],
+    });
+    const end = turn.run();
+    await turn.saw("event", "chat_request");
+    await until(() => turn.record.length === 2);
+    await settle();
+    turn.press();
+    expect({
+      end: await end,
+      choices: turn.prompter.interrupts.map(({ choices }) => choices),
+      record: turn.record,
+    }).toEqual({
+      end: expected,
+      choices: [["continue", "stop"]],
+      record: ["turn", "person: Hello"],
+    });
+  });
+
+  test("a stop counts also where those that were aborted are left out without an error", async () => {
+    const opening = Promise.withResolvers<void>();
+    const turn = await ModelTurn.create({
+      script: { choices: [{ type: "stop" }] },
+      schemas: async (signal) => {
+        opening.resolve();
+        await open(signal).catch(() => undefined);
+        return [];
+      },
+      replies: ["Never said"],
+    });
+    const end = turn.run();
+    await opening.promise;
+    turn.press();
+    expect([await end, turn.model.requests.length]).toEqual([{ type: "stopped" }, 0]);
+  });
+
+  test("going on waits for them", async () => {
+    const opened = Promise.withResolvers<readonly []>();
+    const opening = Promise.withResolvers<void>();
+    const turn = await ModelTurn.create({
+      script: { choices: [{ type: "continue" }] },
+      schemas: () => {
+        opening.resolve();
+        return opened.promise;
+      },
+      replies: ["Hi"],
+    });
+    const end = turn.run();
+    await opening.promise;
+    turn.press();
+    await until(() => turn.prompter.interrupts.length === 1);
+    opened.resolve([]);
+    expect(await end).toEqual({ type: "done", reason: "stop" });
+  });
+
+  test("an error of theirs is the turn's", async () => {
+    const turn = await ModelTurn.create({
+      schemas: () => Promise.reject(new Error("no such server")),
+      replies: [],
+    });
+    await expect(turn.run()).rejects.toThrow("no such server");
+  });
+});
+
+test("a press when nothing is under way does nothing", async () => {
+  const turn = await ModelTurn.create({ replies: ["Hi"] });
+  turn.press();
+  const end = await turn.run();
+  turn.press();
+  expect([end, turn.prompter.interrupts]).toEqual([{ type: "done", reason: "stop" }, []]);
+});
+
+test("a turn that is left before the model was asked never asks it", async () => {
+  const turn: ModelTurn = await ModelTurn.create({
+    beforeAppend: () => turn.leave(),
+    replies: ["Never said"],
+  });
+  expect([await turn.run(), turn.model.requests.length, turn.record]).toEqual([
+    { type: "interrupted" },
+    0,
+    ["turn", "person: Hello"],
+  ]);
+});
+
+test("who is asked while the turn is left is no longer asked", async () => {
+  const turn = await ModelTurn.create({
+    tools: [echo],
+    config: { echo: { run: "ask", cancellation_response: "Stopped." } },
+    script: { permissions: () => new Promise<never>(() => undefined) },
+    replies: [[CALL], "Never said"],
+  });
+  const end = turn.run();
+  await until(() => turn.prompter.permissions.length === 1);
+  turn.leave();
+  expect([await end, turn.record.slice(2)]).toEqual([
+    { type: "interrupted" },
+    ["a calls echo", "a gives: Stopped."],
+  ]);
+});

@@ -1,0 +1,324 @@
+import { readdirSync } from "node:fs";
+import { describe, expect, test } from "vitest";
+import { verifies } from "../../test/conformance/manifest.ts";
+import { ModelTurn, type ModelTurnOptions, settle, until } from "../../test/support/model-turn.ts";
+import { isAlive } from "../../test/support/is-alive.ts";
+import { temporaryFolder } from "../../test/support/temporary-workspace.ts";
+import { settingsOf } from "../../test/support/tool-turn.ts";
+import { asker, echo, SlowTool } from "../../test/support/turn-tools.ts";
+import { createLocalExecutor } from "../executor/index.ts";
+import type { InterruptChoice } from "./ports.ts";
+
+const call = (id: string, name: string) => ({ type: "tool_call", id, name }) as const;
+const NEVER = new Promise<never>(() => undefined);
+const TOLD = "Tool run cancelled by user with a custom message:\n\nRather the other one";
+
+/** A turn in which one call has ended and another goes on for ever; then somebody presses Ctrl-C. */
+async function interrupt(
+  choices: readonly InterruptChoice[],
+  options: Partial<ModelTurnOptions> = {},
+) {
+  const slow = new SlowTool();
+  const turn = await ModelTurn.create({
+    tools: [echo, slow],
+    config: { slow: { cancellation_response: "Stopped." } },
+    script: { choices },
+    replies: [[call("a", "slow"), call("b", "echo")], "Fine"],
+    ...options,
+  });
+  const end = turn.run();
+  await until(() => slow.starts === 1 && turn.record.includes("b gives: nothing"));
+  turn.press();
+  return { turn, slow, end };
+}
+
+/** What the record says of the results. */
+function results(turn: ModelTurn): readonly string[] {
+  return turn.record.filter((line) => / (gives|fails): /.test(line));
+}
+
+describe("tools that a person interrupts", () => {
+  test("go on meanwhile, and after the choice to go on", async () => {
+    const { turn, slow, end } = await interrupt([{ type: "continue" }]);
+    await until(() => turn.prompter.interrupts.length === 1);
+    slow.release();
+    expect({
+      end: await end,
+      choices: turn.prompter.interrupts.map(({ choices }) => choices),
+      results: results(turn),
+      cancellations: slow.cancellations,
+    }).toEqual({
+      end: { type: "done", reason: "stop" },
+      choices: [["continue", "reply", "stop", "restart"]],
+      results: ["b gives: nothing", "a gives: slow is done"],
+      cancellations: 0,
+    });
+  });
+
+  test.each([
+    ["what was said about them", "Rather the other one", TOLD],
+    ["what the config says where nothing was said", "", "Stopped."],
+  ])("end with %s, and the model goes on", async (_what, message, told) => {
+    const { turn, slow, end } = await interrupt([{ type: "reply", message }]);
+    expect({ end: await end, results: results(turn), cancellations: slow.cancellations }).toEqual({
+      end: { type: "done", reason: "stop" },
+      results: ["b gives: nothing", `a gives: ${told}`],
+      cancellations: 1,
+    });
+    expect(turn.shown[1]?.slice(-2)).toEqual([`a gives: ${told}`, "b gives: nothing"]);
+  });
+
+  test.each<[InterruptChoice, string]>([
+    [{ type: "stop" }, "stopped"],
+    [{ type: "leave" }, "interrupted"],
+  ])("end with the turn on %o, and nothing that was recorded is lost", async (choice, type) => {
+    const { turn, slow, end } = await interrupt([choice]);
+    expect({
+      end: await end,
+      results: results(turn),
+      cancellations: slow.cancellations,
+      requests: turn.model.requests.length,
+    }).toEqual({
+      end: { type },
+      results: ["b gives: nothing", "a gives: Stopped."],
+      cancellations: 1,
+      requests: 1,
+    });
+  });
+
+  test("begin again, but for those that have ended", async () => {
+    const { turn, slow, end } = await interrupt([{ type: "restart" }]);
+    await until(() => slow.starts === 2);
+    slow.release();
+    expect({ end: await end, results: results(turn), cancellations: slow.cancellations }).toEqual({
+      end: { type: "done", reason: "stop" },
+      results: ["b gives: nothing", "a gives: slow is done"],
+      cancellations: 1,
+    });
+    expect(turn.record.filter((line) => line.includes("approved"))).toHaveLength(2);
+  });
+
+  test("can be interrupted again after they were begun again", async () => {
+    const { turn, slow, end } = await interrupt([{ type: "restart" }, { type: "stop" }]);
+    await until(() => slow.starts === 2);
+    turn.press();
+    expect([await end, slow.cancellations, results(turn)]).toEqual([
+      { type: "stopped" },
+      2,
+      ["b gives: nothing", "a gives: Stopped."],
+    ]);
+  });
+
+  test("end at the second press, and at the first where there is no menu", async () => {
+    const outcomes = [true, false].map(async (hasMenu) => {
+      const { turn, slow, end } = await interrupt([], {
+        hasMenu,
+        script: { choices: () => NEVER },
+      });
+      if (hasMenu) {
+        await until(() => turn.prompter.interrupts.length === 1);
+        turn.press();
+      }
+      return [await end, slow.cancellations, results(turn)];
+    });
+    const expected = [{ type: "interrupted" }, 1, ["b gives: nothing", "a gives: Stopped."]];
+    expect(await Promise.all(outcomes)).toEqual([expected, expected]);
+  });
+
+  test("close the menu when they end by themselves", async () => {
+    const { turn, slow, end } = await interrupt([], { script: { choices: () => NEVER } });
+    await until(() => turn.prompter.interrupts.length === 1);
+    slow.release();
+    expect([await end, turn.prompter.interrupts[0]?.signal.aborted]).toEqual([
+      { type: "done", reason: "stop" },
+      true,
+    ]);
+  });
+
+  test("have the person heard also where none was left to be told", async () => {
+    const choice = Promise.withResolvers<InterruptChoice>();
+    const written = Promise.withResolvers<void>();
+    const turn = await ModelTurn.create({
+      tools: [echo],
+      script: { choices: () => choice.promise },
+      beforeAppend: async (events) => {
+        if (!events.some(({ type }) => type === "tool_call_response")) return;
+        turn.press();
+        await until(() => turn.prompter.interrupts.length === 1);
+        choice.resolve({ type: "reply", message: "Rather the other one" });
+        await written.promise;
+      },
+      replies: [[call("a", "echo")], "Fine"],
+    });
+    const end = turn.run();
+    await until(() => turn.prompter.interrupts.length === 1);
+    await settle();
+    written.resolve();
+    await end;
+    expect(turn.shown[1]?.filter((line) => line.includes("Rather the other one"))).toHaveLength(1);
+  });
+});
+
+test("no process of a tool is left when the person leaves", async () => {
+  const folder = temporaryFolder();
+  const pids = () => readdirSync(folder).map(Number);
+  const environment = {
+    workspaceRoot: folder,
+    workspaceId: "",
+    conversationId: "",
+    variables: process.env,
+  };
+  const script = "touch $$; exec sleep 60";
+  const settings = settingsOf("sleeper", {
+    source: "local",
+    command: { program: "sh", args: ["-c", script] },
+  });
+  const sleeper = { name: "sleeper", executor: createLocalExecutor(settings, environment) };
+  const turn = await ModelTurn.create({
+    tools: [sleeper],
+    hasMenu: false,
+    replies: [[call("a", "sleeper"), call("b", "sleeper")]],
+  });
+  const end = turn.run();
+  await until(() => pids().length === 2 && pids().every(isAlive));
+  turn.press();
+  expect([await end, pids().filter(isAlive), results(turn).length]).toEqual([
+    { type: "interrupted" },
+    [],
+    2,
+  ]);
+});
+
+test("a tool that asks while the menu is open is not heard before it is closed", async () => {
+  const choice = Promise.withResolvers<InterruptChoice>();
+  const turn = await ModelTurn.create({
+    tools: [asker],
+    config: { asker: { cancellation_response: "Stopped." } },
+    script: { choices: () => choice.promise },
+    beforeAppend: async (events) => {
+      if (!events.some(({ type }) => type === "inquiry_request")) return;
+      turn.press();
+      await until(() => turn.prompter.interrupts.length === 1);
+    },
+    replies: [[call("a", "asker")]],
+  });
+  const end = turn.run();
+  await turn.saw("event", "inquiry_request");
+  await settle();
+  choice.resolve({ type: "stop" });
+  expect([await end, turn.prompter.questions.length, turn.record.slice(-3)]).toEqual([
+    { type: "stopped" },
+    0,
+    ["a.sure.1 asks: Are you sure?", 'a.sure.1 cancelled: "user"', "a gives: Stopped."],
+  ]);
+});
+
+describe("a press with a question open", () => {
+  test("cancels that question, and no other", async () => {
+    verifies(
+      "082/cancel/prompt-cancelled-is-user",
+      "082/record/non-answer-is-cancelled",
+      "082/prompt/cancellation-carries-the-id",
+    );
+    const turn = await ModelTurn.create({
+      tools: [asker],
+      script: {
+        answers: ({ inquiryId }) => (inquiryId === "a.sure.1" ? NEVER : { answer: true }),
+      },
+      replies: [[call("a", "asker"), call("b", "asker")], "Fine"],
+    });
+    const end = turn.run();
+    await until(() => turn.prompter.questions.length === 1);
+    turn.press();
+    expect([await end, turn.prompter.interrupts]).toEqual([{ type: "done", reason: "stop" }, []]);
+    expect(turn.record.filter((line) => /sure\.|gives/.test(line)).toSorted()).toEqual([
+      "a gives: Tool input cancelled by user.",
+      "a.sure.1 asks: Are you sure?",
+      'a.sure.1 cancelled: "user"',
+      "b gives: got true",
+      "b.sure.1 answered: true",
+      "b.sure.1 asks: Are you sure?",
+    ]);
+  });
+});
+
+test("a press with a result to be looked at withholds that result only", async () => {
+  const turn = await ModelTurn.create({
+    tools: [echo],
+    config: { echo: { result: "ask" } },
+    script: { deliveries: () => NEVER },
+    replies: [[call("a", "echo")], "Fine"],
+  });
+  const end = turn.run();
+  await until(() => turn.prompter.deliveries.length === 1);
+  turn.press();
+  expect([await end, results(turn), turn.prompter.interrupts]).toEqual([
+    { type: "done", reason: "stop" },
+    ["a gives: Result delivery cancelled."],
+    [],
+  ]);
+});
+
+describe("a model that is asked for a tool", () => {
+  const options = {
+    tools: [asker],
+    config: {
+      asker: { cancellation_response: "Stopped.", questions: { sure: { target: "assistant" } } },
+    },
+    answers: { "a.sure.1": true, "a.sure.2": false },
+    replies: [[call("a", "asker")], "Fine"],
+  };
+
+  async function interruptInquiry(choice: InterruptChoice) {
+    const turn = await ModelTurn.create({ ...options, script: { choices: [choice] } });
+    turn.inquiries.hold("a.sure.1");
+    const end = turn.run();
+    await until(() => turn.inquiries.calls.length === 1);
+    turn.press();
+    return { turn, end };
+  }
+
+  test("answers all the same where the person goes on", async () => {
+    const { turn, end } = await interruptInquiry({ type: "continue" });
+    await until(() => turn.prompter.interrupts.length === 1);
+    turn.inquiries.release("a.sure.1");
+    expect([await end, turn.record.slice(-4)]).toEqual([
+      { type: "done", reason: "stop" },
+      [
+        "a.sure.1 asks: Are you sure?",
+        "a.sure.1 answered: true",
+        "a gives: got true",
+        "message: Fine",
+      ],
+    ]);
+  });
+
+  test.each<[InterruptChoice, string, string]>([
+    [{ type: "reply", message: "Rather the other one" }, TOLD, "done"],
+    [{ type: "stop" }, "Stopped.", "stopped"],
+    [{ type: "leave" }, "Stopped.", "interrupted"],
+  ])("is cancelled at once by %o", async (choice, told, type) => {
+    verifies("082/cancel/signal-is-user");
+    const { turn, end } = await interruptInquiry(choice);
+    expect((await end).type).toBe(type);
+    expect(turn.record.slice(4, 7)).toEqual([
+      "a.sure.1 asks: Are you sure?",
+      'a.sure.1 cancelled: "user"',
+      `a gives: ${told}`,
+    ]);
+  });
+
+  test("is asked once more where the tools begin again", async () => {
+    verifies("082/cancel/signal-is-user", "082/id/asking-again-counts-up");
+    const { turn, end } = await interruptInquiry({ type: "restart" });
+    await end;
+    expect(turn.record.slice(4)).toEqual([
+      "a.sure.1 asks: Are you sure?",
+      'a.sure.1 cancelled: "user"',
+      "a.sure.2 asks: Are you sure?",
+      "a.sure.2 answered: false",
+      "a gives: got false",
+      "message: Fine",
+    ]);
+  });
+});

@@ -1,0 +1,100 @@
+/** Whether the model gets to see what a tool gave. A decision that anybody made is on record. */
+import type { Decider, PermissionDecision, ToolCallRequest } from "../../conversation/index.ts";
+import type { DeliveryResult } from "../ports.ts";
+import { timestampOf } from "../timestamp-of.ts";
+import {
+  DELIVERY_CANCELLED,
+  DELIVERY_SKIPPED,
+  DELIVERY_SKIPPED_BY_CONFIG,
+  promptFailed,
+} from "./model-texts.ts";
+import type { CallableTool, TurnParts } from "./turn-parts.ts";
+
+export interface CallResult {
+  readonly content: string;
+  readonly isError: boolean;
+}
+
+export interface Delivery {
+  readonly request: ToolCallRequest;
+  readonly tool: CallableTool;
+  readonly result: CallResult;
+  readonly signal: AbortSignal;
+}
+
+/** What the model is told; undefined if everything was stopped before anybody decided. */
+export async function deliver(
+  parts: TurnParts,
+  delivery: Delivery,
+): Promise<CallResult | undefined> {
+  const { settings } = delivery.tool;
+  if (settings.result === "unattended") return delivery.result;
+  if (settings.result === "skip") return withholdByPolicy(parts, delivery, "result");
+  if (parts.prompter.canAsk()) return askPerson(parts, delivery);
+  if (settings.detached.deliver === "deny") {
+    return withholdByPolicy(parts, delivery, "detached.deliver");
+  }
+  const decidedBy = policy(delivery, "detached.deliver");
+  await record(parts, delivery, { decision: "approved", decidedBy });
+  return delivery.result;
+}
+
+async function askPerson(parts: TurnParts, delivery: Delivery): Promise<CallResult | undefined> {
+  const { tool, result } = delivery;
+  let decided: DeliveryResult | undefined;
+  try {
+    decided = await parts.prompts.run(
+      (signal) =>
+        parts.prompter.askDelivery({
+          tool: tool.settings.name,
+          ...result,
+          isEditing: tool.settings.result === "edit",
+          signal,
+        }),
+      delivery.signal,
+    );
+  } catch (error) {
+    const message = error instanceof Error ? error.message : String(error);
+    return { content: promptFailed("Delivery", message), isError: true };
+  }
+  const isStopped = delivery.signal.aborted && decided?.type === "cancelled";
+  if (decided === undefined || isStopped) return undefined;
+  const decidedBy: Decider = { kind: "user", channel: parts.prompter.channel };
+  if (decided.type === "deliver") {
+    const { content = result.content } = decided;
+    const decision = content === result.content ? "approved" : "edited";
+    await record(parts, delivery, { decision, decidedBy });
+    return { ...result, content };
+  }
+  await record(parts, delivery, { decision: "denied", decidedBy });
+  const content = decided.type === "withhold" ? DELIVERY_SKIPPED : DELIVERY_CANCELLED;
+  return { content, isError: false };
+}
+
+async function withholdByPolicy(
+  parts: TurnParts,
+  delivery: Delivery,
+  key: string,
+): Promise<CallResult> {
+  await record(parts, delivery, { decision: "denied", decidedBy: policy(delivery, key) });
+  return { content: DELIVERY_SKIPPED_BY_CONFIG, isError: false };
+}
+
+function policy({ tool }: Delivery, key: string): Decider {
+  return { kind: "policy", key: `conversation.tools.${tool.settings.name}.${key}` };
+}
+
+async function record(
+  parts: TurnParts,
+  { request, tool }: Delivery,
+  decided: Pick<PermissionDecision, "decision" | "decidedBy">,
+): Promise<void> {
+  await parts.journal.record({
+    type: "permission_decision",
+    timestamp: timestampOf(parts.clock),
+    toolCallId: request.id,
+    tool: tool.settings.name,
+    action: "deliver",
+    ...decided,
+  });
+}

@@ -1,0 +1,84 @@
+/** What a model is told of a call that did not give a result of its own. */
+import type { Question } from "../../tool/index.ts";
+
+export const SKIPPED = "Tool skipped by user.";
+export const SKIPPED_BY_MEMORY = "Tool skipped by user (remembered).";
+export const SKIPPED_BY_CONFIG = "Tool skipped by configuration.";
+export const INPUT_CANCELLED = "Tool input cancelled by user.";
+export const EXECUTION_CANCELLED = "Tool execution cancelled.";
+export const DELIVERY_SKIPPED = "Result delivery skipped by user.";
+export const DELIVERY_SKIPPED_BY_CONFIG = "Result delivery skipped by configuration.";
+export const DELIVERY_CANCELLED = "Result delivery cancelled.";
+
+export function skippedBecause(reason: string): string {
+  return `Tool skipped by user: ${reason}`;
+}
+
+export function stoppedWith(message: string): string {
+  return `Tool run cancelled by user with a custom message:\n\n${message}`;
+}
+
+export function notAvailable(tool: string): string {
+  return (
+    `Tool '${tool}' is not available. It may have been available earlier in this conversation but ` +
+    "is no longer enabled. Do not retry this tool until it is available again."
+  );
+}
+
+export function unreadableArguments(tool: string): string {
+  return `Invalid arguments for tool '${tool}'. It was not run: they are no valid JSON.`;
+}
+
+export function cannotBeHad(tool: string, message: string): string {
+  return `Tool '${tool}' cannot be used at the moment: ${message}`;
+}
+
+export function notPermitted(tool: string): string {
+  return (
+    `Tool '${tool}' needs a person's permission to run, and nobody is there to give it. ` +
+    "Do not retry this tool call in this turn; continue without it or explain what is missing."
+  );
+}
+
+export function nobodyThere(tool: string): string {
+  return (
+    `${tool} cannot run because no interactive terminal is available. Do not retry this tool call ` +
+    "in this turn; continue without user input or explain what information is missing."
+  );
+}
+
+export function needsHuman(tool: string): string {
+  return (
+    `${tool} requires a human answer and cannot be routed to the assistant. ` +
+    "Do not retry this tool call in this turn."
+  );
+}
+
+export function configuredMisfit(tool: string, key: string): string {
+  return (
+    `${tool}: the configured ${key} value does not match the question's answer_type. ` +
+    "Update the configuration; do not retry."
+  );
+}
+
+export function promptFailed(
+  what: "Permission" | "Question" | "Delivery",
+  message: string,
+): string {
+  return `${what} prompt failed: ${message}`;
+}
+
+export function inquiryFailed(tool: string, question: Question, problem: string): string {
+  return (
+    `The tool '${tool}' asked a follow-up question ("${question.text}") that was routed to a ` +
+    "secondary assistant for resolution, but the secondary assistant failed to provide a valid " +
+    `answer. Error: ${problem.replace(/\.$/, "")}. You may retry the tool call or end the turn.`
+  );
+}
+
+export function keepsAsking(tool: string, question: Question): string {
+  return (
+    `The tool '${tool}' keeps asking the same question ("${question.text}") although it was ` +
+    "answered. Do not retry this tool call in this turn."
+  );
+}

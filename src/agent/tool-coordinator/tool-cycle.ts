@@ -1,0 +1,152 @@
+/**
+ * The calls of one cycle, side by side. Each goes its own way: found, checked, permitted, run, its
+ * result delivered and recorded. Nothing runs before the model has finished speaking.
+ *
+ *   add ─► find ─► check ─► permit ─┬─► (run) ─► attempt ◄─► answer questions ─► deliver ─► record
+ *                                   └─► skipped, refused ──────────────────────────────────► record
+ */
+import type { ToolCallRequest, ToolCallResponse } from "../../conversation/index.ts";
+import { checkArguments } from "../../executor/index.ts";
+import { INVALID_ARGUMENTS } from "../../provider/index.ts";
+import type { JsonObject } from "../../util/index.ts";
+import { timestampOf } from "../timestamp-of.ts";
+import { attemptCall, type AttemptsEnd } from "./attempt-call.ts";
+import { type CallResult, deliver } from "./delivery.ts";
+import {
+  cannotBeHad,
+  EXECUTION_CANCELLED,
+  notAvailable,
+  stoppedWith,
+  unreadableArguments,
+} from "./model-texts.ts";
+import { decidePermission } from "./permission.ts";
+import type { CallableTool, TurnParts } from "./turn-parts.ts";
+
+export class ToolCycle {
+  readonly #parts: TurnParts;
+  readonly #calls: Promise<ToolCallResponse>[] = [];
+  readonly #mayRun = Promise.withResolvers<void>();
+  readonly #stop = new AbortController();
+  #stopMessage = "";
+  #isMessageTold = false;
+  /** Aborted to begin again with what has not ended; then there is a new one. */
+  #round = new AbortController();
+
+  constructor(parts: TurnParts) {
+    this.#parts = parts;
+  }
+
+  get isEmpty(): boolean {
+    return this.#calls.length === 0;
+  }
+
+  /** Whether the model hears what the person said when everything was stopped. */
+  get isMessageTold(): boolean {
+    return this.#isMessageTold;
+  }
+
+  /** A call that is on record. Permission is asked for at once, if any is needed. */
+  add(request: ToolCallRequest): void {
+    const call = this.#follow(request);
+    call.catch(() => this.stop()); // The record cannot be written: nothing must go on. `run` tells.
+    this.#calls.push(call);
+  }
+
+  /**
+   * Runs what may run. Each response is on record as soon as its call has ended; they are returned in
+   * the order of the calls. Throws `write_failed` when everything has come to an end.
+   */
+  async run(): Promise<readonly ToolCallResponse[]> {
+    this.#mayRun.resolve();
+    const ends = await Promise.allSettled(this.#calls);
+    return ends.map((end) => {
+      if (end.status === "rejected") throw end.reason;
+      return end.value;
+    });
+  }
+
+  /** Ends every call that has not ended; `message` is what the person has to say about it. */
+  stop(message = ""): void {
+    this.#stopMessage = message;
+    this.#stop.abort();
+    this.#mayRun.resolve();
+  }
+
+  /** Begins again with every call that is under way. What has ended stays as it is. */
+  restart(): void {
+    const ended = this.#round;
+    this.#round = new AbortController();
+    ended.abort();
+  }
+
+  async #follow(request: ToolCallRequest): Promise<ToolCallResponse> {
+    const { content, isError } = await this.#result(request);
+    // Results stand behind the whole reply, also those of calls that were refused at once.
+    await this.#mayRun.promise;
+    const response: ToolCallResponse = {
+      type: "tool_call_response",
+      timestamp: timestampOf(this.#parts.clock),
+      id: request.id,
+      content,
+      isError,
+    };
+    await this.#parts.journal.record(response);
+    return response;
+  }
+
+  async #result(request: ToolCallRequest): Promise<CallResult> {
+    const { signal } = this.#stop;
+    const tool = await this.#find(request.name);
+    if ("content" in tool) return tool;
+    const { [INVALID_ARGUMENTS]: unreadable } = request.arguments;
+    if (unreadable !== undefined)
+      return { content: unreadableArguments(request.name), isError: true };
+    const checked = await checkArguments(tool.description, request.arguments);
+    if (!checked.ok) return { content: checked.message, isError: true };
+    const asked = { request, tool, arguments: checked.arguments, signal };
+    const permission = await decidePermission(this.#parts, asked);
+    if (permission.type === "refused") return permission;
+    if (permission.type === "cancelled") return this.#stopped(tool);
+    await this.#mayRun.promise;
+    const end = await this.#attempt(request, tool, permission.arguments);
+    if (end === undefined) return this.#stopped(tool);
+    if (end.type === "cancelled") return { content: EXECUTION_CANCELLED, isError: false };
+    if (end.type === "unanswered") return end; // It gave nothing that could be delivered.
+    const { type: _type, ...result } = end;
+    return (await deliver(this.#parts, { request, tool, result, signal })) ?? this.#stopped(tool);
+  }
+
+  async #find(name: string): Promise<CallableTool | CallResult> {
+    try {
+      const tool = await this.#parts.tools.find(name, this.#stop.signal);
+      return tool ?? { content: notAvailable(name), isError: true };
+    } catch (error) {
+      if (this.#stop.signal.aborted) return this.#stopped();
+      const message = error instanceof Error ? error.message : String(error);
+      return { content: cannotBeHad(name, message), isError: true };
+    }
+  }
+
+  /** Again and again, as often as a person wants; undefined once everything was stopped. */
+  async #attempt(
+    request: ToolCallRequest,
+    tool: CallableTool,
+    args: JsonObject,
+  ): Promise<AttemptsEnd | undefined> {
+    while (!this.#stop.signal.aborted) {
+      const round = this.#round.signal;
+      const signal = AbortSignal.any([this.#stop.signal, round]);
+      const end = await attemptCall(this.#parts, { request, tool, arguments: args, signal });
+      if (end.type === "result" || !signal.aborted) return end;
+    }
+    return undefined;
+  }
+
+  /** `tool` is absent if it was not found in time. */
+  #stopped(tool?: CallableTool): CallResult {
+    this.#isMessageTold = true;
+    const unsaid = tool?.settings.cancellationResponse ?? EXECUTION_CANCELLED;
+    const content = this.#stopMessage === "" ? unsaid : stoppedWith(this.#stopMessage);
+    return { content, isError: false };
+  }
+}

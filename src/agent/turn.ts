@@ -1,0 +1,215 @@
+/**
+ * One turn: what a person says, and everything until the assistant has nothing more to do.
+ *
+ *   request ─► hear the reply ─┬─► no calls: done
+ *                 ▲            └─► run its tools ─┐
+ *                 └───────────── next cycle ◄─────┘
+ */
+import { type Attachment, eventsOf, type Timestamp } from "../conversation/index.ts";
+import type { InquiryBackend } from "../inquiry/index.ts";
+import type { EndReason, Model, ToolChoice, ToolSchema } from "../provider/index.ts";
+import type { ConversationWriter } from "../storage/index.ts";
+import type { Clock, JsonObject } from "../util/index.ts";
+import { type Assistant, hearReply } from "./hear-reply.ts";
+import { Interrupts } from "./interrupts.ts";
+import { createJournal, type Journal } from "./journal.ts";
+import type { Observer } from "./observer.ts";
+import type { InterruptChoice, InterruptMenu, Prompter } from "./ports.ts";
+import { timestampOf } from "./timestamp-of.ts";
+import { PromptQueue } from "./tool-coordinator/prompt-queue.ts";
+import { ToolCycle } from "./tool-coordinator/tool-cycle.ts";
+import type { Toolbox, TurnParts } from "./tool-coordinator/turn-parts.ts";
+import { TurnState } from "./tool-coordinator/turn-state.ts";
+
+export interface TurnSetup {
+  readonly conversation: ConversationWriter;
+  readonly model: Model;
+  readonly assistant: Assistant;
+  readonly attachments?: readonly Attachment[];
+  readonly tools: Toolbox;
+  readonly prompter: Prompter;
+  /** Absent where nobody can choose. */
+  readonly menu?: InterruptMenu;
+  readonly inquiries: InquiryBackend;
+  readonly clock: Clock;
+  /** The most requests to the model. */
+  readonly maxCycles: number;
+  readonly observer?: Observer;
+}
+
+/** What a person says. */
+export interface TurnRequest {
+  readonly content: string;
+  /** JSON Schema of the answer that is wanted. */
+  readonly schema?: JsonObject;
+  readonly author?: string;
+}
+
+export type TurnEnd =
+  | { readonly type: "done"; readonly reason: EndReason }
+  /** The person wanted no more of it. */
+  | { readonly type: "stopped" }
+  /** The person wants to leave. */
+  | { readonly type: "interrupted" }
+  | { readonly type: "cycle_limit"; readonly cycles: number };
+
+/** A choice that ends what is under way. */
+type Interruption = Exclude<InterruptChoice, { type: "continue" | "restart" }>;
+
+export class Turn {
+  readonly #setup: TurnSetup;
+  readonly #journal: Journal;
+  readonly #interrupts: Interrupts;
+  readonly #prompts = new PromptQueue();
+
+  constructor(setup: TurnSetup) {
+    this.#setup = setup;
+    this.#journal = createJournal(setup.conversation, setup.observer);
+    this.#interrupts = new Interrupts(this.#prompts, setup.menu);
+  }
+
+  /** Ctrl-C: the person chooses what becomes of what is under way. */
+  interrupt(): void {
+    this.#interrupts.press();
+  }
+
+  /** Ends the turn in good order. */
+  leave(): void {
+    this.#interrupts.leave();
+  }
+
+  /** It is being ended. */
+  get isLeaving(): boolean {
+    return this.#interrupts.isLeaving;
+  }
+
+  /** Everything that happened is on record, also when it throws: `ProviderError`, `write_failed`. */
+  async run(request: TurnRequest): Promise<TurnEnd> {
+    await this.#journal.record({ type: "turn_start", timestamp: this.#now() });
+    await this.#say(request);
+    const tools = await this.#openTools();
+    if ("type" in tools) return tools;
+    const parts = this.#turnParts();
+    let { toolChoice } = this.#setup.assistant;
+    for (let cycle = 1; cycle <= this.#setup.maxCycles; cycle += 1) {
+      this.#setup.observer?.observe({ type: "cycle_start", cycle });
+      const calls = new ToolCycle(parts);
+      const reply = await this.#hear(calls, tools, toolChoice);
+      if (reply.type === "done" && calls.isEmpty) return reply;
+      const interruption =
+        reply.type === "done" ? await this.#runTools(calls) : await this.#dropCalls(calls, reply);
+      if (interruption?.type === "reply") await this.#pass(interruption.message, calls);
+      else if (interruption !== undefined) return endBy(interruption);
+      if (!calls.isEmpty) toolChoice = "auto"; // What was demanded once was done.
+    }
+    return { type: "cycle_limit", cycles: this.#setup.maxCycles };
+  }
+
+  async #say(request: TurnRequest): Promise<void> {
+    await this.#journal.record({ type: "chat_request", timestamp: this.#now(), ...request });
+  }
+
+  /** Servers may have to be started for it, and one can get tired of waiting. */
+  async #openTools(): Promise<readonly ToolSchema[] | TurnEnd> {
+    const opening = new AbortController();
+    let interruption: Interruption | undefined;
+    const onChoice = (choice: InterruptChoice) => {
+      if (choice.type === "continue" || choice.type === "restart") return;
+      interruption = choice;
+      opening.abort();
+    };
+    try {
+      const schemas = await this.#interrupts.during(
+        { choices: ["continue", "stop"], onChoice },
+        () => this.#setup.tools.schemas(opening.signal),
+      );
+      return interruption === undefined ? schemas : endBy(interruption);
+    } catch (error) {
+      if (interruption === undefined) throw error;
+      return endBy(interruption);
+    }
+  }
+
+  async #hear(
+    calls: ToolCycle,
+    tools: readonly ToolSchema[],
+    toolChoice: ToolChoice,
+  ): Promise<Extract<TurnEnd, { type: "done" }> | Interruption> {
+    const listening = new AbortController();
+    let interruption: Interruption | undefined;
+    const onChoice = (choice: InterruptChoice) => {
+      // Without a word there is nothing to reply to.
+      const isNothing = choice.type === "reply" && choice.message.trim() === "";
+      if (choice.type === "continue" || choice.type === "restart" || isNothing) return;
+      interruption = choice;
+      listening.abort();
+    };
+    const choices = ["continue", "reply", "stop", "discard"] as const;
+    const hear = () =>
+      hearReply({
+        ...this.#setup,
+        journal: this.#journal,
+        attachments: this.#setup.attachments ?? [],
+        tools,
+        toolChoice,
+        signal: listening.signal,
+        isDiscarded: () => interruption?.type === "discard",
+        onCall: (request) => calls.add(request),
+      });
+    try {
+      const reason = await this.#interrupts.during({ choices, onChoice }, hear);
+      // A choice counts also if it came with the last word of the reply.
+      if (interruption !== undefined) return interruption;
+      return reason === "aborted" ? { type: "stop" } : { type: "done", reason };
+    } catch (error) {
+      calls.stop(); // No question of theirs stays open.
+      await calls.run().catch(() => undefined); // If the record fails, that is told already.
+      throw error;
+    }
+  }
+
+  /** How the person has interrupted them, unless they were left to end by themselves. */
+  async #runTools(calls: ToolCycle): Promise<Interruption | undefined> {
+    let interruption: Interruption | undefined;
+    const onChoice = (choice: InterruptChoice) => {
+      if (choice.type === "continue") return;
+      if (choice.type === "restart") return calls.restart();
+      interruption = choice;
+      calls.stop(choice.type === "reply" ? choice.message : "");
+    };
+    const choices = ["continue", "reply", "stop", "restart"] as const;
+    await this.#interrupts.during({ choices, onChoice }, () => calls.run());
+    return interruption;
+  }
+
+  /** Calls of a reply that was cut short are on record, and must not stay without an end. */
+  async #dropCalls(calls: ToolCycle, interruption: Interruption): Promise<Interruption> {
+    calls.stop(interruption.type === "reply" ? interruption.message : "");
+    await calls.run();
+    return interruption;
+  }
+
+  /** What the person said goes to the calls that it has ended; without any, it is a request. */
+  async #pass(message: string, calls: ToolCycle): Promise<void> {
+    if (message !== "" && !calls.isMessageTold) await this.#say({ content: message });
+  }
+
+  #turnParts(): TurnParts {
+    const { stream } = this.#journal;
+    const start = stream.entries.findLastIndex(({ eventType }) => eventType === "turn_start");
+    return {
+      ...this.#setup,
+      journal: this.#journal,
+      prompts: this.#prompts,
+      state: TurnState.fromEvents(eventsOf(stream.entries.slice(start))),
+    };
+  }
+
+  #now(): Timestamp {
+    return timestampOf(this.#setup.clock);
+  }
+}
+
+function endBy(interruption: Interruption): TurnEnd {
+  return { type: interruption.type === "leave" ? "interrupted" : "stopped" };
+}

@@ -1,0 +1,155 @@
+import { describe, expect, test } from "vitest";
+import {
+  ModelTurn,
+  type ModelTurnOptions,
+  unfinished,
+  settle,
+  until,
+} from "../../test/support/model-turn.ts";
+import { asker, echo, SlowTool } from "../../test/support/turn-tools.ts";
+import type { ConversationEvent } from "../conversation/index.ts";
+import { StorageError } from "../storage/index.ts";
+
+const call = (id: string, name: string) => ({ type: "tool_call", id, name }) as const;
+const diskFull = new StorageError("write_failed", "Cannot write: the disk is full.");
+
+/** Thoughts, texts, permissions, questions to a person and to a model, deliveries: all there is. */
+const EVERYTHING: ModelTurnOptions = {
+  tools: [asker, { ...asker, name: "nosy" }, echo],
+  config: {
+    nosy: { questions: { sure: { target: "assistant" } } },
+    echo: { run: "ask", result: "ask" },
+  },
+  script: {
+    answers: [{ answer: true }],
+    permissions: [{ type: "run", isRemembered: true }],
+    deliveries: [{ type: "deliver" }, { type: "withhold" }],
+  },
+  answers: { "b.sure.1": false },
+  replies: [
+    [
+      { type: "reasoning", text: "Hm", metadata: { signature: "s" } },
+      { type: "text", text: "Looking" },
+      call("a", "asker"),
+      call("b", "nosy"),
+      call("c", "echo"),
+      { type: "text", text: "at it" },
+    ],
+    [unfinished("Half "), { type: "cut" }],
+    [call("d", "echo"), unfinished("and half "), { type: "cut" }],
+    "All done",
+  ],
+};
+
+const length = await lengthOf(EVERYTHING);
+
+async function lengthOf(options: ModelTurnOptions): Promise<number> {
+  const turn = await ModelTurn.create(options);
+  await turn.run();
+  return turn.record.length;
+}
+
+/** A record that cannot be written from a place on, or only there. */
+function failing(at: number, isForGood: boolean) {
+  const seen = { appends: 0, failed: undefined as ConversationEvent | undefined };
+  const beforeAppend = (events: readonly ConversationEvent[]) => {
+    const place = seen.appends;
+    seen.appends += 1;
+    if (place < at || (place > at && !isForGood)) return;
+    seen.failed ??= events[0];
+    throw diskFull;
+  };
+  return { seen, beforeAppend };
+}
+
+describe.each([
+  ["for good", true],
+  ["once", false],
+])("a record that cannot be written %s", (_how, isForGood) => {
+  test.each(Array.from({ length }, (_, place) => place))(
+    "ends the turn at write %d, and nothing is left behind",
+    async (place) => {
+      const { seen, beforeAppend } = failing(place, isForGood);
+      const turn = await ModelTurn.create({ ...EVERYTHING, beforeAppend });
+      await expect(turn.run()).rejects.toBe(diskFull);
+      const { appends } = seen;
+      const recorded = turn.record.length;
+      await settle();
+      const observed = turn.updates.filter(({ type }) => type === "event").length;
+      expect({ appends: seen.appends, recorded: turn.record.length, observed }).toEqual({
+        appends,
+        recorded,
+        observed: recorded,
+      });
+    },
+  );
+});
+
+test("a call that cannot be recorded is not made", async () => {
+  const slow = new SlowTool();
+  const turn = await ModelTurn.create({
+    tools: [slow],
+    replies: [[call("a", "slow")]],
+    ...failing(2, false),
+  });
+  await expect(turn.run()).rejects.toBe(diskFull);
+  expect(slow.starts).toBe(0);
+});
+
+test("tools that run are cancelled when another's result cannot be recorded", async () => {
+  const slow = new SlowTool();
+  const turn = await ModelTurn.create({
+    tools: [slow, echo],
+    replies: [[call("a", "slow"), call("b", "echo")]],
+    beforeAppend: async (events) => {
+      if (!events.some((event) => event.type === "tool_call_response" && event.id === "b")) return;
+      await until(() => slow.starts === 1);
+      throw diskFull;
+    },
+  });
+  await expect(turn.run()).rejects.toBe(diskFull);
+  expect([slow.starts, slow.cancellations]).toEqual([1, 1]);
+});
+
+test.each([
+  ["a text that is complete", { type: "text", text: "more" } as const],
+  ["a text that broke off", unfinished("more ")],
+])("a question is closed when %s behind its call cannot be recorded", async (_what, step) => {
+  const asked = Promise.withResolvers<void>();
+  const turn = await ModelTurn.create({
+    tools: [echo],
+    config: { echo: { run: "ask" } },
+    script: {
+      permissions: () => {
+        asked.resolve();
+        return new Promise<never>(() => undefined);
+      },
+    },
+    replies: [[call("a", "echo"), { type: "wait", until: asked.promise }, step, { type: "cut" }]],
+    beforeAppend: (events) => {
+      if (events.some(({ type }) => type === "chat_response")) throw diskFull;
+    },
+  });
+  await expect(turn.run()).rejects.toBe(diskFull);
+  expect(turn.prompter.permissions.map(({ signal }) => signal.aborted)).toEqual([true]);
+});
+
+test("a text that could not be recorded is told of also when the person has left meanwhile", async () => {
+  const writing = Promise.withResolvers<void>();
+  const written = Promise.withResolvers<void>();
+  const turn = await ModelTurn.create({
+    hasMenu: false,
+    replies: ["Hi"],
+    beforeAppend: async (events) => {
+      if (!events.some(({ type }) => type === "chat_response")) return;
+      writing.resolve();
+      await written.promise;
+      throw diskFull;
+    },
+  });
+  const end = turn.run();
+  await writing.promise;
+  turn.press();
+  written.resolve();
+  await expect(end).rejects.toBe(diskFull);
+});

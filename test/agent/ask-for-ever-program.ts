@@ -1,0 +1,56 @@
+/**
+ * A program for tests: turn after turn, tools ask and are answered from everywhere. It prints a line for
+ * each event that is on the disk, and never ends. Arguments: the workspace, the user's data, the
+ * conversation.
+ */
+import { writeSync } from "node:fs";
+import { flushCompileCache } from "node:module";
+import { parseConversationId } from "../../src/conversation/index.ts";
+import { openWorkspace } from "../../src/storage/index.ts";
+import { booleanQuestion, secretQuestion, textQuestion } from "../../src/tool/index.ts";
+import { systemClock } from "../../src/util/index.ts";
+import { toolCall } from "../support/events.ts";
+import { questioner } from "../support/questioner.ts";
+import { ToolTurn } from "../support/tool-turn.ts";
+
+const [root = "", data = "", id = ""] = process.argv.slice(2);
+const { conversations } = openWorkspace({
+  from: root,
+  environment: { variables: { JP_USER_DATA_DIR: data }, home: root, platform: process.platform },
+  clock: systemClock,
+  pid: process.pid,
+});
+
+const turn = await ToolTurn.start({
+  conversation: await conversations.open(parseConversationId(id)),
+  tools: [
+    questioner("asks", booleanQuestion("sure", "Sure?"), textQuestion("name", "Name?")),
+    questioner("modest", booleanQuestion("sure", "Sure?")),
+    questioner("configured", secretQuestion("key", "Key?"), secretQuestion("pin", "Pin?")),
+  ],
+  config: {
+    modest: { questions: { sure: { target: "assistant" } } },
+    configured: { questions: { key: { answer: "s3cret" } } },
+  },
+  script: {
+    answers: ({ question }) => {
+      if (question.answerType.type === "boolean") return { answer: true, isRemembered: true };
+      return { answer: question.answerType.type === "secret" ? "s3cret" : "Eve" };
+    },
+  },
+  answers: () => ({ type: "answered", answer: true, model: "test/model" }),
+  parts: {
+    observer: {
+      observe: (update) => {
+        if (update.type === "event") writeSync(1, `${update.event.type}\n`);
+      },
+    },
+  },
+});
+
+flushCompileCache(); // It will be killed.
+for (;;) {
+  const names = ["asks", "modest", "configured", "asks"];
+  await turn.run(...names.map((name, index) => toolCall(`call_${index}`, name)));
+  await turn.nextTurn();
+}

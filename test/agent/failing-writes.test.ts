@@ -1,0 +1,203 @@
+/** The record cannot be written any more, at whichever event: nothing may go on, and nothing may hang. */
+import { setImmediate } from "node:timers/promises";
+import { describe, expect, onTestFinished, test } from "vitest";
+import type { TurnUpdate } from "../../src/agent/index.ts";
+import { createLocalExecutor } from "../../src/executor/index.ts";
+import { booleanQuestion, secretQuestion } from "../../src/tool/index.ts";
+import { toolCall } from "../support/events.ts";
+import { isAlive } from "../support/is-alive.ts";
+import { losing, WRITE_FAILED } from "../support/losing-journal.ts";
+import { until } from "../support/model-turn.ts";
+import { questioner } from "../support/questioner.ts";
+import { failureOf } from "../support/record-elements.ts";
+import { problemsOf } from "../support/record-rules.ts";
+import { settingsOf, ToolTurn, type ToolTurnOptions } from "../support/tool-turn.ts";
+import { SlowTool } from "../support/turn-tools.ts";
+
+/** A call of each kind, all of them with something to record at every stage. */
+const CALLS = ["asks", "modest", "configured", "secretive", "local", "asks"].map((name, index) =>
+  toolCall(`call_${index}`, name),
+);
+
+describe.each([
+  ["one write fails", (written: number, lost: number) => written === lost],
+  ["no write succeeds any more", (written: number, lost: number) => written >= lost],
+])("%s", (_, isLost) => {
+  test("whichever it is: the cycle ends and says so, and no process and no prompt is left", async () => {
+    const unhandled = catchUnhandled();
+    const left: unknown[] = [];
+    let lost = 0;
+    for (let isThrough = false; !isThrough;) {
+      lost += 1;
+      const pids: number[] = [];
+      const turn = await startAll(pids, "sleep 0.05");
+      let written = 0;
+      turn.parts = {
+        ...turn.parts,
+        journal: losing(turn.parts.journal, () => isLost((written += 1), lost)),
+      };
+      const cycle = await turn.begin(...CALLS);
+      isThrough = await cycle.run().then(
+        () => true,
+        (error: unknown) => {
+          left.push({ ...(error as typeof WRITE_FAILED), message: (error as Error).message });
+          return false;
+        },
+      );
+      left.push(...pids.filter(isAlive), ...openPrompts(turn));
+      if (isThrough) left.push(...problemsOf(turn.events));
+    }
+    await setImmediate();
+    const expected = Array.from({ length: lost - 1 }, () => expect.objectContaining(WRITE_FAILED));
+    expect({ left, unhandled }).toEqual({ left: expected, unhandled: [] });
+    // Decisions, questions, their ends, results; each of the calls has some of them.
+    expect(lost).toBeGreaterThan(20);
+  });
+
+  test("while others are at work, at a person and at a model: all of it ends", async () => {
+    const unhandled = catchUnhandled();
+    const pids: number[] = [];
+    const slow = new SlowTool();
+    const turn = await startAll(pids, "sleep 1000", {
+      tools: [slow],
+      script: { answers: () => new Promise<never>(() => undefined) },
+      answers: () => new Promise<never>(() => undefined),
+    });
+    let written = 0;
+    turn.parts = {
+      ...turn.parts,
+      journal: losing(turn.parts.journal, (event) => {
+        if (written === 0 && !("id" in event && event.id === "call_slow")) return false;
+        written += 1;
+        return isLost(written, 1);
+      }),
+    };
+    const cycle = await turn.begin(...CALLS, toolCall("call_slow", "slow"));
+    const ended = failureOf(cycle.run());
+    await until(
+      () =>
+        pids.length === 1 &&
+        turn.prompter.questions.length === 1 &&
+        turn.inquiries.calls.length === 1 &&
+        slow.starts === 1,
+    );
+    const before = openPrompts(turn).length;
+    slow.release();
+    expect(await ended).toEqual(WRITE_FAILED);
+    await setImmediate();
+    expect({ before, after: openPrompts(turn), alive: pids.filter(isAlive), unhandled }).toEqual({
+      before: 2,
+      after: [],
+      alive: [],
+      unhandled: [],
+    });
+  });
+});
+
+test("a write that fails while the model still speaks is told by `run`, and nothing runs", async () => {
+  const unhandled = catchUnhandled();
+  const slow = new SlowTool();
+  const turn = await ToolTurn.start({ tools: [slow] });
+  turn.parts = { ...turn.parts, journal: losing(turn.parts.journal, () => true) };
+  const cycle = await turn.begin(toolCall("a", "slow"), toolCall("b", "slow"));
+  await setImmediate();
+  expect(await failureOf(cycle.run())).toEqual(WRITE_FAILED);
+  expect([slow.starts, unhandled]).toEqual([0, []]);
+});
+
+test("an inquiry whose request cannot be recorded is put to nobody", async () => {
+  const turn = await ToolTurn.start({
+    tools: [questioner("asks", booleanQuestion("q", "?"))],
+    script: { answers: [{ answer: true }] },
+  });
+  const journal = losing(turn.parts.journal, ({ type }) => type === "inquiry_request");
+  turn.parts = { ...turn.parts, journal };
+  expect(await failureOf(turn.call("asks"))).toEqual(WRITE_FAILED);
+  expect(turn.prompter.questions).toEqual([]);
+});
+
+test("an answer that cannot be recorded is neither given to the tool nor remembered", async () => {
+  const entered: unknown[] = [];
+  const tool = questioner("asks", booleanQuestion("q", "?"));
+  const turn = await ToolTurn.start({
+    tools: [{ ...tool, execute: (call) => (entered.push(call.answers), tool.execute(call)) }],
+    script: { answers: [{ answer: true, isRemembered: true }] },
+  });
+  const journal = losing(turn.parts.journal, ({ type }) => type === "inquiry_response");
+  turn.parts = { ...turn.parts, journal };
+  expect(await failureOf(turn.call("asks"))).toEqual(WRITE_FAILED);
+  expect([entered, turn.parts.state.findAnswer("asks", "q")]).toEqual([[{}], undefined]);
+});
+
+/** Tools of every kind, with people and models who answer after a while. */
+async function startAll(
+  pids: number[],
+  command: string,
+  { tools = [], ...options }: Partial<ToolTurnOptions> = {},
+): Promise<ToolTurn> {
+  const question = booleanQuestion("q", "Sure?");
+  const asking = ["asks", "modest", "configured"].map((name) => questioner(name, question));
+  const observe = (update: TurnUpdate) => {
+    if (update.type === "tool_call_delta") pids.push(Number(update.message));
+  };
+  return ToolTurn.start({
+    tools: [
+      ...asking,
+      questioner("secretive", secretQuestion("q", "Password?")),
+      { name: "local", executor: localTool(command) },
+      ...tools,
+    ],
+    config: {
+      asks: { run: "ask", result: "ask" },
+      modest: { questions: { q: { target: "assistant" } } },
+      configured: { questions: { q: { answer: true } }, result: "skip" },
+    },
+    script: {
+      permissions: () => ({ type: "run", isRemembered: false }),
+      answers: async ({ question: { answerType } }) => {
+        await setImmediate();
+        return { answer: answerType.type === "secret" ? "hunter2" : true };
+      },
+      deliveries: () => ({ type: "deliver" }),
+      ...options.script,
+    },
+    answers: options.answers ?? answerSoon,
+    parts: { observer: { observe } },
+  });
+}
+
+async function answerSoon() {
+  await setImmediate();
+  return { type: "answered" as const, answer: true, model: "test/model" };
+}
+
+function localTool(command: string) {
+  const settings = settingsOf("local", {
+    source: "local",
+    command: { program: "sh", args: ["-c", `echo $$ >&2; exec ${command}`] },
+  });
+  return createLocalExecutor(settings, {
+    workspaceRoot: process.cwd(),
+    workspaceId: "abc12",
+    conversationId: "jp-c1",
+    variables: process.env,
+  });
+}
+
+/** What is still being asked: nobody has closed it. */
+function openPrompts({ prompter, inquiries, events }: ToolTurn): readonly string[] {
+  const closed = new Set(
+    events.flatMap((event) => (event.type === "inquiry_response" ? [event.id] : [])),
+  );
+  return [...prompter.questions, ...inquiries.calls]
+    .filter(({ inquiryId, signal }) => !signal.aborted && !closed.has(inquiryId))
+    .map(({ inquiryId }) => inquiryId);
+}
+
+function catchUnhandled(): readonly unknown[] {
+  const unhandled: unknown[] = [];
+  const onUnhandled = (reason: unknown) => unhandled.push(reason);
+  process.on("unhandledRejection", onUnhandled);
+  onTestFinished(() => void process.off("unhandledRejection", onUnhandled));
+  return unhandled;
+}

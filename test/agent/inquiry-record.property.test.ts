@@ -1,0 +1,150 @@
+/** Any story of calls, questions, answers and interruptions leaves a record in good order. */
+import { setImmediate } from "node:timers/promises";
+import * as fc from "fast-check";
+import { expect, test } from "vitest";
+import { TurnState } from "../../src/agent/index.ts";
+import type { ConversationEvent, InquiryRequest } from "../../src/conversation/index.ts";
+import type { Json } from "../../src/util/index.ts";
+import { verifies } from "../conformance/manifest.ts";
+import { toolCall } from "../support/events.ts";
+import {
+  anyStory,
+  QUESTIONS,
+  type Cycle,
+  type Disturbance,
+  type Story,
+} from "../support/any-story.ts";
+import { problemsOf, turnsIn } from "../support/record-rules.ts";
+import { StoryTurn, TOOLS } from "../support/story-turn.ts";
+
+test("each question has one end in its turn, by one who may give it, and each call one response", async () => {
+  verifies(
+    "082/record/pair-for-every-question",
+    "082/record/non-answer-is-cancelled",
+    "082/id/unique-within-the-turn",
+    "082/secret/value-nowhere-in-the-record",
+    "082/secret/every-answered-path-redacts",
+    "082/secret/never-asked-of-the-model",
+    "083/exclusive/means-a-person-only",
+    "005/goal/complete-audit-trail",
+    "005/record/inside-the-tool-call",
+    "028/inquiry/one-response-per-call",
+  );
+  await fc.assert(
+    fc.asyncProperty(anyStory, async (story) => {
+      const told = await tell(story);
+      const { events } = told.turn;
+      expect({
+        problems: problemsOf(events),
+        wrongDeciders: turnsIn(events).flatMap((turn) => wrongDeciders(turn, told)),
+        wrongOrder: told.wrongOrder,
+        forgotten: differences(told.turn),
+        hasSecret: JSON.stringify(events).includes("s3cret"),
+      }).toEqual({
+        problems: [],
+        wrongDeciders: [],
+        wrongOrder: [],
+        forgotten: [],
+        hasSecret: false,
+      });
+    }),
+    { numRuns: 200 },
+  );
+});
+
+interface Told {
+  readonly turn: StoryTurn;
+  readonly wrongOrder: readonly string[];
+}
+
+async function tell(story: Story): Promise<Told> {
+  const turn = await StoryTurn.start(story);
+  const wrongOrder: string[] = [];
+  for (const [index, cycles] of story.turns.entries()) {
+    if (index > 0) await turn.nextTurn();
+    for (const cycle of cycles) wrongOrder.push(...(await tellCycle(turn, cycle)));
+  }
+  return { turn, wrongOrder };
+}
+
+async function tellCycle(turn: StoryTurn, { calls, disturbances, isResumed }: Cycle) {
+  if (isResumed) turn.resume();
+  const requests = calls.map(({ id, tool, plan }) => toolCall(id, tool, { key: turn.plan(plan) }));
+  const cycle = await turn.begin(...requests);
+  const running = cycle.run();
+  const disturb: Readonly<Record<Disturbance["what"], () => void>> = {
+    stop: () => cycle.stop(),
+    "stop with a word": () => cycle.stop("Enough."),
+    restart: () => cycle.restart(),
+    "close the prompt": () => void turn.closePrompt(),
+    leave: () => turn.setPresence(false),
+    come: () => turn.setPresence(true),
+  };
+  for (const { after, what } of disturbances) {
+    await pass(after);
+    disturb[what]();
+  }
+  // Somebody may be asked who never answers: then all of it is stopped in the end.
+  await Promise.race([running, pass(40)]);
+  cycle.stop();
+  const ids = (await running).map(({ id }) => id);
+  return ids.join() === calls.map(({ id }) => id).join() ? [] : [ids.join()];
+}
+
+async function pass(times: number): Promise<void> {
+  for (let count = 0; count < times; count += 1) await setImmediate();
+}
+
+/** What the record says about who answered, held against what people and models were asked. */
+function wrongDeciders(events: readonly ConversationEvent[], { turn }: Told): readonly string[] {
+  const toolOf = new Map<string, string>();
+  const asked = new Map<string, { readonly tool: string; readonly request: InquiryRequest }>();
+  /** What people have said for the turn. */
+  const kept = new Map<string, Json>();
+  const wrong: string[] = [];
+  for (const event of events) {
+    if (event.type === "tool_call_request") toolOf.set(event.id, event.name);
+    if (event.type === "inquiry_request") {
+      asked.set(event.id, { tool: toolOf.get(event.toolCallId ?? "") ?? "", request: event });
+    }
+    if (event.type !== "inquiry_response" || event.outcome === "cancelled") continue;
+    const { tool = "", request } = asked.get(event.id) ?? {};
+    if (request === undefined) continue; // The rules of the record tell.
+    const { question, questionId = "" } = request;
+    const isSecret = question.answerType.type === "secret";
+    const isForPeople = isSecret || question.exclusive;
+    const answer = event.outcome === "answered" ? event.answer : null;
+    const by = event.answeredBy ?? { kind: "unknown", raw: {} };
+    const place = (from: string) => `${tool} ${questionId} ${from}`;
+    const isRight = {
+      user: () => turn.wasAsked(event.id) && (isSecret || turn.hasAnswered(event.id, answer)),
+      assistant: () => !isForPeople && turn.wasInquired(event.id, answer),
+      config: () => TOOLS[tool]?.configured === questionId,
+      default: () => !isForPeople && answer === question.default,
+      remembered: () =>
+        !isSecret &&
+        question.persistence === "turn" &&
+        by.kind === "remembered" &&
+        kept.get(place(by.from)) === answer,
+      policy: () => false,
+      unknown: () => false,
+    }[by.kind]();
+    if (by.kind === "user" && by.scope === "turn") kept.set(place(event.id), answer);
+    if (!isRight || isSecret !== (event.outcome === "redacted")) wrong.push(JSON.stringify(event));
+  }
+  return wrong;
+}
+
+/** What the last turn knows that cannot be told from its events, or the other way round. */
+function differences(turn: StoryTurn): readonly string[] {
+  const live = turn.state;
+  const rebuilt = TurnState.fromEvents(turnsIn(turn.events).at(-1) ?? []);
+  return Object.keys(TOOLS).flatMap((tool) => {
+    const known = (state: TurnState) =>
+      JSON.stringify([
+        state.findPermission(tool) ?? null,
+        QUESTIONS.map(({ id }) => state.findAnswer(tool, id) ?? null),
+      ]);
+    return known(live) === known(rebuilt) ? [] : [`${tool}: ${known(live)} ${known(rebuilt)}`];
+  });
+}

@@ -1,0 +1,110 @@
+/** Many tools ask at once, and are answered from everywhere: no answer goes to another's question. */
+import { setImmediate } from "node:timers/promises";
+import { expect, onTestFinished, test } from "vitest";
+import type { ToolCallRequest } from "../../src/conversation/index.ts";
+import { defineTool, textQuestion } from "../../src/tool/index.ts";
+import type { JsonObject } from "../../src/util/index.ts";
+import { verifies } from "../conformance/manifest.ts";
+import { toolCall } from "../support/events.ts";
+import { problemsOf } from "../support/record-rules.ts";
+import { ToolTurn } from "../support/tool-turn.ts";
+
+/** Every call has a word of its own, and asks for it; only who answers differs. */
+const KINDS = ["person", "model", "config", "remembered"] as const;
+
+type Kind = (typeof KINDS)[number];
+
+test.each([100, 500])("%i calls, each of which gets its own answer", async (count) => {
+  verifies(
+    "028/goal/parallel-inquiries",
+    "082/prompt/answer-carries-the-id",
+    "082/id/unique-within-the-turn",
+  );
+  const warnings: string[] = [];
+  const onWarning = ({ message }: Error) => warnings.push(message);
+  process.on("warning", onWarning);
+  onTestFinished(() => void process.off("warning", onWarning));
+  const turn = await startTurn(count);
+  const calls = Array.from({ length: count }, (_, number) => callOf(number));
+  const responses = await turn.run(...calls);
+  await setImmediate();
+  expect({
+    contents: responses.map(({ id, content }) => `${id}: ${content}`),
+    deciders: countDeciders(turn),
+    problems: problemsOf(turn.events),
+    warnings,
+  }).toEqual({
+    contents: calls.map(({ id }, number) => `${id}: ${wordsFor(number)}`),
+    deciders: {
+      user: count / 4 + 1,
+      assistant: count / 4,
+      config: count / 4,
+      remembered: count / 4 - 1,
+    },
+    problems: [],
+    warnings: [],
+  });
+});
+
+/** Models are quick or slow; the person is slow enough for all others to get ahead. */
+function startTurn(count: number): Promise<ToolTurn> {
+  const names = Array.from({ length: count }, (_, number) => callOf(number).name);
+  const tools = [...new Set(names)].map((name) =>
+    defineTool({
+      name,
+      description: "",
+      parameters: { type: "object" },
+      run: async ({ number }: { readonly number?: number }, { ask }) =>
+        ask(textQuestion("word", `Your word, ${number}?`)),
+    }),
+  );
+  return ToolTurn.start({
+    tools,
+    config: Object.fromEntries(names.map((name, number) => [name, configOf(number)])),
+    script: {
+      answers: async ({ question, inquiryId }) => {
+        await setImmediate();
+        const isRemembered = inquiryId.startsWith("remembered");
+        return { answer: isRemembered ? "the common word" : wordFor(question.text), isRemembered };
+      },
+    },
+    answers: async ({ question, inquiryId }) => {
+      for (let wait = inquiryId.length % 3; wait > 0; wait -= 1) await setImmediate();
+      return { type: "answered", answer: wordFor(question.text), model: "test/model" };
+    },
+  });
+}
+
+/** Tools of people and models share their name; each configured one is a tool of its own. */
+function callOf(number: number): ToolCallRequest {
+  const kind = kindOf(number);
+  const name = kind === "config" ? `config_${number}` : kind;
+  return toolCall(`${kind}_${number}`, name, { number });
+}
+
+function kindOf(number: number): Kind {
+  return KINDS[number % KINDS.length] ?? "person";
+}
+
+function configOf(number: number): JsonObject {
+  const kind = kindOf(number);
+  if (kind === "config") return { questions: { word: { answer: `word ${number}` } } };
+  return kind === "model" ? { questions: { word: { target: "assistant" } } } : {};
+}
+
+function wordFor(text: string): string {
+  return text.replace("Your word, ", "word ").replace("?", "");
+}
+
+function wordsFor(number: number): string {
+  return kindOf(number) === "remembered" ? "the common word" : `word ${number}`;
+}
+
+function countDeciders(turn: ToolTurn): Readonly<Record<string, number>> {
+  const counts: Record<string, number> = {};
+  for (const event of turn.recorded("inquiry_response")) {
+    const kind = event.outcome === "answered" ? event.answeredBy?.kind : event.outcome;
+    counts[kind ?? "nobody"] = (counts[kind ?? "nobody"] ?? 0) + 1;
+  }
+  return counts;
+}

@@ -1,0 +1,217 @@
+/** What the record says of a question, beyond how it ended, and what a turn keeps of it. */
+import { describe, expect, test } from "vitest";
+import {
+  booleanQuestion,
+  type InquirySource,
+  type Question,
+  secretQuestion,
+  selectQuestion,
+  textQuestion,
+} from "../../src/tool/index.ts";
+import { verifies } from "../conformance/manifest.ts";
+import { toolCall } from "../support/events.ts";
+import { prompterThat } from "../support/prompter-that.ts";
+import { questioner, StubbornTool } from "../support/questioner.ts";
+import { ToolTurn } from "../support/tool-turn.ts";
+
+const SURE = booleanQuestion("q", "Sure?");
+
+describe("what may be remembered", () => {
+  const never: readonly (readonly [string, Question])[] = [
+    ["with persistence `none`", textQuestion("q", "?", { persistence: "none" })],
+    ["that is a secret", secretQuestion("q", "?")],
+  ];
+
+  test.each(never)("an answer to a question %s is not kept", async (_, question) => {
+    verifies("083/remember/none-is-not-stored", "082/secret/not-remembered");
+    const turn = await ToolTurn.start({
+      tools: [questioner("x", question)],
+      script: { answers: () => ({ answer: "typed", isRemembered: true }) },
+    });
+    await turn.run(toolCall("a", "x"), toolCall("b", "x"));
+    expect({
+      asked: turn.prompter.questions.length,
+      kept: turn.parts.state.findAnswer("x", "q"),
+      scopes: turn.recorded("inquiry_response").filter((event) => "scope" in deciderOf(event)),
+    }).toEqual({ asked: 2, kept: undefined, scopes: [] });
+  });
+
+  test.each(never)("an answer that is kept is not used for a question %s", async (_, question) => {
+    verifies(
+      "083/remember/none-is-asked-every-time",
+      "082/secret/remembered-answer-not-used",
+      "082/secret/other-types-still-answered-and-remembered",
+    );
+    const questions = [textQuestion("q", "?"), question, textQuestion("q", "?")];
+    const tool = new StubbornTool("x", questions);
+    const answers = ["kept", "typed"].map((answer) => ({ answer, isRemembered: true }));
+    const turn = await ToolTurn.start({ tools: [tool], script: { answers } });
+    await turn.call("x");
+    expect(turn.recorded("inquiry_response").map(deciderOf)).toMatchObject([
+      { kind: "user", scope: "turn" },
+      { kind: "user" },
+      { kind: "remembered", from: "call_1.q.1" },
+    ]);
+    expect(tool.attempts).toEqual([{}, { q: "kept" }, { q: "typed" }, { q: "kept" }]);
+  });
+
+  test("an answer that is kept but does not fit the question any more is not used", async () => {
+    const tool = new StubbornTool("x", [textQuestion("q", "?"), SURE]);
+    const answers = [{ answer: "text", isRemembered: true }, { answer: true }];
+    const turn = await ToolTurn.start({ tools: [tool], script: { answers } });
+    await turn.call("x");
+    expect(tool.attempts).toEqual([{}, { q: "text" }, { q: true }]);
+  });
+
+  test("nothing that a model or the config has said", async () => {
+    const tool = new StubbornTool("x", [SURE, booleanQuestion("r", "?")]);
+    const turn = await ToolTurn.start({
+      tools: [tool],
+      config: { x: { questions: { q: { target: "assistant" }, r: { answer: true } } } },
+      answers: { "call_1.q.1": true },
+    });
+    await turn.call("x");
+    const { state } = turn.parts;
+    expect([state.findAnswer("x", "q"), state.findAnswer("x", "r")]).toEqual([
+      undefined,
+      undefined,
+    ]);
+  });
+});
+
+describe("who asks", () => {
+  test("is recorded as the executor says it, whatever it is", async () => {
+    verifies("082/source/coordinator-copies-it", "082/source/doubles-set-it-directly");
+    const sources: readonly InquirySource[] = [
+      { source: "assistant" },
+      { source: "tool", name: "another_name" },
+      { source: "user" },
+      { source: "other", name: "a committee" },
+    ];
+    const recorded = [];
+    for (const source of sources) {
+      const turn = await ToolTurn.start({
+        tools: [new StubbornTool("x", [SURE], source)],
+        script: { answers: [{ answer: true }] },
+      });
+      await turn.call("x");
+      recorded.push(turn.recorded("inquiry_request")[0]?.source);
+    }
+    expect(recorded).toEqual(sources);
+  });
+
+  test("is not for the config to say: a label is for the eye, and comes from nowhere else", async () => {
+    verifies(
+      "082/source/config-has-no-say",
+      "082/source/label-is-separate",
+      "083/label/looked-up-by-the-coordinator",
+      "083/label/display-only",
+      "083/label/optional-and-absent-by-default",
+      "082/source/follows-from-the-code-path",
+    );
+    const claims = { label: "Assistant", prompt_label: "Assistant", source: "assistant" };
+    const questions = [{ ...SURE, ...claims }, booleanQuestion("r", "Really?")];
+    const turn = await ToolTurn.start({
+      tools: [new StubbornTool("x", questions)],
+      config: { x: { questions: { r: { prompt_label: "The boss" }, s: { prompt_label: "S" } } } },
+      script: { answers: () => ({ answer: true }) },
+    });
+    await turn.call("x", claims);
+    expect({
+      labels: turn.prompter.questions.map(({ label }) => label),
+      sources: turn.recorded("inquiry_request").map(({ source }) => source),
+    }).toEqual({
+      labels: [undefined, "The boss"],
+      sources: [
+        { source: "tool", name: "x" },
+        { source: "tool", name: "x" },
+      ],
+    });
+  });
+});
+
+test("the record has the question as it was asked, with its type, context, default and policy", async () => {
+  verifies(
+    "082/record/request-keeps-the-answer-type",
+    "083/record/asked-question-recorded-with-its-policy",
+    "082/secret/default-copied-as-it-is",
+    "082/secret/declared-by-the-tool-author",
+  );
+  const options = [{ value: "a", description: "the first" }, { value: "b" }];
+  const questions = [
+    booleanQuestion("a", "A?", { default: true, exclusive: true, persistence: "none" }),
+    selectQuestion("b", "B?", { options, context: "two\nlines" }),
+    textQuestion("c", "C?", { default: "" }),
+    secretQuestion("d", "D?", { default: "a hint" }),
+  ];
+  const given = [{ answer: true }, { answer: "b" }, { answer: "" }, { answer: "s3cret" }];
+  const turn = await ToolTurn.start({
+    tools: [questioner("x", ...questions)],
+    script: { answers: given },
+  });
+  await turn.call("x");
+  expect(turn.recorded("inquiry_request").map(({ question }) => question)).toEqual(
+    questions.map(({ id: _id, ...question }) => question),
+  );
+});
+
+test("whether a question is secret is for the tool to say, and for no setting of it", async () => {
+  verifies("082/secret/config-has-no-say", "082/secret/declared-by-the-tool-author");
+  const settings = [
+    {},
+    { prompt_label: "Password" },
+    { answer: "typed" },
+    { answer: "typed", prompt_label: "Password", target: "assistant" },
+  ];
+  const outcomes = [];
+  for (const config of settings) {
+    const turn = await ToolTurn.start({
+      tools: [
+        questioner("open", textQuestion("password", "Password?")),
+        questioner("secretive", secretQuestion("password", "Name?")),
+      ],
+      config: {
+        open: { questions: { password: config } },
+        secretive: { questions: { password: config } },
+      },
+      script: { answers: () => ({ answer: "typed" }) },
+    });
+    await turn.run(toolCall("a", "open"), toolCall("b", "secretive"));
+    const responses = turn.recorded("inquiry_response").map(({ id, outcome }) => [id, outcome]);
+    outcomes.push(Object.fromEntries(responses) as object);
+  }
+  const expected = { "a.password.1": "answered", "b.password.1": "redacted" };
+  expect(outcomes).toEqual(settings.map(() => expected));
+});
+
+test("the request is on record before anybody is looked for, and before anybody is asked", async () => {
+  verifies(
+    "082/record/request-before-routing",
+    "082/id/final-before-the-request-is-stored",
+    "082/prompt/id-allocated-once",
+    "082/prompt/answer-carries-the-id",
+    "082/prompt/id-never-rebuilt",
+  );
+  const seen: string[] = [];
+  const prompter = prompterThat(
+    async ({ inquiryId }) => {
+      seen.push(`ask ${inquiryId}, with ${turn.recorded("inquiry_request").at(-1)?.id} on record`);
+      return { type: "answered", inquiryId, answer: true, isRemembered: false };
+    },
+    () => {
+      seen.push(`canAsk, with ${turn.recorded("inquiry_request").at(-1)?.id} on record`);
+      return true;
+    },
+  );
+  const turn = await ToolTurn.start({ tools: [questioner("x", SURE)], parts: { prompter } });
+  await turn.call("x");
+  expect([...new Set(seen)]).toEqual([
+    "canAsk, with call_1.q.1 on record",
+    "ask call_1.q.1, with call_1.q.1 on record",
+  ]);
+  expect(turn.recorded("inquiry_response").map(({ id }) => id)).toEqual(["call_1.q.1"]);
+});
+
+function deciderOf(event: object): object {
+  return "answeredBy" in event ? (event.answeredBy as object) : {};
+}

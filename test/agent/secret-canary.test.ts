@@ -1,0 +1,258 @@
+/**
+ * A secret is followed through the whole program: typed by a person or taken from the config, asked by
+ * a builtin tool or by a process. It is looked for everywhere it must not be.
+ */
+import { readdirSync, readFileSync } from "node:fs";
+import path from "node:path";
+import { describe, expect, test } from "vitest";
+import type { TurnUpdate } from "../../src/agent/index.ts";
+import { createLocalExecutor } from "../../src/executor/index.ts";
+import type { InquiryCall } from "../../src/inquiry/index.ts";
+import { booleanQuestion, defineTool, secretQuestion, textQuestion } from "../../src/tool/index.ts";
+import type { Json, JsonObject } from "../../src/util/index.ts";
+import { verifies } from "../conformance/manifest.ts";
+import { toolCall } from "../support/events.ts";
+import { losing, WRITE_FAILED } from "../support/losing-journal.ts";
+import { questioner } from "../support/questioner.ts";
+import { failureOf } from "../support/record-elements.ts";
+import { type TemporaryWorkspace, temporaryWorkspace } from "../support/temporary-workspace.ts";
+import { type NamedExecutor, settingsOf, ToolTurn } from "../support/tool-turn.ts";
+
+const CANARY = "canary-7f3b9c-do-not-sing";
+
+/** Forms in which it could hide: as it is, and as the record writes strings of tools. */
+const FORMS = [CANARY, Buffer.from(CANARY).toString("base64"), encodeURIComponent(CANARY)];
+
+/** Says what it could see of the secret, and where, without saying the secret. */
+const builtin = defineTool({
+  name: "login",
+  description: "",
+  parameters: { type: "object" },
+  run: async (_args, { ask, progress }) => {
+    progress("logging in");
+    const key = await ask(secretQuestion("key", "Key?", { context: "for the server" }));
+    return { length: key.length };
+  },
+});
+
+/** The same as a process, which also looks at what the system shows of it to everybody. */
+const PROGRAM = `
+  const { readFileSync } = require("node:fs");
+  const document = readFileSync(0, "utf8");
+  const { tool } = JSON.parse(document);
+  const print = (value) => console.log(JSON.stringify(value));
+  console.error("process " + process.pid);
+  const key = tool.answers.key;
+  if (key === undefined) {
+    const question = { id: "key", text: "Key?", answer_type: { type: "secret" } };
+    print({ type: "needs_input", question });
+  } else {
+    const look = (name) => readFileSync("/proc/" + process.pid + "/" + name, "utf8").includes(key);
+    const parent = readFileSync("/proc/" + process.ppid + "/environ", "utf8").includes(key);
+    print({ type: "success", content: JSON.stringify({
+      length: key.length,
+      inInput: document.includes(key),
+      inCommandLine: look("cmdline") || process.argv.join(" ").includes(key),
+      inEnvironment: look("environ") || JSON.stringify(process.env).includes(key) || parent,
+    }) });
+  }
+`;
+
+const PROCESS_ARGUMENTS = ["-e", PROGRAM, "{{tool}}", "{{tool.answers|tojson}}", "{{context}}"];
+
+/** Asks, and wants the answer as an argument. */
+const LEAKY_ARGUMENTS = [
+  "-c",
+  `echo '{"type":"needs_input","question":{"id":"key","text":"Key?","answer_type":{"type":"secret"}}}'`,
+  "sh",
+  "{{tool.answers.key}}",
+];
+
+const BUILTIN_RESULT = { length: CANARY.length };
+const LOCAL_RESULT = {
+  length: CANARY.length,
+  inInput: true,
+  inCommandLine: false,
+  inEnvironment: false,
+};
+
+/** A tool that asks a model: so that a model is shown what there is when the secret is known. */
+const modest = questioner("modest", booleanQuestion("q", "Was there a secret?"));
+
+/** The same question, but what it asks for is no secret. */
+const told = questioner("told", textQuestion("key", "Key?"));
+
+interface Scene {
+  readonly workspace: TemporaryWorkspace;
+  readonly turn: ToolTurn;
+  readonly updates: readonly TurnUpdate[];
+}
+
+async function setScene(config: JsonObject, answer: Json): Promise<Scene> {
+  const workspace = temporaryWorkspace();
+  const updates: TurnUpdate[] = [];
+  const turn = await ToolTurn.start({
+    tools: [
+      builtin,
+      localTool(workspace, "process", { program: process.execPath, args: PROCESS_ARGUMENTS }),
+      localTool(workspace, "leaky", { program: "sh", args: LEAKY_ARGUMENTS }),
+      told,
+      modest,
+    ],
+    config: {
+      login: config,
+      process: config,
+      modest: { questions: { q: { target: "assistant" } } },
+    },
+    script: { answers: () => ({ answer, isRemembered: true }) },
+    answers: () => ({ type: "answered", answer: true, model: "test/model" }),
+    conversation: await workspace.conversations.create({}),
+    parts: { observer: { observe: (update) => updates.push(structuredClone(update)) } },
+  });
+  return { workspace, turn, updates };
+}
+
+function localTool(
+  { root }: TemporaryWorkspace,
+  name: string,
+  command: { readonly program: string; readonly args: readonly string[] },
+): NamedExecutor {
+  const settings = settingsOf(name, { source: "local", command });
+  const place = { workspaceRoot: root, workspaceId: "abc12", conversationId: "jp-c1" };
+  return { name, executor: createLocalExecutor(settings, { ...place, variables: process.env }) };
+}
+
+/** Everywhere that it was found. */
+function whereabouts({ workspace, turn, updates }: Scene): readonly string[] {
+  const places: readonly (readonly [string, string])[] = [
+    ...filesBelow(path.dirname(workspace.root)).map((file): [string, string] => [
+      file,
+      readFileSync(file, "latin1"),
+    ]),
+    ...turn.inquiries.calls.map((call): [string, string] => ["an inquiry", textOf(call)]),
+    ...updates.map((update): [string, string] => ["an update", JSON.stringify(update)]),
+    [
+      "the record in memory",
+      JSON.stringify(turn.conversation.stream.entries.map(({ raw }) => raw)),
+    ],
+    ["the prompts", JSON.stringify(turn.prompter.questions)],
+    ["our own arguments", process.argv.join(" ")],
+    ["our own environment", JSON.stringify(process.env)],
+  ];
+  return places
+    .filter(([, text]) => FORMS.some((form) => text.includes(form)))
+    .map(([place]) => place);
+}
+
+/** All that a model could be shown of a call. */
+function textOf({ stream, ...call }: InquiryCall): string {
+  return JSON.stringify([call, stream.baseConfig, stream.entries.map(({ raw }) => raw)]);
+}
+
+function filesBelow(folder: string): string[] {
+  return readdirSync(folder, { recursive: true, withFileTypes: true })
+    .filter((entry) => entry.isFile())
+    .map((entry) => path.join(entry.parentPath, entry.name));
+}
+
+const calls = [toolCall("a", "login"), toolCall("b", "process"), toolCall("c", "modest")];
+
+describe.each<[string, JsonObject, string, object]>([
+  ["typed by a person", {}, CANARY, { kind: "user", channel: "scripted" }],
+  [
+    "taken from the config",
+    { questions: { key: { answer: CANARY, prompt_label: "The vault" } } },
+    "not asked for",
+    { kind: "config" },
+  ],
+])("a secret %s", (_, config, answer, answeredBy) => {
+  test("reaches the tool on its standard input, and is found nowhere else", async () => {
+    verifies(
+      "082/secret/prompt-answer-redacted",
+      "082/secret/configured-answer-redacted",
+      "082/secret/every-answered-path-redacts",
+      "082/secret/value-nowhere-in-the-record",
+      "082/secret/prompter-double-answers-normally",
+      "082/configured/local-tool-reads-answers-from-context",
+      "082/secret/never-asked-of-the-model",
+    );
+    const scene = await setScene(config, answer);
+    const responses = await scene.turn.run(...calls);
+    const later = await scene.turn.run(toolCall("d", "modest"));
+    expect([...responses, ...later].map(({ content }) => JSON.parse(content) as Json)).toEqual([
+      BUILTIN_RESULT,
+      LOCAL_RESULT,
+      [true],
+      [true],
+    ]);
+    const secrets = scene.turn.recorded("inquiry_response").filter(({ id }) => id.includes("key"));
+    expect(secrets).toMatchObject([
+      { outcome: "redacted", answeredBy },
+      { outcome: "redacted", answeredBy },
+    ]);
+    expect(scene.turn.inquiries.calls.map(({ inquiryId }) => inquiryId)).toEqual([
+      "c.q.1",
+      "d.q.1",
+    ]);
+    expect(whereabouts(scene)).toEqual([]);
+    await scene.turn.conversation.release();
+    expect(whereabouts(scene)).toEqual([]);
+  });
+
+  test("is asked for again by every call, in the same turn and in the next", async () => {
+    verifies("082/secret/not-remembered", "082/secret/remembered-answer-not-used");
+    const scene = await setScene(config, answer);
+    await scene.turn.run(toolCall("a", "login"), toolCall("b", "login"));
+    await scene.turn.nextTurn();
+    await scene.turn.run(toolCall("a", "login"));
+    const kinds = scene.turn.recorded("inquiry_response").map(({ outcome }) => outcome);
+    expect(kinds).toEqual(["redacted", "redacted", "redacted"]);
+    expect(scene.turn.parts.state.findAnswer("login", "key")).toBeUndefined();
+    expect(whereabouts(scene)).toEqual([]);
+  });
+});
+
+describe("a secret that goes wrong", () => {
+  test.each<[string, JsonObject, Json]>([
+    ["has the wrong type in the config", { questions: { key: { answer: [CANARY] } } }, ""],
+    ["has the wrong type at the prompt", {}, { value: CANARY }],
+    [
+      "is configured for a tool whose questions go to a model",
+      { questions: { key: { answer: { [CANARY]: 1 }, target: "assistant" } } },
+      "",
+    ],
+  ])("because it %s is in no error either", async (_, config, answer) => {
+    const scene = await setScene(config, answer);
+    const responses = await scene.turn.run(...calls);
+    expect(responses.map(({ isError }) => isError)).toEqual([true, true, false]);
+    expect(JSON.stringify(responses)).not.toContain(CANARY);
+    expect(whereabouts(scene)).toEqual([]);
+  });
+
+  test("because the tool wants it on its command line is in no error either", async () => {
+    const scene = await setScene({}, CANARY);
+    const [response] = await scene.turn.run(toolCall("a", "leaky"));
+    expect(response?.isError).toBe(true);
+    expect(response?.content).toContain('the answer to "key" is a secret');
+    expect(whereabouts(scene)).toEqual([]);
+  });
+
+  test("because the record cannot be written is in no error either", async () => {
+    const scene = await setScene({}, CANARY);
+    const { parts } = scene.turn;
+    const journal = losing(parts.journal, ({ type }) => type === "inquiry_response");
+    scene.turn.parts = { ...parts, journal };
+    const error = await failureOf(scene.turn.run(toolCall("a", "login"), toolCall("b", "process")));
+    expect(error).toEqual(WRITE_FAILED);
+    expect(whereabouts(scene)).toEqual([]);
+  });
+});
+
+test("the search would find it: a text that is no secret is in the record and before the model", async () => {
+  const scene = await setScene({}, CANARY);
+  await scene.turn.run(toolCall("a", "told"));
+  await scene.turn.run(toolCall("b", "modest"));
+  expect(new Set(whereabouts(scene).map((place) => path.basename(place)))).toEqual(
+    new Set(["events.json", "an inquiry", "an update", "the record in memory"]),
+  );
+});

@@ -1,0 +1,370 @@
+/** A person stops tools, or begins again with them, at every stage that a call goes through. */
+import { describe, expect, test } from "vitest";
+import type { Journal, TurnUpdate } from "../../src/agent/index.ts";
+import { createLocalExecutor } from "../../src/executor/index.ts";
+import { booleanQuestion } from "../../src/tool/index.ts";
+import { verifies } from "../conformance/manifest.ts";
+import { toolCall } from "../support/events.ts";
+import { isAlive } from "../support/is-alive.ts";
+import { until } from "../support/model-turn.ts";
+import { questioner } from "../support/questioner.ts";
+import { problemsOf } from "../support/record-rules.ts";
+import { settingsOf, ToolTurn, type ToolTurnOptions } from "../support/tool-turn.ts";
+import { transcript } from "../support/transcript.ts";
+import { echo, SlowTool } from "../support/turn-tools.ts";
+
+/** Who is asked does not answer. */
+const SILENT = {
+  answers: () => new Promise<never>(() => undefined),
+  permissions: () => new Promise<never>(() => undefined),
+  deliveries: () => new Promise<never>(() => undefined),
+};
+
+const SURE = booleanQuestion("q", "Sure?");
+const REJECTED = "No, thank you.";
+
+interface Stage {
+  readonly options: Partial<ToolTurnOptions>;
+  /** How many calls of the tool there are; the last one is the one that is looked at. */
+  readonly calls: number;
+  readonly hasArrived: (turn: ToolTurn) => boolean;
+  /** What the last call has left in the record when it was stopped, besides its response. */
+  readonly trace: readonly string[];
+}
+
+const config = (fields: object) => ({ x: { cancellation_response: REJECTED, ...fields } });
+const asks = { tools: [questioner("x", SURE)], script: SILENT };
+
+const STAGES: Readonly<Record<string, Stage>> = {
+  "asks for its permission": {
+    options: { config: config({ run: "ask" }) },
+    calls: 1,
+    hasArrived: ({ prompter }) => prompter.permissions.length === 1,
+    trace: [],
+  },
+  "waits to ask for its permission": {
+    options: { config: config({ run: "ask" }) },
+    calls: 2,
+    hasArrived: ({ prompter }) => prompter.permissions.length === 1,
+    trace: [],
+  },
+  runs: {
+    options: { tools: [new SlowTool("x")] },
+    calls: 1,
+    hasArrived: (turn) => turn.recorded("permission_decision").length === 1,
+    trace: ["b approved (run)"],
+  },
+  "asks a person": {
+    options: asks,
+    calls: 1,
+    hasArrived: ({ prompter }) => prompter.questions.length === 1,
+    trace: ["b approved (run)", "b.q.1 asks: Sure?", 'b.q.1 cancelled: "user"'],
+  },
+  "waits to ask a person": {
+    options: asks,
+    calls: 2,
+    hasArrived: (turn) => turn.recorded("inquiry_request").length === 2,
+    trace: ["b approved (run)", "b.q.1 asks: Sure?", 'b.q.1 cancelled: "user"'],
+  },
+  "asks a model": {
+    options: {
+      ...asks,
+      config: config({ questions: { q: { target: "assistant" } } }),
+      answers: () => new Promise<never>(() => undefined),
+    },
+    calls: 1,
+    hasArrived: ({ inquiries }) => inquiries.calls.length === 1,
+    trace: ["b approved (run)", "b.q.1 asks: Sure?", 'b.q.1 cancelled: "user"'],
+  },
+  "has a result that is being looked at": {
+    options: { config: config({ result: "ask" }) },
+    calls: 1,
+    hasArrived: ({ prompter }) => prompter.deliveries.length === 1,
+    trace: ["b approved (run)"],
+  },
+  "has a result that waits to be looked at": {
+    options: { tools: [{ ...echo, name: "x" }], config: config({ result: "ask" }) },
+    calls: 2,
+    hasArrived: ({ prompter }) => prompter.deliveries.length === 1,
+    trace: ["b approved (run)"],
+  },
+};
+
+const stages = Object.entries(STAGES);
+
+async function arriveAt({ options, calls, hasArrived }: Stage) {
+  const tools = options.tools ?? [{ ...echo, name: "x" }];
+  const turn = await ToolTurn.start({ script: SILENT, config: config({}), ...options, tools });
+  const ids = calls === 1 ? ["b"] : ["a", "b"];
+  const cycle = await turn.begin(...ids.map((id) => toolCall(id, "x")));
+  const responses = cycle.run();
+  await until(() => hasArrived(turn));
+  return { turn, cycle, responses };
+}
+
+function traceOf(turn: ToolTurn): readonly string[] {
+  return transcript(turn.events).filter((line) => /^b(\.q\.\d)? (?!calls|gives|fails)/.test(line));
+}
+
+describe.each(stages)("a call that %s", (_, stage) => {
+  test("is stopped: the model is told what the tool's config says, and nothing stays open", async () => {
+    verifies("082/cancel/signal-is-user", "028/backend/cancellation-stops-it");
+    const { turn, cycle, responses } = await arriveAt(stage);
+    cycle.stop();
+    const [content, isError] = lastOf(await responses);
+    expect({ content, isError, trace: traceOf(turn), problems: problemsOf(turn.events) }).toEqual({
+      content: REJECTED,
+      isError: false,
+      trace: stage.trace,
+      problems: [],
+    });
+  });
+
+  test("is stopped with a word: the model is told it", async () => {
+    const { turn, cycle, responses } = await arriveAt(stage);
+    cycle.stop("Use sed.");
+    const [content, isError] = lastOf(await responses);
+    expect({ content, isError, trace: traceOf(turn), problems: problemsOf(turn.events) }).toEqual({
+      content: "Tool run cancelled by user with a custom message:\n\nUse sed.",
+      isError: false,
+      trace: stage.trace,
+      problems: [],
+    });
+  });
+
+  test("leaves the way free for whatever is asked next", async () => {
+    const { turn, cycle, responses } = await arriveAt(stage);
+    cycle.stop();
+    await responses;
+    expect([
+      turn.parts.prompts.cancelOpen(),
+      await turn.parts.prompts.run(async () => "asked", new AbortController().signal),
+    ]).toEqual([false, "asked"]);
+  });
+});
+
+describe("what is stopped before it began", () => {
+  test("does not run, whether its permission is there or not", async () => {
+    const slow = new SlowTool("x");
+    const turn = await ToolTurn.start({ tools: [slow], config: config({}) });
+    const cycle = await turn.begin(toolCall("a", "x"));
+    await until(() => turn.recorded("permission_decision").length === 1);
+    cycle.stop();
+    cycle.add(toolCall("b", "x"));
+    expect((await cycle.run()).map(({ content }) => content)).toEqual([REJECTED, REJECTED]);
+    expect(slow.starts).toBe(0);
+  });
+
+  test("is told what the person said, also if its tool could not even be found in time", async () => {
+    const turn = await ToolTurn.start({ tools: [] });
+    const tools = { ...turn.parts.tools, find: startForEver };
+    turn.parts = { ...turn.parts, tools };
+    const cycle = await turn.begin(toolCall("a", "remote"));
+    cycle.stop("Never mind.");
+    expect(await cycle.run()).toMatchObject([
+      {
+        content: "Tool run cancelled by user with a custom message:\n\nNever mind.",
+        isError: false,
+      },
+    ]);
+  });
+
+  test("gets no answer to a question that is just being recorded, not even one of the config", async () => {
+    const questions = { q: { answer: true } };
+    const turn = await ToolTurn.start({ ...asks, config: config({ questions }) });
+    const { journal } = turn.parts;
+    const record: Journal["record"] = async (...events) => {
+      await journal.record(...events);
+      if (events.some(({ type }) => type === "inquiry_request")) cycle.stop();
+    };
+    turn.parts = { ...turn.parts, journal: { stream: journal.stream, record } };
+    const cycle = await turn.begin(toolCall("b", "x"));
+    await cycle.run();
+    expect(traceOf(turn)).toEqual([
+      "b approved (run)",
+      "b.q.1 asks: Sure?",
+      'b.q.1 cancelled: "user"',
+    ]);
+  });
+
+  test("has ended before: what is stopped later stays as it was", async () => {
+    const slow = new SlowTool();
+    const turn = await ToolTurn.start({ tools: [{ ...echo, name: "x" }, slow] });
+    const cycle = await turn.begin(toolCall("a", "x"), toolCall("b", "slow"));
+    const responses = cycle.run();
+    await until(() => turn.recorded("tool_call_response").length === 1);
+    cycle.stop("Enough.");
+    cycle.stop("Enough!");
+    expect((await responses).map(({ content }) => content)).toEqual([
+      "nothing",
+      "Tool run cancelled by user with a custom message:\n\nEnough!",
+    ]);
+  });
+});
+
+describe("beginning again", () => {
+  test("closes the questions that are open, at people and models, and asks them anew", async () => {
+    verifies("082/cancel/signal-is-user", "082/id/asking-again-counts-up");
+    for (const where of ["asks a person", "waits to ask a person", "asks a model"]) {
+      const { turn, cycle, responses } = await arriveAt(stageOf(where));
+      cycle.restart();
+      await until(() => turn.recorded("inquiry_request").some(({ id }) => id === "b.q.2"));
+      const beforehand = traceOf(turn);
+      cycle.stop();
+      await responses;
+      expect({ beforehand, after: traceOf(turn), problems: problemsOf(turn.events) }).toEqual({
+        beforehand: [
+          "b approved (run)",
+          "b.q.1 asks: Sure?",
+          'b.q.1 cancelled: "user"',
+          "b.q.2 asks: Sure?",
+        ],
+        after: [...beforehand, 'b.q.2 cancelled: "user"'],
+        problems: [],
+      });
+    }
+  });
+
+  test("changes nothing about permissions and results that are being decided on", async () => {
+    for (const where of ["asks for its permission", "has a result that is being looked at"]) {
+      const stage = stageOf(where);
+      const { turn, cycle, responses } = await arriveAt(stage);
+      cycle.restart();
+      await new Promise(setImmediate);
+      expect({
+        trace: traceOf(turn),
+        asked: turn.prompter.permissions.length + turn.prompter.deliveries.length,
+      }).toEqual({ trace: stage.trace, asked: 1 });
+      cycle.stop();
+      await responses;
+    }
+  });
+
+  test("leaves alone what has ended, and runs the rest once more with the same permission", async () => {
+    const slow = new SlowTool();
+    const turn = await ToolTurn.start({
+      tools: [slow, echo],
+      config: { slow: { run: "ask" } },
+      script: { permissions: [{ type: "run", isRemembered: false }] },
+    });
+    const cycle = await turn.begin(toolCall("a", "echo"), toolCall("b", "slow"));
+    const responses = cycle.run();
+    await until(() => slow.starts === 1);
+    cycle.restart();
+    await until(() => slow.starts === 2);
+    cycle.restart();
+    await until(() => slow.starts === 3);
+    slow.release();
+    expect((await responses).map(({ content }) => content)).toEqual(["nothing", "slow is done"]);
+    expect({
+      cancelled: slow.cancellations,
+      asked: turn.prompter.permissions.length,
+      ended: turn.recorded("tool_call_response").map(({ id }) => id),
+    }).toEqual({ cancelled: 2, asked: 1, ended: ["a", "b"] });
+  });
+
+  test("asks again what was answered for the call alone, and not what was remembered", async () => {
+    const tool = questioner("x", SURE, booleanQuestion("r", "Really?"), booleanQuestion("s", "S?"));
+    const turn = await ToolTurn.start({
+      tools: [tool],
+      script: {
+        answers: ({ inquiryId }) => {
+          if (inquiryId === "call_1.s.1") return new Promise<never>(() => undefined);
+          return { answer: true, isRemembered: inquiryId.startsWith("call_1.r") };
+        },
+      },
+    });
+    const cycle = await turn.begin(toolCall("call_1", "x"));
+    const responses = cycle.run();
+    await until(() => turn.prompter.questions.length === 3);
+    cycle.restart();
+    await responses;
+    expect(turn.prompter.questions.map(({ inquiryId }) => inquiryId)).toEqual([
+      "call_1.q.1",
+      "call_1.r.1",
+      "call_1.s.1",
+      "call_1.q.2",
+      "call_1.s.2",
+    ]);
+  });
+});
+
+describe("the processes of local tools", () => {
+  /** Says who it is and who its child is, and would never end by itself. */
+  const script = "sleep 1000 & echo $$ $! >&2; wait";
+  const settings = settingsOf("x", {
+    source: "local",
+    command: { program: "sh", args: ["-c", script] },
+    cancellation_response: REJECTED,
+  });
+  const executor = createLocalExecutor(settings, {
+    workspaceRoot: process.cwd(),
+    workspaceId: "abc12",
+    conversationId: "jp-c1",
+    variables: process.env,
+    limits: { killGraceMs: 200 },
+  });
+
+  async function startProcesses(count: number) {
+    const pids: number[] = [];
+    const observe = (update: TurnUpdate) => {
+      if (update.type === "tool_call_delta") pids.push(...update.message.split(" ").map(Number));
+    };
+    const turn = await ToolTurn.start({
+      tools: [{ name: "x", executor }],
+      config: config({}),
+      parts: { observer: { observe } },
+    });
+    const ids = Array.from({ length: count }, (_, index) => `call_${index}`);
+    const cycle = await turn.begin(...ids.map((id) => toolCall(id, "x")));
+    const responses = cycle.run();
+    await until(() => pids.length === 2 * count);
+    return { pids, cycle, responses };
+  }
+
+  test("are gone when a stopped cycle has ended, with all that they started", async () => {
+    const { pids, cycle, responses } = await startProcesses(3);
+    const before = pids.filter(isAlive).length;
+    cycle.stop("Enough.");
+    const contents = (await responses).map(({ content }) => content);
+    expect({ before, after: pids.filter(isAlive), contents }).toEqual({
+      before: 6,
+      after: [],
+      contents: Array.from(
+        { length: 3 },
+        () => "Tool run cancelled by user with a custom message:\n\nEnough.",
+      ),
+    });
+  });
+
+  test("are gone before they are started again", async () => {
+    const { pids, cycle, responses } = await startProcesses(1);
+    cycle.restart();
+    await until(() => pids.length === 4);
+    const alive = pids.map(isAlive);
+    cycle.stop();
+    await responses;
+    expect({ alive, after: pids.filter(isAlive) }).toEqual({
+      alive: [false, false, true, true],
+      after: [],
+    });
+  });
+});
+
+function lastOf(responses: readonly { readonly content: string; readonly isError: boolean }[]) {
+  const last = responses.at(-1);
+  return [last?.content, last?.isError];
+}
+
+function stageOf(name: string): Stage {
+  const stage = STAGES[name];
+  if (stage === undefined) throw new Error(`There is no stage "${name}".`);
+  return stage;
+}
+
+/** A server that does not come up before it is given up. */
+function startForEver(_name: string, signal: AbortSignal): Promise<undefined> {
+  const { promise, reject } = Promise.withResolvers<undefined>();
+  signal.addEventListener("abort", () => reject(new Error("aborted")));
+  return promise;
+}

@@ -1,0 +1,114 @@
+/** Generators of stories: what tools ask, who answers how, and what comes in between. */
+import * as fc from "fast-check";
+import {
+  booleanQuestion,
+  type Question,
+  secretQuestion,
+  selectQuestion,
+  textQuestion,
+} from "../../src/tool/index.ts";
+
+export interface Story {
+  readonly turns: readonly (readonly Cycle[])[];
+  /** Each kind of reaction is used up in order, and then from its beginning again. */
+  readonly answers: readonly PersonReaction[];
+  readonly inquiries: readonly ModelReaction[];
+  readonly permissions: readonly PermissionReaction[];
+  readonly deliveries: readonly DeliveryReaction[];
+}
+
+export interface Cycle {
+  readonly calls: readonly Call[];
+  readonly disturbances: readonly Disturbance[];
+  /** Before it begins, another process takes over. */
+  readonly isResumed: boolean;
+}
+
+interface Call {
+  readonly id: string;
+  readonly tool: string;
+  /** What it asks, whatever it is told; then it ends. */
+  readonly plan: readonly Question[];
+}
+
+export interface Disturbance {
+  /** How many rounds of the event loop pass before. */
+  readonly after: number;
+  readonly what: "stop" | "stop with a word" | "restart" | "close the prompt" | "leave" | "come";
+}
+
+export type PersonReaction =
+  | "answer"
+  | "remember"
+  | "cancel"
+  | "fail"
+  | "misfit"
+  | "another question"
+  | "never";
+export type ModelReaction = "answer" | "misfit" | "fail" | "cancel" | "never";
+export type PermissionReaction = "run" | "remember" | "skip" | "cancel" | "never";
+export type DeliveryReaction = "deliver" | "edit" | "withhold" | "cancel" | "never";
+
+/** Of every type and policy; some share an id, as a careless tool would have it. */
+export const QUESTIONS: readonly Question[] = [
+  booleanQuestion("sure", "Sure?"),
+  booleanQuestion("sure", "Really sure?", { persistence: "none" }),
+  booleanQuestion("danger", "Delete?", { exclusive: true, default: true }),
+  selectQuestion("which", "Which?", { options: ["a", "b"] }),
+  textQuestion("name", "Name?", { default: "by default" }),
+  textQuestion("name", "Name of whom?", { exclusive: true, persistence: "none" }),
+  secretQuestion("key", "Key?"),
+  secretQuestion("name", "Secret name?"),
+];
+
+const anyCall: fc.Arbitrary<Call> = fc.record({
+  id: fc.constantFrom("call_1", "call_2", "call_3", "call_4"),
+  tool: fc.constantFrom("plain", "careful", "modest", "configured"),
+  plan: fc.array(fc.constantFrom(...QUESTIONS), { maxLength: 5 }),
+});
+
+const anyCycle: fc.Arbitrary<Cycle> = fc.record({
+  calls: fc.uniqueArray(anyCall, { selector: ({ id }) => id, minLength: 1, maxLength: 4 }),
+  disturbances: fc.array(
+    fc.record({
+      after: fc.nat(12),
+      what: fc.constantFrom<Disturbance["what"]>(
+        "stop",
+        "stop with a word",
+        "restart",
+        "restart",
+        "close the prompt",
+        "close the prompt",
+        "leave",
+        "come",
+      ),
+    }),
+    { maxLength: 4 },
+  ),
+  isResumed: fc.boolean(),
+});
+
+export const anyStory: fc.Arbitrary<Story> = fc.record({
+  turns: fc.array(fc.array(anyCycle, { minLength: 1, maxLength: 3 }), {
+    minLength: 1,
+    maxLength: 2,
+  }),
+  answers: some<PersonReaction>(
+    "answer",
+    "answer",
+    "remember",
+    "remember",
+    "cancel",
+    "fail",
+    "misfit",
+    "another question",
+    "never",
+  ),
+  inquiries: some<ModelReaction>("answer", "answer", "misfit", "fail", "cancel", "never"),
+  permissions: some<PermissionReaction>("run", "remember", "skip", "cancel", "never"),
+  deliveries: some<DeliveryReaction>("deliver", "edit", "withhold", "cancel", "never"),
+});
+
+function some<Reaction>(...reactions: readonly Reaction[]): fc.Arbitrary<readonly Reaction[]> {
+  return fc.array(fc.constantFrom(...reactions), { minLength: 1, maxLength: 6 });
+}

@@ -1,0 +1,251 @@
+/** Plays a story: people and models react as it says, and what they said is kept to be compared. */
+import { setImmediate } from "node:timers/promises";
+import {
+  type DeliveryResult,
+  type PermissionResult,
+  type Prompter,
+  type PromptRequest,
+  type PromptResult,
+  type ToolCycle,
+  TurnState,
+} from "../../src/agent/index.ts";
+import type {
+  ConversationEvent,
+  InquiryId,
+  ToolCallRequest,
+} from "../../src/conversation/index.ts";
+import type { AttemptRequest, AttemptResult } from "../../src/executor/index.ts";
+import type { InquiryAnswer, InquiryCall } from "../../src/inquiry/index.ts";
+import type { InquiryQuestion, Question } from "../../src/tool/index.ts";
+import type { Json, JsonObject } from "../../src/util/index.ts";
+import type {
+  DeliveryReaction,
+  ModelReaction,
+  PermissionReaction,
+  PersonReaction,
+  Story,
+} from "./any-story.ts";
+import { turnsIn } from "./record-rules.ts";
+import { ToolTurn } from "./tool-turn.ts";
+
+interface StoryTool {
+  readonly config: JsonObject;
+  /** Which of its questions has an answer in its config. */
+  readonly configured?: string;
+}
+
+export const TOOLS: Readonly<Record<string, StoryTool>> = {
+  plain: { config: { detached: { tool: "defaults" } } },
+  careful: { config: { run: "ask", result: "ask", detached: { tool: "deny" } } },
+  modest: {
+    config: { questions: { sure: { target: "assistant" }, key: { target: "assistant" } } },
+  },
+  configured: {
+    config: { run: "ask", detached: { run: "auto" }, questions: { key: { answer: "s3cret key" } } },
+    configured: "key",
+  },
+};
+
+/** Longer than anybody waits. */
+const NEVER = new Promise<never>(() => undefined);
+
+export class StoryTurn {
+  readonly #turn: ToolTurn;
+  /** What people and models have said, with the inquiry for which they said it. */
+  readonly #said: Set<string>;
+  readonly #plans: (readonly Question[])[];
+
+  private constructor(turn: ToolTurn, said: Set<string>, plans: (readonly Question[])[]) {
+    this.#turn = turn;
+    this.#said = said;
+    this.#plans = plans;
+  }
+
+  static async start(story: Story): Promise<StoryTurn> {
+    const plans: (readonly Question[])[] = [];
+    const said = new Set<string>();
+    const attempts = new Map<number, number>();
+    const turn = await ToolTurn.start({
+      tools: Object.keys(TOOLS).map((name) => ({
+        name,
+        executor: { attempt: (request) => followPlan(name, { plans, attempts }, request) },
+      })),
+      config: Object.fromEntries(Object.entries(TOOLS).map(([name, { config }]) => [name, config])),
+      answers: inTurn(story.inquiries, (reaction, call) => inquire(reaction, call, said)),
+      script: {
+        permissions: inTurn(story.permissions, permit),
+        deliveries: inTurn(story.deliveries, deliver),
+      },
+    });
+    const { prompter } = turn;
+    const react = inTurn(story.answers, (reaction: PersonReaction, request: PromptRequest) =>
+      answer(reaction, request, said),
+    );
+    // The scripted person always answers the question that was asked; this one may not.
+    const person: Prompter = {
+      channel: "story",
+      canAsk: () => prompter.canAsk(),
+      ask: async (request) => {
+        prompter.questions.push(request);
+        return Promise.race([whenAborted(request), react(request)]);
+      },
+      askPermission: (request) => prompter.askPermission(request),
+      askDelivery: (request) => prompter.askDelivery(request),
+    };
+    turn.parts = { ...turn.parts, prompter: person };
+    return new StoryTurn(turn, said, plans);
+  }
+
+  get events(): readonly ConversationEvent[] {
+    return this.#turn.events;
+  }
+
+  get state(): TurnState {
+    return this.#turn.parts.state;
+  }
+
+  /** The key under which a call finds its plan. */
+  plan(questions: readonly Question[]): number {
+    return this.#plans.push(questions) - 1;
+  }
+
+  begin(...requests: readonly ToolCallRequest[]): Promise<ToolCycle> {
+    return this.#turn.begin(...requests);
+  }
+
+  nextTurn(): Promise<void> {
+    return this.#turn.nextTurn();
+  }
+
+  /** Another process takes the turn up, with nothing but the record. */
+  resume(): void {
+    const state = TurnState.fromEvents(turnsIn(this.events).at(-1) ?? []);
+    this.#turn.parts = { ...this.#turn.parts, state };
+  }
+
+  closePrompt(): boolean {
+    return this.#turn.parts.prompts.cancelOpen();
+  }
+
+  setPresence(isThere: boolean): void {
+    this.#turn.prompter.isThere = isThere;
+  }
+
+  wasAsked(id: string): boolean {
+    return this.#turn.prompter.questions.some(({ inquiryId }) => inquiryId === id);
+  }
+
+  /** Ids begin again in each turn, so there may have been several answers under one. */
+  hasAnswered(id: string, given: Json): boolean {
+    return this.#said.has(saying(id, given));
+  }
+
+  wasInquired(id: string, given: Json): boolean {
+    const isAsked = this.#turn.inquiries.calls.some(({ inquiryId }) => inquiryId === id);
+    return isAsked && this.hasAnswered(id, given);
+  }
+}
+
+function saying(id: string, given: Json): string {
+  return JSON.stringify([id, given]);
+}
+
+interface Plans {
+  readonly plans: readonly (readonly Question[])[];
+  /** How often each was entered. */
+  readonly attempts: Map<number, number>;
+}
+
+/** Asks what is planned for the call, one question with each attempt. */
+async function followPlan(
+  name: string,
+  { plans, attempts }: Plans,
+  request: AttemptRequest,
+): Promise<AttemptResult> {
+  const key = Number(request.arguments["key"]);
+  const attempt = attempts.get(key) ?? 0;
+  attempts.set(key, attempt + 1);
+  await setImmediate();
+  if (request.signal.aborted) return { type: "cancelled" };
+  const question = plans[key]?.[attempt];
+  if (question !== undefined) {
+    return { type: "needs_input", question, source: { source: "tool", name } };
+  }
+  return { type: key % 2 === 0 ? "success" : "error", content: "ended" };
+}
+
+function whenAborted({ inquiryId, signal }: PromptRequest): Promise<PromptResult> {
+  const { promise, resolve } = Promise.withResolvers<PromptResult>();
+  const onAbort = () => resolve({ type: "cancelled", inquiryId });
+  signal.addEventListener("abort", onAbort, { once: true });
+  if (signal.aborted) onAbort();
+  return promise;
+}
+
+/** The reactions one after the other, each after a while, and from the first again. */
+function inTurn<Reaction, Request, Result>(
+  reactions: readonly Reaction[],
+  react: (reaction: Reaction, request: Request) => Result | Promise<Result>,
+): (request: Request) => Promise<Result> {
+  let used = 0;
+  return async (request) => {
+    const reaction = reactions[used % reactions.length];
+    used += 1;
+    for (let wait = used % 3; wait > 0; wait -= 1) await setImmediate();
+    if (reaction === undefined) throw new Error("There is no reaction.");
+    return react(reaction, request);
+  };
+}
+
+function answer(
+  reaction: PersonReaction,
+  { inquiryId, question }: PromptRequest,
+  said: Set<string>,
+): PromptResult | Promise<PromptResult> {
+  if (reaction === "never") return NEVER;
+  if (reaction === "fail") throw new Error("The terminal is gone.");
+  if (reaction === "cancel") return { type: "cancelled", inquiryId };
+  const value = reaction === "misfit" ? { s3cret: 5 } : fitting(question, inquiryId);
+  const isMine = reaction === "answer" || reaction === "remember";
+  if (isMine) said.add(saying(inquiryId, value));
+  return {
+    type: "answered",
+    inquiryId: reaction === "another question" ? ("another.one.1" as InquiryId) : inquiryId,
+    answer: value,
+    isRemembered: reaction === "remember",
+  };
+}
+
+function inquire(
+  reaction: ModelReaction,
+  { inquiryId, question }: InquiryCall,
+  said: Set<string>,
+): InquiryAnswer | Promise<InquiryAnswer> {
+  if (reaction === "never") return NEVER;
+  if (reaction === "cancel") return { type: "cancelled" };
+  if (reaction === "fail") return { type: "failed", kind: "provider", message: "503" };
+  const value = reaction === "misfit" ? 5 : fitting(question, inquiryId);
+  said.add(saying(inquiryId, value));
+  return { type: "answered", answer: value, model: "test/model" };
+}
+
+/** Texts name the question that they are for. */
+function fitting({ answerType }: InquiryQuestion, inquiryId: string): Json {
+  if (answerType.type === "boolean") return inquiryId.length % 2 === 0;
+  if (answerType.type === "select") return "b";
+  return answerType.type === "secret" ? `s3cret for ${inquiryId}` : `for ${inquiryId}`;
+}
+
+function permit(reaction: PermissionReaction): PermissionResult | Promise<PermissionResult> {
+  if (reaction === "never") return NEVER;
+  if (reaction === "cancel") return { type: "cancelled" };
+  if (reaction === "skip") return { type: "skip", isRemembered: false, reason: "not now" };
+  return { type: "run", isRemembered: reaction === "remember" };
+}
+
+function deliver(reaction: DeliveryReaction): DeliveryResult | Promise<DeliveryResult> {
+  if (reaction === "never") return NEVER;
+  if (reaction === "cancel") return { type: "cancelled" };
+  if (reaction === "withhold") return { type: "withhold" };
+  return reaction === "edit" ? { type: "deliver", content: "edited" } : { type: "deliver" };
+}

@@ -1,0 +1,151 @@
+/** A turn without a model: calls of tools, and everything that the coordinator does about them. */
+import {
+  type CallableTool,
+  createJournal,
+  PromptQueue,
+  type Toolbox,
+  ToolCycle,
+  type TurnParts,
+  TurnState,
+} from "../../src/agent/index.ts";
+import { parseConfigOrThrow, resolveTools, type ToolSettings } from "../../src/config/index.ts";
+import {
+  type ConversationEvent,
+  eventsOf,
+  type ToolCallRequest,
+  type ToolCallResponse,
+} from "../../src/conversation/index.ts";
+import { createBuiltinExecutor, type Executor } from "../../src/executor/index.ts";
+import type { ConversationWriter } from "../../src/storage/index.ts";
+import {
+  FakeClock,
+  MemoryConversationStore,
+  type ScriptedAnswers,
+  ScriptedInquiryBackend,
+  ScriptedPrompter,
+  type PrompterScript,
+} from "../../src/testing/index.ts";
+import type { BuiltinTool } from "../../src/tool/index.ts";
+import type { JsonObject } from "../../src/util/index.ts";
+import { toolCall, turnStart } from "./events.ts";
+
+export interface ToolTurnOptions {
+  /** Builtin tools, or what else is to stand behind a name. */
+  readonly tools: readonly (BuiltinTool | NamedExecutor)[];
+  /** By tool; what is not said is as it is by default, but that tools run unattended. */
+  readonly config?: Readonly<Record<string, JsonObject>>;
+  readonly script?: PrompterScript;
+  readonly answers?: ScriptedAnswers;
+  readonly isSomebodyThere?: boolean;
+  readonly conversation?: ConversationWriter;
+  /** What stands in for the usual parts. */
+  readonly parts?: Partial<Pick<TurnParts, "tools" | "prompter" | "inquiries" | "observer">>;
+}
+
+export interface NamedExecutor {
+  readonly name: string;
+  readonly executor: Executor;
+}
+
+export class ToolTurn {
+  readonly prompter: ScriptedPrompter;
+  readonly inquiries: ScriptedInquiryBackend;
+  readonly clock = new FakeClock();
+  readonly conversation: ConversationWriter;
+  parts: TurnParts;
+
+  private constructor(options: ToolTurnOptions, conversation: ConversationWriter) {
+    this.conversation = conversation;
+    this.prompter = new ScriptedPrompter(options.script);
+    this.prompter.isThere = options.isSomebodyThere ?? true;
+    this.inquiries = new ScriptedInquiryBackend(options.answers ?? {});
+    this.parts = {
+      journal: createJournal(conversation, options.parts?.observer),
+      tools: toolboxOf(options),
+      prompter: this.prompter,
+      prompts: new PromptQueue(),
+      inquiries: this.inquiries,
+      state: new TurnState(),
+      clock: this.clock,
+      ...options.parts,
+    };
+  }
+
+  static async start(options: ToolTurnOptions): Promise<ToolTurn> {
+    const conversation =
+      options.conversation ?? (await new MemoryConversationStore(new FakeClock()).create({}));
+    await conversation.append(turnStart());
+    return new ToolTurn(options, conversation);
+  }
+
+  /** Everything is as it was, but what a turn remembers. */
+  async nextTurn(): Promise<void> {
+    await this.conversation.append(turnStart());
+    this.parts = { ...this.parts, state: new TurnState() };
+  }
+
+  /** Records the calls and starts with them; `run` lets them run. */
+  async begin(...requests: readonly ToolCallRequest[]): Promise<ToolCycle> {
+    const cycle = new ToolCycle(this.parts);
+    for (const request of requests) {
+      await this.conversation.append(request);
+      cycle.add(request);
+    }
+    return cycle;
+  }
+
+  /** One cycle of calls, to its end. */
+  async run(...requests: readonly ToolCallRequest[]): Promise<readonly ToolCallResponse[]> {
+    return (await this.begin(...requests)).run();
+  }
+
+  /** One call of the tool, to its end. */
+  async call(name: string, args: JsonObject = {}): Promise<ToolCallResponse | undefined> {
+    const [response] = await this.run(toolCall("call_1", name, args));
+    return response;
+  }
+
+  get events(): readonly ConversationEvent[] {
+    return [...eventsOf(this.conversation.stream.entries)];
+  }
+
+  /** Those of a kind, in the order of the record. */
+  recorded<Type extends ConversationEvent["type"]>(
+    type: Type,
+  ): readonly Extract<ConversationEvent, { type: Type }>[] {
+    return this.events.filter(
+      (event): event is Extract<ConversationEvent, { type: Type }> => event.type === type,
+    );
+  }
+}
+
+export function toolboxOf({
+  tools,
+  config = {},
+}: Pick<ToolTurnOptions, "tools" | "config">): Toolbox {
+  const callable = new Map(
+    tools.map((tool) => [tool.name, callableTool(tool, config[tool.name] ?? {})]),
+  );
+  return { schemas: async () => [], find: async (name) => callable.get(name) };
+}
+
+function callableTool(tool: BuiltinTool | NamedExecutor, config: JsonObject): CallableTool {
+  const { name } = tool;
+  const isBuiltin = "execute" in tool;
+  return {
+    settings: settingsOf(name, { source: isBuiltin ? "builtin" : "local", ...config }),
+    executor: isBuiltin ? createBuiltinExecutor(tool, name) : tool.executor,
+    description: {
+      name,
+      summary: "",
+      parameters: isBuiltin ? tool.parameters : { type: "object" },
+    },
+  };
+}
+
+export function settingsOf(name: string, config: JsonObject): ToolSettings {
+  const raw = { conversation: { tools: { [name]: { run: "unattended", ...config } } } };
+  const settings = resolveTools(parseConfigOrThrow("the test", raw)).get(name);
+  if (settings === undefined) throw new Error(`No tool ${name}.`);
+  return settings;
+}

@@ -1,0 +1,36 @@
+/** Events as lines that a reader of a test can follow: what happened, to which call, in which order. */
+import type { ConversationEvent } from "../../src/conversation/index.ts";
+import { assertNever } from "../../src/util/index.ts";
+
+export function transcript(events: Iterable<ConversationEvent>): readonly string[] {
+  return Array.from(events, lineOf);
+}
+
+function lineOf(event: ConversationEvent): string {
+  switch (event.type) {
+    case "turn_start":
+      return "turn";
+    case "chat_request":
+      return `person: ${event.content}`;
+    case "chat_response": {
+      const { content } = event;
+      const text = content.type === "structured" ? JSON.stringify(content.data) : content.text;
+      return `${content.type}: ${text}`;
+    }
+    case "tool_call_request":
+      return `${event.id} calls ${event.name}`;
+    case "tool_call_response":
+      return `${event.id} ${event.isError ? "fails" : "gives"}: ${event.content}`;
+    case "inquiry_request":
+      return `${event.id} asks: ${event.question.text}`;
+    case "inquiry_response":
+      if (event.outcome === "answered")
+        return `${event.id} answered: ${JSON.stringify(event.answer)}`;
+      if (event.outcome === "redacted") return `${event.id} redacted`;
+      return `${event.id} cancelled: ${JSON.stringify(event.reason)}`;
+    case "permission_decision":
+      return `${event.toolCallId} ${event.decision} (${event.action})`;
+    default:
+      return assertNever(event);
+  }
+}

@@ -1,0 +1,40 @@
+/** A widget without a terminal: keys in, screens out. */
+import { plain } from "../../src/render/index.ts";
+import { decodeInput } from "../../src/terminal/prompter/key.ts";
+import type { Size, Widget } from "../../src/terminal/prompter/widget.ts";
+
+export class TypedWidget<State, Ending> {
+  readonly #widget: Widget<State, Ending>;
+  readonly #size: Size;
+  #state: State;
+  ending: Ending | undefined;
+
+  constructor(widget: Widget<State, Ending>, state: State, size: Partial<Size> = {}) {
+    this.#widget = widget;
+    this.#state = state;
+    this.#size = { columns: 60, rows: 20, ...size };
+  }
+
+  /** What a terminal sends for the keys. */
+  type(input: string): this {
+    for (const key of decodeInput(input).sent) {
+      if (this.ending !== undefined || key.type === "cursor") continue;
+      const step = this.#widget.update(this.#state, key, this.#size);
+      if (step.type === "wait") this.#state = step.state;
+      else this.ending = step.ending;
+    }
+    return this;
+  }
+
+  /** With the cursor in it as `▮`. */
+  get screen(): readonly string[] {
+    const { rows, cursor } = this.#widget.view(this.#state, { ...this.#size, paint: plain });
+    return rows.map((row, index) => (index === cursor.row ? withCursor(row, cursor.column) : row));
+  }
+}
+
+/** Counts characters: for rows in which each is one column wide. */
+function withCursor(row: string, column: number): string {
+  const padded = row.padEnd(column);
+  return `${padded.slice(0, column)}▮${padded.slice(column)}`;
+}
