@@ -1,40 +1,64 @@
 /** Asks on the terminal. Everything foreign is made harmless before it is shown. */
-import type { Prompter, PromptRequest, PromptResult } from "../../agent/index.ts";
-import { neutralize, oneLine } from "../../render/index.ts";
-import { hasTerminal, openTerminal } from "./terminal-device.ts";
+import type {
+  DeliveryRequest,
+  DeliveryResult,
+  InterruptChoice,
+  InterruptMenu,
+  InterruptRequest,
+  PermissionRequest,
+  PermissionResult,
+  Prompter,
+  PromptRequest,
+  PromptResult,
+} from "../../agent/index.ts";
+import type { Dialogue, DialogueOptions } from "./dialogue.ts";
+import { hasTerminal } from "./terminal-device.ts";
 
-/** Escape, and Ctrl-D, by which people say that they have nothing more to say. */
-const CANCELLING = new Set(["\u001b", "\u0004"]);
-
-export class TerminalPrompter implements Prompter {
+/** Needs no standard stream. What asks is loaded when somebody is asked: most commands never do. */
+export class TerminalPrompter implements Prompter, InterruptMenu {
   readonly channel = "terminal";
+  readonly #options: DialogueOptions;
+  #last: Promise<unknown> = Promise.resolve();
+
+  constructor(options: DialogueOptions = {}) {
+    this.#options = options;
+  }
 
   canAsk(): boolean {
     return hasTerminal();
   }
 
-  async ask({ question, label, signal }: PromptRequest): Promise<PromptResult> {
-    // Loaded when somebody is asked: most commands never do.
-    const { isCancelled, prompt } = await import("./prompts.ts");
-    using device = openTerminal();
-    const { context } = question;
-    if (context !== undefined) device.output.write(`${neutralize(context.trimEnd())}\n`);
-    if (label !== undefined) device.output.write(`${oneLine(label)}\n`);
-    const cancel = new AbortController();
-    const onData = (data: Buffer) => {
-      // The key alone: what other keys send begins with it too, but comes in one piece.
-      if (CANCELLING.has(data.toString())) cancel.abort();
-    };
-    device.input.on("data", onData);
-    try {
-      const { input, output } = device;
-      const streams = { input, output, signal: AbortSignal.any([signal, cancel.signal]) };
-      return await prompt(question, streams);
-    } catch (error) {
-      if (isCancelled(error)) return { type: "cancelled" };
-      throw error;
-    } finally {
-      device.input.off("data", onData);
-    }
+  async ask(request: PromptRequest): Promise<PromptResult> {
+    const { askQuestion } = await import("./ask-question.ts");
+    return await this.#talk(request.signal, (dialogue) => askQuestion(request, dialogue));
+  }
+
+  async askPermission(request: PermissionRequest): Promise<PermissionResult> {
+    const { askPermission } = await import("./ask-permission.ts");
+    return await this.#talk(request.signal, (dialogue) => askPermission(request, dialogue));
+  }
+
+  async askDelivery(request: DeliveryRequest): Promise<DeliveryResult> {
+    const { askDelivery } = await import("./ask-delivery.ts");
+    return await this.#talk(request.signal, (dialogue) => askDelivery(request, dialogue));
+  }
+
+  async choose(request: InterruptRequest): Promise<InterruptChoice> {
+    const { chooseInterrupt } = await import("./choose-interrupt.ts");
+    return await this.#talk(request.signal, (dialogue) => chooseInterrupt(request, dialogue));
+  }
+
+  /** There is one screen: who comes while another is talking waits, aborted or not. */
+  async #talk<Result>(
+    signal: AbortSignal,
+    about: (dialogue: Dialogue) => Promise<Result>,
+  ): Promise<Result> {
+    const { Dialogue } = await import("./dialogue.ts");
+    const talk = this.#last.then(async () => {
+      using dialogue = new Dialogue(this.#options, signal);
+      return await about(dialogue);
+    });
+    this.#last = talk.catch(() => {});
+    return await talk;
   }
 }

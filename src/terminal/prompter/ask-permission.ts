@@ -1,0 +1,139 @@
+/** Asks whether a tool may run, and with which arguments. */
+import { isDeepStrictEqual } from "node:util";
+import type { PermissionRequest, PermissionResult, ToolOrigin } from "../../agent/index.ts";
+import { neutralize, oneLine } from "../../render/index.ts";
+import { assertNever, isJsonObject, type JsonObject } from "../../util/index.ts";
+import type { Dialogue } from "./dialogue.ts";
+import { enterText } from "./enter-text.ts";
+import { closedHelp, keyMenu } from "./key-menu.ts";
+
+const CHOICES = {
+  y: "run the tool",
+  Y: "run it, and do so for the rest of the turn",
+  n: "skip it",
+  N: "skip it, and do so for the rest of the turn",
+  p: "print the arguments, and ask again",
+  r: "skip it, and say why",
+  e: "edit the arguments, then run it",
+};
+
+/** Undefined: ask again. */
+type Decision = { readonly result: PermissionResult; readonly said: string } | undefined;
+
+const CANCELLED: Decision = { result: { type: "cancelled" }, said: "cancelled" };
+
+export async function askPermission(
+  request: PermissionRequest,
+  dialogue: Dialogue,
+): Promise<PermissionResult> {
+  const message = describeCall(request.tool, request.origin);
+  await dialogue.start();
+  dialogue.notify(message);
+  let decision = request.isEditing ? await edit(request, dialogue) : undefined;
+  while (decision === undefined) decision = await decide(message, request, dialogue);
+  const { result, said } = decision;
+  dialogue.printClosed({ message, said, isCancelled: result.type === "cancelled" });
+  return result;
+}
+
+function describeCall(tool: string, origin: ToolOrigin): string {
+  switch (origin.type) {
+    case "builtin":
+      return oneLine(`Run built-in ${tool} tool?`);
+    case "local":
+      return oneLine(`Run local ${tool} tool?`);
+    case "mcp":
+      return oneLine(`Run mcp ${tool} tool from ${origin.server} server?`);
+    default:
+      return assertNever(origin);
+  }
+}
+
+async function decide(
+  message: string,
+  request: PermissionRequest,
+  dialogue: Dialogue,
+): Promise<Decision> {
+  const menu = keyMenu({ message, choices: CHOICES, escape: "cancel" });
+  const { ending } = await dialogue.show(menu, closedHelp);
+  if (ending.type !== "chosen") return CANCELLED;
+  switch (ending.choice) {
+    case "y":
+      return { result: { type: "run", isRemembered: false }, said: "yes" };
+    case "Y":
+      return { result: { type: "run", isRemembered: true }, said: "yes, for the rest of the turn" };
+    case "n":
+      return { result: { type: "skip", isRemembered: false }, said: "no" };
+    case "N":
+      return { result: { type: "skip", isRemembered: true }, said: "no, for the rest of the turn" };
+    case "p":
+      dialogue.print(pretty(request.arguments));
+      return undefined;
+    case "r":
+      return await askReason(dialogue);
+    case "e":
+      return await edit(request, dialogue);
+    default:
+      return assertNever(ending.choice);
+  }
+}
+
+async function askReason(dialogue: Dialogue): Promise<Decision> {
+  const entered = await enterText({ message: "Reason for skipping (optional):" }, dialogue);
+  if (entered.type === "aborted") return CANCELLED;
+  const reason = entered.type === "entered" ? entered.text.trim() : "";
+  return reason === ""
+    ? { result: { type: "skip", isRemembered: false }, said: "no" }
+    : { result: { type: "skip", isRemembered: false, reason }, said: `no: ${reason}` };
+}
+
+/** Until what was typed can be used, or nothing is left of it. */
+async function edit(request: PermissionRequest, dialogue: Dialogue): Promise<Decision> {
+  let text = pretty(request.arguments);
+  let problem: string | undefined;
+  for (;;) {
+    const asked = { message: "Edit arguments:", text, problem, extension: ".json" };
+    const entered = await enterText(asked, dialogue);
+    if (entered.type === "aborted") return CANCELLED;
+    if (entered.type === "cancelled") {
+      const reason = "Edit cancelled";
+      return { result: { type: "skip", isRemembered: false, reason }, said: `no: ${reason}` };
+    }
+    text = entered.text;
+    if (text.trim() === "") return undefined;
+    const examined = await examine(text, request);
+    if (examined.type === "usable") return runWith(examined.arguments, request);
+    problem = neutralize(examined.problem);
+  }
+}
+
+type Examined =
+  | { readonly type: "usable"; readonly arguments: JsonObject }
+  | { readonly type: "unusable"; readonly problem: string };
+
+async function examine(text: string, { check }: PermissionRequest): Promise<Examined> {
+  let parsed: unknown;
+  try {
+    parsed = JSON.parse(text);
+  } catch (error) {
+    return { type: "unusable", problem: `Invalid JSON: ${(error as Error).message}` }; // A SyntaxError.
+  }
+  if (!isJsonObject(parsed)) return { type: "unusable", problem: "Not a JSON object." };
+  const problem = await check(parsed);
+  return problem === undefined
+    ? { type: "usable", arguments: parsed }
+    : { type: "unusable", problem };
+}
+
+/** Arguments that were looked at and left as they are were not edited. */
+function runWith(edited: JsonObject, request: PermissionRequest): Decision {
+  if (isDeepStrictEqual(edited, request.arguments)) {
+    return { result: { type: "run", isRemembered: false }, said: "yes" };
+  }
+  const result = { type: "run", isRemembered: false, arguments: edited } as const;
+  return { result, said: "yes, with other arguments" };
+}
+
+function pretty(value: JsonObject): string {
+  return JSON.stringify(value, null, 2);
+}

@@ -1,0 +1,55 @@
+/** The menu that appears when a person interrupts what is under way. */
+import type { InterruptChoice, InterruptRequest } from "../../agent/index.ts";
+import type { Dialogue } from "./dialogue.ts";
+import { enterText } from "./enter-text.ts";
+import { closedHelp, keyMenu } from "./key-menu.ts";
+
+interface Entry {
+  readonly key: string;
+  readonly help: string;
+}
+
+/** Leaving has no key of its own: it is what interrupting the menu means. */
+const ENTRIES: Readonly<Record<Exclude<InterruptChoice["type"], "leave">, Entry>> = {
+  continue: { key: "c", help: "continue" },
+  reply: { key: "r", help: "reply: end it, and say something about it" },
+  stop: { key: "s", help: "stop: end it, and keep what there is" },
+  discard: { key: "a", help: "abort: end it, and drop what there is" },
+  restart: { key: "t", help: "restart what has not ended" },
+};
+
+const MESSAGE = "Interrupted";
+
+export async function chooseInterrupt(
+  { choices }: InterruptRequest,
+  dialogue: Dialogue,
+): Promise<InterruptChoice> {
+  await dialogue.start();
+  const offered = choices.filter((choice) => choice !== "leave");
+  const menu = keyMenu({
+    message: MESSAGE,
+    choices: Object.fromEntries(offered.map((type) => [ENTRIES[type].key, ENTRIES[type].help])),
+    escape: "leave",
+  });
+  for (;;) {
+    const { ending } = await dialogue.show(menu, closedHelp);
+    if (ending.type === "aborted") return { type: "continue" };
+    if (ending.type === "cancelled") return close({ type: "leave" }, "leave", dialogue);
+    const type = offered.find((one) => ENTRIES[one].key === ending.choice) ?? "continue";
+    if (type !== "reply") return close({ type }, type === "discard" ? "abort" : type, dialogue);
+    const entered = await enterText({ message: "Reply:" }, dialogue);
+    if (entered.type === "aborted") return { type: "continue" };
+    if (entered.type === "cancelled") continue;
+    const { text: message } = entered;
+    return close(
+      { type: "reply", message },
+      message === "" ? "reply" : `reply: ${message}`,
+      dialogue,
+    );
+  }
+}
+
+function close(choice: InterruptChoice, said: string, dialogue: Dialogue): InterruptChoice {
+  dialogue.printClosed({ message: MESSAGE, said, isCancelled: choice.type === "leave" });
+  return choice;
+}

@@ -1,0 +1,29 @@
+/** What is shown above a question: as much of it as leaves room for the question. */
+import { neutralize } from "../../render/index.ts";
+import { paintDiff } from "./diff.ts";
+import { wrapCode } from "./layout.ts";
+import type { Canvas } from "./widget.ts";
+
+export interface ContextPreview {
+  readonly shown: readonly string[];
+  readonly hasMore: boolean;
+}
+
+export function contextLines(context: string, { paint }: Canvas): readonly string[] {
+  return paintDiff(neutralize(context.trimEnd()).split("\n"), paint);
+}
+
+/** `canvas.rows`: those that the lines may take. */
+export function previewContext(lines: readonly string[], canvas: Canvas): ContextPreview {
+  const { columns, rows, paint } = canvas;
+  const heights = lines.map((line) => wrapCode(line, columns).length);
+  const height = heights.reduce((sum, own) => sum + own, 0);
+  if (height <= rows) return { shown: lines, hasMore: false };
+  let used = 1; // The line that says that there is more.
+  const count = heights.findIndex((own) => (used += own) > rows);
+  // A single line can be longer than the screen, too.
+  const begun = count === 0 ? wrapCode(lines[0] ?? "", columns).slice(0, rows - 1) : [];
+  const hidden = lines.length - count;
+  const more = `… ${hidden} more ${hidden === 1 ? "line" : "lines"}`;
+  return { shown: [...lines.slice(0, count), ...begun, paint("dim", more)], hasMore: true };
+}

@@ -1,0 +1,81 @@
+/** The rows at the end of the screen, drawn again and again, below what was printed before. */
+import stringWidth from "fast-string-width";
+import { canvasOf, clip, type Surface, type View } from "./surface.ts";
+import type { Terminal } from "./terminal-device.ts";
+import type { Frame } from "./widget.ts";
+
+export const WHERE_IS_CURSOR = "\u001b[6n";
+/** Terminals that do not say where their cursor is are not waited for. */
+export const CURSOR_MILLISECONDS = 250;
+
+const ERASE_BELOW = "\u001b[J";
+
+interface Drawn {
+  readonly frame: Frame;
+  /** Of the terminal when it was drawn. */
+  readonly columns: number;
+}
+
+/**
+ * A terminal that gets narrower breaks the rows that are on it. If the cursor's own row is among them,
+ * only the terminal knows where the cursor is now: it is asked, and the rows are drawn when it has said so.
+ */
+export class LiveRegion implements Surface {
+  readonly #terminal: Terminal;
+  #drawn: Drawn | undefined;
+  #timer: NodeJS.Timeout | undefined;
+
+  constructor(terminal: Terminal) {
+    this.#terminal = terminal;
+  }
+
+  draw(view: View, cursorColumn?: number): void {
+    clearTimeout(this.#timer);
+    const { columns } = this.#terminal.size;
+    const isLost = this.#drawn !== undefined && this.#drawn.frame.cursor.column >= columns;
+    if (isLost && cursorColumn === undefined) {
+      this.#terminal.write(WHERE_IS_CURSOR);
+      this.#timer = setTimeout(() => this.#drawAt(view, 0), CURSOR_MILLISECONDS);
+    } else this.#drawAt(view, cursorColumn);
+  }
+
+  wipe(): void {
+    clearTimeout(this.#timer);
+    this.#terminal.write(this.#erasing());
+    this.#drawn = undefined;
+  }
+
+  #drawAt(view: View, cursorColumn: number | undefined): void {
+    const frame = clip(view(canvasOf(this.#terminal)), this.#terminal.size);
+    const { rows, cursor } = frame;
+    this.#terminal.write(
+      this.#erasing(cursorColumn) +
+        rows.join("\r\n") +
+        up(rows.length - 1 - cursor.row) +
+        `\u001b[${cursor.column + 1}G`,
+    );
+    this.#drawn = { frame, columns: this.#terminal.size.columns };
+  }
+
+  #erasing(cursorColumn?: number): string {
+    if (this.#drawn === undefined) return "";
+    const { columns } = this.#terminal.size;
+    return `\r${up(rowsAbove(this.#drawn, columns, cursorColumn))}${ERASE_BELOW}`;
+  }
+}
+
+/** How many rows of the screen are between the top of the region and the cursor. */
+function rowsAbove({ frame, columns: old }: Drawn, columns: number, cursorColumn?: number): number {
+  const { rows, cursor } = frame;
+  if (columns >= old) return cursor.row;
+  const above = rows
+    .slice(0, cursor.row)
+    .reduce((sum, row) => sum + Math.max(1, Math.ceil(stringWidth(row) / columns)), 0);
+  // Some terminals cut off the row with the cursor, others break it like every other row.
+  const isCutOff = cursorColumn === columns && cursor.column % columns !== columns - 1;
+  return above + (isCutOff ? 0 : Math.floor(cursor.column / columns));
+}
+
+function up(rows: number): string {
+  return rows === 0 ? "" : `\u001b[${rows}A`;
+}

@@ -1,0 +1,63 @@
+/** Runs a widget on the terminal: keys in, frames out, and nothing left of it in the end. */
+import { FullScreen } from "./full-screen.ts";
+import type { CursorReport, Key } from "./key.ts";
+import { LiveRegion } from "./live-region.ts";
+import { canvasOf } from "./surface.ts";
+import type { Terminal } from "./terminal-device.ts";
+import type { Closed, Widget } from "./widget.ts";
+
+export interface Shown<State, Ending> {
+  readonly state: State;
+  readonly ending: Ending | Closed;
+}
+
+export interface Stage {
+  readonly terminal: Terminal;
+  readonly signal: AbortSignal;
+  readonly isFullScreen?: boolean;
+}
+
+/** The signal is not aborted yet. */
+export async function showWidget<State, Ending>(
+  widget: Widget<State, Ending>,
+  initial: State,
+  { terminal, signal, isFullScreen = false }: Stage,
+): Promise<Shown<State, Ending>> {
+  if (terminal.isGone) return { state: initial, ending: { type: "cancelled" } };
+  const surface = isFullScreen ? new FullScreen(terminal) : new LiveRegion(terminal);
+  const { promise, resolve } = Promise.withResolvers<Ending | Closed>();
+  let state = initial;
+  const draw = (report?: CursorReport) =>
+    surface.draw((canvas) => widget.view(state, canvas), report?.column);
+  /** Whether the key was the last one. */
+  const take = (key: Key): boolean => {
+    const step = isCancelling(key)
+      ? ({ type: "end", ending: { type: "cancelled" } } as const)
+      : widget.update(state, key, canvasOf(terminal));
+    if (step.type === "wait") state = step.state;
+    else resolve(step.ending);
+    return step.type === "end";
+  };
+  const onAbort = () => resolve({ type: "aborted" });
+  signal.addEventListener("abort", onAbort, { once: true });
+  terminal.listen({
+    onInput: (sent) => {
+      // What was typed behind the last key was not meant for what comes next.
+      if (!sent.filter((one) => one.type !== "cursor").some(take)) {
+        draw(sent.find((one) => one.type === "cursor"));
+      }
+    },
+    onResize: () => draw(),
+    onGone: () => resolve({ type: "cancelled" }),
+  });
+  draw();
+  const ending = await promise;
+  terminal.listen(undefined);
+  signal.removeEventListener("abort", onAbort);
+  surface.wipe();
+  return { ending, state };
+}
+
+function isCancelling(key: Key): boolean {
+  return key.type === "named" && (key.name === "escape" || key.name === "ctrl-c");
+}

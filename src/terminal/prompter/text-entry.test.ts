@@ -1,0 +1,75 @@
+import { expect, test } from "vitest";
+import { TypedWidget } from "../../../test/support/typed-widget.ts";
+import { bufferOf } from "./text-buffer.ts";
+import { type TextEntry, textEntry } from "./text-entry.ts";
+
+const ENTRY: TextEntry = { message: "Name?", hasEditor: false, hasMore: false };
+const HINT = "  Enter sends · Alt-Enter new line";
+
+function entry(changes: Partial<TextEntry> = {}, text = "", size = {}) {
+  return new TypedWidget(textEntry({ ...ENTRY, ...changes }), bufferOf(text), size);
+}
+
+test("what is typed stands behind the question", () => {
+  expect([entry().screen, entry({ default: "me" }).type("a b").screen]).toEqual([
+    ["? Name? ▮", HINT],
+    ["? Name? (me) a b▮", HINT],
+  ]);
+});
+
+test("several lines stand below it", () => {
+  const open = entry().type("one\u001b\rtwo\nthree\u001b[A");
+  expect(open.screen).toEqual(["? Name?", "  one", "  two▮", "  three", HINT]);
+});
+
+test("a pasted text of several lines does not send itself", () => {
+  const open = entry().type("\u001b[200~one\rtwo\r\u001b[201~");
+  expect([open.ending, open.type("\r").ending]).toEqual([
+    undefined,
+    { type: "entered", text: "one\ntwo\n" },
+  ]);
+});
+
+test("a long line goes on in the next row", () => {
+  expect(entry({}, "abcdefghijkl", { columns: 12 }).screen).toEqual([
+    "? Name? abcd",
+    "  efghijkl▮",
+    "  Enter sen…",
+  ]);
+});
+
+test("of a long text the lines around the cursor are seen", () => {
+  const text = Array.from({ length: 30 }, (_, index) => `line ${index + 1}`).join("\n");
+  expect(entry({}, text, { rows: 5 }).screen).toEqual([
+    "? Name?",
+    "  line 28",
+    "  line 29",
+    "  line 30▮",
+    HINT,
+  ]);
+});
+
+test("what was wrong is said below", () => {
+  const open = entry({ problem: "Too short.\nTry again.", hasEditor: true, hasMore: true }, "x", {
+    columns: 120,
+  });
+  expect(open.screen).toEqual([
+    "? Name? x▮",
+    "  Too short.",
+    "  Try again.",
+    `${HINT} · Ctrl-X editor · Ctrl-O shows all`,
+  ]);
+});
+
+test.each([
+  ["\u0018", { hasEditor: true }, { type: "editor" }],
+  ["\u0007", { hasEditor: true }, { type: "editor" }],
+  ["\u0018", {}, undefined],
+  ["\u000f", { hasMore: true }, { type: "read_more" }],
+  ["\u000f", {}, undefined],
+  ["\u0004", {}, { type: "cancelled" }],
+  ["a\u0004", {}, undefined],
+  ["\r", {}, { type: "entered", text: "" }],
+])("%j with %j ends with %j", (input, changes, ending) => {
+  expect(entry(changes).type(input).ending).toEqual(ending);
+});

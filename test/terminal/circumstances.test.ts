@@ -1,0 +1,263 @@
+import { readFileSync } from "node:fs";
+import path from "node:path";
+import { describe, expect, test } from "vitest";
+import type { InquiryId } from "../../src/conversation/index.ts";
+import {
+  booleanQuestion,
+  type InquiryQuestion,
+  secretQuestion,
+  selectQuestion,
+  textQuestion,
+} from "../../src/tool/index.ts";
+import { verifies } from "../conformance/manifest.ts";
+import { PromptScreen, type PromptScreenOptions } from "../support/prompt-screen.ts";
+import type { PrompterTask } from "../support/prompter-task.ts";
+
+const inquiryId = "call_1.q.1" as InquiryId; // Ids are made by the coordinator.
+const QUESTIONS = {
+  boolean: booleanQuestion("q", "What then?"),
+  select: selectQuestion("q", "What then?", { options: ["a", "b"] }),
+  text: textQuestion("q", "What then?"),
+  secret: secretQuestion("q", "What then?"),
+};
+const TYPES = Object.keys(QUESTIONS) as (keyof typeof QUESTIONS)[]; // Its own keys.
+const CANCELLED = { inquiryId, type: "cancelled" };
+
+type More = Partial<Pick<PrompterTask, "notification" | "isTwice" | "printFirst" | "edited">>;
+
+function open(question: InquiryQuestion, options: PromptScreenOptions = {}, more: More = {}) {
+  return new PromptScreen({ method: "ask", request: { inquiryId, question }, ...more }, options);
+}
+
+describe("a question", () => {
+  test.each(
+    TYPES.flatMap((type) =>
+      [
+        { name: "Escape", key: "\u001b" },
+        { name: "Ctrl-C", key: "\u0003" },
+        { name: "Ctrl-D", key: "\u0004" },
+      ].map((one) => ({ type, ...one })),
+    ),
+  )("of the type $type is cancelled by $name", async ({ type, key }) => {
+    verifies("082/prompt/cancellation-carries-the-id");
+    const screen = open(QUESTIONS[type]);
+    await screen.answer(["What then?", key]);
+    expect([await screen.result(), screen.lines]).toEqual([CANCELLED, ["✖ What then? cancelled"]]);
+  });
+
+  test.each(TYPES)("of the type %s is closed and wiped away by the signal", async (type) => {
+    const screen = open({ ...QUESTIONS[type], context: "Look." });
+    const changed = { boolean: "this help", select: '"x"', text: "then? x", secret: "then?" }[type];
+    await screen.answer(["What then?", type === "boolean" ? "?" : "x"], [changed, ""]);
+    process.kill(screen.pid, "SIGUSR1");
+    expect([await screen.result(), screen.lines]).toEqual([CANCELLED, ["Look."]]);
+  });
+
+  test.each(TYPES)("of the type %s is cancelled when the terminal goes away", async (type) => {
+    const screen = open(QUESTIONS[type]);
+    await screen.answer(["What then?", ""]);
+    screen.hangUp();
+    await expect.poll(() => screen.writtenResult(), { timeout: 10_000 }).toEqual(CANCELLED);
+  });
+
+  test("is asked on the terminal when the standard streams go elsewhere", async () => {
+    const shell = 'echo no | "$@" 2>errors | cat >output';
+    const screen = open(QUESTIONS.boolean, { shell }, { printFirst: "words\n" });
+    await screen.answer(["What then?", "y"]);
+    const result = await screen.result();
+    const read = (name: string) => readFileSync(path.join(screen.folder, name), "utf8");
+    expect([result, screen.lines, read("output"), read("errors")]).toEqual([
+      { inquiryId, type: "answered", answer: true, isRemembered: false },
+      ["✔ What then? yes"],
+      "words\n",
+      "",
+    ]);
+  });
+
+  test("is not answered by what was typed before it was asked", async () => {
+    // The line is not read by anybody until the question is there.
+    const shell = 'echo started; "$@"';
+    const screen = open(QUESTIONS.boolean, { shell });
+    await screen.answer(["started", "y"], ["? What then?", "n"]);
+    expect(await screen.result()).toEqual({
+      inquiryId,
+      type: "answered",
+      answer: false,
+      isRemembered: false,
+    });
+  });
+
+  test("waits while another one is open", async () => {
+    const screen = open(QUESTIONS.text, {}, { isTwice: true });
+    await screen.answer(["? What then?", "one\r"], ["✔ What then? one\n? What then?", "two\r"]);
+    const result = (await screen.result()) as readonly { readonly answer: string }[];
+    expect([result.map(({ answer }) => answer), screen.lines]).toEqual([
+      ["one", "two"],
+      ["✔ What then? one", "✔ What then? two"],
+    ]);
+  });
+
+  test("leaves the terminal as it was", async () => {
+    const shell = 'stty -a >before; "$@"; stty -a >after';
+    const screen = open(QUESTIONS.text, { shell });
+    await screen.answer(["What then?", "x\r"]);
+    await screen.end();
+    const read = (name: string) => readFileSync(path.join(screen.folder, name), "utf8");
+    expect([read("after"), screen.bytes.lastIndexOf("\u001b[?2004")]).toEqual([
+      read("before"),
+      screen.bytes.lastIndexOf("\u001b[?2004l"),
+    ]);
+  });
+
+  test("that nobody can be shown is an error", async () => {
+    const shell = 'setsid -w "$@" </dev/null; echo done';
+    const screen = open(QUESTIONS.text, { shell });
+    await screen.until("done");
+    expect(screen.writtenResult()).toEqual({
+      code: "no_terminal",
+      message: "There is no terminal on which anybody could be asked.",
+    });
+  });
+});
+
+describe("a window that changes its size", () => {
+  const text = "A question that takes most of a line of eighty columns, does it not?";
+
+  test.each([
+    [60, ["? A question that takes most of a line of eighty columns,", "does it not? [y,Y,n,N,?]"]],
+    [120, [`? ${text} [y,Y,n,N,?]`]],
+    [90, [`? ${text} [y,Y,n,N,?]`]],
+  ])("to %i columns has the question once, as it should be", async (columns, lines) => {
+    const screen = open(booleanQuestion("q", text, { context: "Above." }), { columns: 100 });
+    await screen.answer(["[y,Y,n,N,?]", ""]);
+    screen.resize(columns, 24);
+    await screen.untilShown((shown) => shown.join("\n") === ["Above.", ...lines].join("\n"));
+    screen.type("y");
+    await screen.end();
+    expect([screen.lines[0], screen.lines.length]).toEqual(["Above.", 2]);
+  });
+
+  test("again and again has it once, with what was typed", async () => {
+    const typed = "ab".repeat(40);
+    const screen = open(textQuestion("q", "Name?", { context: "Above." }), { columns: 100 });
+    await screen.answer(["Name?", `${typed}\nsecond`], ["second", ""]);
+    const rowsOf = (columns: number) => {
+      const width = columns - 3;
+      const rows = Array.from({ length: Math.ceil(80 / width) }, (_, index) =>
+        typed.slice(index * width, (index + 1) * width),
+      );
+      const below = [...rows, "second", "Enter sends · Alt-Enter new line"];
+      return ["Above.", "? Name?", ...below.map((row) => `  ${row}`)];
+    };
+    for (const columns of [70, 36, 60, 45, 100]) {
+      screen.resize(columns, 24);
+      await screen.untilShown((lines) => lines.join("\n") === rowsOf(columns).join("\n"));
+    }
+    screen.type("\r");
+    await screen.end();
+    expect(screen.lines).toEqual(["Above.", `✔ Name? ${typed} second`]);
+  });
+
+  test("while all of a context is shown comes back to the question", async () => {
+    const context = Array.from({ length: 50 }, (_, index) => `line ${index + 1}`).join("\n");
+    const screen = open(booleanQuestion("q", text, { context }), { columns: 100, rows: 10 });
+    await screen.answer(["v shows all", "v"], ["1-9 of 50", ""]);
+    screen.resize(50, 8);
+    await screen.answer(["1-7 of 50", "q"], ["does it not?", "y"]);
+    await screen.end();
+    expect(screen.lines.filter((line) => line.startsWith("✔") || line.startsWith("?"))).toEqual([
+      "✔ A question that takes most of a line of ei… yes",
+    ]);
+  });
+});
+
+describe("a long context", () => {
+  const context = Array.from({ length: 50 }, (_, index) => `line ${index + 1}`).join("\n");
+
+  test.each([
+    ["boolean", "v"],
+    ["boolean", "\u000f"],
+    ["select", "\u000f"],
+    ["text", "\u000f"],
+    ["secret", "\u000f"],
+  ] as const)("above a %s question is shown whole by %j", async (type, key) => {
+    const screen = open({ ...QUESTIONS[type], context }, { rows: 12 });
+    await screen.answer(["shows all", key], ["1-11 of 50", "\u001b[6~"]);
+    await screen.answer(["12-22 of 50", "\u001b[F"], ["40-50 of 50", ""]);
+    const { lines } = screen;
+    screen.type("\u001b");
+    await screen.answer(["What then?", "\u0003"]);
+    await screen.end();
+    const first = screen.lines.slice(0, 2);
+    expect([lines[0], lines.at(-1), first, screen.lines.at(-1)]).toEqual([
+      "line 40",
+      "40-50 of 50 · ↑↓ PageUp PageDown Home End · q goes back",
+      ["line 1", "line 2"],
+      "✖ What then? cancelled",
+    ]);
+  });
+
+  test("leaves room for the question, and says how much there is", async () => {
+    const screen = open({ ...QUESTIONS.boolean, context }, { rows: 10 });
+    await screen.answer(["shows all", ""]);
+    const { lines } = screen;
+    screen.type("y");
+    await screen.end();
+    const shown = ["line 1", "line 2", "line 3", "line 4", "… 46 more lines"];
+    expect([lines, screen.lines]).toEqual([
+      [...shown, "? What then? [y,Y,n,N,?]", "  v shows all"],
+      [...shown, "✔ What then? yes"],
+    ]);
+  });
+
+  test("is still there with what was typed when the view is left", async () => {
+    const screen = open({ ...QUESTIONS.text, context }, { rows: 10 });
+    await screen.answer(["shows all", "abc"], ["? What then? abc", "\u000f"]);
+    await screen.answer(["1-9 of 50", "q"], ["? What then? abc", "\r"]);
+    expect(await screen.result()).toMatchObject({ answer: "abc" });
+  });
+});
+
+describe("colours", () => {
+  const context = "--- a\n+++ b\n@@ -1 +1 @@\n-old\n+new";
+
+  test("mark a diff", async () => {
+    const screen = open({ ...QUESTIONS.boolean, context }, { variables: { TERM: "xterm" } });
+    await screen.answer(["What then?", "y"]);
+    const { bytes } = await screen.end();
+    expect(
+      ["\u001b[31m-old\u001b[39m", "\u001b[32m+new\u001b[39m"].map((line) => bytes.includes(line)),
+    ).toEqual([true, true]);
+  });
+
+  test("are left out where nobody wants them", async () => {
+    const variables = { TERM: "xterm", NO_COLOR: "1" };
+    const screen = open({ ...QUESTIONS.select, context }, { variables });
+    await screen.answer(["What then?", "\r"]);
+    const { bytes } = await screen.end();
+    expect(/\u001b\[[0-9;]*m/.test(bytes)).toBe(false);
+  });
+});
+
+test.each([
+  [
+    { bell: true, desktop: false },
+    { bell: true, desktop: false },
+  ],
+  [
+    { bell: false, desktop: true },
+    { bell: false, desktop: true },
+  ],
+  [
+    { bell: false, desktop: false },
+    { bell: false, desktop: false },
+  ],
+])("somebody is called as wanted: %j", async (notification, called) => {
+  const question = textQuestion("q", "What\u001b]9;x\u0007 then?");
+  const screen = open(question, {}, { notification });
+  await screen.answer(["then?", "\u0003"]);
+  const { bytes } = await screen.end();
+  const message = "\u001b]9;jp: What␛]9;x␇ then?\u0007";
+  const rest = bytes.replace(message, "");
+  expect({ bell: rest.includes("\u0007"), desktop: bytes.includes(message) }).toEqual(called);
+});

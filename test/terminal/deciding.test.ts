@@ -1,0 +1,274 @@
+import { describe, expect, test } from "vitest";
+import type { InterruptChoice, ToolOrigin } from "../../src/agent/index.ts";
+import type { JsonObject } from "../../src/util/index.ts";
+import { PromptScreen } from "../support/prompt-screen.ts";
+import type { PrompterTask } from "../support/prompter-task.ts";
+
+interface PermissionOptions {
+  readonly origin?: ToolOrigin;
+  readonly arguments?: JsonObject;
+  readonly isEditing?: boolean;
+  readonly refused?: string;
+  readonly edited?: string;
+  readonly tool?: string;
+}
+
+const LONG = { columns: 100 };
+
+function permission(options: PermissionOptions = {}): PromptScreen {
+  const { refused, edited, ...rest } = options;
+  const request = {
+    tool: "sweep",
+    origin: { type: "local" } as const,
+    arguments: { path: "a" },
+    isEditing: false,
+    ...rest,
+  };
+  const task: PrompterTask = {
+    method: "askPermission",
+    request,
+    ...(refused !== undefined && { refused }),
+    ...(edited !== undefined && { edited }),
+  };
+  return new PromptScreen(task, LONG);
+}
+
+const QUESTION = "Run local sweep tool?";
+const OPEN = `? ${QUESTION} [y,Y,n,N,p,r,e,?]`;
+
+describe("whether a tool may run", () => {
+  test.each([
+    ["y", { type: "run", isRemembered: false }, "yes"],
+    ["Y", { type: "run", isRemembered: true }, "yes, for the rest of the turn"],
+    ["n", { type: "skip", isRemembered: false }, "no"],
+    ["N", { type: "skip", isRemembered: true }, "no, for the rest of the turn"],
+  ])("is decided by %s", async (key, result, said) => {
+    const screen = permission();
+    await screen.answer([OPEN, key]);
+    expect([await screen.result(), screen.lines]).toEqual([result, [`✔ ${QUESTION} ${said}`]]);
+  });
+
+  test.each([
+    [{ type: "builtin" }, "? Run built-in sweep tool? [y,Y,n,N,p,r,e,?]"],
+    [{ type: "mcp", server: "broom" }, "? Run mcp sweep tool from broom server? [y,Y,n,N,p,r,e,?]"],
+  ] as const)("says where it comes from: %j", async (origin, line) => {
+    const screen = permission({ origin });
+    await screen.untilShown((lines) => lines[0] === line);
+    screen.type("\u0003");
+    expect(await screen.result()).toEqual({ type: "cancelled" });
+  });
+
+  test("has no default: Enter explains the keys", async () => {
+    const screen = permission();
+    await screen.answer([OPEN, "\r"], ["this help", ""]);
+    const { lines } = screen;
+    screen.type("\u001b");
+    expect([lines, await screen.result(), screen.lines]).toEqual([
+      [
+        OPEN,
+        "  y    run the tool",
+        "  Y    run it, and do so for the rest of the turn",
+        "  n    skip it",
+        "  N    skip it, and do so for the rest of the turn",
+        "  p    print the arguments, and ask again",
+        "  r    skip it, and say why",
+        "  e    edit the arguments, then run it",
+        "  ?    this help",
+        "  Esc  cancel",
+      ],
+      { type: "cancelled" },
+      [`✖ ${QUESTION} cancelled`],
+    ]);
+  });
+
+  test("is asked again after the arguments are printed, made harmless", async () => {
+    const screen = permission({ arguments: { path: "a\u202e\u009b2J" }, tool: "sw\u001b[2Jeep" });
+    await screen.answer(["[y,Y,n,N,p,r,e,?]", "p"], ["}\n? Run local", "y"]);
+    expect([await screen.result(), screen.lines]).toEqual([
+      { type: "run", isRemembered: false },
+      ["{", '  "path": "a<U+202E><U+009B>2J"', "}", "✔ Run local sw␛[2Jeep tool? yes"],
+    ]);
+  });
+
+  test.each([
+    ["not today\r", { type: "skip", isRemembered: false, reason: "not today" }, "no: not today"],
+    ["\r", { type: "skip", isRemembered: false }, "no"],
+    ["half\u001b", { type: "skip", isRemembered: false }, "no"],
+  ])("is denied with a reason, if one is typed: %j", async (keys, result, said) => {
+    const screen = permission();
+    await screen.answer([OPEN, "r"], ["? Reason for skipping (optional):", keys]);
+    expect([await screen.result(), screen.lines]).toEqual([result, [`✔ ${QUESTION} ${said}`]]);
+  });
+});
+
+/** The text `{"path": "a"}` in three lines, with the cursor behind it. */
+const EDIT = ["? Edit arguments:", "  {", '    "path": "a"', "  }"];
+const CLEAR = "\u0015\u007f\u0015\u007f\u0015";
+
+describe("arguments", () => {
+  test("are edited, and run when they can be used", async () => {
+    const screen = permission({ refused: '{"path":"b"}' });
+    await screen.answer(
+      [OPEN, "e"],
+      [EDIT.join("\n"), `${CLEAR}{"path"\r`],
+      ["Invalid JSON", `${CLEAR}[1]\r`],
+      ["Not a JSON object.", `${CLEAR}{"path":"b"}\r`],
+      ["No ␛[2Jgood.", "\u007f\u007f"],
+      ['? Edit arguments: {"path":"b\n', 'c"}\r'],
+    );
+    expect([await screen.result(), screen.lines]).toEqual([
+      { type: "run", isRemembered: false, arguments: { path: "bc" } },
+      [`✔ ${QUESTION} yes, with other arguments`],
+    ]);
+  });
+
+  test("are opened at once where they are to be looked at", async () => {
+    const screen = permission({ isEditing: true });
+    await screen.untilShown((lines) => lines.length === 5);
+    const { lines } = screen;
+    screen.type("\r");
+    expect([lines.slice(0, 4), await screen.result(), screen.lines]).toEqual([
+      EDIT,
+      { type: "run", isRemembered: false },
+      [`✔ ${QUESTION} yes`],
+    ]);
+  });
+
+  test("that are emptied lead back to the question", async () => {
+    const screen = permission({ isEditing: true });
+    await screen.answer([EDIT.join("\n"), `${CLEAR}\r`], [OPEN, "n"]);
+    expect(await screen.result()).toEqual({ type: "skip", isRemembered: false });
+  });
+
+  test("whose edit is cancelled are not used", async () => {
+    const screen = permission();
+    await screen.answer([OPEN, "e"], [EDIT.join("\n"), "\u001b"]);
+    expect([await screen.result(), screen.lines]).toEqual([
+      { type: "skip", isRemembered: false, reason: "Edit cancelled" },
+      [`✔ ${QUESTION} no: Edit cancelled`],
+    ]);
+  });
+
+  test("are edited in an editor, which has the terminal to itself", async () => {
+    const screen = permission({ edited: '{"was":$TEXT,"in":"$EXTENSION"}\n' });
+    await screen.answer([OPEN, "e"], ["Ctrl-X editor", "\u0018"], ['"in":".json"}', "\r"]);
+    expect(await screen.result()).toEqual({
+      type: "run",
+      isRemembered: false,
+      arguments: { was: { path: "a" }, in: ".json" },
+    });
+  });
+
+  test("are kept when the editor fails, and the reason is shown", async () => {
+    const screen = permission({ edited: "fail" });
+    await screen.answer(
+      [OPEN, "e"],
+      ["Ctrl-X editor", "\u0018"],
+      ["  No editor ␛[2Jis set.", "\r"],
+    );
+    expect(await screen.result()).toEqual({ type: "run", isRemembered: false });
+  });
+});
+
+const LINE = "Deliver sweep result to assistant?";
+const MENU = `? ${LINE} [y,n,e,p,?] (y)`;
+
+function delivery(more: { readonly isEditing?: boolean; readonly content?: string } = {}) {
+  const request = { tool: "sweep", content: "two\nlines", isError: false, isEditing: false };
+  return new PromptScreen({ method: "askDelivery", request: { ...request, ...more } }, LONG);
+}
+
+describe("a result", () => {
+  test.each([
+    ["y", { type: "deliver" }, `✔ ${LINE} yes`],
+    ["\r", { type: "deliver" }, `✔ ${LINE} yes`],
+    ["n", { type: "withhold" }, `✔ ${LINE} no`],
+    ["\u001b", { type: "cancelled" }, `✖ ${LINE} cancelled`],
+    ["\u0003", { type: "cancelled" }, `✖ ${LINE} cancelled`],
+  ])("is delivered or not by %j", async (key, result, line) => {
+    const screen = delivery();
+    await screen.answer([MENU, key]);
+    expect([await screen.result(), screen.lines]).toEqual([result, [line]]);
+  });
+
+  test("is printed, made harmless, and asked about again", async () => {
+    const screen = delivery({ content: "one\u001b[2J\n\u0007two\n" });
+    await screen.answer([MENU, "p"], ["␇two\n? Deliver", "n"]);
+    expect([await screen.result(), screen.lines]).toEqual([
+      { type: "withhold" },
+      ["one␛[2J", "␇two", `✔ ${LINE} no`],
+    ]);
+  });
+
+  test.each([
+    [" more\r", { type: "deliver", content: "two\nlines more" }, "yes, edited"],
+    ["\r", { type: "deliver" }, "yes"],
+    ["\u0015\u007f\u0015\r", { type: "deliver" }, "yes"],
+    ["x\u001b", { type: "deliver" }, "yes"],
+  ])("is edited by %j", async (keys, result, said) => {
+    const [byKey, atOnce] = [delivery(), delivery({ isEditing: true })];
+    await Promise.all([
+      byKey.answer([MENU, "e"], ["? Edit the result:", keys]),
+      atOnce.answer(["? Edit the result:", keys]),
+    ]);
+    expect([await byKey.result(), await atOnce.result(), byKey.lines]).toEqual([
+      result,
+      result,
+      [`✔ ${LINE} ${said}`],
+    ]);
+  });
+});
+
+describe("an interrupt", () => {
+  const TOOLS: readonly InterruptChoice["type"][] = ["continue", "reply", "stop", "restart"];
+  const STREAMING: readonly InterruptChoice["type"][] = ["continue", "reply", "stop", "discard"];
+
+  function interrupt(choices = TOOLS, printFirst = "") {
+    return new PromptScreen({ method: "choose", request: { choices }, printFirst });
+  }
+
+  test.each([
+    [TOOLS, "? Interrupted [c,r,s,t,?]", "c", { type: "continue" }, "✔ Interrupted continue"],
+    [TOOLS, "? Interrupted [c,r,s,t,?]", "s", { type: "stop" }, "✔ Interrupted stop"],
+    [TOOLS, "? Interrupted [c,r,s,t,?]", "t", { type: "restart" }, "✔ Interrupted restart"],
+    [STREAMING, "? Interrupted [c,r,s,a,?]", "a", { type: "discard" }, "✔ Interrupted abort"],
+    [STREAMING, "? Interrupted [c,r,s,a,?]", "\u001b", { type: "leave" }, "✖ Interrupted leave"],
+    [STREAMING, "? Interrupted [c,r,s,a,?]", "\u0003", { type: "leave" }, "✖ Interrupted leave"],
+  ])("offers %j", async (choices, menu, key, result, line) => {
+    const screen = interrupt(choices);
+    await screen.answer([menu, key]);
+    expect([await screen.result(), screen.lines]).toEqual([result, [line]]);
+  });
+
+  test.each([
+    ["so\u001b\rand so\r", "so\nand so", "reply: so and so"],
+    ["\r", "", "reply"],
+  ])("is replied to with %j", async (keys, message, said) => {
+    const screen = interrupt();
+    await screen.answer(["[c,r,s,t,?]", "r"], ["? Reply:", keys]);
+    expect([await screen.result(), screen.lines]).toEqual([
+      { type: "reply", message },
+      [`✔ Interrupted ${said}`],
+    ]);
+  });
+
+  test("comes back when the reply is given up", async () => {
+    const screen = interrupt();
+    await screen.answer(["[c,r,s,t,?]", "r"], ["? Reply:", "x\u001b"], ["[c,r,s,t,?]", "c"]);
+    expect(await screen.result()).toEqual({ type: "continue" });
+  });
+
+  test("that has become needless is wiped away", async () => {
+    const screen = interrupt(TOOLS, "some words\r\n");
+    await screen.answer(["[c,r,s,t,?]", "?"], ["this help", ""]);
+    process.kill(screen.pid, "SIGUSR1");
+    expect([await screen.result(), screen.lines]).toEqual([{ type: "continue" }, ["some words"]]);
+  });
+
+  test("begins a line of its own in the middle of what is written", async () => {
+    const screen = interrupt(TOOLS, "half a li^C");
+    await screen.answer(["[c,r,s,t,?]", "c"]);
+    await screen.end();
+    expect(screen.lines).toEqual(["half a li^C", "✔ Interrupted continue"]);
+  });
+});

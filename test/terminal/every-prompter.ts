@@ -1,0 +1,60 @@
+/** The prompters that there are, each with its own way of being answered. */
+import { holdPrompt, type PrompterScript, ScriptedPrompter } from "../../src/testing/index.ts";
+import { PromptScreen } from "../support/prompt-screen.ts";
+import type { PrompterTask } from "../support/prompter-task.ts";
+
+export interface Behaviour {
+  readonly title: string;
+  readonly task: PrompterTask;
+  /** How a person at a terminal does it: what is seen, and then typed. */
+  readonly typed: readonly (readonly [shown: string, keys: string])[];
+  /** How a script does it; one that is held open without it. */
+  readonly script?: PrompterScript;
+  /** The signal comes when the prompt is open. */
+  readonly isAborted?: true;
+  readonly result: object;
+}
+
+export const PROMPTERS: readonly {
+  readonly name: string;
+  readonly run: (behaviour: Behaviour) => Promise<unknown>;
+}[] = [
+  { name: "the terminal", run: runOnTerminal },
+  { name: "a script", run: runScript },
+];
+
+async function runOnTerminal({ task, typed, isAborted }: Behaviour): Promise<unknown> {
+  const screen = new PromptScreen(task, { columns: 100 });
+  await screen.answer(...typed);
+  if (isAborted === true) process.kill(screen.pid, "SIGUSR1");
+  return await screen.result();
+}
+
+async function runScript({ task, script, isAborted }: Behaviour): Promise<unknown> {
+  const abort = new AbortController();
+  const held = holdPrompt<unknown, never>();
+  const { reply } = held;
+  const waiting = { answers: reply, permissions: reply, deliveries: reply, choices: reply };
+  const prompter = new ScriptedPrompter(script ?? waiting);
+  const result = start(prompter, task, abort.signal);
+  if (isAborted === true) {
+    await held.opened;
+    abort.abort();
+  }
+  return await result;
+}
+
+function start(prompter: ScriptedPrompter, task: PrompterTask, signal: AbortSignal) {
+  switch (task.method) {
+    case "ask":
+      return prompter.ask({ ...task.request, signal });
+    case "askPermission":
+      return prompter.askPermission({ ...task.request, check: async () => undefined, signal });
+    case "askDelivery":
+      return prompter.askDelivery({ ...task.request, signal });
+    case "choose":
+      return prompter.choose({ ...task.request, signal });
+    default:
+      return task satisfies never;
+  }
+}

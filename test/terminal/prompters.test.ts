@@ -1,0 +1,157 @@
+import { describe, expect, test } from "vitest";
+import type { InquiryId } from "../../src/conversation/index.ts";
+import {
+  booleanQuestion,
+  type InquiryQuestion,
+  secretQuestion,
+  selectQuestion,
+  textQuestion,
+} from "../../src/tool/index.ts";
+import { verifies } from "../conformance/manifest.ts";
+import type { PrompterTask } from "../support/prompter-task.ts";
+import { type Behaviour, PROMPTERS } from "./every-prompter.ts";
+
+const inquiryId = "call_1.q.3" as InquiryId; // Ids are made by the coordinator.
+
+function ask(question: InquiryQuestion): PrompterTask {
+  return { method: "ask", request: { inquiryId, question, label: "Assistant" } };
+}
+
+const YES_OR_NO = ask(booleanQuestion("q", "Really?"));
+const PERMISSION: PrompterTask = {
+  method: "askPermission",
+  request: { tool: "sweep", origin: { type: "builtin" }, arguments: {}, isEditing: false },
+};
+const DELIVERY: PrompterTask = {
+  method: "askDelivery",
+  request: { tool: "sweep", content: "dust", isError: false, isEditing: false },
+};
+const INTERRUPT: PrompterTask = {
+  method: "choose",
+  request: { choices: ["continue", "reply", "stop", "discard"] },
+};
+
+/** What everybody who asks a person must do alike. */
+const BEHAVIOURS: readonly Behaviour[] = [
+  {
+    title: "an answer comes back with the id of its question",
+    task: YES_OR_NO,
+    typed: [["Really?", "y"]],
+    script: { answers: [{ answer: true }] },
+    result: { inquiryId, type: "answered", answer: true, isRemembered: false },
+  },
+  {
+    title: "an answer may be meant for the whole turn",
+    task: YES_OR_NO,
+    typed: [["Really?", "N"]],
+    script: { answers: [{ answer: false, isRemembered: true }] },
+    result: { inquiryId, type: "answered", answer: false, isRemembered: true },
+  },
+  {
+    title: "one of several options is chosen",
+    task: ask(selectQuestion("q", "Which?", { options: ["a", "b"] })),
+    typed: [["Which?", "b\r"]],
+    script: { answers: [{ answer: "b" }] },
+    result: { inquiryId, type: "answered", answer: "b", isRemembered: false },
+  },
+  {
+    title: "a text may have several lines",
+    task: ask(textQuestion("q", "What?")),
+    typed: [["What?", "one\ntwo\r"]],
+    script: { answers: [{ answer: "one\ntwo" }] },
+    result: { inquiryId, type: "answered", answer: "one\ntwo", isRemembered: false },
+  },
+  {
+    title: "a secret is answered like everything else",
+    task: ask(secretQuestion("q", "Password?")),
+    typed: [["Password?", "hunter2\r"]],
+    script: { answers: [{ answer: "hunter2" }] },
+    result: { inquiryId, type: "answered", answer: "hunter2", isRemembered: false },
+  },
+  {
+    title: "a cancelled question comes back with its id",
+    task: YES_OR_NO,
+    typed: [["Really?", "\u001b"]],
+    script: { answers: [{ isCancelled: true }] },
+    result: { inquiryId, type: "cancelled" },
+  },
+  {
+    title: "an aborted question is a cancelled one",
+    task: YES_OR_NO,
+    typed: [["Really?", ""]],
+    isAborted: true,
+    result: { inquiryId, type: "cancelled" },
+  },
+  {
+    title: "a tool is let run, for the rest of the turn",
+    task: PERMISSION,
+    typed: [["Run built-in sweep tool?", "Y"]],
+    script: { permissions: [{ type: "run", isRemembered: true }] },
+    result: { type: "run", isRemembered: true },
+  },
+  {
+    title: "a tool is let run with other arguments",
+    task: PERMISSION,
+    typed: [
+      ["Run built-in sweep tool?", "e"],
+      ["Edit arguments:", '\u0015{"a":1}\r'],
+    ],
+    script: { permissions: [{ type: "run", isRemembered: false, arguments: { a: 1 } }] },
+    result: { type: "run", isRemembered: false, arguments: { a: 1 } },
+  },
+  {
+    title: "a tool is skipped for a reason",
+    task: PERMISSION,
+    typed: [
+      ["Run built-in sweep tool?", "r"],
+      ["Reason", "no\r"],
+    ],
+    script: { permissions: [{ type: "skip", isRemembered: false, reason: "no" }] },
+    result: { type: "skip", isRemembered: false, reason: "no" },
+  },
+  {
+    title: "an aborted permission is a cancelled one",
+    task: PERMISSION,
+    typed: [["Run built-in sweep tool?", ""]],
+    isAborted: true,
+    result: { type: "cancelled" },
+  },
+  {
+    title: "a result is withheld",
+    task: DELIVERY,
+    typed: [["Deliver sweep result to assistant?", "n"]],
+    script: { deliveries: [{ type: "withhold" }] },
+    result: { type: "withhold" },
+  },
+  {
+    title: "an aborted delivery is a cancelled one",
+    task: DELIVERY,
+    typed: [["Deliver sweep result to assistant?", ""]],
+    isAborted: true,
+    result: { type: "cancelled" },
+  },
+  {
+    title: "an interrupt is replied to",
+    task: INTERRUPT,
+    typed: [
+      ["Interrupted", "r"],
+      ["Reply:", "wait\r"],
+    ],
+    script: { choices: [{ type: "reply", message: "wait" }] },
+    result: { type: "reply", message: "wait" },
+  },
+  {
+    title: "an interrupt that has become needless goes on",
+    task: INTERRUPT,
+    typed: [["Interrupted", ""]],
+    isAborted: true,
+    result: { type: "continue" },
+  },
+];
+
+describe.each(PROMPTERS)("on $name", ({ run }) => {
+  test.each(BEHAVIOURS)("$title", async (behaviour) => {
+    verifies("082/prompt/answer-carries-the-id", "082/prompt/cancellation-carries-the-id");
+    expect(await run(behaviour)).toEqual(behaviour.result);
+  });
+});

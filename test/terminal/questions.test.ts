@@ -1,0 +1,270 @@
+import { describe, expect, test } from "vitest";
+import type { InquiryId } from "../../src/conversation/index.ts";
+import {
+  type AnswerReusePolicy,
+  booleanQuestion,
+  type InquiryQuestion,
+  secretQuestion,
+  selectQuestion,
+  textQuestion,
+} from "../../src/tool/index.ts";
+import { verifies } from "../conformance/manifest.ts";
+import { PromptScreen, type PromptScreenOptions } from "../support/prompt-screen.ts";
+
+const inquiryId = "call_1.q.1" as InquiryId; // Ids are made by the coordinator.
+
+function open(question: InquiryQuestion, options: PromptScreenOptions & { label?: string } = {}) {
+  const { label, ...rest } = options;
+  const request = { inquiryId, question, ...(label !== undefined && { label }) };
+  return new PromptScreen({ method: "ask", request }, rest);
+}
+
+interface Pinned {
+  readonly question: InquiryQuestion;
+  readonly open: readonly string[];
+  readonly keys: string;
+  readonly closed: string;
+  readonly result: object;
+}
+
+/** Every type of answer with every policy. The capitals are the only thing that a policy changes. */
+const PINNED: Readonly<Record<string, (persistence: AnswerReusePolicy) => Pinned>> = {
+  boolean: (persistence) => ({
+    question: booleanQuestion("q", "Apply it?", { persistence, default: true }),
+    open: [`? Apply it? ${persistence === "turn" ? "[y,Y,n,N,?]" : "[y,n,?]"} (y)`],
+    keys: "n",
+    closed: "✔ Apply it? no",
+    result: { answer: false },
+  }),
+  select: (persistence) => ({
+    question: selectQuestion("q", "Which?", {
+      persistence,
+      default: "two",
+      options: ["one", { value: "two", description: "the second" }, "three"],
+    }),
+    open: [
+      "? Which?",
+      "  one",
+      "❯ two",
+      "  three",
+      "    the second",
+      "  ↑↓ move · type to filter · Enter chooses",
+    ],
+    keys: "\r",
+    closed: "✔ Which? two",
+    result: { answer: "two" },
+  }),
+  text: (persistence) => ({
+    question: textQuestion("q", "Name?", { persistence, default: "Ada" }),
+    open: ["? Name? (Ada)", "  Enter sends · Alt-Enter new line"],
+    keys: "Grace\r",
+    closed: "✔ Name? Grace",
+    result: { answer: "Grace" },
+  }),
+  secret: (persistence) => ({
+    question: secretQuestion("q", "Password?", { persistence }),
+    open: ["? Password?", "  nothing is shown of what you type · Enter sends"],
+    keys: "hunter2\r",
+    closed: "✔ Password? <redacted>",
+    result: { answer: "hunter2" },
+  }),
+};
+
+const COMBINATIONS = Object.keys(PINNED).flatMap((type) =>
+  (["turn", "none"] as const).flatMap((persistence) =>
+    [undefined, "Assistant"].map((label) => ({ type, persistence, label })),
+  ),
+);
+
+test.each(COMBINATIONS)(
+  "a $type question, persistence $persistence, label $label",
+  async ({ type, persistence, label }) => {
+    verifies(
+      "083/label/shown-above-the-question",
+      "083/label/absent-means-no-header",
+      "083/prompt/turn-offers-to-remember",
+      "083/prompt/none-does-not-offer-to-remember",
+      "083/prompt/one-rendering-path",
+      "083/prompt/combinations-pinned",
+      "082/prompt/answer-carries-the-id",
+    );
+    const pinned = PINNED[type]?.(persistence);
+    if (pinned === undefined) throw new Error(`Nothing is pinned for ${type}.`);
+    const header = label === undefined ? [] : [label];
+    const screen = open(pinned.question, { ...(label !== undefined && { label }) });
+    await screen.untilShown((lines) => lines.length >= header.length + pinned.open.length);
+    const before = screen.lines;
+    screen.type(pinned.keys);
+    const result = await screen.result();
+    expect({ before, after: screen.lines, result }).toEqual({
+      before: [...header, ...pinned.open],
+      after: [...header, pinned.closed],
+      result: { inquiryId, type: "answered", isRemembered: false, ...pinned.result },
+    });
+  },
+);
+
+describe("a boolean question", () => {
+  test.each([
+    ["y", true, false, "yes"],
+    ["Y", true, true, "yes, for the rest of the turn"],
+    ["n", false, false, "no"],
+    ["N", false, true, "no, for the rest of the turn"],
+  ])("is answered by %s alone", async (keys, answer, isRemembered, said) => {
+    verifies("083/prompt/turn-offers-to-remember");
+    const screen = open(booleanQuestion("q", "Apply it?"));
+    await screen.answer(["Apply it?", keys]);
+    expect([await screen.result(), screen.lines]).toEqual([
+      { inquiryId, type: "answered", answer, isRemembered },
+      [`✔ Apply it? ${said}`],
+    ]);
+  });
+
+  test("explains itself, and forgets the explanation when it is answered", async () => {
+    const screen = open(booleanQuestion("q", "Apply it?", { persistence: "none" }));
+    await screen.answer(["Apply it?", "Y"], ["this help", ""]);
+    const help = screen.lines;
+    screen.type("y");
+    await screen.end();
+    expect([help, screen.lines]).toEqual([
+      [
+        "? Apply it? [y,n,?]",
+        "  y    yes, this once",
+        "  n    no, this once",
+        "  ?    this help",
+        "  Esc  cancel the question",
+      ],
+      ["✔ Apply it? yes"],
+    ]);
+  });
+});
+
+describe("a select question", () => {
+  test("may have values of any kind", async () => {
+    const options = [{ value: 1 }, { value: { a: [null] } }, { value: true }];
+    const screen = open(selectQuestion("q", "Which?", { options, default: { a: [null] } }));
+    await screen.answer(["true", "\r"]);
+    expect([await screen.result(), screen.lines]).toEqual([
+      { inquiryId, type: "answered", answer: { a: [null] }, isRemembered: false },
+      ['✔ Which? {"a":[null]}'],
+    ]);
+  });
+
+  test("is filtered key by key", async () => {
+    const screen = open(selectQuestion("q", "Which?", { options: ["日本", "apple", "本日"] }));
+    await screen.answer(["apple", "本"], ["? Which? 本", "日"], ["? Which? 本日", ""]);
+    const filtered = screen.lines.slice(0, 2);
+    const { cursor } = screen;
+    screen.type("\r");
+    expect([filtered, cursor, await screen.result()]).toEqual([
+      ["? Which? 本日", "❯ 本日"],
+      { line: 0, column: 13 },
+      { inquiryId, type: "answered", answer: "本日", isRemembered: false },
+    ]);
+  });
+});
+
+describe("a text question", () => {
+  test("takes its default for nothing", async () => {
+    const screen = open(textQuestion("q", "Name?", { default: "Ada\nLovelace" }));
+    await screen.answer(["(Ada Lovelace)", "\r"]);
+    expect([await screen.result(), screen.lines]).toEqual([
+      { inquiryId, type: "answered", answer: "Ada\nLovelace", isRemembered: false },
+      ["✔ Name? Ada Lovelace"],
+    ]);
+  });
+
+  test("takes several lines, typed or pasted, and wide characters", async () => {
+    const screen = open(textQuestion("q", "Message?"));
+    await screen.answer(
+      ["Message?", "日本x"],
+      ["日本x", "\u001b[D\u001b[D語"],
+      ["日語本x", "\u0005\u001b\r"],
+      ["  日語本x", "\u001b[200~two\rthree\r\u001b[201~end"],
+      ["  end", ""],
+    );
+    const { lines, cursor } = screen;
+    screen.type("\r");
+    expect([lines, cursor, await screen.result(), screen.lines]).toEqual([
+      [
+        "? Message?",
+        "  日語本x",
+        "  two",
+        "  three",
+        "  end",
+        "  Enter sends · Alt-Enter new line",
+      ],
+      { line: 4, column: 5 },
+      { inquiryId, type: "answered", answer: "日語本x\ntwo\nthree\nend", isRemembered: false },
+      ["✔ Message? 日語本x two three end"],
+    ]);
+  });
+
+  test("goes on in the next row where the screen ends, and stays as one line", async () => {
+    const screen = open(textQuestion("q", "Tell me all about it?"), { columns: 20 });
+    await screen.answer(["about it?", "0123456789日本"], ["本", ""]);
+    const { lines } = screen;
+    screen.type("\r");
+    await screen.end();
+    expect([lines, screen.lines]).toEqual([
+      ["? Tell me all", "about it? 012345678", "  9日本", "  Enter sends · Al…"],
+      ["✔ Tell me… 0123456…"],
+    ]);
+  });
+});
+
+describe("a secret", () => {
+  test("is in nothing that is written, typed or pasted", async () => {
+    verifies("082/secret/no-echo-at-the-prompt", "082/secret/prompter-picks-no-echo-by-type");
+    const screen = open(secretQuestion("q", "Password?"));
+    await screen.answer(["nothing is shown", ""]);
+    for (const keys of ["h", "unter2", "\u001b[200~canary\r\u001b[201~", "\u001b[D", "\u001b[C"]) {
+      const { length } = screen.bytes;
+      screen.type(keys);
+      await screen.untilShown(() => screen.bytes.length > length); // It is drawn again.
+    }
+    screen.type("\r");
+    expect([await screen.result(), /unter|canary/.test(screen.bytes), screen.lines]).toEqual([
+      { inquiryId, type: "answered", answer: "hunter2canary", isRemembered: false },
+      false,
+      ["✔ Password? <redacted>"],
+    ]);
+  });
+
+  test("that is given up is in nothing that is written", async () => {
+    const screen = open(secretQuestion("q", "Password?"));
+    await screen.answer(["nothing is shown", "hunter2\u0003"]);
+    expect([await screen.result(), screen.bytes.includes("hunter"), screen.lines]).toEqual([
+      { inquiryId, type: "cancelled" },
+      false,
+      ["✖ Password? cancelled"],
+    ]);
+  });
+});
+
+test.each(Object.keys(PINNED))(
+  "escape sequences in a %s question are made visible",
+  async (type) => {
+    const bad = "\u001b[31m\u001b]0;x\u0007\u202e";
+    const { question } = PINNED[type]?.("turn") ?? {};
+    if (question === undefined) throw new Error(`Nothing is pinned for ${type}.`);
+    const hostile: InquiryQuestion = {
+      ...question,
+      text: `Really${bad}?`,
+      context: `Look${bad}`,
+      ...(type === "text" && { default: `Ada${bad}` }),
+      ...(type === "select" && {
+        default: `a${bad}`,
+        answerType: { type, options: [{ value: `a${bad}`, description: `b${bad}` }] },
+      }),
+    };
+    const screen = open(hostile, { label: `Assistant${bad}` });
+    const shown = "␛[31m␛]0;x␇<U+202E>";
+    await screen.answer([`Really${shown}?`, "\u001b"]);
+    const { lines, bytes } = await screen.end();
+    expect([lines, /\u001b\[31m|\u001b\]0|\u0007|\u202e/.test(bytes)]).toEqual([
+      [`Look${shown}`, `Assistant${shown}`, `✖ Really${shown}? cancelled`],
+      false,
+    ]);
+  },
+);
