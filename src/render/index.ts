@@ -1,4 +1,10 @@
 export {
+  describeCall,
+  renderCallLine,
+  renderInquiryLine,
+  renderResultLines,
+} from "./call-lines.ts";
+export {
   describeDecider,
   describeOutcome,
   describeSource,
@@ -10,6 +16,11 @@ export {
 export { type MarkdownDocument, renderMarkdown } from "./markdown.ts";
 export { firstLine, jsonLine, neutralize, oneLine } from "./neutralize.ts";
 export { relativeTime } from "./relative-time.ts";
+export {
+  createMarkdownStream,
+  type MarkdownStream,
+  type MarkdownStreamOptions,
+} from "./stream/markdown-stream.ts";
 export { type Paint, plain, type StyleName } from "./style.ts";
 export { type Cell, type Column, renderTable, type TableOptions, truncate } from "./table.ts";
 export { renderTurn, type TranscriptOptions } from "./transcript.ts";

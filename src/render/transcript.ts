@@ -1,5 +1,4 @@
 /** A conversation for reading on a screen: who said what, each call and each question on a line. */
-import stringWidth from "fast-string-width";
 import {
   type ChatResponse,
   type ConversationEvent,
@@ -13,9 +12,14 @@ import {
   type ToolCallResponse,
   type Turn,
 } from "../conversation/index.ts";
-import { assertNever, type JsonObject } from "../util/index.ts";
-import { describeDecider, describeOutcome, describeSource } from "./inquiry.ts";
-import { firstLine, jsonLine, neutralize, oneLine } from "./neutralize.ts";
+import { assertNever } from "../util/index.ts";
+import {
+  renderCallLine,
+  renderInquiryLine,
+  renderPermissionLine,
+  renderResultLines,
+} from "./call-lines.ts";
+import { neutralize, oneLine } from "./neutralize.ts";
 import { relativeTime } from "./relative-time.ts";
 import type { Paint } from "./style.ts";
 import { truncate } from "./table.ts";
@@ -80,7 +84,7 @@ function renderEvent(event: ConversationEvent, context: TurnContext): Block {
     case "inquiry_request":
       return action(context.callOf.has(event) ? [] : [renderInquiry(event, context)]);
     case "permission_decision":
-      return action(context.callOf.has(event) ? [] : [renderPermission(event, context)]);
+      return action(context.callOf.has(event) ? [] : [renderPermissionLine(event, context)]);
     case "turn_start":
     case "tool_call_response": // Shown with its call.
     case "inquiry_response": // Shown with its question.
@@ -123,56 +127,21 @@ function renderResponse(content: ChatResponse["content"], context: TurnContext):
 }
 
 function renderCall(event: ToolCallRequest, context: TurnContext): string[] {
-  const { paint, width, resultLines } = context;
   const result = context.results.get(event);
-  const mark =
-    result === undefined
-      ? paint("yellow", "…")
-      : result.isError
-        ? paint("red", "✗")
-        : paint("green", "✓");
-  const call = oneLine(`${event.name}(${describeArguments(event.arguments)})`);
-  const body = lines(result?.content ?? "").filter((line) => line.trim() !== "");
-  const hidden = body.length - resultLines;
-  const shown = body.slice(0, resultLines).map((line) => truncate(line, width - 4));
   const within = (context.within.get(event) ?? []).map((inner) =>
     inner.type === "inquiry_request"
-      ? `  ${renderInquiry(inner, { ...context, width: width - 2 })}`
-      : renderPermission(inner, context),
+      ? `  ${renderInquiry(inner, { ...context, width: context.width - 2 })}`
+      : renderPermissionLine(inner, context),
   );
   return [
-    `${mark} ${paint("cyan", truncate(call, width - 2))}`,
+    renderCallLine(event, result, context),
     ...within,
-    ...shown.map((line) => paint("dim", `  │ ${line}`)),
-    ...(hidden > 0
-      ? [paint("dim", `  │ … ${hidden} more ${hidden === 1 ? "line" : "lines"}`)]
-      : []),
+    ...(result === undefined ? [] : renderResultLines(result, context)),
   ];
 }
 
-/** The question and its end, folded to a line: it is the question that gives way. */
 function renderInquiry(event: InquiryRequest, context: TurnContext): string {
-  const { paint, width } = context;
-  const response = context.answers.get(event);
-  const end = response === undefined ? "unanswered" : oneLine(describeOutcome(response));
-  const answeredBy = response?.outcome === "cancelled" ? undefined : response?.answeredBy;
-  const by = answeredBy === undefined ? "" : ` by ${oneLine(describeDecider(answeredBy))}`;
-  const asks = `${oneLine(describeSource(event.source))} asks: ${firstLine(event.question.text)}`;
-  const room = Math.max(20, width - "?  → ".length - stringWidth(end + by));
-  return `${paint("magenta", "?")} ${truncate(asks, room)} → ${paint("bold", end)}${paint("dim", by)}`;
-}
-
-function renderPermission(event: PermissionDecision, { paint, width }: TurnContext): string {
-  const { tool, decision, decidedBy, reason } = event;
-  const because = reason === undefined ? "" : `: ${reason}`;
-  const text = oneLine(`${tool} ${decision} by ${describeDecider(decidedBy)}${because}`);
-  return paint("dim", `  ${truncate(text, width - 2)}`);
-}
-
-function describeArguments(parameters: JsonObject): string {
-  return Object.entries(parameters)
-    .map(([key, value]) => `${key}: ${jsonLine(value)}`)
-    .join(", ");
+  return renderInquiryLine(event, context.answers.get(event), context);
 }
 
 function turnRule(turn: Turn, { paint, now, width }: TranscriptOptions): string {

@@ -1,0 +1,120 @@
+/**
+ * Code in colours, line by line. The highlighter and each language are loaded when they are first
+ * needed, before the first line; from then on everything is immediate and depends on the lines alone.
+ */
+import type { HighlightResult, HLJSApi } from "highlight.js";
+import { findLanguage } from "./highlight-languages.ts";
+import type { Paint, StyleName } from "./style.ts";
+
+/** Takes a line that is already neutralised. */
+export type LineHighlighter = (line: string) => string;
+
+let highlighter: HLJSApi | undefined;
+
+/** Beyond these a line stays plain, and what a long comment began with is all that is kept of it. */
+const LONGEST_LINE = 2000;
+const LONGEST_CONTEXT = 1000;
+
+const STYLES: Readonly<Record<string, StyleName>> = {
+  addition: "green",
+  attr: "cyan",
+  attribute: "cyan",
+  built_in: "cyan",
+  bullet: "cyan",
+  comment: "dim",
+  deletion: "red",
+  doctag: "dim",
+  keyword: "magenta",
+  link: "blue",
+  literal: "yellow",
+  meta: "dim",
+  name: "blue",
+  number: "yellow",
+  quote: "dim",
+  regexp: "green",
+  section: "bold",
+  string: "green",
+  symbol: "yellow",
+  title: "blue",
+  type: "cyan",
+  variable: "cyan",
+};
+
+/** Nothing to wait for where the language is unknown or already loaded. Never rejects. */
+export function prepareLanguage(name: string): Promise<void> | undefined {
+  const language = findLanguage(name);
+  if (language === undefined || isReady(language.id)) return undefined;
+  const load = async () => {
+    const [core, definition] = await Promise.all([
+      import("highlight.js/lib/core"),
+      language.load(),
+    ]);
+    highlighter = core.default;
+    highlighter.registerLanguage(language.id, definition.default);
+  };
+  // Code without colours is better than no code.
+  return load().catch(() => undefined);
+}
+
+/** Remembers what was open at the end of the line before. Plain where the language is not loaded. */
+export function createLineHighlighter(name: string, paint: Paint): LineHighlighter {
+  const language = findLanguage(name);
+  if (language === undefined || !isReady(language.id)) return (line) => line;
+  let context = "";
+  return (line) => {
+    if (line.length > LONGEST_LINE) return line;
+    const result = highlighter?.highlight(`${context}${line}`, {
+      language: language.id,
+      ignoreIllegals: true,
+    });
+    if (result === undefined) return line;
+    context = isAnythingOpen(result) ? shorten(`${context}${line}\n`) : "";
+    return paintLastLine(result.value, paint);
+  };
+}
+
+function isReady(id: string): boolean {
+  return highlighter?.getLanguage(id) !== undefined;
+}
+
+function isAnythingOpen({ _top: top }: HighlightResult): boolean {
+  return top !== undefined && "parent" in top && top.parent !== undefined;
+}
+
+/** The first line says what is open; those between would be read again for each that follows. */
+function shorten(context: string): string {
+  return context.length <= LONGEST_CONTEXT ? context : context.slice(0, context.indexOf("\n") + 1);
+}
+
+/** From the highlighter's HTML, which has spans and five entities and nothing else. */
+function paintLastLine(html: string, paint: Paint): string {
+  const open: (StyleName | undefined)[] = [];
+  let line = "";
+  for (const [part, scope] of html.matchAll(/<span class="([^"]*)">|<\/span>|[^<]+/g)) {
+    if (scope !== undefined) open.push(styleOf(scope) ?? open.at(-1));
+    else if (part === "</span>") open.pop();
+    else {
+      const text = part.slice(part.lastIndexOf("\n") + 1);
+      if (text.length < part.length) line = "";
+      const style = open.at(-1);
+      const decoded = decode(text);
+      line += style === undefined || decoded === "" ? decoded : paint(style, decoded);
+    }
+  }
+  return line;
+}
+
+/** Of `hljs-title function_` it is the first word that counts. */
+function styleOf(scope: string): StyleName | undefined {
+  const name = /^hljs-(\w+)/.exec(scope)?.[1] ?? "";
+  return Object.hasOwn(STYLES, name) ? STYLES[name] : undefined;
+}
+
+function decode(text: string): string {
+  return text
+    .replaceAll("&lt;", "<")
+    .replaceAll("&gt;", ">")
+    .replaceAll("&quot;", '"')
+    .replaceAll("&#x27;", "'")
+    .replaceAll("&amp;", "&");
+}

@@ -1,0 +1,137 @@
+/** What stands inside a paragraph, a heading or a cell: marked takes it apart, this gives it its look. */
+import { Lexer, type Links, type Token, Tokenizer, type Tokens } from "marked";
+import type { StyleName } from "../style.ts";
+import { decodeEntities } from "./entities.ts";
+import { findSafeAddress, looksLikeAddress, saysAddress } from "./link.ts";
+import { type Look, UNSTYLED, type WordSplitter } from "./words.ts";
+
+export interface InlineOptions {
+  /** Without colours the marks stay, or nobody could tell code from words. */
+  readonly keepsMarks: boolean;
+  readonly hyperlinks: boolean;
+  /** The definitions of links so far, by label. */
+  readonly links: Links;
+}
+
+/** A stretch longer than this is shown as it was written: taking it apart may take very long. */
+const LONGEST = 4000;
+/** Text without any of these means itself. */
+const SPECIAL = /[\\`*_~[<&@!\n]|:\/\/|www\./i;
+
+/** One tilde is `about` or somebody's home far more often than it strikes out. */
+class StrictTokenizer extends Tokenizer {
+  override del(source: string, masked: string, previous?: string): Tokens.Del | undefined {
+    return source.startsWith("~~") ? super.del(source, masked, previous) : undefined;
+  }
+}
+
+export function addInline(source: string, splitter: WordSplitter, options: InlineOptions): void {
+  addInlineAs(UNSTYLED, { source, splitter, options });
+}
+
+interface Inline {
+  readonly source: string;
+  readonly splitter: WordSplitter;
+  readonly options: InlineOptions;
+}
+
+/** The same in a look of its own, as headings have. */
+export function addInlineAs(look: Look, { source, splitter, options }: Inline): void {
+  if (source.length > LONGEST || !SPECIAL.test(source)) {
+    splitter.add(source, look);
+    return;
+  }
+  const lexer = new Lexer({ gfm: true, tokenizer: new StrictTokenizer() });
+  lexer.tokens.links = options.links;
+  addTokens(lexer.inlineTokens(source), look, { splitter, options });
+}
+
+type Target = Omit<Inline, "source">;
+
+function addTokens(tokens: readonly Token[], look: Look, target: Target): void {
+  for (const token of tokens) addToken(token, look, target);
+}
+
+function addToken(token: Token, look: Look, target: Target): void {
+  const { splitter } = target;
+  switch (token.type) {
+    case "text":
+      splitter.add(decodeEntities((token as Tokens.Text).text), look);
+      break;
+    case "escape":
+      splitter.add((token as Tokens.Escape).text, look);
+      break;
+    case "strong":
+      addMarked(token as Tokens.Strong, { mark: "**", style: "bold", look, target });
+      break;
+    case "em":
+      addMarked(token as Tokens.Em, { mark: "*", style: "italic", look, target });
+      break;
+    case "del":
+      addMarked(token as Tokens.Del, { mark: "~~", style: "dim", look, target });
+      break;
+    case "codespan":
+      addCode((token as Tokens.Codespan).text, look, target);
+      break;
+    case "br":
+      splitter.addBreak();
+      break;
+    case "link":
+      addLink(token as Tokens.Link, look, target);
+      break;
+    case "image": {
+      const { text, href } = token as Tokens.Image;
+      splitter.add(decodeEntities(text === "" ? "image" : text), look);
+      addAddress(decodeEntities(href), look, target);
+      break;
+    }
+    case "html":
+      if (/^<br\s*\/?>$/i.test(token.raw)) splitter.addBreak();
+      else splitter.add(token.raw, look);
+      break;
+    // Whatever else marked may come to know is shown as it was written.
+    default:
+      splitter.add(token.raw, look);
+  }
+}
+
+interface Marking {
+  readonly mark: string;
+  readonly style: StyleName;
+  readonly look: Look;
+  readonly target: Target;
+}
+
+function addMarked(token: Tokens.Strong | Tokens.Em | Tokens.Del, marking: Marking): void {
+  const { mark, style, look, target } = marking;
+  // What is struck out must not read as if it held: its marks stay.
+  const shownMark = target.options.keepsMarks || token.type === "del" ? mark : "";
+  const inner = withStyle(look, style);
+  target.splitter.add(shownMark, inner);
+  addTokens(token.tokens, inner, target);
+  target.splitter.add(shownMark, inner);
+}
+
+function addCode(text: string, look: Look, { splitter, options }: Target): void {
+  const marks = "`".repeat(1 + Math.max(0, ...(text.match(/`+/g) ?? []).map((run) => run.length)));
+  const shown = options.keepsMarks ? marks + text + marks : text;
+  splitter.add(shown, { ...withStyle(look, "cyan"), keepsBlanks: true });
+}
+
+function addLink(token: Tokens.Link, look: Look, target: Target): void {
+  const address = decodeEntities(token.href);
+  const text = decodeEntities(token.text);
+  const safe = target.options.hyperlinks ? findSafeAddress(address) : undefined;
+  const inner = withStyle(look, "blue");
+  addTokens(token.tokens, safe === undefined ? inner : { ...inner, address: safe }, target);
+  const isHidden = safe !== undefined && text !== "" && !looksLikeAddress(text);
+  if (!isHidden && !saysAddress(text, address)) addAddress(address, look, target);
+}
+
+function addAddress(address: string, look: Look, { splitter }: Target): void {
+  splitter.add(` (${address})`, withStyle(look, "dim"));
+}
+
+function withStyle(look: Look, style: StyleName): Look {
+  return look.styles.includes(style) ? look : { ...look, styles: [...look.styles, style] };
+}

@@ -1,0 +1,293 @@
+/** The block that is open in the innermost container: what a line adds to it, and what ends it. */
+import type { Links } from "marked";
+import { assertNever } from "../../util/index.ts";
+import { prepareLanguage } from "../highlight.ts";
+import { neutralize } from "../neutralize.ts";
+import type { Paint } from "../style.ts";
+import { type CodeBlock, createCodeBlock, languageOf } from "./code-block.ts";
+import { findDefinition } from "./definition.ts";
+import { createFlow } from "./flow.ts";
+import { BLANK } from "./html-block.ts";
+import { takeIndent } from "./indentation.ts";
+import { addInlineAs, type InlineOptions } from "./inline.ts";
+import type { Fence, LeafStart, OpenBlocks } from "./line-start.ts";
+import type { Page } from "./page.ts";
+import { createParagraph, type Paragraph } from "./paragraph.ts";
+import { countDelimiters, createTableBlock, splitCells, type TableBlock } from "./table-block.ts";
+import { createWordSplitter, type Look } from "./words.ts";
+
+export interface LeafWriterOptions {
+  readonly page: Page;
+  readonly paint: Paint;
+  readonly hyperlinks: boolean;
+  /** Called before the first line of each block. */
+  readonly startBlock: () => void;
+}
+
+type Leaf =
+  | { readonly type: "none" | "definitions" }
+  | OpenParagraph
+  | { readonly type: "fence"; readonly block: CodeBlock; readonly fence: Fence }
+  | { readonly type: "indented"; readonly block: CodeBlock; blanks: number }
+  /** Lines as they are, up to the one that matches. */
+  | { readonly type: "verbatim"; readonly end: RegExp }
+  | { readonly type: "table"; readonly table: TableBlock };
+
+interface OpenParagraph {
+  readonly type: "paragraph";
+  readonly paragraph: Paragraph;
+  lines: number;
+  /** Whether its first line could be the titles of a table. */
+  hasBar: boolean;
+  /** A line that is the titles of a table if the next one says so. */
+  held?: string | undefined;
+}
+
+const NONE: Leaf = { type: "none" };
+const HEADING: Look = { styles: ["bold"] };
+const LONGEST_RULE = 80;
+
+export class LeafWriter {
+  readonly #options: LeafWriterOptions;
+  readonly #inline: InlineOptions;
+  // Without a prototype: labels are foreign.
+  readonly #links = Object.create(null) as Links;
+  #leaf: Leaf = NONE;
+
+  constructor(options: LeafWriterOptions) {
+    this.#options = options;
+    const keepsMarks = options.paint("bold", "x") === "x";
+    this.#inline = { keepsMarks, hyperlinks: options.hyperlinks, links: this.#links };
+  }
+
+  open(): OpenBlocks["leaf"] {
+    const { type } = this.#leaf;
+    return type === "paragraph"
+      ? type
+      : type === "fence" || type === "verbatim"
+        ? "inside"
+        : "other";
+  }
+
+  /** Whether text would go on with a block whose lines are taken as a whole. */
+  takesWholeLines(): boolean {
+    return this.#leaf.type === "table";
+  }
+
+  /**
+   * A line without what its containers took. `isLazy` is a line of a paragraph that left its containers
+   * out. What is returned is to be waited for before the next line.
+   */
+  apply(start: LeafStart, isLazy: boolean): Promise<void> | undefined {
+    switch (start.type) {
+      case "blank":
+        if (this.#leaf.type === "indented") this.#leaf.blanks += 1;
+        else this.close();
+        return undefined;
+      case "inside":
+        this.#addInside(start.rest);
+        return undefined;
+      case "text":
+        this.#addTextLine(start.rest, isLazy);
+        return undefined;
+      case "heading":
+        this.#writeHeading(start.level, start.source);
+        return undefined;
+      case "underline":
+        this.#underline(start.level === 1 ? "═" : "─");
+        return undefined;
+      case "rule":
+        this.#start();
+        this.#writeDim("─".repeat(Math.min(this.#options.page.room(), LONGEST_RULE)));
+        return undefined;
+      case "html":
+        this.#start();
+        this.#leaf = { type: "verbatim", end: start.end };
+        this.#addInside(start.rest);
+        return undefined;
+      case "indented":
+        this.#addIndented(start.rest);
+        return undefined;
+      case "fence":
+        return this.#openFence(start.fence);
+      default:
+        return assertNever(start);
+    }
+  }
+
+  /** A line of a paragraph that comes in pieces: this one, those of `addText`, and then `endText`. */
+  beginText(text: string): void {
+    this.#flushHeld(this.#paragraph());
+    this.addText(text);
+  }
+
+  addText(text: string): void {
+    const open = this.#paragraph();
+    if (open.lines === 0 && text.includes("|")) open.hasBar = true;
+    open.paragraph.add(text);
+  }
+
+  endText(): void {
+    const open = this.#paragraph();
+    open.lines += 1;
+    open.paragraph.endLine();
+  }
+
+  close(): void {
+    const leaf = this.#leaf;
+    if (leaf.type === "paragraph") {
+      this.#flushHeld(leaf);
+      leaf.paragraph.close();
+    } else if (leaf.type === "fence" || leaf.type === "indented") leaf.block.close();
+    else if (leaf.type === "table") leaf.table.close();
+    this.#leaf = NONE;
+  }
+
+  #start(): void {
+    this.close();
+    this.#options.startBlock();
+  }
+
+  #addInside(line: string): void {
+    const leaf = this.#leaf;
+    if (leaf.type === "fence") {
+      if (isClosingFence(line, leaf.fence)) this.close();
+      else leaf.block.add(takeIndent({ rest: line, column: 0 }, leaf.fence.indent).rest);
+    } else if (leaf.type === "verbatim") {
+      const isEnd = leaf.end.test(line);
+      if (!isEnd || leaf.end !== BLANK) this.#writeLine(neutralize(line));
+      if (isEnd) this.close();
+    }
+  }
+
+  #addTextLine(line: string, isLazy: boolean): void {
+    if (this.#leaf.type === "table") {
+      this.#leaf.table.add(line);
+      return;
+    }
+    if (this.#leaf.type === "paragraph") {
+      if (!isLazy && this.#becomesTable(this.#leaf, line)) return;
+      this.#flushHeld(this.#leaf);
+    } else if (this.#addDefinition(line)) return;
+    if (line.startsWith("|")) {
+      this.#paragraph().held = line;
+      return;
+    }
+    this.addText(line);
+    this.endText();
+  }
+
+  #becomesTable(open: OpenParagraph, line: string): boolean {
+    const columns = countDelimiters(line);
+    if (columns === undefined) return false;
+    const { held: header } = open;
+    if (header !== undefined) {
+      if (splitCells(header).length !== columns) return false;
+      open.held = undefined;
+      // The block that was begun for the titles is the table's, unless there is text before them.
+      this.close();
+      if (open.lines > 0) this.#options.startBlock();
+      const { page, paint } = this.#options;
+      const inline = this.#inline;
+      const table = createTableBlock({ header, delimiters: line, page, paint, inline });
+      this.#leaf = { type: "table", table };
+      return true;
+    }
+    if (open.lines !== 1 || !open.hasBar) return false;
+    // Titles without a bar before them are already written: the table is shown as it comes.
+    this.close();
+    this.#leaf = { type: "verbatim", end: BLANK };
+    this.#addInside(line);
+    return true;
+  }
+
+  /** Shown as well: a link before it could not know where it leads. */
+  #addDefinition(line: string): boolean {
+    const definition = findDefinition(line);
+    if (definition === undefined) return false;
+    if (this.#leaf.type !== "definitions") this.#start();
+    this.#leaf = { type: "definitions" };
+    const { label, address } = definition;
+    // The first one holds, as in CommonMark.
+    this.#links[label] ??= { href: address, title: null };
+    this.#writeDim(neutralize(line.trim()));
+    return true;
+  }
+
+  #paragraph(): OpenParagraph {
+    if (this.#leaf.type === "paragraph") return this.#leaf;
+    this.#start();
+    const { page, paint } = this.#options;
+    const paragraph = createParagraph({ page, paint, inline: this.#inline });
+    const open: OpenParagraph = { type: "paragraph", paragraph, lines: 0, hasBar: false };
+    this.#leaf = open;
+    return open;
+  }
+
+  #flushHeld(open: OpenParagraph): void {
+    const { held } = open;
+    if (held === undefined) return;
+    open.held = undefined;
+    this.addText(held);
+    this.endText();
+  }
+
+  #writeHeading(level: number, source: string): void {
+    this.#start();
+    const { page, paint } = this.#options;
+    const splitter = createWordSplitter();
+    if (this.#inline.keepsMarks) splitter.add(`${"#".repeat(level)} `, HEADING);
+    addInlineAs(HEADING, { source, splitter, options: this.#inline });
+    const flow = createFlow(page, paint);
+    flow.add(splitter.take());
+    flow.end();
+  }
+
+  /** The text above is written already: the line below makes it the heading it is. */
+  #underline(character: string): void {
+    if (this.#leaf.type !== "paragraph") return;
+    const { paragraph } = this.#leaf;
+    this.close();
+    this.#writeDim(character.repeat(Math.min(paragraph.widest(), this.#options.page.room())));
+  }
+
+  #addIndented(line: string): void {
+    if (this.#leaf.type !== "indented") {
+      this.#start();
+      const { page, paint } = this.#options;
+      this.#leaf = {
+        type: "indented",
+        block: createCodeBlock({ page, paint, info: "" }),
+        blanks: 0,
+      };
+    }
+    const leaf = this.#leaf;
+    for (; leaf.blanks > 0; leaf.blanks -= 1) leaf.block.add("");
+    leaf.block.add(line);
+  }
+
+  #openFence(fence: Fence): Promise<void> | undefined {
+    this.#start();
+    const { page, paint } = this.#options;
+    this.#leaf = {
+      type: "fence",
+      fence,
+      block: createCodeBlock({ page, paint, info: fence.info }),
+    };
+    return this.#inline.keepsMarks ? undefined : prepareLanguage(languageOf(fence.info));
+  }
+
+  #writeDim(line: string): void {
+    this.#writeLine(line === "" ? "" : this.#options.paint("dim", line));
+  }
+
+  #writeLine(line: string): void {
+    if (line !== "") this.#options.page.write(line);
+    this.#options.page.endLine();
+  }
+}
+
+function isClosingFence(line: string, { marks }: Fence): boolean {
+  const [, found = ""] = /^ {0,3}(`+|~+)[ \t]*$/.exec(line) ?? [];
+  return found.startsWith(marks);
+}

@@ -1,0 +1,189 @@
+/**
+ * What a line of Markdown begins: which open containers go on, which are opened, and what stands in
+ * the innermost. It follows CommonMark, which reads line by line and never back; it changes nothing.
+ */
+import { findHtmlEnd } from "./html-block.ts";
+import { type Cursor, indentOf, isBlank, take, takeIndent } from "./indentation.ts";
+
+export type Container =
+  | { readonly type: "quote" }
+  | {
+      readonly type: "item";
+      /** How far its further lines are indented. */
+      readonly indent: number;
+      /** The bullet, or what stands behind the number: a change of it begins a new list. */
+      readonly marker: string;
+      readonly number?: number;
+    };
+
+export type LeafStart =
+  | { readonly type: "blank" }
+  | { readonly type: "text"; readonly rest: string }
+  | { readonly type: "heading"; readonly level: number; readonly source: string }
+  | { readonly type: "underline"; readonly level: number }
+  | { readonly type: "rule" }
+  | { readonly type: "fence"; readonly fence: Fence }
+  | { readonly type: "html"; readonly rest: string; readonly end: RegExp }
+  | { readonly type: "indented"; readonly rest: string }
+  /** The line belongs to the open fence or HTML, whatever it says. */
+  | { readonly type: "inside"; readonly rest: string };
+
+export interface Fence {
+  readonly marks: string;
+  readonly indent: number;
+  readonly info: string;
+}
+
+export interface LineStart {
+  readonly matched: number;
+  readonly opened: readonly Container[];
+  /** The box of a task, which stands where the item that was opened last has its bullet. */
+  readonly task?: string;
+  readonly leaf: LeafStart;
+}
+
+/** What is open when the line comes, outermost first. */
+export interface OpenBlocks {
+  readonly containers: readonly { readonly container: Container; readonly isEmpty: boolean }[];
+  readonly leaf: "paragraph" | "inside" | "other";
+}
+
+/** Deeper ones are text: their marks would leave no room for it. */
+const MOST_CONTAINERS = 12;
+const CODE_INDENT = 4;
+
+const HEADING = /^(#{1,6})(?:[ \t]+(.*))?$/;
+const RULE = /^(?:(?:\*[ \t]*){3,}|(?:-[ \t]*){3,}|(?:_[ \t]*){3,})$/;
+const UNDERLINE = /^(=+|-+)[ \t]*$/;
+const FENCE = /^(`{3,}(?=[^`]*$)|~{3,})(.*)$/;
+const MARKER = /^(?:([-+*])|(\d{1,9})([.)]))(?=[ \t]|$)/;
+
+export function readLineStart(line: string, open: OpenBlocks): LineStart {
+  let { cursor, matched } = matchContainers(line, open);
+  const isMatched = matched === open.containers.length;
+  if (isMatched && open.leaf === "inside") {
+    return { matched, opened: [], leaf: { type: "inside", rest: cursor.rest } };
+  }
+  const opened: Container[] = [];
+  for (;;) {
+    const canLazilyGoOn = open.leaf === "paragraph" && opened.length === 0;
+    const inParagraph = canLazilyGoOn && isMatched;
+    if (!isBlank(cursor) && indentOf(cursor) < CODE_INDENT) {
+      const isTooDeep = matched + opened.length >= MOST_CONTAINERS;
+      const next = isTooDeep ? undefined : readContainer(cursor, inParagraph);
+      if (next !== undefined) {
+        opened.push(next.container);
+        cursor = next.cursor;
+        continue;
+      }
+    }
+    const leaf = readLeaf(cursor, { canLazilyGoOn, inParagraph });
+    return { matched, opened, ...takeTask(leaf, opened.at(-1)) };
+  }
+}
+
+/**
+ * Whether the beginning of a line that came out as text is text however the line goes on. What it does
+ * not know is not wrong, only later.
+ */
+export function isCertainlyText(rest: string): boolean {
+  return /^[ \t]*(?:[^\s\-+*_=#`~<[|:>0-9]|\*+[^*\s]|_+[^_\s]|[-+]+[^\s\-+:|]|=+[^=\s]|#+[^#\s]|`{1,2}[^`]|~{1,2}[^~]|:[^-]|\[[^\]]*\][^:]|\d{10}|\d{1,9}(?:[^\d.)]|[.)][^ \t]))/.test(
+    rest,
+  );
+}
+
+function matchContainers(line: string, { containers }: OpenBlocks) {
+  let cursor: Cursor = { rest: line, column: 0 };
+  let matched = 0;
+  for (const { container, isEmpty } of containers) {
+    const next =
+      container.type === "quote"
+        ? takeQuoteMark(cursor)
+        : takeItemIndent(cursor, { indent: container.indent, isEmpty });
+    if (next === undefined) break;
+    cursor = next;
+    matched += 1;
+  }
+  return { cursor, matched };
+}
+
+function takeQuoteMark(cursor: Cursor): Cursor | undefined {
+  const indent = indentOf(cursor);
+  if (indent >= CODE_INDENT) return undefined;
+  const atMark = takeIndent(cursor, indent);
+  return atMark.rest.startsWith(">") ? takeIndent(take(atMark, 1), 1) : undefined;
+}
+
+interface ItemPlace {
+  readonly indent: number;
+  readonly isEmpty: boolean;
+}
+
+function takeItemIndent(cursor: Cursor, { indent, isEmpty }: ItemPlace): Cursor | undefined {
+  // An item may begin with one blank line, not with two.
+  const goesOn = isBlank(cursor) ? !isEmpty : indentOf(cursor) >= indent;
+  return goesOn ? takeIndent(cursor, indent) : undefined;
+}
+
+function readContainer(cursor: Cursor, inParagraph: boolean) {
+  const quoted = takeQuoteMark(cursor);
+  if (quoted !== undefined) return { container: { type: "quote" } as const, cursor: quoted };
+  const before = indentOf(cursor);
+  const atMark = takeIndent(cursor, before);
+  const found = MARKER.exec(atMark.rest);
+  if (found === null || RULE.test(atMark.rest)) return undefined;
+  const [mark, bullet, digits, behind] = found;
+  const afterMark = take(atMark, mark.length);
+  const isEmpty = isBlank(afterMark);
+  if (inParagraph && (isEmpty || UNDERLINE.test(atMark.rest))) return undefined;
+  // A number at the start of a wrapped line is no list, unless it is a first one.
+  if (inParagraph && digits !== undefined && Number(digits) !== 1) return undefined;
+  const spaces = indentOf(afterMark);
+  const gap = isEmpty || spaces > CODE_INDENT ? 1 : spaces;
+  const indent = before + mark.length + gap;
+  const container: Container =
+    digits === undefined
+      ? { type: "item", indent, marker: bullet ?? "" }
+      : { type: "item", indent, marker: behind ?? "", number: Number(digits) };
+  return { container, cursor: takeIndent(afterMark, gap) };
+}
+
+function takeTask(leaf: LeafStart, container: Container | undefined) {
+  if (leaf.type !== "text" || container?.type !== "item") return { leaf };
+  const [found, state = ""] = /^\[([ xX])\][ \t]+/.exec(leaf.rest) ?? [];
+  if (found === undefined) return { leaf };
+  return { leaf: { ...leaf, rest: leaf.rest.slice(found.length) }, task: `[${state}]` };
+}
+
+interface LeafPlace {
+  readonly canLazilyGoOn: boolean;
+  readonly inParagraph: boolean;
+}
+
+function readLeaf(cursor: Cursor, { canLazilyGoOn, inParagraph }: LeafPlace): LeafStart {
+  if (isBlank(cursor)) return { type: "blank" };
+  const indent = indentOf(cursor);
+  const { rest } = takeIndent(cursor, indent);
+  if (indent >= CODE_INDENT) {
+    if (canLazilyGoOn) return { type: "text", rest };
+    return { type: "indented", rest: takeIndent(cursor, CODE_INDENT).rest };
+  }
+  const heading = HEADING.exec(rest);
+  if (heading !== null) {
+    const [, marks = "", words = ""] = heading;
+    const source = words.replace(/(?:^|[ \t]+)#+[ \t]*$/, "").trim();
+    return { type: "heading", level: marks.length, source };
+  }
+  const fence = FENCE.exec(rest);
+  if (fence !== null) {
+    const [, marks = "", info = ""] = fence;
+    return { type: "fence", fence: { marks, indent, info: info.trim() } };
+  }
+  const end = findHtmlEnd(rest, inParagraph);
+  if (end !== undefined) return { type: "html", rest: cursor.rest, end };
+  const underline = inParagraph ? UNDERLINE.exec(rest) : null;
+  if (underline !== null) {
+    return { type: "underline", level: underline[1]?.startsWith("=") === true ? 1 : 2 };
+  }
+  return RULE.test(rest) ? { type: "rule" } : { type: "text", rest };
+}
