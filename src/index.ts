@@ -1,4 +1,16 @@
 /** The library: what an embedding program imports. It never touches a terminal or the process. */
+export type {
+  DeliveryRequest,
+  DeliveryResult,
+  Observer,
+  PermissionRequest,
+  PermissionResult,
+  Prompter,
+  PromptRequest,
+  PromptResult,
+  TurnEnd,
+  TurnUpdate,
+} from "./agent/index.ts";
 export {
   type ConversationEvent,
   type ConversationId,
@@ -14,6 +26,15 @@ export {
   type Turn,
   turnsOf,
 } from "./conversation/index.ts";
+export { runTurn, streamTurn, type TurnOptions } from "./embed/index.ts";
+export {
+  createProviders,
+  fromLanguageModel,
+  type LanguageModel,
+  type Model,
+  ProviderError,
+  type Providers,
+} from "./provider/index.ts";
 export {
   type ConversationStore,
   type ConversationSummary,
@@ -26,6 +47,8 @@ export {
 export {
   type AnswerType,
   booleanQuestion,
+  type BuiltinTool,
+  defineTool,
   type Outcome,
   type Question,
   secretQuestion,

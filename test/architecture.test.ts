@@ -12,8 +12,21 @@ const RINGS: Readonly<Record<string, readonly string[]>> = {
   render: ["util", "tool", "conversation"],
   "serve-tool": ["util", "tool"],
   mcp: ["util", "tool", "config"],
+  provider: ["util", "tool", "conversation"],
+  inquiry: ["util", "tool", "config", "conversation", "provider"],
   executor: ["util", "tool", "config", "mcp"],
-  agent: ["util", "tool"],
+  agent: ["util", "tool", "config", "conversation", "storage", "provider", "executor", "inquiry"],
+  embed: [
+    "util",
+    "tool",
+    "config",
+    "conversation",
+    "storage",
+    "provider",
+    "executor",
+    "inquiry",
+    "agent",
+  ],
   terminal: ["util", "tool", "render", "storage", "agent"],
   cli: [
     "util",
@@ -23,14 +36,41 @@ const RINGS: Readonly<Record<string, readonly string[]>> = {
     "storage",
     "mcp",
     "render",
+    "provider",
     "executor",
+    "inquiry",
     "agent",
     "terminal",
   ],
-  testing: ["util", "tool", "config", "conversation", "storage", "mcp", "render", "executor"],
+  testing: [
+    "util",
+    "tool",
+    "config",
+    "conversation",
+    "storage",
+    "mcp",
+    "render",
+    "provider",
+    "executor",
+    "inquiry",
+    "agent",
+  ],
 };
 /** src/index.ts: everything but what touches a terminal or the process. */
-const LIBRARY = ["util", "tool", "config", "conversation", "storage", "mcp", "render", "executor"];
+const LIBRARY = [
+  "util",
+  "tool",
+  "config",
+  "conversation",
+  "storage",
+  "mcp",
+  "render",
+  "provider",
+  "executor",
+  "inquiry",
+  "agent",
+  "embed",
+];
 
 const MOST_LINES = 400;
 const MOST_TEST_LINES = 600;

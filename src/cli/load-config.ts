@@ -1,6 +1,7 @@
 /** The config in force for a command: from all its places, with what the command line adds. */
 import path from "node:path";
 import {
+  applyDirectives,
   type ConfigPlaces,
   conversationConfig,
   findProblems,
@@ -42,6 +43,15 @@ export async function loadConfig(
   for (const { path: keys, message } of findProblems(foldLayers(layers)))
     warn(`${pathToText(keys)}: ${message}`, context.output);
   return layers;
+}
+
+/** All of them as one, with the tools that the command line switches on and off. */
+export async function configInForce(
+  context: CommandContext,
+  flags: ConfigFlags,
+): Promise<PartialConfig> {
+  const config = foldLayers(await loadConfig(context, flags));
+  return applyDirectives(config, flags.directives ?? []);
 }
 
 async function remembered(context: CommandContext, target: string): Promise<PartialConfig> {

@@ -4,7 +4,7 @@ import { neutralize } from "../render/index.ts";
 import { command } from "./define.ts";
 import { getOutHasColors, getOutHelpWidth, writeOut } from "./write-out.ts";
 
-/** A command that only holds others. They are defined when its name is on the command line. */
+/** A command whose words are many, most often because it holds others: defined when it is named. */
 interface Group {
   readonly name: string;
   readonly alias?: string;
@@ -13,6 +13,12 @@ interface Group {
 }
 
 const GROUPS: readonly Group[] = [
+  {
+    name: "query",
+    alias: "q",
+    description: "ask the assistant; it may use tools, and ask back",
+    load: async () => (await import("./command/query/definition.ts")).defineQuery,
+  },
   {
     name: "conversation",
     alias: "c",
@@ -29,6 +35,11 @@ const GROUPS: readonly Group[] = [
     name: "tool",
     description: "list tools, look at them, try them without a model",
     load: async () => (await import("./command/tool/definition.ts")).addToolCommands,
+  },
+  {
+    name: "model",
+    description: "list the models that can be reached",
+    load: async () => (await import("./command/model/definition.ts")).addModelCommands,
   },
   {
     name: "config",

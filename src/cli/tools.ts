@@ -1,35 +1,43 @@
 /** The tools of this workspace, ready to be called. */
+import type { CallableTool, Toolbox } from "../agent/index.ts";
 import {
-  applyDirectives,
-  foldLayers,
   nearest,
+  type PartialConfig,
   resolveMcpServers,
   resolveTools,
   type ToolSettings,
 } from "../config/index.ts";
+import type { ConversationId } from "../conversation/index.ts";
 import { createTool, type FindDescription, type RunnableTool } from "../executor/index.ts";
 import { McpServers } from "../mcp/index.ts";
+import type { ToolSchema } from "../provider/index.ts";
+import type { Output } from "../terminal/index.ts";
 import { CodedError } from "../util/index.ts";
 import type { CommandContext } from "./compose.ts";
-import { type ConfigFlags, findWorkspace, loadConfig } from "./load-config.ts";
+import { findWorkspace } from "./load-config.ts";
 import { createShippedTools } from "./shipped-tools.ts";
+import { warn } from "./warnings.ts";
 
 export interface Tools extends AsyncDisposable {
   readonly settings: ReadonlyMap<string, ToolSettings>;
   /** Throws `unknown_tool`, and why a tool cannot be had. */
   open(name: string, signal: AbortSignal): Promise<RunnableTool>;
+  /** Those that are on. */
+  readonly toolbox: Toolbox;
 }
 
-export async function openTools(context: CommandContext, flags: ConfigFlags): Promise<Tools> {
-  const config = applyDirectives(
-    foldLayers(await loadConfig(context, flags)),
-    flags.directives ?? [],
-  );
+/** `conversation` is what a local tool is told it works for; there may be none. */
+export function openTools(
+  context: CommandContext,
+  config: PartialConfig,
+  conversation?: ConversationId,
+): Tools {
   const settings = resolveTools(config);
   const workspace = findWorkspace(context);
   const root = workspace?.root ?? context.cwd;
   const { variables } = context.environment;
-  const servers = new McpServers(resolveMcpServers(config), {
+  const mcp = resolveMcpServers(config);
+  const servers = new McpServers(mcp, {
     variables,
     cwd: root,
     clientInfo: { name: "jp", version: context.version },
@@ -44,15 +52,46 @@ export async function openTools(context: CommandContext, flags: ConfigFlags): Pr
   const local = {
     workspaceRoot: root,
     workspaceId: workspace?.findId() ?? "",
-    conversationId: "",
+    conversationId: conversation ?? "",
     variables,
   };
   const open = (name: string, signal: AbortSignal) =>
     createTool(findTool(settings, name), { shipped, local, servers, signal });
+  const isOptional = ({ source }: ToolSettings) =>
+    source.type === "mcp" && mcp.get(source.server)?.isOptional === true;
   return {
     settings,
     open,
+    toolbox: createToolbox({ settings, open, isOptional, output: context.output }),
     [Symbol.asyncDispose]: () => servers.close(),
+  };
+}
+
+interface ToolboxParts extends Pick<Tools, "settings" | "open"> {
+  /** Whether everything goes on without the tool if it cannot be had. */
+  readonly isOptional: (settings: ToolSettings) => boolean;
+  readonly output: Output;
+}
+
+function createToolbox({ settings, open, isOptional, output }: ToolboxParts): Toolbox {
+  const enabled = [...settings.values()].filter(({ isEnabled }) => isEnabled);
+  return {
+    schemas: async (signal) => {
+      const opened = enabled.map(async (tool) => {
+        try {
+          return [toSchema(await open(tool.name, signal))];
+        } catch (error) {
+          if (!isOptional(tool) || signal.aborted) throw error;
+          warn(error instanceof Error ? error.message : String(error), output);
+          return [];
+        }
+      });
+      return (await Promise.all(opened)).flat();
+    },
+    find: async (name, signal): Promise<CallableTool | undefined> => {
+      const found = enabled.find((tool) => tool.name === name);
+      return found && { ...(await open(name, signal)), settings: found };
+    },
   };
 }
 
@@ -64,4 +103,9 @@ export function findTool(settings: ReadonlyMap<string, ToolSettings>, name: stri
   throw new CodedError("unknown_tool", `There is no tool called ${name}.`, {
     hint: close === undefined ? "`jp tool ls` lists them." : `Did you mean ${close}?`,
   });
+}
+
+/** What every request tells of a tool; the rest is for those who ask. */
+function toSchema({ description: { name, summary, parameters } }: RunnableTool): ToolSchema {
+  return { name, description: summary, parameters };
 }

@@ -40,7 +40,7 @@ export const rfd005: readonly Requirement[] = [
     id: "005/goal/complete-audit-trail",
     source: "RFD 005, Design Goals",
     text: "Every inquiry that happens leaves its events in the stored conversation.",
-    state: "planned",
+    state: "met",
   },
   {
     id: "005/goal/provider-contract-intact",
@@ -60,7 +60,7 @@ export const rfd005: readonly Requirement[] = [
     id: "005/goal/no-provider-regression",
     source: "RFD 005, Design Goals",
     text: "Adding an internal event kind changes the one visibility list and no provider.",
-    state: "planned",
+    state: "met",
   },
   {
     id: "005/thread/parts-split-system-from-events",
@@ -82,7 +82,7 @@ export const rfd005: readonly Requirement[] = [
     id: "005/thread/attachments-rendered",
     source: "RFD 005, Thread Decomposition",
     text: "Attachments come out as rendered XML text among the system parts.",
-    state: "planned",
+    state: "met",
   },
   {
     id: "005/thread/events-filtered",
@@ -96,7 +96,7 @@ export const rfd005: readonly Requirement[] = [
     text:
       "A provider has no way to obtain the events of a thread other than through the filtering " +
       "decomposition.",
-    state: "planned",
+    state: "met",
   },
   {
     id: "005/thread/messages-delegate-to-parts",
@@ -160,13 +160,13 @@ export const rfd005: readonly Requirement[] = [
     text:
       "When a question goes to the inquiry model, its request is recorded before the model is " +
       "asked.",
-    state: "planned",
+    state: "met",
   },
   {
     id: "005/record/response-when-the-answer-arrives",
     source: "RFD 005, Recording Inquiry Events",
     text: "When the inquiry model answers, the response is recorded under the id of the request.",
-    state: "planned",
+    state: "met",
   },
   {
     id: "005/record/into-the-real-conversation",
@@ -174,7 +174,7 @@ export const rfd005: readonly Requirement[] = [
     text:
       "The coordinator writes inquiry events to the conversation that is kept, not to the copy " +
       "used for asking the model.",
-    state: "planned",
+    state: "met",
   },
   {
     id: "005/record/inside-the-tool-call",
@@ -182,7 +182,7 @@ export const rfd005: readonly Requirement[] = [
     text:
       "The events of an inquiry stand after the tool call that asked and before the response to " +
       "that call.",
-    state: "planned",
+    state: "met",
   },
   {
     id: "005/record/one-pair-per-question",
@@ -190,7 +190,7 @@ export const rfd005: readonly Requirement[] = [
     text:
       "A call that asks several questions leaves one pair per question, in the order in which " +
       "they were asked.",
-    state: "planned",
+    state: "met",
   },
   {
     id: "005/record/parallel-calls-may-interleave",
@@ -198,7 +198,7 @@ export const rfd005: readonly Requirement[] = [
     text:
       "Pairs of calls that run at the same time are recorded as they happen and are not " +
       "reordered by tool.",
-    state: "planned",
+    state: "met",
   },
   {
     id: "005/record/model-exchange-stays-on-the-copy",
@@ -206,19 +206,19 @@ export const rfd005: readonly Requirement[] = [
     text:
       "The chat request with a schema and the structured reply of an inquiry exist only on the " +
       "copied stream; the stored conversation holds the inquiry pair.",
-    state: "planned",
+    state: "met",
   },
   {
     id: "005/provider/all-consume-thread-parts",
     source: "RFD 005, Provider Migration",
     text: "All six providers build their requests from the decomposed thread.",
-    state: "planned",
+    state: "met",
   },
   {
     id: "005/provider/no-filters-of-their-own",
     source: "RFD 005, Design Goals and phases 3 to 5",
     text: "No provider names hidden event kinds or carries a catch-all branch to skip them.",
-    state: "planned",
+    state: "met",
   },
   {
     id: "005/provider/flat-list-users-get-filtering",
@@ -226,19 +226,19 @@ export const rfd005: readonly Requirement[] = [
     text:
       "Providers that take one flat message list (OpenAI, Ollama, llama.cpp) receive filtered " +
       "events without code of their own.",
-    state: "planned",
+    state: "met",
   },
   {
     id: "005/provider/openrouter-system-message",
     source: "RFD 005, Provider Migration, OpenRouter",
     text: "OpenRouter receives the system parts as a system message in the message list.",
-    state: "planned",
+    state: "met",
   },
   {
     id: "005/provider/openrouter-cache-marks-per-part",
     source: "RFD 005, Provider Migration, OpenRouter",
     text: "OpenRouter cache marks are set on individual system parts.",
-    state: "planned",
+    state: "met",
   },
   {
     id: "005/provider/openrouter-strips-cache-marks",
@@ -246,37 +246,37 @@ export const rfd005: readonly Requirement[] = [
     text:
       "After the messages are built, cache marks are removed for OpenRouter models that do not " +
       "accept them.",
-    state: "planned",
+    state: "met",
   },
   {
     id: "005/provider/google-system-instruction",
     source: "RFD 005, Provider Migration, Google",
     text: "Google receives the system parts in `system_instruction` and the events as contents.",
-    state: "planned",
+    state: "met",
   },
   {
     id: "005/provider/google-names-responses-by-call",
     source: "RFD 005, Provider Migration, Google",
     text: "A Google function response names the tool that was called under the same id.",
-    state: "planned",
+    state: "met",
   },
   {
     id: "005/provider/google-thought-signature",
     source: "RFD 005, Provider Migration, Google",
     text: "A Google thought signature is sent back with the event that it was stored with.",
-    state: "planned",
+    state: "met",
   },
   {
     id: "005/provider/anthropic-system-field",
     source: "RFD 005, Provider Migration, Anthropic",
     text: "Anthropic receives the system parts in the separate system field of the request.",
-    state: "planned",
+    state: "met",
   },
   {
     id: "005/provider/anthropic-four-cache-points",
     source: "RFD 005, Provider Migration, Anthropic",
     text: "An Anthropic request never carries more than four cache control points.",
-    state: "planned",
+    state: "met",
   },
   {
     id: "005/provider/anthropic-shared-cache-budget",
@@ -284,7 +284,7 @@ export const rfd005: readonly Requirement[] = [
     text:
       "The Anthropic cache points are spent on system content and tools first, and the last " +
       "message gets one only if any is left.",
-    state: "planned",
+    state: "met",
   },
   {
     id: "005/provider/anthropic-budget-is-its-own",

@@ -8,7 +8,7 @@ export const rfd028: readonly Requirement[] = [
     text:
       "Answering a tool's question never makes the model transmit the arguments of the call " +
       "again.",
-    state: "planned",
+    state: "met",
   },
   {
     id: "028/goal/answers-are-typed",
@@ -16,13 +16,13 @@ export const rfd028: readonly Requirement[] = [
     text:
       "An answer from the model always has the type that the question declared, or the inquiry " +
       "fails.",
-    state: "planned",
+    state: "met",
   },
   {
     id: "028/goal/full-context",
     source: "RFD 028, Design Goals",
     text: "The model that answers sees the history of the conversation.",
-    state: "planned",
+    state: "met",
   },
   {
     id: "028/goal/shared-prefix",
@@ -30,7 +30,7 @@ export const rfd028: readonly Requirement[] = [
     text:
       "The inquiry request begins with the same messages as the main conversation, so a prompt " +
       "cache can serve both.",
-    state: "planned",
+    state: "met",
   },
   {
     id: "028/goal/invisible-to-the-turn-loop",
@@ -42,13 +42,13 @@ export const rfd028: readonly Requirement[] = [
     id: "028/goal/nothing-printed",
     source: "RFD 028, Design Goals",
     text: "Asking the inquiry model prints nothing of its exchange on the terminal.",
-    state: "planned",
+    state: "met",
   },
   {
     id: "028/goal/conversation-untouched",
     source: "RFD 028, Design Goals",
     text: "The exchange with the inquiry model does not change the stored conversation.",
-    state: "planned",
+    state: "met",
     deviation:
       "The exchange itself stays on a copy, but the question and its outcome are recorded as an " +
       "inquiry pair, because an audit needs every decision.",
@@ -59,7 +59,7 @@ export const rfd028: readonly Requirement[] = [
     text:
       "Several tools can have an inquiry under way at the same time, and none waits for or " +
       "blocks another.",
-    state: "planned",
+    state: "met",
   },
   {
     id: "028/inquiry/started-by-assistant-target",
@@ -67,7 +67,7 @@ export const rfd028: readonly Requirement[] = [
     text:
       "A tool that needs input for a question with target `assistant` starts an inquiry instead " +
       "of ending the call.",
-    state: "planned",
+    state: "met",
   },
   {
     id: "028/inquiry/no-second-call-by-the-model",
@@ -75,7 +75,7 @@ export const rfd028: readonly Requirement[] = [
     text:
       "No question is handed back to the main model as a tool response that it must answer with " +
       "a new call.",
-    state: "planned",
+    state: "met",
   },
   {
     id: "028/inquiry/tool-reentered-with-the-answer",
@@ -83,7 +83,7 @@ export const rfd028: readonly Requirement[] = [
     text:
       "After the answer arrives the same call is executed again with its original arguments and " +
       "the answers so far.",
-    state: "planned",
+    state: "met",
   },
   {
     id: "028/inquiry/one-response-per-call",
@@ -91,7 +91,7 @@ export const rfd028: readonly Requirement[] = [
     text:
       "The conversation receives exactly one response for the original call id, however many " +
       "questions were answered on the way.",
-    state: "planned",
+    state: "met",
   },
   {
     id: "028/inquiry/answers-accumulate",
@@ -99,7 +99,7 @@ export const rfd028: readonly Requirement[] = [
     text:
       "With several questions each one repeats the same cycle, and a later attempt receives all " +
       "earlier answers.",
-    state: "planned",
+    state: "met",
   },
   {
     id: "028/inquiry/results-handled-one-at-a-time",
@@ -113,7 +113,7 @@ export const rfd028: readonly Requirement[] = [
     text:
       "The coordinator reaches the inquiry model only through a port, so a test can put a double " +
       "in its place.",
-    state: "planned",
+    state: "met",
   },
   {
     id: "028/backend/inputs",
@@ -127,13 +127,13 @@ export const rfd028: readonly Requirement[] = [
     id: "028/backend/failure-is-a-result",
     source: "RFD 028, InquiryBackend Trait",
     text: "An inquiry gives either a JSON value or a typed failure.",
-    state: "planned",
+    state: "met",
   },
   {
     id: "028/backend/cancellation-stops-it",
     source: "RFD 028, InquiryBackend Trait",
     text: "Firing the cancellation signal ends a running inquiry without an answer.",
-    state: "planned",
+    state: "met",
   },
   {
     id: "028/backend/thread-parts-fixed-for-the-turn",
@@ -141,7 +141,7 @@ export const rfd028: readonly Requirement[] = [
     text:
       "The model details, system prompt, sections and attachments used for inquiries are set " +
       "once per turn.",
-    state: "planned",
+    state: "met",
     deviation:
       "Each of model, system prompt, parameters and cache policy is taken from the question's " +
       "target, else from the inquiry settings, else from the main assistant, because questions " +
@@ -161,7 +161,7 @@ export const rfd028: readonly Requirement[] = [
     text:
       "The question goes to the model as a chat request at the end of the copied stream, with " +
       "the answer schema attached.",
-    state: "planned",
+    state: "met",
   },
   {
     id: "028/backend/structured-call-is-retried",
@@ -169,7 +169,7 @@ export const rfd028: readonly Requirement[] = [
     text:
       "A structured call that fails in a way worth repeating is repeated before the inquiry " +
       "counts as failed.",
-    state: "planned",
+    state: "met",
   },
   {
     id: "028/backend/answer-extracted-and-validated",
@@ -177,13 +177,13 @@ export const rfd028: readonly Requirement[] = [
     text:
       "The answer is taken from the structured reply and checked against the question before " +
       "anyone uses it.",
-    state: "planned",
+    state: "met",
   },
   {
     id: "028/backend/double-answers-by-inquiry-id",
     source: "RFD 028, InquiryBackend Trait",
     text: "A test double returns answers prepared in advance under the inquiry id.",
-    state: "planned",
+    state: "met",
   },
   {
     id: "028/schema/object-with-required-answer",
@@ -191,25 +191,25 @@ export const rfd028: readonly Requirement[] = [
     text:
       "The schema is an object with a required `answer` property and `additionalProperties` set " +
       "to false.",
-    state: "planned",
+    state: "met",
   },
   {
     id: "028/schema/boolean",
     source: "RFD 028, Schema Generation",
     text: "For a boolean question the schema wants a boolean `answer`.",
-    state: "planned",
+    state: "met",
   },
   {
     id: "028/schema/select",
     source: "RFD 028, Schema Generation",
     text: "For a select question the schema allows only the values of the options as `answer`.",
-    state: "planned",
+    state: "met",
   },
   {
     id: "028/schema/text",
     source: "RFD 028, Schema Generation",
     text: "For a text question the schema wants a string `answer`.",
-    state: "planned",
+    state: "met",
   },
   {
     id: "028/schema/inquiry-id-is-constant",
@@ -217,7 +217,7 @@ export const rfd028: readonly Requirement[] = [
     text:
       "The schema has a required `inquiry_id` property fixed by `const` to the id of the " +
       "inquiry, and the reply repeats it.",
-    state: "planned",
+    state: "met",
     deviation:
       "The schema holds only `answer` by default, so that it is the same for each answer type " +
       'and caches are reused; `conversation.inquiry.schema = "bound"` adds the `inquiry_id` ' +
@@ -227,7 +227,7 @@ export const rfd028: readonly Requirement[] = [
     id: "028/schema/const-becomes-one-value-enum",
     source: "RFD 028, Schema Generation",
     text: "A provider that does not know `const` gets an `enum` with a single value instead.",
-    state: "planned",
+    state: "met",
   },
   {
     id: "028/coordinator/same-path-as-a-person",
@@ -235,19 +235,19 @@ export const rfd028: readonly Requirement[] = [
     text:
       "A result of the inquiry model continues the call in the same way as an answer typed by a " +
       "person.",
-    state: "planned",
+    state: "met",
   },
   {
     id: "028/coordinator/failure-ends-the-call-with-an-error",
     source: "RFD 028, ToolCoordinator Integration",
     text: "When the inquiry fails, the call is completed with an error response.",
-    state: "planned",
+    state: "met",
   },
   {
     id: "028/coordinator/nobody-there-goes-to-the-model",
     source: "RFD 028, phase 5",
     text: "A question meant for the user goes to the inquiry model when no person can be asked.",
-    state: "planned",
+    state: "met",
     deviation:
       "This holds for the detached policy `auto` and never for secret or exclusive questions; " +
       "the policies `defaults` and `deny` keep the model out, so that an operator can rule it " +
@@ -273,19 +273,19 @@ export const rfd028: readonly Requirement[] = [
     text:
       "On the copy the asking call is closed by a synthetic response that begins with `Tool " +
       "paused: `, placed before the question.",
-    state: "planned",
+    state: "met",
   },
   {
     id: "028/snapshot/paused-response-never-stored",
     source: "RFD 028, Conversation Snapshot",
     text: "The synthetic paused response exists on the copy only.",
-    state: "planned",
+    state: "met",
   },
   {
     id: "028/snapshot/calls-well-formed",
     source: "RFD 028, Conversation Snapshot",
     text: "The model that answers sees every tool call on the copy together with a response.",
-    state: "planned",
+    state: "met",
     deviation:
       "Sibling calls that have already finished show their real results instead of being treated " +
       "as interrupted, because the model should answer with what is known.",

@@ -6,13 +6,13 @@ export const rfd082Lifecycle: readonly Requirement[] = [
     id: "082/id/three-segments",
     source: "RFD 082, Inquiry ID format and phase 3",
     text: "A new inquiry id is the tool call id, the question id and the attempt, joined by dots.",
-    state: "planned",
+    state: "met",
   },
   {
     id: "082/id/first-attempt-is-one",
     source: "RFD 082, Inquiry ID format",
     text: "The first time a question of a call is recorded in a turn, its attempt is 1.",
-    state: "planned",
+    state: "met",
   },
   {
     id: "082/id/asking-again-counts-up",
@@ -20,7 +20,7 @@ export const rfd082Lifecycle: readonly Requirement[] = [
     text:
       "A call that asks the same question twice gets ids ending in `.1` and `.2`, each with its " +
       "own response.",
-    state: "planned",
+    state: "met",
   },
   {
     id: "082/id/later-cycle-continues-the-count",
@@ -28,31 +28,31 @@ export const rfd082Lifecycle: readonly Requirement[] = [
     text:
       "If a provider uses the same call id again in a later cycle of the turn, the count for the " +
       "same question goes on instead of starting again.",
-    state: "planned",
+    state: "met",
   },
   {
     id: "082/id/count-starts-over-in-each-turn",
     source: "RFD 082, Inquiry ID format and phase 3 tests",
     text: "Every turn starts counting attempts at 1 for every question of every call.",
-    state: "planned",
+    state: "met",
   },
   {
     id: "082/id/unique-within-the-turn",
     source: "RFD 082, Inquiry ID format",
     text: "No two inquiries that we record in one turn have the same id.",
-    state: "planned",
+    state: "met",
   },
   {
     id: "082/id/final-before-the-request-is-stored",
     source: "RFD 082, Inquiry ID format",
     text: "The id of an inquiry is final before its request is written.",
-    state: "planned",
+    state: "met",
   },
   {
     id: "082/id/count-not-stored",
     source: "RFD 082, Inquiry ID format",
     text: "The attempt count is kept in memory; on disk only the ids themselves show it.",
-    state: "planned",
+    state: "met",
     deviation:
       "The next attempt is derived from the recorded requests of the turn, so that a turn " +
       "resumed after a crash goes on counting.",
@@ -63,13 +63,13 @@ export const rfd082Lifecycle: readonly Requirement[] = [
     text:
       "The inquiry id, the key of a remembered answer and the key of an answer given to a tool " +
       "are three different things.",
-    state: "planned",
+    state: "met",
   },
   {
     id: "082/answers/keyed-by-question-id",
     source: "RFD 082, Inquiry ID format and Coordinator plumbing",
     text: "A tool receives its answers under the bare question id.",
-    state: "planned",
+    state: "met",
   },
   {
     id: "082/answers/latest-wins",
@@ -77,13 +77,13 @@ export const rfd082Lifecycle: readonly Requirement[] = [
     text:
       "If a tool asks the same question again, the newer answer replaces the older one in what " +
       "the tool receives.",
-    state: "planned",
+    state: "met",
   },
   {
     id: "082/answers/tool-sees-no-attempt",
     source: "RFD 082, Inquiry ID format",
     text: "A tool is told neither the inquiry id nor the attempt.",
-    state: "planned",
+    state: "met",
   },
   {
     id: "082/answers/record-keeps-every-attempt",
@@ -91,7 +91,7 @@ export const rfd082Lifecycle: readonly Requirement[] = [
     text:
       "The record keeps all attempts at a question even though the tool only receives the latest " +
       "answer.",
-    state: "planned",
+    state: "met",
   },
   {
     id: "082/record/pair-for-every-question",
@@ -99,7 +99,7 @@ export const rfd082Lifecycle: readonly Requirement[] = [
     text:
       "Every question a tool asks leaves a request and a response in the record, whoever or " +
       "whatever resolves it.",
-    state: "planned",
+    state: "met",
   },
   {
     id: "082/record/request-before-routing",
@@ -107,7 +107,7 @@ export const rfd082Lifecycle: readonly Requirement[] = [
     text:
       "The request is recorded before anything is decided about who answers, remembered and " +
       "configured answers included.",
-    state: "planned",
+    state: "met",
   },
   {
     id: "082/record/request-keeps-the-answer-type",
@@ -115,7 +115,7 @@ export const rfd082Lifecycle: readonly Requirement[] = [
     text:
       "The recorded question has the same answer type as the question that the tool asked, " +
       "secret included.",
-    state: "planned",
+    state: "met",
   },
   {
     id: "082/record/remembered-answer",
@@ -123,7 +123,7 @@ export const rfd082Lifecycle: readonly Requirement[] = [
     text:
       "A remembered answer is recorded as answered with the remembered value, the call goes on " +
       "and no prompt appears.",
-    state: "planned",
+    state: "met",
   },
   {
     id: "082/record/configured-answer",
@@ -131,7 +131,7 @@ export const rfd082Lifecycle: readonly Requirement[] = [
     text:
       "A configured answer to a question that is not secret is recorded as answered, the call " +
       "goes on and no prompt appears.",
-    state: "planned",
+    state: "met",
     deviation:
       "A call that gets three automatic answers in a row to the same question fails with " +
       "`attempts_exhausted` if it asks again, because a tool that ignores its answers would " +
@@ -141,7 +141,7 @@ export const rfd082Lifecycle: readonly Requirement[] = [
     id: "082/record/remembered-before-configured",
     source: "RFD 082, Recording lifecycle",
     text: "A remembered answer is looked for first, a configured one second.",
-    state: "planned",
+    state: "met",
   },
   {
     id: "082/record/otherwise-routed",
@@ -149,7 +149,7 @@ export const rfd082Lifecycle: readonly Requirement[] = [
     text:
       "A question with neither a remembered nor a configured answer goes to a person or to the " +
       "inquiry model.",
-    state: "planned",
+    state: "met",
   },
   {
     id: "082/record/prompt-answer",
@@ -157,13 +157,13 @@ export const rfd082Lifecycle: readonly Requirement[] = [
     text:
       "An answer given at the prompt to a question that is not secret is recorded as answered " +
       "with its value.",
-    state: "planned",
+    state: "met",
   },
   {
     id: "082/record/model-answer",
     source: "RFD 082, Recording lifecycle and phase 3",
     text: "An answer of the inquiry model is recorded as answered with its value.",
-    state: "planned",
+    state: "met",
   },
   {
     id: "082/record/non-answer-is-cancelled",
@@ -171,7 +171,7 @@ export const rfd082Lifecycle: readonly Requirement[] = [
     text:
       "A question that ends without an answer is recorded as cancelled with a reason, so no " +
       "request stays open because of a failure.",
-    state: "planned",
+    state: "met",
   },
   {
     id: "082/record/tool-response-not-changed-by-cancelling",
@@ -179,13 +179,13 @@ export const rfd082Lifecycle: readonly Requirement[] = [
     text:
       "Recording a cancellation does not alter the text that the model receives as the tool's " +
       "response.",
-    state: "planned",
+    state: "met",
   },
   {
     id: "082/cancel/prompt-cancelled-is-user",
     source: "RFD 082, Recording lifecycle, reason table",
     text: "Ctrl-C at the prompt is recorded with the reason `user`.",
-    state: "planned",
+    state: "met",
   },
   {
     id: "082/cancel/end-of-input-is-user",
@@ -199,19 +199,19 @@ export const rfd082Lifecycle: readonly Requirement[] = [
     text:
       "An inquiry stopped by the cancellation signal (restart, tool cancel, quit) is recorded " +
       "with the reason `user` and not as a failure.",
-    state: "planned",
+    state: "met",
   },
   {
     id: "082/cancel/provider-failure-is-backend-error",
     source: "RFD 082, Recording lifecycle, reason table, and phase 3 tests",
     text: "A provider failure during an inquiry is recorded with the reason `backend_error`.",
-    state: "planned",
+    state: "met",
   },
   {
     id: "082/cancel/missing-structured-data-is-backend-error",
     source: "RFD 082, Recording lifecycle, reason table, and phase 3 tests",
     text: "An inquiry reply without structured data is recorded with the reason `backend_error`.",
-    state: "planned",
+    state: "met",
   },
   {
     id: "082/cancel/unusable-answer-is-backend-error",
@@ -219,31 +219,31 @@ export const rfd082Lifecycle: readonly Requirement[] = [
     text:
       "An inquiry reply from which no answer can be taken is recorded with the reason " +
       "`backend_error`.",
-    state: "planned",
+    state: "met",
   },
   {
     id: "082/cancel/any-other-failure-is-backend-error",
     source: "RFD 082, Recording lifecycle, reason table, and phase 3 tests",
     text: "Any other failure of the inquiry backend is recorded with the reason `backend_error`.",
-    state: "planned",
+    state: "met",
   },
   {
     id: "082/cancel/says-nothing-about-retrying",
     source: "RFD 082, Recording lifecycle",
     text: "A cancellation reason is for the record only and carries no retry policy.",
-    state: "planned",
+    state: "met",
   },
   {
     id: "082/cancel/retry-advice-only-in-the-tool-response",
     source: "RFD 082, Recording lifecycle",
     text: "Whether the model may try again is said only in the text of the tool response.",
-    state: "planned",
+    state: "met",
   },
   {
     id: "082/cancel/transient-flag-not-recorded",
     source: "RFD 082, Recording lifecycle",
     text: "The `transient` flag of a tool error is not part of any inquiry event.",
-    state: "planned",
+    state: "met",
   },
   {
     id: "082/remember/answers-keyed-by-tool-and-question",
@@ -251,13 +251,13 @@ export const rfd082Lifecycle: readonly Requirement[] = [
     text:
       "A remembered answer is found by tool name and question id, across all calls of the tool " +
       "in the turn.",
-    state: "planned",
+    state: "met",
   },
   {
     id: "082/remember/ends-with-the-turn",
     source: "RFD 082, Splitting the turn-cache state",
     text: "Remembered answers and remembered permissions last until the end of the turn.",
-    state: "planned",
+    state: "met",
   },
   {
     id: "082/remember/permissions-kept-apart",
@@ -265,13 +265,13 @@ export const rfd082Lifecycle: readonly Requirement[] = [
     text:
       "Remembered answers and remembered permissions are separate, and neither side can see an " +
       "entry of the other.",
-    state: "planned",
+    state: "met",
   },
   {
     id: "082/remember/permissions-keyed-by-tool",
     source: "RFD 082, Splitting the turn-cache state",
     text: "A remembered permission is found by tool name and says yes or no.",
-    state: "planned",
+    state: "met",
   },
   {
     id: "082/remember/permission-only-on-request",
@@ -279,19 +279,19 @@ export const rfd082Lifecycle: readonly Requirement[] = [
     text:
       "A permission is remembered only if the person chose to remember it at the permission " +
       "prompt.",
-    state: "planned",
+    state: "met",
   },
   {
     id: "082/remember/never-a-non-answer",
     source: "RFD 082, Splitting the turn-cache state and phase 2 tests",
     text: "A cancelled or redacted response never becomes a remembered answer or permission.",
-    state: "planned",
+    state: "met",
   },
   {
     id: "082/permission/is-not-an-inquiry",
     source: "RFD 082, Non-Goals",
     text: "Permission and result delivery prompts leave no inquiry events.",
-    state: "planned",
+    state: "met",
     deviation:
       "They leave no inquiry events, but each permission decision is recorded as a " +
       "`permission_decision` event, because an audit needs to know who let a tool run.",
@@ -302,7 +302,7 @@ export const rfd082Lifecycle: readonly Requirement[] = [
     text:
       "A configured answer is not among the answers of the first attempt; the tool has to ask " +
       "before it receives it.",
-    state: "planned",
+    state: "met",
   },
   {
     id: "082/configured/given-on-the-next-attempt",
@@ -310,7 +310,7 @@ export const rfd082Lifecycle: readonly Requirement[] = [
     text:
       "Once the tool asks, the configured answer is in the answers of the attempt that follows " +
       "at once.",
-    state: "planned",
+    state: "met",
   },
   {
     id: "082/configured/one-extra-attempt-per-answer",
@@ -318,7 +318,7 @@ export const rfd082Lifecycle: readonly Requirement[] = [
     text:
       "Each configured answer costs one more attempt of the tool and neither a prompt nor a " +
       "request to a model.",
-    state: "planned",
+    state: "met",
   },
   {
     id: "082/configured/two-step-tools-unaffected",
@@ -326,13 +326,13 @@ export const rfd082Lifecycle: readonly Requirement[] = [
     text:
       "A tool that asks first and finishes when it has the answer behaves the same with a " +
       "configured answer as with a typed one.",
-    state: "planned",
+    state: "met",
   },
   {
     id: "082/configured/local-tool-reads-answers-from-context",
     source: "RFD 082, Pre-seed removal",
     text: "A local tool finds the answers so far under `tool.answers` of its JSON context.",
-    state: "planned",
+    state: "met",
   },
   {
     id: "082/configured/mcp-tools-receive-no-answers",
@@ -356,13 +356,13 @@ export const rfd082Lifecycle: readonly Requirement[] = [
     id: "082/prompt/id-allocated-once",
     source: "RFD 082, Coordinator plumbing and phase 3",
     text: "The id of an inquiry is created once, where the request is recorded.",
-    state: "planned",
+    state: "met",
   },
   {
     id: "082/prompt/queued-prompt-carries-the-id",
     source: "RFD 082, Coordinator plumbing",
     text: "A question waiting for its turn at the prompt carries the id of its inquiry.",
-    state: "planned",
+    state: "met",
   },
   {
     id: "082/prompt/answer-carries-the-id",
@@ -370,7 +370,7 @@ export const rfd082Lifecycle: readonly Requirement[] = [
     text:
       "The answer from the prompt comes back with the unchanged id of its request, and the " +
       "response is recorded under it.",
-    state: "planned",
+    state: "met",
   },
   {
     id: "082/prompt/cancellation-carries-the-id",
@@ -378,7 +378,7 @@ export const rfd082Lifecycle: readonly Requirement[] = [
     text:
       "A cancelled prompt comes back with the unchanged id of its request, and the cancellation " +
       "is recorded under it.",
-    state: "planned",
+    state: "met",
   },
   {
     id: "082/prompt/id-never-rebuilt",
@@ -386,12 +386,12 @@ export const rfd082Lifecycle: readonly Requirement[] = [
     text:
       "Nothing that handles an answer or a cancellation puts an inquiry id together again from " +
       "its parts.",
-    state: "planned",
+    state: "met",
   },
   {
     id: "082/prompt/cancelling-does-not-count",
     source: "RFD 082, Coordinator plumbing",
     text: "Only recording a request advances the attempt count; cancelling does not change it.",
-    state: "planned",
+    state: "met",
   },
 ];

@@ -8,7 +8,7 @@ export const rfd082Source: readonly Requirement[] = [
     text:
       "The recorded source depends on the code that raises the question, not on what the tool " +
       "says in it.",
-    state: "planned",
+    state: "met",
   },
   {
     id: "082/source/builtin-default-is-the-tool",
@@ -56,7 +56,7 @@ export const rfd082Source: readonly Requirement[] = [
     id: "082/source/config-has-no-say",
     source: "RFD 082, Source attribution",
     text: "No configuration value changes the recorded source of a question.",
-    state: "planned",
+    state: "met",
   },
   {
     id: "082/source/label-is-separate",
@@ -64,7 +64,7 @@ export const rfd082Source: readonly Requirement[] = [
     text:
       "The label shown at the prompt comes from `prompt_label`, can be changed by the user and " +
       "leaves the recorded source alone.",
-    state: "planned",
+    state: "met",
   },
   {
     id: "082/source/executor-decides",
@@ -88,7 +88,7 @@ export const rfd082Source: readonly Requirement[] = [
     text:
       "The coordinator records the source exactly as it received it and never looks at the kind " +
       "of tool.",
-    state: "planned",
+    state: "met",
   },
   {
     id: "082/source/rule-in-one-place",
@@ -104,19 +104,19 @@ export const rfd082Source: readonly Requirement[] = [
     text:
       "A scripted executor in a test can give any source, so the assistant's path is testable " +
       "without a real builtin tool.",
-    state: "planned",
+    state: "met",
   },
   {
     id: "082/secret/declared-by-the-tool-author",
     source: "RFD 082, Secret questions",
     text: "Whether a question is secret is decided by the code that asks it.",
-    state: "planned",
+    state: "met",
   },
   {
     id: "082/secret/config-has-no-say",
     source: "RFD 082, Secret questions",
     text: "No configuration makes a question secret or stops it from being secret.",
-    state: "planned",
+    state: "met",
   },
   {
     id: "082/secret/builtin-declares-it-in-the-question",
@@ -142,7 +142,7 @@ export const rfd082Source: readonly Requirement[] = [
     id: "082/secret/default-copied-as-it-is",
     source: "RFD 082, Secret questions",
     text: "The default of a question is recorded unchanged, even if the question is secret.",
-    state: "planned",
+    state: "met",
   },
   {
     id: "082/secret/default-is-the-authors-duty",
@@ -162,25 +162,25 @@ export const rfd082Source: readonly Requirement[] = [
     id: "082/secret/prompter-picks-no-echo-by-type",
     source: "RFD 082, Secret questions and phase 3",
     text: "The prompter chooses the no-echo input for the secret answer type and for no other.",
-    state: "planned",
+    state: "met",
   },
   {
     id: "082/secret/prompter-double-answers-normally",
     source: "RFD 082, Secret questions",
     text: "A scripted prompter answers a secret question from its queue like any other question.",
-    state: "planned",
+    state: "met",
   },
   {
     id: "082/secret/prompt-answer-redacted",
     source: "RFD 082, Recording lifecycle and phase 3 tests",
     text: "A secret typed at the prompt reaches the tool and is recorded as redacted.",
-    state: "planned",
+    state: "met",
   },
   {
     id: "082/secret/configured-answer-redacted",
     source: "RFD 082, Recording lifecycle and phase 3 tests",
     text: "A configured answer to a secret question reaches the tool and is recorded as redacted.",
-    state: "planned",
+    state: "met",
   },
   {
     id: "082/secret/every-answered-path-redacts",
@@ -188,13 +188,13 @@ export const rfd082Source: readonly Requirement[] = [
     text:
       "Wherever another question would be recorded as answered, a secret one is recorded as " +
       "redacted.",
-    state: "planned",
+    state: "met",
   },
   {
     id: "082/secret/value-nowhere-in-the-record",
     source: "RFD 082, phase 3 tests",
     text: "The answer to a secret question appears nowhere in the stored conversation.",
-    state: "planned",
+    state: "met",
   },
   {
     id: "082/secret/local-tool-gets-it-on-the-next-run",
@@ -211,19 +211,19 @@ export const rfd082Source: readonly Requirement[] = [
     id: "082/secret/not-remembered",
     source: "RFD 082, Recording lifecycle and phase 3 tests",
     text: "An answer to a secret question is never remembered for the turn.",
-    state: "planned",
+    state: "met",
   },
   {
     id: "082/secret/remembered-answer-not-used",
     source: "RFD 082, Recording lifecycle and phase 3 tests",
     text: "A secret question does not use a remembered answer even if one exists under its key.",
-    state: "planned",
+    state: "met",
   },
   {
     id: "082/secret/never-asked-of-the-model",
     source: "RFD 082, Secret questions",
     text: "A secret question is never sent to the inquiry model.",
-    state: "planned",
+    state: "met",
   },
   {
     id: "082/secret/nobody-there-is-refused",
@@ -231,7 +231,7 @@ export const rfd082Source: readonly Requirement[] = [
     text:
       "With no person to ask, a secret question fails the call with a tool error and is recorded " +
       "as cancelled with `no_prompt_backend`.",
-    state: "planned",
+    state: "met",
     deviation:
       "A person can be asked whenever `/dev/tty` opens and non-interactive mode is off, wherever " +
       "standard output goes, because piping output does not send the person away.",
@@ -242,13 +242,13 @@ export const rfd082Source: readonly Requirement[] = [
     text:
       "A secret question with target `assistant` fails the call with a tool error and is " +
       "recorded as cancelled with `assistant_routing_denied`.",
-    state: "planned",
+    state: "met",
   },
   {
     id: "082/secret/guard-looks-at-the-type-only",
     source: "RFD 082, Secret questions",
     text: "The refusal of secret questions depends on the answer type and on no tool name.",
-    state: "planned",
+    state: "met",
   },
   {
     id: "082/secret/guard-shared-with-exclusive",
@@ -256,7 +256,7 @@ export const rfd082Source: readonly Requirement[] = [
     text:
       "Secret questions and exclusive questions are refused by the same rule with the same " +
       "reasons.",
-    state: "planned",
+    state: "met",
   },
   {
     id: "082/secret/other-types-still-answered-and-remembered",
@@ -264,6 +264,6 @@ export const rfd082Source: readonly Requirement[] = [
     text:
       "Boolean, select and text answers are still recorded as answered and can still be " +
       "remembered.",
-    state: "planned",
+    state: "met",
   },
 ];

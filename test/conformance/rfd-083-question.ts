@@ -136,7 +136,7 @@ export const rfd083Question: readonly Requirement[] = [
     text:
       "Recording a question that is exclusive with persistence `none` stores both facts and its " +
       "context.",
-    state: "planned",
+    state: "met",
   },
   {
     id: "083/record/invalid-static-answer-tag",
@@ -148,19 +148,19 @@ export const rfd083Question: readonly Requirement[] = [
     id: "083/label/optional-and-absent-by-default",
     source: "RFD 083, Generic enrichments and phase 1, step 2",
     text: "`prompt_label` is an optional setting of a question and has no value by default.",
-    state: "planned",
+    state: "met",
   },
   {
     id: "083/label/shown-above-the-question",
     source: "RFD 083, Generic enrichments",
     text: "A configured label is shown above the question as the one who asks.",
-    state: "planned",
+    state: "met",
   },
   {
     id: "083/label/absent-means-no-header",
     source: "RFD 083, Generic enrichments and phase 1, step 4",
     text: "Without a label the prompt has no line that says who asks.",
-    state: "planned",
+    state: "met",
   },
   {
     id: "083/label/looked-up-by-the-coordinator",
@@ -168,13 +168,13 @@ export const rfd083Question: readonly Requirement[] = [
     text:
       "The coordinator looks the label up by question id and hands it to the prompter together " +
       "with the question.",
-    state: "planned",
+    state: "met",
   },
   {
     id: "083/label/display-only",
     source: "RFD 083, Generic enrichments",
     text: "The label changes neither the routing nor the recorded source.",
-    state: "planned",
+    state: "met",
   },
   {
     id: "083/label/merges-across-layers",
@@ -196,13 +196,13 @@ export const rfd083Question: readonly Requirement[] = [
     text:
       "A boolean question with persistence `turn` offers `y`, `Y`, `n` and `N`, and the capitals " +
       "remember the answer for the turn.",
-    state: "planned",
+    state: "met",
   },
   {
     id: "083/prompt/none-does-not-offer-to-remember",
     source: "RFD 083, Generic enrichments and phase 1, step 4",
     text: "A boolean question with persistence `none` offers neither `Y` nor `N`.",
-    state: "planned",
+    state: "met",
   },
   {
     id: "083/prompt/one-rendering-path",
@@ -210,7 +210,7 @@ export const rfd083Question: readonly Requirement[] = [
     text:
       "All questions are shown by the same prompter code, with label and persistence taken into " +
       "account.",
-    state: "planned",
+    state: "met",
   },
   {
     id: "083/prompt/combinations-pinned",
@@ -218,19 +218,19 @@ export const rfd083Question: readonly Requirement[] = [
     text:
       "For every combination of answer type, persistence and label a test pins what the prompt " +
       "looks like.",
-    state: "planned",
+    state: "met",
   },
   {
     id: "083/remember/none-is-asked-every-time",
     source: "RFD 083, phase 1, step 6 and tests",
     text: "A question with persistence `none` ignores a remembered answer.",
-    state: "planned",
+    state: "met",
   },
   {
     id: "083/remember/none-is-not-stored",
     source: "RFD 083, phase 1, step 6 and tests",
     text: "An answer to a question with persistence `none` is not remembered.",
-    state: "planned",
+    state: "met",
   },
   {
     id: "083/configured/validated-before-use",
@@ -238,13 +238,13 @@ export const rfd083Question: readonly Requirement[] = [
     text:
       "A configured answer is checked against the answer type, and for select against the " +
       "options, before the tool receives it.",
-    state: "planned",
+    state: "met",
   },
   {
     id: "083/configured/misfit-fails-the-call",
     source: "RFD 083, phase 1, step 6 and tests",
     text: "A configured answer that does not fit fails the call with an error response.",
-    state: "planned",
+    state: "met",
   },
   {
     id: "083/configured/error-names-the-setting",
@@ -252,7 +252,7 @@ export const rfd083Question: readonly Requirement[] = [
     text:
       "The error is `<tool_name>: the configured conversation.tools.<tool>.questions.<id>.answer " +
       "value does not match the question's answer_type. Update the configuration; do not retry.`",
-    state: "planned",
+    state: "met",
   },
   {
     id: "083/configured/misfit-recorded",
@@ -260,7 +260,7 @@ export const rfd083Question: readonly Requirement[] = [
     text:
       "A configured answer that does not fit is recorded as cancelled with " +
       "`invalid_static_answer`.",
-    state: "planned",
+    state: "met",
   },
   {
     id: "083/configured/allowed-for-exclusive",
@@ -268,7 +268,7 @@ export const rfd083Question: readonly Requirement[] = [
     text:
       "A configured answer is used for an exclusive question too, with or without a person " +
       "present.",
-    state: "planned",
+    state: "met",
   },
   {
     id: "083/configured/checked-before-the-tool-can-complain",
@@ -276,7 +276,7 @@ export const rfd083Question: readonly Requirement[] = [
     text:
       "A misfit in the configuration is reported by the coordinator, so the tool's own check " +
       "only catches other paths.",
-    state: "planned",
+    state: "met",
   },
   {
     id: "083/exclusive/means-a-person-only",
@@ -284,7 +284,7 @@ export const rfd083Question: readonly Requirement[] = [
     text:
       "An exclusive question is answered by a person or by a configured answer and never by a " +
       "model.",
-    state: "planned",
+    state: "met",
   },
   {
     id: "083/exclusive/no-new-target",
@@ -292,7 +292,7 @@ export const rfd083Question: readonly Requirement[] = [
     text:
       "Question targets stay `user` and `assistant`; being human-only is a property of the " +
       "question.",
-    state: "planned",
+    state: "met",
   },
   {
     id: "083/exclusive/nobody-there-fails-the-call",
@@ -300,7 +300,7 @@ export const rfd083Question: readonly Requirement[] = [
     text:
       "With target `user` and nobody present, an exclusive question fails the call and the " +
       "inquiry model is not asked.",
-    state: "planned",
+    state: "met",
     deviation:
       "A person can be asked whenever `/dev/tty` opens and non-interactive mode is off, wherever " +
       "standard output goes, because piping output does not send the person away.",
@@ -312,7 +312,7 @@ export const rfd083Question: readonly Requirement[] = [
       "The error is `<tool_name> cannot run because no interactive terminal is available. Do not " +
       "retry this tool call in this turn; continue without user input or explain what " +
       "information is missing.`",
-    state: "planned",
+    state: "met",
   },
   {
     id: "083/exclusive/nobody-there-recorded",
@@ -320,7 +320,7 @@ export const rfd083Question: readonly Requirement[] = [
     text:
       "An exclusive question with nobody to ask is recorded as cancelled with " +
       "`no_prompt_backend`.",
-    state: "planned",
+    state: "met",
   },
   {
     id: "083/exclusive/assistant-target-fails-the-call",
@@ -328,7 +328,7 @@ export const rfd083Question: readonly Requirement[] = [
     text:
       "An exclusive question with target `assistant` fails the call before any routing, whether " +
       "or not a person is present.",
-    state: "planned",
+    state: "met",
   },
   {
     id: "083/exclusive/assistant-target-error-text",
@@ -336,7 +336,7 @@ export const rfd083Question: readonly Requirement[] = [
     text:
       "The error is `<tool_name> requires a human answer and cannot be routed to the assistant. " +
       "Do not retry this tool call in this turn.`",
-    state: "planned",
+    state: "met",
   },
   {
     id: "083/exclusive/assistant-target-recorded",
@@ -344,13 +344,13 @@ export const rfd083Question: readonly Requirement[] = [
     text:
       "An exclusive question with target `assistant` is recorded as cancelled with " +
       "`assistant_routing_denied`.",
-    state: "planned",
+    state: "met",
   },
   {
     id: "083/exclusive/checks-are-generic",
     source: "RFD 083, Non-interactive behavior, scope table, and phase 1, step 7",
     text: "Both checks depend on the question being exclusive and apply to every tool.",
-    state: "planned",
+    state: "met",
   },
   {
     id: "083/exclusive/no-retry-flag",
@@ -358,19 +358,19 @@ export const rfd083Question: readonly Requirement[] = [
     text:
       "That a refused call should not be retried is said in the text of the error, since no flag " +
       "reaches the model.",
-    state: "planned",
+    state: "met",
   },
   {
     id: "083/routing/configured-answer-first",
     source: "RFD 083, Non-interactive behavior, precedence table",
     text: "With a configured answer the question is not routed at all.",
-    state: "planned",
+    state: "met",
   },
   {
     id: "083/routing/user-target-with-a-person",
     source: "RFD 083, Non-interactive behavior, precedence table",
     text: "With target `user` and a person present the person is asked.",
-    state: "planned",
+    state: "met",
     deviation:
       "A person can be asked whenever `/dev/tty` opens and non-interactive mode is off, wherever " +
       "standard output goes, because piping output does not send the person away.",
@@ -381,7 +381,7 @@ export const rfd083Question: readonly Requirement[] = [
     text:
       "With target `user`, nobody present and a question that is not exclusive, the inquiry " +
       "model is asked.",
-    state: "planned",
+    state: "met",
     deviation:
       "This is the policy `auto`; the detached policies `defaults` and `deny` take the " +
       "question's default or refuse, so that an operator can keep the model out.",
@@ -390,7 +390,7 @@ export const rfd083Question: readonly Requirement[] = [
     id: "083/routing/assistant-target-not-exclusive",
     source: "RFD 083, Non-interactive behavior, precedence table",
     text: "With target `assistant` a question that is not exclusive goes to the inquiry model.",
-    state: "planned",
+    state: "met",
   },
   {
     id: "083/scope/no-exclusive-in-config",
@@ -398,13 +398,13 @@ export const rfd083Question: readonly Requirement[] = [
     text:
       "The configuration of a question has no `exclusive` setting; only the tool's author " +
       "decides.",
-    state: "planned",
+    state: "met",
   },
   {
     id: "083/scope/no-detached-policy",
     source: "RFD 083, Non-interactive behavior, scope table",
     text: "There is no policy setting for what happens when nobody is present.",
-    state: "planned",
+    state: "met",
     deviation:
       "`detached` settings with `auto`, `defaults` and `deny` exist per tool and for all tools, " +
       "because unattended runs need a declared policy; `auto` behaves as the precedence table " +

@@ -1,9 +1,8 @@
 /** `jp tool ls`: from the config alone; no server is started. */
-import type { ToolSettings, ToolSource } from "../../../config/index.ts";
+import { resolveTools, type ToolSettings, type ToolSource } from "../../../config/index.ts";
 import { type Cell, jsonLine, oneLine, renderTable } from "../../../render/index.ts";
 import type { Call } from "../../define.ts";
-import type { ConfigFlags } from "../../load-config.ts";
-import { openTools } from "../../tools.ts";
+import { type ConfigFlags, configInForce } from "../../load-config.ts";
 
 export interface ListToolsFlags extends ConfigFlags {
   readonly format?: "text" | "json";
@@ -11,8 +10,8 @@ export interface ListToolsFlags extends ConfigFlags {
 
 export async function listTools({ options, context }: Call<ListToolsFlags>): Promise<void> {
   const { output } = context;
-  await using tools = await openTools(context, options);
-  const settings = [...tools.settings.values()];
+  const config = await configInForce(context, options);
+  const settings = [...resolveTools(config).values()];
   if (options.format === "json") {
     for (const tool of settings) output.print(jsonLine(toJson(tool)));
     return;

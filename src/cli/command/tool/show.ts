@@ -4,7 +4,7 @@ import type { ToolDescription } from "../../../executor/index.ts";
 import { jsonLine, neutralize, oneLine } from "../../../render/index.ts";
 import type { Output } from "../../../terminal/index.ts";
 import type { Call } from "../../define.ts";
-import type { ConfigFlags } from "../../load-config.ts";
+import { type ConfigFlags, configInForce } from "../../load-config.ts";
 import { findTool, openTools } from "../../tools.ts";
 import { sourceText } from "./ls.ts";
 
@@ -14,7 +14,8 @@ export interface ShowToolFlags extends ConfigFlags {
 
 export async function showTool({ words, options, context }: Call<ShowToolFlags>): Promise<void> {
   const [name = ""] = words;
-  await using tools = await openTools(context, options);
+  const config = await configInForce(context, options);
+  await using tools = openTools(context, config);
   const settings = findTool(tools.settings, name);
   const { description } = await tools.open(name, new AbortController().signal);
   if (options.format === "json") context.output.print(jsonLine({ ...description }));

@@ -1,0 +1,136 @@
+/** The conversation that a query goes to, and what it remembers of the config. */
+import {
+  configDelta,
+  configToJson,
+  conversationConfig,
+  type PartialConfig,
+} from "../../../config/index.ts";
+import {
+  type ConversationId,
+  StreamEntry,
+  timestampFromDate,
+} from "../../../conversation/index.ts";
+import { firstLine, truncate } from "../../../render/index.ts";
+import { type ConversationWriter, MemoryConversationStore } from "../../../storage/index.ts";
+import { isCodedError } from "../../../util/index.ts";
+import type { CommandContext } from "../../compose.ts";
+import { usageError } from "../../exit-status.ts";
+import { resolveTarget } from "../../target.ts";
+import { warnOf } from "../../warnings.ts";
+
+export interface ConversationFlags {
+  readonly new?: boolean;
+  readonly id?: string;
+  readonly title?: string;
+  readonly local?: boolean;
+  readonly persist?: boolean;
+}
+
+const LONGEST_TITLE = 60;
+const POLL_MS = 200;
+
+/** Which one is meant; undefined for a new one. Throws what `resolveTarget` throws, and `usage`. */
+export async function findConversation(
+  context: CommandContext,
+  flags: ConversationFlags,
+): Promise<ConversationId | undefined> {
+  if (flags.new === true && flags.id !== undefined) {
+    throw usageError("A new conversation has no id yet: give -n or --id, not both.");
+  }
+  if (flags.new === true) return undefined;
+  if (flags.id !== undefined) return (await resolveTarget(context, flags.id)).id;
+  const [active] = await context.workspace.session.history();
+  if (active === undefined) return undefined;
+  // It may have been removed or put away since.
+  const summary = await context.workspace.conversations.find(active);
+  return summary === undefined || summary.isArchived ? undefined : active;
+}
+
+export interface OpenedConversation {
+  readonly config: PartialConfig;
+  readonly message: string;
+  readonly flags: ConversationFlags;
+}
+
+/** Locked for us, with the config on record. Throws what the store throws. */
+export async function openConversation(
+  context: CommandContext,
+  id: ConversationId | undefined,
+  opened: OpenedConversation,
+): Promise<ConversationWriter> {
+  if (opened.flags.persist === false) return openCopy(context, id, opened);
+  const { conversations, session } = context.workspace;
+  const conversation =
+    id === undefined
+      ? await conversations.create(createOptions(opened))
+      : await waitFor(() => conversations.open(id), context, opened.config);
+  warnOf(conversation.problems, context.output);
+  if (id !== undefined) await recordConfig(conversation, opened.config, context);
+  await session.activate(conversation.id).catch(ignoreNoSession);
+  return conversation;
+}
+
+/** One that nobody will read: it is gone with this command. */
+async function openCopy(
+  context: CommandContext,
+  id: ConversationId | undefined,
+  opened: OpenedConversation,
+): Promise<ConversationWriter> {
+  const copy = await new MemoryConversationStore(context.clock).create(createOptions(opened));
+  if (id !== undefined) {
+    const { stream } = await context.workspace.conversations.load(id);
+    await copy.appendEntries(stream.entries);
+  }
+  return copy;
+}
+
+function createOptions({ config, message, flags }: OpenedConversation) {
+  return {
+    title: flags.title ?? truncate(firstLine(message), LONGEST_TITLE),
+    baseConfig: configToJson(config),
+    isLocal: flags.local ?? config.conversation?.start_local ?? false,
+  };
+}
+
+/** What is said now holds for the turns that follow, too. */
+async function recordConfig(
+  conversation: ConversationWriter,
+  config: PartialConfig,
+  { clock }: CommandContext,
+): Promise<void> {
+  const { baseConfig, entries } = conversation.stream;
+  const deltas = entries.flatMap(({ content }) =>
+    content.kind === "config_delta" ? [content.delta] : [],
+  );
+  const delta = configDelta(conversationConfig(baseConfig, deltas), config);
+  if (delta === undefined) return;
+  const timestamp = timestampFromDate(clock.now());
+  await conversation.appendEntries([
+    StreamEntry.fromJson({ timestamp, type: "config_delta", delta }),
+  ]);
+}
+
+/** Somebody else may be about to finish. */
+async function waitFor(
+  open: () => Promise<ConversationWriter>,
+  { clock, output }: CommandContext,
+  config: PartialConfig,
+): Promise<ConversationWriter> {
+  const patience = (config.style?.lock_wait?.timeout_secs ?? 0) * 1000;
+  const start = clock.now().getTime();
+  for (let isTold = false; ; isTold = true) {
+    try {
+      return await open();
+    } catch (error) {
+      const isLocked = isCodedError(error) && error.code === "conversation_locked";
+      if (!isLocked || clock.now().getTime() - start >= patience) throw error;
+      if (!isTold) output.notice(`${error.message} Waiting for it…`);
+      await clock.sleep(POLL_MS, new AbortController().signal);
+    }
+  }
+}
+
+/** Where terminals cannot be told apart, none has a conversation of its own. */
+function ignoreNoSession(error: unknown): void {
+  if (!isCodedError(error) || error.code !== "no_session") throw error;
+}

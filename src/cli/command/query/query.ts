@@ -1,0 +1,161 @@
+/** `jp query`: one turn, from what is asked to what is on record. */
+import { Turn, type TurnEnd } from "../../../agent/index.ts";
+import { resolveInquiryAssistant } from "../../../config/index.ts";
+import { createInquiryBackend, type InquiryBackend } from "../../../inquiry/index.ts";
+import type { Model, Providers, ToolSchema } from "../../../provider/index.ts";
+import type { ConversationWriter } from "../../../storage/index.ts";
+import { createStatusLine } from "../../../terminal/index.ts";
+import { assertNever, type JsonObject } from "../../../util/index.ts";
+import type { CommandContext } from "../../compose.ts";
+import type { Call } from "../../define.ts";
+import { ExitStatus } from "../../exit-status.ts";
+import { openProviders } from "../../models.ts";
+import { findPrompter, type InteractionFlags, NOBODY } from "../../prompter.ts";
+import { openTools, type Tools } from "../../tools.ts";
+import { warn } from "../../warnings.ts";
+import { type AssistantFlags, loadAssistant, type LoadedAssistant } from "./assistant.ts";
+import { type MessageFlags, readMessage } from "./message.ts";
+import { type ConversationFlags, findConversation, openConversation } from "./open-conversation.ts";
+import { withScreen } from "./prompter-with-screen.ts";
+import { watchSignals } from "./signals.ts";
+import { checkStructured, readSchema } from "./structured.ts";
+import { TextView } from "./text-view.ts";
+import { createJsonView, type TurnView } from "./view.ts";
+
+export interface QueryFlags
+  extends AssistantFlags, ConversationFlags, InteractionFlags, MessageFlags {
+  readonly schema?: string;
+  readonly format?: "text" | "json";
+  readonly hideReasoning?: boolean;
+  readonly verbose?: boolean;
+}
+
+export async function query({ words, options, context }: Call<QueryFlags>): Promise<void> {
+  const { schema: schemaText } = options;
+  const schema = schemaText === undefined ? undefined : await readSchema(schemaText, context);
+  const message = await readMessage(words, options, context);
+  if (message === undefined) return context.output.notice("There is nothing to ask.");
+  const id = await findConversation(context, options);
+  const loaded = await loadAssistant(context, options, id);
+  const { config } = loaded;
+  // Whether it can be had is found out before anything is written.
+  const providers = openProviders(context, config);
+  const model = await providers.model(loaded.assistant.model.provider, loaded.assistant.model.name);
+  const opened = { config, message, flags: options };
+  await using conversation = await openConversation(context, id, opened);
+  await using tools = openTools(context, config, conversation.id);
+  const parts = { context, options, loaded, providers, tools, conversation, schema };
+  const end = await runTurn({ ...parts, model }, message);
+  if (schema !== undefined && end.type === "done")
+    await checkStructured(conversation.stream, schema);
+  tellEnd(end, context);
+}
+
+interface TurnContext {
+  readonly context: CommandContext;
+  readonly options: QueryFlags;
+  readonly loaded: LoadedAssistant;
+  readonly providers: Providers;
+  readonly model: Model;
+  readonly tools: Tools;
+  readonly conversation: ConversationWriter;
+  readonly schema: JsonObject | undefined;
+}
+
+async function runTurn(parts: TurnContext, message: string): Promise<TurnEnd> {
+  const { context, options, loaded, model, tools, conversation, schema } = parts;
+  const { config, assistant } = loaded;
+  const view = createView(parts);
+  const person = findPrompter(context, config, options);
+  const prompter = person === undefined ? undefined : withScreen(person, view);
+  let schemas: readonly ToolSchema[] = [];
+  const turn = new Turn({
+    conversation,
+    model,
+    assistant: {
+      ...assistant,
+      isChained: config.providers?.llm?.anthropic?.chain_on_max_tokens ?? false,
+    },
+    tools: {
+      ...tools.toolbox,
+      schemas: async (signal) => (schemas = await tools.toolbox.schemas(signal)),
+    },
+    prompter: prompter ?? NOBODY,
+    ...(prompter?.canAsk() === true && { menu: prompter }),
+    inquiries: createInquiries(parts, () => schemas),
+    clock: context.clock,
+    maxCycles: config.conversation?.max_cycles ?? 1,
+    observer: view,
+  });
+  const signals = watchSignals(turn);
+  let end: TurnEnd | undefined;
+  try {
+    const author = config.user?.name;
+    end = await turn.run({
+      content: message,
+      ...(schema !== undefined && { schema }),
+      ...(author !== undefined && { author }),
+    });
+    return end;
+  } finally {
+    signals[Symbol.dispose]();
+    await view.end(end);
+  }
+}
+
+/** The model that answers for a person, with the same tools, so that a cache can serve both. */
+function createInquiries(
+  { context, loaded: { config }, providers }: TurnContext,
+  tools: () => readonly ToolSchema[],
+): InquiryBackend {
+  return createInquiryBackend({
+    assistant: (target) => resolveInquiryAssistant(config, target),
+    model: ({ model }) => providers.model(model.provider, model.name),
+    tools,
+    attachments: () => [],
+    schemaMode: config.conversation?.inquiry?.schema ?? "stable",
+    clock: context.clock,
+  });
+}
+
+function createView({ context, options, loaded, model, tools, schema }: TurnContext): TurnView {
+  const { output, clock } = context;
+  if (options.format === "json") return createJsonView(output);
+  const { style = {} } = loaded.config;
+  return new TextView({
+    output,
+    status: createStatusLine({ stream: process.stderr, now: () => clock.now().getTime() }),
+    clock,
+    model: model.id,
+    tools: tools.settings,
+    showsReasoning: options.hideReasoning !== true && style.reasoning?.display !== "hidden",
+    showsCalls: style.tool_call?.show ?? true,
+    isStructured: schema !== undefined,
+    isVerbose: options.verbose ?? false,
+  });
+}
+
+/** Throws the exit status, if it is not that of success. */
+function tellEnd(end: TurnEnd, { output }: CommandContext): void {
+  switch (end.type) {
+    case "stopped":
+      return;
+    case "interrupted":
+      output.notice("Interrupted. What there is so far is kept.");
+      throw new ExitStatus(130);
+    case "cycle_limit":
+      warn(
+        `The turn was ended after ${end.cycles} requests (conversation.max_cycles). ` +
+          "Ask to continue, and it goes on.",
+        output,
+      );
+      throw new ExitStatus(1);
+    case "done":
+      if (end.reason === "length") warn("The reply reached the limit of its length.", output);
+      if (end.reason !== "refused") return;
+      warn("The model refused to answer.", output);
+      throw new ExitStatus(1);
+    default:
+      assertNever(end);
+  }
+}

@@ -1,0 +1,65 @@
+/** `--schema`: the form of the answer, and whether it has that form. */
+import { readFile } from "node:fs/promises";
+import path from "node:path";
+import { type ConversationStream, eventsOf } from "../../../conversation/index.ts";
+import { findViolations } from "../../../executor/index.ts";
+import { CodedError, isJsonObject, type Json, type JsonObject } from "../../../util/index.ts";
+import type { CommandContext } from "../../compose.ts";
+import { usageError } from "../../exit-status.ts";
+
+/** JSON, or `@file` for a file that has it. Throws `usage`, `file_not_read`. */
+export async function readSchema(words: string, { cwd }: CommandContext): Promise<JsonObject> {
+  const isFile = words.startsWith("@");
+  const text = isFile ? await readText(path.resolve(cwd, words.slice(1))) : words;
+  const where = isFile ? words.slice(1) : "--schema";
+  const schema = findJson(text);
+  if (!isJsonObject(schema)) {
+    throw usageError(
+      `${where}: this is no JSON Schema.`,
+      `Give one as JSON, or @file: --schema '{"type":"object","properties":{"answer":{"type":"string"}}}'`,
+    );
+  }
+  try {
+    await findViolations(schema, {});
+  } catch (error) {
+    const problem = error instanceof Error ? error.message : String(error);
+    throw usageError(`${where}: this is no JSON Schema: ${problem.split("\n")[0]}`);
+  }
+  return schema;
+}
+
+/** Of the last answer. Throws `no_structured_data`, `invalid_structured_data`. */
+export async function checkStructured(
+  stream: ConversationStream,
+  schema: JsonObject,
+): Promise<void> {
+  const response = [...eventsOf(stream.entries)].findLast(({ type }) => type === "chat_response");
+  if (response?.type !== "chat_response" || response.content.type !== "structured") {
+    throw new CodedError("no_structured_data", "The model did not answer in JSON.", {
+      hint: "Some models cannot; try again, or another one with -m.",
+    });
+  }
+  const violations = await findViolations(schema, response.content.data);
+  if (violations.length === 0) return;
+  throw new CodedError(
+    "invalid_structured_data",
+    `The answer does not fit the schema:\n${violations.map((line) => `- ${line}`).join("\n")}`,
+  );
+}
+
+async function readText(file: string): Promise<string> {
+  try {
+    return await readFile(file, "utf8");
+  } catch (error) {
+    const { code = "" } = error as NodeJS.ErrnoException; // What the file system throws.
+    throw new CodedError("file_not_read", `${file} could not be read: ${code}.`, { cause: error });
+  }
+}
+
+function findJson(text: string): Json | undefined {
+  try {
+    return JSON.parse(text) as Json; // JSON.parse gives JSON.
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,286 @@
+/**
+ * For people: the answer on standard output, as rendered Markdown on a terminal and as it is elsewhere;
+ * thoughts, calls and questions on standard error, a line each.
+ */
+import type { TurnEnd, TurnUpdate } from "../../../agent/index.ts";
+import type { ToolSettings } from "../../../config/index.ts";
+import type {
+  ConversationEvent,
+  InquiryRequest,
+  ToolCallRequest,
+  ToolCallResponse,
+} from "../../../conversation/index.ts";
+import {
+  createMarkdownStream,
+  type MarkdownStream,
+  neutralize,
+  oneLine,
+  renderCallLine,
+  renderInquiryLine,
+  renderResultLines,
+} from "../../../render/index.ts";
+import type { Output, StatusLine } from "../../../terminal/index.ts";
+import { assertNever, type Clock } from "../../../util/index.ts";
+import { addUsage, describeUsage, type TotalUsage } from "./usage.ts";
+import type { TurnView } from "./view.ts";
+
+export interface TextViewOptions {
+  readonly output: Output;
+  readonly status: StatusLine;
+  readonly clock: Clock;
+  readonly model: string;
+  readonly tools: ReadonlyMap<string, ToolSettings>;
+  readonly showsReasoning: boolean;
+  readonly showsCalls: boolean;
+  /** The answer is a document: it is printed whole. */
+  readonly isStructured: boolean;
+  /** Tells what the turn has cost. */
+  readonly isVerbose: boolean;
+}
+
+interface RunningCall {
+  readonly request: ToolCallRequest;
+  readonly since: number;
+}
+
+/** Columns of a screen that nobody knows. */
+const USUAL_WIDTH = 80;
+
+export class TextView implements TurnView {
+  readonly #options: TextViewOptions;
+  readonly #calls = new Map<string, RunningCall>();
+  readonly #inquiries = new Map<string, InquiryRequest>();
+  /** What is being said at the moment, and whether its last line has ended. */
+  #speech: { readonly type: "message" | "reasoning"; isLineOver: boolean } | undefined;
+  #markdown: MarkdownStream | undefined;
+  #usage: TotalUsage = {};
+  /** Code waits for its highlighter; what follows waits for the code. */
+  #waiting: Promise<void> | undefined;
+
+  constructor(options: TextViewOptions) {
+    this.#options = options;
+  }
+
+  observe(update: TurnUpdate): void {
+    const speech = this.#speechOf(update);
+    if (speech !== undefined) this.#inOrder(() => this.#begin(speech));
+    const at = this.#now(); // It may be shown later than it happens.
+    this.#inOrder(() => this.#show(update, at));
+  }
+
+  async aside<Value>(action: () => Promise<Value>): Promise<Value> {
+    this.#inOrder(() => this.#endSpeech());
+    await this.#waiting;
+    this.#options.status.clear();
+    const { promise: isOver, resolve } = Promise.withResolvers<void>();
+    this.#wait(isOver); // What happens meanwhile is shown afterwards.
+    try {
+      return await action();
+    } finally {
+      this.#options.status.resume();
+      resolve();
+    }
+  }
+
+  async end(end: TurnEnd | undefined): Promise<void> {
+    this.#options.status.set(undefined);
+    this.#inOrder(() => this.#endSpeech());
+    await this.#waiting;
+    if (end?.type === "stopped") this.#note("Stopped.");
+    if (this.#options.isVerbose) this.#note(describeUsage(this.#usage));
+  }
+
+  /** At once, unless something waits. */
+  #inOrder(action: () => Promise<void> | void): void {
+    if (this.#waiting === undefined) {
+      const waiting = action() ?? undefined;
+      if (waiting === undefined) return;
+      this.#wait(waiting);
+    } else {
+      this.#wait(this.#waiting.then(action));
+    }
+  }
+
+  #wait(waiting: Promise<void>): void {
+    const own = waiting.finally(() => {
+      if (this.#waiting === own) this.#waiting = undefined;
+    });
+    this.#waiting = own;
+  }
+
+  #show(update: TurnUpdate, at: number): Promise<void> | void {
+    const { status, model } = this.#options;
+    switch (update.type) {
+      case "cycle_start":
+        return status.set(`Waiting for ${oneLine(model)}`);
+      case "reasoning_delta":
+        return this.#think(update.text);
+      case "message_delta":
+        return this.#speak(update.text);
+      case "tool_call_start":
+        return status.set(`${oneLine(update.name)}(…)`);
+      case "tool_call_delta":
+        return status.set(oneLine(`${update.tool}: ${update.message}`));
+      case "response_end":
+        this.#usage = addUsage(this.#usage, update.usage);
+        return undefined;
+      case "retry_start": {
+        const { error, retry, maxRetries, delayMs } = update;
+        const when = delayMs < 1000 ? "at once" : `in ${Math.round(delayMs / 1000)} s`;
+        const problem = error.message.replace(/[.:]?$/, "");
+        return this.#warn(`${problem}. Trying again ${when} (${retry}/${maxRetries}).`);
+      }
+      case "event":
+        return this.#showEvent(update.event, at);
+      default:
+        return assertNever(update);
+    }
+  }
+
+  #showEvent(event: ConversationEvent, at: number): Promise<void> | void {
+    switch (event.type) {
+      case "chat_response":
+        if (event.content.type === "structured") this.#printDocument(event.content.data);
+        return this.#endSpeech();
+      case "tool_call_request":
+        this.#calls.set(event.id, { request: event, since: at });
+        return this.#showRunning();
+      case "tool_call_response":
+        return this.#endCall(event, at);
+      case "inquiry_request":
+        this.#inquiries.set(event.id, event);
+        return undefined;
+      case "inquiry_response": {
+        const request = this.#inquiries.get(event.id);
+        // Whoever was asked has seen it.
+        const isSeen = event.outcome !== "cancelled" && event.answeredBy?.kind === "user";
+        if (request === undefined || isSeen || this.#isHidden(request)) return undefined;
+        return this.#line(`  ${renderInquiryLine(request, event, this.#lineOptions(2))}`);
+      }
+      case "turn_start":
+      case "chat_request":
+      case "permission_decision":
+        return undefined;
+      default:
+        return assertNever(event);
+    }
+  }
+
+  /** What is heard of it, if it is to be heard. */
+  #speechOf({ type }: TurnUpdate): "message" | "reasoning" | undefined {
+    const { showsReasoning, isStructured } = this.#options;
+    if (type === "reasoning_delta" && showsReasoning) return "reasoning";
+    return type === "message_delta" && !isStructured ? "message" : undefined;
+  }
+
+  #think(text: string): void {
+    const { output, showsReasoning, status } = this.#options;
+    if (!showsReasoning) return;
+    status.set(undefined);
+    output.noticePiece(output.paintNotice("dim", neutralize(text)));
+    this.#noteLineEnd(text);
+  }
+
+  #speak(text: string): void {
+    const { output, isStructured, status } = this.#options;
+    if (isStructured) return;
+    status.set(undefined);
+    if (!output.isTerminal) output.write(text);
+    else (this.#markdown ??= this.#startMarkdown()).push(text);
+    this.#noteLineEnd(text);
+  }
+
+  #begin(type: "message" | "reasoning"): Promise<void> | void {
+    if (this.#speech?.type === type) return undefined;
+    const ended = this.#endSpeech();
+    this.#speech = { type, isLineOver: true };
+    return ended;
+  }
+
+  #noteLineEnd(text: string): void {
+    if (this.#speech !== undefined && text !== "") this.#speech.isLineOver = text.endsWith("\n");
+  }
+
+  #endSpeech(): Promise<void> | void {
+    const { output } = this.#options;
+    const speech = this.#speech;
+    this.#speech = undefined;
+    if (speech === undefined) return undefined;
+    if (this.#markdown !== undefined && speech.type === "message") {
+      const ended = this.#markdown.end();
+      this.#markdown = undefined;
+      return ended;
+    }
+    if (speech.isLineOver) return undefined;
+    return speech.type === "message" ? output.write("\n") : output.notice("");
+  }
+
+  #startMarkdown(): MarkdownStream {
+    const { output } = this.#options;
+    return createMarkdownStream({
+      paint: output.paint,
+      width: Number.isFinite(output.lineWidth) ? output.lineWidth : USUAL_WIDTH,
+      hyperlinks: output.hasColors,
+      write: (text) => output.write(text),
+    });
+  }
+
+  #printDocument(data: unknown): void {
+    const { output } = this.#options;
+    output.write(
+      `${output.isTerminal ? neutralize(JSON.stringify(data, null, 2)) : JSON.stringify(data)}\n`,
+    );
+  }
+
+  #endCall(response: ToolCallResponse, at: number): void {
+    const call = this.#calls.get(response.id);
+    this.#calls.delete(response.id);
+    if (call !== undefined && this.#isShown(call.request.name)) {
+      const note = `${((at - call.since) / 1000).toFixed(1)}s`;
+      const style = this.#options.tools.get(call.request.name)?.style;
+      const resultLines = (response.isError ? style?.errorLines : style?.inlineLines) ?? 0;
+      this.#line(renderCallLine(call.request, response, { ...this.#lineOptions(), note }));
+      const lines = renderResultLines(response, { ...this.#lineOptions(), resultLines });
+      for (const line of resultLines === 0 ? [] : lines) this.#line(line);
+    }
+    this.#showRunning();
+  }
+
+  #showRunning(): void {
+    const running = [...this.#calls.values()].map(({ request }) => oneLine(request.name));
+    this.#options.status.set(running.length === 0 ? undefined : running.join(", "));
+  }
+
+  #isShown(tool: string): boolean {
+    return this.#options.showsCalls && this.#options.tools.get(tool)?.style.isHidden !== true;
+  }
+
+  #isHidden({ toolCallId = "" }: InquiryRequest): boolean {
+    const call = this.#calls.get(toolCallId);
+    return call !== undefined && !this.#isShown(call.request.name);
+  }
+
+  #warn(text: string): void {
+    const { paintNotice } = this.#options.output;
+    this.#line(`${paintNotice("yellow", "warning")}: ${oneLine(text)}`);
+  }
+
+  #note(text: string): void {
+    if (text !== "") this.#line(this.#options.output.paintNotice("dim", text));
+  }
+
+  #line(text: string): void {
+    this.#options.status.clear();
+    this.#options.output.notice(text);
+    this.#options.status.resume();
+  }
+
+  #lineOptions(indent = 0) {
+    const { output } = this.#options;
+    return { paint: output.paintNotice, width: output.noticeWidth - indent };
+  }
+
+  #now(): number {
+    return this.#options.clock.now().getTime();
+  }
+}

@@ -1,0 +1,71 @@
+/** Why a tool that was run by hand got no answer, for the person who ran it. */
+import type { ToolSettings } from "../../../config/index.ts";
+import {
+  cancellationTag,
+  type ConversationStream,
+  eventsOf,
+  type InquiryRequest,
+  type InquiryResponse,
+} from "../../../conversation/index.ts";
+import type { InquiryBackend } from "../../../inquiry/index.ts";
+import { oneLine } from "../../../render/index.ts";
+import { explainMisfit } from "../../../tool/index.ts";
+import { CodedError, type Json } from "../../../util/index.ts";
+
+/** This command works without any. */
+export const NO_MODEL: InquiryBackend = {
+  inquire: async () => ({ type: "failed", kind: "other", message: "there is no model" }),
+};
+
+/** From the record of the call: an error for the person, or nothing if its last question was answered. */
+export function explainUnanswered(
+  settings: ToolSettings,
+  stream: ConversationStream,
+): CodedError | "cancelled" | undefined {
+  const events = [...eventsOf(stream.entries)];
+  const response = events.findLast((event) => event.type === "inquiry_response");
+  const request = events.findLast((event) => event.type === "inquiry_request");
+  if (response?.outcome !== "cancelled" || request === undefined) return undefined;
+  return response.reason === "user" ? "cancelled" : explain(settings, request, response);
+}
+
+function explain(
+  settings: ToolSettings,
+  { question, questionId = "" }: InquiryRequest,
+  { reason }: Extract<InquiryResponse, { outcome: "cancelled" }>,
+): CodedError {
+  const { name } = settings;
+  const tag = cancellationTag(reason);
+  const text = oneLine(question.text);
+  const key = `conversation.tools.${name}.questions.${questionId}.answer`;
+  const answer = `--cfg '${key}${question.answerType.type === "boolean" ? ":=true" : "=…"}'`;
+  const isForAssistant = settings.questions.get(questionId)?.target.type === "assistant";
+  switch (tag) {
+    case "invalid_static_answer": {
+      const configured = settings.questions.get(questionId)?.answer?.value as Json; // From a file.
+      const misfit = explainMisfit(question.answerType, configured) ?? "";
+      return new CodedError(tag, `The configured answer does not fit: ${misfit}.`, {
+        hint: `Change or remove ${key}; other values than text are written as JSON: ${key}:=true`,
+      });
+    }
+    case "attempts_exhausted":
+      return new CodedError(tag, `${name} keeps asking "${text}" although it got an answer.`);
+    case "assistant_routing_denied":
+      return new CodedError(tag, `${name} asks what only a person may answer: ${text}`, {
+        hint: `Change or remove conversation.tools.${name}.questions.${questionId}.target.`,
+      });
+    default:
+      return new CodedError(
+        tag,
+        isForAssistant
+          ? `${name} asks the assistant, and here is none: ${text}`
+          : `${name} asks, and nobody is there to answer: ${text}`,
+        {
+          hint:
+            question.answerType.type === "secret"
+              ? "Run it on a terminal."
+              : `${isForAssistant ? "Give" : "Run it on a terminal, or give"} the answer: ${answer}`,
+        },
+      );
+  }
+}

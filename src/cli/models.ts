@@ -1,0 +1,46 @@
+/** The models that the config and the environment let us reach. */
+import type { PartialConfig } from "../config/index.ts";
+import { createProviders, type Providers, type ProviderSettings } from "../provider/index.ts";
+import type { CommandContext } from "./compose.ts";
+
+export function openProviders(context: CommandContext, config: PartialConfig): Providers {
+  const { variables } = context.environment;
+  const { anthropic, google, openai, openrouter, ollama, llamacpp } = config.providers?.llm ?? {};
+  const { beta_headers: betaFeatures } = anthropic ?? {};
+  const { base_url_env: urlVariable = "" } = openai ?? {};
+  const openaiUrl = variables[urlVariable] || openai?.base_url;
+  const { app_name: appName, app_referrer: appUrl } = openrouter ?? {};
+  const settings = {
+    anthropic: {
+      ...hosted(variables, anthropic),
+      ...(betaFeatures !== undefined && { betaFeatures }),
+    },
+    google: hosted(variables, google),
+    openai: hosted(variables, {
+      ...openai,
+      ...(openaiUrl !== undefined && { base_url: openaiUrl }),
+    }),
+    openrouter: {
+      ...hosted(variables, openrouter),
+      ...(appName !== undefined && { appName }),
+      ...(appUrl !== undefined && { appUrl }),
+    },
+    ollama: { baseUrl: ollama?.base_url ?? "" },
+    llamacpp: { baseUrl: llamacpp?.base_url ?? "" },
+  };
+  return createProviders({ settings, clock: context.clock });
+}
+
+interface HostedConfig {
+  readonly base_url?: string | undefined;
+  readonly api_key_env?: string | undefined;
+}
+
+/** Keys are in the environment and nowhere else. */
+function hosted(
+  variables: Readonly<Record<string, string | undefined>>,
+  { base_url: baseUrl = "", api_key_env: apiKeyVariable = "" }: HostedConfig = {},
+): ProviderSettings {
+  const apiKey = variables[apiKeyVariable] ?? "";
+  return { baseUrl, apiKeyVariable, ...(apiKey !== "" && { apiKey }) };
+}

@@ -1,0 +1,41 @@
+/** The person who is asked: at the terminal, as the config wants it, or nobody at all. */
+import path from "node:path";
+import type { Prompter } from "../agent/index.ts";
+import type { PartialConfig } from "../config/index.ts";
+import { type EditText, TerminalPrompter } from "../terminal/index.ts";
+import type { CommandContext } from "./compose.ts";
+import { editText } from "./editor.ts";
+
+export interface InteractionFlags {
+  readonly nonInteractive?: boolean;
+}
+
+/** Undefined if the user wants that nobody is asked, whoever is there. */
+export function findPrompter(
+  { environment }: CommandContext,
+  config: PartialConfig,
+  { nonInteractive = false }: InteractionFlags,
+): TerminalPrompter | undefined {
+  if (nonInteractive || environment.variables["JP_NONINTERACTIVE"] === "1") return undefined;
+  const { bell = true, desktop = true } = config.style?.notification ?? {};
+  return new TerminalPrompter({ notification: { bell, desktop }, editText: edit });
+}
+
+/** Nobody is there, so none of these is ever called. */
+export const NOBODY: Prompter = {
+  channel: "none",
+  canAsk: () => false,
+  ask: nobodyAnswers,
+  askPermission: nobodyAnswers,
+  askDelivery: nobodyAnswers,
+};
+
+async function nobodyAnswers(): Promise<never> {
+  throw new Error("nobody is there to be asked");
+}
+
+const edit: EditText = async (text, { extension }) => {
+  const edited = await editText(path.format({ name: "edit", ext: extension }), text);
+  await edited.discard();
+  return edited.text === text ? undefined : edited.text;
+};

@@ -1,0 +1,2 @@
+export { runTurn, streamTurn } from "./run-turn.ts";
+export type { TurnOptions } from "./turn-options.ts";

@@ -1,0 +1,193 @@
+import type { LanguageModelV4StreamPart } from "@ai-sdk/provider";
+import { describe, expect, test } from "vitest";
+import type { TurnUpdate } from "../agent/index.ts";
+import { eventsOf } from "../conversation/index.ts";
+import type { LanguageModel } from "../provider/index.ts";
+import {
+  FakeClock,
+  MemoryConversationStore,
+  ScriptedModel,
+  ScriptedPrompter,
+} from "../testing/index.ts";
+import { booleanQuestion, defineTool } from "../tool/index.ts";
+import { runTurn, streamTurn } from "./index.ts";
+
+const clock = new FakeClock();
+
+const deploy = defineTool({
+  name: "deploy",
+  description: "Deploys.",
+  parameters: { type: "object" },
+  run: async (_args, { ask }) =>
+    (await ask(booleanQuestion("sure", "Deploy now?"))) ? "deployed" : "left alone",
+});
+
+async function openConversation() {
+  return new MemoryConversationStore(clock).create({});
+}
+
+const replies = [[{ type: "tool_call", id: "call_1", name: "deploy" }] as const, "It is done."];
+
+describe("a turn of a program", () => {
+  test("has the program's own model, tool and prompter, and the same record", async () => {
+    const conversation = await openConversation();
+    const model = new ScriptedModel({ replies });
+    const prompter = new ScriptedPrompter({ answers: [{ answer: true }] }, "web");
+    const end = await runTurn({ conversation, model, tools: [deploy], prompter, clock }, "Go.");
+    expect(end).toEqual({ type: "done", reason: "stop" });
+    expect([...eventsOf(conversation.stream.entries)].map(({ type }) => type)).toEqual([
+      "turn_start",
+      "chat_request",
+      "tool_call_request",
+      "permission_decision",
+      "inquiry_request",
+      "inquiry_response",
+      "tool_call_response",
+      "chat_response",
+    ]);
+    expect([...eventsOf(conversation.stream.entries)]).toContainEqual(
+      expect.objectContaining({
+        type: "inquiry_response",
+        outcome: "answered",
+        answer: true,
+        answeredBy: { kind: "user", channel: "web" },
+      }),
+    );
+  });
+
+  test("with nobody there has its questions answered by the model, as policy says", async () => {
+    const conversation = await openConversation();
+    const model = new ScriptedModel({ replies });
+    const inquiryModel = new ScriptedModel({
+      id: "test/second",
+      replies: [[{ type: "structured", data: { answer: false } }]],
+    });
+    await runTurn({ conversation, model, inquiryModel, tools: [deploy], clock }, "Go.");
+    expect([...eventsOf(conversation.stream.entries)]).toEqual(
+      expect.arrayContaining([
+        expect.objectContaining({ answeredBy: { kind: "assistant", model: "test/second" } }),
+        expect.objectContaining({ type: "tool_call_response", content: "left alone" }),
+      ]),
+    );
+  });
+
+  test("takes the config of its tools as a config file has it", async () => {
+    const conversation = await openConversation();
+    const model = new ScriptedModel({ replies });
+    const toolConfig = { deploy: { run: "skip" } };
+    await runTurn({ conversation, model, tools: [deploy], toolConfig, clock }, "Go.");
+    expect([...eventsOf(conversation.stream.entries)]).toContainEqual(
+      expect.objectContaining({ content: "Tool skipped by configuration." }),
+    );
+  });
+
+  test("takes any language model of the AI SDK", async () => {
+    const conversation = await openConversation();
+    const end = await runTurn({ conversation, model: sdkModel("Hello."), clock }, "Hi.");
+    expect(end).toEqual({ type: "done", reason: "stop" });
+    expect([...eventsOf(conversation.stream.entries)].at(-1)).toMatchObject({
+      type: "chat_response",
+      content: { type: "message", text: "Hello." },
+    });
+  });
+
+  test("is ended in good order by its signal", async () => {
+    const conversation = await openConversation();
+    const abort = new AbortController();
+    const model = new ScriptedModel({
+      replies: [[{ type: "text", text: "I begin" }, { type: "hang" }]],
+    });
+    const observer = {
+      observe: ({ type }: TurnUpdate) => {
+        if (type === "message_delta") abort.abort();
+      },
+    };
+    const options = { conversation, model, clock, observer, signal: abort.signal };
+    expect(await runTurn(options, "Hi.")).toEqual({ type: "interrupted" });
+  });
+});
+
+describe("a turn that is streamed", () => {
+  test("tells everything as it happens, and how it ended", async () => {
+    const conversation = await openConversation();
+    const stream = streamTurn(
+      { conversation, model: new ScriptedModel({ replies: ["One two."] }), clock },
+      "Hi.",
+    );
+    const told: string[] = [];
+    for (;;) {
+      const { done, value } = await stream.next();
+      if (done === true) {
+        expect(value).toEqual({ type: "done", reason: "stop" });
+        break;
+      }
+      told.push(value.type === "event" ? value.event.type : value.type);
+    }
+    expect(told).toEqual([
+      "turn_start",
+      "chat_request",
+      "cycle_start",
+      "message_delta",
+      "message_delta",
+      "chat_response",
+      "response_end",
+    ]);
+  });
+
+  test("ends when nobody listens any more, with what was said on record", async () => {
+    const conversation = await openConversation();
+    const model = new ScriptedModel({
+      replies: [[{ type: "text", text: "I begin " }, { type: "hang" }]],
+    });
+    for await (const update of streamTurn({ conversation, model, clock }, "Hi.")) {
+      if (update.type === "event" && update.event.type === "chat_response") break;
+    }
+    expect([...eventsOf(conversation.stream.entries)].map(({ type }) => type)).toEqual([
+      "turn_start",
+      "chat_request",
+      "chat_response",
+    ]);
+  });
+
+  test("throws what the turn throws", async () => {
+    const conversation = await openConversation();
+    const model = new ScriptedModel({ replies: [[{ type: "error", error: new Error("oh") }]] });
+    const listen = async () => {
+      for await (const _update of streamTurn({ conversation, model, clock }, "Hi."));
+    };
+    await expect(listen()).rejects.toThrow("oh");
+  });
+});
+
+/** As small as a model of the AI SDK can be. */
+function sdkModel(text: string): LanguageModel {
+  const parts: LanguageModelV4StreamPart[] = [
+    { type: "stream-start", warnings: [] },
+    { type: "text-start", id: "1" },
+    { type: "text-delta", id: "1", delta: text },
+    { type: "text-end", id: "1" },
+    {
+      type: "finish",
+      finishReason: { unified: "stop", raw: "stop" },
+      usage: {
+        inputTokens: { total: 1, noCache: 1, cacheRead: 0, cacheWrite: 0 },
+        outputTokens: { total: 1, text: 1, reasoning: 0 },
+      },
+    },
+  ];
+  return {
+    specificationVersion: "v4",
+    provider: "someone",
+    modelId: "small",
+    supportedUrls: {},
+    doGenerate: () => Promise.reject(new Error("not used")),
+    doStream: async () => ({
+      stream: new ReadableStream({
+        start: (controller) => {
+          for (const part of parts) controller.enqueue(part);
+          controller.close();
+        },
+      }),
+    }),
+  };
+}

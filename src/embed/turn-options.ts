@@ -1,0 +1,32 @@
+/** What a program gives for a turn of its own. Only the conversation and the model are needed. */
+import type { Assistant, Observer, Prompter } from "../agent/index.ts";
+import type { Attachment } from "../conversation/index.ts";
+import type { LanguageModel, Model } from "../provider/index.ts";
+import type { ConversationWriter } from "../storage/index.ts";
+import type { BuiltinTool } from "../tool/index.ts";
+import type { Clock, JsonObject } from "../util/index.ts";
+
+export interface TurnOptions {
+  readonly conversation: ConversationWriter;
+  /** One of ours, or any language model of the AI SDK. */
+  readonly model: Model | LanguageModel;
+  readonly tools?: readonly BuiltinTool[];
+  /**
+   * By tool, as `conversation.tools.<name>` in a config file. A tool of the program itself runs
+   * unattended unless this says otherwise.
+   */
+  readonly toolConfig?: Readonly<Record<string, JsonObject>>;
+  /** Who is asked. Without one, nobody is there. */
+  readonly prompter?: Prompter;
+  readonly systemPrompt?: string;
+  /** What else is said about the assistant; the rest is as it is for the command. */
+  readonly assistant?: Partial<Assistant>;
+  readonly attachments?: readonly Attachment[];
+  /** Answers tools' questions for which the config names the assistant; the same model if absent. */
+  readonly inquiryModel?: Model | LanguageModel;
+  readonly maxCycles?: number;
+  readonly clock?: Clock;
+  readonly observer?: Observer;
+  /** Ends the turn in good order. */
+  readonly signal?: AbortSignal;
+}
