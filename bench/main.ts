@@ -4,8 +4,12 @@ import { tmpdir } from "node:os";
 import path from "node:path";
 import { benchAppend } from "./append.ts";
 import { benchList, benchSearch, benchStart } from "./commands.ts";
+import { benchInquiry } from "./inquiry.ts";
 import { benchLoad } from "./load.ts";
 import type { Result } from "./measure.ts";
+import { benchQueryStart, benchStreaming } from "./query.ts";
+import { benchQuestion } from "./question.ts";
+import { benchRequest } from "./request.ts";
 
 const benches: readonly ((folder: string) => Promise<Result | Result[]>)[] = [
   benchStart,
@@ -13,6 +17,11 @@ const benches: readonly ((folder: string) => Promise<Result | Result[]>)[] = [
   benchLoad,
   benchList,
   benchSearch,
+  benchQuestion,
+  benchInquiry,
+  benchRequest,
+  benchQueryStart,
+  benchStreaming,
 ];
 
 const results: Result[] = [];
@@ -22,8 +31,9 @@ for (const bench of benches) {
     for (const result of [await bench(folder)].flat()) {
       results.push(result);
       const { name, ratio, aim, detail } = result;
-      const verdict = ratio <= aim ? "ok  " : "over";
-      console.log(`${verdict}  ${name.padEnd(36)} ${ratio.toFixed(2)}  (aim ${aim})  ${detail}`);
+      const verdict = aim === undefined ? "    " : ratio <= aim ? "ok  " : "over";
+      const wanted = aim === undefined ? "" : `  (aim ${aim})`;
+      console.log(`${verdict}  ${name.padEnd(39)} ${ratio.toFixed(2)}${wanted}  ${detail}`);
     }
   } finally {
     rmSync(folder, { recursive: true, force: true });

@@ -5,7 +5,8 @@ export interface Result {
   readonly name: string;
   /** What is measured, divided by what it is measured against. */
   readonly ratio: number;
-  readonly aim: number;
+  /** Absent where the number is only told. */
+  readonly aim?: number;
   readonly detail: string;
 }
 
@@ -13,15 +14,35 @@ export type Side = () => void | Promise<void>;
 
 /** The ratio of the medians, and both of them in milliseconds. */
 export async function compare(measured: Side, against: Side, rounds: number) {
-  const times: [number[], number[]] = [[], []];
-  await measured();
-  await against();
-  for (let round = 0; round < rounds; round += 1) {
-    times[0].push(await time(measured));
-    times[1].push(await time(against));
+  const { ours, theirs } = await medians({ ours: measured, theirs: against }, rounds);
+  return ratioOf(ours, theirs);
+}
+
+/** How long each side takes in milliseconds, the first time not counted. */
+export async function medians<Name extends string>(
+  sides: Readonly<Record<Name, Side>>,
+  rounds: number,
+): Promise<Record<Name, number>> {
+  const names = Object.keys(sides) as Name[]; // The keys of a literal.
+  const times = new Map(names.map((name) => [name, [] as number[]]));
+  for (let round = 0; round <= rounds; round += 1) {
+    for (const [name, taken] of times) {
+      const start = performance.now();
+      await sides[name]();
+      if (round > 0) taken.push(performance.now() - start);
+    }
   }
-  const [ours, theirs] = times.map(median) as [number, number];
+  const entries = [...times].map(([name, taken]) => [name, median(taken)] as const);
+  return Object.fromEntries(entries) as Record<Name, number>; // One for each name.
+}
+
+export function ratioOf(ours: number, theirs: number) {
   return { ratio: ours / theirs, detail: `${ours.toFixed(2)} ms against ${theirs.toFixed(2)} ms` };
+}
+
+export function median(values: readonly number[]): number {
+  const sorted = values.toSorted((left, right) => left - right);
+  return sorted[Math.floor(sorted.length / 2)] ?? Number.NaN;
 }
 
 /** Runs a program and fails loudly if it does. */
@@ -33,15 +54,4 @@ export function runProgram(file: string, words: readonly string[], env = process
   });
   if (status !== 0) throw new Error(`${file} ${words.join(" ")} ended with ${status}:\n${stderr}`);
   return stdout;
-}
-
-async function time(side: Side): Promise<number> {
-  const start = performance.now();
-  await side();
-  return performance.now() - start;
-}
-
-function median(values: readonly number[]): number {
-  const sorted = values.toSorted((left, right) => left - right);
-  return sorted[Math.floor(sorted.length / 2)] ?? Number.NaN;
 }

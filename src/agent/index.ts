@@ -4,6 +4,8 @@ export type { Observer, TurnUpdate } from "./observer.ts";
 export type {
   DeliveryRequest,
   DeliveryResult,
+  FormRequest,
+  FormResult,
   InterruptChoice,
   InterruptMenu,
   InterruptRequest,

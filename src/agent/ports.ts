@@ -17,6 +17,9 @@ export interface Prompter {
   /** A question of a tool, or of the assistant. */
   ask(request: PromptRequest): Promise<PromptResult>;
 
+  /** Several that belong together, with a look at all answers before they count. Else one by one. */
+  askForm?(request: FormRequest): Promise<FormResult>;
+
   /** Whether a tool may run. */
   askPermission(request: PermissionRequest): Promise<PermissionResult>;
 
@@ -39,10 +42,23 @@ export type PromptResult = { readonly inquiryId: InquiryId } & (
       readonly answer: Json;
       /** The person wants it to hold until the turn ends. */
       readonly isRemembered: boolean;
+      /** What the person had to say besides. */
+      readonly note?: string;
     }
   /** The person did not answer, and said so. */
   | { readonly type: "cancelled" }
 );
+
+export interface FormRequest {
+  /** In the order in which they are asked. */
+  readonly fields: readonly Omit<PromptRequest, "signal">[];
+  readonly signal: AbortSignal;
+}
+
+/** All of them, in the order of the fields, or none. */
+export type FormResult =
+  | { readonly type: "answered"; readonly results: readonly PromptResult[] }
+  | { readonly type: "cancelled" };
 
 /** Where a tool comes from. */
 export type ToolOrigin =

@@ -1,6 +1,7 @@
 /** The tools that come with the program. */
 import type { PartialConfig } from "../config/index.ts";
 import {
+  createAskUser,
   createDescribeTools,
   createFileTools,
   type FindDescription,
@@ -16,7 +17,7 @@ export function createShippedTools({
   root,
   describe,
 }: ShippedToolsOptions): readonly ShippedTool[] {
-  return [createDescribeTools(describe), ...createFileTools({ root })];
+  return [createAskUser(), createDescribeTools(describe), ...createFileTools({ root })];
 }
 
 /** What they are by themselves; the user's config merges over it, field by field. */

@@ -110,7 +110,7 @@ const CODECS: { readonly [Type in EventType]: KindCodec<Type> } = {
     toJson: inquiryRequestToJson,
   },
   inquiry_response: {
-    keys: knownKeys("outcome", "id", "answer", "answered_by", "reason"),
+    keys: knownKeys("outcome", "id", "answer", "other", "note", "answered_by", "reason"),
     parse: parseInquiryResponse,
     toJson: inquiryResponseToJson,
   },

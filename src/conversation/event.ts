@@ -79,7 +79,15 @@ export type InquiryResponse = EventBase & {
 
 /** How a question ended. An answer is there, or withheld, or there is none: never two of these. */
 export type InquiryOutcome =
-  | { readonly outcome: "answered"; readonly answer: Json; readonly answeredBy?: Decider }
+  | {
+      readonly outcome: "answered";
+      readonly answer: Json;
+      /** The person chose none of the options and wrote the answer. */
+      readonly isOther?: boolean;
+      /** What the person had to say besides. */
+      readonly note?: string;
+      readonly answeredBy?: Decider;
+    }
   /** Answered, and the tool has the answer, but it is a secret and not in the record. */
   | { readonly outcome: "redacted"; readonly answeredBy?: Decider }
   | { readonly outcome: "cancelled"; readonly reason: CancellationReason };

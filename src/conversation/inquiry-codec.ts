@@ -6,8 +6,10 @@ import {
   type AnswerType,
   type InquiryQuestion,
   type InquirySource,
+  optionToJson,
   parseInquiryQuestion,
   reusePolicyToJson,
+  selectToJson,
 } from "../tool/index.ts";
 import {
   type JsonObject,
@@ -27,6 +29,8 @@ import type {
   InquiryResponse,
   KnownCancellationReason,
 } from "./event.ts";
+
+type Answered = Extract<InquiryOutcome, { outcome: "answered" }>;
 
 const KNOWN_REASONS = {
   user: true,
@@ -80,8 +84,16 @@ export function inquiryResponseToJson(event: InquiryResponse): JsonObject {
   return {
     outcome,
     id,
-    ...(outcome === "answered" && { answer: event.answer }),
+    ...(outcome === "answered" && answerToJson(event)),
     ...(event.answeredBy !== undefined && { answered_by: deciderToJson(event.answeredBy) }),
+  };
+}
+
+function answerToJson({ answer, isOther, note }: Answered): JsonObject {
+  return {
+    answer,
+    ...(isOther === true && { other: true }),
+    ...(note !== undefined && { note }),
   };
 }
 
@@ -99,7 +111,14 @@ function parseOutcome(shape: Shape): InquiryOutcome {
   if (outcome === "redacted") return { outcome, ...answeredBy };
   if (value["answer"] === undefined)
     throw new ShapeError("answer", "an answered inquiry needs one");
-  return { outcome, answer: value["answer"], ...answeredBy };
+  const note = optionalString(shape, "note");
+  return {
+    outcome,
+    answer: value["answer"],
+    ...(value["other"] === true && { isOther: true }),
+    ...(note !== undefined && { note }),
+    ...answeredBy,
+  };
 }
 
 function parseOutcomeTag(shape: Shape) {
@@ -138,5 +157,9 @@ export function inquiryQuestionToJson(question: InquiryQuestion): JsonObject {
 /** Unlike tools, the record writes every option as an object. */
 function answerTypeToJson(answerType: AnswerType): JsonObject {
   if (answerType.type !== "select") return { type: answerType.type };
-  return { type: "select", options: answerType.options.map((option) => ({ ...option })) };
+  const options = answerType.options.map((option) => ({
+    value: option.value,
+    ...optionToJson(option),
+  }));
+  return { type: "select", options, ...selectToJson(answerType) };
 }

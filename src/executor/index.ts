@@ -3,6 +3,7 @@ export {
   checkArguments,
   findViolations,
 } from "./arguments/check-arguments.ts";
+export { createAskUser } from "./builtin/ask-user/ask-user.ts";
 export { createBuiltinExecutor } from "./builtin/builtin-executor.ts";
 export { createDescribeTools, type FindDescription } from "./builtin/describe-tools.ts";
 export { createFileTools } from "./builtin/fs/file-tools.ts";
@@ -14,6 +15,8 @@ export type {
   AttemptRequest,
   AttemptResult,
   Executor,
+  NeedsInput,
   RunnableTool,
   ToolDescription,
+  UnansweredReason,
 } from "./port.ts";

@@ -11,12 +11,16 @@ export interface Executor {
 }
 
 export interface AttemptRequest {
+  /** The same for all attempts of one call, and for no other: what a call has begun is kept by it. */
+  readonly call: object;
   /** Validated, with defaults filled in. */
   readonly arguments: JsonObject;
   /** By question id, the latest answer to each. May hold secrets. */
   readonly answers: Readonly<Record<string, Json>>;
   /** The ids among them that were asked as `secret`: only the tool itself may come to see these. */
   readonly secretAnswers: readonly string[];
+  /** What the person had to say besides, by question id. */
+  readonly notes: Readonly<Record<string, string>>;
   readonly signal: AbortSignal;
   /** A line about what the tool is doing; never part of its result. Must not throw. */
   readonly onProgress?: (message: string) => void;
@@ -26,8 +30,21 @@ export type AttemptResult =
   | { readonly type: "success"; readonly content: string }
   /** `content` is what the model is told. */
   | { readonly type: "error"; readonly content: string }
-  | { readonly type: "needs_input"; readonly question: Question; readonly source: InquirySource }
+  | NeedsInput
   | { readonly type: "cancelled" };
+
+export interface NeedsInput {
+  readonly type: "needs_input";
+  readonly question: Question;
+  /** Asked together with it, as one form. */
+  readonly more?: readonly Question[];
+  readonly source: InquirySource;
+  /** Called if there is no answer, and so no further attempt. Must not throw. */
+  readonly onUnanswered?: (reason: UnansweredReason) => void;
+}
+
+/** The person did not want to answer, or nobody was asked. */
+export type UnansweredReason = "cancelled" | "refused";
 
 /** What a model is told about a tool, and what its arguments are checked against. */
 export interface ToolDescription {

@@ -41,7 +41,8 @@ function valueSchema(answerType: AnswerType): JsonObject {
     case "select": {
       const values = valuesOf(answerType);
       const areStrings = values.every((value) => typeof value === "string");
-      return { ...(areStrings && { type: "string" }), enum: values };
+      const choice = { ...(areStrings && { type: "string" }), enum: values };
+      return answerType.isMultiple === true ? { type: "array", items: choice } : choice;
     }
     case "secret":
       throw secretAsked();
@@ -57,7 +58,9 @@ function describeValue(answerType: AnswerType): string {
     case "text":
       return '"your text"';
     case "select":
-      return "one of the options, as it is written";
+      return answerType.isMultiple === true
+        ? "[those of the options that you choose, as they are written]"
+        : "one of the options, as it is written";
     case "secret":
       throw secretAsked();
     default:

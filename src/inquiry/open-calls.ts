@@ -3,11 +3,11 @@
  * paused, the others still run. Those that have ended show in the conversation what came of them.
  */
 import {
+  eventsOf,
   pairToolCalls,
   type Timestamp,
   type ToolCallRequest,
   type ToolCallResponse,
-  turnsOf,
 } from "../conversation/index.ts";
 import type { InquiryCall } from "./port.ts";
 
@@ -20,7 +20,9 @@ export function closeOpenCalls(
   asking: AskingCall,
   timestamp: Timestamp,
 ): readonly ToolCallResponse[] {
-  const events = turnsOf(asking.stream.entries).at(-1)?.events ?? [];
+  const { entries } = asking.stream;
+  const start = entries.findLastIndex(({ eventType }) => eventType === "turn_start");
+  const events = eventsOf(entries.slice(Math.max(start, 0)));
   const open = pairToolCalls(events).pairs.flatMap(({ request, response }) =>
     response === undefined ? [request] : [],
   );

@@ -1,5 +1,5 @@
 /** What the inquiry model is told: the question of a tool, and what was wrong with a reply. */
-import { explainMisfit, type Question, type SelectOption } from "../tool/index.ts";
+import { explainMisfit, type Question, type SelectOption, withoutOther } from "../tool/index.ts";
 import { describeForm, type ReplyForm } from "./answer-schema.ts";
 
 /** All that a tool wrote stands in fences that it cannot close, or as JSON. */
@@ -12,7 +12,8 @@ export function questionMessage(tool: string, question: Question, form: ReplyFor
     "The question:",
     fenced(text),
     ...(answerType.type === "select" ? [`The options:\n\n${optionLines(answerType.options)}`] : []),
-    ...(suggestion !== undefined && explainMisfit(answerType, suggestion) === undefined
+    ...(suggestion !== undefined &&
+    explainMisfit(withoutOther(answerType), suggestion) === undefined
       ? [`The tool suggests ${JSON.stringify(suggestion)}, which you need not follow.`]
       : []),
     `Answer with what this conversation tells you. ${formRequest(form)}`,

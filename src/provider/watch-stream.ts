@@ -2,7 +2,7 @@
  * A reply under watch: it must not fall silent, must not grow without end, and ends when nobody wants
  * it any more, also where the model does not listen.
  */
-import { abortable, assertNever, type Clock } from "../util/index.ts";
+import { assertNever, type Clock } from "../util/index.ts";
 import type { Model, ModelEvent, ModelRequest } from "./port.ts";
 import { ProviderError } from "./provider-error.ts";
 
@@ -32,12 +32,13 @@ export async function* watchStream(
   const stopped = new AbortController();
   const signal = AbortSignal.any([request.signal, stopped.signal]);
   const events = model.stream({ ...request, signal })[Symbol.asyncIterator]();
+  using waiting = new Waiting(watched);
   let bytes = 0;
   let last: ModelEvent | undefined;
   let isOver = false;
   try {
     for (;;) {
-      const result = await next(events, watched);
+      const result = await waiting.for(events.next());
       isOver = result.done === true;
       if (result.done === true) break;
       bytes += bytesOf(result.value);
@@ -57,22 +58,60 @@ export async function* watchStream(
   if (last?.type !== "response_end") throw cut(model);
 }
 
-const EVENT_CAME = "event came";
+type Next = IteratorResult<ModelEvent>;
 
-async function next(
-  events: AsyncIterator<ModelEvent>,
-  { model, request, limits, clock }: WatchedStream,
-): Promise<IteratorResult<ModelEvent>> {
-  const event = abortable(events.next(), request.signal);
-  if (limits.idleTimeoutMs === 0) return event;
-  const timer = new AbortController();
-  const silence = clock.sleep(limits.idleTimeoutMs, timer.signal).then((): never => {
-    throw stalled(model, limits.idleTimeoutMs);
-  });
-  try {
-    return await Promise.race([event, silence]);
-  } finally {
-    timer.abort(EVENT_CAME);
+/**
+ * Waits for one event after the other, and not for ever. One timer serves a whole stream: one for each
+ * of its thousands of events would cost more than the events.
+ */
+class Waiting implements Disposable {
+  readonly #watched: WatchedStream;
+  readonly #ended = new AbortController();
+  readonly #onAbort = () => this.#current?.reject(this.#watched.request.signal.reason);
+  #current: PromiseWithResolvers<Next> | undefined;
+  #since = 0;
+
+  constructor(watched: WatchedStream) {
+    this.#watched = watched;
+    watched.request.signal.addEventListener("abort", this.#onAbort, { once: true });
+    if (watched.limits.idleTimeoutMs > 0) void this.#watch().catch(() => undefined);
+  }
+
+  async for(event: Promise<Next>): Promise<Next> {
+    this.#watched.request.signal.throwIfAborted();
+    const current = Promise.withResolvers<Next>();
+    this.#current = current;
+    this.#since = this.#now();
+    event.then(current.resolve, current.reject);
+    try {
+      return await current.promise;
+    } finally {
+      this.#current = undefined;
+    }
+  }
+
+  [Symbol.dispose](): void {
+    this.#watched.request.signal.removeEventListener("abort", this.#onAbort);
+    this.#ended.abort();
+  }
+
+  /** Ends by what it throws when the stream has ended. */
+  async #watch(): Promise<void> {
+    const { model, limits, clock } = this.#watched;
+    let pause = limits.idleTimeoutMs;
+    for (;;) {
+      await clock.sleep(pause, this.#ended.signal);
+      const silence = this.#current === undefined ? 0 : Math.max(0, this.#now() - this.#since);
+      if (silence >= limits.idleTimeoutMs) {
+        this.#current?.reject(stalled(model, limits.idleTimeoutMs));
+        return;
+      }
+      pause = limits.idleTimeoutMs - silence;
+    }
+  }
+
+  #now(): number {
+    return this.#watched.clock.now().getTime();
   }
 }
 

@@ -7,12 +7,14 @@ import {
   arrayField,
   isJsonObject,
   type Json,
+  type JsonObject,
   mismatch,
   oneOf,
+  optionalBoolean,
   optionalString,
   shapeOf,
 } from "../util/index.ts";
-import type { AnswerType, SelectOption } from "./question.ts";
+import type { AnswerType, SelectOption, SelectType } from "./question.ts";
 
 const OLDER_NAMES: Readonly<Record<string, AnswerType>> = {
   Boolean: { type: "boolean" },
@@ -39,10 +41,32 @@ function parseOlderName(name: string, path: string): AnswerType {
 }
 
 function parseSelect(value: unknown, path: string): AnswerType {
-  const options = arrayField(shapeOf(value, path), "options").map((option, index) =>
+  const shape = shapeOf(value, path);
+  const options = arrayField(shape, "options").map((option, index) =>
     parseOption(option, `${path}.options[${index}]`),
   );
-  return { type: "select", options };
+  return {
+    type: "select",
+    options,
+    ...(optionalBoolean(shape, "other") === true && { allowsOther: true }),
+    ...(optionalBoolean(shape, "multiple") === true && { isMultiple: true }),
+  };
+}
+
+/** What a select may have besides its options, in both notations. */
+export function selectToJson({ allowsOther, isMultiple }: SelectType): JsonObject {
+  return {
+    ...(allowsOther === true && { other: true }),
+    ...(isMultiple === true && { multiple: true }),
+  };
+}
+
+/** Everything of an option but its value, in both notations. */
+export function optionToJson({ description, preview }: SelectOption): JsonObject {
+  return {
+    ...(description !== undefined && { description }),
+    ...(preview !== undefined && { preview }),
+  };
 }
 
 function parseOption(value: Json, path: string): SelectOption {
@@ -50,5 +74,10 @@ function parseOption(value: Json, path: string): SelectOption {
   const shape = shapeOf(value, path);
   if (shape.value["value"] === undefined) throw mismatch(`${path}.value`, "a value", undefined);
   const description = optionalString(shape, "description");
-  return { value: shape.value["value"], ...(description !== undefined && { description }) };
+  const preview = optionalString(shape, "preview");
+  return {
+    value: shape.value["value"],
+    ...(description !== undefined && { description }),
+    ...(preview !== undefined && { preview }),
+  };
 }

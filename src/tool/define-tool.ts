@@ -25,6 +25,8 @@ export interface ToolCall {
   readonly arguments: JsonObject;
   /** By question id. */
   readonly answers: Readonly<Record<string, Json>>;
+  /** What the person had to say besides, by question id. */
+  readonly notes?: Readonly<Record<string, string>>;
   readonly signal: AbortSignal;
   readonly onProgress?: (message: string) => void;
 }

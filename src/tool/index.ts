@@ -1,5 +1,5 @@
-export { answerFits, explainMisfit } from "./answer.ts";
-export { parseAnswerType } from "./answer-type-codec.ts";
+export { answerFits, explainMisfit, isOther, withoutOther } from "./answer.ts";
+export { optionToJson, parseAnswerType, selectToJson } from "./answer-type-codec.ts";
 export {
   type Ask,
   type BuiltinTool,
@@ -22,6 +22,7 @@ export {
   secretQuestion,
   type SelectOption,
   selectQuestion,
+  type SelectType,
   textQuestion,
 } from "./question.ts";
 export {

@@ -1,10 +1,12 @@
 /** What one attempt of a tool comes to, and how tools write it. */
 import {
+  arrayField,
   isJsonObject,
   type Json,
   type JsonObject,
   optionalBoolean,
   type Shape,
+  ShapeError,
   shapeOf,
   stringField,
 } from "../util/index.ts";
@@ -21,8 +23,13 @@ export type Outcome =
       /** The same call may work later. A hint for the reader; nothing is retried because of it. */
       readonly transient: boolean;
     }
-  /** The tool is entered again, with the same arguments and one more answer. */
-  | { readonly type: "needs_input"; readonly question: Question };
+  /** The tool is entered again, with the same arguments and what was answered. */
+  | {
+      readonly type: "needs_input";
+      readonly question: Question;
+      /** Asked together with it, as one form. */
+      readonly more?: readonly Question[];
+    };
 
 /**
  * Reads a tool's output. Undefined: it is no outcome at all and stands for itself, as text.
@@ -37,7 +44,7 @@ export function parseOutcome(value: unknown): Outcome | undefined {
     case "error":
       return parseError(shape);
     case "needs_input":
-      return { type: "needs_input", question: parseQuestion(value["question"]) };
+      return parseNeed(shape);
     default:
       return undefined;
   }
@@ -45,7 +52,24 @@ export function parseOutcome(value: unknown): Outcome | undefined {
 
 export function outcomeToWire(outcome: Outcome): JsonObject {
   if (outcome.type !== "needs_input") return { ...outcome };
-  return { type: "needs_input", question: questionToWire(outcome.question) };
+  const { question, more = [] } = outcome;
+  return {
+    type: "needs_input",
+    question: questionToWire(question),
+    ...(more.length > 0 && { more: more.map(questionToWire) }),
+  };
+}
+
+function parseNeed(shape: Shape): Outcome {
+  const question = parseQuestion(shape.value["question"]);
+  if (shape.value["more"] == null) return { type: "needs_input", question };
+  const more = arrayField(shape, "more").map((item, index) =>
+    parseQuestion(item, `more[${index}]`),
+  );
+  const ids = [question, ...more].map(({ id }) => id);
+  const twice = ids.find((id, index) => ids.indexOf(id) !== index);
+  if (twice !== undefined) throw new ShapeError("more", `the question "${twice}" is there twice`);
+  return { type: "needs_input", question, ...(more.length > 0 && { more }) };
 }
 
 function parseError(shape: Shape): Outcome {

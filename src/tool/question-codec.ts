@@ -11,8 +11,8 @@ import {
   shapeOf,
   stringField,
 } from "../util/index.ts";
-import { explainMisfit } from "./answer.ts";
-import { parseAnswerType } from "./answer-type-codec.ts";
+import { explainMisfit, withoutOther } from "./answer.ts";
+import { optionToJson, parseAnswerType, selectToJson } from "./answer-type-codec.ts";
 import type { AnswerReusePolicy, AnswerType, InquiryQuestion, Question } from "./question.ts";
 
 /** Throws `ShapeError`, whose message says which field is wrong and what was expected. */
@@ -34,7 +34,8 @@ function checkSense({ answerType, default: suggested }: Question, path: string):
     const twice = values.find((value, index) => values.indexOf(value) !== index);
     if (twice !== undefined) throw new ShapeError(place, `the option ${twice} is there twice`);
   }
-  const misfit = suggested === undefined ? undefined : explainMisfit(answerType, suggested);
+  const misfit =
+    suggested === undefined ? undefined : explainMisfit(withoutOther(answerType), suggested);
   if (misfit !== undefined) throw new ShapeError(`${path}.default`, misfit);
 }
 
@@ -49,6 +50,7 @@ export function parseInquiryQuestion(shape: Shape): InquiryQuestion {
     ...(suggested != null && { default: suggested }),
     exclusive: optionalBoolean(shape, "exclusive") ?? false,
     persistence: parsePersistence(shape),
+    ...(optionalBoolean(shape, "note") === true && { allowsNote: true }),
   };
 }
 
@@ -68,6 +70,7 @@ export function reusePolicyToJson(question: InquiryQuestion): JsonObject {
   return {
     ...(question.exclusive && { exclusive: true }),
     ...(question.persistence !== "turn" && { persistence: question.persistence }),
+    ...(question.allowsNote === true && { note: true }),
   };
 }
 
@@ -78,10 +81,10 @@ function parsePersistence(shape: Shape): AnswerReusePolicy {
 
 function answerTypeToWire(answerType: AnswerType): JsonObject {
   if (answerType.type !== "select") return { type: answerType.type };
-  const options = answerType.options.map(({ value, description }) =>
-    description === undefined && typeof value === "string"
-      ? value
-      : { value, ...(description !== undefined && { description }) },
-  );
-  return { type: "select", options };
+  const options = answerType.options.map((option) => {
+    const more = optionToJson(option);
+    const isPlain = typeof option.value === "string" && Object.keys(more).length === 0;
+    return isPlain ? option.value : { value: option.value, ...more };
+  });
+  return { type: "select", options, ...selectToJson(answerType) };
 }

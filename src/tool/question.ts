@@ -6,15 +6,26 @@ import type { Json } from "../util/index.ts";
 
 export type AnswerType =
   | { readonly type: "boolean" }
-  | { readonly type: "select"; readonly options: readonly SelectOption[] }
+  | SelectType
   | { readonly type: "text" }
   /** Text that is never echoed, stored, remembered or shown to a model. */
   | { readonly type: "secret" };
+
+export interface SelectType {
+  readonly type: "select";
+  readonly options: readonly SelectOption[];
+  /** A text of the person's own is an answer too. */
+  readonly allowsOther?: boolean;
+  /** The answer is a list, of none, one or several of the options. */
+  readonly isMultiple?: boolean;
+}
 
 export interface SelectOption {
   /** A string wherever we write it; records of other programs may hold any JSON here. */
   readonly value: Json;
   readonly description?: string;
+  /** What choosing it would come to: a piece of code, a layout. May have several lines. */
+  readonly preview?: string;
 }
 
 /** `turn`: an answer may be remembered until the turn ends. `none`: asked anew every time. */
@@ -31,6 +42,8 @@ export interface InquiryQuestion {
   /** Only a person, or that person's own configuration, may answer. */
   readonly exclusive: boolean;
   readonly persistence: AnswerReusePolicy;
+  /** The person may add a note to the answer. */
+  readonly allowsNote?: boolean;
 }
 
 /** A question in flight. The id names the slot its answer goes to, within one tool. */
@@ -49,6 +62,7 @@ export interface QuestionOptions {
   readonly default?: Json;
   readonly exclusive?: boolean;
   readonly persistence?: AnswerReusePolicy;
+  readonly allowsNote?: boolean;
 }
 
 export function booleanQuestion(
@@ -78,12 +92,17 @@ export function secretQuestion(
 export function selectQuestion(
   id: string,
   text: string,
-  options: QuestionOptions & { readonly options: readonly (string | SelectOption)[] },
+  options: QuestionOptions &
+    Pick<SelectType, "allowsOther" | "isMultiple"> & {
+      readonly options: readonly (string | SelectOption)[];
+    },
 ): QuestionOf<"select"> {
-  const { options: choices, ...rest } = options;
-  const answerType: QuestionOf<"select">["answerType"] = {
+  const { options: choices, allowsOther, isMultiple, ...rest } = options;
+  const answerType: SelectType = {
     type: "select",
     options: choices.map((choice) => (typeof choice === "string" ? { value: choice } : choice)),
+    ...(allowsOther === true && { allowsOther }),
+    ...(isMultiple === true && { isMultiple }),
   };
   return createQuestion({ id, text, answerType, ...rest });
 }

@@ -143,6 +143,13 @@ function settingsOf(config: PartialToolConfig, name: string): ToolSettings {
 }
 
 function attempt(executor: Executor, request: Partial<Parameters<Executor["attempt"]>[0]> = {}) {
-  const defaults = { arguments: {}, answers: {}, secretAnswers: [], signal: never };
+  const defaults = {
+    arguments: {},
+    answers: {},
+    secretAnswers: [],
+    notes: {},
+    call: {},
+    signal: never,
+  };
   return executor.attempt({ ...defaults, ...request });
 }

@@ -60,17 +60,22 @@ describe("the answers of an attempt", () => {
     const answers = ["1", "2", "3"].map((answer) => ({ answer }));
     const turn = await ToolTurn.start({ tools: [{ name: "x", executor }], script: { answers } });
     await turn.call("x", { path: "a/b" });
+    const attempt = (given: object) => ({
+      call: {},
+      arguments: { path: "a/b" },
+      ...given,
+      notes: {},
+      signal: {},
+    });
     expect(requests.map((request) => JSON.stringify(request))).toEqual(
       [
-        { arguments: { path: "a/b" }, answers: {}, secretAnswers: [], signal: {} },
-        { arguments: { path: "a/b" }, answers: { a: "1" }, secretAnswers: [], signal: {} },
-        { arguments: { path: "a/b" }, answers: { a: "1", b: "2" }, secretAnswers: [], signal: {} },
-        {
-          arguments: { path: "a/b" },
+        attempt({ answers: {}, secretAnswers: [] }),
+        attempt({ answers: { a: "1" }, secretAnswers: [] }),
+        attempt({ answers: { a: "1", b: "2" }, secretAnswers: [] }),
+        attempt({
           answers: { a: "1", b: "2", ["__proto__"]: "3" },
           secretAnswers: ["__proto__"],
-          signal: {},
-        },
+        }),
       ].map((request) => JSON.stringify(request)),
     );
     const order = turn.events.flatMap((event) =>

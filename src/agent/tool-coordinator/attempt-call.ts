@@ -1,8 +1,9 @@
 /** A call from its first attempt to its end: it is entered again with each answer to what it asks. */
 import type { ToolCallRequest } from "../../conversation/index.ts";
-import type { Json, JsonObject } from "../../util/index.ts";
-import { answerQuestion } from "./answer-question.ts";
+import type { JsonObject } from "../../util/index.ts";
+import { answerQuestions } from "./answer-questions.ts";
 import type { CallResult } from "./delivery.ts";
+import { GivenAnswers } from "./given-answers.ts";
 import type { CallableTool, TurnParts } from "./turn-parts.ts";
 
 export interface GrantedCall {
@@ -22,16 +23,13 @@ export type AttemptsEnd =
 
 export async function attemptCall(parts: TurnParts, call: GrantedCall): Promise<AttemptsEnd> {
   const { request, tool, signal } = call;
-  /** By question id; the latest answer to each. Secrets are here, and go with the call. */
-  const answers = new Map<string, Json>();
-  const secretAnswers = new Set<string>();
-  /** How often in a row each question was answered without a person. */
-  const automatic = new Map<string, number>();
+  const given = new GivenAnswers();
+  const token = {};
   for (;;) {
     const result = await tool.executor.attempt({
+      call: token,
       arguments: call.arguments,
-      answers: Object.fromEntries(answers),
-      secretAnswers: [...secretAnswers],
+      ...given.toRequest(),
       signal,
       onProgress: (message) => {
         const { name } = tool.settings;
@@ -43,13 +41,22 @@ export async function attemptCall(parts: TurnParts, call: GrantedCall): Promise<
     if (result.type !== "needs_input") {
       return { type: "result", content: result.content, isError: result.type === "error" };
     }
-    const { question, source } = result;
-    const automaticAnswers = automatic.get(question.id) ?? 0;
-    const asked = { toolCallId: request.id, tool, question, source, automaticAnswers, signal };
-    const end = await answerQuestion(parts, asked);
-    if (end.type === "unanswered") return end;
-    answers.set(question.id, end.answer);
-    if (question.answerType.type === "secret") secretAnswers.add(question.id);
-    automatic.set(question.id, end.isAutomatic ? automaticAnswers + 1 : 0);
+    const { question, more = [], source, onUnanswered } = result;
+    const end = await answerQuestions(
+      parts,
+      [question, ...more].map((each) => ({
+        toolCallId: request.id,
+        tool,
+        question: each,
+        source,
+        automaticAnswers: given.automaticAnswers(each),
+        signal,
+      })),
+    );
+    if (end.type === "unanswered") {
+      onUnanswered?.(end.reason === "user" ? "cancelled" : "refused");
+      return { type: "unanswered", content: end.content, isError: end.isError };
+    }
+    for (const { question: asked, ...answer } of end.answers) given.add(asked, answer);
   }
 }

@@ -4,7 +4,7 @@
  */
 import type { QuestionTarget, ToolSettings } from "../../config/index.ts";
 import type { InquiryId, KnownCancellationReason } from "../../conversation/index.ts";
-import { answerFits, type Question } from "../../tool/index.ts";
+import { answerFits, type Question, withoutOther } from "../../tool/index.ts";
 import type { Json } from "../../util/index.ts";
 import { configuredMisfit, needsHuman, nobodyThere } from "./model-texts.ts";
 import type { RememberedAnswer } from "./turn-state.ts";
@@ -62,14 +62,16 @@ function routeDetached(question: Question, settings: RouteInput["settings"]): Ro
   const mode = settings.detached.tool;
   if (mode === "auto") return { type: "model", target: { type: "assistant", assistant: {} } };
   const { default: suggested } = question;
-  const isUsable = suggested !== undefined && answerFits(question.answerType, suggested);
+  const isUsable =
+    suggested !== undefined && answerFits(withoutOther(question.answerType), suggested);
   if (mode === "defaults" && isUsable) return { type: "default", answer: suggested };
   return refuseNobodyThere(settings.name);
 }
 
 function useConfigured(tool: string, question: Question, answer: Json): Route {
   const key = `conversation.tools.${tool}.questions.${question.id}.answer`;
-  if (answerFits(question.answerType, answer)) return { type: "configured", answer, key };
+  if (answerFits(withoutOther(question.answerType), answer))
+    return { type: "configured", answer, key };
   const message = configuredMisfit(tool, key);
   return { type: "refused", reason: "invalid_static_answer", message };
 }

@@ -8,7 +8,14 @@ import { createBuiltinExecutor } from "./builtin-executor.ts";
 const sure = booleanQuestion("sure", "Sure?");
 
 function request(answers: Record<string, Json> = {}, signal = new AbortController().signal) {
-  return { arguments: {}, answers, secretAnswers: [], signal } satisfies AttemptRequest;
+  return {
+    arguments: {},
+    answers,
+    secretAnswers: [],
+    notes: {},
+    call: {},
+    signal,
+  } satisfies AttemptRequest;
 }
 
 function asking(source?: "assistant") {

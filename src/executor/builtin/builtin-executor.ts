@@ -6,7 +6,7 @@ import type { AttemptResult, Executor } from "../port.ts";
 /** `name` is the one in the config, under which the model knows the tool. */
 export function createBuiltinExecutor(tool: BuiltinTool, name: string): Executor {
   return {
-    attempt: async ({ signal, ...call }) => {
+    attempt: async ({ call: _call, secretAnswers: _secretAnswers, signal, ...call }) => {
       if (signal.aborted) return { type: "cancelled" };
       const aborted = Promise.withResolvers<AttemptResult>();
       const onAbort = () => aborted.resolve({ type: "cancelled" });

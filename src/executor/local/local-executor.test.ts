@@ -49,6 +49,8 @@ function attempt(
     arguments: {},
     answers: {},
     secretAnswers: [],
+    notes: {},
+    call: {},
     signal: new AbortController().signal,
     ...options.request,
   });

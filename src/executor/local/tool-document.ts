@@ -13,13 +13,19 @@ export interface ToolPlace {
 
 export function toolDocument(
   { name, source, options }: Pick<ToolSettings, "name" | "source" | "options">,
-  { arguments: args, answers }: Pick<AttemptRequest, "arguments" | "answers">,
+  { arguments: args, answers, notes }: Pick<AttemptRequest, "arguments" | "answers" | "notes">,
   place: ToolPlace,
 ): JsonObject {
   // `local.<name>` changes what the process sees, and nothing else.
   const seenAs = source.type === "local" ? (source.tool ?? name) : name;
   return {
-    tool: { name: seenAs, arguments: args, answers, options },
+    tool: {
+      name: seenAs,
+      arguments: args,
+      answers,
+      ...(Object.keys(notes).length > 0 && { notes }),
+      options,
+    },
     context: {
       action: "run",
       root: place.workspaceRoot,
@@ -32,7 +38,7 @@ export function toolDocument(
 /** Everybody on the machine can read a command line, so no secret may get there. */
 export function templateContext(
   settings: Pick<ToolSettings, "name" | "source" | "options">,
-  request: Pick<AttemptRequest, "arguments" | "answers" | "secretAnswers">,
+  request: Pick<AttemptRequest, "arguments" | "answers" | "notes" | "secretAnswers">,
   place: ToolPlace,
 ): TemplateContext {
   const { secretAnswers } = request;

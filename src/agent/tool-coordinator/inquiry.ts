@@ -6,12 +6,19 @@ import type {
   Decider,
   InquiryId,
   InquiryOutcome,
+  InquiryRequest,
   KnownCancellationReason,
 } from "../../conversation/index.ts";
 import type { InquiryAnswer } from "../../inquiry/index.ts";
-import { explainMisfit, type InquirySource, type Question } from "../../tool/index.ts";
+import {
+  explainMisfit,
+  type InquirySource,
+  isOther,
+  type Question,
+  withoutOther,
+} from "../../tool/index.ts";
 import { assertNever, type Json } from "../../util/index.ts";
-import type { PromptResult } from "../ports.ts";
+import type { PromptRequest, PromptResult } from "../ports.ts";
 import { timestampOf } from "../timestamp-of.ts";
 import { INPUT_CANCELLED, inquiryFailed, keepsAsking, promptFailed } from "./model-texts.ts";
 import { type AssistantTarget, decideRoute, type Route } from "./route.ts";
@@ -29,49 +36,75 @@ export interface AskedQuestion {
 
 export type QuestionEnd =
   /** `isAutomatic`: no person was asked. */
-  | { readonly type: "answered"; readonly answer: Json; readonly isAutomatic: boolean }
-  /** The call ends here; `content` is what the model is told. */
-  | { readonly type: "unanswered"; readonly content: string; readonly isError: boolean };
+  | {
+      readonly type: "answered";
+      readonly answer: Json;
+      readonly note?: string;
+      readonly isAutomatic: boolean;
+    }
+  | Unanswered;
+
+/** The call ends here; `content` is what the model is told. */
+export interface Unanswered {
+  readonly type: "unanswered";
+  readonly reason: KnownCancellationReason;
+  readonly content: string;
+  readonly isError: boolean;
+}
+
+type AnsweredPrompt = Extract<PromptResult, { type: "answered" }>;
 
 /** A tool that does not take an answer is not asked for ever. */
 const MOST_AUTOMATIC_ANSWERS = 3;
 
-export async function answerQuestion(parts: TurnParts, asked: AskedQuestion): Promise<QuestionEnd> {
-  const { toolCallId, tool, source, signal } = asked;
-  const { id: questionId, ...question } = asked.question;
-  const id = parts.state.nextInquiryId(toolCallId, questionId);
-  await parts.journal.record({
-    type: "inquiry_request",
-    timestamp: timestampOf(parts.clock),
-    id,
-    source,
-    question,
-    toolCallId,
-    questionId,
-  });
-  const inquiry = new Inquiry(parts, asked, id);
-  if (signal.aborted) return inquiry.cancel();
-  if (asked.automaticAnswers >= MOST_AUTOMATIC_ANSWERS) {
-    return inquiry.refuse("attempts_exhausted", keepsAsking(tool.settings.name, asked.question));
-  }
-  return inquiry.follow(inquiry.route());
-}
-
 /** An inquiry that is on record and has no end yet. */
-class Inquiry {
+export class Inquiry {
   readonly #parts: TurnParts;
   readonly #asked: AskedQuestion;
   readonly #id: InquiryId;
 
-  constructor(parts: TurnParts, asked: AskedQuestion, id: InquiryId) {
+  private constructor(parts: TurnParts, asked: AskedQuestion, id: InquiryId) {
     this.#parts = parts;
     this.#asked = asked;
     this.#id = id;
   }
 
+  /** Records the questions, before anything is decided about them. */
+  static async open(
+    parts: TurnParts,
+    questions: readonly AskedQuestion[],
+  ): Promise<readonly Inquiry[]> {
+    const inquiries = questions.map((asked) => {
+      const id = parts.state.nextInquiryId(asked.toolCallId, asked.question.id);
+      return new Inquiry(parts, asked, id);
+    });
+    await parts.journal.record(...inquiries.map((inquiry) => inquiry.#request()));
+    return inquiries;
+  }
+
+  get id(): InquiryId {
+    return this.#id;
+  }
+
+  /** As a person is asked. */
+  get field(): Omit<PromptRequest, "signal"> {
+    const { question, tool } = this.#asked;
+    const label = tool.settings.questions.get(question.id)?.promptLabel;
+    return { inquiryId: this.#id, question, ...(label !== undefined && { label }) };
+  }
+
+  /** The whole way, by itself. */
+  answer(): Promise<QuestionEnd> {
+    return this.#asked.signal.aborted ? this.cancel() : this.follow(this.route());
+  }
+
   route(): Route {
     const { question, tool } = this.#asked;
     const { settings } = tool;
+    if (this.#asked.automaticAnswers >= MOST_AUTOMATIC_ANSWERS) {
+      const message = keepsAsking(settings.name, question);
+      return { type: "refused", reason: "attempts_exhausted", message };
+    }
     const remembered = this.#parts.state.findAnswer(settings.name, question.id);
     return decideRoute({ question, settings, remembered, canAsk: this.#parts.prompter.canAsk() });
   }
@@ -95,14 +128,28 @@ class Inquiry {
     }
   }
 
-  async refuse(reason: KnownCancellationReason, content: string): Promise<QuestionEnd> {
+  async refuse(reason: KnownCancellationReason, content: string): Promise<Unanswered> {
     await this.#close({ outcome: "cancelled", reason });
-    return { type: "unanswered", content, isError: true };
+    return { type: "unanswered", reason, content, isError: true };
   }
 
-  async cancel(): Promise<QuestionEnd> {
+  async cancel(): Promise<Unanswered> {
     await this.#close({ outcome: "cancelled", reason: "user" });
-    return { type: "unanswered", content: INPUT_CANCELLED, isError: false };
+    return { type: "unanswered", reason: "user", content: INPUT_CANCELLED, isError: false };
+  }
+
+  /** What a prompter gave for it. */
+  async take(result: PromptResult): Promise<QuestionEnd> {
+    if (result.inquiryId !== this.#id) {
+      return this.failPrompt("the answer was given to another question");
+    }
+    if (result.type === "cancelled") return this.cancel();
+    const misfit = explainMisfit(this.#asked.question.answerType, result.answer);
+    return misfit === undefined ? this.#takeAnswer(result) : this.failPrompt(misfit);
+  }
+
+  failPrompt(message: string): Promise<Unanswered> {
+    return this.refuse("backend_error", promptFailed("Question", message));
   }
 
   /** While it waited for its turn, another call may have got an answer that holds for this one too. */
@@ -117,41 +164,24 @@ class Inquiry {
   }
 
   async #prompt(signal: AbortSignal): Promise<QuestionEnd> {
-    const { question, tool } = this.#asked;
-    const label = tool.settings.questions.get(question.id)?.promptLabel;
-    const request = {
-      inquiryId: this.#id,
-      question,
-      ...(label !== undefined && { label }),
-      signal,
-    };
     let result: PromptResult;
     try {
-      result = await this.#parts.prompter.ask(request);
+      result = await this.#parts.prompter.ask({ ...this.field, signal });
     } catch (error) {
-      return this.#failPrompt(error instanceof Error ? error.message : String(error));
+      return this.failPrompt(error instanceof Error ? error.message : String(error));
     }
-    if (result.inquiryId !== this.#id) {
-      return this.#failPrompt("the answer was given to another question");
-    }
-    if (result.type === "cancelled") return this.cancel();
-    const misfit = explainMisfit(question.answerType, result.answer);
-    if (misfit !== undefined) return this.#failPrompt(misfit);
-    return this.#takeAnswer(result.answer, result.isRemembered);
-  }
-
-  #failPrompt(message: string): Promise<QuestionEnd> {
-    return this.refuse("backend_error", promptFailed("Question", message));
+    return this.take(result);
   }
 
   /** A person's. It is remembered only where the question allows it, and never if it is a secret. */
-  async #takeAnswer(answer: Json, wantsMemory: boolean): Promise<QuestionEnd> {
-    const { persistence } = this.#asked.question;
-    const isRemembered = wantsMemory && persistence === "turn" && !this.#isSecret;
+  async #takeAnswer({ answer, note, isRemembered }: AnsweredPrompt): Promise<QuestionEnd> {
+    const { persistence, allowsNote = false } = this.#asked.question;
+    const isKept = isRemembered && persistence === "turn" && !this.#isSecret;
     const { channel } = this.#parts.prompter;
     const answeredBy = { kind: "user" as const, channel };
-    await this.#answer(answer, isRemembered ? { ...answeredBy, scope: "turn" } : answeredBy);
-    return { type: "answered", answer, isAutomatic: false };
+    const said = allowsNote && note !== undefined && note !== "" ? { note } : {};
+    await this.#answer({ answer, ...said }, isKept ? { ...answeredBy, scope: "turn" } : answeredBy);
+    return { type: "answered", answer, ...said, isAutomatic: false };
   }
 
   async #askModel(target: AssistantTarget): Promise<QuestionEnd> {
@@ -175,7 +205,9 @@ class Inquiry {
     }
     if (result.type === "cancelled") return this.cancel();
     const problem =
-      result.type === "failed" ? result.message : explainMisfit(question.answerType, result.answer);
+      result.type === "failed"
+        ? result.message
+        : explainMisfit(withoutOther(question.answerType), result.answer);
     if (result.type === "failed" || problem !== undefined) {
       return this.refuse("backend_error", inquiryFailed(toolName, question, problem ?? ""));
     }
@@ -183,17 +215,21 @@ class Inquiry {
   }
 
   async #answerAlone(answer: Json, answeredBy: Decider): Promise<QuestionEnd> {
-    await this.#answer(answer, answeredBy);
+    await this.#answer({ answer }, answeredBy);
     return { type: "answered", answer, isAutomatic: true };
   }
 
   /** The tool gets the answer; the record gets it only if it is no secret. */
-  #answer(answer: Json, answeredBy: Decider): Promise<void> {
-    return this.#close(
-      this.#isSecret
-        ? { outcome: "redacted", answeredBy }
-        : { outcome: "answered", answer, answeredBy },
-    );
+  #answer(given: Pick<AnsweredPrompt, "answer" | "note">, answeredBy: Decider): Promise<void> {
+    if (this.#isSecret) return this.#close({ outcome: "redacted", answeredBy });
+    const { answerType } = this.#asked.question;
+    const isOwn = answerType.type === "select" && isOther(answerType, given.answer);
+    return this.#close({
+      outcome: "answered",
+      ...given,
+      ...(isOwn && { isOther: true }),
+      answeredBy,
+    });
   }
 
   get #isSecret(): boolean {
@@ -207,5 +243,13 @@ class Inquiry {
     const response = { type: "inquiry_response" as const, timestamp, id: this.#id, ...outcome };
     await journal.record(response);
     state.rememberAnswer(tool.settings.name, question.id, response);
+  }
+
+  #request(): InquiryRequest {
+    const { toolCallId, source } = this.#asked;
+    const { id: questionId, ...question } = this.#asked.question;
+    const timestamp = timestampOf(this.#parts.clock);
+    const request = { type: "inquiry_request" as const, timestamp, id: this.#id };
+    return { ...request, source, question, toolCallId, questionId };
   }
 }

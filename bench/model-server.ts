@@ -1,0 +1,67 @@
+/** A llama.cpp server on loopback that notes when it was asked, and when it spoke. */
+import { once } from "node:events";
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
+import type { AddressInfo } from "node:net";
+import { text } from "node:stream/consumers";
+import { setTimeout } from "node:timers/promises";
+
+/** About a token. */
+const PIECE = /[\s\S]{1,4}/g;
+/** Long enough for whoever asks to have nothing to do but wait. */
+const THINKING_MS = 60;
+/** Between the first word and all others. */
+const SPEAKING_MS = 20;
+
+export class ModelServer implements AsyncDisposable {
+  /** The last time, as `performance.now()` tells it. */
+  askedAt = 0;
+  spokeAt = 0;
+  reply = "It is the first of many words.\n";
+  /** Whether the reply is announced before its first word is known, as most servers do. */
+  isAnnounced = true;
+  readonly #server: Server;
+
+  private constructor() {
+    this.#server = createServer((request, response) => void this.#answer(request, response));
+  }
+
+  static async start(): Promise<ModelServer> {
+    const server = new ModelServer();
+    server.#server.listen(0, "127.0.0.1");
+    await once(server.#server, "listening");
+    return server;
+  }
+
+  get url(): string {
+    const { port } = this.#server.address() as AddressInfo; // It listens on a port.
+    return `http://127.0.0.1:${port}`;
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#server.closeAllConnections();
+    this.#server.close();
+    await once(this.#server, "close");
+  }
+
+  async #answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    await text(request);
+    this.askedAt = performance.now();
+    response.writeHead(200, { "content-type": "text/event-stream" });
+    const announcement = chunk({ role: "assistant", content: null });
+    if (this.isAnnounced) response.write(announcement);
+    await setTimeout(THINKING_MS);
+    this.spokeAt = performance.now();
+    if (!this.isAnnounced) response.write(announcement);
+    for (const [index, content] of (this.reply.match(PIECE) ?? []).entries()) {
+      if (index === 1) await setTimeout(SPEAKING_MS);
+      response.write(chunk({ content }));
+    }
+    response.end(`${chunk({}, "stop")}data: [DONE]\n\n`);
+  }
+}
+
+function chunk(delta: object, finish: string | null = null): string {
+  const choices = [{ index: 0, delta, finish_reason: finish }];
+  const value = { id: "0", object: "chat.completion.chunk", created: 0, model: "bench", choices };
+  return `data: ${JSON.stringify(value)}\n\n`;
+}
