@@ -40,6 +40,7 @@ const RINGS: Readonly<Record<string, readonly string[]>> = {
     "executor",
     "inquiry",
     "agent",
+    "embed",
     "terminal",
   ],
   testing: [

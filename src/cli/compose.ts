@@ -16,6 +16,8 @@ export interface CommandContext {
   readonly environment: UserEnvironment;
   readonly cwd: string;
   readonly version: string;
+  /** Instead of ending at once when nobody reads the output any more; until it is disposed of. */
+  readonly onOutputGone: (action: () => void) => Disposable;
   /** Found when first asked for. Throws `no_workspace`. */
   readonly workspace: Workspace;
 }
@@ -23,7 +25,9 @@ export interface CommandContext {
 declare const JP_VERSION: string;
 
 export function createContext(options: GlobalOptions): CommandContext {
-  process.stdout.on("error", leaveQuietly);
+  let onGone = leaveQuietly;
+  process.stdout.on("error", (error) => onGone(error));
+  process.stderr.on("error", (error) => onGone(error));
   let workspace: Workspace | undefined;
   const environment: UserEnvironment = {
     variables: process.env,
@@ -37,6 +41,14 @@ export function createContext(options: GlobalOptions): CommandContext {
     version: JP_VERSION,
     output: createOutput({ stdout: process.stdout, stderr: process.stderr, width: options.width }),
     clock: systemClock,
+    onOutputGone: (action) => {
+      onGone = action;
+      return {
+        [Symbol.dispose]: () => {
+          onGone = leaveQuietly;
+        },
+      };
+    },
     get workspace() {
       workspace ??= openWorkspace({
         from: cwd,

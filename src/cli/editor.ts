@@ -37,7 +37,7 @@ function findEditor(variables: NodeJS.ProcessEnv): string {
     .find((value) => value !== undefined && value !== "");
   if (editor !== undefined) return editor;
   throw new CodedError("no_editor", "No editor is set.", {
-    hint: "Set EDITOR, for example: EDITOR=vim jp conversation edit",
+    hint: "Set EDITOR, for example: export EDITOR=vim",
   });
 }
 

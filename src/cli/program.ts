@@ -82,8 +82,8 @@ export async function createProgram(version: string, words: readonly string[]): 
   }
   program
     .command("demo")
-    .description("show the record: a scripted conversation in a temporary workspace")
-    .action(command(async () => (await import("./command/demo.ts")).demo));
+    .description("a guided tour, with a scripted assistant in a temporary workspace")
+    .action(command(async () => (await import("./command/demo/demo.ts")).demo));
   return program;
 }
 

@@ -30,7 +30,10 @@ export function renderCallLine(
   return `${markOf(response, paint)} ${paint("cyan", call)}${paint("dim", behind)}`;
 }
 
-export function describeCall({ name, arguments: given }: ToolCallRequest): string {
+export function describeCall({
+  name,
+  arguments: given,
+}: Pick<ToolCallRequest, "name" | "arguments">): string {
   return oneLine(`${name}(${describeArguments(given)})`);
 }
 

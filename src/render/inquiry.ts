@@ -28,8 +28,11 @@ export function inquiryState({ response }: LoggedInquiry): InquiryState {
 /** The reader rules of RFD 082: `Answer: …`, `Answer: <redacted>` or `Cancelled (<tag>)`. */
 export function describeOutcome(outcome: InquiryOutcome): string {
   switch (outcome.outcome) {
-    case "answered":
-      return `Answer: ${jsonLine(outcome.answer)}`;
+    case "answered": {
+      const own = outcome.isOther === true ? " (in own words)" : "";
+      const note = outcome.note === undefined ? "" : `, note: ${jsonLine(outcome.note)}`;
+      return `Answer: ${jsonLine(outcome.answer)}${own}${note}`;
+    }
     case "redacted":
       return "Answer: <redacted>";
     case "cancelled":
@@ -86,7 +89,11 @@ function outcomeToJson(outcome: InquiryOutcome): Record<string, Json> {
   if (outcome.outcome === "cancelled") return { reason: cancellationTag(outcome.reason) };
   const { answeredBy } = outcome;
   return {
-    ...(outcome.outcome === "answered" && { answer: outcome.answer }),
+    ...(outcome.outcome === "answered" && {
+      answer: outcome.answer,
+      ...(outcome.isOther === true && { other: true }),
+      ...(outcome.note !== undefined && { note: outcome.note }),
+    }),
     ...(answeredBy !== undefined && { answered_by: deciderToJson(answeredBy) }),
   };
 }

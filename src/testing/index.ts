@@ -13,5 +13,6 @@ export {
   type PrompterScript,
   type Script,
   type ScriptedAnswer,
+  type ScriptedForm,
   ScriptedPrompter,
 } from "./scripted-prompter.ts";

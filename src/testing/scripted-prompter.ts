@@ -2,6 +2,8 @@
 import type {
   DeliveryRequest,
   DeliveryResult,
+  FormRequest,
+  FormResult,
   InterruptChoice,
   InterruptMenu,
   InterruptRequest,
@@ -11,16 +13,22 @@ import type {
   PromptRequest,
   PromptResult,
 } from "../agent/index.ts";
+import type { InquiryId } from "../conversation/index.ts";
 import { abortable, type Json } from "../util/index.ts";
 
-/** An answer; one that is to be remembered; or a cancelled question. */
+/** An answer, perhaps to be remembered, perhaps with a note; or a cancelled question. */
 export type ScriptedAnswer =
-  | { readonly answer: Json; readonly isRemembered?: boolean }
+  | { readonly answer: Json; readonly isRemembered?: boolean; readonly note?: string }
   | { readonly isCancelled: true };
+
+/** One answer for each field; or a cancelled form. */
+export type ScriptedForm = readonly ScriptedAnswer[] | { readonly isCancelled: true };
 
 /** Each is a list, used up from its beginning, or a function of the request. */
 export interface PrompterScript {
   readonly answers?: Script<PromptRequest, ScriptedAnswer>;
+  /** Without it the fields of a form are answered one by one, from `answers`. */
+  readonly forms?: Script<FormRequest, ScriptedForm>;
   readonly permissions?: Script<PermissionRequest, PermissionResult>;
   readonly deliveries?: Script<DeliveryRequest, DeliveryResult>;
   readonly choices?: Script<InterruptRequest, InterruptChoice>;
@@ -59,6 +67,7 @@ export class ScriptedPrompter implements Prompter, InterruptMenu {
   readonly channel: string;
   /** Everything that was asked, in order; what was aborted before is not asked. */
   readonly questions: PromptRequest[] = [];
+  readonly forms: FormRequest[] = [];
   readonly permissions: PermissionRequest[] = [];
   readonly deliveries: DeliveryRequest[] = [];
   readonly interrupts: InterruptRequest[] = [];
@@ -83,9 +92,21 @@ export class ScriptedPrompter implements Prompter, InterruptMenu {
       position,
       what: `an answer to "${question.text}"`,
     });
-    if (result === undefined || "isCancelled" in result) return { type: "cancelled", inquiryId };
-    const { answer, isRemembered = false } = result;
-    return { type: "answered", inquiryId, answer, isRemembered };
+    return toResult(inquiryId, result ?? { isCancelled: true });
+  }
+
+  /** Cancelled if one of its questions is. */
+  async askForm(request: FormRequest): Promise<FormResult> {
+    const { fields, signal } = request;
+    if (signal.aborted) return { type: "cancelled" };
+    const position = this.forms.push(request) - 1;
+    const results =
+      this.#script.forms === undefined
+        ? await this.#askEach(request)
+        : await this.#fillIn(request, position);
+    const isAnswered =
+      results.length === fields.length && results.every(({ type }) => type === "answered");
+    return isAnswered ? { type: "answered", results } : { type: "cancelled" };
   }
 
   async askPermission(request: PermissionRequest): Promise<PermissionResult> {
@@ -113,6 +134,38 @@ export class ScriptedPrompter implements Prompter, InterruptMenu {
     const expected = { position, what: "a choice" };
     return (await follow(this.#script.choices, request, expected)) ?? { type: "continue" };
   }
+
+  /** Up to the first that is cancelled. */
+  async #askEach({ fields, signal }: FormRequest): Promise<readonly PromptResult[]> {
+    const results: PromptResult[] = [];
+    for (const field of fields) {
+      const result = await this.ask({ ...field, signal });
+      results.push(result);
+      if (result.type === "cancelled") break;
+    }
+    return results;
+  }
+
+  async #fillIn(request: FormRequest, position: number): Promise<readonly PromptResult[]> {
+    const { fields } = request;
+    const texts = fields.map(({ question }) => `"${question.text}"`).join(", ");
+    const expected = { position, what: `a form for ${texts}` };
+    const form = (await follow(this.#script.forms, request, expected)) ?? { isCancelled: true };
+    if ("isCancelled" in form) return [];
+    if (form.length !== fields.length) {
+      throw new Error(`The script has ${form.length} answers for a form of ${fields.length}.`);
+    }
+    return fields.flatMap(({ inquiryId }, index) => {
+      const answer = form[index];
+      return answer === undefined ? [] : [toResult(inquiryId, answer)];
+    });
+  }
+}
+
+function toResult(inquiryId: InquiryId, scripted: ScriptedAnswer): PromptResult {
+  if ("isCancelled" in scripted) return { type: "cancelled", inquiryId };
+  const { answer, isRemembered = false, note } = scripted;
+  return { type: "answered", inquiryId, answer, isRemembered, ...(note !== undefined && { note }) };
 }
 
 /** Undefined when it is aborted. Throws if the script does not go on. */

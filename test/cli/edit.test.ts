@@ -219,10 +219,7 @@ describe("editing a file", () => {
     expect(await project.jp("conversation", "edit", one.id)).toEqual({
       status: 1,
       stdout: "",
-      stderr: lines(
-        "jp: No editor is set.",
-        "Set EDITOR, for example: EDITOR=vim jp conversation edit",
-      ),
+      stderr: lines("jp: No editor is set.", "Set EDITOR, for example: export EDITOR=vim"),
     });
   });
 

@@ -41,7 +41,7 @@ describe("help", () => {
           "  tool                    list tools, look at them, try them without a model",
           "  model                   list the models that can be reached",
           "  config                  what is configured, where, and why",
-          "  demo                    show the record: a scripted conversation in a",
+          "  demo                    a guided tour, with a scripted assistant in a",
           "                          temporary workspace",
           "  help [command]          show help for a command",
         ),
@@ -265,31 +265,4 @@ describe("making a workspace", () => {
       before,
     ]);
   });
-});
-
-test("the demonstration shows a record with every kind of outcome, and touches nothing of the user's", async () => {
-  const project = new Project({ isBare: true });
-  const { status, stdout, stderr } = await project.jp("demo");
-  expect({
-    status,
-    stderr,
-    commands: stdout.match(/^\$ .*$/gm),
-    ends: stdout.match(/(?<=^ {4})(Answer: \S+|Cancelled \(\w+\))/gm),
-    touched: snapshotOf(project.root, project.data, project.home).map(({ name }) => name),
-  }).toEqual({
-    status: 0,
-    stderr: "",
-    commands: ["$ jp conversation print", "$ jp inquiry ls", "$ jp conversation ls"],
-    ends: [
-      "Answer: true",
-      'Answer: "next"',
-      "Answer: true",
-      "Answer: <redacted>",
-      "Cancelled (user)",
-    ],
-    touched: [project.root, project.home],
-  });
-  const [, root = ""] = /^Look around: jp --workspace (\S+) /m.exec(stdout) ?? [];
-  const look = await project.jp("--workspace", root, "conversation", "show", "newest");
-  expect(look.stdout).toContain("Questions   3 answered, 1 redacted, 1 cancelled\n");
 });

@@ -350,7 +350,7 @@ export const rfd082Lifecycle: readonly Requirement[] = [
     text:
       "The documentation of `questions.<id>.answer` says that the tool must ask before the value " +
       "is delivered.",
-    state: "planned",
+    state: "met",
   },
   {
     id: "082/prompt/id-allocated-once",

@@ -150,7 +150,7 @@ export const rfd082Source: readonly Requirement[] = [
     text:
       "The guide for tool authors says that the default of a secret question must not hold " +
       "anything sensitive, since it is not redacted.",
-    state: "planned",
+    state: "met",
   },
   {
     id: "082/secret/no-echo-at-the-prompt",

@@ -26,13 +26,13 @@ export const rfd083AskUser: readonly Requirement[] = [
     id: "083/ask-user/parameter-question",
     source: "RFD 083, Tool configuration, parameters",
     text: "The schema offers `question` as a required string.",
-    state: "planned",
+    state: "met",
   },
   {
     id: "083/ask-user/parameter-context",
     source: "RFD 083, Tool configuration, parameters",
     text: "The schema offers `context` as an optional string that may have several lines.",
-    state: "planned",
+    state: "met",
   },
   {
     id: "083/ask-user/parameter-answer-type",
@@ -40,19 +40,19 @@ export const rfd083AskUser: readonly Requirement[] = [
     text:
       "The schema offers `answer_type` as an optional string out of `boolean`, `select` and " +
       "`text`.",
-    state: "planned",
+    state: "met",
   },
   {
     id: "083/ask-user/parameter-options",
     source: "RFD 083, Tool configuration, parameters",
     text: "The schema offers `options` as an optional array of strings.",
-    state: "planned",
+    state: "met",
   },
   {
     id: "083/ask-user/parameter-default",
     source: "RFD 083, Tool configuration, parameters",
     text: "The schema offers `default` as an optional boolean or string.",
-    state: "planned",
+    state: "met",
   },
   {
     id: "083/ask-user/schema-accepted-by-providers",
@@ -60,79 +60,79 @@ export const rfd083AskUser: readonly Requirement[] = [
     text:
       "The schema uses neither a type `any` nor conditional requirements; rules across fields " +
       "are checked when the tool runs.",
-    state: "planned",
+    state: "met",
   },
   {
     id: "083/ask-user/answer-type-defaults-to-text",
     source: "RFD 083, Arguments",
     text: "A call without `answer_type` asks for text.",
-    state: "planned",
+    state: "met",
   },
   {
     id: "083/ask-user/three-answer-types-only",
     source: "RFD 083, Arguments and Non-Goals",
     text: "The tool asks boolean, select and text questions and no others.",
-    state: "planned",
+    state: "met",
   },
   {
     id: "083/ask-user/context-shown-above-the-question",
     source: "RFD 083, Arguments",
     text: "The `context` of a call is shown above the question line and is never mixed into it.",
-    state: "planned",
+    state: "met",
   },
   {
     id: "083/ask-user/default-fills-the-prompt",
     source: "RFD 083, Arguments",
     text: "A `default` is offered at the prompt as the answer to accept or change.",
-    state: "planned",
+    state: "met",
   },
   {
     id: "083/ask-user/missing-question-is-an-error",
     source: "RFD 083, Arguments",
     text: "A call without `question` ends in an error.",
-    state: "planned",
+    state: "met",
   },
   {
     id: "083/ask-user/empty-question-is-an-error",
     source: "RFD 083, Arguments",
     text: "A call with an empty `question` ends in an error.",
-    state: "planned",
+    state: "met",
   },
   {
     id: "083/ask-user/newline-in-question-is-an-error",
     source: "RFD 083, Arguments",
     text: "A call whose `question` contains a newline ends in an error that points to `context`.",
-    state: "planned",
+    state: "met",
   },
   {
     id: "083/ask-user/select-without-options-is-an-error",
     source: "RFD 083, Arguments",
     text: "A select call whose `options` are missing or empty ends in an error.",
-    state: "planned",
+    state: "met",
   },
   {
     id: "083/ask-user/options-without-select-is-an-error",
     source: "RFD 083, Arguments",
     text: "A call with `options` and another answer type than `select` ends in an error.",
-    state: "planned",
+    state: "met",
   },
   {
     id: "083/ask-user/default-of-wrong-type-is-an-error",
     source: "RFD 083, Arguments",
     text: "A call whose `default` does not have the type of the answer ends in an error.",
-    state: "planned",
+    state: "met",
   },
   {
     id: "083/ask-user/default-outside-options-is-an-error",
     source: "RFD 083, Arguments",
     text: "A select call whose `default` is not one of the `options` ends in an error.",
-    state: "planned",
+    state: "met",
   },
   {
     id: "083/ask-user/errors-tell-the-model-what-to-change",
     source: "RFD 083, Arguments",
     text: "Each error about arguments tells the model what to do differently.",
-    state: "planned",
+    state: "met",
   },
   {
     id: "083/ask-user/answer-of-wrong-type-is-an-error",
@@ -140,7 +140,7 @@ export const rfd083AskUser: readonly Requirement[] = [
     text:
       "When the tool is entered with an answer that does not have the requested type, it ends in " +
       "an error.",
-    state: "planned",
+    state: "met",
   },
   {
     id: "083/ask-user/answer-outside-options-is-an-error",
@@ -148,7 +148,7 @@ export const rfd083AskUser: readonly Requirement[] = [
     text:
       "When the tool is entered with a select answer that is not one of the options, it ends in " +
       "an error.",
-    state: "planned",
+    state: "met",
   },
   {
     id: "083/ask-user/answer-error-wording-is-generic",
@@ -156,37 +156,37 @@ export const rfd083AskUser: readonly Requirement[] = [
     text:
       "The tool's own error about an answer says `the accumulated answer does not match the " +
       "requested answer type` and blames no source.",
-    state: "planned",
+    state: "met",
   },
   {
     id: "083/ask-user/first-entry-asks",
     source: "RFD 083, Execution flow and phase 2 tests",
     text: "Entered without answers and with valid arguments, the tool asks its question.",
-    state: "planned",
+    state: "met",
   },
   {
     id: "083/ask-user/second-entry-succeeds",
     source: "RFD 083, Execution flow and phase 2 tests",
     text: "Entered again with the answer, the tool succeeds with that answer.",
-    state: "planned",
+    state: "met",
   },
   {
     id: "083/ask-user/one-question-named-answer",
     source: "RFD 083, Execution flow",
     text: "The tool always asks one question, and its id is `answer`.",
-    state: "planned",
+    state: "met",
   },
   {
     id: "083/ask-user/question-is-exclusive",
     source: "RFD 083, Execution flow and phase 2",
     text: "The question of the tool is marked exclusive.",
-    state: "planned",
+    state: "met",
   },
   {
     id: "083/ask-user/question-is-not-remembered",
     source: "RFD 083, Execution flow and phase 2",
     text: "The question of the tool has persistence `none`.",
-    state: "planned",
+    state: "met",
   },
   {
     id: "083/ask-user/policy-set-by-the-author",
@@ -202,7 +202,7 @@ export const rfd083AskUser: readonly Requirement[] = [
     text:
       "A boolean answer gives a JSON result with `answer_type` `boolean` and true or false as " +
       "`answer`.",
-    state: "planned",
+    state: "met",
   },
   {
     id: "083/ask-user/select-result",
@@ -210,7 +210,7 @@ export const rfd083AskUser: readonly Requirement[] = [
     text:
       "A select answer gives a JSON result with `answer_type` `select` and the chosen option as " +
       "`answer`.",
-    state: "planned",
+    state: "met",
   },
   {
     id: "083/ask-user/text-result",
@@ -218,13 +218,13 @@ export const rfd083AskUser: readonly Requirement[] = [
     text:
       "A text answer gives a JSON result with `answer_type` `text` and the typed string as " +
       "`answer`.",
-    state: "planned",
+    state: "met",
   },
   {
     id: "083/ask-user/result-tells-types-apart",
     source: "RFD 083, Execution flow",
     text: "The boolean true, the option `true` and the text `true` give three different results.",
-    state: "planned",
+    state: "met",
   },
   {
     id: "083/ask-user/coordinator-does-the-rest",
@@ -238,19 +238,19 @@ export const rfd083AskUser: readonly Requirement[] = [
     id: "083/ask-user/recorded-as-the-assistants",
     source: "RFD 083, Persisted recording and phase 2 tests",
     text: "Inquiries of the tool are recorded with source `assistant`.",
-    state: "planned",
+    state: "met",
   },
   {
     id: "083/config/source-is-builtin",
     source: "RFD 083, Tool configuration",
     text: "The tool is registered with source `builtin`.",
-    state: "planned",
+    state: "met",
   },
   {
     id: "083/config/enabled-by-default",
     source: "RFD 083, Tool configuration",
     text: "The tool is enabled without any configuration.",
-    state: "planned",
+    state: "met",
   },
   {
     id: "083/config/bare-disable-all-keeps-it",
@@ -307,13 +307,13 @@ export const rfd083AskUser: readonly Requirement[] = [
     text:
       "Neither the call nor its result is shown as a tool call; the person sees the prompt and " +
       "the answer.",
-    state: "planned",
+    state: "met",
   },
   {
     id: "083/config/label-is-assistant",
     source: "RFD 083, Tool configuration and phase 2",
     text: "The prompt of the tool carries the label `Assistant` unless the user changes it.",
-    state: "planned",
+    state: "met",
   },
   {
     id: "083/config/description-limits-use",
@@ -321,7 +321,7 @@ export const rfd083AskUser: readonly Requirement[] = [
     text:
       "The description tells the model to ask only when the conversation does not hold the " +
       "information, and not for obvious next steps.",
-    state: "planned",
+    state: "met",
   },
   {
     id: "083/config/description-warns-about-secrets",
@@ -329,7 +329,7 @@ export const rfd083AskUser: readonly Requirement[] = [
     text:
       "The description tells the model not to collect secrets, since answers are sent to the " +
       "model and stored.",
-    state: "planned",
+    state: "met",
   },
   {
     id: "083/config/description-reaches-the-model",
@@ -337,7 +337,7 @@ export const rfd083AskUser: readonly Requirement[] = [
     text:
       "The tool has a description and no summary, so every request to a provider carries the " +
       "full description and the parameter schema.",
-    state: "planned",
+    state: "met",
   },
   {
     id: "083/config/registered-for-every-turn",

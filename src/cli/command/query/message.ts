@@ -4,11 +4,17 @@ import path from "node:path";
 import { text } from "node:stream/consumers";
 import { CodedError } from "../../../util/index.ts";
 import type { CommandContext } from "../../compose.ts";
-import { editText } from "../../editor.ts";
+import { type EditedText, editText } from "../../editor.ts";
 
 export interface MessageFlags {
   /** `true`: in the editor in any case. `false`: in no case. */
   readonly edit?: boolean;
+}
+
+export interface Message {
+  readonly text: string;
+  /** Where it was written in the editor. */
+  readonly draft?: EditedText;
 }
 
 /** Undefined if there is nothing in it. Throws `file_not_read`, and what an editor throws. */
@@ -16,13 +22,31 @@ export async function readMessage(
   words: readonly string[],
   { edit }: MessageFlags,
   context: CommandContext,
-): Promise<string | undefined> {
+): Promise<Message | undefined> {
   const said = await readWords(words, context);
   const piped = process.stdin.isTTY ? "" : (await text(process.stdin)).replace(/\r?\n$/, "");
   const given = [said, piped].filter((part) => part.trim() !== "").join("\n\n");
   const isEdited = edit ?? (given === "" && process.stdin.isTTY);
-  const message = isEdited ? await editMessage(given) : given;
-  return message.trim() === "" ? undefined : message;
+  const message = isEdited ? await editMessage(given) : { text: given };
+  if (message.text.trim() !== "") return message;
+  await message.draft?.discard();
+  return undefined;
+}
+
+/** What somebody wrote is there until the conversation has it. Throws what the action throws. */
+export async function keeping<Value>(
+  { draft }: Message,
+  { output }: CommandContext,
+  action: () => Promise<Value>,
+): Promise<Value> {
+  try {
+    const value = await action();
+    await draft?.discard();
+    return value;
+  } catch (error) {
+    if (draft !== undefined) output.notice(`What you wrote is in ${draft.file}`);
+    throw error;
+  }
 }
 
 /** `@file`, alone, is what the file says. */
@@ -41,8 +65,7 @@ async function readWords(words: readonly string[], { cwd }: CommandContext): Pro
   }
 }
 
-async function editMessage(given: string): Promise<string> {
-  const edited = await editText("QUERY_MESSAGE.md", given);
-  await edited.discard();
-  return edited.text.trim();
+async function editMessage(given: string): Promise<Message> {
+  const draft = await editText("QUERY_MESSAGE.md", given);
+  return { text: draft.text.trim(), draft };
 }

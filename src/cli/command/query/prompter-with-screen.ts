@@ -2,16 +2,24 @@
 import type { InterruptMenu, Prompter } from "../../../agent/index.ts";
 import type { TurnView } from "./view.ts";
 
-export function withScreen(
-  prompter: Prompter & InterruptMenu,
-  view: TurnView,
-): Prompter & InterruptMenu {
+export function withScreen(prompter: Prompter, view: TurnView): Prompter {
+  const { askForm } = prompter;
   return {
     channel: prompter.channel,
     canAsk: () => prompter.canAsk(),
     ask: (request) => view.aside(() => prompter.ask(request)),
-    askPermission: (request) => view.aside(() => prompter.askPermission(request)),
+    ...(askForm !== undefined && {
+      askForm: (request) => view.aside(() => askForm.call(prompter, request)),
+    }),
+    askPermission: (request) =>
+      view.aside(() => {
+        view.showCall(request);
+        return prompter.askPermission(request);
+      }),
     askDelivery: (request) => view.aside(() => prompter.askDelivery(request)),
-    choose: (request) => view.aside(() => prompter.choose(request)),
   };
+}
+
+export function menuWithScreen(menu: InterruptMenu, view: TurnView): InterruptMenu {
+  return { choose: (request) => view.aside(() => menu.choose(request)) };
 }

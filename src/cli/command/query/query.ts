@@ -14,9 +14,9 @@ import { findPrompter, type InteractionFlags, NOBODY } from "../../prompter.ts";
 import { openTools, type Tools } from "../../tools.ts";
 import { warn } from "../../warnings.ts";
 import { type AssistantFlags, loadAssistant, type LoadedAssistant } from "./assistant.ts";
-import { type MessageFlags, readMessage } from "./message.ts";
+import { keeping, type MessageFlags, readMessage } from "./message.ts";
 import { type ConversationFlags, findConversation, openConversation } from "./open-conversation.ts";
-import { withScreen } from "./prompter-with-screen.ts";
+import { menuWithScreen, withScreen } from "./prompter-with-screen.ts";
 import { watchSignals } from "./signals.ts";
 import { checkStructured, readSchema } from "./structured.ts";
 import { TextView } from "./text-view.ts";
@@ -33,19 +33,22 @@ export interface QueryFlags
 export async function query({ words, options, context }: Call<QueryFlags>): Promise<void> {
   const { schema: schemaText } = options;
   const schema = schemaText === undefined ? undefined : await readSchema(schemaText, context);
-  const message = await readMessage(words, options, context);
-  if (message === undefined) return context.output.notice("There is nothing to ask.");
   const id = await findConversation(context, options);
   const loaded = await loadAssistant(context, options, id);
   const { config } = loaded;
   // Whether it can be had is found out before anything is written.
   const providers = openProviders(context, config);
   const model = await providers.model(loaded.assistant.model.provider, loaded.assistant.model.name);
-  const opened = { config, message, flags: options };
-  await using conversation = await openConversation(context, id, opened);
+  // Nobody writes a message for nothing: what is wrong is told before.
+  const message = await readMessage(words, options, context);
+  if (message === undefined) return context.output.notice("There is nothing to ask.");
+  const opened = { config, message: message.text, flags: options };
+  await using conversation = await keeping(message, context, () =>
+    openConversation(context, id, opened),
+  );
   await using tools = openTools(context, config, conversation.id);
   const parts = { context, options, loaded, providers, tools, conversation, schema };
-  const end = await runTurn({ ...parts, model }, message);
+  const end = await runTurn({ ...parts, model }, message.text);
   if (schema !== undefined && end.type === "done")
     await checkStructured(conversation.stream, schema);
   tellEnd(end, context);
@@ -67,27 +70,28 @@ async function runTurn(parts: TurnContext, message: string): Promise<TurnEnd> {
   const { config, assistant } = loaded;
   const view = createView(parts);
   const person = findPrompter(context, config, options);
-  const prompter = person === undefined ? undefined : withScreen(person, view);
   let schemas: readonly ToolSchema[] = [];
   const turn = new Turn({
     conversation,
     model,
     assistant: {
       ...assistant,
-      isChained: config.providers?.llm?.anthropic?.chain_on_max_tokens ?? false,
+      isChained:
+        assistant.model.provider === "anthropic" &&
+        (config.providers?.llm?.anthropic?.chain_on_max_tokens ?? false),
     },
     tools: {
       ...tools.toolbox,
       schemas: async (signal) => (schemas = await tools.toolbox.schemas(signal)),
     },
-    prompter: prompter ?? NOBODY,
-    ...(prompter?.canAsk() === true && { menu: prompter }),
+    prompter: person === undefined ? NOBODY : withScreen(person, view),
+    ...(person?.canAsk() === true && { menu: menuWithScreen(person, view) }),
     inquiries: createInquiries(parts, () => schemas),
     clock: context.clock,
     maxCycles: config.conversation?.max_cycles ?? 1,
     observer: view,
   });
-  const signals = watchSignals(turn);
+  const signals = watchSignals(turn, context);
   let end: TurnEnd | undefined;
   try {
     const author = config.user?.name;

@@ -1,13 +1,15 @@
 /**
  * Signals while a turn runs. Ctrl-C asks the person what to do, where that is possible; once the turn is
- * being ended, another one ends everything at once. Programs that tools have started end with us.
+ * being ended, another one ends everything at once. Programs that tools have started end with us. A
+ * window that is closed, or a reader that has seen enough, ends the turn in good order too.
  */
 import type { Turn } from "../../../agent/index.ts";
+import type { CommandContext } from "../../compose.ts";
 
 const INTERRUPTED = 130;
 
 /** Until it is disposed of. */
-export function watchSignals(turn: Turn): Disposable {
+export function watchSignals(turn: Turn, context: CommandContext): Disposable {
   const onInterrupt = () => {
     if (turn.isLeaving) process.exit(INTERRUPTED);
     turn.interrupt();
@@ -16,12 +18,14 @@ export function watchSignals(turn: Turn): Disposable {
     if (turn.isLeaving) process.exit(INTERRUPTED);
     turn.leave();
   };
-  process.on("SIGINT", onInterrupt);
-  for (const signal of ["SIGTERM", "SIGHUP"] as const) process.on(signal, onEnd);
+  // Comes in many ways at once, and more than once: nobody is in a hurry.
+  const onGone = () => turn.leave();
+  const gone = context.onOutputGone(onGone);
+  process.on("SIGINT", onInterrupt).on("SIGTERM", onEnd).on("SIGHUP", onGone);
   return {
     [Symbol.dispose]: () => {
-      process.off("SIGINT", onInterrupt);
-      for (const signal of ["SIGTERM", "SIGHUP"] as const) process.off(signal, onEnd);
+      gone[Symbol.dispose]();
+      process.off("SIGINT", onInterrupt).off("SIGTERM", onEnd).off("SIGHUP", onGone);
     },
   };
 }

@@ -19,6 +19,10 @@ export async function readSchema(words: string, { cwd }: CommandContext): Promis
       `Give one as JSON, or @file: --schema '{"type":"object","properties":{"answer":{"type":"string"}}}'`,
     );
   }
+  const unknown = findUnknownType(schema);
+  if (unknown !== undefined) {
+    throw usageError(`${where}: this is no JSON Schema: there is no type ${unknown}.`);
+  }
   try {
     await findViolations(schema, {});
   } catch (error) {
@@ -45,6 +49,24 @@ export async function checkStructured(
     "invalid_structured_data",
     `The answer does not fit the schema:\n${violations.map((line) => `- ${line}`).join("\n")}`,
   );
+}
+
+const TYPES = ["array", "boolean", "integer", "null", "number", "object", "string"];
+/** What stands there is data. */
+const DATA = new Set(["const", "default", "enum", "examples"]);
+
+/** The validator takes any word for a type, and nothing fits it. */
+function findUnknownType(schema: Json): string | undefined {
+  if (typeof schema !== "object" || schema === null) return undefined;
+  for (const [key, value] of Object.entries(schema)) {
+    if (DATA.has(key) && !Array.isArray(schema)) continue;
+    const names = key === "type" && !isJsonObject(value) ? [value].flat() : [];
+    const unknown = names.find((name) => !TYPES.some((type) => type === name));
+    if (unknown !== undefined) return JSON.stringify(unknown);
+    const deeper = findUnknownType(value);
+    if (deeper !== undefined) return deeper;
+  }
+  return undefined;
 }
 
 async function readText(file: string): Promise<string> {

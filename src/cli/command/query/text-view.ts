@@ -2,7 +2,7 @@
  * For people: the answer on standard output, as rendered Markdown on a terminal and as it is elsewhere;
  * thoughts, calls and questions on standard error, a line each.
  */
-import type { TurnEnd, TurnUpdate } from "../../../agent/index.ts";
+import type { PermissionRequest, TurnEnd, TurnUpdate } from "../../../agent/index.ts";
 import type { ToolSettings } from "../../../config/index.ts";
 import type {
   ConversationEvent,
@@ -12,12 +12,14 @@ import type {
 } from "../../../conversation/index.ts";
 import {
   createMarkdownStream,
+  describeCall,
   type MarkdownStream,
   neutralize,
   oneLine,
   renderCallLine,
   renderInquiryLine,
   renderResultLines,
+  truncate,
 } from "../../../render/index.ts";
 import type { Output, StatusLine } from "../../../terminal/index.ts";
 import { assertNever, type Clock } from "../../../util/index.ts";
@@ -43,6 +45,15 @@ interface RunningCall {
   readonly since: number;
 }
 
+/** What is being said at the moment. */
+interface Speech {
+  readonly type: "message" | "reasoning";
+  /** Its last line has ended. */
+  isLineOver: boolean;
+  /** It is on record. Only if its connection broke does it go on. */
+  isRecorded: boolean;
+}
+
 /** Columns of a screen that nobody knows. */
 const USUAL_WIDTH = 80;
 
@@ -50,8 +61,7 @@ export class TextView implements TurnView {
   readonly #options: TextViewOptions;
   readonly #calls = new Map<string, RunningCall>();
   readonly #inquiries = new Map<string, InquiryRequest>();
-  /** What is being said at the moment, and whether its last line has ended. */
-  #speech: { readonly type: "message" | "reasoning"; isLineOver: boolean } | undefined;
+  #speech: Speech | undefined;
   #markdown: MarkdownStream | undefined;
   #usage: TotalUsage = {};
   /** Code waits for its highlighter; what follows waits for the code. */
@@ -63,13 +73,14 @@ export class TextView implements TurnView {
 
   observe(update: TurnUpdate): void {
     const speech = this.#speechOf(update);
-    if (speech !== undefined) this.#inOrder(() => this.#begin(speech));
+    this.#inOrder(() => this.#begin(speech, update));
     const at = this.#now(); // It may be shown later than it happens.
     this.#inOrder(() => this.#show(update, at));
   }
 
   async aside<Value>(action: () => Promise<Value>): Promise<Value> {
-    this.#inOrder(() => this.#endSpeech());
+    // What is being said may go on afterwards, and must not lose its place: in a list, in code.
+    if (this.#speech?.isRecorded === true) this.#inOrder(() => this.#endSpeech());
     await this.#waiting;
     this.#options.status.clear();
     const { promise: isOver, resolve } = Promise.withResolvers<void>();
@@ -80,6 +91,15 @@ export class TextView implements TurnView {
       this.#options.status.resume();
       resolve();
     }
+  }
+
+  showCall({ tool, arguments: given }: PermissionRequest): void {
+    const { output } = this.#options;
+    const call = truncate(
+      `• ${describeCall({ name: tool, arguments: given })}`,
+      output.noticeWidth,
+    );
+    this.#line(output.paintNotice("cyan", call));
   }
 
   async end(end: TurnEnd | undefined): Promise<void> {
@@ -128,6 +148,7 @@ export class TextView implements TurnView {
         const { error, retry, maxRetries, delayMs } = update;
         const when = delayMs < 1000 ? "at once" : `in ${Math.round(delayMs / 1000)} s`;
         const problem = error.message.replace(/[.:]?$/, "");
+        if (this.#speech !== undefined) this.#breakLine(this.#speech);
         return this.#warn(`${problem}. Trying again ${when} (${retry}/${maxRetries}).`);
       }
       case "event":
@@ -141,7 +162,8 @@ export class TextView implements TurnView {
     switch (event.type) {
       case "chat_response":
         if (event.content.type === "structured") this.#printDocument(event.content.data);
-        return this.#endSpeech();
+        if (this.#speech !== undefined) this.#speech.isRecorded = true;
+        return undefined;
       case "tool_call_request":
         this.#calls.set(event.id, { request: event, since: at });
         return this.#showRunning();
@@ -153,13 +175,23 @@ export class TextView implements TurnView {
       case "inquiry_response": {
         const request = this.#inquiries.get(event.id);
         // Whoever was asked has seen it.
-        const isSeen = event.outcome !== "cancelled" && event.answeredBy?.kind === "user";
+        const isSeen =
+          event.outcome === "cancelled"
+            ? event.reason === "user"
+            : event.answeredBy?.kind === "user";
         if (request === undefined || isSeen || this.#isHidden(request)) return undefined;
         return this.#line(`  ${renderInquiryLine(request, event, this.#lineOptions(2))}`);
       }
+      case "permission_decision": {
+        const call = this.#calls.get(event.toolCallId);
+        // The time somebody took to decide is not the tool's.
+        if (call !== undefined && event.action === "run") {
+          this.#calls.set(event.toolCallId, { ...call, since: at });
+        }
+        return undefined;
+      }
       case "turn_start":
       case "chat_request":
-      case "permission_decision":
         return undefined;
       default:
         return assertNever(event);
@@ -190,11 +222,25 @@ export class TextView implements TurnView {
     this.#noteLineEnd(text);
   }
 
-  #begin(type: "message" | "reasoning"): Promise<void> | void {
-    if (this.#speech?.type === type) return undefined;
+  /** What is on record is over, unless the connection broke: then it is continued. */
+  #begin(type: Speech["type"] | undefined, update: TurnUpdate): Promise<void> | void {
+    if (this.#speech?.isRecorded === true && update.type === "retry_start") {
+      this.#speech.isRecorded = false;
+      return undefined;
+    }
+    const isOver = this.#speech?.isRecorded === true && update.type !== "response_end";
+    if (type === undefined && !isOver) return undefined;
+    if (this.#speech?.type === type && !isOver) return undefined;
     const ended = this.#endSpeech();
-    this.#speech = { type, isLineOver: true };
+    if (type !== undefined) this.#speech = { type, isLineOver: true, isRecorded: false };
     return ended;
+  }
+
+  /** On a screen something else is about to be printed below what is being said. */
+  #breakLine({ type, isLineOver }: Speech): void {
+    const { output } = this.#options;
+    if (isLineOver || (type === "message" && !output.isTerminal)) return;
+    output.noticePiece("\n");
   }
 
   #noteLineEnd(text: string): void {
@@ -247,8 +293,10 @@ export class TextView implements TurnView {
   }
 
   #showRunning(): void {
-    const running = [...this.#calls.values()].map(({ request }) => oneLine(request.name));
-    this.#options.status.set(running.length === 0 ? undefined : running.join(", "));
+    const running = [...this.#calls.values()];
+    const names = running.map(({ request }) => oneLine(request.name)).join(", ");
+    const first = Math.min(...running.map(({ since }) => since));
+    this.#options.status.set(names === "" ? undefined : names, names === "" ? undefined : first);
   }
 
   #isShown(tool: string): boolean {

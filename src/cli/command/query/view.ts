@@ -1,5 +1,5 @@
 /** What a turn looks like from outside while it runs. */
-import type { Observer, TurnEnd } from "../../../agent/index.ts";
+import type { Observer, PermissionRequest, TurnEnd } from "../../../agent/index.ts";
 import { eventToPlainJson } from "../../../conversation/index.ts";
 import { jsonLine } from "../../../render/index.ts";
 import type { Output } from "../../../terminal/index.ts";
@@ -7,6 +7,8 @@ import type { Output } from "../../../terminal/index.ts";
 export interface TurnView extends Observer {
   /** Something else is to be on the screen for as long as the action lasts. */
   aside<Value>(action: () => Promise<Value>): Promise<Value>;
+  /** What somebody is about to be asked permission for. */
+  showCall(request: PermissionRequest): void;
   /** Resolves when all is printed. Undefined: it ended with an error, which others tell. */
   end(end: TurnEnd | undefined): Promise<void>;
 }
@@ -18,6 +20,7 @@ export function createJsonView(output: Output): TurnView {
       if (update.type === "event") output.write(`${jsonLine(eventToPlainJson(update.event))}\n`);
     },
     aside: (action) => action(),
+    showCall: () => {},
     end: async () => {},
   };
 }

@@ -1,0 +1,21 @@
+/** Where there is no terminal, the answers of the tour come from a file. */
+import { readFileSync } from "node:fs";
+import type { Prompter } from "../../../agent/index.ts";
+import { isJsonObject, type Json } from "../../../util/index.ts";
+
+/** Takes them one after the other; a question for which there is none is cancelled. */
+export function createFilePrompter(file: string): Prompter {
+  const answers = JSON.parse(readFileSync(file, "utf8")) as Json[]; // We have written it.
+  return {
+    channel: "file",
+    canAsk: () => true,
+    ask: async ({ inquiryId }) => {
+      const next = answers.shift();
+      if (next === undefined) return { type: "cancelled", inquiryId };
+      const { answer = null, isRemembered } = isJsonObject(next) ? next : { answer: next };
+      return { type: "answered", inquiryId, answer, isRemembered: isRemembered === true };
+    },
+    askPermission: async () => ({ type: "run", isRemembered: false }),
+    askDelivery: async () => ({ type: "deliver" }),
+  };
+}

@@ -1,0 +1,114 @@
+/** What is shown, step by step: what the person says, what the scripted assistant does about it. */
+import type { Json, JsonObject } from "../../../util/index.ts";
+
+export interface TourStep {
+  readonly title: string;
+  /** What to look at: a few lines, narrow enough for any terminal. */
+  readonly about: readonly string[];
+  /** What the person asks for. */
+  readonly request: string;
+  readonly calls: readonly TourCall[];
+  /** What the assistant says when the results are there; `…` stands for the last of them. */
+  readonly conclusion: string;
+  /** Given where there is no terminal: one for each question, in order. */
+  readonly answers: readonly Json[];
+  /** As if nobody were there. */
+  readonly isDetached?: boolean;
+}
+
+export interface TourCall {
+  readonly name: string;
+  readonly arguments: JsonObject;
+}
+
+export const TOUR_FILE = "package.json";
+export const TOUR_TEXT = '{\n  "name": "weather",\n  "version": "1.1.0"\n}\n';
+
+export const TOUR: readonly TourStep[] = [
+  {
+    title: "1. A tool asks",
+    about: [
+      "The tool shows what it would change and asks. One key answers: y or n, Y or N",
+      "for the rest of the turn, ? for help, Esc to cancel.",
+    ],
+    request: "Raise the version to 1.2.0.",
+    calls: [
+      {
+        name: "fs_modify_file",
+        arguments: {
+          path: TOUR_FILE,
+          patterns: [{ old: '"version": "1.1.0"', new: '"version": "1.2.0"' }],
+        },
+      },
+    ],
+    conclusion: "The tool reports: …",
+    answers: [true],
+  },
+  {
+    title: "2. Three calls ask the same",
+    about: [
+      "They run side by side and ask one at a time. Press Y once, and the others take",
+      "your answer from memory; the record says so.",
+    ],
+    request: "Deploy it everywhere.",
+    calls: ["Frankfurt", "Oslo", "Lisbon"].map((region) => ({
+      name: "deploy",
+      arguments: { region },
+    })),
+    conclusion: "That was it: …",
+    answers: [{ answer: true, isRemembered: true }],
+  },
+  {
+    title: "3. The assistant asks",
+    about: [
+      "The model itself can ask, with the tool ask_user. Arrows choose, typing",
+      "filters, Tab adds a note, and Other… is an answer in your own words.",
+    ],
+    request: "Tell people about it.",
+    calls: [
+      {
+        name: "ask_user",
+        arguments: {
+          question: "Where should the announcement go?",
+          answer_type: "select",
+          options: [
+            { value: "blog", description: "a post with a picture" },
+            { value: "mail", description: "to everybody who subscribed" },
+            { value: "nowhere", description: "it was a small release" },
+          ],
+        },
+      },
+    ],
+    conclusion: "I got this, with its type: …",
+    answers: ["mail"],
+  },
+  {
+    title: "4. A secret",
+    about: [
+      "Type anything. It is not shown, it goes to the tool and to nobody else, and",
+      "the record only says that it was given.",
+    ],
+    request: "Sign the release.",
+    calls: [{ name: "sign", arguments: {} }],
+    conclusion: "The tool says: …",
+    answers: ["correct horse battery staple"],
+  },
+  {
+    title: "5. Nobody is there",
+    about: [
+      "In a script or a job nobody can be asked. A question for a person is then",
+      "refused, and the model is told not to try again: silence never becomes an",
+      "answer.",
+    ],
+    request: "Publish it, I am away.",
+    calls: [
+      {
+        name: "ask_user",
+        arguments: { question: "Publish now?", answer_type: "boolean", default: true },
+      },
+    ],
+    conclusion: "I stop here. I was told: …",
+    answers: [],
+    isDetached: true,
+  },
+];

@@ -1,0 +1,55 @@
+import path from "node:path";
+import { describe, expect, test } from "vitest";
+import { snapshotOf } from "../support/folder-snapshot.ts";
+import { Screen } from "./screen.ts";
+import { Project } from "./support.ts";
+
+describe("the tour", () => {
+  test("without a terminal takes its answers from a file, says so, and touches nothing of the user's", async () => {
+    const project = new Project({ isBare: true });
+    const { status, stdout } = await project.jp("demo");
+    const touched = snapshotOf(project.root, project.data, project.home).map(({ name }) => name);
+    expect({
+      status,
+      isTold: /^There is no terminal here: the answers come from \S+answers\.json$/m.test(stdout),
+      ends: stdout.match(/(?<=^ {4})(Answer: \S+ by \w+ \([^)]*\)|Cancelled \(\w+\))/gm),
+      touched,
+    }).toEqual({
+      status: 0,
+      isTold: true,
+      ends: [
+        "Answer: true by user (file)",
+        "Answer: true by user (file)",
+        "Answer: true by remembered (call_1.sure.1)",
+        "Answer: true by remembered (call_1.sure.1)",
+        'Answer: "mail" by user (file)',
+        "Answer: <redacted> by user (file)",
+        "Cancelled (no_prompt_backend)",
+      ],
+      touched: [project.root, project.home],
+    });
+    const [, root = ""] = /^Look around: +jp --workspace (\S+) /m.exec(stdout) ?? [];
+    const look = await project.jp("--workspace", root, "conversation", "show", "newest");
+    expect(look.stdout).toContain("Questions   5 answered, 1 redacted, 1 cancelled\n");
+  });
+
+  test("asks on a terminal, keeps a secret, and shows its record", async () => {
+    const project = new Project({ isBare: true });
+    const screen = new Screen(project, ["demo"]);
+    await screen.until("Apply these changes");
+    screen.type("y");
+    await screen.until("Deploy to Frankfurt?");
+    screen.type("Y");
+    await screen.until("Where should the announcement go?");
+    screen.type("\r");
+    await screen.until("Passphrase of the key?");
+    screen.type("hunter2\r");
+    const { status, bytes, lines } = await screen.end();
+    expect({
+      status,
+      isSecretShown: bytes.includes("hunter2"),
+      isSigned: bytes.includes("signed, with a passphrase of 7 characters"),
+      record: lines.find((line) => line.startsWith("The record is "))?.includes(path.sep),
+    }).toEqual({ status: 0, isSecretShown: false, isSigned: true, record: true });
+  });
+});

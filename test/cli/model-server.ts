@@ -1,0 +1,150 @@
+/** A llama.cpp server on loopback that says what a test has written down, and keeps what it was asked. */
+import { once } from "node:events";
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
+import type { AddressInfo } from "node:net";
+import { json } from "node:stream/consumers";
+import type { Json, JsonObject } from "../../src/util/index.ts";
+
+export interface ReplyParts {
+  readonly text?: string;
+  readonly reasoning?: string;
+  readonly calls?: readonly { readonly name: string; readonly arguments?: JsonObject }[];
+  /** Instead of all this. */
+  readonly status?: number;
+  /** Breaks the connection behind the text. */
+  readonly isCut?: boolean;
+  /** Says nothing more behind the text, and does not end. */
+  readonly hangs?: boolean;
+  /** The rest of the text comes when this is over. */
+  readonly after?: Promise<unknown>;
+  readonly rest?: string;
+  /** Why it ends, if not because all is said. */
+  readonly finish?: string;
+  readonly usage?: JsonObject;
+}
+
+export type Reply = string | ReplyParts;
+
+export interface ChatMessage {
+  readonly role: string;
+  readonly content?: Json;
+}
+
+export interface ChatBody {
+  readonly model: string;
+  readonly messages: readonly ChatMessage[];
+  readonly [key: string]: unknown;
+}
+
+export type Replies = readonly Reply[] | ((body: ChatBody, index: number) => Reply | undefined);
+
+export class ModelServer implements AsyncDisposable {
+  readonly requests: ChatBody[] = [];
+  readonly #server: Server;
+  readonly #replies: Replies;
+  readonly #models: readonly string[];
+
+  private constructor(replies: Replies, models: readonly string[]) {
+    this.#replies = replies;
+    this.#models = models;
+    this.#server = createServer((request, response) => void this.#answer(request, response));
+  }
+
+  /** One reply for each request in turn, or made for each. */
+  static async start(replies: Replies, models = ["scripted"]): Promise<ModelServer> {
+    const server = new ModelServer(replies, models);
+    server.#server.listen(0, "127.0.0.1");
+    await once(server.#server, "listening");
+    return server;
+  }
+
+  /** Where nobody listens: the port was free a moment ago. */
+  static async closedUrl(): Promise<string> {
+    await using server = await ModelServer.start([]);
+    return server.url;
+  }
+
+  get url(): string {
+    const { port } = this.#server.address() as AddressInfo; // It listens on a port.
+    return `http://127.0.0.1:${port}`;
+  }
+
+  /** What a workspace's config needs to reach it. */
+  get config(): string {
+    return [
+      'assistant.model.id = "llamacpp/scripted"',
+      "assistant.request.base_backoff_ms = 10",
+      `providers.llm.llamacpp.base_url = "${this.url}"`,
+      "",
+    ].join("\n");
+  }
+
+  /** The contents of the last message of each request. */
+  get lastMessages(): readonly (Json | undefined)[] {
+    return this.requests.map(({ messages }) => messages.at(-1)?.content);
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#server.closeAllConnections();
+    this.#server.close();
+    await once(this.#server, "close");
+  }
+
+  async #answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    if (request.method === "GET") {
+      response.setHeader("content-type", "application/json");
+      response.end(JSON.stringify({ object: "list", data: this.#models.map((id) => ({ id })) }));
+      return;
+    }
+    const body = (await json(request)) as ChatBody;
+    const index = this.requests.push(body) - 1;
+    const { length } = this.requests;
+    const reply =
+      typeof this.#replies === "function" ? this.#replies(body, index) : this.#replies[index];
+    if (reply === undefined) response.writeHead(400).end(`no reply for request ${length}`);
+    else await stream(typeof reply === "string" ? { text: reply } : reply, index, response);
+  }
+}
+
+async function stream(reply: ReplyParts, index: number, response: ServerResponse): Promise<void> {
+  const { text = "", reasoning, calls = [], status, isCut, hangs, after, rest = "" } = reply;
+  if (status !== undefined) {
+    response.writeHead(status, { "content-type": "application/json" });
+    response.end(JSON.stringify({ error: { message: "as scripted", code: status } }));
+    return;
+  }
+  response.writeHead(200, { "content-type": "text/event-stream" });
+  const send = (delta: JsonObject, more: JsonObject = {}) =>
+    response.write(`data: ${JSON.stringify(chunk(delta, more))}\n\n`);
+  const say = (words: string) => {
+    for (const piece of words.match(/[\s\S]{1,7}/g) ?? []) send({ content: piece });
+  };
+  if (reasoning !== undefined) send({ reasoning_content: reasoning });
+  say(text);
+  await after;
+  say(rest);
+  if (isCut === true) {
+    await new Promise((resolve) => response.write("\n", resolve)); // All before it has gone out.
+    return void response.destroy();
+  }
+  if (hangs === true) return;
+  for (const [position, { name, arguments: given = {} }] of calls.entries()) {
+    const id = `call_${index + 1}_${position + 1}`;
+    const call = { name, arguments: JSON.stringify(given) };
+    send({ tool_calls: [{ index: position, id, type: "function", function: call }] });
+  }
+  const { usage, finish = calls.length > 0 ? "tool_calls" : "stop" } = reply;
+  send({}, { finish_reason: finish, ...(usage !== undefined && { usage }) });
+  response.end("data: [DONE]\n\n");
+}
+
+function chunk(delta: JsonObject, { usage, finish_reason = null }: JsonObject): JsonObject {
+  return {
+    id: "chat",
+    object: "chat.completion.chunk",
+    created: 0,
+    model: "scripted",
+    choices: [{ index: 0, delta, finish_reason }],
+    ...(usage !== undefined && { usage }),
+  };
+}

@@ -1,0 +1,95 @@
+import { describe, expect, test } from "vitest";
+import { ModelServer } from "./model-server.ts";
+import { queryProject } from "./query-project.ts";
+import { jsonLines, lines, type Project, printed } from "./support.ts";
+import { Screen } from "./screen.ts";
+
+const LOCAL = ["ollama", "llamacpp"] as const;
+
+/** A workspace that knows no server but this one, if any. */
+async function projectWith(server?: ModelServer, more = ""): Promise<Project> {
+  const closed = await ModelServer.closedUrl();
+  const urls = LOCAL.map((name) => {
+    const url = name === "llamacpp" ? (server?.url ?? closed) : closed;
+    return `providers.llm.${name}.base_url = "${url}"`;
+  });
+  return queryProject({ config: [...urls, more].join("\n") });
+}
+
+describe("the list of models", () => {
+  test("has those of every provider that can be reached", async () => {
+    await using server = await ModelServer.start([]);
+    const openrouter = `providers.llm.openrouter.base_url = "${server.url}"`;
+    const project = await projectWith(server, openrouter);
+    const variables = { OPENROUTER_API_KEY: "a key" };
+    expect(await project.jpWith(variables, "model", "ls")).toEqual(
+      printed(lines("MODEL                CONTEXT", "llamacpp/scripted", "openrouter/scripted")),
+    );
+  });
+
+  test("has those of one provider, in words or as JSON", async () => {
+    await using server = await ModelServer.start([]);
+    const project = await projectWith(server);
+    const text = await project.jp("model", "ls", "llamacpp");
+    const json = await project.jp("model", "ls", "llamacpp", "--format", "json");
+    expect([text.stdout.split("\n")[1], jsonLines(json), json.status]).toEqual([
+      "llamacpp/scripted",
+      [{ id: "llamacpp/scripted" }],
+      0,
+    ]);
+  });
+
+  test("is harmless, whatever a server calls its models", async () => {
+    await using server = await ModelServer.start([], ["evil\u001b[2J\nname"]);
+    const project = await projectWith(server);
+    const screen = new Screen(project, ["model", "ls", "llamacpp"]);
+    const { status, bytes, lines: shown } = await screen.end();
+    expect([status, bytes.includes("\u001b[2J"), shown.length]).toEqual([0, false, 2]);
+  });
+
+  test("is empty where nothing can be reached: that is told, with status 1", async () => {
+    const project = await projectWith();
+    const text = await project.jp("model", "ls");
+    const json = await project.jp("model", "ls", "--format", "json");
+    expect([text, json]).toEqual([
+      {
+        status: 1,
+        stdout: "",
+        stderr: "No provider can be reached: there is no key, and no server on this machine.\n",
+      },
+      { status: 1, stdout: "", stderr: "" },
+    ]);
+  });
+
+  test("of a provider that cannot be reached, or is none, says why", async () => {
+    const project = await projectWith();
+    const ends = await Promise.all(
+      ["llamacpp", "anthropic", "nobody"].map((name) => project.jp("model", "ls", name)),
+    );
+    expect(ends.map(({ status, stderr }) => [status, stderr.split("\n").slice(0, 2)])).toEqual([
+      [
+        1,
+        [
+          expect.stringMatching(/^jp: llamacpp: the connection failed/),
+          expect.stringMatching(/^Is llamacpp running at http:\/\/127/),
+        ],
+      ],
+      [1, ["jp: There is no key for anthropic.", "Put it into ANTHROPIC_API_KEY."]],
+      [
+        1,
+        [
+          'jp: There is no provider "nobody".',
+          "There are anthropic, google, llamacpp, ollama, openai, openrouter.",
+        ],
+      ],
+    ]);
+  });
+
+  test("needs no workspace, and writes nothing", async () => {
+    await using server = await ModelServer.start([]);
+    const project = await projectWith(server);
+    const url = `providers.llm.llamacpp.base_url=${server.url}`;
+    const finished = await project.jp("--workspace", "/", "model", "ls", "llamacpp", "-c", url);
+    expect([finished.status, finished.stdout.split("\n")[1]]).toEqual([0, "llamacpp/scripted"]);
+  });
+});

@@ -1,0 +1,299 @@
+import { readdirSync, readFileSync } from "node:fs";
+import path from "node:path";
+import { describe, expect, test } from "vitest";
+import { ModelServer } from "./model-server.ts";
+import {
+  entriesOf,
+  holdConversation,
+  query,
+  queryProject,
+  recordOf,
+  recordsOf,
+} from "./query-project.ts";
+import { type Finished, lines, printed, Project } from "./support.ts";
+
+const ECHO = () => "Yes.";
+
+describe("what goes wrong", () => {
+  const LOCAL = ["providers.llm.ollama.base_url", "providers.llm.llamacpp.base_url"];
+
+  test("before anything was asked leaves no conversation", async () => {
+    await using server = await ModelServer.start([]);
+    const project = queryProject({ server });
+    const attempts = [
+      ["@nothing.md"],
+      ["hi", "-m", "nobody/model"],
+      ["hi", "-m", "anthropic/claude"],
+      ["hi", "-m", "sonet"],
+      ["hi", "-p", "temperature=hot"],
+      ["hi", "-t", "nothing"],
+      ["hi", "--format", "xml"],
+      ["hi", "--nothing"],
+    ];
+    const ends = await Promise.all(attempts.map((words) => query(project, words)));
+    expect(ends.map(({ status, stdout, stderr }) => ({ status, stdout, stderr }))).toEqual([
+      failed(
+        `jp: ${path.join(project.root, "nothing.md")} could not be read: ENOENT.`,
+        "A message that begins with @ is the name of a file; more words are taken as they are.",
+      ),
+      failed(
+        'jp: There is no provider "nobody".',
+        "There are anthropic, google, llamacpp, ollama, openai, openrouter.",
+      ),
+      failed("jp: There is no key for anthropic.", "Put it into ANTHROPIC_API_KEY."),
+      failed(
+        "jp: There is no model alias `sonet`.",
+        "Write provider/name, or define it with `jp config set providers.llm.aliases.sonet provider/name`.",
+      ),
+      failed(
+        'jp: --cfg assistant.model.parameters.temperature: expected number, got "hot"',
+        "`jp config schema` lists every key; `jp config show --explain` says where values come from.",
+      ),
+      failed("jp: There is no tool or group called nothing.", "`jp tool ls` lists them."),
+      { ...failed(), status: 2, stderr: expect.stringContaining("text, json") },
+      { ...failed(), status: 2, stderr: expect.stringContaining("--nothing") },
+    ]);
+    expect([recordsOf(project), server.requests]).toEqual([[], []]);
+  });
+
+  test.each([
+    { how: "no workspace", isBare: true, flags: [], problem: "There is no jp workspace" },
+    {
+      how: "no such provider",
+      isBare: false,
+      flags: ["-m", "nobody/x"],
+      problem: 'There is no provider "nobody".',
+    },
+  ])("with $how is told before an editor opens", async ({ isBare, flags, problem }) => {
+    const project = new Project({ isBare });
+    const before = readdirSync(project.root);
+    const variables = project.editor('echo "a long message" > "$1"; touch opened');
+    const { status, stderr } = await query(project, ["-e", ...flags], { variables });
+    expect([status, stderr.startsWith(`jp: ${problem}`), readdirSync(project.root)]).toEqual([
+      1,
+      true,
+      before,
+    ]);
+  });
+
+  test("after a message was written in the editor does not lose it", async () => {
+    await using server = await ModelServer.start(ECHO);
+    const project = queryProject({ server, config: "style.lock_wait.timeout_secs = 0" });
+    await query(project, ["one"]);
+    await holdConversation(project);
+    const variables = project.editor('echo "a long message" > "$1"');
+    const { status, stderr } = await query(project, ["-e"], { variables });
+    const drafts = readdirSync(project.temporary, { recursive: true, withFileTypes: true })
+      .filter((entry) => entry.isFile())
+      .map((entry) => path.join(entry.parentPath, entry.name));
+    expect([status, drafts.map((file) => readFileSync(file, "utf8"))]).toEqual([
+      1,
+      ["a long message\n"],
+    ]);
+    expect(stderr).toContain(drafts[0]);
+  });
+
+  test("in a request that is not accepted is told, and what was asked is kept", async () => {
+    await using server = await ModelServer.start([{ status: 400 }, "Better."]);
+    const project = queryProject({ server });
+    const first = await query(project, ["one"]);
+    const second = await query(project, ["two"]);
+    expect([first, second]).toEqual([
+      failed(
+        "jp: llamacpp/scripted: the provider did not accept the request (HTTP 400): as scripted",
+        "Check the parameters in `assistant.model.parameters` and the schemas of the tools.",
+      ),
+      printed("Better.\n"),
+    ]);
+    expect(entriesOf(recordOf(project), "chat_request").map(({ content }) => content)).toEqual([
+      "one",
+      "two",
+    ]);
+  });
+
+  test("for a moment is tried again, and said", async () => {
+    await using server = await ModelServer.start([{ status: 503 }, { status: 503 }, "Here."]);
+    const project = queryProject({ server });
+    const problem =
+      "warning: llamacpp/scripted: the provider is overloaded or broken (HTTP 503): as scripted.";
+    expect(await query(project, ["one"])).toEqual({
+      status: 0,
+      stdout: "Here.\n",
+      stderr: lines(
+        `${problem} Trying again at once (1/5).`,
+        `${problem} Trying again at once (2/5).`,
+      ),
+    });
+  });
+
+  test("for ever is not tried for ever", async () => {
+    await using server = await ModelServer.start(() => ({ status: 503 }));
+    const project = queryProject({ server, config: "assistant.request.max_retries = 2" });
+    const { status, stdout, stderr } = await query(project, ["one"]);
+    expect([status, stdout, server.requests.length]).toEqual([1, "", 3]);
+    expect(stderr.split("\n").slice(-3)).toEqual([
+      "jp: llamacpp/scripted: the provider is overloaded or broken (HTTP 503): as scripted",
+      "Wait a moment, then try again; or use another model.",
+      "",
+    ]);
+  });
+
+  test("where no server is, says where it was looked for", async () => {
+    const url = await ModelServer.closedUrl();
+    const project = queryProject({
+      config: [
+        'assistant.model.id = "llamacpp/scripted"',
+        "assistant.request = { max_retries = 1, base_backoff_ms = 1 }",
+        `providers.llm.llamacpp.base_url = "${url}"`,
+      ].join("\n"),
+    });
+    const { status, stderr } = await query(project, ["one"]);
+    expect([status, stderr.split("\n").slice(-2)]).toEqual([
+      1,
+      [`Is llamacpp running at ${url}? \`providers.llm.llamacpp.base_url\` says where.`, ""],
+    ]);
+    expect(stderr).not.toContain("    at ");
+  });
+
+  test("in the middle of a reply is continued, and reads as one text", async () => {
+    await using server = await ModelServer.start([{ text: "Hello, wor", isCut: true }, "ld."]);
+    const project = queryProject({ server });
+    const { status, stdout, stderr } = await query(project, ["one"]);
+    expect([status, stdout, stderr]).toEqual([
+      0,
+      "Hello, world.\n",
+      expect.stringMatching(/^warning: llamacpp\/scripted: the connection failed.*\(1\/5\)\.\n$/),
+    ]);
+    const [, again] = server.requests;
+    expect(again?.messages.slice(1).map(({ role }) => role)).toEqual(["user", "assistant", "user"]);
+    expect(entriesOf(recordOf(project), "chat_response").map(({ message }) => message)).toEqual([
+      "Hello, wor",
+      "ld.",
+    ]);
+  });
+
+  test.each([
+    ["has refused", "content_filter", 1, "The model refused to answer."],
+    ["has reached its limit", "length", 0, "The reply reached the limit of its length."],
+  ])("with a model that %s is told", async (_, finish, status, warning) => {
+    await using server = await ModelServer.start([{ text: "No", finish }]);
+    expect(await query(queryProject({ server }), ["one"])).toEqual({
+      status,
+      stdout: "No\n",
+      stderr: `warning: ${warning}\n`,
+    });
+  });
+
+  test("with a model that never comes to an end is a limit", async () => {
+    await using server = await ModelServer.start(() => ({ calls: [{ name: "greet" }] }));
+    const project = queryProject({
+      server,
+      config: "conversation.max_cycles = 2",
+      tools: [{ name: "greet", program: "'hi'" }],
+    });
+    const { status, stdout, stderr } = await query(project, ["one"]);
+    expect([status, stdout, server.requests.length, stderr.split("\n").at(-2)]).toEqual([
+      1,
+      "",
+      2,
+      "warning: The turn was ended after 2 requests (conversation.max_cycles). Ask to continue, and it goes on.",
+    ]);
+  });
+
+  describe("without a model", () => {
+    test.each([
+      ["a server on this machine", "llamacpp", {}],
+      ["a key in the environment", "openrouter", { OPENROUTER_API_KEY: "a key" }],
+    ])("is %s, and it stays with the conversation", async (_, provider, variables) => {
+      await using server = await ModelServer.start(ECHO);
+      const closed = await ModelServer.closedUrl();
+      const urls = LOCAL.map((key) => `${key} = "${closed}"`);
+      const own = `providers.llm.${provider}.base_url`;
+      const config = [...urls.filter((line) => !line.startsWith(own)), `${own} = "${server.url}"`];
+      const project = queryProject({ config: config.join("\n") });
+      const first = await query(project, ["one"], { variables });
+      const second = await query(project, ["two"], { variables });
+      const id = `${provider}/scripted`;
+      expect([first, second]).toEqual([
+        {
+          status: 0,
+          stdout: "Yes.\n",
+          stderr: lines(
+            `No model is configured: this is ${id}. Keep it, or another: jp config set assistant.model.id ${id}`,
+          ),
+        },
+        printed("Yes.\n"),
+      ]);
+    });
+
+    test("the ways to get one are told in five lines", async () => {
+      const closed = await ModelServer.closedUrl();
+      const config = LOCAL.map((key) => `${key} = "${closed}"`);
+      const project = queryProject({ config: config.join("\n") });
+      expect([await query(project, ["one"]), recordsOf(project)]).toEqual([
+        failed(
+          "jp: No model is configured, and none was found.",
+          "There are three ways to get one:",
+          "  - start Ollama or a llama.cpp server on this machine;",
+          "  - put a key into ANTHROPIC_API_KEY, OPENAI_API_KEY, GEMINI_API_KEY or OPENROUTER_API_KEY;",
+          "  - name a model: jp config set assistant.model.id provider/name, or -m provider/name.",
+        ),
+        [],
+      ]);
+    });
+  });
+});
+
+function failed(...stderr: readonly string[]): Finished {
+  return { status: 1, stdout: "", stderr: lines(...stderr) };
+}
+
+describe("an answer in the form of a schema", () => {
+  const SCHEMA = '{"type":"object","properties":{"a":{"type":"string"}},"required":["a"]}';
+
+  test.each([
+    { how: "fits", text: '{"a": "ü"}', stdout: '{"a":"ü"}\n' },
+    {
+      how: "does not fit",
+      text: '{"a":1}',
+      stdout: '{"a":1}\n',
+      stderr: ["jp: The answer does not fit the schema:", "- `a`: expected string, got 1"],
+    },
+    {
+      how: "is no JSON",
+      text: "I cannot.",
+      stdout: "",
+      stderr: [
+        "jp: The model did not answer in JSON.",
+        "Some models cannot; try again, or another one with -m.",
+      ],
+    },
+  ])("that $how", async ({ text, stdout, stderr = [] }) => {
+    await using server = await ModelServer.start([text]);
+    const project = queryProject({ server, files: { "form.json": SCHEMA } });
+    const finished = await query(project, ["hi", "--schema", "@form.json"]);
+    expect(finished).toEqual({
+      status: stderr.length === 0 ? 0 : 1,
+      stdout,
+      stderr: lines(...stderr),
+    });
+    const [body] = server.requests;
+    expect(JSON.stringify(body?.["response_format"])).toContain('"a":{"type":"string"}');
+    expect(entriesOf(recordOf(project), "chat_request")[0]?.["schema"]).toEqual(JSON.parse(SCHEMA));
+  });
+
+  test.each(["no JSON", "[]", '{"$ref":"#/nothing"}', '{"type":"objekt"}'])(
+    "is not asked for with %s",
+    async (schema) => {
+      await using server = await ModelServer.start(ECHO);
+      const project = queryProject({ server });
+      const { status, stdout, stderr } = await query(project, ["hi", "-s", schema]);
+      expect([status, stdout, stderr.split("\n")[0], recordsOf(project).length]).toEqual([
+        2,
+        "",
+        expect.stringMatching(/^jp: --schema: this is no JSON Schema/),
+        0,
+      ]);
+    },
+  );
+});

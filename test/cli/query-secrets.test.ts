@@ -1,0 +1,73 @@
+import { existsSync, readdirSync, readFileSync } from "node:fs";
+import path from "node:path";
+import { describe, expect, test } from "vitest";
+import { verifies } from "../conformance/manifest.ts";
+import { calling, outcomesIn, resultsIn } from "./calling-model.ts";
+import type { ModelServer } from "./model-server.ts";
+import { query, queryProject, recordOf, type ScriptedTool } from "./query-project.ts";
+import { Screen } from "./screen.ts";
+import type { Project } from "./support.ts";
+
+describe("a secret", () => {
+  const CANARY = "canary-5f0c1e";
+  const SECRET_TOOL: ScriptedTool = {
+    name: "asker",
+    questions: [{ id: "q", text: "The word?", answer_type: { type: "secret" } }],
+    program: "'got ' + tool.answers.q.length + ' characters'",
+  };
+
+  /** Every file that has it, and every request. */
+  function leaks(project: Project, server: ModelServer): readonly string[] {
+    const folders = [project.root, project.data, project.home, project.temporary];
+    const files = folders
+      .filter((folder) => existsSync(folder))
+      .flatMap((folder) => readdirSync(folder, { recursive: true, withFileTypes: true }))
+      .filter((entry) => entry.isFile())
+      .map((entry) => path.join(entry.parentPath, entry.name));
+    const encoded = Buffer.from(CANARY).toString("base64").slice(0, -3);
+    const isLeak = (text: string) => text.includes(CANARY) || text.includes(encoded);
+    return [
+      ...files.filter((file) => isLeak(readFileSync(file, "utf8"))),
+      ...(isLeak(JSON.stringify(server.requests)) ? ["a request"] : []),
+    ];
+  }
+
+  test("that is configured reaches the tool, and nothing else", async () => {
+    verifies("082/secret/configured-answer-redacted", "082/secret/value-nowhere-in-the-record");
+    await using server = await calling(["asker"]);
+    const project = queryProject({ server, tools: [SECRET_TOOL] });
+    const key = "conversation.tools.asker.questions.q.answer";
+    const finished = await query(project, ["one", "-v", "--cfg", `${key}=${CANARY}`], {
+      variables: { JP_DEBUG: "1" },
+    });
+    expect([finished.status, resultsIn(server), leaks(project, server)]).toEqual([
+      0,
+      [`got ${CANARY.length} characters`],
+      [],
+    ]);
+    expect(`${finished.stdout}${finished.stderr}`).not.toContain(CANARY);
+    expect(outcomesIn(recordOf(project))).toEqual([
+      { outcome: "redacted", answered_by: { kind: "config", key } },
+    ]);
+  });
+
+  test("typed at the prompt reaches the tool, and nothing else", async () => {
+    verifies("082/secret/prompt-answer-redacted", "082/secret/value-nowhere-in-the-record");
+    verifies("082/secret/no-echo-at-the-prompt");
+    await using server = await calling(["asker"]);
+    const project = queryProject({ server, tools: [SECRET_TOOL] });
+    const screen = new Screen(project, ["query", "one"]);
+    await screen.until("The word?");
+    screen.type(`${CANARY}\r`);
+    const { status, bytes } = await screen.end();
+    expect([status, resultsIn(server), leaks(project, server), bytes.includes(CANARY)]).toEqual([
+      0,
+      [`got ${CANARY.length} characters`],
+      [],
+      false,
+    ]);
+    expect(outcomesIn(recordOf(project))).toEqual([
+      { outcome: "redacted", answered_by: { kind: "user", channel: "terminal" } },
+    ]);
+  });
+});

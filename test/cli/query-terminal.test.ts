@@ -1,0 +1,434 @@
+import { readFileSync, writeFileSync } from "node:fs";
+import path from "node:path";
+import { describe, expect, test } from "vitest";
+import type { JsonObject } from "../../src/util/index.ts";
+import { PseudoTerminal } from "../support/pseudo-terminal.ts";
+import { verifies } from "../conformance/manifest.ts";
+import { ModelServer, type Reply } from "./model-server.ts";
+import {
+  entriesOf,
+  queryProject,
+  type QueryRecord,
+  recordOf,
+  recordsOf,
+  type ScriptedTool,
+  without,
+} from "./query-project.ts";
+import { Screen } from "./screen.ts";
+import { JP, type Project } from "./support.ts";
+
+const GO_ON = { id: "q", text: "Go on?", answer_type: { type: "boolean" } } as const;
+
+/** Ends when this file is there. */
+function waitingFor(name: string, file: string): ScriptedTool {
+  const program = `(() => {
+  const { existsSync } = require("node:fs");
+  while (!existsSync("${file}")) Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 10);
+  return "${name} has ended";
+})()`;
+  return { name, program };
+}
+
+function shows(screen: PseudoTerminal, wanted: RegExp): Promise<void> {
+  return screen.untilShown((lines) => wanted.test(lines.join("\n")));
+}
+
+function calls(...names: readonly string[]): Reply {
+  return { text: "I call.", calls: names.map((name) => ({ name })) };
+}
+
+function responses(record: QueryRecord): readonly unknown[] {
+  return entriesOf(record, "tool_call_response").map(({ content }) => content);
+}
+
+describe("an answer on a terminal", () => {
+  const REPLY = {
+    reasoning: "Let me think.",
+    text: "# Title\n\nSome **bold** words and `code`.\n\n- one\n- two\n\n```js\nlet a = 1;\n```\n",
+  };
+  const SHOWN = [
+    "Let me think.",
+    "Title",
+    "",
+    "Some bold words and code.",
+    "",
+    "• one",
+    "• two",
+    "",
+    "```js",
+    "let a = 1;",
+    "```",
+  ];
+
+  test("is rendered as Markdown, with dim thoughts above", async () => {
+    await using server = await ModelServer.start([REPLY]);
+    const { status, bytes, lines } = await new Screen(queryProject({ server }), ["q", "x"]).end();
+    expect([status, lines]).toEqual([0, SHOWN]);
+    expect(bytes).toContain("\u001b[2mLet me think.\u001b[22m");
+    expect(bytes).toContain("\u001b[1mbold\u001b[22m");
+  });
+
+  test("has no colours with NO_COLOR", async () => {
+    await using server = await ModelServer.start([REPLY]);
+    const variables = { NO_COLOR: "1" };
+    const screen = new Screen(queryProject({ server }), ["q", "x"], { variables });
+    const { bytes, lines } = await screen.end();
+    // Without colours, the signs of Markdown say what they would say.
+    expect(lines).toEqual(SHOWN.with(1, "# Title").with(3, "Some **bold** words and `code`."));
+    expect(bytes).not.toContain("\u001b[");
+  });
+
+  test("appears while it is being said, and wraps to the width of the screen", async () => {
+    const more = Promise.withResolvers<void>();
+    const text = "The first paragraph.\n\nThe second";
+    await using server = await ModelServer.start([
+      { text, after: more.promise, rest: " is too long for this screen." },
+    ]);
+    const screen = new Screen(queryProject({ server }), ["q", "x"], { columns: 30 });
+    await shows(screen, /^The first paragraph\.$/m);
+    more.resolve();
+    const { lines } = await screen.end();
+    expect(lines).toEqual([
+      "The first paragraph.",
+      "",
+      "The second is too long for",
+      "this screen.",
+    ]);
+  });
+
+  test("is harmless whatever is in it", async () => {
+    await using server = await ModelServer.start([
+      { reasoning: "\u001b]0;evil\u0007", text: "a \u001b[2J\u001b]0;evil\u0007 b\r\u0008c" },
+    ]);
+    const { bytes } = await new Screen(queryProject({ server }), ["q", "x"]).end();
+    expect([
+      bytes.includes("\u001b[2J"),
+      bytes.includes("\u001b]0;"),
+      bytes.includes("\u0008"),
+    ]).toEqual([false, false, false]);
+  });
+
+  test("is awaited by a line that says for how long", async () => {
+    const start = Promise.withResolvers<void>();
+    await using server = await ModelServer.start([{ after: start.promise, rest: "Here." }]);
+    const screen = new Screen(queryProject({ server }), ["q", "x"]);
+    await shows(screen, /^\S Waiting for llamacpp\/scripted 0\.[4-9]s$/m);
+    start.resolve();
+    const { lines } = await screen.end();
+    expect(lines).toEqual(["Here."]);
+  });
+});
+
+describe("the message", () => {
+  test("is written in the editor if there are no words", async () => {
+    await using server = await ModelServer.start(["Yes."]);
+    const project = queryProject({ server });
+    const variables = project.editor('echo "from the editor" > "$1"');
+    const { status, lines } = await new Screen(project, ["q"], { variables }).end();
+    expect([status, lines, server.lastMessages]).toEqual([0, ["Yes."], ["from the editor"]]);
+  });
+
+  test("is not with -E; and without an editor, the command says what to set", async () => {
+    await using server = await ModelServer.start([]);
+    const project = queryProject({ server });
+    const never = project.editor("exit 9");
+    const empty = await new Screen(project, ["q", "-E"], { variables: never }).end();
+    const missing = await new Screen(project, ["q"]).end();
+    expect([empty.status, empty.lines, missing.status, missing.lines]).toEqual([
+      0,
+      ["There is nothing to ask."],
+      1,
+      ["jp: No editor is set.", "Set EDITOR, for example: export EDITOR=vim"],
+    ]);
+  });
+});
+
+describe("tool calls on a terminal", () => {
+  test("are a line each, with the time it took and the beginning of the result", async () => {
+    await using server = await ModelServer.start([
+      { calls: [{ name: "many", arguments: { path: "a.txt", deep: { x: [1, 2] } } }] },
+      "Done.",
+    ]);
+    const program = "Array.from({ length: 30 }, (_, index) => 'line ' + index).join('\\n')";
+    const settings = [
+      'run = "unattended"',
+      "style = { inline_results = 3 }",
+      'parameters = { path = { type = "string" }, deep = { type = "object" } }',
+    ].join("\n");
+    const project = queryProject({ server, tools: [{ name: "many", program, settings }] });
+    const { lines } = await new Screen(project, ["q", "x"], { columns: 50 }).end();
+    expect(lines.map((line) => line.replace(/\d+\.\ds$/, "0.1s"))).toEqual([
+      '✓ many(path: "a.txt", deep: {"x":[1,2]}) 0.1s',
+      "  │ line 0",
+      "  │ line 1",
+      "  │ line 2",
+      "  │ … 27 more lines",
+      "Done.",
+    ]);
+  });
+
+  test("that run are named with the time since they began, whoever else has ended", async () => {
+    await using server = await ModelServer.start([calls("slow", "quick"), "Done."]);
+    const tools = [waitingFor("slow", "end-slow"), waitingFor("quick", "end-quick")];
+    const project = queryProject({ server, tools });
+    const screen = new Screen(project, ["q", "x"]);
+    await shows(screen, /^\S slow, quick 0\.[8-9]s$/m);
+    writeFileSync(path.join(project.root, "end-quick"), "");
+    await shows(screen, /^\S slow [\d.]+s$/m);
+    const [, seconds] = /^\S slow ([\d.]+)s$/m.exec(screen.lines.join("\n")) ?? [];
+    writeFileSync(path.join(project.root, "end-slow"), "");
+    const { lines } = await screen.end();
+    expect(lines.map((line) => line.replace(/[\d.]+s$/, "0s"))).toEqual([
+      "I call.",
+      "✓ quick() 0s",
+      "  │ quick has ended",
+      "✓ slow() 0s",
+      "  │ slow has ended",
+      "Done.",
+    ]);
+    expect(Number(seconds)).toBeGreaterThan(0.8);
+  });
+});
+
+describe("permission", () => {
+  const GREET: ScriptedTool = {
+    name: "greet",
+    program: "'hi ' + tool.arguments.name",
+    settings: 'parameters.name = { type = "string" }',
+  };
+  const CALL: Reply = { calls: [{ name: "greet", arguments: { name: "Ada" } }] };
+  const USER = { kind: "user", channel: "terminal" };
+
+  /** Each of the keys is typed when the screen shows what stands before it. */
+  async function decide(
+    replies: readonly Reply[],
+    steps: readonly (readonly [shown: RegExp, keys: string])[],
+  ) {
+    await using server = await ModelServer.start(replies);
+    const project = queryProject({ server, tools: [GREET] });
+    const screen = new Screen(project, ["q", "x"]);
+    for (const [shown, keys] of steps) {
+      await shows(screen, shown);
+      screen.type(keys);
+    }
+    const { status, lines } = await screen.end();
+    const record = recordOf(project);
+    const decisions = entriesOf(record, "permission_decision").map((entry) =>
+      without(entry, "type", "tool_call_id", "tool"),
+    );
+    return { status, lines, decisions, results: responses(record) };
+  }
+
+  const ASKED = /^\? Run local greet tool\? \[y,Y,n,N,p,r,e,\?\]$/m;
+
+  test("is asked for with what the tool is to be run with on the screen", async () => {
+    await using server = await ModelServer.start([CALL, "Done."]);
+    const screen = new Screen(queryProject({ server, tools: [GREET] }), ["q", "x"]);
+    await shows(screen, ASKED);
+    expect(screen.lines.join("\n")).toContain('greet(name: "Ada")');
+  });
+
+  test.each([
+    {
+      name: "y",
+      steps: [[ASKED, "y"]],
+      closed: "✔ Run local greet tool? yes",
+      decision: { decision: "approved", decided_by: USER },
+      result: "hi Ada",
+    },
+    {
+      name: "n",
+      steps: [[ASKED, "n"]],
+      closed: "✔ Run local greet tool? no",
+      decision: { decision: "denied", decided_by: USER },
+      result: "Tool skipped by user.",
+    },
+    {
+      name: "p, then y",
+      steps: [
+        [ASKED, "p"],
+        [/"name": "Ada"/, "y"],
+      ],
+      closed: "✔ Run local greet tool? yes",
+      decision: { decision: "approved", decided_by: USER },
+      result: "hi Ada",
+    },
+    {
+      name: "r and a reason",
+      steps: [
+        [ASKED, "r"],
+        [/Reason for skipping/, "too early\r"],
+      ],
+      closed: "✔ Run local greet tool? no: too early",
+      decision: { decision: "denied", decided_by: USER, reason: "too early" },
+      result: "Tool skipped by user: too early",
+    },
+    {
+      name: "e and other arguments",
+      steps: [
+        [ASKED, "e"],
+        [/Edit arguments:/, `${"\u007F".repeat(30)}{"name":"Bob"}\r`],
+      ],
+      closed: "✔ Run local greet tool? yes, with other arguments",
+      decision: { decision: "edited", decided_by: USER, arguments: { name: "Bob" } },
+      result: "hi Bob",
+    },
+    {
+      name: "Escape",
+      steps: [[ASKED, "\u001b"]],
+      closed: "✖ Run local greet tool? cancelled",
+      decision: { decision: "denied", decided_by: USER },
+      result: "Tool skipped by user.",
+    },
+  ] as const)("by $name", async ({ steps, closed, decision, result }) => {
+    const decided = await decide([CALL, "Done."], steps);
+    expect(decided).toMatchObject({ status: 0, decisions: [decision], results: [result] });
+    expect(decided.lines).toContain(closed);
+  });
+
+  test.each([
+    ["Y", "yes", "approved", "hi Ada", "hi Ada"],
+    ["N", "no", "denied", "Tool skipped by user.", "Tool skipped by user (remembered)."],
+  ])("by %s holds until the turn ends", async (key, said, decision, first, then) => {
+    verifies("082/remember/permissions-keyed-by-tool");
+    const decided = await decide([CALL, CALL, "Done."], [[ASKED, key]]);
+    expect(decided).toMatchObject({
+      status: 0,
+      decisions: [
+        { decision, decided_by: { ...USER, scope: "turn" } },
+        { decision, decided_by: { kind: "remembered", from: "call_1_1" } },
+      ],
+      results: [first, then],
+    });
+    expect(decided.lines.filter((line) => line.includes("Run local"))).toEqual([
+      `✔ Run local greet tool? ${said}, for the rest of the turn`,
+    ]);
+  });
+});
+
+function outcomes(record: QueryRecord): readonly JsonObject[] {
+  return entriesOf(record, "inquiry_response").map((entry) => without(entry, "type"));
+}
+
+describe("a question in the middle of a turn", () => {
+  const ANSWERED = { outcome: "answered", answered_by: { kind: "user", channel: "terminal" } };
+
+  test.each([
+    { type: { type: "boolean" }, keys: "n", answer: false },
+    { type: { type: "text" }, keys: "some words\r", answer: "some words" },
+    { type: { type: "select", options: ["a", "b", "c"] }, keys: "\u001b[B\r", answer: "b" },
+  ])("of the type $type.type is answered", async ({ type, keys, answer }) => {
+    verifies("082/record/prompt-answer", "083/routing/user-target-with-a-person");
+    verifies("082/prompt/answer-carries-the-id", "082/record/otherwise-routed");
+    await using server = await ModelServer.start([calls("asker"), "Done."]);
+    const questions = [{ ...GO_ON, answer_type: type, context: "-old\n+new" }];
+    const project = queryProject({ server, tools: [{ name: "asker", questions }] });
+    const screen = new Screen(project, ["q", "x"]);
+    await shows(screen, /^-old\n\+new\n\? Go on\?/m);
+    screen.type(keys);
+    const { status } = await screen.end();
+    const record = recordOf(project);
+    expect([status, outcomes(record), responses(record)]).toEqual([
+      0,
+      [{ ...ANSWERED, id: "call_1_1.q.1", answer }],
+      [JSON.stringify({ q: answer })],
+    ]);
+  });
+
+  test("is not asked again once it is answered for the turn", async () => {
+    verifies("082/remember/answers-keyed-by-tool-and-question", "082/record/remembered-answer");
+    verifies("083/prompt/turn-offers-to-remember");
+    await using server = await ModelServer.start([calls("asker"), calls("asker"), "Done."]);
+    const project = queryProject({ server, tools: [{ name: "asker", questions: [GO_ON] }] });
+    const screen = new Screen(project, ["q", "x"]);
+    await shows(screen, /^\? Go on\? \[y,Y,n,N,\?\]$/m);
+    screen.type("Y");
+    const { lines } = await screen.end();
+    expect(lines.filter((line) => line.includes("Go on?"))).toEqual([
+      "✔ Go on? yes, for the rest of the turn",
+      "  ? asker asks: Go on? → Answer: true by remembered (call_1_1.q.1)",
+    ]);
+    expect(outcomes(recordOf(project)).map(({ answered_by: by }) => by)).toEqual([
+      { kind: "user", channel: "terminal", scope: "turn" },
+      { kind: "remembered", from: "call_1_1.q.1" },
+    ]);
+  });
+
+  test("keeps the screen to itself while another tool ends", async () => {
+    await using server = await ModelServer.start([calls("other", "asker"), "Done."]);
+    const asker = { name: "asker", questions: [GO_ON] };
+    const project = queryProject({ server, tools: [waitingFor("other", "end-other"), asker] });
+    const screen = new Screen(project, ["q", "x"]);
+    await shows(screen, /^\? Go on\?/m);
+    writeFileSync(path.join(project.root, "end-other"), "");
+    await untilRecorded(project, "other has ended");
+    const open = screen.lines;
+    screen.type("y");
+    const { lines } = await screen.end();
+    expect([open, lines.map((line) => line.replace(/[\d.]+s$/, "0s"))]).toEqual([
+      ["I call.", "? Go on? [y,Y,n,N,?]"],
+      [
+        "I call.",
+        "✔ Go on? yes",
+        "✓ other() 0s",
+        "  │ other has ended",
+        "✓ asker() 0s",
+        '  │ {"q":true}',
+        "Done.",
+      ],
+    ]);
+  });
+
+  test("is asked on the terminal while the answer goes to a file", async () => {
+    await using server = await ModelServer.start([calls("asker"), "**Done.**"]);
+    const project = queryProject({ server, tools: [{ name: "asker", questions: [GO_ON] }] });
+    const line = `"$0" "$1" query x > answer.md 2> notices.txt < /dev/null`;
+    const screen = new PseudoTerminal("sh", ["-c", line, process.execPath, JP], {
+      folder: project.root,
+      variables: project.variables,
+    });
+    await shows(screen, /^\? Go on\?/m);
+    screen.type("y");
+    const { status, lines } = await screen.end();
+    const read = (name: string) => readFileSync(path.join(project.root, name), "utf8");
+    expect([status, lines, read("answer.md"), read("notices.txt").includes("\u001b")]).toEqual([
+      0,
+      ["✔ Go on? yes"],
+      "I call.\n**Done.**\n",
+      false,
+    ]);
+  });
+
+  test("stays readable when the window changes", async () => {
+    await using server = await ModelServer.start([calls("asker"), "Done."]);
+    const text = "Is this a question that is longer than a narrow screen is wide?";
+    const project = queryProject({
+      server,
+      tools: [{ name: "asker", questions: [{ ...GO_ON, text }] }],
+    });
+    const screen = new Screen(project, ["q", "x"], { columns: 90 });
+    await shows(screen, /wide\? \[y,Y,n,N,\?\]$/m);
+    screen.resize(40, 20);
+    await shows(screen, /^\[y,Y,n,N,\?\]$/m);
+    const narrow = screen.lines;
+    screen.type("y");
+    const { status, lines } = await screen.end();
+    expect([status, narrow, lines.at(-1)]).toEqual([
+      0,
+      [
+        "I call.",
+        "? Is this a question that is longer",
+        "than a narrow screen is wide?",
+        "[y,Y,n,N,?]",
+      ],
+      "Done.",
+    ]);
+  });
+});
+
+/** A file cannot be waited for: it is looked at again and again. */
+async function untilRecorded(project: Project, content: string): Promise<void> {
+  const isThere = () =>
+    recordsOf(project).some((record) => responses(record).some((one) => one === content));
+  while (!isThere()) await new Promise((resolve) => setTimeout(resolve, 10));
+}
