@@ -241,15 +241,11 @@ describe("a key", () => {
     },
   );
 
-  test("that is not known is refused, with the one that comes closest", () => {
-    expect(() => parseAssignment("assistant.nmae=x")).toThrow(
-      expect.objectContaining({
-        code: "config_invalid",
-        message: expect.stringMatching(
-          /assistant\.nmae: there is no such key; did you mean name\?/,
-        ),
-      }),
-    );
+  test("that is not known is left to the reader, who warns of it", () => {
+    expect([valueOf("assistant.nmae=x"), valueOf("nothing.at.all:=[1]")]).toStrictEqual([
+      { assistant: { nmae: "x" } },
+      { nothing: { at: { all: [1] } } },
+    ]);
   });
 
   test("with an empty part is refused", () => {
@@ -259,15 +255,13 @@ describe("a key", () => {
       );
   });
 
-  test("that every object has is refused or does no harm", () => {
+  test("that every object has does no harm", () => {
     for (const words of [
       "__proto__.polluted=1",
       "constructor.prototype.polluted=1",
       "assistant.__proto__.polluted=1",
     ])
-      expect(() => parseAssignment(words)).toThrow(
-        expect.objectContaining({ code: "config_invalid" }),
-      );
+      apply(words, {}, { isLoose: true });
     apply("conversation.tools.__proto__.run=ask");
     apply("template.__proto__.polluted=1");
     apply(

@@ -9,7 +9,6 @@ import { findBehaviour } from "./schema/behaviour.ts";
 import { configSchema } from "./schema/config-schema.ts";
 import { findChild, nodeOf, unwrap } from "./schema-node.ts";
 import { describeSyntaxError } from "./syntax-error.ts";
-import { unknownKey } from "./unknown-keys.ts";
 import { findItem, findWritten } from "./written-form.ts";
 
 export interface Assignment {
@@ -46,7 +45,12 @@ export interface AssignedText {
 
 /** `where` is named in errors. Throws `config_invalid`. */
 export function assign(path: readonly string[], assigned: AssignedText, where: string): Assignment {
-  const schema = getSchema(path, where);
+  const schema = findSchema(path);
+  // Whoever reads the layer warns of a key that there is not.
+  if (schema === undefined) {
+    const value = assigned.isJson ? parseJson(assigned.text, where) : assigned.text;
+    return { value: nest(path, value), cleared: [] };
+  }
   const isList = findBehaviour(unwrap(schema)).merge === "list";
   if (assigned.isAdding && !isList) {
     throw configError(where, { path: [], message: "nothing can be added to it; set it with =" });
@@ -66,12 +70,11 @@ function isObject(words: string): boolean {
   return words.trimStart().startsWith("{");
 }
 
-function getSchema(path: readonly string[], where: string): v.GenericSchema {
+function findSchema(path: readonly string[]): v.GenericSchema | undefined {
   let schema: v.GenericSchema = configSchema;
   for (const key of path) {
     const child = findWritten(schema, key);
-    if (child === undefined)
-      throw configError(where, { path: [], message: unknownKey(schema, key) });
+    if (child === undefined) return undefined;
     schema = child;
   }
   return schema;

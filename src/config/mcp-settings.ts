@@ -5,6 +5,8 @@ export type McpServerSettings = {
   readonly name: string;
   /** Go on without it if it does not start. */
   readonly isOptional: boolean;
+  /** Its forms may ask for secrets, which are then treated as such. */
+  readonly allowsSecrets: boolean;
   /** Infinite for no limit. */
   readonly startupTimeoutMs: number;
 } & (
@@ -32,6 +34,7 @@ export function resolveMcpServers(config: PartialConfig): ReadonlyMap<string, Mc
     const common = {
       name,
       isOptional: server.optional ?? false,
+      allowsSecrets: server.allow_secrets ?? false,
       startupTimeoutMs: seconds === 0 ? Number.POSITIVE_INFINITY : seconds * 1000,
     };
     const settings = transportOf(server);

@@ -115,6 +115,15 @@ describe("a config with mistakes", () => {
     });
   });
 
+  test("in a key of the command line is a warning too", async () => {
+    const settings = ["--cfg", "assistant.nmae=x", "--cfg", "assistant.tool_choice=none"];
+    expect(await new Project().jp("config", "get", "assistant.tool_choice", ...settings)).toEqual({
+      status: 0,
+      stdout: lines("none"),
+      stderr: lines("warning: --cfg assistant.nmae: there is no such key; did you mean name?"),
+    });
+  });
+
   test("in the name of a variable is a warning with the nearest one", async () => {
     const project = new Project();
     const variables = { JP_CFG_ASSISTANT_NMAE: "x" };

@@ -46,6 +46,7 @@ const mcpServer = group({
     namedBy(v.pipe(v.string(), behaviour({ isPrivate: true }))),
   ),
   optional: described("go on without it if it does not start", v.boolean()),
+  allow_secrets: described("let its forms ask for passwords and the like", v.boolean()),
   startup_timeout_secs: described("how long it may take to start; 0 for no limit", atLeast(0)),
 });
 
