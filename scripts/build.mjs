@@ -1,7 +1,14 @@
 // Builds dist/: the command as split CommonJS (it starts faster than ESM), and the library as ESM
 // with its types.
 import { spawnSync } from "node:child_process";
-import { chmodSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import {
+  chmodSync,
+  existsSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  writeFileSync,
+} from "node:fs";
 import process from "node:process";
 import { rolldown } from "rolldown";
 
@@ -27,7 +34,8 @@ const lazyChildProcess = {
   },
 };
 
-rmSync("dist", { recursive: true, force: true });
+// Made beside what is in use, and put in its place at the end: nobody runs half of it.
+const made = `dist-${process.pid}`;
 const bundle = await rolldown({
   input: { jp: "src/cli/main.ts" },
   platform: "node",
@@ -36,17 +44,22 @@ const bundle = await rolldown({
   transform: { target: "node22.22", define: { JP_VERSION: JSON.stringify(version) } },
 });
 await bundle.write({
-  dir: "dist/bin",
+  dir: `${made}/bin`,
   format: "cjs",
   minify: true,
   entryFileNames: "[name].cjs",
   chunkFileNames: "[name]-[hash].cjs",
 });
 await bundle.close();
-chmodSync("dist/bin/jp.cjs", 0o755);
+chmodSync(`${made}/bin/jp.cjs`, 0o755);
 // What `jp --help` says where there is no screen: reading it is faster than making it.
-const help = spawnSync(process.execPath, ["dist/bin/jp.cjs", "--help"], { encoding: "utf8" });
-writeFileSync("dist/bin/help.txt", help.stdout);
+const help = spawnSync(process.execPath, [`${made}/bin/jp.cjs`, "--help"], { encoding: "utf8" });
+writeFileSync(`${made}/bin/help.txt`, help.stdout);
 
-const types = spawnSync("tsc", ["--project", "tsconfig.build.json"], { stdio: "inherit" });
+const options = ["--project", "tsconfig.build.json", "--outDir", `${made}/lib`];
+const types = spawnSync("tsc", options, { stdio: "inherit" });
+const replaced = `${made}-replaced`;
+if (existsSync("dist")) renameSync("dist", replaced);
+renameSync(made, "dist");
+rmSync(replaced, { recursive: true, force: true });
 process.exitCode = types.status ?? 1;

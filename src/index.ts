@@ -2,6 +2,8 @@
 export type {
   DeliveryRequest,
   DeliveryResult,
+  FormRequest,
+  FormResult,
   Observer,
   PermissionRequest,
   PermissionResult,
@@ -55,4 +57,11 @@ export {
   selectQuestion,
   textQuestion,
 } from "./tool/index.ts";
-export { type Clock, CodedError, isCodedError, type Json, type JsonObject } from "./util/index.ts";
+export {
+  type Clock,
+  CodedError,
+  isCodedError,
+  type Json,
+  type JsonObject,
+  systemClock,
+} from "./util/index.ts";

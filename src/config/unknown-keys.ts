@@ -35,7 +35,7 @@ export function findUnknownKeys(
   });
 }
 
-export function unknownKey(schema: v.GenericSchema, key: string): string {
+function unknownKey(schema: v.GenericSchema, key: string): string {
   const known = tablesOf(schema).flatMap(({ entries }) => Object.keys(entries));
   const close = nearest(key, known);
   return close === undefined

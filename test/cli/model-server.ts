@@ -5,7 +5,7 @@ import type { AddressInfo } from "node:net";
 import { json } from "node:stream/consumers";
 import type { Json, JsonObject } from "../../src/util/index.ts";
 
-export interface ReplyParts {
+interface ReplyParts {
   readonly text?: string;
   readonly reasoning?: string;
   readonly calls?: readonly { readonly name: string; readonly arguments?: JsonObject }[];
@@ -25,7 +25,7 @@ export interface ReplyParts {
 
 export type Reply = string | ReplyParts;
 
-export interface ChatMessage {
+interface ChatMessage {
   readonly role: string;
   readonly content?: Json;
 }

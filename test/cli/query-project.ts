@@ -143,7 +143,7 @@ export function without(entry: JsonObject, ...keys: readonly string[]): JsonObje
 }
 
 /** What an event says, apart from when. */
-export function plain(entry: JsonObject): JsonObject {
+function plain(entry: JsonObject): JsonObject {
   const said = without(entry, "timestamp");
   const { type, content, arguments: given } = said;
   if (type === "tool_call_response") return { ...said, content: decoded(content ?? "") };

@@ -218,11 +218,11 @@ describe("what the command line says of the config", () => {
     await query(project, ["four"]);
     await query(project, ["five", "-T", "greet", "--cfg", "user.name=Ada"]);
     expect(server.requests.map((body) => seen(body as JsonObject))).toEqual([
-      { model: "scripted", tools: ["describe_tools"] },
-      { model: "other", tools: ["describe_tools", "greet"], temperature: 0.5 },
-      { model: "other", tools: ["describe_tools", "greet"], temperature: 0.5 },
-      { model: "other", tools: ["describe_tools", "greet"], temperature: 0.5 },
-      { model: "other", tools: ["describe_tools"], temperature: 0.5 },
+      { model: "scripted", tools: ["ask_user", "describe_tools"] },
+      { model: "other", tools: ["ask_user", "describe_tools", "greet"], temperature: 0.5 },
+      { model: "other", tools: ["ask_user", "describe_tools", "greet"], temperature: 0.5 },
+      { model: "other", tools: ["ask_user", "describe_tools", "greet"], temperature: 0.5 },
+      { model: "other", tools: ["ask_user", "describe_tools"], temperature: 0.5 },
     ]);
     const record = recordOf(project);
     const model = { id: { provider: "llamacpp", name: "other" }, parameters: { temperature: 0.5 } };

@@ -16,7 +16,7 @@ export interface TourStep {
   readonly isDetached?: boolean;
 }
 
-export interface TourCall {
+interface TourCall {
   readonly name: string;
   readonly arguments: JsonObject;
 }

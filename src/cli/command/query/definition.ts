@@ -1,5 +1,4 @@
 /** `jp query`: the words that describe it. */
-import { enableCompileCache } from "node:module";
 import type { Command } from "commander";
 import { collect, command, formatOption } from "../../define.ts";
 import { withDirectives } from "../../tool-directives.ts";
@@ -31,11 +30,5 @@ questions to the terminal. What -m, -p, -t, -T and --cfg say holds for the conve
 
 Exit status: 0 if the assistant has answered, 1 for an error, 130 if it was interrupted.`,
     )
-    .action(
-      command(async () => {
-        // What is loaded for it is worth keeping: a tenth of the time until the request leaves.
-        enableCompileCache();
-        return (await import("./query.ts")).query;
-      }),
-    );
+    .action(command(async () => (await import("./query.ts")).query));
 }

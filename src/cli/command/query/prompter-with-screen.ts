@@ -7,9 +7,18 @@ export function withScreen(prompter: Prompter, view: TurnView): Prompter {
   return {
     channel: prompter.channel,
     canAsk: () => prompter.canAsk(),
-    ask: (request) => view.aside(() => prompter.ask(request)),
+    ask: (request) =>
+      view.aside(() => {
+        view.showAsker(request.inquiryId);
+        return prompter.ask(request);
+      }),
     ...(askForm !== undefined && {
-      askForm: (request) => view.aside(() => askForm.call(prompter, request)),
+      askForm: (request) =>
+        view.aside(() => {
+          const [first] = request.fields;
+          if (first !== undefined) view.showAsker(first.inquiryId);
+          return askForm.call(prompter, request);
+        }),
     }),
     askPermission: (request) =>
       view.aside(() => {

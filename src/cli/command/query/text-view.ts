@@ -6,6 +6,7 @@ import type { PermissionRequest, TurnEnd, TurnUpdate } from "../../../agent/inde
 import type { ToolSettings } from "../../../config/index.ts";
 import type {
   ConversationEvent,
+  InquiryId,
   InquiryRequest,
   ToolCallRequest,
   ToolCallResponse,
@@ -64,6 +65,8 @@ export class TextView implements TurnView {
   #speech: Speech | undefined;
   #markdown: MarkdownStream | undefined;
   #usage: TotalUsage = {};
+  /** The call of which was said last that it wants something. */
+  #announced = "";
   /** Code waits for its highlighter; what follows waits for the code. */
   #waiting: Promise<void> | undefined;
 
@@ -94,12 +97,23 @@ export class TextView implements TurnView {
   }
 
   showCall({ tool, arguments: given }: PermissionRequest): void {
+    this.#announce(describeCall({ name: tool, arguments: given }));
+  }
+
+  showAsker(inquiryId: InquiryId): void {
+    const { toolCallId = "" } = this.#inquiries.get(inquiryId) ?? {};
+    const call = this.#calls.get(toolCallId);
+    if (call !== undefined && this.#isShown(call.request.name)) {
+      this.#announce(describeCall(call.request));
+    }
+  }
+
+  /** Once for what follows: several questions of a call may come one after the other. */
+  #announce(call: string): void {
+    if (call === this.#announced) return;
+    this.#announced = call;
     const { output } = this.#options;
-    const call = truncate(
-      `• ${describeCall({ name: tool, arguments: given })}`,
-      output.noticeWidth,
-    );
-    this.#line(output.paintNotice("cyan", call));
+    this.#line(output.paintNotice("cyan", truncate(`• ${call}`, output.noticeWidth)));
   }
 
   async end(end: TurnEnd | undefined): Promise<void> {
@@ -281,6 +295,7 @@ export class TextView implements TurnView {
   #endCall(response: ToolCallResponse, at: number): void {
     const call = this.#calls.get(response.id);
     this.#calls.delete(response.id);
+    this.#announced = "";
     if (call !== undefined && this.#isShown(call.request.name)) {
       const note = `${((at - call.since) / 1000).toFixed(1)}s`;
       const style = this.#options.tools.get(call.request.name)?.style;

@@ -1,6 +1,6 @@
 /** What a turn looks like from outside while it runs. */
 import type { Observer, PermissionRequest, TurnEnd } from "../../../agent/index.ts";
-import { eventToPlainJson } from "../../../conversation/index.ts";
+import { eventToPlainJson, type InquiryId } from "../../../conversation/index.ts";
 import { jsonLine } from "../../../render/index.ts";
 import type { Output } from "../../../terminal/index.ts";
 
@@ -9,6 +9,8 @@ export interface TurnView extends Observer {
   aside<Value>(action: () => Promise<Value>): Promise<Value>;
   /** What somebody is about to be asked permission for. */
   showCall(request: PermissionRequest): void;
+  /** The call whose question somebody is about to be asked. */
+  showAsker(inquiryId: InquiryId): void;
   /** Resolves when all is printed. Undefined: it ended with an error, which others tell. */
   end(end: TurnEnd | undefined): Promise<void>;
 }
@@ -21,6 +23,7 @@ export function createJsonView(output: Output): TurnView {
     },
     aside: (action) => action(),
     showCall: () => {},
+    showAsker: () => {},
     end: async () => {},
   };
 }

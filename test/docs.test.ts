@@ -1,0 +1,285 @@
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { existsSync, globSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
+import path from "node:path";
+import { text } from "node:stream/consumers";
+import { parse } from "smol-toml";
+import { describe, expect, test } from "vitest";
+import { DEFAULTS } from "../src/config/defaults.ts";
+import { parseConfig } from "../src/config/index.ts";
+import { parseEvent } from "../src/conversation/index.ts";
+import { PROVIDER_NAMES } from "../src/provider/index.ts";
+import { isJsonObject } from "../src/util/index.ts";
+import { ModelServer } from "./cli/model-server.ts";
+import { query } from "./cli/query-project.ts";
+import { jsonLines, printed, Project } from "./cli/support.ts";
+import { verifies } from "./conformance/manifest.ts";
+import { CaptureServer } from "./provider/capture-server.ts";
+import { WIRE, type WireReply } from "./provider/wire.ts";
+import { commandsIn, findMistake } from "./support/command-lines.ts";
+import { REFERENCE, renderReference } from "./support/config-reference.ts";
+import {
+  type Block,
+  blocksOf,
+  codeWordsOf,
+  headingsOf,
+  linksOf,
+  readDocument,
+  readDocuments,
+  ROOT,
+} from "./support/documents.ts";
+
+const documents = readDocuments();
+const readme = readDocument("README.md");
+
+describe("blocks in documents", () => {
+  test("are of a language that is checked, or of one that claims nothing", () => {
+    const known = new Set(["bash", "json", "sh", "text", "toml", "ts"]);
+    const others = documents.flatMap(({ blocks }) =>
+      blocks.filter(({ language }) => !known.has(language)),
+    );
+    expect(others.map(({ place }) => place)).toEqual([]);
+  });
+
+  test("of commands have words and flags that the command takes", async () => {
+    const mistakes: string[] = [];
+    for (const { place, code } of blocksOf(documents, "sh")) {
+      for (const words of commandsIn(code)) {
+        const mistake = await findMistake(words);
+        if (mistake !== undefined) mistakes.push(`${place}: ${words.join(" ")}: ${mistake}`);
+      }
+    }
+    expect(mistakes).toEqual([]);
+  });
+
+  test("of config can be read, and have no unknown key", () => {
+    const mistakes = blocksOf(documents, "toml").flatMap(({ place, code }) => {
+      const { errors, warnings } = parseConfig(parse(code));
+      return [...errors, ...warnings].map(({ path: keys, message }) => [place, keys, message]);
+    });
+    expect(mistakes).toEqual([]);
+  });
+
+  test("of programs are parts of the examples, word by word", () => {
+    const examples = globSync("examples/**/*.{ts,sh,py}", { cwd: ROOT }).map((name) =>
+      readFileSync(path.join(ROOT, name), "utf8"),
+    );
+    const isExample = ({ code }: Block) => examples.some((example) => example.includes(code));
+    const others = blocksOf(documents, "ts", "bash").filter((block) => !isExample(block));
+    expect(others.map(({ place }) => place)).toEqual([]);
+  });
+
+  test("of JSON can be parsed, and are events where they have a time", () => {
+    const values = blocksOf(documents, "json").map(({ code }): unknown => JSON.parse(code));
+    const events = values.filter((value) => isJsonObject(value) && "timestamp" in value);
+    expect(events.map((event) => parseEvent(event).type)).toEqual(["inquiry_response"]);
+  });
+});
+
+describe("names in documents", () => {
+  test("of links lead to files and headings that are there", () => {
+    const broken = documents.flatMap((document) =>
+      linksOf(document)
+        .filter(([file, heading]) => !isThere(file, heading))
+        .map(([file, heading]) => `${document.name}: ${file} ${heading}`),
+    );
+    expect(broken).toEqual([]);
+  });
+
+  test("of source files are those of files that are there", () => {
+    const folders = ["bench", "docs", "examples", "scripts", "src", "test"].join("|");
+    const isFile = new RegExp(`^(?:(?:${folders})/[\\w./-]+|[\\w-]+(?:/[\\w-]+)+\\.ts)$`);
+    const missing = documents.flatMap((document) =>
+      codeWordsOf(document)
+        .filter((word) => isFile.test(word) && word !== "bench/results/latest.json")
+        .filter((word) => !["", "src"].some((top) => existsSync(path.join(ROOT, top, word))))
+        .map((word) => `${document.name}: ${word}`),
+    );
+    expect(missing).toEqual([]);
+  });
+
+  test("of config are those of keys that there are", () => {
+    const sections = Object.keys(DEFAULTS).join("|");
+    const isKey = new RegExp(`^(?:${sections})(?:\\.[\\w<>'*]+)+$`);
+    const unknown = documents.flatMap((document) =>
+      codeWordsOf(document)
+        .map((word) => word.split(/ ?[=:]/)[0] ?? "")
+        .filter((word) => isKey.test(word) && isUnknownKey(word))
+        .map((word) => `${document.name}: ${word}`),
+    );
+    expect(unknown).toEqual([]);
+  });
+});
+
+describe("the README", () => {
+  test("names six files to read, which are short together", () => {
+    const files = [...readme.text.matchAll(/^\d\. \[(src\/[^\]]+)\]/gm)].map(
+      ([, file]) => file ?? "",
+    );
+    const lines = files.map(
+      (file) => readFileSync(path.join(ROOT, file), "utf8").split("\n").length,
+    );
+    expect(files).toHaveLength(6);
+    expect(lines.reduce((sum, count) => sum + count, 0)).toBeLessThan(1200);
+  });
+
+  test("has a tool that works as it stands, and whose question is on record", async () => {
+    await using server = await ModelServer.start((body) => {
+      if (body["response_format"] !== undefined) return '{"answer": true}';
+      if (body.messages.at(-1)?.role === "tool") return "It is deployed.";
+      return { calls: [{ name: "deploy", arguments: { where: "test" } }] };
+    });
+    const project = new Project();
+    const [config] = blocksOf([readme], "toml");
+    const [script] = blocksOf([readme], "bash");
+    writeFileSync(path.join(project.root, "deploy.sh"), script?.code ?? "");
+    writeFileSync(
+      path.join(project.root, ".jp", "config.toml"),
+      `${server.config}\n${config?.code}\nrun = "unattended"`,
+    );
+    const answer = "conversation.tools.deploy.questions.sure.answer:=false";
+    const byHand = await project.jp(
+      "tool",
+      "run",
+      "deploy",
+      "--arg",
+      "where=test",
+      "--cfg",
+      answer,
+    );
+    const asked = await query(project, ["Deploy to test."]);
+    const inquiries = jsonLines(await project.jp("inquiry", "ls", "--format", "json"));
+    expect({ byHand, answer: asked.stdout, inquiries }).toEqual({
+      byHand: printed("Nothing was deployed.\n"),
+      answer: "It is deployed.\n",
+      inquiries: [
+        expect.objectContaining({
+          question: expect.objectContaining({ text: "Deploy to test?" }),
+          answer: true,
+          answered_by: { kind: "assistant", model: "llamacpp/scripted" },
+        }),
+      ],
+    });
+  });
+});
+
+describe("the examples of embedding", () => {
+  test("take a model of the AI SDK, which is asked what its tool asks", async () => {
+    await using server = await CaptureServer.start();
+    const replies: readonly WireReply[] = [
+      { calls: [{ id: "call_1", name: "deploy", input: "{}" }] },
+      { text: '{"answer":true}' },
+      { text: "It is deployed." },
+    ];
+    server.answer(...replies.map((reply) => ({ chunks: WIRE.anthropic(reply) })));
+    const variables = { ANTHROPIC_API_KEY: "key", ANTHROPIC_BASE_URL: `${server.url}/v1` };
+    const told = await runExample("ai-sdk-model.ts", new Project(), { variables });
+    const events = jsonLines({ status: 0, stdout: told, stderr: "" });
+    expect(events).toEqual(
+      expect.arrayContaining([
+        expect.objectContaining({
+          answer: true,
+          answeredBy: { kind: "assistant", model: "anthropic/claude-sonnet-4-5" },
+        }),
+        expect.objectContaining({ type: "tool_call_response", content: "deployed" }),
+      ]),
+    );
+  });
+
+  test("ask a person in a way of their own", async () => {
+    const told = await runExample("own-prompter.ts", new Project(), { input: "yes\n" });
+    expect(told).toMatch(/^Delete 12 old builds\? done: .*"answer":true.*"channel":"lines"/);
+  });
+
+  test("add to the record of a workspace, and read it", async () => {
+    const project = new Project();
+    expect(await runExample("workspace.ts", project)).toBe("");
+    expect((await project.jp("conversation", "ls")).stdout).toContain("From a program");
+  });
+});
+
+describe("what documents say", () => {
+  test("of the keys of the config is what the schema says", async () => {
+    const { text: said } = readDocument(REFERENCE);
+    expect(said).toBe(await renderReference());
+  });
+
+  test("of a configured answer is that a tool has to ask before it gets it", () => {
+    verifies("082/configured/contract-documented");
+    expect(wordsOf("docs/configuration.md")).toContain(
+      "`questions.<id>.answer` is delivered when the tool asks that question, and not before",
+    );
+  });
+
+  test("of the default of a secret question is that it is not redacted", () => {
+    verifies("082/secret/default-is-the-authors-duty");
+    expect(wordsOf("docs/writing-tools.md")).toContain(
+      "the default of a `secret` question must not hold anything sensitive, for it is not redacted",
+    );
+  });
+
+  test("of providers is where each is reached, and where its key is", () => {
+    const { text: said } = readDocument("docs/providers.md");
+    const facts = PROVIDER_NAMES.flatMap((name) => {
+      const { base_url = "?", ...rest } = DEFAULTS.providers?.llm?.[name] ?? {};
+      const key = "api_key_env" in rest ? [String(rest.api_key_env)] : [];
+      return [`| \`${name}\``, base_url, ...key];
+    });
+    expect(facts.filter((fact) => !said.includes(fact))).toEqual([]);
+  });
+
+  test("of the architecture fits on a page, and has every folder in its picture", () => {
+    const { text: page, blocks } = readDocument("docs/architecture.md");
+    // These two stand beside it.
+    const shown = `${blocks[0]?.code} serve-tool testing`;
+    expect(page.split("\n").length).toBeLessThanOrEqual(150);
+    expect(sourceFolders().filter((folder) => !shown.includes(folder))).toEqual([]);
+  });
+});
+
+function isThere(file: string, heading: string): boolean {
+  if (!existsSync(path.join(ROOT, file))) return false;
+  return heading === "" || headingsOf(readDocument(file)).includes(heading);
+}
+
+function sourceFolders(): readonly string[] {
+  return readdirSync(path.join(ROOT, "src"), { withFileTypes: true })
+    .filter((entry) => entry.isDirectory())
+    .map(({ name }) => name);
+}
+
+function isUnknownKey(key: string): boolean {
+  const value = key.split(".").reduceRight<unknown>((inner, part) => ({ [part]: inner }), null);
+  const { errors, warnings } = parseConfig(value);
+  return [...errors, ...warnings].some(({ message }) => message.startsWith("there is no such key"));
+}
+
+function wordsOf(name: string): string {
+  return readDocument(name).text.replaceAll(/\s+/g, " ");
+}
+
+interface ExampleOptions {
+  readonly variables?: Readonly<Record<string, string>>;
+  readonly input?: string;
+}
+
+/** What it prints. Throws what it says on standard error, if anything. */
+async function runExample(
+  name: string,
+  project: Project,
+  { variables = {}, input = "" }: ExampleOptions = {},
+): Promise<string> {
+  const file = path.join(ROOT, "examples", "embedding", name);
+  const child = spawn(process.execPath, [file], {
+    cwd: project.root,
+    env: { ...project.variables, ...variables },
+  });
+  child.stdin.end(input);
+  const [stdout, stderr] = await Promise.all([
+    text(child.stdout),
+    text(child.stderr),
+    once(child, "close"),
+  ]);
+  if (stderr !== "") throw new Error(stderr);
+  return stdout;
+}
