@@ -5,8 +5,8 @@
 import { truncate } from "../render/index.ts";
 
 export interface StatusLine {
-  /** Shown from now on, with the time since; undefined for nothing. */
-  set(text: string | undefined): void;
+  /** Shown from now on, with the time since, or since another moment; undefined for nothing. */
+  set(text: string | undefined, from?: number): void;
   /** Takes it from the screen until it is set or resumed: something else is about to be printed. */
   clear(): void;
   /** Shows again what was cleared. */
@@ -51,10 +51,10 @@ export function createStatusLine({ stream, now }: StatusLineOptions): StatusLine
     timer.unref(); // It keeps nobody here.
   };
   return {
-    set: (wanted) => {
+    set: (wanted, from) => {
       if (wanted === text && timer !== undefined) return;
       clear();
-      if (wanted !== text) since = now();
+      if (from !== undefined || wanted !== text) since = from ?? now();
       text = wanted;
       resume();
     },
