@@ -78,11 +78,12 @@ class Waiting implements Disposable {
   }
 
   async for(event: Promise<Next>): Promise<Next> {
-    this.#watched.request.signal.throwIfAborted();
     const current = Promise.withResolvers<Next>();
+    event.then(current.resolve, current.reject);
+    current.promise.catch(() => undefined); // Nobody may be left to hear of it.
+    this.#watched.request.signal.throwIfAborted();
     this.#current = current;
     this.#since = this.#now();
-    event.then(current.resolve, current.reject);
     try {
       return await current.promise;
     } finally {

@@ -1,6 +1,6 @@
-import { expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import { verifies } from "../../test/conformance/manifest.ts";
-import type { PermissionRequest, PromptRequest } from "../agent/index.ts";
+import type { FormRequest, PermissionRequest, PromptRequest } from "../agent/index.ts";
 import type { InquiryId } from "../conversation/index.ts";
 import { secretQuestion, textQuestion } from "../tool/index.ts";
 import { holdPrompt, type ScriptedAnswer, ScriptedPrompter } from "./scripted-prompter.ts";
@@ -8,6 +8,14 @@ import { holdPrompt, type ScriptedAnswer, ScriptedPrompter } from "./scripted-pr
 function question(id: string, signal = new AbortController().signal): PromptRequest {
   const inquiryId = `call_1.${id}.1` as InquiryId; // Ids are made by the coordinator.
   return { inquiryId, question: textQuestion(id, `What is ${id}?`), signal };
+}
+
+function form(signal = new AbortController().signal): FormRequest {
+  const fields = ["a", "b"].map((id) => {
+    const { signal: _signal, ...field } = question(id);
+    return field;
+  });
+  return { fields, signal };
 }
 
 function permission(check: PermissionRequest["check"] = async () => undefined): PermissionRequest {
@@ -45,6 +53,82 @@ test("answers a secret from its list like everything else", async () => {
     inquiryId: "call_1.a.1",
     answer: "hunter2",
     isRemembered: false,
+  });
+});
+
+test("adds a note", async () => {
+  const prompter = new ScriptedPrompter({ answers: [{ answer: "one", note: "why not" }] });
+  expect(await prompter.ask(question("a"))).toEqual({
+    type: "answered",
+    inquiryId: "call_1.a.1",
+    answer: "one",
+    isRemembered: false,
+    note: "why not",
+  });
+});
+
+describe("a form", () => {
+  const RESULTS = {
+    type: "answered",
+    results: [
+      { type: "answered", inquiryId: "call_1.a.1", answer: "one", isRemembered: false },
+      { type: "answered", inquiryId: "call_1.b.1", answer: "two", isRemembered: false, note: "!" },
+    ],
+  };
+
+  test("is answered from its own list, and kept", async () => {
+    const answers = [{ answer: "one" }, { answer: "two", note: "!" }];
+    const prompter = new ScriptedPrompter({ forms: [answers, { isCancelled: true }] });
+    const request = form();
+    const results = [await prompter.askForm(request), await prompter.askForm(form())];
+    expect([results, prompter.forms[0], prompter.questions]).toEqual([
+      [RESULTS, { type: "cancelled" }],
+      request,
+      [],
+    ]);
+  });
+
+  test("is answered by what a function makes of it", async () => {
+    const prompter = new ScriptedPrompter({
+      forms: ({ fields }) => fields.map(({ question: { text } }) => ({ answer: text })),
+    });
+    expect(await prompter.askForm(form())).toMatchObject({
+      results: [{ answer: "What is a?" }, { answer: "What is b?" }],
+    });
+  });
+
+  test("is answered question by question without one", async () => {
+    const answers = [{ answer: "one" }, { answer: "two", note: "!" }];
+    const prompter = new ScriptedPrompter({ answers });
+    const result = await prompter.askForm(form());
+    expect([result, prompter.questions.map(({ inquiryId }) => inquiryId)]).toEqual([
+      RESULTS,
+      ["call_1.a.1", "call_1.b.1"],
+    ]);
+  });
+
+  test("is cancelled with its first cancelled question, and asks no more", async () => {
+    const prompter = new ScriptedPrompter({ answers: [{ isCancelled: true }] });
+    const own = new ScriptedPrompter({ forms: [[{ answer: "one" }, { isCancelled: true }]] });
+    const results = [await prompter.askForm(form()), await own.askForm(form())];
+    expect([results, prompter.questions.length]).toEqual([
+      [{ type: "cancelled" }, { type: "cancelled" }],
+      1,
+    ]);
+  });
+
+  test("that is aborted before uses nothing up", async () => {
+    const prompter = new ScriptedPrompter({ forms: [] });
+    const result = await prompter.askForm(form(AbortSignal.abort()));
+    expect([result, prompter.forms]).toEqual([{ type: "cancelled" }, []]);
+  });
+
+  test("with another number of answers than questions is an error of the script", async () => {
+    const prompter = new ScriptedPrompter({ forms: [[{ answer: "one" }]] });
+    const refused = prompter.askForm(form());
+    await expect(refused).rejects.toThrow("The script has 1 answers for a form of 2.");
+    const missing = prompter.askForm(form());
+    await expect(missing).rejects.toThrow('No script has a form for "What is a?", "What is b?".');
   });
 });
 

@@ -15,6 +15,8 @@ export interface Story {
   readonly inquiries: readonly ModelReaction[];
   readonly permissions: readonly PermissionReaction[];
   readonly deliveries: readonly DeliveryReaction[];
+  /** Whether the person can be asked several questions at once. */
+  readonly hasForms: boolean;
 }
 
 export interface Cycle {
@@ -27,9 +29,11 @@ export interface Cycle {
 interface Call {
   readonly id: string;
   readonly tool: string;
-  /** What it asks, whatever it is told; then it ends. */
-  readonly plan: readonly Question[];
+  readonly plan: Plan;
 }
+
+/** What a call asks with each attempt, whatever it is told; then it ends. */
+export type Plan = readonly (readonly Question[])[];
 
 export interface Disturbance {
   /** How many rounds of the event loop pass before. */
@@ -55,6 +59,7 @@ export const QUESTIONS: readonly Question[] = [
   booleanQuestion("sure", "Really sure?", { persistence: "none" }),
   booleanQuestion("danger", "Delete?", { exclusive: true, default: true }),
   selectQuestion("which", "Which?", { options: ["a", "b"] }),
+  selectQuestion("which", "Or what?", { options: ["a"], allowsOther: true, allowsNote: true }),
   textQuestion("name", "Name?", { default: "by default" }),
   textQuestion("name", "Name of whom?", { exclusive: true, persistence: "none" }),
   secretQuestion("key", "Key?"),
@@ -64,7 +69,14 @@ export const QUESTIONS: readonly Question[] = [
 const anyCall: fc.Arbitrary<Call> = fc.record({
   id: fc.constantFrom("call_1", "call_2", "call_3", "call_4"),
   tool: fc.constantFrom("plain", "careful", "modest", "configured"),
-  plan: fc.array(fc.constantFrom(...QUESTIONS), { maxLength: 5 }),
+  plan: fc.array(
+    fc.uniqueArray(fc.constantFrom(...QUESTIONS), {
+      selector: ({ id }) => id,
+      minLength: 1,
+      maxLength: 3,
+    }),
+    { maxLength: 5 },
+  ),
 });
 
 const anyCycle: fc.Arbitrary<Cycle> = fc.record({
@@ -107,6 +119,7 @@ export const anyStory: fc.Arbitrary<Story> = fc.record({
   inquiries: some<ModelReaction>("answer", "answer", "misfit", "fail", "cancel", "never"),
   permissions: some<PermissionReaction>("run", "remember", "skip", "cancel", "never"),
   deliveries: some<DeliveryReaction>("deliver", "edit", "withhold", "cancel", "never"),
+  hasForms: fc.boolean(),
 });
 
 function some<Reaction>(...reactions: readonly Reaction[]): fc.Arbitrary<readonly Reaction[]> {

@@ -159,20 +159,30 @@ const anyDecider: fc.Arbitrary<Decider> = fc.oneof(
 
 const anyAnswerType: fc.Arbitrary<InquiryQuestion["answerType"]> = fc.oneof(
   objects({ type: fc.constantFrom("boolean" as const, "text" as const, "secret" as const) }),
-  objects({
-    type: fc.constant("select" as const),
-    options: fc.array(objects({ value: anyJson }, { description: anyText }), { maxLength: 3 }),
-  }),
+  objects(
+    {
+      type: fc.constant("select" as const),
+      options: fc.array(objects({ value: anyJson }, { description: anyText, preview: anyText }), {
+        maxLength: 3,
+      }),
+    },
+    { allowsOther: fc.constant(true), isMultiple: fc.constant(true) },
+  ),
 );
 
-const anyQuestion: fc.Arbitrary<InquiryQuestion> = objects(
+/** As the record may hold it; a tool has to ask with more sense. */
+export const anyQuestion: fc.Arbitrary<InquiryQuestion> = objects(
   {
     text: anyText,
     answerType: anyAnswerType,
     exclusive: fc.boolean(),
     persistence: fc.constantFrom("none" as const, "turn" as const),
   },
-  { context: anyText, default: anyJson.filter((value) => value !== null) },
+  {
+    context: anyText,
+    default: anyJson.filter((value) => value !== null),
+    allowsNote: fc.constant(true),
+  },
 );
 
 const anyReason: fc.Arbitrary<CancellationReason> = fc.oneof(
@@ -183,7 +193,7 @@ const anyReason: fc.Arbitrary<CancellationReason> = fc.oneof(
 const anyOutcome: fc.Arbitrary<InquiryOutcome> = fc.oneof(
   objects(
     { outcome: fc.constant("answered" as const), answer: anyJson },
-    { answeredBy: anyDecider },
+    { answeredBy: anyDecider, isOther: fc.constant(true), note: anyText },
   ),
   objects({ outcome: fc.constant("redacted" as const) }, { answeredBy: anyDecider }),
   objects({ outcome: fc.constant("cancelled" as const), reason: anyReason }),

@@ -32,6 +32,8 @@ function run(): Promise<unknown> {
   switch (task.method) {
     case "ask":
       return prompter.ask({ ...task.request, signal });
+    case "askForm":
+      return prompter.askForm({ ...task.request, signal });
     case "askPermission": {
       const { refused } = task;
       const check = (edited: object) =>

@@ -1,6 +1,7 @@
 /** What the prompter program is told to do. */
 import type {
   DeliveryRequest,
+  FormRequest,
   InterruptRequest,
   PermissionRequest,
   PromptRequest,
@@ -16,6 +17,7 @@ export type PrompterTask = {
   readonly isTwice?: boolean;
 } & (
   | { readonly method: "ask"; readonly request: Omit<PromptRequest, "signal"> }
+  | { readonly method: "askForm"; readonly request: Omit<FormRequest, "signal"> }
   | {
       readonly method: "askPermission";
       readonly request: Omit<PermissionRequest, "signal" | "check">;

@@ -2,6 +2,8 @@
 import { setImmediate } from "node:timers/promises";
 import {
   type DeliveryResult,
+  type FormRequest,
+  type FormResult,
   type PermissionResult,
   type Prompter,
   type PromptRequest,
@@ -16,13 +18,14 @@ import type {
 } from "../../src/conversation/index.ts";
 import type { AttemptRequest, AttemptResult } from "../../src/executor/index.ts";
 import type { InquiryAnswer, InquiryCall } from "../../src/inquiry/index.ts";
-import type { InquiryQuestion, Question } from "../../src/tool/index.ts";
+import type { InquiryQuestion } from "../../src/tool/index.ts";
 import type { Json, JsonObject } from "../../src/util/index.ts";
 import type {
   DeliveryReaction,
   ModelReaction,
   PermissionReaction,
   PersonReaction,
+  Plan,
   Story,
 } from "./any-story.ts";
 import { turnsIn } from "./record-rules.ts";
@@ -53,16 +56,16 @@ export class StoryTurn {
   readonly #turn: ToolTurn;
   /** What people and models have said, with the inquiry for which they said it. */
   readonly #said: Set<string>;
-  readonly #plans: (readonly Question[])[];
+  readonly #plans: Plan[];
 
-  private constructor(turn: ToolTurn, said: Set<string>, plans: (readonly Question[])[]) {
+  private constructor(turn: ToolTurn, said: Set<string>, plans: Plan[]) {
     this.#turn = turn;
     this.#said = said;
     this.#plans = plans;
   }
 
   static async start(story: Story): Promise<StoryTurn> {
-    const plans: (readonly Question[])[] = [];
+    const plans: Plan[] = [];
     const said = new Set<string>();
     const attempts = new Map<number, number>();
     const turn = await ToolTurn.start({
@@ -81,14 +84,25 @@ export class StoryTurn {
     const react = inTurn(story.answers, (reaction: PersonReaction, request: PromptRequest) =>
       answer(reaction, request, said),
     );
+    const fill = inTurn(story.answers, (reaction: PersonReaction, request: FormRequest) =>
+      fillIn(reaction, request, said),
+    );
     // The scripted person always answers the question that was asked; this one may not.
     const person: Prompter = {
       channel: "story",
       canAsk: () => prompter.canAsk(),
       ask: async (request) => {
         prompter.questions.push(request);
-        return Promise.race([whenAborted(request), react(request)]);
+        return Promise.race([whenAborted(request, cancelled(request)), react(request)]);
       },
+      ...(story.hasForms && {
+        askForm: async (request: FormRequest) => {
+          const { fields, signal } = request;
+          prompter.questions.push(...fields.map((field) => ({ ...field, signal })));
+          const closed = whenAborted(request, { type: "cancelled" } as const);
+          return Promise.race([closed, fill(request)]);
+        },
+      }),
       askPermission: (request) => prompter.askPermission(request),
       askDelivery: (request) => prompter.askDelivery(request),
     };
@@ -105,8 +119,8 @@ export class StoryTurn {
   }
 
   /** The key under which a call finds its plan. */
-  plan(questions: readonly Question[]): number {
-    return this.#plans.push(questions) - 1;
+  plan(plan: Plan): number {
+    return this.#plans.push(plan) - 1;
   }
 
   begin(...requests: readonly ToolCallRequest[]): Promise<ToolCycle> {
@@ -151,12 +165,12 @@ function saying(id: string, given: Json): string {
 }
 
 interface Plans {
-  readonly plans: readonly (readonly Question[])[];
+  readonly plans: readonly Plan[];
   /** How often each was entered. */
   readonly attempts: Map<number, number>;
 }
 
-/** Asks what is planned for the call, one question with each attempt. */
+/** Asks what is planned for the call, some of it with each attempt. */
 async function followPlan(
   name: string,
   { plans, attempts }: Plans,
@@ -167,16 +181,23 @@ async function followPlan(
   attempts.set(key, attempt + 1);
   await setImmediate();
   if (request.signal.aborted) return { type: "cancelled" };
-  const question = plans[key]?.[attempt];
+  const [question, ...more] = plans[key]?.[attempt] ?? [];
   if (question !== undefined) {
-    return { type: "needs_input", question, source: { source: "tool", name } };
+    return { type: "needs_input", question, more, source: { source: "tool", name } };
   }
   return { type: key % 2 === 0 ? "success" : "error", content: "ended" };
 }
 
-function whenAborted({ inquiryId, signal }: PromptRequest): Promise<PromptResult> {
-  const { promise, resolve } = Promise.withResolvers<PromptResult>();
-  const onAbort = () => resolve({ type: "cancelled", inquiryId });
+function cancelled({ inquiryId }: PromptRequest): PromptResult {
+  return { type: "cancelled", inquiryId };
+}
+
+function whenAborted<Result>(
+  { signal }: { readonly signal: AbortSignal },
+  result: Result,
+): Promise<Result> {
+  const { promise, resolve } = Promise.withResolvers<Result>();
+  const onAbort = () => resolve(result);
   signal.addEventListener("abort", onAbort, { once: true });
   if (signal.aborted) onAbort();
   return promise;
@@ -195,6 +216,20 @@ function inTurn<Reaction, Request, Result>(
     if (reaction === undefined) throw new Error("There is no reaction.");
     return react(reaction, request);
   };
+}
+
+/** All of it, with what is wrong about the last of its fields only. */
+async function fillIn(
+  reaction: PersonReaction,
+  { fields, signal }: FormRequest,
+  said: Set<string>,
+): Promise<FormResult> {
+  if (reaction === "cancel") return { type: "cancelled" };
+  const results = fields.map(async (field, index) => {
+    const isLast = index === fields.length - 1;
+    return answer(isLast ? reaction : "answer", { ...field, signal }, said);
+  });
+  return { type: "answered", results: await Promise.all(results) };
 }
 
 function answer(
@@ -232,7 +267,7 @@ function inquire(
 /** Texts name the question that they are for. */
 function fitting({ answerType }: InquiryQuestion, inquiryId: string): Json {
   if (answerType.type === "boolean") return inquiryId.length % 2 === 0;
-  if (answerType.type === "select") return "b";
+  if (answerType.type === "select") return answerType.allowsOther === true ? "c" : "b";
   return answerType.type === "secret" ? `s3cret for ${inquiryId}` : `for ${inquiryId}`;
 }
 

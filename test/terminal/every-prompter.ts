@@ -34,7 +34,13 @@ async function runScript({ task, script, isAborted }: Behaviour): Promise<unknow
   const abort = new AbortController();
   const held = holdPrompt<unknown, never>();
   const { reply } = held;
-  const waiting = { answers: reply, permissions: reply, deliveries: reply, choices: reply };
+  const waiting = {
+    answers: reply,
+    forms: reply,
+    permissions: reply,
+    deliveries: reply,
+    choices: reply,
+  };
   const prompter = new ScriptedPrompter(script ?? waiting);
   const result = start(prompter, task, abort.signal);
   if (isAborted === true) {
@@ -48,6 +54,8 @@ function start(prompter: ScriptedPrompter, task: PrompterTask, signal: AbortSign
   switch (task.method) {
     case "ask":
       return prompter.ask({ ...task.request, signal });
+    case "askForm":
+      return prompter.askForm({ ...task.request, signal });
     case "askPermission":
       return prompter.askPermission({ ...task.request, check: async () => undefined, signal });
     case "askDelivery":

@@ -17,6 +17,16 @@ function ask(question: InquiryQuestion): PrompterTask {
   return { method: "ask", request: { inquiryId, question, label: "Assistant" } };
 }
 
+function form(...questions: readonly InquiryQuestion[]): PrompterTask {
+  const fields = questions.map((question, index) => ({ inquiryId: fieldId(index), question }));
+  return { method: "askForm", request: { fields } };
+}
+
+function fieldId(index: number): InquiryId {
+  return `call_1.q.${index}` as InquiryId; // Ids are made by the coordinator.
+}
+
+const FORM = form(booleanQuestion("a", "Really?"), textQuestion("b", "What?"));
 const YES_OR_NO = ask(booleanQuestion("q", "Really?"));
 const PERMISSION: PrompterTask = {
   method: "askPermission",
@@ -53,6 +63,68 @@ const BEHAVIOURS: readonly Behaviour[] = [
     typed: [["Which?", "b\r"]],
     script: { answers: [{ answer: "b" }] },
     result: { inquiryId, type: "answered", answer: "b", isRemembered: false },
+  },
+  {
+    title: "a text of one's own is an answer, where that is allowed",
+    task: ask(selectQuestion("q", "Which?", { options: ["a", "b"], allowsOther: true })),
+    typed: [
+      ["Which?", "c"],
+      ["Other: c", "\r"],
+    ],
+    script: { answers: [{ answer: "c" }] },
+    result: { inquiryId, type: "answered", answer: "c", isRemembered: false },
+  },
+  {
+    title: "several of the options are chosen",
+    task: ask(selectQuestion("q", "Which?", { options: ["a", "b", "c"], isMultiple: true })),
+    typed: [["Which?", " \u001b[F \r"]],
+    script: { answers: [{ answer: ["a", "c"] }] },
+    result: { inquiryId, type: "answered", answer: ["a", "c"], isRemembered: false },
+  },
+  {
+    title: "a note goes with an answer",
+    task: ask(booleanQuestion("q", "Really?", { allowsNote: true })),
+    typed: [
+      ["Really?", "\t"],
+      ["Note:", "why not\r"],
+      ["Note: why not", "y"],
+    ],
+    script: { answers: [{ answer: true, note: "why not" }] },
+    result: { inquiryId, type: "answered", answer: true, isRemembered: false, note: "why not" },
+  },
+  {
+    title: "the answers of a form come in the order of its fields",
+    task: FORM,
+    typed: [
+      ["Really?", "Y"],
+      ["What?", "x\r"],
+      ["Send these answers?", "y"],
+    ],
+    script: { forms: [[{ answer: true, isRemembered: true }, { answer: "x" }]] },
+    result: {
+      type: "answered",
+      results: [
+        { inquiryId: fieldId(0), type: "answered", answer: true, isRemembered: true },
+        { inquiryId: fieldId(1), type: "answered", answer: "x", isRemembered: false },
+      ],
+    },
+  },
+  {
+    title: "a form with a cancelled question is a cancelled one",
+    task: FORM,
+    typed: [
+      ["Really?", "y"],
+      ["What?", "\u001b"],
+    ],
+    script: { answers: [{ answer: true }, { isCancelled: true }] },
+    result: { type: "cancelled" },
+  },
+  {
+    title: "an aborted form is a cancelled one",
+    task: FORM,
+    typed: [["Really?", ""]],
+    isAborted: true,
+    result: { type: "cancelled" },
   },
   {
     title: "a text may have several lines",

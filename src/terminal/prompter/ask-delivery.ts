@@ -38,8 +38,8 @@ async function decide(
   request: DeliveryRequest,
   dialogue: Dialogue,
 ): Promise<Decision> {
-  const menu = keyMenu({ message, choices: CHOICES, default: "y", escape: "cancel" });
-  const { ending } = await dialogue.show(menu, closedHelp);
+  const menu = { message, choices: CHOICES, default: "y", escape: "cancel" } as const;
+  const { ending } = await dialogue.show((asides) => keyMenu(menu, asides), closedHelp);
   if (ending.type !== "chosen") return CANCELLED;
   switch (ending.choice) {
     case "y":

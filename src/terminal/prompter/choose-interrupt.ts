@@ -26,13 +26,13 @@ export async function chooseInterrupt(
 ): Promise<InterruptChoice> {
   await dialogue.start();
   const offered = choices.filter((choice) => choice !== "leave");
-  const menu = keyMenu({
+  const menu = {
     message: MESSAGE,
     choices: Object.fromEntries(offered.map((type) => [ENTRIES[type].key, ENTRIES[type].help])),
     escape: "leave",
-  });
+  };
   for (;;) {
-    const { ending } = await dialogue.show(menu, closedHelp);
+    const { ending } = await dialogue.show((asides) => keyMenu(menu, asides), closedHelp);
     if (ending.type === "aborted") return { type: "continue" };
     if (ending.type === "cancelled") return close({ type: "leave" }, "leave", dialogue);
     const type = offered.find((one) => ENTRIES[one].key === ending.choice) ?? "continue";

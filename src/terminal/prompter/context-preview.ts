@@ -1,4 +1,4 @@
-/** What is shown above a question: as much of it as leaves room for the question. */
+/** The beginning of a longer text, where there is room for no more of it. */
 import { neutralize } from "../../render/index.ts";
 import { paintDiff } from "./diff.ts";
 import { wrapCode } from "./layout.ts";
@@ -16,7 +16,8 @@ export function contextLines(context: string, { paint }: Canvas): readonly strin
 /** `canvas.rows`: those that the lines may take. */
 export function previewContext(lines: readonly string[], canvas: Canvas): ContextPreview {
   const { columns, rows, paint } = canvas;
-  const heights = lines.map((line) => wrapCode(line, columns).length);
+  // Each line takes a row at least: of a very long text no more need be measured.
+  const heights = lines.slice(0, rows + 1).map((line) => wrapCode(line, columns).length);
   const height = heights.reduce((sum, own) => sum + own, 0);
   if (height <= rows) return { shown: lines, hasMore: false };
   let used = 1; // The line that says that there is more.

@@ -3,15 +3,18 @@
  * after the other, then the line that stays.
  */
 import { isCodedError } from "../../util/index.ts";
-import { neutralize, oneLine, truncate } from "../../render/index.ts";
+import { neutralize, oneLine, plain, truncate } from "../../render/index.ts";
+import type { Aside, Asides } from "./aside.ts";
 import { contextLines, previewContext } from "./context-preview.ts";
+import { enterText } from "./enter-text.ts";
 import { startFreshLine } from "./fresh-line.ts";
 import { type ClosedQuestion, closedLine } from "./question-line.ts";
 import { scrollView } from "./scroll-view.ts";
 import { type Shown, showWidget } from "./show-widget.ts";
+import { type Standing, standBelow, standingRows } from "./standing.ts";
 import { canvasOf } from "./surface.ts";
 import { openTerminal, type Terminal } from "./terminal-device.ts";
-import type { Canvas, ReadMore, Widget } from "./widget.ts";
+import type { Canvas, Size, Widget } from "./widget.ts";
 
 /**
  * Opens an editor, which may take the terminal over. Undefined if the person has changed nothing; throws
@@ -33,10 +36,14 @@ const MOST_NOTIFIED = 200;
 /** Has the terminal to itself until it is disposed of, but for the time of an editor. */
 export class Dialogue implements Disposable {
   readonly signal: AbortSignal;
+  /** What the person adds to the answer; undefined while no note is taken. */
+  note: string | undefined;
+  /** Above whatever is shown from now on. */
+  standing: Standing | undefined;
   readonly #options: DialogueOptions;
   #opened: Terminal | undefined;
-  /** All of what is only begun above the question. */
-  #long: readonly string[] | undefined;
+  /** All of what was only begun above the question. */
+  #long: string | undefined;
   /** What somebody is to be called for. */
   #call: string | undefined;
 
@@ -47,10 +54,6 @@ export class Dialogue implements Disposable {
 
   get hasEditor(): boolean {
     return this.#options.editText !== undefined;
-  }
-
-  get hasMore(): boolean {
-    return this.#long !== undefined;
   }
 
   /** Throws `no_terminal`. */
@@ -69,10 +72,9 @@ export class Dialogue implements Disposable {
   /** Above the question; of a long text as much as leaves `room` rows. */
   printContext(context: string, room: number): void {
     this.#write((canvas) => {
-      const lines = contextLines(context, canvas);
       const rows = Math.max(3, canvas.rows - room);
-      const { shown, hasMore } = previewContext(lines, { ...canvas, rows });
-      if (hasMore) this.#long = lines;
+      const { shown, hasMore } = previewContext(contextLines(context, canvas), { ...canvas, rows });
+      if (hasMore) this.#long = context;
       return toLines(shown);
     });
   }
@@ -93,16 +95,27 @@ export class Dialogue implements Disposable {
 
   /** Throws `no_terminal`. */
   async show<State, Ending extends { readonly type: string }>(
-    widget: Widget<State, Ending | ReadMore>,
+    make: (asides: Asides) => Widget<State, Ending | Aside>,
     initial: State,
   ): Promise<Shown<State, Ending>> {
+    const { standing } = this;
+    // Whether there is more to read depends on the size, which may change at any time.
+    const widgetFor = (size: Size) => {
+      const own = make(this.#asides(size));
+      return standing === undefined ? own : standBelow(standing, own);
+    };
+    const widget: Widget<State, Ending | Aside> = {
+      update: (state, key, size) => widgetFor(size).update(state, key, size),
+      view: (state, canvas) => widgetFor(canvas).view(state, canvas),
+    };
     let state = initial;
     for (;;) {
       const shown = await this.#showOne(widget, state);
       const { ending } = shown;
-      if (!isReadMore(ending)) return { state: shown.state, ending };
+      if (!isAside(ending)) return { state: shown.state, ending };
       state = shown.state;
-      await this.#showOne(scrollView(this.#long ?? []), { top: 0 }, true);
+      if (ending.type === "read_more") await this.#read(ending.text);
+      else await this.#takeNote();
     }
   }
 
@@ -125,6 +138,33 @@ export class Dialogue implements Disposable {
   [Symbol.dispose](): void {
     this.#opened?.[Symbol.dispose]();
     this.#opened = undefined;
+  }
+
+  #asides(size: Size): Asides {
+    const { standing, note } = this;
+    const isCut =
+      standing !== undefined && standingRows(standing, { ...size, paint: plain }).hasMore;
+    return { hasMore: isCut || this.#long !== undefined, note };
+  }
+
+  async #read(first: string | undefined): Promise<void> {
+    const canvas = canvasOf(this.#open());
+    const texts = [first, this.#long ?? this.standing?.context?.text].filter(
+      (text) => text !== undefined,
+    );
+    const lines = texts.flatMap((text, index) => [
+      ...(index === 0 ? [] : [""]),
+      ...contextLines(text, canvas),
+    ]);
+    await this.#showOne(scrollView(lines), { top: 0 }, true);
+  }
+
+  /** One that is given up is dropped. */
+  async #takeNote(): Promise<void> {
+    const text = this.note ?? "";
+    this.note = undefined; // There is none about the note itself.
+    const entered = await enterText({ message: "Note:", text, escape: "drops it" }, this);
+    this.note = entered.type === "entered" ? entered.text.trim() : "";
   }
 
   async #showOne<State, Ending>(
@@ -152,8 +192,8 @@ export class Dialogue implements Disposable {
   }
 }
 
-function isReadMore(ending: { readonly type: string }): ending is ReadMore {
-  return ending.type === "read_more";
+function isAside(ending: { readonly type: string }): ending is Aside {
+  return ending.type === "read_more" || ending.type === "add_note";
 }
 
 function toLines(lines: readonly string[]): string {

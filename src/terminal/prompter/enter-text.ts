@@ -10,6 +10,8 @@ export interface TextRequest {
   readonly text?: string;
   readonly default?: string | undefined;
   readonly problem?: string | undefined;
+  /** What Escape does, where it does not cancel the question. */
+  readonly escape?: string;
   /** Of the file in an editor: `.md`. */
   readonly extension?: string;
 }
@@ -17,13 +19,13 @@ export interface TextRequest {
 export type TextResult = { readonly type: "entered"; readonly text: string } | Closed;
 
 export async function enterText(request: TextRequest, dialogue: Dialogue): Promise<TextResult> {
-  const { message, default: suggested, extension = ".md" } = request;
-  const { hasEditor, hasMore } = dialogue;
+  const { message, default: suggested, escape, extension = ".md" } = request;
+  const { hasEditor } = dialogue;
   let problem = request.problem;
   let buffer = bufferOf(request.text ?? "");
   for (;;) {
-    const widget = textEntry({ message, default: suggested, problem, hasEditor, hasMore });
-    const { state, ending } = await dialogue.show(widget, buffer);
+    const entry = { message, default: suggested, problem, escape, hasEditor };
+    const { state, ending } = await dialogue.show((asides) => textEntry(entry, asides), buffer);
     if (ending.type !== "editor") return ending;
     const edited = await dialogue.edit(state.text, extension);
     buffer = bufferOf(edited.text);

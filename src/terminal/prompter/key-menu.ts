@@ -1,18 +1,11 @@
 /** A question that is answered by one key. */
 import { assertNever } from "../../util/index.ts";
+import { type Aside, type Asides, findAside, footRows } from "./aside.ts";
 import type { Key } from "./key.ts";
-import { hintRow, questionRows } from "./question-line.ts";
 import { wrapWords } from "./layout.ts";
+import { questionRows } from "./question-line.ts";
 import { bufferOf } from "./text-buffer.ts";
-import {
-  type Canvas,
-  end,
-  type Frame,
-  type ReadMore,
-  type Step,
-  wait,
-  type Widget,
-} from "./widget.ts";
+import { type Canvas, end, type Frame, type Step, wait, type Widget } from "./widget.ts";
 
 export interface KeyMenu<Choice extends string> {
   readonly message: string;
@@ -22,8 +15,6 @@ export interface KeyMenu<Choice extends string> {
   readonly default?: NoInfer<Choice> | undefined;
   /** What Escape does. */
   readonly escape: string;
-  /** There is more above the question than is shown. */
-  readonly hasMore?: boolean;
 }
 
 export interface KeyMenuState {
@@ -32,34 +23,41 @@ export interface KeyMenuState {
 
 export type KeyMenuEnding<Choice extends string> =
   | { readonly type: "chosen"; readonly choice: Choice }
-  | ReadMore
+  | Aside
   | { readonly type: "cancelled" };
 
 export const closedHelp: KeyMenuState = { isHelpShown: false };
 
 export function keyMenu<Choice extends string>(
   menu: KeyMenu<Choice>,
+  asides: Asides,
 ): Widget<KeyMenuState, KeyMenuEnding<Choice>> {
   return {
-    update: (_state, key) => chooseByKey(menu, key),
-    view: (state, canvas) => viewMenu(menu, state, canvas),
+    update: (_state, key) => chooseByKey(menu, asides, key),
+    view: ({ isHelpShown }, canvas) => {
+      const { rows, cursor } = menuRows(menu, canvas);
+      const help = isHelpShown ? helpRows(menu, asides, canvas) : [];
+      return { rows: [...rows, ...help, ...footRows(asides, { readKey: "v" }, canvas)], cursor };
+    },
   };
 }
 
 function chooseByKey<Choice extends string>(
   menu: KeyMenu<Choice>,
+  asides: Asides,
   key: Key,
 ): Step<KeyMenuState, KeyMenuEnding<Choice>> {
+  const aside = findAside(asides, key);
+  if (aside !== undefined) return end(aside);
   switch (key.type) {
     case "text": {
       const choice = keysOf(menu).find((own) => own === key.text);
       if (choice !== undefined) return end({ type: "chosen", choice });
-      if (key.text === "v" && menu.hasMore === true) return end({ type: "read_more" });
+      if (key.text === "v" && asides.hasMore) return end({ type: "read_more" });
       return wait({ isHelpShown: true });
     }
     case "named":
       if (key.name === "ctrl-d") return end({ type: "cancelled" });
-      if (key.name === "ctrl-o" && menu.hasMore === true) return end({ type: "read_more" });
       if ((key.name === "enter" || key.name === "new-line") && menu.default !== undefined) {
         return end({ type: "chosen", choice: menu.default });
       }
@@ -72,25 +70,20 @@ function chooseByKey<Choice extends string>(
   }
 }
 
-function viewMenu<Choice extends string>(
-  menu: KeyMenu<Choice>,
-  { isHelpShown }: KeyMenuState,
-  canvas: Canvas,
-): Frame {
+function menuRows<Choice extends string>(menu: KeyMenu<Choice>, canvas: Canvas): Frame {
   const keys = `[${[...keysOf(menu), "?"].join(",")}]`;
-  const note = menu.default === undefined ? keys : `${keys} (${menu.default})`;
-  const { rows, cursor } = questionRows({ message: menu.message, note }, bufferOf(""), canvas);
-  const help = isHelpShown ? helpRows(menu, canvas) : [];
-  const hint = menu.hasMore === true ? [hintRow(["v shows all"], canvas)] : [];
-  return { rows: [...rows, ...help, ...hint], cursor };
+  const suffix = menu.default === undefined ? keys : `${keys} (${menu.default})`;
+  return questionRows({ message: menu.message, suffix }, bufferOf(""), canvas);
 }
 
 function helpRows<Choice extends string>(
   menu: KeyMenu<Choice>,
+  { note }: Asides,
   { columns }: Canvas,
 ): readonly string[] {
   const lines = [
     ...keysOf(menu).map((key) => [key, menu.choices[key] ?? ""]),
+    ...(note === undefined ? [] : [["Tab", "add a note to the answer"]]),
     ["?", "this help"],
     ["Esc", menu.escape],
   ];
@@ -101,6 +94,12 @@ function helpRows<Choice extends string>(
   );
 }
 
+/** An object names its numbers first; among keys they come last. */
 function keysOf<Choice extends string>({ choices }: KeyMenu<Choice>): readonly Choice[] {
-  return Object.keys(choices) as Choice[]; // A record has no other keys than its own.
+  const keys = Object.keys(choices) as Choice[]; // A record has no other keys than its own.
+  return [...keys.filter((key) => !isNumber(key)), ...keys.filter(isNumber)];
+}
+
+function isNumber(key: string): boolean {
+  return /^[0-9]$/.test(key);
 }

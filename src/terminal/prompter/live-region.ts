@@ -1,7 +1,9 @@
 /** The rows at the end of the screen, drawn again and again, below what was printed before. */
-import stringWidth from "fast-string-width";
+import { stripVTControlCharacters } from "node:util";
+import { layOutText } from "./layout.ts";
 import { canvasOf, clip, type Surface, type View } from "./surface.ts";
 import type { Terminal } from "./terminal-device.ts";
+import { bufferOf } from "./text-buffer.ts";
 import type { Frame } from "./widget.ts";
 
 export const WHERE_IS_CURSOR = "\u001b[6n";
@@ -68,12 +70,16 @@ export class LiveRegion implements Surface {
 function rowsAbove({ frame, columns: old }: Drawn, columns: number, cursorColumn?: number): number {
   const { rows, cursor } = frame;
   if (columns >= old) return cursor.row;
-  const above = rows
-    .slice(0, cursor.row)
-    .reduce((sum, row) => sum + Math.max(1, Math.ceil(stringWidth(row) / columns)), 0);
+  const above = rows.slice(0, cursor.row).reduce((sum, row) => sum + heightOf(row, columns), 0);
   // Some terminals cut off the row with the cursor, others break it like every other row.
   const isCutOff = cursorColumn === columns && cursor.column % columns !== columns - 1;
   return above + (isCutOff ? 0 : Math.floor(cursor.column / columns));
+}
+
+/** A terminal breaks a row anywhere, but never within a wide character. */
+function heightOf(row: string, columns: number): number {
+  const place = { columns, start: 0, indent: 0 };
+  return layOutText(bufferOf(stripVTControlCharacters(row)), place).rows.length;
 }
 
 function up(rows: number): string {

@@ -9,19 +9,19 @@ export interface QuestionLine {
   /** One harmless line. */
   readonly message: string;
   /** What is said behind it: keys, a default. */
-  readonly note?: string;
+  readonly suffix?: string;
 }
 
 /** An open question, and behind it what is typed so far. */
 export function questionRows(
-  { message, note = "" }: QuestionLine,
+  { message, suffix = "" }: QuestionLine,
   typed: TextBuffer,
   { columns, paint }: Canvas,
 ): LaidOutText {
   const painted = [
     paint("green", "?"),
     paint("bold", message),
-    ...(note === "" ? [] : [paint("dim", note)]),
+    ...(suffix === "" ? [] : [paint("dim", suffix)]),
   ].join(" ");
   const head = wrapWords(painted, columns - 1);
   const last = head.at(-1) ?? "";

@@ -4,7 +4,7 @@ import { secretEntry } from "./secret-entry.ts";
 import { bufferOf } from "./text-buffer.ts";
 
 function entry() {
-  return new TypedWidget(secretEntry({ message: "Password?", hasMore: false }), bufferOf(""));
+  return new TypedWidget(secretEntry({ message: "Password?" }, { hasMore: false }), bufferOf(""));
 }
 
 test("looks the same whatever is typed", () => {

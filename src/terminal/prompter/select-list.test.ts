@@ -1,6 +1,7 @@
-import { expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import { TypedWidget } from "../../../test/support/typed-widget.ts";
-import { type ListedOption, selectList } from "./select-list.ts";
+import { selectList } from "./select-list.ts";
+import type { ListedOption, SelectList } from "./select-rows.ts";
 
 const UP = "\u001b[A";
 const DOWN = "\u001b[B";
@@ -9,11 +10,18 @@ const FRUIT: readonly ListedOption[] = [
   { label: "banana" },
   { label: "cherry", description: "with a stone" },
 ];
+interface ListChanges extends Partial<Omit<SelectList, "options">> {
+  readonly marked?: readonly number[];
+  readonly note?: string;
+  readonly size?: { readonly columns?: number; readonly rows?: number };
+}
+
 const HINT = "  ↑↓ move · type to filter · Enter chooses";
 
-function list(options: readonly ListedOption[] = FRUIT, active = 0) {
-  const widget = selectList({ message: "Which?", options, hasMore: false });
-  return new TypedWidget(widget, { filter: "", active });
+function list(options: readonly ListedOption[] = FRUIT, active = 0, more: ListChanges = {}) {
+  const { marked = [], note, size, ...changes } = more;
+  const widget = selectList({ message: "Which?", options, ...changes }, { hasMore: false, note });
+  return new TypedWidget(widget, { filter: "", active, marked }, size);
 }
 
 test("shows the options, and the description of the active one", () => {
@@ -39,7 +47,7 @@ test.each([
   [`e${DOWN}\r`, 0, 2],
   ["\u001b[200~cher\n\u001b[201~\r", 0, 2],
 ])("%j from option %i chooses option %i", (input, active, index) => {
-  expect(list(FRUIT, active).type(input).ending).toEqual({ type: "chosen", index });
+  expect(list(FRUIT, active).type(input).ending).toEqual({ type: "chosen", indexes: [index] });
 });
 
 test("is narrowed down by typing, and widened by Backspace", () => {
@@ -83,4 +91,174 @@ test("an option that is too long is cut where the screen ends", () => {
 
 test("can be empty", () => {
   expect(list([]).type("\r").screen[1]).toBe("  There is nothing to choose.");
+});
+
+function openWithOther(more: ListChanges = {}) {
+  return list(FRUIT, 0, { allowsOther: true, ...more });
+}
+
+function openMultiple(more: ListChanges = {}) {
+  return list(FRUIT, 0, { isMultiple: true, ...more });
+}
+
+describe("a list with a way out", () => {
+  test("has it as its last row", () => {
+    expect(openWithOther().type(UP).screen).toEqual([
+      "? Which? ▮",
+      "  apple",
+      "  banana",
+      "  cherry",
+      "❯ Other…",
+      HINT,
+    ]);
+  });
+
+  test("takes what is typed if no option has it in it", () => {
+    const typed = openWithOther().type("a fig ");
+    const { screen } = typed;
+    expect([screen, typed.type("\r").ending]).toEqual([
+      ["? Which? a fig ▮", "❯ Other: a fig", HINT],
+      { type: "other", text: "a fig", isWhole: true },
+    ]);
+  });
+
+  test.each([
+    [`${UP}\r`, ""],
+    ["\u001b[F\r", ""],
+    [`app${UP}\r`, "app"],
+    [" \r", ""],
+  ])("%j leads to a text that begins with %j", (input, text) => {
+    expect(openWithOther().type(input).ending).toEqual({ type: "other", text, isWhole: false });
+  });
+
+  test("goes back to the options when one matches again", () => {
+    expect(openWithOther().type("bx\u007f").screen.slice(1, 3)).toEqual(["❯ banana", "  Other…"]);
+  });
+
+  test("keeps to the screen and shows nothing as it is that a terminal acts on", () => {
+    const pasted = `\u001b[200~日本\u202e${"x".repeat(60)}\u001b[201~`;
+    const { screen } = openWithOther({ size: { columns: 30 } }).type(pasted);
+    expect(screen.slice(-2)).toEqual([
+      `❯ Other: 日本<U+202E>${"x".repeat(8)}…`,
+      "  ↑↓ move · type to filter · …",
+    ]);
+  });
+
+  test("may have nothing else", () => {
+    const empty = list([], 0, { allowsOther: true });
+    expect([empty.screen[1], empty.type("\r").ending]).toEqual([
+      "❯ Other…",
+      { type: "other", text: "", isWhole: false },
+    ]);
+  });
+});
+
+describe("a list of which several are chosen", () => {
+  test("shows what is marked", () => {
+    expect(openMultiple({ marked: [2] }).type(` ${DOWN}`).screen).toEqual([
+      "? Which? ▮",
+      "  [x] apple",
+      "❯ [ ] banana",
+      "  [x] cherry",
+      "  ↑↓ move · type to filter · Space marks · Enter sends",
+    ]);
+  });
+
+  test.each([
+    ["\r", []],
+    [" \r", [0]],
+    ["  \r", []],
+    [`${UP} ${UP} \r`, [1, 2]],
+    ["\u0001\r", [0, 1, 2]],
+    ["\u0001\u0001\r", []],
+    ["e\u0001\r", [0, 2]],
+    [" e\u0001\r", [0, 2]],
+    ["an \u007f\u007f\r", [1]],
+    [" xyz \r", [0]],
+    ["a\r", []],
+  ])("%j sends %j", (input, indexes) => {
+    expect(openMultiple().type(input).ending).toEqual({ type: "chosen", indexes });
+  });
+
+  test.each([
+    [`${UP} `, { type: "other", text: "", isWhole: false }],
+    [`${UP}\r`, { type: "other", text: "", isWhole: false }],
+    [" two words\r", { type: "other", text: "two words", isWhole: true }],
+  ])("%j leads out of it", (input, ending) => {
+    expect(openMultiple({ allowsOther: true }).type(input).ending).toEqual(ending);
+  });
+
+  test("cuts an option that is too long", () => {
+    const options = [{ label: "日本".repeat(40) }];
+    const narrow = list(options, 0, { isMultiple: true, size: { columns: 20 } });
+    expect(narrow.screen[1]).toBe("❯ [ ] 日本日本日本…");
+  });
+});
+
+describe("a preview", () => {
+  const lines = Array.from({ length: 12 }, (_, index) => `line ${index + 1}`);
+  const options: readonly ListedOption[] = [
+    { label: "long", description: "all of it", preview: lines.join("\n") },
+    { label: "short", preview: "\tone\u001b[2J\ntwo\n" },
+    { label: "none" },
+    { label: "blank", preview: " \n" },
+  ];
+
+  test("stands below the list, as much as there is room for", () => {
+    expect(list(options, 0, { size: { rows: 15, columns: 80 } }).screen).toEqual([
+      "? Which? ▮",
+      "❯ long",
+      "  short",
+      "  none",
+      "  blank",
+      "    all of it",
+      "  │ line 1",
+      "  │ line 2",
+      "  │ line 3",
+      "  │ line 4",
+      "  │ … 8 more lines",
+      `${HINT} · Ctrl-O shows all`,
+    ]);
+  });
+
+  test.each([
+    [30, 7],
+    [15, 4],
+    [3, 0],
+  ])("on a screen of %i rows has %i lines", (rows, count) => {
+    const { screen } = list(options, 0, { size: { rows, columns: 80 } });
+    expect(screen.filter((row) => row.startsWith("  │ line")).length).toBe(count);
+  });
+
+  test("is made harmless, and is that of the active option", () => {
+    const open = list(options).type(DOWN);
+    expect([open.screen.slice(5), open.type(DOWN).screen.length]).toEqual([
+      ["  │     one␛[2J", "  │ two", HINT],
+      6,
+    ]);
+  });
+
+  test.each([
+    ["\u000f", { type: "read_more", text: lines.join("\n") }],
+    [`${DOWN}${DOWN}\u000f`, undefined],
+    ["xyz\u000f", undefined],
+  ])("is read by %j: %j", (input, ending) => {
+    expect(list(options).type(input).ending).toEqual(ending);
+  });
+
+  test("goes on in the next row where the screen ends", () => {
+    const wide = [{ label: "a", preview: "日本語日本語" }];
+    expect(list(wide, 0, { size: { columns: 11 } }).screen.slice(2, 4)).toEqual([
+      "  │ 日本語",
+      "  │ 日本語",
+    ]);
+  });
+});
+
+test("a note stands above the hints", () => {
+  const open = list(FRUIT, 1, { note: "why\u001b[2J\nnot" });
+  expect([open.screen.slice(4), open.type("\t").ending]).toEqual([
+    ["  Note: why␛[2J not", `${HINT} · Tab note`],
+    { type: "add_note" },
+  ]);
 });

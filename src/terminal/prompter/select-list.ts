@@ -1,64 +1,61 @@
-/** One of several: arrows move, typing narrows the list down. */
-import { oneLine, truncate } from "../../render/index.ts";
+/** One or several of a list: arrows move, typing narrows the list down. */
 import { assertNever } from "../../util/index.ts";
+import { type Aside, type Asides, findAside } from "./aside.ts";
 import type { Key, KeyName } from "./key.ts";
-import { stackRows, wrapWords } from "./layout.ts";
-import { hintRow, questionRows } from "./question-line.ts";
-import { bufferOf, editBuffer } from "./text-buffer.ts";
 import {
-  type Canvas,
-  end,
-  type Frame,
-  type ReadMore,
-  type Step,
-  wait,
-  type Widget,
-} from "./widget.ts";
-
-export interface SelectList {
-  readonly message: string;
-  readonly options: readonly ListedOption[];
-  /** There is more above the question than is shown. */
-  readonly hasMore: boolean;
-}
-
-/** Both harmless, the label on one line. */
-export interface ListedOption {
-  readonly label: string;
-  readonly description?: string;
-}
-
-export interface SelectState {
-  readonly filter: string;
-  /** An index of `options`. */
-  readonly active: number;
-}
+  matching,
+  PAGE,
+  rowsOf,
+  type SelectList,
+  type SelectState,
+  typedOther,
+} from "./select-rows.ts";
+import { viewSelect } from "./select-view.ts";
+import { bufferOf, editBuffer } from "./text-buffer.ts";
+import { end, type Step, wait, type Widget } from "./widget.ts";
 
 export type SelectEnding =
-  | { readonly type: "chosen"; readonly index: number }
-  | ReadMore
+  /** In the order of the options. */
+  | { readonly type: "chosen"; readonly indexes: readonly number[] }
+  /** `isWhole`: the text was typed here. If not, it is only the beginning of one. */
+  | { readonly type: "other"; readonly text: string; readonly isWhole: boolean }
+  | Aside
   | { readonly type: "cancelled" };
 
-/** More than these are scrolled. */
-export const PAGE = 10;
+type SelectStep = Step<SelectState, SelectEnding>;
 
-export function selectList(list: SelectList): Widget<SelectState, SelectEnding> {
+export function selectList(list: SelectList, asides: Asides): Widget<SelectState, SelectEnding> {
   return {
-    update: (state, key) => updateList(list, state, key),
-    view: (state, canvas) => viewList(list, state, canvas),
+    update: (state, key) => {
+      const aside = findPreview(list, state, key) ?? findAside(asides, key);
+      return aside === undefined ? updateList(list, state, key) : end(aside);
+    },
+    view: (state, canvas) => viewSelect({ ...list, asides }, state, canvas),
   };
 }
 
-function updateList(
+/** All of what is shown of the active option, before all that is above the question. */
+function findPreview(
   list: SelectList,
-  state: SelectState,
+  { filter, active }: SelectState,
   key: Key,
-): Step<SelectState, SelectEnding> {
+): Aside | undefined {
+  if (key.type !== "named" || key.name !== "ctrl-o") return undefined;
+  if (!rowsOf(list, filter).includes(active)) return undefined;
+  const text = list.options[active]?.preview;
+  return text === undefined ? undefined : { type: "read_more", text };
+}
+
+function updateList(list: SelectList, state: SelectState, key: Key): SelectStep {
   switch (key.type) {
     case "text":
-      return wait(narrow(list, state, state.filter + key.text));
-    case "paste":
-      return wait(narrow(list, state, state.filter + oneLine(key.text)));
+      return list.isMultiple === true && key.text === " "
+        ? mark(list, state)
+        : wait(narrow(list, state, state.filter + key.text));
+    case "paste": {
+      const line = key.text.replaceAll(/\s+/g, " ").trim();
+      return wait(narrow(list, state, state.filter + line));
+    }
     case "named":
       return updateByName(list, state, key.name);
     default:
@@ -66,20 +63,15 @@ function updateList(
   }
 }
 
-function updateByName(
-  list: SelectList,
-  state: SelectState,
-  name: KeyName,
-): Step<SelectState, SelectEnding> {
-  const matches = matching(list, state.filter);
+function updateByName(list: SelectList, state: SelectState, name: KeyName): SelectStep {
   switch (name) {
     case "enter":
     case "new-line":
-      return matches.length === 0 ? wait(state) : end({ type: "chosen", index: state.active });
+      return choose(list, state);
     case "ctrl-d":
       return end({ type: "cancelled" });
-    case "ctrl-o":
-      return list.hasMore ? end({ type: "read_more" }) : wait(state);
+    case "ctrl-a":
+      return wait(list.isMultiple === true ? markAll(list, state) : state);
     case "backspace":
     case "ctrl-w":
     case "ctrl-u": {
@@ -87,19 +79,57 @@ function updateByName(
       return wait(narrow(list, state, edited?.text ?? ""));
     }
     default:
-      return wait({ ...state, active: move(matches, state.active, name) });
+      return wait({ ...state, active: move(rowsOf(list, state.filter), state.active, name) });
   }
 }
 
-/** The active option stays active while it matches. */
-function narrow(list: SelectList, { active }: SelectState, filter: string): SelectState {
-  const matches = matching(list, filter);
-  return { filter, active: matches.includes(active) ? active : (matches[0] ?? active) };
+/** The way out is chosen like an option, also where options are only marked. */
+function choose(list: SelectList, state: SelectState): SelectStep {
+  const { filter, active, marked } = state;
+  const isThere = rowsOf(list, filter).includes(active);
+  if (isThere && active === list.options.length) return end(otherEnding(list, filter));
+  if (list.isMultiple === true) {
+    return end({ type: "chosen", indexes: marked.toSorted((one, two) => one - two) });
+  }
+  return isThere ? end({ type: "chosen", indexes: [active] }) : wait(state);
 }
 
-function move(matches: readonly number[], active: number, name: KeyName): number {
-  const at = matches.indexOf(active);
-  const last = matches.length - 1;
+function otherEnding(list: SelectList, filter: string): SelectEnding {
+  const text = typedOther(list, filter);
+  return text === ""
+    ? { type: "other", text: filter.trim(), isWhole: false }
+    : { type: "other", text, isWhole: true };
+}
+
+function mark(list: SelectList, state: SelectState): SelectStep {
+  const { filter, active, marked } = state;
+  // A text of several words is being typed.
+  if (typedOther(list, filter) !== "") return wait(narrow(list, state, `${filter} `));
+  if (!rowsOf(list, filter).includes(active)) return wait(state);
+  if (active === list.options.length) return end(otherEnding(list, filter));
+  const others = marked.filter((index) => index !== active);
+  return wait({ ...state, marked: marked.includes(active) ? others : [...others, active] });
+}
+
+/** All that are in the list, or none of them if they all are marked. */
+function markAll(list: SelectList, state: SelectState): SelectState {
+  const { filter, marked } = state;
+  const matches = matching(list, filter);
+  const others = marked.filter((index) => !matches.includes(index));
+  const areMarked = matches.every((index) => marked.includes(index));
+  return { ...state, marked: areMarked ? others : [...others, ...matches] };
+}
+
+/** The active option stays active while it matches. The way out is for when nothing does. */
+function narrow(list: SelectList, state: SelectState, filter: string): SelectState {
+  const { active } = state;
+  const stays = matching(list, filter).includes(active);
+  return { ...state, filter, active: stays ? active : (rowsOf(list, filter)[0] ?? active) };
+}
+
+function move(rows: readonly number[], active: number, name: KeyName): number {
+  const at = rows.indexOf(active);
+  const last = rows.length - 1;
   const to: Partial<Record<KeyName, number>> = {
     up: at === 0 ? last : at - 1,
     down: at === last ? 0 : at + 1,
@@ -108,54 +138,5 @@ function move(matches: readonly number[], active: number, name: KeyName): number
     home: 0,
     end: last,
   };
-  return matches[to[name] ?? at] ?? active;
-}
-
-/** The indexes of the options that have the filter in them. */
-function matching({ options }: SelectList, filter: string): readonly number[] {
-  const wanted = filter.toLowerCase();
-  return options.flatMap(({ label }, index) =>
-    label.toLowerCase().includes(wanted) ? [index] : [],
-  );
-}
-
-function viewList(list: SelectList, { filter, active }: SelectState, canvas: Canvas): Frame {
-  const { columns, rows, paint } = canvas;
-  const question = questionRows(list, bufferOf(filter), canvas);
-  const matches = matching(list, filter);
-  const at = matches.indexOf(active);
-  const labels = matches.map((index) => {
-    const label = truncate(list.options[index]?.label ?? "", columns - 2);
-    return index === active ? paint("cyan", `❯ ${label}`) : `  ${label}`;
-  });
-  const none =
-    filter === "" ? "There is nothing to choose." : `No option contains "${oneLine(filter)}".`;
-  const foot = [
-    ...(at === -1 ? [] : descriptionRows(list.options[active], canvas)),
-    hintRow(hintsFor(list, at, matches.length), canvas),
-  ];
-  const body = labels.length === 0 ? [paint("yellow", truncate(`  ${none}`, columns))] : labels;
-  const stacked = stackRows(
-    { head: question.rows, body, active: Math.max(0, at), foot },
-    Math.min(rows, question.rows.length + PAGE + foot.length),
-  );
-  return { rows: stacked.rows, cursor: question.cursor };
-}
-
-function descriptionRows(
-  option: ListedOption | undefined,
-  { columns, paint }: Canvas,
-): readonly string[] {
-  if (option?.description === undefined) return [];
-  return wrapWords(option.description, columns - 4).map((row) => paint("dim", `    ${row}`));
-}
-
-function hintsFor({ hasMore }: SelectList, at: number, count: number): readonly string[] {
-  return [
-    ...(count > PAGE ? [`${at + 1} of ${count}`] : []),
-    "↑↓ move",
-    "type to filter",
-    "Enter chooses",
-    ...(hasMore ? ["Ctrl-O shows all"] : []),
-  ];
+  return rows[to[name] ?? at] ?? active;
 }

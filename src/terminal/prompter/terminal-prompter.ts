@@ -2,6 +2,8 @@
 import type {
   DeliveryRequest,
   DeliveryResult,
+  FormRequest,
+  FormResult,
   InterruptChoice,
   InterruptMenu,
   InterruptRequest,
@@ -31,6 +33,11 @@ export class TerminalPrompter implements Prompter, InterruptMenu {
   async ask(request: PromptRequest): Promise<PromptResult> {
     const { askQuestion } = await import("./ask-question.ts");
     return await this.#talk(request.signal, (dialogue) => askQuestion(request, dialogue));
+  }
+
+  async askForm(request: FormRequest): Promise<FormResult> {
+    const { askForm } = await import("./ask-form.ts");
+    return await this.#talk(request.signal, (dialogue) => askForm(request, dialogue));
   }
 
   async askPermission(request: PermissionRequest): Promise<PermissionResult> {

@@ -1,13 +1,16 @@
 import { expect, test } from "vitest";
 import { TypedWidget } from "../../../test/support/typed-widget.ts";
+import type { Asides } from "./aside.ts";
 import { bufferOf } from "./text-buffer.ts";
 import { type TextEntry, textEntry } from "./text-entry.ts";
 
-const ENTRY: TextEntry = { message: "Name?", hasEditor: false, hasMore: false };
+const ENTRY: TextEntry = { message: "Name?", hasEditor: false };
 const HINT = "  Enter sends · Alt-Enter new line";
 
-function entry(changes: Partial<TextEntry> = {}, text = "", size = {}) {
-  return new TypedWidget(textEntry({ ...ENTRY, ...changes }), bufferOf(text), size);
+function entry(changes: Partial<TextEntry & Asides> = {}, text = "", size = {}) {
+  const { hasMore = false, note, ...rest } = changes;
+  const widget = textEntry({ ...ENTRY, ...rest }, { hasMore, note });
+  return new TypedWidget(widget, bufferOf(text), size);
 }
 
 test("what is typed stands behind the question", () => {
@@ -61,12 +64,23 @@ test("what was wrong is said below", () => {
   ]);
 });
 
+test("the note so far and what else can be done stand below", () => {
+  const open = entry({ note: "why\nnot", escape: "goes back" }, "x", { columns: 80 });
+  expect(open.screen).toEqual([
+    "? Name? x▮",
+    "  Note: why not",
+    `${HINT} · Esc goes back · Tab note`,
+  ]);
+});
+
 test.each([
   ["\u0018", { hasEditor: true }, { type: "editor" }],
   ["\u0007", { hasEditor: true }, { type: "editor" }],
   ["\u0018", {}, undefined],
   ["\u000f", { hasMore: true }, { type: "read_more" }],
   ["\u000f", {}, undefined],
+  ["\t", { note: "" }, { type: "add_note" }],
+  ["\t\r", {}, { type: "entered", text: "\t" }],
   ["\u0004", {}, { type: "cancelled" }],
   ["a\u0004", {}, undefined],
   ["\r", {}, { type: "entered", text: "" }],

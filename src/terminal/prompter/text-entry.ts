@@ -1,17 +1,10 @@
 /** A question that is answered in words, in one line or several. */
+import { type Aside, type Asides, findAside, footRows } from "./aside.ts";
 import type { Key } from "./key.ts";
 import { layOutText, stackRows, wrapWords } from "./layout.ts";
-import { hintRow, questionRows } from "./question-line.ts";
+import { type QuestionLine, questionRows } from "./question-line.ts";
 import { bufferOf, editBuffer, type TextBuffer } from "./text-buffer.ts";
-import {
-  type Canvas,
-  end,
-  type Frame,
-  type ReadMore,
-  type Step,
-  wait,
-  type Widget,
-} from "./widget.ts";
+import { type Canvas, end, type Frame, type Step, wait, type Widget } from "./widget.ts";
 
 export interface TextEntry {
   readonly message: string;
@@ -19,27 +12,35 @@ export interface TextEntry {
   readonly default?: string | undefined;
   /** What was wrong with the text that is being changed; harmless. */
   readonly problem?: string | undefined;
+  /** What Escape does, where it does not cancel the question. */
+  readonly escape?: string | undefined;
   readonly hasEditor: boolean;
-  /** There is more above the question than is shown. */
-  readonly hasMore: boolean;
 }
 
 export type TextEnding =
   | { readonly type: "entered"; readonly text: string }
   /** To go on with it in an editor. */
   | { readonly type: "editor" }
-  | ReadMore
+  | Aside
   | { readonly type: "cancelled" };
 
-export function textEntry(entry: TextEntry): Widget<TextBuffer, TextEnding> {
+export function textEntry(entry: TextEntry, asides: Asides): Widget<TextBuffer, TextEnding> {
   return {
-    update: (buffer, key) => updateText(entry, buffer, key),
-    view: (buffer, canvas) => viewText(entry, buffer, canvas),
+    update: (buffer, key) => {
+      const aside = findAside(asides, key);
+      return aside === undefined ? updateText(entry, buffer, key) : end(aside);
+    },
+    view: (buffer, canvas) => {
+      const { message, default: suggested } = entry;
+      const line = { message, ...(suggested !== undefined && { suffix: `(${suggested})` }) };
+      const foot = [...problemRows(entry, canvas), ...footRows(asides, hintsFor(entry), canvas)];
+      return viewText({ line, foot }, buffer, canvas);
+    },
   };
 }
 
 function updateText(
-  { hasEditor, hasMore }: TextEntry,
+  { hasEditor }: TextEntry,
   buffer: TextBuffer,
   key: Key,
 ): Step<TextBuffer, TextEnding> {
@@ -49,8 +50,6 @@ function updateText(
     case "ctrl-x":
     case "ctrl-g":
       return hasEditor ? end({ type: "editor" }) : wait(buffer);
-    case "ctrl-o":
-      return hasMore ? end({ type: "read_more" }) : wait(buffer);
     case "ctrl-d":
       if (buffer.text === "") return end({ type: "cancelled" });
       break;
@@ -59,11 +58,13 @@ function updateText(
   return wait(editBuffer(buffer, key) ?? buffer);
 }
 
+interface Surroundings {
+  readonly line: QuestionLine;
+  readonly foot: readonly string[];
+}
+
 /** One line stands behind the question, several stand below it. */
-function viewText(entry: TextEntry, buffer: TextBuffer, canvas: Canvas): Frame {
-  const { message, default: suggested } = entry;
-  const line = { message, ...(suggested !== undefined && { note: `(${suggested})` }) };
-  const foot = footRows(entry, canvas);
+function viewText({ line, foot }: Surroundings, buffer: TextBuffer, canvas: Canvas): Frame {
   if (!buffer.text.includes("\n")) {
     const { rows: body, cursor } = questionRows(line, buffer, canvas);
     const { rows, activeRow } = stackRows(
@@ -83,21 +84,20 @@ function viewText(entry: TextEntry, buffer: TextBuffer, canvas: Canvas): Frame {
   return { rows, cursor: { row: activeRow, column: cursor.column } };
 }
 
-function footRows({ problem, hasEditor, hasMore }: TextEntry, canvas: Canvas): readonly string[] {
-  const { columns, paint } = canvas;
-  const problemRows = problem === undefined ? [] : problem.split("\n");
-  return [
-    ...problemRows
-      .flatMap((line) => wrapWords(line, columns - 2))
-      .map((row) => paint("red", `  ${row}`)),
-    hintRow(
-      [
-        "Enter sends",
-        "Alt-Enter new line",
-        ...(hasEditor ? ["Ctrl-X editor"] : []),
-        ...(hasMore ? ["Ctrl-O shows all"] : []),
-      ],
-      canvas,
-    ),
-  ];
+function problemRows({ problem }: TextEntry, { columns, paint }: Canvas): readonly string[] {
+  const lines = problem === undefined ? [] : problem.split("\n");
+  return lines
+    .flatMap((line) => wrapWords(line, columns - 2))
+    .map((row) => paint("red", `  ${row}`));
+}
+
+function hintsFor({ escape, hasEditor }: TextEntry) {
+  return {
+    own: [
+      "Enter sends",
+      "Alt-Enter new line",
+      ...(hasEditor ? ["Ctrl-X editor"] : []),
+      ...(escape === undefined ? [] : [`Esc ${escape}`]),
+    ],
+  };
 }

@@ -33,11 +33,6 @@ export interface Widget<State, Ending> {
   view(state: State, canvas: Canvas): Frame;
 }
 
-/** The person wants to read all of what is only begun above the question. */
-export interface ReadMore {
-  readonly type: "read_more";
-}
-
 export type Closed =
   /** By the person, or because the terminal has gone away. */
   | { readonly type: "cancelled" }

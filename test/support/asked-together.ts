@@ -1,0 +1,110 @@
+/** Forms for tests: a tool that asks several questions at once, and a person who gets them so. */
+import type { FormRequest, FormResult, Prompter, PromptResult } from "../../src/agent/index.ts";
+import type { AttemptRequest, Executor, UnansweredReason } from "../../src/executor/index.ts";
+import type { Question } from "../../src/tool/index.ts";
+import { abortable, type Json } from "../../src/util/index.ts";
+import type { NamedExecutor } from "./tool-turn.ts";
+
+/** Asks for all that it was not told yet, and keeps what it was told with each attempt. */
+export class FormTool implements NamedExecutor {
+  readonly name: string;
+  readonly attempts: Pick<AttemptRequest, "answers" | "notes" | "secretAnswers">[] = [];
+  readonly unanswered: UnansweredReason[] = [];
+  readonly executor: Executor;
+
+  constructor(name: string, questions: readonly Question[]) {
+    this.name = name;
+    this.executor = {
+      attempt: async ({ answers, notes, secretAnswers, signal }) => {
+        if (signal.aborted) return { type: "cancelled" };
+        this.attempts.push({ answers, notes, secretAnswers });
+        const [question, ...more] = questions.filter(({ id }) => !Object.hasOwn(answers, id));
+        if (question === undefined) {
+          return { type: "success", content: JSON.stringify(answers) };
+        }
+        const onUnanswered = (reason: UnansweredReason) => void this.unanswered.push(reason);
+        const source = { source: "tool" as const, name };
+        return { type: "needs_input", question, more, source, onUnanswered };
+      },
+    };
+  }
+}
+
+/** What the person does with a form; a list is the answers to its fields, in their order. */
+export type FormReaction =
+  | readonly (Json | PromptResult)[]
+  | ((request: FormRequest) => FormResult | Promise<FormResult>);
+
+export class FormPrompter implements Prompter {
+  readonly channel = "form";
+  /** What was shown at once, by the ids of the inquiries. */
+  readonly shown: (readonly string[])[] = [];
+  readonly forms: FormRequest[] = [];
+  isThere = true;
+  readonly #react: FormReaction;
+
+  constructor(react: FormReaction) {
+    this.#react = react;
+  }
+
+  canAsk(): boolean {
+    return this.isThere;
+  }
+
+  async askForm(request: FormRequest): Promise<FormResult> {
+    this.forms.push(request);
+    this.shown.push(request.fields.map(({ inquiryId }) => inquiryId));
+    const react = this.#react;
+    try {
+      const result = typeof react === "function" ? react(request) : answersTo(request, react);
+      return await abortable(Promise.resolve(result), request.signal);
+    } catch (error) {
+      if (request.signal.aborted) return { type: "cancelled" };
+      throw error;
+    }
+  }
+
+  /** One alone is a form of one. */
+  async ask({ signal, ...field }: Parameters<Prompter["ask"]>[0]): Promise<PromptResult> {
+    const result = await this.askForm({ fields: [field], signal });
+    const [own] = result.type === "answered" ? result.results : [];
+    return own ?? { type: "cancelled", inquiryId: field.inquiryId };
+  }
+
+  askPermission(): Promise<never> {
+    return Promise.reject(new Error("Nobody should ask that."));
+  }
+
+  askDelivery(): Promise<never> {
+    return Promise.reject(new Error("Nobody should ask that."));
+  }
+}
+
+/** The same person, who gets one question after the other. */
+export function oneByOne(prompter: FormPrompter): Prompter {
+  return {
+    channel: prompter.channel,
+    canAsk: () => prompter.canAsk(),
+    ask: (request) => prompter.ask(request),
+    askPermission: () => prompter.askPermission(),
+    askDelivery: () => prompter.askDelivery(),
+  };
+}
+
+export function answersTo(
+  { fields }: Pick<FormRequest, "fields">,
+  answers: readonly (Json | PromptResult)[],
+): FormResult {
+  return {
+    type: "answered",
+    results: fields.map(({ inquiryId }, index): PromptResult => {
+      const given = answers[index] ?? null;
+      if (isResult(given)) return given;
+      return { type: "answered", inquiryId, answer: given, isRemembered: false };
+    }),
+  };
+}
+
+function isResult(given: Json | PromptResult): given is PromptResult {
+  return typeof given === "object" && given !== null && "inquiryId" in given;
+}

@@ -1,0 +1,237 @@
+import { describe, expect, test } from "vitest";
+import type { InquiryId } from "../../src/conversation/index.ts";
+import { type InquiryQuestion, selectQuestion } from "../../src/tool/index.ts";
+import { PromptScreen, type PromptScreenOptions } from "../support/prompt-screen.ts";
+
+const inquiryId = "call_1.q.1" as InquiryId; // Ids are made by the coordinator.
+const ESCAPE = "\u001b";
+const LAST = "\u001b[F";
+const BAD = "\u001b[31m\u001b]0;x\u0007\u202e";
+const SHOWN = "␛[31m␛]0;x␇<U+202E>";
+const ACTS = /\u001b\[31m|\u001b\]0|\u0007|\u202e/;
+
+function open(question: InquiryQuestion, options: PromptScreenOptions = {}) {
+  return new PromptScreen({ method: "ask", request: { inquiryId, question } }, options);
+}
+
+function answered(answer: unknown) {
+  return { inquiryId, type: "answered", answer, isRemembered: false };
+}
+
+describe("a select question with a way out", () => {
+  const QUESTION = selectQuestion("q", "Which?", { options: ["one", "two"], allowsOther: true });
+
+  test("takes a text of the person's own", async () => {
+    const screen = open(QUESTION);
+    await screen.answer(["Other…", LAST], ["❯ Other…", "\r"], ["Which? Other:", "日本\nthree"]);
+    await screen.answer(["  three", ""]);
+    const { lines } = screen;
+    screen.type("\r");
+    expect([lines, await screen.result(), screen.lines]).toEqual([
+      [
+        "? Which? Other:",
+        "  日本",
+        "  three",
+        "  Enter sends · Alt-Enter new line · Esc goes back",
+      ],
+      answered("日本\nthree"),
+      ["✔ Which? 日本 three"],
+    ]);
+  });
+
+  test("takes what was typed in the list", async () => {
+    const screen = open(QUESTION);
+    await screen.answer(["Which?", "a third"], ["❯ Other: a third", "\r"]);
+    expect([await screen.result(), screen.lines]).toEqual([
+      answered("a third"),
+      ["✔ Which? a third"],
+    ]);
+  });
+
+  test.each([
+    ["Escape", `half${ESCAPE}`],
+    ["an empty text", "\r"],
+    ["a blank text", "  \r"],
+  ])("goes back to the list after %s", async (_what, keys) => {
+    const screen = open(QUESTION);
+    await screen.answer(["Other…", `${LAST}\r`], ["Which? Other:", keys]);
+    await screen.answer(["❯ Other…", "\u001b[H"], ["❯ one", "\r"]);
+    expect([await screen.result(), screen.lines]).toEqual([answered("one"), ["✔ Which? one"]]);
+  });
+
+  test("goes on with what was typed where an option has it in it", async () => {
+    const screen = open(QUESTION);
+    await screen.answer(["Other…", `on${LAST}`], ["❯ Other…", "\r"], ["Other: on", "e of us\r"]);
+    expect(await screen.result()).toEqual(answered("one of us"));
+  });
+
+  test("begins with a text of the person's own, if that is the default", async () => {
+    const screen = open({ ...QUESTION, default: "three" });
+    await screen.answer(["❯ three", "\r"]);
+    expect(await screen.result()).toEqual(answered("three"));
+  });
+
+  test("is cancelled in the list, and wiped away in the text", async () => {
+    const [left, aborted] = [open(QUESTION), open(QUESTION)];
+    await left.answer(["Other…", `${LAST}\r`], ["Which? Other:", ESCAPE], ["❯ Other…", ESCAPE]);
+    await aborted.answer(["Other…", `${LAST}\r`], ["Which? Other:", ""]);
+    process.kill(aborted.pid, "SIGUSR1");
+    expect([await left.result(), left.lines, await aborted.result(), aborted.lines]).toEqual([
+      { inquiryId, type: "cancelled" },
+      ["✖ Which? cancelled"],
+      { inquiryId, type: "cancelled" },
+      [],
+    ]);
+  });
+
+  test("makes a hostile text visible wherever it is seen", async () => {
+    const screen = open(QUESTION);
+    const paste = `\u001b[200~${BAD.replaceAll("\u001b", "")}\u001b[201~`;
+    await screen.answer(["Other…", paste], ["❯ Other: [31m]0;x␇<U+202E>", "\r"]);
+    expect([await screen.result(), screen.lines, ACTS.test(screen.bytes)]).toEqual([
+      answered("[31m]0;x\u0007\u202e"),
+      ["✔ Which? [31m]0;x␇<U+202E>"],
+      false,
+    ]);
+  });
+});
+
+describe("a select question with several answers", () => {
+  const MANY = selectQuestion("q", "Which?", {
+    options: ["one", { value: { a: 1 } }, "three"],
+    isMultiple: true,
+  });
+
+  test("shows what is marked, and sends it in the order of the options", async () => {
+    const screen = open({ ...MANY, default: ["three"] });
+    await screen.answer(["❯ [x] three", "\u001b[A "], ["❯ [x] {", ""]);
+    const { lines } = screen;
+    screen.type("\r");
+    expect([lines, await screen.result(), screen.lines]).toEqual([
+      [
+        "? Which?",
+        "  [ ] one",
+        '❯ [x] {"a":1}',
+        "  [x] three",
+        "  ↑↓ move · type to filter · Space marks · Enter sends",
+      ],
+      answered([{ a: 1 }, "three"]),
+      ['✔ Which? {"a":1}, three'],
+    ]);
+  });
+
+  test("may have none", async () => {
+    const screen = open(MANY);
+    await screen.answer(["[ ] three", "\r"]);
+    expect([await screen.result(), screen.lines]).toEqual([answered([]), ["✔ Which? none"]]);
+  });
+
+  test("takes texts of the person's own besides", async () => {
+    const options = ["one", "two"];
+    const screen = open(
+      selectQuestion("q", "Which?", { options, isMultiple: true, allowsOther: true }),
+    );
+    await screen.answer(
+      ["[ ] Other…", "three four"],
+      ["❯ [ ] Other: three four", "\r"],
+      ["❯ [x] three four", "\u001b[B "],
+      ["Which? Other:", "two\r"], // Is there already.
+      ["❯ [x] two\n  [x] three four\n  [ ] Other…", `${LAST}\r`],
+      ["Which? Other:", ESCAPE],
+      ["❯ [ ] Other…", "\u001b[H"],
+      ["❯ [ ] one", "\r"],
+    );
+    expect([await screen.result(), screen.lines]).toEqual([
+      answered(["two", "three four"]),
+      ["✔ Which? two, three four"],
+    ]);
+  });
+
+  test("keeps its marks when the window gets wider, and stays as one line", async () => {
+    const options = ["日本語日本語日本語日本語", "b".repeat(40)];
+    const question = selectQuestion("q", "Which?", { options, isMultiple: true });
+    const screen = open(question, { columns: 20 });
+    await screen.answer(["[ ] bbb", "\u0001"], ["[x] bbb", ""]);
+    const narrow = screen.lines.slice(0, 3);
+    screen.resize(30, 24);
+    const rows = ["? Which?", "❯ [x] 日本語日本語日本語日本…", `  [x] ${"b".repeat(22)}…`];
+    await screen.untilShown((lines) => lines.slice(0, 3).join("\n") === rows.join("\n"));
+    screen.type("\r");
+    await screen.end();
+    expect([narrow, screen.lines]).toEqual([
+      ["? Which?", "❯ [x] 日本語日本語…", `  [x] ${"b".repeat(12)}…`],
+      ["✔ Which? 日本語日本語日本語…"],
+    ]);
+  });
+});
+
+describe("a preview of an option", () => {
+  const long = Array.from({ length: 40 }, (_, index) => `line ${index + 1}`).join("\n");
+  const diff = "--- a\n+++ b\n@@ -1 +1 @@\n-old\n+new";
+  const QUESTION = selectQuestion("q", "Which?", {
+    options: [
+      { value: "long", preview: long },
+      { value: "diff", preview: diff },
+    ],
+  });
+
+  test("is seen with its option, and read whole", async () => {
+    const screen = open(QUESTION, { rows: 18 });
+    await screen.answer(["more lines", ""]);
+    const { lines } = screen;
+    screen.type("\u000f");
+    await screen.answer(["1-17 of 40", "q"], ["❯ long", "\u001b[B"], ["│ +new", "\r"]);
+    expect([lines, await screen.result(), screen.lines]).toEqual([
+      [
+        "? Which?",
+        "❯ long",
+        "  diff",
+        "  │ line 1",
+        "  │ line 2",
+        "  │ line 3",
+        "  │ line 4",
+        "  │ line 5",
+        "  │ … 35 more lines",
+        "  ↑↓ move · type to filter · Enter chooses · Ctrl-O shows all",
+      ],
+      answered("diff"),
+      ["✔ Which? diff"],
+    ]);
+  });
+
+  test("is read before a long context", async () => {
+    const context = Array.from({ length: 60 }, (_, index) => `context ${index + 1}`).join("\n");
+    const screen = open({ ...QUESTION, context }, { rows: 20 });
+    await screen.answer(
+      ["more lines", "\u000f"],
+      ["1-19 of 101", "\u001b[6~\u001b[6~"],
+      ["39-57 of 101", ""],
+    );
+    const from = screen.lines.indexOf("line 39");
+    const seen = screen.lines.slice(from, from + 4);
+    screen.type("q");
+    await screen.answer(["❯ long", ESCAPE]);
+    await screen.end();
+    expect(seen).toEqual(["line 39", "line 40", "", "context 1"]);
+  });
+
+  test("has the colours of a diff", async () => {
+    const screen = open({ ...QUESTION, default: "diff" }, { variables: { TERM: "xterm" } });
+    await screen.answer(["│ +new", "\r"]);
+    const { bytes } = await screen.end();
+    expect(
+      ["\u001b[31m-old\u001b[39m", "\u001b[32m+new\u001b[39m"].map((row) => bytes.includes(row)),
+    ).toEqual([true, true]);
+  });
+
+  test("is made harmless, here and where it is read whole", async () => {
+    const options = [{ value: `a${BAD}`, preview: `b${BAD}\nc` }];
+    const screen = open(selectQuestion("q", "Which?", { options, allowsOther: true }));
+    await screen.answer([`│ b${SHOWN}`, "\u000f"], [`b${SHOWN}\nc`, "q"], ["Which?", "\r"]);
+    expect([await screen.result(), screen.lines, ACTS.test(screen.bytes)]).toEqual([
+      answered(`a${BAD}`),
+      [`✔ Which? a${SHOWN}`],
+      false,
+    ]);
+  });
+});

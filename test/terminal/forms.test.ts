@@ -1,0 +1,436 @@
+import { readFileSync } from "node:fs";
+import path from "node:path";
+import { describe, expect, test } from "vitest";
+import type { FormRequest } from "../../src/agent/index.ts";
+import type { InquiryId } from "../../src/conversation/index.ts";
+import {
+  booleanQuestion,
+  type InquiryQuestion,
+  secretQuestion,
+  selectQuestion,
+  textQuestion,
+} from "../../src/tool/index.ts";
+import { PromptScreen, type PromptScreenOptions } from "../support/prompt-screen.ts";
+import type { PrompterTask } from "../support/prompter-task.ts";
+
+const ESCAPE = "\u001b";
+const BAD = "\u001b[31m\u001b]0;x\u0007\u202e";
+const SHOWN = "␛[31m␛]0;x␇<U+202E>";
+const ACTS = /\u001b\[31m|\u001b\]0|\u0007|\u202e/;
+
+const APPLY = booleanQuestion("a", "Apply it?", { context: "Look.", allowsNote: true });
+const WHICH = selectQuestion("b", "Which?", { options: ["one", "two"], allowsOther: true });
+const PASSWORD = secretQuestion("c", "Password?");
+const NAME = textQuestion("d", "Name?", { default: "Ada" });
+const SEVERAL = selectQuestion("e", "All?", { options: ["a", "b"], isMultiple: true });
+const REVIEW = "? Send these answers? [y,e,1,2,3,?] (y)";
+
+function fieldsOf(questions: readonly InquiryQuestion[], label?: string): FormRequest["fields"] {
+  return questions.map((question, index) => ({
+    ...field(index + 1),
+    question,
+    ...(label !== undefined && { label }),
+  }));
+}
+
+function field(number: number) {
+  return { inquiryId: `call_1.q.${number}` as InquiryId }; // Ids are made by the coordinator.
+}
+
+interface FormOptions extends PromptScreenOptions {
+  readonly label?: string;
+  readonly task?: Pick<PrompterTask, "notification" | "printFirst" | "edited">;
+}
+
+function open(questions: readonly InquiryQuestion[], options: FormOptions = {}): PromptScreen {
+  const { label, task, ...rest } = options;
+  const request = { fields: fieldsOf(questions, label) };
+  return new PromptScreen({ method: "askForm", request, ...task }, rest);
+}
+
+function answered(number: number, answer: unknown, more: object = {}) {
+  return { ...field(number), type: "answered", answer, isRemembered: false, ...more };
+}
+
+/** Up to where the answers are looked at. */
+async function review(questions: readonly InquiryQuestion[], keys: readonly string[]) {
+  const screen = open(questions);
+  for (const [index, key] of keys.entries()) {
+    await screen.answer([`? (${index + 1}/${questions.length})`, key]);
+  }
+  await screen.answer(["Send these", ""]);
+  return screen;
+}
+
+function wide(count: number): string {
+  return "日".repeat(count);
+}
+
+describe("a form", () => {
+  test("asks one question at a time, and keeps what was answered in sight", async () => {
+    const screen = open([APPLY, WHICH, PASSWORD], { label: "Assistant" });
+    const seen: (readonly string[])[] = [];
+    for (const [shown, keys] of [
+      ["(1/3)", "\t"],
+      ["? Note:", "now\r"],
+      ["Note: now", "y"],
+      ["(2/3)", "two\r"],
+      ["(3/3)", "hunter2\r"],
+      [REVIEW, "y"],
+    ] as const) {
+      await screen.answer([shown, ""]);
+      seen.push(screen.lines);
+      screen.type(keys);
+    }
+    const result = await screen.result();
+    const first = "✔ (1/3) Apply it? yes · note: now";
+    const second = "✔ (2/3) Which? two";
+    expect([seen, result, screen.lines]).toEqual([
+      [
+        ["Assistant", "Look.", "? (1/3) Apply it? [y,Y,n,N,?]", "  Tab note"],
+        ["Assistant", "Look.", "? Note:", "  Enter sends · Alt-Enter new line · Esc drops it"],
+        ["Assistant", "Look.", "? (1/3) Apply it? [y,Y,n,N,?]", "  Note: now", "  Tab note"],
+        [
+          "Assistant",
+          first,
+          "? (2/3) Which?",
+          "❯ one",
+          "  two",
+          "  Other…",
+          "  ↑↓ move · type to filter · Enter chooses",
+        ],
+        [
+          "Assistant",
+          first,
+          second,
+          "? (3/3) Password?",
+          "  nothing is shown of what you type · Enter sends",
+        ],
+        ["Assistant", first, second, "✔ (3/3) Password? <redacted>", REVIEW],
+      ],
+      {
+        type: "answered",
+        results: [answered(1, true, { note: "now" }), answered(2, "two"), answered(3, "hunter2")],
+      },
+      ["Assistant", "✔ Apply it? yes · note: now", "✔ Which? two", "✔ Password? <redacted>"],
+    ]);
+    expect(screen.bytes.includes("hunter")).toBe(false);
+  });
+
+  test("says at each question that Escape gives up all of them", async () => {
+    const screen = open([APPLY, NAME]);
+    await screen.answer(["(1/2)", "?"], ["  Esc  cancel all the questions", ESCAPE]);
+    expect(await screen.result()).toEqual({ type: "cancelled" });
+  });
+
+  test("with one question is that question", async () => {
+    const screen = open([APPLY], { label: "Assistant" });
+    await screen.answer(["? Apply it?", ""]);
+    const { lines } = screen;
+    screen.type("Y");
+    expect([lines, await screen.result(), screen.lines]).toEqual([
+      ["Look.", "Assistant", "? Apply it? [y,Y,n,N,?]", "  Tab note"],
+      { type: "answered", results: [answered(1, true, { isRemembered: true })] },
+      ["Look.", "Assistant", "✔ Apply it? yes, for the rest of the turn"],
+    ]);
+  });
+
+  test("with one question is cancelled with it", async () => {
+    const screen = open([NAME]);
+    await screen.answer(["? Name?", ESCAPE]);
+    expect([await screen.result(), screen.lines]).toEqual([
+      { type: "cancelled" },
+      ["✖ Name? cancelled"],
+    ]);
+  });
+
+  test("without questions is answered", async () => {
+    const screen = open([]);
+    expect([await screen.result(), screen.lines]).toEqual([{ type: "answered", results: [] }, []]);
+  });
+
+  const CANCELLED = ["✖ Apply it? cancelled", "✖ Name? cancelled"];
+
+  test.each([
+    ["at its first question", [["(1/2)", ESCAPE]]],
+    [
+      "in the middle",
+      [
+        ["(1/2)", "y"],
+        ["(2/2)", "half\u0003"],
+      ],
+    ],
+    [
+      "at the end",
+      [
+        ["(1/2)", "y"],
+        ["(2/2)", "\r"],
+        ["Send these", ESCAPE],
+      ],
+    ],
+    [
+      "by Ctrl-C at the end",
+      [
+        ["(1/2)", "y"],
+        ["(2/2)", "\r"],
+        ["Send these", "\u0003"],
+      ],
+    ],
+    [
+      "in a change",
+      [
+        ["(1/2)", "y"],
+        ["(2/2)", "\r"],
+        ["Send these", "1"],
+        ["(1/2)", ESCAPE],
+      ],
+    ],
+  ] as const)("is cancelled as a whole %s", async (_where, steps) => {
+    const screen = open([APPLY, NAME]);
+    for (const step of steps) await screen.answer(step);
+    expect([await screen.result(), screen.lines]).toEqual([{ type: "cancelled" }, CANCELLED]);
+  });
+
+  test.each([
+    [
+      "question",
+      [
+        ["(1/2)", "y"],
+        ["(2/2)", "half"],
+        ["half", ""],
+      ],
+    ],
+    [
+      "note",
+      [
+        ["(1/2)", "\t"],
+        ["? Note:", "half"],
+        ["half", ""],
+      ],
+    ],
+    [
+      "review",
+      [
+        ["(1/2)", "y"],
+        ["(2/2)", "\r"],
+        ["Send these", ""],
+      ],
+    ],
+    [
+      "choice",
+      [
+        ["(1/2)", "y"],
+        ["(2/2)", "\r"],
+        ["Send these", "e"],
+        ["Change which", ""],
+      ],
+    ],
+  ] as const)("is closed and wiped away by the signal, with its %s", async (_what, steps) => {
+    const screen = open([APPLY, NAME], { label: "Assistant" });
+    for (const step of steps) await screen.answer(step);
+    process.kill(screen.pid, "SIGUSR1");
+    expect([await screen.result(), screen.lines]).toEqual([{ type: "cancelled" }, ["Assistant"]]);
+  });
+
+  test("is cancelled when the terminal goes away", async () => {
+    const screen = open([APPLY, NAME]);
+    await screen.answer(["(1/2)", "y"], ["(2/2)", ""]);
+    screen.hangUp();
+    const cancelled = { type: "cancelled" };
+    await expect.poll(() => screen.writtenResult(), { timeout: 10_000 }).toEqual(cancelled);
+  });
+
+  test("calls somebody once", async () => {
+    const notification = { bell: true, desktop: true };
+    const screen = open([APPLY, NAME], { task: { notification } });
+    await screen.answer(["(1/2)", "y"], ["(2/2)", "\r"], ["Send these", "\r"]);
+    const { bytes } = await screen.end();
+    expect(bytes.match(/(\u001b\]9;[^\u0007]*)?\u0007/g)).toEqual([
+      "\u001b]9;jp: (1/2) Apply it?\u0007",
+      "\u0007",
+    ]);
+  });
+
+  test("is asked on the terminal when the standard streams go elsewhere", async () => {
+    const shell = 'echo no | "$@" 2>errors | cat >output';
+    const screen = open([APPLY, NAME], { shell, task: { printFirst: "words\n" } });
+    await screen.answer(["(1/2)", "n"], ["(2/2)", "Grace\r"], ["Send these", "\r"]);
+    const result = await screen.result();
+    const read = (name: string) => readFileSync(path.join(screen.folder, name), "utf8");
+    expect([result, screen.lines, read("output"), read("errors")]).toEqual([
+      { type: "answered", results: [answered(1, false), answered(2, "Grace")] },
+      ["✔ Apply it? no", "✔ Name? Grace"],
+      "words\n",
+      "",
+    ]);
+  });
+
+  test("makes everything harmless that is foreign", async () => {
+    const options = [{ value: `a${BAD}`, description: `b${BAD}`, preview: `c${BAD}` }];
+    const text = `Really${BAD}?`;
+    const screen = open(
+      [
+        { ...selectQuestion("q", text, { options }), context: `Look${BAD}` },
+        textQuestion("q", text, { default: `Ada${BAD}` }),
+      ],
+      { label: `Assistant${BAD}`, columns: 100 },
+    );
+    await screen.answer(
+      [`Look${SHOWN}\n? (1/2) Really${SHOWN}?\n❯ a${SHOWN}`, "\r"],
+      [`(Ada${SHOWN})`, "\r"],
+      [`✔ (2/2) Really${SHOWN}? Ada${SHOWN}\n? Send`, "e"],
+      [`❯ (1/2) Really${SHOWN}? a${SHOWN}`, ESCAPE],
+      ["Send these", "y"],
+    );
+    const { lines, bytes } = await screen.end();
+    expect([lines, ACTS.test(bytes)]).toEqual([
+      [`Assistant${SHOWN}`, `✔ Really${SHOWN}? a${SHOWN}`, `✔ Really${SHOWN}? Ada${SHOWN}`],
+      false,
+    ]);
+  });
+});
+
+describe("the review of a form", () => {
+  test("explains its keys", async () => {
+    const screen = await review([APPLY, NAME], ["y", "\r"]);
+    await screen.answer(["Send these", "?"], ["this help", ""]);
+    const { lines } = screen;
+    screen.type(ESCAPE);
+    await screen.end();
+    expect(lines).toEqual([
+      "✔ (1/2) Apply it? yes",
+      "✔ (2/2) Name? Ada",
+      "? Send these answers? [y,e,1,2,?] (y)",
+      "  y    send them",
+      "  e    change one of them",
+      "  1    change answer 1",
+      "  2    change answer 2",
+      "  ?    this help",
+      "  Esc  cancel all the questions",
+    ]);
+  });
+
+  test.each([
+    ["boolean", APPLY, "N", "(N)", "\r", { answer: false, isRemembered: true }],
+    ["boolean", APPLY, "N", "(N)", "y", { answer: true, isRemembered: false }],
+    ["select", WHICH, "two\r", "❯ two", "\r", { answer: "two" }],
+    ["select", WHICH, "six\r", "❯ six", "\u001b[H\r", { answer: "one" }],
+    ["text", NAME, "Grace\r", "Name? (Ada) Grace", " Hopper\r", { answer: "Grace Hopper" }],
+    ["text", NAME, "Grace\r", "Name? (Ada) Grace", "\u0015\r", { answer: "Ada" }],
+    ["secret", PASSWORD, "hunter2\r", "nothing is shown", "\r", { answer: "" }],
+    ["multiple", SEVERAL, "b \r", "❯ [x] b", "\r", { answer: ["b"] }],
+    ["multiple", SEVERAL, "\u0001\r", "❯ [x] a", " \r", { answer: ["b"] }],
+  ] as const)("changes a %s answer, which is there as it was", async (...row) => {
+    const [, question, keys, shown, changed, result] = row;
+    const screen = await review([APPLY, question], ["y", keys]);
+    await screen.answer(["Send these", "2"], [shown, changed], ["✔ (2/2)", "y"]);
+    expect(await screen.result()).toEqual({
+      type: "answered",
+      results: [answered(1, true), { ...answered(2, null), ...result }],
+    });
+  });
+
+  test("changes one that is chosen with the arrows, in its place, and its note", async () => {
+    const screen = await review([WHICH, APPLY, NAME], ["\r", "y", "\r"]);
+    await screen.answer(["Send these", "e"], ["❯ (1/3)", "\u001b[B"], ["❯ (2/3)", ""]);
+    const choosing = screen.lines;
+    screen.type("\r");
+    await screen.answer(["(2/3) Apply it? [y,Y,n,N,?] (y)", ""]);
+    const changing = screen.lines;
+    screen.type("\t");
+    await screen.answer(["Note:", "not yet\r"], ["Note: not yet", "n"], [REVIEW, ""]);
+    const reviewed = screen.lines;
+    screen.type("2"); // The note is there when it is changed again.
+    await screen.answer(["[y,Y,n,N,?] (n)\n  Note: not yet", "\r"], [REVIEW, "y"]);
+    expect([choosing, changing, reviewed, await screen.result()]).toEqual([
+      [
+        "? Change which answer?",
+        "  (1/3) Which? one",
+        "❯ (2/3) Apply it? yes",
+        "  (3/3) Name? Ada",
+        "  ↑↓ move · type to filter · Enter chooses",
+      ],
+      [
+        "✔ (1/3) Which? one",
+        "✔ (3/3) Name? Ada",
+        "Look.",
+        "? (2/3) Apply it? [y,Y,n,N,?] (y)",
+        "  Tab note",
+      ],
+      ["✔ (1/3) Which? one", "✔ (2/3) Apply it? no · note: not yet", "✔ (3/3) Name? Ada", REVIEW],
+      {
+        type: "answered",
+        results: [answered(1, "one"), answered(2, false, { note: "not yet" }), answered(3, "Ada")],
+      },
+    ]);
+  });
+
+  test("comes back when no answer is chosen", async () => {
+    const screen = await review([APPLY, NAME], ["y", "\r"]);
+    await screen.answer(["Send these", "e"], ["Change which", ESCAPE], ["Send these", "y"]);
+    expect(await screen.result()).toMatchObject({ type: "answered" });
+  });
+});
+
+describe("on a screen", () => {
+  const context = Array.from({ length: 50 }, (_, index) => `line ${index + 1}`).join("\n");
+
+  test("of few rows a long context leaves room, and is shown whole by a key", async () => {
+    const screen = open([NAME, { ...APPLY, context }], { rows: 12 });
+    await screen.answer(["(1/2)", "\r"], ["(2/2)", ""]);
+    const { lines } = screen;
+    screen.type("v");
+    await screen.answer(["1-11 of 50", "q"], ["(2/2)", "y"], ["Send these", "y"]);
+    await screen.end();
+    expect([lines, screen.lines]).toEqual([
+      [
+        "✔ (1/2) Name? Ada",
+        "line 1",
+        "line 2",
+        "line 3",
+        "line 4",
+        "line 5",
+        "… 45 more lines",
+        "? (2/2) Apply it? [y,Y,n,N,?]",
+        "  Tab note · v shows all",
+      ],
+      ["✔ Name? Ada", "✔ Apply it? yes"],
+    ]);
+  });
+
+  test("of few columns every line is cut, wide characters too", async () => {
+    const screen = open([NAME, textQuestion("q", "日本語日本語?")], { columns: 24 });
+    await screen.answer(["(1/2)", `${"日本語".repeat(5)}\r`], ["(2/2)", "x\r"], ["Send", ""]);
+    const { lines } = screen;
+    screen.type("y");
+    await screen.end();
+    expect([lines, screen.lines]).toEqual([
+      [
+        "✔ (1/2) Name? 日本語日…",
+        "✔ (2/2) 日本語日本語? x",
+        "? Send these answers?",
+        "[y,e,1,2,?] (y)",
+      ],
+      ["✔ Name? 日本語日本語日…", "✔ 日本語日本語? x"],
+    ]);
+  });
+
+  test("that changes its size the block is there once", async () => {
+    const screen = open([NAME, { ...APPLY, context: wide(39) }], { columns: 100 });
+    await screen.answer(["(1/2)", `${wide(20)}\r`], ["(2/2)", ""]);
+    for (const { columns, above } of [
+      // A wide character that does not fit leaves a column free: two rows become three.
+      { columns: 39, above: [`${wide(11)}…`, wide(19), wide(19), wide(1)] },
+      { columns: 50, above: [`${wide(17)}…`, wide(24), wide(15)] },
+      { columns: 90, above: [wide(20), wide(39)] },
+    ]) {
+      screen.resize(columns, 24);
+      const question = ["? (2/2) Apply it? [y,Y,n,N,?]", "  Tab note"];
+      const rows = [`✔ (1/2) Name? ${above.join("\n")}`, ...question];
+      await screen.untilShown((lines) => lines.join("\n") === rows.join("\n"));
+    }
+    screen.type("\u0003");
+    await screen.end();
+    expect(screen.lines).toEqual(["✖ Name? cancelled", "✖ Apply it? cancelled"]);
+  });
+});

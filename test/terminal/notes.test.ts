@@ -1,0 +1,169 @@
+import { describe, expect, test } from "vitest";
+import type { InquiryId } from "../../src/conversation/index.ts";
+import {
+  booleanQuestion,
+  type InquiryQuestion,
+  secretQuestion,
+  selectQuestion,
+  textQuestion,
+} from "../../src/tool/index.ts";
+import { PromptScreen, type PromptScreenOptions } from "../support/prompt-screen.ts";
+
+const inquiryId = "call_1.q.1" as InquiryId; // Ids are made by the coordinator.
+const ESCAPE = "\u001b";
+
+const options = ["one", "two"];
+const NOTED = {
+  boolean: {
+    question: booleanQuestion("q", "What then?", { allowsNote: true }),
+    open: ["? What then? [y,Y,n,N,?]", "  Tab note"],
+    begun: { keys: "?", shown: "this help" },
+    keys: "Y",
+    answer: { answer: true, isRemembered: true },
+    said: "yes, for the rest of the turn",
+  },
+  select: {
+    question: selectQuestion("q", "What then?", { options, allowsNote: true }),
+    open: [
+      "? What then?",
+      "❯ one",
+      "  two",
+      "  ↑↓ move · type to filter · Enter chooses · Tab note",
+    ],
+    begun: { keys: "tw", shown: "❯ two" },
+    keys: "\r",
+    answer: { answer: "two", isRemembered: false },
+    said: "two",
+  },
+  multiple: {
+    question: selectQuestion("q", "What then?", { options, isMultiple: true, allowsNote: true }),
+    open: [
+      "? What then?",
+      "❯ [ ] one",
+      "  [ ] two",
+      "  ↑↓ move · type to filter · Space marks · Enter sends · Tab note",
+    ],
+    begun: { keys: " ", shown: "[x] one" },
+    keys: "\r",
+    answer: { answer: ["one"], isRemembered: false },
+    said: "one",
+  },
+  text: {
+    question: textQuestion("q", "What then?", { allowsNote: true }),
+    open: ["? What then?", "  Enter sends · Alt-Enter new line · Tab note"],
+    begun: { keys: "ab\u001b[D", shown: "then? ab" },
+    keys: "x\r",
+    answer: { answer: "axb", isRemembered: false },
+    said: "axb",
+  },
+};
+const TYPES = Object.keys(NOTED) as (keyof typeof NOTED)[]; // Its own keys.
+
+function open(question: InquiryQuestion, screen: PromptScreenOptions & { edited?: string } = {}) {
+  const { edited, ...rest } = screen;
+  const request = { inquiryId, question };
+  return new PromptScreen(
+    { method: "ask", request, ...(edited !== undefined && { edited }) },
+    rest,
+  );
+}
+
+describe.each(TYPES)("a note to a %s question", (type) => {
+  const { question, open: screen, begun, keys, answer, said } = NOTED[type];
+
+  test("is added in the middle of the answer, and goes with it", async () => {
+    const opened = open(question);
+    await opened.untilShown((lines) => lines.length >= screen.length);
+    const before = opened.lines;
+    opened.type(begun.keys);
+    await opened.answer([begun.shown, "\t"], ["Note:", "only\ntoday"], ["  today", ""]);
+    const noting = opened.lines;
+    opened.type("\r");
+    await opened.answer(["  Note: only today", keys]);
+    expect([before, noting, await opened.result(), opened.lines]).toEqual([
+      screen,
+      ["? Note:", "  only", "  today", "  Enter sends · Alt-Enter new line · Esc drops it"],
+      { inquiryId, type: "answered", ...answer, note: "only\ntoday" },
+      [`✔ What then? ${said} · note: only today`],
+    ]);
+  });
+
+  test("is dropped by Escape", async () => {
+    const opened = open(question);
+    await opened.answer(["Tab note", "\t"], ["? Note:", "first\r"]);
+    await opened.answer(["Note: first", "\t"], ["? Note: first", ESCAPE]);
+    await opened.untilShown((lines) => lines.join("\n") === screen.join("\n"));
+    opened.type(ESCAPE);
+    expect([await opened.result(), opened.lines]).toEqual([
+      { inquiryId, type: "cancelled" },
+      ["✖ What then? cancelled"],
+    ]);
+  });
+
+  test("that is empty is none", async () => {
+    const opened = open(question);
+    await opened.answer(["Tab note", begun.keys], [begun.shown, "\t"], ["? Note:", "  \r"]);
+    await opened.answer([begun.shown, keys]);
+    expect([await opened.result(), opened.lines]).toEqual([
+      { inquiryId, type: "answered", ...answer },
+      [`✔ What then? ${said}`],
+    ]);
+  });
+
+  test("is closed and wiped away by the signal", async () => {
+    const opened = open(question);
+    await opened.answer(["Tab note", "\t"], ["? Note:", "half"], ["half", ""]);
+    process.kill(opened.pid, "SIGUSR1");
+    expect([await opened.result(), opened.lines]).toEqual([{ inquiryId, type: "cancelled" }, []]);
+  });
+
+  test("is one harmless line that ends where the screen does", async () => {
+    const opened = open(question, { columns: 30 });
+    const paste = "\u001b[200~日本\u202e\u009b2J\nand so on for a while\u001b[201~\r";
+    await opened.answer(["What", "\t"], ["? Note:", paste]);
+    await opened.answer(["  Note: 日本<U+202E><U+009B>…", ESCAPE]);
+    await opened.end();
+    expect(/\u202e|\u009b/.test(opened.bytes)).toBe(false);
+  });
+});
+
+test("a note can be written in an editor, and more of it be seen in a wider window", async () => {
+  const question = booleanQuestion("q", "What then?", { allowsNote: true });
+  const screen = open(question, { edited: "a note of many words, too long\n", columns: 30 });
+  const cut = "? What then? [y,Y,n,N,?]\n  Note: a note of many words…";
+  await screen.answer(["Tab note", "\t"], ["? Note:", "\u0018"], ["too long", "\r"], [cut, ""]);
+  screen.resize(60, 24);
+  const rows = ["? What then? [y,Y,n,N,?]", "  Note: a note of many words, too long"];
+  await screen.untilShown((lines) => lines.join("\n") === [...rows, "  Tab note"].join("\n"));
+  screen.type("n");
+  expect(await screen.result()).toMatchObject({
+    answer: false,
+    note: "a note of many words, too long",
+  });
+});
+
+test("a note can be added to a text of the person's own", async () => {
+  const question = selectQuestion("q", "Which?", { options, allowsOther: true, allowsNote: true });
+  const screen = open(question);
+  await screen.answer(
+    ["Other…", "\u001b[F\r"],
+    ["Other:", "three\t"],
+    ["? Note:", "mine\r"],
+    ["Other: three\n  Note: mine", "\r"],
+  );
+  expect([await screen.result(), screen.lines]).toEqual([
+    { inquiryId, type: "answered", answer: "three", isRemembered: false, note: "mine" },
+    ["✔ Which? three · note: mine"],
+  ]);
+});
+
+test("a secret takes no note", async () => {
+  const screen = open({ ...secretQuestion("q", "Password?"), allowsNote: true });
+  await screen.answer(["nothing is shown", "a\tb"]);
+  const { lines } = screen;
+  screen.type("\r");
+  expect([lines[1], await screen.result()]).toEqual([
+    "  nothing is shown of what you type · Enter sends",
+    { inquiryId, type: "answered", answer: "a\tb", isRemembered: false },
+  ]);
+});
