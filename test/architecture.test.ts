@@ -1,6 +1,8 @@
 import { globSync, readFileSync } from "node:fs";
 import path from "node:path";
 import { describe, expect, test } from "vitest";
+import { createAskUser, createDescribeTools, createFileTools } from "../src/executor/index.ts";
+import { verifies } from "./conformance/manifest.ts";
 
 /** Each folder of src, and the folders it may import from. */
 const RINGS: Readonly<Record<string, readonly string[]>> = {
@@ -27,6 +29,18 @@ const RINGS: Readonly<Record<string, readonly string[]>> = {
     "inquiry",
     "agent",
   ],
+  "serve-mcp": [
+    "util",
+    "tool",
+    "config",
+    "conversation",
+    "storage",
+    "render",
+    "provider",
+    "executor",
+    "inquiry",
+    "agent",
+  ],
   terminal: ["util", "tool", "render", "storage", "agent"],
   cli: [
     "util",
@@ -41,6 +55,7 @@ const RINGS: Readonly<Record<string, readonly string[]>> = {
     "inquiry",
     "agent",
     "embed",
+    "serve-mcp",
     "terminal",
   ],
   testing: [
@@ -153,6 +168,20 @@ describe("files", () => {
       .map(({ name }) => name);
     expect(wrong).toEqual([]);
   });
+});
+
+test("nothing in the agent knows a tool by its name", () => {
+  verifies("083/answer-config/no-tool-name-in-routing", "083/ask-user/coordinator-does-the-rest");
+  const names = [
+    createAskUser(),
+    createDescribeTools(async () => undefined),
+    ...createFileTools({ root: "." }),
+  ].map(({ tool }) => tool.name);
+  const named = new RegExp(`\\b(${names.join("|")})\\b|\\bfs_|[aA]skUser|[dD]escribeTools`);
+  const wrong = sources
+    .filter(({ folder, text }) => folder === "agent" && named.test(text))
+    .map(({ name }) => name);
+  expect([names.length > 2, wrong]).toEqual([true, []]);
 });
 
 describe("only the command line", () => {

@@ -47,6 +47,21 @@ describe("a response is written with its outcome", () => {
     expect(parseEvent(JSON.parse(json))).toStrictEqual(event);
   });
 
+  test("an answer in the person's own words, with a note", () => {
+    const event = closed("c.ok.1", {
+      outcome: "answered",
+      answer: "neither",
+      isOther: true,
+      note: "ask me\nagain",
+      answeredBy: { kind: "user", channel: "tty" },
+    });
+    const json =
+      `{${head},"outcome":"answered","id":"c.ok.1","answer":"neither","other":true,` +
+      '"note":"ask me\\nagain","answered_by":{"kind":"user","channel":"tty"}}';
+    expect(JSON.stringify(eventToJson(event))).toBe(json);
+    expect(parseEvent(JSON.parse(json))).toStrictEqual(event);
+  });
+
   test("an answer that is kept back", () => {
     verifies("082/response/redacted-form", "082/response/new-writes-are-tagged");
     const json = `{${head},"outcome":"redacted","id":"c.key.1"}`;
@@ -78,6 +93,19 @@ describe("a response is written with its outcome", () => {
       `{${head},"outcome":"cancelled","id":"c.ok.1","reason":"backend_error"}`,
     ]);
   });
+});
+
+test.each([false, null, "yes", 1])("an answer whose `other` is %j is like any other", (other) => {
+  const event = parseEvent(response({ outcome: "answered", answer: "a", other, note: null }));
+  expect(event).toStrictEqual(answered("c.ok.1", "a"));
+});
+
+test("neither a note nor `other` is read from what has no answer to show", () => {
+  const extra = { other: true, note: "it is hunter2" };
+  expect([
+    parseEvent(response({ outcome: "redacted", ...extra })),
+    parseEvent(response({ outcome: "cancelled", reason: "user", ...extra })),
+  ]).toStrictEqual([closed("c.ok.1", { outcome: "redacted" }), cancelled("c.ok.1", "user")]);
 });
 
 describe("a reason for the lack of an answer", () => {
@@ -361,6 +389,19 @@ describe("a recorded question", () => {
         '"exclusive":true,"persistence":"none"}',
       '{"text":"Go on?","answer_type":{"type":"boolean"}}',
     ]);
+  });
+
+  test("has what an open choice of several, its previews and a note need, where they are", () => {
+    const options = [{ value: "dev", description: "Small.", preview: "a\nb" }, { value: "prod" }];
+    const open = questionOf({
+      answerType: { type: "select", options, allowsOther: true, isMultiple: true },
+      allowsNote: true,
+    });
+    const json =
+      '{"text":"Go on?","answer_type":{"type":"select","options":' +
+      '[{"value":"dev","description":"Small.","preview":"a\\nb"},{"value":"prod"}],' +
+      '"other":true,"multiple":true},"note":true}';
+    expect([stored(open), read(JSON.parse(json) as JsonObject)]).toStrictEqual([json, open]);
   });
 
   test("from before these fields reads with their defaults", () => {

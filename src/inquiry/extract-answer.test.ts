@@ -59,6 +59,28 @@ test.each([
   });
 });
 
+test("words of its own are no answer of a model, also where a person might use them", () => {
+  const form = { answerType: { ...SELECT.answerType, allowsOther: true } };
+  expect([
+    extractAnswer('{"answer": "red"}', form),
+    extractAnswer('{"answer": "green"}', form),
+  ]).toEqual([
+    { type: "answer", answer: "red" },
+    {
+      type: "invalid_answer",
+      message: '`answer` does not fit: expected one of "red", "blue"',
+    },
+  ]);
+});
+
+test("a choice of several is a list", () => {
+  const form = { answerType: { ...SELECT.answerType, isMultiple: true } };
+  expect([
+    extractAnswer('{"answer": ["blue", "red"]}', form),
+    extractAnswer('{"answer": "red"}', form).type,
+  ]).toEqual([{ type: "answer", answer: ["blue", "red"] }, "invalid_answer"]);
+});
+
 describe("a reply that is bound to an inquiry", () => {
   test("is taken if it repeats the id", () => {
     verifies("028/schema/inquiry-id-is-constant");

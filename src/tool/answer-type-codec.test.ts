@@ -56,10 +56,30 @@ test("an option is a text, or an object with any value and perhaps a description
   });
 });
 
+test("a choice may be open or of several, in both notations", () => {
+  const choice = { options: [{ value: "dev", preview: "a\nb" }], other: true, multiple: true };
+  const read = {
+    type: "select",
+    options: [{ value: "dev", preview: "a\nb" }],
+    allowsOther: true,
+    isMultiple: true,
+  };
+  const wire = [{ type: "select", ...choice }, { Select: choice }];
+  expect(wire.map((value) => parseAnswerType(value, "answer_type"))).toStrictEqual([read, read]);
+});
+
+test.each([false, null, undefined])("%s is no permission for either", (flag) => {
+  const wire = { type: "select", options: ["dev"], other: flag, multiple: flag };
+  expect(parseAnswerType(wire, "answer_type")).toStrictEqual({
+    type: "select",
+    options: [{ value: "dev" }],
+  });
+});
+
 test("a secret never has options and nothing else has a secret flag", () => {
   verifies("082/wire/no-secret-flag");
   const wire = [
-    { type: "secret", options: ["a", "b"] },
+    { type: "secret", options: ["a", "b"], other: true, multiple: true },
     { type: "boolean", secret: true },
     { type: "select", options: ["a"], secret: true },
   ];
@@ -108,6 +128,24 @@ test.each<[string, unknown, string, string]>([
     { type: "select", options: [{ description: "a" }] },
     "t.options[0].value",
     "expected a value, got nothing",
+  ],
+  [
+    "a choice that is open in words",
+    { type: "select", options: ["a"], other: "yes" },
+    "t.other",
+    'expected true or false, got "yes"',
+  ],
+  [
+    "a choice of several in numbers",
+    { type: "select", options: ["a"], multiple: 2 },
+    "t.multiple",
+    "expected true or false, got number",
+  ],
+  [
+    "an option with a preview in pieces",
+    { type: "select", options: [{ value: "a", preview: ["b"] }] },
+    "t.options[0].preview",
+    "expected a string, got array",
   ],
 ])("%s is refused as an answer type, and the error leads there", (_, value, path, problem) => {
   expect(() => parseAnswerType(value, "t")).toThrow(new ShapeError(path, problem));

@@ -37,12 +37,18 @@ function explainMisfits(answerType: SelectType, answers: Json): string | undefin
 function explainMischoice(answerType: SelectType, answer: Json): string | undefined {
   const options = answerType.options.map(({ value }) => JSON.stringify(value));
   if (options.includes(JSON.stringify(answer))) return undefined;
-  if (isOther(answerType, answer)) return undefined;
+  if (isOwnText(answerType, answer)) return undefined;
   return `expected one of ${options.join(", ")}`;
 }
 
-/** Whether it is a text of the person's own, where that is allowed. */
+/** Whether it is a text of the person's own, or has one in it, where that is allowed. */
 export function isOther(answerType: SelectType, answer: Json): boolean {
+  return answerType.isMultiple === true && Array.isArray(answer)
+    ? answer.some((one: Json) => isOwnText(answerType, one))
+    : isOwnText(answerType, answer);
+}
+
+function isOwnText(answerType: SelectType, answer: Json): boolean {
   const isOption = answerType.options.some(
     ({ value }) => JSON.stringify(value) === JSON.stringify(answer),
   );

@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import { verifies } from "../../test/conformance/manifest.ts";
 import { ShapeError } from "../util/index.ts";
 import { outcomeToWire, parseOutcome } from "./outcome.ts";
-import { booleanQuestion, secretQuestion } from "./question.ts";
+import { booleanQuestion, secretQuestion, selectQuestion, textQuestion } from "./question.ts";
 
 test("a success is its content", () => {
   expect(parseOutcome({ type: "success", content: "done" })).toStrictEqual({
@@ -34,6 +34,30 @@ test("a tool asks by giving needs_input with a question in either notation", () 
   ]);
 });
 
+test("a tool asks several questions at once with `more`, in their order", () => {
+  const question = { id: "ok", text: "Go on?", answer_type: "Boolean" };
+  const more = [
+    { id: "env", text: "Where?", answer_type: { Select: { options: ["a"], other: true } } },
+    { id: "why", text: "Why?", answer_type: { type: "text" }, note: true },
+  ];
+  expect(parseOutcome({ type: "needs_input", question, more })).toStrictEqual({
+    type: "needs_input",
+    question: booleanQuestion("ok", "Go on?"),
+    more: [
+      selectQuestion("env", "Where?", { options: ["a"], allowsOther: true }),
+      textQuestion("why", "Why?", { allowsNote: true }),
+    ],
+  });
+});
+
+test.each([[[]], [null]])("`more` that is %j asks the one question alone", (more) => {
+  const question = { id: "ok", text: "Go on?", answer_type: "Boolean" };
+  expect(parseOutcome({ type: "needs_input", question, more })).toStrictEqual({
+    type: "needs_input",
+    question: booleanQuestion("ok", "Go on?"),
+  });
+});
+
 test.each<[string, unknown]>([
   ["text", "success"],
   ["a number", 3],
@@ -44,6 +68,8 @@ test.each<[string, unknown]>([
 ])("%s is no outcome and stands for itself", (_, value) => {
   expect(parseOutcome(value)).toBeUndefined();
 });
+
+const ASKED = { id: "a", text: "?", answer_type: { type: "text" } };
 
 test.each<[string, unknown, string, string]>([
   ["a success without content", { type: "success" }, "content", "expected a string, got nothing"],
@@ -81,6 +107,34 @@ test.each<[string, unknown, string, string]>([
     "question.answer_type.options[0].value",
     "expected a value, got nothing",
   ],
+  [
+    "a needs_input whose `more` is no list",
+    { type: "needs_input", question: ASKED, more: { ...ASKED, id: "b" } },
+    "more",
+    "expected an array, got object",
+  ],
+  [
+    "a needs_input with a further question that lacks its text",
+    { type: "needs_input", question: ASKED, more: [{ ...ASKED, id: "b" }, { id: "c" }] },
+    "more[1].text",
+    "expected a string, got nothing",
+  ],
+  [
+    "a needs_input with a further question that nobody can answer",
+    {
+      type: "needs_input",
+      question: ASKED,
+      more: [{ ...ASKED, id: "b", answer_type: { type: "select", options: [] } }],
+    },
+    "more[0].answer_type.options",
+    "a select needs at least one option",
+  ],
+  [
+    "a needs_input that asks the same question twice",
+    { type: "needs_input", question: ASKED, more: [{ ...ASKED, id: "b" }, ASKED] },
+    "more",
+    'the question "a" is there twice',
+  ],
 ])("%s is refused, and the error names the field", (_, value, path, problem) => {
   expect(() => parseOutcome(value)).toThrow(new ShapeError(path, problem));
 });
@@ -97,4 +151,19 @@ test("outcomes are written as tools write them", () => {
     '{"type":"error","message":"m","trace":["cause"],"transient":true}',
     '{"type":"needs_input","question":{"id":"key","text":"Which key?","answer_type":{"type":"secret"}}}',
   ]);
+});
+
+test("several questions are written in their order, and read back as they were", () => {
+  const outcome = {
+    type: "needs_input",
+    question: secretQuestion("key", "Which key?"),
+    more: [booleanQuestion("ok", "Go on?"), textQuestion("why", "Why?", { allowsNote: true })],
+  } as const;
+  const wire = outcomeToWire(outcome);
+  expect([JSON.stringify(wire["more"]), parseOutcome(wire)]).toStrictEqual([
+    '[{"id":"ok","text":"Go on?","answer_type":{"type":"boolean"}},' +
+      '{"id":"why","text":"Why?","answer_type":{"type":"text"},"note":true}]',
+    outcome,
+  ]);
+  expect(outcomeToWire({ ...outcome, more: [] })).not.toHaveProperty("more");
 });

@@ -1,7 +1,15 @@
+import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { verifies } from "../../test/conformance/manifest.ts";
+import { anyQuestion } from "../../test/support/events.ts";
 import { ShapeError } from "../util/index.ts";
-import { booleanQuestion, secretQuestion, selectQuestion, textQuestion } from "./question.ts";
+import {
+  booleanQuestion,
+  secretQuestion,
+  type SelectType,
+  selectQuestion,
+  textQuestion,
+} from "./question.ts";
 import { parseQuestion, questionToWire } from "./question-codec.ts";
 
 describe("reading", () => {
@@ -72,6 +80,33 @@ describe("reading", () => {
     expect(read.map(({ persistence }) => persistence)).toEqual(["none", "turn"]);
   });
 
+  test("a note is allowed where the question says so, and nowhere else", () => {
+    const wire = { id: "ok", text: "Go on?", answer_type: "Boolean" };
+    const read = [true, false, null].map((note) => parseQuestion({ ...wire, note }));
+    expect(read).toStrictEqual([
+      booleanQuestion("ok", "Go on?", { allowsNote: true }),
+      booleanQuestion("ok", "Go on?"),
+      booleanQuestion("ok", "Go on?"),
+    ]);
+  });
+
+  test("a default is one of the options, also where other words are allowed", () => {
+    const wire = { type: "select", options: ["a", "b"], other: true };
+    const ask = (suggested: unknown, more = {}) =>
+      parseQuestion({
+        id: "q",
+        text: "?",
+        answer_type: { ...wire, ...more },
+        default: suggested,
+      });
+    expect([ask("a").default, ask(["b"], { multiple: true }).default]).toEqual(["a", ["b"]]);
+    const misfit = 'expected one of "a", "b"';
+    expect(() => ask("mine")).toThrow(new ShapeError("question.default", misfit));
+    expect(() => ask(["a", "mine"], { multiple: true })).toThrow(
+      new ShapeError("question.default", misfit),
+    );
+  });
+
   test("a secret flag is no part of a question", () => {
     verifies("082/wire/no-secret-flag");
     const wire = { id: "ok", text: "Go on?", answer_type: { type: "boolean" }, secret: true };
@@ -130,6 +165,20 @@ describe("writing", () => {
     ]);
   });
 
+  test("an open choice of several, previews and notes have fields of their own", () => {
+    const question = selectQuestion("q", "?", {
+      options: ["dev", { value: "prod", preview: "a\nb" }],
+      allowsOther: true,
+      isMultiple: true,
+      allowsNote: true,
+    });
+    expect(JSON.stringify(questionToWire(question))).toBe(
+      '{"id":"q","text":"?","answer_type":{"type":"select",' +
+        '"options":["dev",{"value":"prod","preview":"a\\nb"}],"other":true,"multiple":true},' +
+        '"note":true}',
+    );
+  });
+
   test("an option whose value is no text is written as an object", () => {
     const question = selectQuestion("q", "?", { options: [{ value: 3 }] });
     expect(questionToWire(question)["answer_type"]).toStrictEqual({
@@ -150,7 +199,24 @@ describe("writing", () => {
       questions,
     );
   });
+
+  test("whatever is asked is read back as it was", () => {
+    fc.assert(
+      fc.property(anyQuestion, (question) => {
+        const { answerType, default: _default, ...rest } = question;
+        fc.pre(answerType.type !== "select" || hasDistinctOptions(answerType));
+        const asked = { id: "q", ...rest, answerType };
+        expect(parseQuestion(questionToWire(asked))).toStrictEqual(asked);
+      }),
+    );
+  });
 });
+
+/** Only such a choice can be made. */
+function hasDistinctOptions({ options }: SelectType): boolean {
+  const values = new Set(options.map(({ value }) => JSON.stringify(value)));
+  return options.length > 0 && values.size === options.length;
+}
 
 const wire = { id: "ok", text: "Go on?", answer_type: { type: "boolean" } };
 
@@ -177,6 +243,12 @@ test.each<[string, unknown, string, string]>([
     { ...wire, exclusive: "yes" },
     "question.exclusive",
     'expected true or false, got "yes"',
+  ],
+  [
+    "a note in words",
+    { ...wire, note: "please" },
+    "question.note",
+    'expected true or false, got "please"',
   ],
   [
     "a persistence that does not exist",

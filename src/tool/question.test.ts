@@ -63,6 +63,36 @@ test("options of a select question are given as texts or with a description", ()
   });
 });
 
+test("a choice may be open, of several, with a look at each option and with a note", () => {
+  const question = selectQuestion("env", "Where to?", {
+    options: [{ value: "dev", preview: "dev:\n  hosts: 1" }],
+    allowsOther: true,
+    isMultiple: true,
+    allowsNote: true,
+  });
+  const plain = selectQuestion("env", "Where to?", {
+    options: ["dev"],
+    allowsOther: false,
+    isMultiple: false,
+  });
+  expect([question, plain.answerType]).toStrictEqual([
+    {
+      id: "env",
+      text: "Where to?",
+      answerType: {
+        type: "select",
+        options: [{ value: "dev", preview: "dev:\n  hosts: 1" }],
+        allowsOther: true,
+        isMultiple: true,
+      },
+      allowsNote: true,
+      exclusive: false,
+      persistence: "turn",
+    },
+    { type: "select", options: [{ value: "dev" }] },
+  ]);
+});
+
 test("neither a question nor an answer type has a flag or options that would make a mixed secret", () => {
   verifies("082/wire/no-secret-flag");
   // @ts-expect-error There is no such option.

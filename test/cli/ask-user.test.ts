@@ -6,7 +6,7 @@ import type { JsonObject } from "../../src/util/index.ts";
 import { verifies } from "../conformance/manifest.ts";
 import { PseudoTerminal } from "../support/pseudo-terminal.ts";
 import { ModelServer, type Reply } from "./model-server.ts";
-import { entriesOf, plain, query, queryProject, recordOf, without } from "./query-project.ts";
+import { entriesOf, query, queryProject, recordOf, without } from "./query-project.ts";
 import { Screen } from "./screen.ts";
 import { JP, type Project } from "./support.ts";
 
@@ -232,17 +232,25 @@ describe("a question on a terminal", () => {
     await shows(screen, /written there\?$/m);
     screen.type("these words");
     await shows(screen, /written there\? these words$/m);
-    screen.resize(30, 20);
-    await shows(screen, /^have written there\? these words$|^written there\? these words$/m);
+    screen.resize(64, 20);
+    await shows(screen, /^ {2}\w+$/m);
+    screen.type(" and more");
+    await shows(screen, /and more$/m);
     const narrow = screen.lines;
     screen.type("\r");
     const { status, lines } = await screen.end();
-    expect([status, narrow.filter((line) => line.startsWith("?")).length, lines.at(-1)]).toEqual([
+    expect([status, narrow, lines.at(-1)]).toEqual([
       0,
-      1,
+      [
+        "I ask.",
+        "Assistant",
+        "? What is it that you would like to have written there? these w",
+        "  ords and more",
+        "  Enter sends · Alt-Enter new line · Ctrl-X editor · Tab note",
+      ],
       "Done.",
     ]);
-    expect(endsIn(project)).toEqual([answered("answer", { answer: "these words" })]);
+    expect(endsIn(project)).toEqual([answered("answer", { answer: "these words and more" })]);
   });
 
   test("of a model is harmless, whatever is in it", async () => {
@@ -257,9 +265,7 @@ describe("a question on a terminal", () => {
       }),
       "Done.",
     ]);
-    const screen = new Screen(queryProject({ server }), ["q", "x"], {
-      variables: { JP_CFG_STYLE_NOTIFICATION: "" },
-    });
+    const screen = new Screen(queryProject({ server }), ["q", "x"]);
     await shows(screen, /^❯ a/m);
     screen.type("\r");
     const { bytes } = await screen.end();
@@ -447,20 +453,21 @@ describe("with nobody there", () => {
   });
 });
 
+/** The tools of the first request. */
+async function toolsSent(config: string, ...words: readonly string[]) {
+  await using server = await ModelServer.start(["Hi."]);
+  await query(queryProject({ server, config }), [...words, "--", "x"]);
+  const tools = (server.requests[0]?.["tools"] ?? []) as readonly {
+    readonly function: JsonObject;
+  }[]; // As the protocol has it.
+  return tools.map((tool) => tool.function);
+}
+
+async function namesSent(config: string, ...words: readonly string[]) {
+  return (await toolsSent(config, ...words)).map(({ name }) => name);
+}
+
 describe("what a model is told of the tool", () => {
-  /** The tools of the first request. */
-  async function toolsSent(config: string, ...words: readonly string[]) {
-    await using server = await ModelServer.start(["Hi."]);
-    await query(queryProject({ server, config }), [...words, "x"]);
-    const tools = (server.requests[0]?.["tools"] ?? []) as readonly {
-      readonly function: JsonObject;
-    }[]; // As the protocol has it.
-    return tools.map((tool) => tool.function);
-  }
-
-  const namesSent = async (config: string, ...words: readonly string[]) =>
-    (await toolsSent(config, ...words)).map(({ name }) => name);
-
   test("is its whole description and schema, with every request", async () => {
     verifies(
       "083/config/description-reaches-the-model",
@@ -503,10 +510,10 @@ describe("what a model is told of the tool", () => {
     expect([
       await namesSent(local),
       await namesSent(local, "-T"),
-      await namesSent(local, "-T", "ask_user", "--"),
-      await namesSent(local, "-T", "-T", "ask_user", "--"),
+      await namesSent(local, "-T", "ask_user"),
+      await namesSent(local, "-T", "-T", "ask_user"),
       await namesSent(local + off),
-      await namesSent(local + off, "-t", "ask_user", "--"),
+      await namesSent(local + off, "-t", "ask_user"),
     ]).toEqual([
       ["ask_user", "describe_tools", "mine"],
       ["ask_user", "describe_tools"],
@@ -529,7 +536,7 @@ test("what was asked and answered can be read afterwards", async () => {
   await shows(screen, /^ {2}Note: hungry$/m);
   screen.type("\r");
   await screen.end();
-  const [request] = entriesOf(recordOf(project), "inquiry_request").map(plain);
+  const [request] = entriesOf(recordOf(project), "inquiry_request");
   const listed = await project.jp("inquiry", "ls");
   const printed = await project.jp("conversation", "print");
   const said = '"the dog" (in own words), note: "hungry" by user (terminal)';

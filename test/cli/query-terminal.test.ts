@@ -366,9 +366,10 @@ describe("a question in the middle of a turn", () => {
     screen.type("y");
     const { lines } = await screen.end();
     expect([open, lines.map((line) => line.replace(/[\d.]+s$/, "0s"))]).toEqual([
-      ["I call.", "? Go on? [y,Y,n,N,?]"],
+      ["I call.", "• asker()", "? Go on? [y,Y,n,N,?]"],
       [
         "I call.",
+        "• asker()",
         "✔ Go on? yes",
         "✓ other() 0s",
         "  │ other has ended",
@@ -417,6 +418,7 @@ describe("a question in the middle of a turn", () => {
       0,
       [
         "I call.",
+        "• asker()",
         "? Is this a question that is longer",
         "than a narrow screen is wide?",
         "[y,Y,n,N,?]",

@@ -390,12 +390,12 @@ describe("the list of tools", () => {
       group: await enabled("-T", "-t", "fs"),
       last: await enabled("-t", "a", "-T", "a"),
     }).toEqual({
-      none: ["describe_tools", "a", "c"],
-      off: ["describe_tools", "c"],
-      on: ["describe_tools", "a", "b", "c"],
-      named: ["describe_tools", "d"],
-      group: ["describe_tools", ...files.map((name) => `fs_${name}`), "c"],
-      last: ["describe_tools", "c"],
+      none: ["ask_user", "describe_tools", "a", "c"],
+      off: ["ask_user", "describe_tools", "c"],
+      on: ["ask_user", "describe_tools", "a", "b", "c"],
+      named: ["ask_user", "describe_tools", "d"],
+      group: ["ask_user", "describe_tools", ...files.map((name) => `fs_${name}`), "c"],
+      last: ["ask_user", "describe_tools", "c"],
     });
   });
 

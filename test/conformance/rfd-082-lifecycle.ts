@@ -338,7 +338,7 @@ export const rfd082Lifecycle: readonly Requirement[] = [
     id: "082/configured/mcp-tools-receive-no-answers",
     source: "RFD 082, Pre-seed removal",
     text: "An MCP tool is never given answers.",
-    state: "planned",
+    state: "met",
     deviation:
       "An MCP server that asks through elicitation or an `input_required` result has its " +
       "question recorded with source `tool` and gets the answer, because its questions deserve " +

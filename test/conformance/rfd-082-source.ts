@@ -44,13 +44,13 @@ export const rfd082Source: readonly Requirement[] = [
     id: "082/source/mcp-tool-is-always-the-tool",
     source: "RFD 082, Source attribution",
     text: "Questions of an MCP tool are always recorded with source `tool` and the tool's name.",
-    state: "planned",
+    state: "met",
   },
   {
     id: "082/source/mcp-server-cannot-claim-the-assistant",
     source: "RFD 082, Source attribution",
     text: "Nothing an MCP server sends can make its question appear as the assistant's.",
-    state: "planned",
+    state: "met",
   },
   {
     id: "082/source/config-has-no-say",

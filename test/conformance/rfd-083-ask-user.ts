@@ -6,13 +6,13 @@ export const rfd083AskUser: readonly Requirement[] = [
     id: "083/ask-user/called-like-any-tool",
     source: "RFD 083, User-visible behavior",
     text: "The assistant can call `ask_user` in the middle of a turn like any other tool.",
-    state: "planned",
+    state: "met",
   },
   {
     id: "083/ask-user/shown-as-inline-prompt",
     source: "RFD 083, User-visible behavior",
     text: "The question appears at the prompt used for tools, attributed to the assistant.",
-    state: "planned",
+    state: "met",
   },
   {
     id: "083/ask-user/answer-becomes-the-result",
@@ -20,7 +20,7 @@ export const rfd083AskUser: readonly Requirement[] = [
     text:
       "The person's answer becomes the result of the call and the turn goes on without a new " +
       "query.",
-    state: "planned",
+    state: "met",
   },
   {
     id: "083/ask-user/parameter-question",
@@ -47,6 +47,9 @@ export const rfd083AskUser: readonly Requirement[] = [
     source: "RFD 083, Tool configuration, parameters",
     text: "The schema offers `options` as an optional array of strings.",
     state: "met",
+    deviation:
+      "An option may also be an object with a `value`, a `description` and a `preview`; texts alone " +
+      "work as written.",
   },
   {
     id: "083/ask-user/parameter-default",
@@ -149,6 +152,9 @@ export const rfd083AskUser: readonly Requirement[] = [
       "When the tool is entered with a select answer that is not one of the options, it ends in " +
       "an error.",
     state: "met",
+    deviation:
+      "A person may answer a select in words of their own, and the result then says `other`; with " +
+      "`strict` only the options count. Configured answers and defaults must always be options.",
   },
   {
     id: "083/ask-user/answer-error-wording-is-generic",
@@ -175,6 +181,9 @@ export const rfd083AskUser: readonly Requirement[] = [
     source: "RFD 083, Execution flow",
     text: "The tool always asks one question, and its id is `answer`.",
     state: "met",
+    deviation:
+      "With `more` a call may ask up to three further questions, called `answer_2` to `answer_4`, " +
+      "which are asked together with it as one form.",
   },
   {
     id: "083/ask-user/question-is-exclusive",
@@ -194,7 +203,7 @@ export const rfd083AskUser: readonly Requirement[] = [
     text:
       "That the question is exclusive and not remembered comes from the tool's code and not from " +
       "configuration.",
-    state: "planned",
+    state: "met",
   },
   {
     id: "083/ask-user/boolean-result",
@@ -232,7 +241,7 @@ export const rfd083AskUser: readonly Requirement[] = [
     text:
       "Prompting, passing the answer on, entering the tool again and recording the response are " +
       "the coordinator's work, with no special case for the tool.",
-    state: "planned",
+    state: "met",
   },
   {
     id: "083/ask-user/recorded-as-the-assistants",
@@ -256,19 +265,19 @@ export const rfd083AskUser: readonly Requirement[] = [
     id: "083/config/bare-disable-all-keeps-it",
     source: "RFD 083, Tool configuration and Drawbacks",
     text: "Bare `-T` disables other tools and leaves `ask_user` enabled.",
-    state: "planned",
+    state: "met",
   },
   {
     id: "083/config/disabled-by-name",
     source: "RFD 083, Tool configuration",
     text: "`-T ask_user` disables the tool.",
-    state: "planned",
+    state: "met",
   },
   {
     id: "083/config/disable-all-and-by-name",
     source: "RFD 083, Drawbacks",
     text: "`-T -T ask_user` leaves no tool enabled that may be switched off.",
-    state: "planned",
+    state: "met",
   },
   {
     id: "083/config/disabled-by-state",
@@ -276,7 +285,7 @@ export const rfd083AskUser: readonly Requirement[] = [
     text:
       "Setting `enable = { state = false }` disables the tool and keeps the rule that only its " +
       "name switches it.",
-    state: "planned",
+    state: "met",
   },
   {
     id: "083/config/bool-shorthand-resets-the-rule",
@@ -284,7 +293,7 @@ export const rfd083AskUser: readonly Requirement[] = [
     text:
       "Setting `enable = false` disables the tool and resets its toggle rule to `always`, the " +
       "freely switchable one.",
-    state: "planned",
+    state: "met",
     deviation:
       "The freely switchable rule is called `any`, because `always` as a shorthand already means " +
       "locked on.",
@@ -293,13 +302,13 @@ export const rfd083AskUser: readonly Requirement[] = [
     id: "083/config/runs-without-permission-prompt",
     source: "RFD 083, Tool configuration",
     text: "A call of the tool runs without a permission prompt.",
-    state: "planned",
+    state: "met",
   },
   {
     id: "083/config/result-delivered-without-prompt",
     source: "RFD 083, Tool configuration",
     text: "The result of the tool is delivered without a prompt.",
-    state: "planned",
+    state: "met",
   },
   {
     id: "083/config/hidden-from-the-display",
@@ -343,7 +352,7 @@ export const rfd083AskUser: readonly Requirement[] = [
     id: "083/config/registered-for-every-turn",
     source: "RFD 083, phase 2",
     text: "The tool is available in every turn unless it has been disabled.",
-    state: "planned",
+    state: "met",
   },
   {
     id: "083/config/lookup-by-config-key",
@@ -351,13 +360,16 @@ export const rfd083AskUser: readonly Requirement[] = [
     text:
       "A builtin tool is found by its configuration key, and a builtin configured under another " +
       "name fails as not found when it is called.",
-    state: "planned",
+    state: "met",
+    deviation:
+      "The source `builtin.ask_user` names the builtin that is meant, so that it may be " +
+      "configured under another name. Without that the key decides, as written.",
   },
   {
     id: "083/answer-config/fixed-answer-supported",
     source: "RFD 083, Supported questions.answer configuration",
     text: "With a configured `answer` the tool never shows its prompt.",
-    state: "planned",
+    state: "met",
   },
   {
     id: "083/answer-config/user-target-supported",
@@ -365,19 +377,19 @@ export const rfd083AskUser: readonly Requirement[] = [
     text:
       "The target of the tool's question is `user` unless configured otherwise, and the prompt " +
       "is shown to the person.",
-    state: "planned",
+    state: "met",
   },
   {
     id: "083/answer-config/assistant-target-rejected",
     source: "RFD 083, Supported questions.answer configuration",
     text: "With target `assistant` the tool's question is refused.",
-    state: "planned",
+    state: "met",
   },
   {
     id: "083/answer-config/label-supported",
     source: "RFD 083, Supported questions.answer configuration",
     text: "The user may change the label of the tool's prompt.",
-    state: "planned",
+    state: "met",
   },
   {
     id: "083/answer-config/no-tool-name-in-routing",
@@ -385,6 +397,6 @@ export const rfd083AskUser: readonly Requirement[] = [
     text:
       "Routing never looks at the name of the tool; the refusal follows from the question being " +
       "exclusive.",
-    state: "planned",
+    state: "met",
   },
 ];

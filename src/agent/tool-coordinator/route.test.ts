@@ -3,7 +3,12 @@ import { describe, expect, test } from "vitest";
 import { verifies } from "../../../test/conformance/manifest.ts";
 import { settingsOf } from "../../../test/support/tool-turn.ts";
 import type { InquiryId } from "../../conversation/index.ts";
-import { type AnswerType, booleanQuestion, type Question } from "../../tool/index.ts";
+import {
+  type AnswerType,
+  booleanQuestion,
+  type Question,
+  selectQuestion,
+} from "../../tool/index.ts";
 import type { Json, JsonObject } from "../../util/index.ts";
 import { decideRoute, type Route, type RouteInput } from "./route.ts";
 
@@ -164,6 +169,23 @@ test("a configured answer is compared by its type and not by its look", () => {
     "configured",
     "refused",
   ]);
+});
+
+test("words of one's own are a person's: remembered, but neither configured nor a default", () => {
+  const question = selectQuestion("q", "?", { options: ["a"], allowsOther: true, default: "mine" });
+  const decide = (more: Partial<RouteInput>, config: JsonObject = {}) =>
+    decideRoute({
+      question,
+      settings: settingsOf("x", { source: "local", ...config }),
+      remembered: undefined,
+      canAsk: false,
+      ...more,
+    });
+  expect([
+    decide({ remembered: { answer: "mine", from: FROM } }),
+    decide({}, { questions: { q: { answer: "mine" } } }),
+    decide({}, { detached: "defaults" }),
+  ]).toEqual([{ type: "remembered", answer: "mine", from: FROM }, MISFIT, NOBODY_THERE]);
 });
 
 test("a decision changes nothing of what it was made from", () => {

@@ -2,6 +2,7 @@
 import type { ToolSettings } from "../../../config/index.ts";
 import {
   cancellationTag,
+  type ConversationEvent,
   type ConversationStream,
   eventsOf,
   type InquiryRequest,
@@ -9,7 +10,7 @@ import {
 } from "../../../conversation/index.ts";
 import type { InquiryBackend } from "../../../inquiry/index.ts";
 import { oneLine } from "../../../render/index.ts";
-import { explainMisfit } from "../../../tool/index.ts";
+import { explainMisfit, withoutOther } from "../../../tool/index.ts";
 import { CodedError, type Json } from "../../../util/index.ts";
 
 /** This command works without any. */
@@ -17,22 +18,33 @@ export const NO_MODEL: InquiryBackend = {
   inquire: async () => ({ type: "failed", kind: "other", message: "there is no model" }),
 };
 
-/** From the record of the call: an error for the person, or nothing if its last question was answered. */
+/**
+ * From the record of the call: an error for the person, or nothing if all its questions were answered.
+ * Of several that were asked together, the first that ended without an answer has ended the others.
+ */
 export function explainUnanswered(
   settings: ToolSettings,
   stream: ConversationStream,
 ): CodedError | "cancelled" | undefined {
   const events = [...eventsOf(stream.entries)];
-  const response = events.findLast((event) => event.type === "inquiry_response");
-  const request = events.findLast((event) => event.type === "inquiry_request");
-  if (response?.outcome !== "cancelled" || request === undefined) return undefined;
+  const response = events.find(isUnanswered);
+  const request = events.find(
+    (event) => event.type === "inquiry_request" && event.id === response?.id,
+  );
+  if (response === undefined || request?.type !== "inquiry_request") return undefined;
   return response.reason === "user" ? "cancelled" : explain(settings, request, response);
+}
+
+type Unanswered = Extract<InquiryResponse, { outcome: "cancelled" }>;
+
+function isUnanswered(event: ConversationEvent): event is Unanswered {
+  return event.type === "inquiry_response" && event.outcome === "cancelled";
 }
 
 function explain(
   settings: ToolSettings,
   { question, questionId = "" }: InquiryRequest,
-  { reason }: Extract<InquiryResponse, { outcome: "cancelled" }>,
+  { reason }: Unanswered,
 ): CodedError {
   const { name } = settings;
   const tag = cancellationTag(reason);
@@ -43,7 +55,7 @@ function explain(
   switch (tag) {
     case "invalid_static_answer": {
       const configured = settings.questions.get(questionId)?.answer?.value as Json; // From a file.
-      const misfit = explainMisfit(question.answerType, configured) ?? "";
+      const misfit = explainMisfit(withoutOther(question.answerType), configured) ?? "";
       return new CodedError(tag, `The configured answer does not fit: ${misfit}.`, {
         hint: `Change or remove ${key}; other values than text are written as JSON: ${key}:=true`,
       });

@@ -8,7 +8,7 @@ import {
   type SelectOption,
   withoutOther,
 } from "../../../tool/index.ts";
-import { isJsonObject, type Json, type JsonObject } from "../../../util/index.ts";
+import { assertNever, isJsonObject, type Json, type JsonObject } from "../../../util/index.ts";
 
 export type AskedQuestions =
   | { readonly type: "questions"; readonly questions: readonly Question[] }
@@ -60,7 +60,8 @@ function findProblem(asked: JsonObject): string | undefined {
   }
   const values = choices.map(({ value }) => value);
   if (new Set(values).size < values.length) return "`options` holds the same option twice.";
-  if (values.includes("")) return "`options` holds an empty option: give it a text.";
+  if (values.some((value) => typeof value === "string" && value.trim() === ""))
+    return "`options` holds an empty option: give it a text.";
   if (suggested === undefined) return undefined;
   const misfit = explainMisfit(withoutOther(toQuestion("answer", asked).answerType), suggested);
   return misfit && `\`default\` does not fit \`answer_type\` "${type}": ${misfit}.`;
@@ -68,7 +69,7 @@ function findProblem(asked: JsonObject): string | undefined {
 
 function toQuestion(id: string, asked: JsonObject): Question {
   const { question, context, default: suggested, options, strict } = asked;
-  const text = String(question);
+  const text = typeof question === "string" ? question : "";
   const more = {
     ...(typeof context === "string" && context !== "" && { context }),
     ...(suggested !== undefined && { default: suggested }),
@@ -77,7 +78,8 @@ function toQuestion(id: string, asked: JsonObject): Question {
     persistence: "none" as const,
     allowsNote: true,
   };
-  switch (typeOf(asked)) {
+  const type = typeOf(asked);
+  switch (type) {
     case "boolean":
       return booleanQuestion(id, text, more);
     case "select":
@@ -86,13 +88,16 @@ function toQuestion(id: string, asked: JsonObject): Question {
         options: optionsOf(options),
         allowsOther: strict !== true,
       });
-    default:
+    case "text":
       return textQuestion(id, text, more);
+    default:
+      return assertNever(type);
   }
 }
 
-function typeOf({ answer_type: type = "text" }: JsonObject): Json {
-  return type;
+/** The schema lets no other through. */
+function typeOf({ answer_type: type }: JsonObject): "boolean" | "select" | "text" {
+  return type === "boolean" || type === "select" ? type : "text";
 }
 
 function optionsOf(options: Json | undefined): readonly SelectOption[] {

@@ -1,0 +1,248 @@
+import { describe, expect, test } from "vitest";
+import { verifies } from "../../../../test/conformance/manifest.ts";
+import type { Question } from "../../../tool/index.ts";
+import type { Json, JsonObject } from "../../../util/index.ts";
+import { type AskedQuestions, readQuestions } from "./asked-questions.ts";
+
+/** What every question of the tool has, whatever the assistant writes. */
+const OWN = { exclusive: true, persistence: "none", allowsNote: true } as const;
+
+/** A call with a single question. */
+function asked(args: JsonObject): AskedQuestions {
+  return readQuestions({ question: "Which one?", ...args });
+}
+
+function onlyQuestion(question: Omit<Question, "id" | "text" | keyof typeof OWN>): AskedQuestions {
+  return {
+    type: "questions",
+    questions: [{ id: "answer", text: "Which one?", ...question, ...OWN }],
+  };
+}
+
+function problem(message: string): AskedQuestions {
+  return { type: "error", message };
+}
+
+const SELECT = { answer_type: "select", options: ["a", "b"] };
+
+describe("a call asks", () => {
+  test("for text if it does not say what for", () => {
+    verifies("083/ask-user/answer-type-defaults-to-text", "083/ask-user/one-question-named-answer");
+    expect(asked({})).toStrictEqual(onlyQuestion({ answerType: { type: "text" } }));
+  });
+
+  test.each<[JsonObject, Question["answerType"]]>([
+    [{ answer_type: "text" }, { type: "text" }],
+    [{ answer_type: "boolean" }, { type: "boolean" }],
+    [SELECT, { type: "select", options: [{ value: "a" }, { value: "b" }], allowsOther: true }],
+    [
+      { ...SELECT, strict: false },
+      { type: "select", options: [{ value: "a" }, { value: "b" }], allowsOther: true },
+    ],
+    [
+      { ...SELECT, strict: true },
+      { type: "select", options: [{ value: "a" }, { value: "b" }] },
+    ],
+  ])("for what %j says, and only a person, every time anew", (args, answerType) => {
+    verifies(
+      "083/ask-user/three-answer-types-only",
+      "083/ask-user/question-is-exclusive",
+      "083/ask-user/question-is-not-remembered",
+    );
+    expect(asked(args)).toStrictEqual(onlyQuestion({ answerType }));
+  });
+
+  test("with options that are texts or say more about themselves, mixed as it likes", () => {
+    verifies("083/ask-user/parameter-options");
+    const options = [
+      "a",
+      { value: "b" },
+      { value: "c", description: "The third.", preview: "one\ntwo" },
+    ];
+    expect(asked({ answer_type: "select", options, strict: true })).toStrictEqual(
+      onlyQuestion({
+        answerType: {
+          type: "select",
+          options: [
+            { value: "a" },
+            { value: "b" },
+            { value: "c", description: "The third.", preview: "one\ntwo" },
+          ],
+        },
+      }),
+    );
+  });
+
+  test("with a context of several lines beside the question, and never inside it", () => {
+    verifies("083/ask-user/context-shown-above-the-question", "083/ask-user/parameter-context");
+    expect([asked({ context: "first\nsecond" }), asked({ context: "" })]).toStrictEqual([
+      onlyQuestion({ context: "first\nsecond", answerType: { type: "text" } }),
+      onlyQuestion({ answerType: { type: "text" } }),
+    ]);
+  });
+
+  test.each<[JsonObject, Question["answerType"]]>([
+    [{ default: "/tmp" }, { type: "text" }],
+    [{ default: "" }, { type: "text" }],
+    [{ answer_type: "boolean", default: false }, { type: "boolean" }],
+    [
+      { ...SELECT, strict: true, default: "b" },
+      { type: "select", options: [{ value: "a" }, { value: "b" }] },
+    ],
+  ])("with the answer that it suggests: %j", (args, answerType) => {
+    verifies("083/ask-user/default-fills-the-prompt");
+    expect(asked(args)).toStrictEqual(
+      onlyQuestion({ default: args["default"] ?? null, answerType }),
+    );
+  });
+
+  test("up to three further questions with `more`, which are like the first", () => {
+    verifies("083/ask-user/question-is-exclusive", "083/ask-user/question-is-not-remembered");
+    const read = asked({
+      more: [
+        { question: "Sure?", answer_type: "boolean", default: true },
+        { question: "Why?", context: "It matters." },
+        { question: "Where?", ...SELECT },
+      ],
+    });
+    expect(read).toStrictEqual({
+      type: "questions",
+      questions: [
+        { id: "answer", text: "Which one?", answerType: { type: "text" }, ...OWN },
+        { id: "answer_2", text: "Sure?", default: true, answerType: { type: "boolean" }, ...OWN },
+        {
+          id: "answer_3",
+          text: "Why?",
+          context: "It matters.",
+          answerType: { type: "text" },
+          ...OWN,
+        },
+        {
+          id: "answer_4",
+          text: "Where?",
+          answerType: {
+            type: "select",
+            options: [{ value: "a" }, { value: "b" }],
+            allowsOther: true,
+          },
+          ...OWN,
+        },
+      ],
+    });
+  });
+
+  test("one question if `more` is empty", () => {
+    expect(asked({ more: [] })).toStrictEqual(onlyQuestion({ answerType: { type: "text" } }));
+  });
+});
+
+describe("a call is told what to write instead", () => {
+  const EMPTY = "`question` is missing or empty: write the question, on one line.";
+  const NO_OPTIONS = "`options` is missing or empty: a select needs the options to choose from.";
+  const NO_SELECT =
+    '`options` is only for a select: leave it out, or set `answer_type` to "select".';
+
+  test.each<[string, JsonObject]>([
+    ["missing", {}],
+    ["empty", { question: "" }],
+    ["only space", { question: " \t " }],
+    ["only a line break", { question: "\n" }],
+    ["no text", { question: 5 }],
+  ])("if the question is %s", (_, args) => {
+    verifies(
+      "083/ask-user/missing-question-is-an-error",
+      "083/ask-user/empty-question-is-an-error",
+      "083/ask-user/errors-tell-the-model-what-to-change",
+    );
+    expect(readQuestions(args)).toStrictEqual(problem(EMPTY));
+  });
+
+  test.each(["a\nb", "a\r\nb", "a\rb", "a\n"])("if the question has lines: %j", (question) => {
+    verifies(
+      "083/ask-user/newline-in-question-is-an-error",
+      "083/ask-user/errors-tell-the-model-what-to-change",
+    );
+    expect(readQuestions({ question })).toStrictEqual(
+      problem(
+        "`question` has a line break: write one line, and put everything else into `context`.",
+      ),
+    );
+  });
+
+  test.each<[string, JsonObject]>([
+    ["no options", { answer_type: "select" }],
+    ["an empty list of options", { answer_type: "select", options: [] }],
+  ])("if a select has %s", (_, args) => {
+    verifies("083/ask-user/select-without-options-is-an-error");
+    expect(asked(args)).toStrictEqual(problem(NO_OPTIONS));
+  });
+
+  test.each<JsonObject>([
+    { options: ["a"] },
+    { options: [] },
+    { answer_type: "text", options: ["a"] },
+    { answer_type: "boolean", options: ["a"] },
+  ])("if there are options and no select: %j", (args) => {
+    verifies("083/ask-user/options-without-select-is-an-error");
+    expect(asked(args)).toStrictEqual(problem(NO_SELECT));
+  });
+
+  test.each<[string, readonly Json[], string]>([
+    ["twice", ["a", "b", "a"], "`options` holds the same option twice."],
+    ["twice, in two ways", ["a", { value: "a" }], "`options` holds the same option twice."],
+    ["without a text", ["a", ""], "`options` holds an empty option: give it a text."],
+    ["of nothing but space", ["a", "  "], "`options` holds an empty option: give it a text."],
+  ])("if an option is there %s", (_, options, message) => {
+    expect(asked({ answer_type: "select", options })).toStrictEqual(problem(message));
+  });
+
+  test.each<[JsonObject, string]>([
+    [
+      { answer_type: "boolean", default: "yes" },
+      '`default` does not fit `answer_type` "boolean": expected true or false, got string.',
+    ],
+    [
+      { answer_type: "text", default: true },
+      '`default` does not fit `answer_type` "text": expected a text, got boolean.',
+    ],
+    [
+      { default: false },
+      '`default` does not fit `answer_type` "text": expected a text, got boolean.',
+    ],
+    [
+      { ...SELECT, default: true },
+      '`default` does not fit `answer_type` "select": expected one of "a", "b".',
+    ],
+  ])("if the default is of another type: %j", (args, message) => {
+    verifies(
+      "083/ask-user/default-of-wrong-type-is-an-error",
+      "083/ask-user/errors-tell-the-model-what-to-change",
+    );
+    expect(asked(args)).toStrictEqual(problem(message));
+  });
+
+  test.each([{ strict: true }, { strict: false }, {}])(
+    "if the default is none of the options, %j",
+    (args) => {
+      verifies("083/ask-user/default-outside-options-is-an-error");
+      expect(asked({ ...SELECT, ...args, default: "c" })).toStrictEqual(
+        problem('`default` does not fit `answer_type` "select": expected one of "a", "b".'),
+      );
+    },
+  );
+
+  test.each<[readonly JsonObject[], string]>([
+    [[{}], `\`more[0]\`: ${EMPTY}`],
+    [
+      [{ question: "Fine?" }, { question: "Sure?", answer_type: "select" }],
+      `\`more[1]\`: ${NO_OPTIONS}`,
+    ],
+    [
+      [{ question: "1?" }, { question: "2?" }, { question: "3?" }, { question: "4?" }],
+      "`more` holds at most 3 further questions.",
+    ],
+  ])("where in `more` it is: %j", (more, message) => {
+    verifies("083/ask-user/errors-tell-the-model-what-to-change");
+    expect(asked({ more })).toStrictEqual(problem(message));
+  });
+});

@@ -1,0 +1,405 @@
+/** The assistant's own question, with the config it is shipped with and what a user makes of that. */
+import { describe, expect, test } from "vitest";
+import type { CallableTool, Toolbox } from "../../src/agent/index.ts";
+import { shippedConfig } from "../../src/cli/shipped-tools.ts";
+import {
+  applyDirectives,
+  mergeConfig,
+  parseConfigOrThrow,
+  resolveMcpServers,
+  resolveTools,
+  type ToolDirective,
+  type ToolSettings,
+} from "../../src/config/index.ts";
+import { createAskUser, createTool } from "../../src/executor/index.ts";
+import { McpServers } from "../../src/mcp/index.ts";
+import type { Json, JsonObject } from "../../src/util/index.ts";
+import { verifies } from "../conformance/manifest.ts";
+import { toolCall } from "../support/events.ts";
+import { problemsOf } from "../support/record-rules.ts";
+import { ToolTurn, type ToolTurnOptions } from "../support/tool-turn.ts";
+
+const SELECT = { question: "Which?", answer_type: "select", options: ["backup", "abort"] };
+const SURE = { question: "Sure?", answer_type: "boolean" };
+
+const NOBODY_THERE =
+  "ask_user cannot run because no interactive terminal is available. Do not retry this tool call " +
+  "in this turn; continue without user input or explain what information is missing.";
+const NEEDS_HUMAN =
+  "ask_user requires a human answer and cannot be routed to the assistant. Do not retry this tool " +
+  "call in this turn.";
+const KEY = "conversation.tools.ask_user.questions.answer.answer";
+const MISFIT =
+  `ask_user: the configured ${KEY} value does not match the question's answer_type. Update the ` +
+  "configuration; do not retry.";
+
+/** All shipped tools, under the user's config of the tools. */
+function settingsWith(tools: JsonObject, ...directives: readonly ToolDirective[]) {
+  const user = parseConfigOrThrow("the test", { conversation: { tools } });
+  return resolveTools(applyDirectives(mergeConfig(shippedConfig(), user), directives));
+}
+
+function settingsOf(own: JsonObject, ...directives: readonly ToolDirective[]): ToolSettings {
+  const settings = settingsWith({ ask_user: own }, ...directives).get("ask_user");
+  if (settings === undefined) throw new Error("There is no ask_user.");
+  return settings;
+}
+
+function toolboxWith(tools: JsonObject): Toolbox {
+  const settings = settingsWith(tools);
+  const clientInfo = { name: "test", version: "0" };
+  const servers = new McpServers(resolveMcpServers({}), { variables: {}, cwd: ".", clientInfo });
+  const local = { workspaceRoot: ".", workspaceId: "", conversationId: "", variables: {} };
+  const shipped = [createAskUser()];
+  return {
+    schemas: async () => [],
+    find: async (name, signal): Promise<CallableTool | undefined> => {
+      const found = settings.get(name);
+      if (found?.isEnabled !== true) return undefined;
+      return { ...(await createTool(found, { shipped, local, servers, signal })), settings: found };
+    },
+  };
+}
+
+interface Setting extends Pick<ToolTurnOptions, "script" | "isSomebodyThere"> {
+  readonly config?: JsonObject;
+  /** Of all tools. */
+  readonly tools?: JsonObject;
+}
+
+async function start({ config = {}, tools = {}, ...options }: Setting): Promise<ToolTurn> {
+  return ToolTurn.start({
+    ...options,
+    tools: [],
+    answers: () => Promise.reject(new Error("No model may be asked.")),
+    parts: { tools: toolboxWith({ ask_user: config, ...tools }) },
+  });
+}
+
+async function ask(args: JsonObject, setting: Setting = {}) {
+  const turn = await start(setting);
+  const response = await turn.call("ask_user", args);
+  return told(turn, [response?.content, response?.isError]);
+}
+
+function told(turn: ToolTurn, results: unknown) {
+  expect(problemsOf(turn.events)).toEqual([]);
+  const { questions, permissions, deliveries } = turn.prompter;
+  return {
+    requests: turn.recorded("inquiry_request").map(({ id, source }) => [id, source.source]),
+    ends: turn
+      .recorded("inquiry_response")
+      .map(({ type: _type, timestamp: _timestamp, id: _id, ...end }) => end),
+    asked: questions.map(({ question, label }) => [label, question.text]),
+    otherPrompts: permissions.length + deliveries.length,
+    models: turn.inquiries.calls.length,
+    told: results,
+  };
+}
+
+const USER = { kind: "user", channel: "scripted" };
+
+describe("a call", () => {
+  test("is a question to the person, and the answer is what the model is told", async () => {
+    verifies(
+      "083/ask-user/called-like-any-tool",
+      "083/ask-user/answer-becomes-the-result",
+      "083/ask-user/coordinator-does-the-rest",
+      "083/ask-user/recorded-as-the-assistants",
+      "083/config/label-is-assistant",
+      "083/config/runs-without-permission-prompt",
+      "083/config/result-delivered-without-prompt",
+      "083/answer-config/user-target-supported",
+    );
+    expect(await ask(SELECT, { script: { answers: [{ answer: "backup" }] } })).toEqual({
+      requests: [["call_1.answer.1", "assistant"]],
+      ends: [{ outcome: "answered", answer: "backup", answeredBy: USER }],
+      asked: [["Assistant", "Which?"]],
+      otherPrompts: 0,
+      models: 0,
+      told: ['{"answer_type":"select","answer":"backup"}', false],
+    });
+  });
+
+  test("records the question as it was asked", async () => {
+    verifies("083/ask-user/recorded-as-the-assistants", "083/ask-user/policy-set-by-the-author");
+    const args = { ...SURE, context: "First,\nsecond.", default: true };
+    const turn = await start({ script: { answers: [{ answer: false }] } });
+    await turn.call("ask_user", args);
+    expect(turn.recorded("inquiry_request")).toMatchObject([
+      {
+        source: { source: "assistant" },
+        toolCallId: "call_1",
+        questionId: "answer",
+        question: {
+          text: "Sure?",
+          context: "First,\nsecond.",
+          answerType: { type: "boolean" },
+          default: true,
+          exclusive: true,
+          persistence: "none",
+          allowsNote: true,
+        },
+      },
+    ]);
+  });
+
+  test("needs no permission, also where all tools do", async () => {
+    verifies(
+      "083/config/runs-without-permission-prompt",
+      "083/config/result-delivered-without-prompt",
+    );
+    const tools = { "*": { run: "ask", result: "ask" } };
+    const script = { answers: [{ answer: true }] };
+    expect(await ask(SURE, { tools, script })).toMatchObject({
+      asked: [["Assistant", "Sure?"]],
+      otherPrompts: 0,
+    });
+  });
+
+  test("asks anew every time, whatever was to be remembered", async () => {
+    verifies("083/ask-user/question-is-not-remembered", "083/ask-user/policy-set-by-the-author");
+    const turn = await start({ script: { answers: () => ({ answer: true, isRemembered: true }) } });
+    await turn.run(toolCall("call_1", "ask_user", SURE), toolCall("call_2", "ask_user", SURE));
+    expect([
+      turn.prompter.questions.length,
+      turn.recorded("inquiry_response").map((end) => "answeredBy" in end && end.answeredBy),
+    ]).toEqual([2, [USER, USER]]);
+  });
+
+  test("that makes no sense asks nobody, and tells the model what to change", async () => {
+    verifies(
+      "083/ask-user/errors-tell-the-model-what-to-change",
+      "083/ask-user/select-without-options-is-an-error",
+    );
+    expect(await ask({ question: "Which?", answer_type: "select" })).toEqual({
+      requests: [],
+      ends: [],
+      asked: [],
+      otherPrompts: 0,
+      models: 0,
+      told: ["`options` is missing or empty: a select needs the options to choose from.", true],
+    });
+  });
+
+  test("that the person cancels is told so, and is no failure", async () => {
+    const script = { answers: [{ isCancelled: true as const }] };
+    expect(await ask(SURE, { script })).toMatchObject({
+      ends: [{ outcome: "cancelled", reason: "user" }],
+      told: ["Tool input cancelled by user.", false],
+    });
+  });
+
+  test("with `more` asks all of them and returns the answers in their order", async () => {
+    const answers = [{ answer: true }, { answer: "neither" }, { answer: "because" }];
+    const args = { ...SURE, more: [SELECT, { question: "Why?" }] };
+    expect(await ask(args, { script: { answers } })).toMatchObject({
+      requests: ["answer", "answer_2", "answer_3"].map((id) => [`call_1.${id}.1`, "assistant"]),
+      ends: [
+        { answer: true, answeredBy: USER },
+        { answer: "neither", isOther: true, answeredBy: USER },
+        { answer: "because", answeredBy: USER },
+      ],
+      asked: [
+        ["Assistant", "Sure?"],
+        ["Assistant", "Which?"],
+        ["Assistant", "Why?"],
+      ],
+      told: [
+        JSON.stringify({
+          answer_type: "boolean",
+          answer: true,
+          more: [
+            { answer_type: "select", answer: "neither", other: true },
+            { answer_type: "text", answer: "because" },
+          ],
+        }),
+        false,
+      ],
+    });
+  });
+});
+
+describe("with nobody there", () => {
+  test.each(["auto", "defaults", "deny"])(
+    "it is refused and no answer is made up, whatever `detached` says: %s",
+    async (detached) => {
+      verifies("083/ask-user/question-is-exclusive", "083/ask-user/policy-set-by-the-author");
+      const config = { detached };
+      expect(await ask({ ...SURE, default: true }, { config, isSomebodyThere: false })).toEqual({
+        requests: [["call_1.answer.1", "assistant"]],
+        ends: [{ outcome: "cancelled", reason: "no_prompt_backend" }],
+        asked: [],
+        otherPrompts: 0,
+        models: 0,
+        told: [NOBODY_THERE, true],
+      });
+    },
+  );
+
+  test("a form is refused once, and each of its questions is closed", async () => {
+    const more = [SELECT, { question: "Why?" }];
+    expect(await ask({ ...SURE, more }, { isSomebodyThere: false })).toMatchObject({
+      ends: [1, 2, 3].map(() => ({ outcome: "cancelled", reason: "no_prompt_backend" })),
+      models: 0,
+      told: [NOBODY_THERE, true],
+    });
+  });
+});
+
+describe("its question in the config", () => {
+  test.each([true, false])("cannot go to a model (somebody there: %s)", async (isSomebodyThere) => {
+    verifies(
+      "083/answer-config/assistant-target-rejected",
+      "083/answer-config/no-tool-name-in-routing",
+    );
+    const config = { questions: { answer: { target: "assistant" } } };
+    expect(await ask(SURE, { config, isSomebodyThere })).toMatchObject({
+      ends: [{ outcome: "cancelled", reason: "assistant_routing_denied" }],
+      asked: [],
+      models: 0,
+      told: [NEEDS_HUMAN, true],
+    });
+  });
+
+  test.each<[JsonObject, Json, string]>([
+    [SURE, false, '{"answer_type":"boolean","answer":false}'],
+    [SELECT, "abort", '{"answer_type":"select","answer":"abort"}'],
+    [{ question: "Where?" }, "/tmp", '{"answer_type":"text","answer":"/tmp"}'],
+  ])("may have its answer, and then nobody is asked: %j %j", async (args, answer, content) => {
+    verifies("083/answer-config/fixed-answer-supported");
+    const config = { questions: { answer: { answer } } };
+    expect(await ask(args, { config, isSomebodyThere: false })).toEqual({
+      requests: [["call_1.answer.1", "assistant"]],
+      ends: [{ outcome: "answered", answer, answeredBy: { kind: "config", key: KEY } }],
+      asked: [],
+      otherPrompts: 0,
+      models: 0,
+      told: [content, false],
+    });
+  });
+
+  test.each<[string, JsonObject, Json]>([
+    ["of another type", SURE, "yes"],
+    ["that is no option, though a person could say it", SELECT, "overwrite"],
+    ["that is no option of a strict choice", { ...SELECT, strict: true }, "overwrite"],
+  ])("may not have an answer %s", async (_, args, answer) => {
+    const config = { questions: { answer: { answer } } };
+    expect(await ask(args, { config })).toMatchObject({
+      ends: [{ outcome: "cancelled", reason: "invalid_static_answer" }],
+      asked: [],
+      told: [MISFIT, true],
+    });
+  });
+
+  test("may have another label, and keeps everything else", async () => {
+    verifies("083/answer-config/label-supported");
+    const before = settingsOf({});
+    const after = settingsOf({ questions: { answer: { prompt_label: "JP" } } });
+    const questions = new Map(before.questions).set("answer", {
+      target: { type: "user" },
+      promptLabel: "JP",
+    });
+    expect(after).toStrictEqual({ ...before, questions });
+    const config = { questions: { answer: { prompt_label: "JP" } } };
+    const script = { answers: [{ answer: true }] };
+    expect(await ask(SURE, { config, script })).toMatchObject({
+      requests: [["call_1.answer.1", "assistant"]],
+      asked: [["JP", "Sure?"]],
+    });
+  });
+});
+
+const off = (name?: string): ToolDirective => ({
+  isEnabled: false,
+  ...(name !== undefined && { name }),
+});
+
+function state({ isEnabled, allowToggle }: ToolSettings): unknown {
+  return [isEnabled, allowToggle];
+}
+
+describe("it is switched", () => {
+  test("on from the beginning, and off only by its name", () => {
+    verifies(
+      "083/config/enabled-by-default",
+      "083/config/bare-disable-all-keeps-it",
+      "083/config/disabled-by-name",
+    );
+    const states = [settingsOf({}), settingsOf({}, off()), settingsOf({}, off("ask_user"))];
+    expect(states.map(state)).toEqual([
+      [true, "if_named"],
+      [true, "if_named"],
+      [false, "if_named"],
+    ]);
+  });
+
+  test("off beside all the others that may be", () => {
+    verifies("083/config/bare-disable-all-keeps-it", "083/config/disable-all-and-by-name");
+    const tools = { mine: { source: "local", command: "true" } };
+    const enabled = (...directives: readonly ToolDirective[]) =>
+      [...settingsWith(tools, ...directives).values()]
+        .filter(({ isEnabled }) => isEnabled)
+        .map(({ name, allowToggle }) => [name, allowToggle]);
+    expect(enabled(off())).toEqual([
+      ["ask_user", "if_named"],
+      ["describe_tools", "never"],
+    ]);
+    expect(enabled(off(), off("ask_user"))).toEqual([["describe_tools", "never"]]);
+  });
+
+  test("off by its state, which leaves the rule, or by the short form, which resets it", () => {
+    verifies("083/config/disabled-by-state", "083/config/bool-shorthand-resets-the-rule");
+    expect([
+      state(settingsOf({ enable: { state: false } })),
+      state(settingsOf({ enable: false })),
+      state(settingsOf({ enable: true }, off())),
+    ]).toEqual([
+      [false, "if_named"],
+      [false, "any"],
+      [false, "any"],
+    ]);
+  });
+
+  test("off, it is not there for the model to call", async () => {
+    const response = await ask(SURE, { config: { enable: { state: false } } });
+    expect([response.requests, response.told]).toEqual([
+      [],
+      [expect.stringContaining("Tool 'ask_user' is not available."), true],
+    ]);
+  });
+});
+
+describe("under another name", () => {
+  const alias = { source: "builtin.ask_user", run: "unattended" };
+
+  test("it is found if the source says which builtin is meant", async () => {
+    verifies("083/config/lookup-by-config-key");
+    const turn = await start({ tools: { ask: alias }, script: { answers: [{ answer: "x" }] } });
+    const response = await turn.call("ask", { question: "Which?" });
+    expect([response?.content, turn.recorded("inquiry_request")[0]?.source]).toEqual([
+      '{"answer_type":"text","answer":"x"}',
+      { source: "assistant" },
+    ]);
+  });
+
+  test("and without that it is not, and the model is told when it calls it", async () => {
+    verifies("083/config/lookup-by-config-key");
+    const turn = await start({ tools: { ask: { ...alias, source: "builtin" } } });
+    const response = await turn.call("ask", { question: "Which?" });
+    expect([response?.content, response?.isError]).toEqual([
+      "Tool 'ask' cannot be used at the moment: The tool ask wants the builtin ask: there is none.",
+      true,
+    ]);
+  });
+
+  test("it refuses by the question, and not by its own name", async () => {
+    verifies("083/answer-config/no-tool-name-in-routing");
+    const turn = await start({ tools: { ask: alias }, isSomebodyThere: false });
+    const response = await turn.call("ask", { question: "Which?" });
+    expect([response?.content, turn.inquiries.calls]).toEqual([
+      NOBODY_THERE.replace("ask_user", "ask"),
+      [],
+    ]);
+  });
+});

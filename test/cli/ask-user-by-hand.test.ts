@@ -1,0 +1,69 @@
+/** `jp tool run` with a tool that asks for several things at once. */
+import { expect, test } from "vitest";
+import { Screen } from "./screen.ts";
+import { lines, Project } from "./support.ts";
+
+const SURE = { question: "Sure?", answer_type: "boolean" };
+const WAY = { question: "Which way?", answer_type: "select", options: ["left", "right"] };
+const FORM = JSON.stringify({ ...SURE, more: [WAY, { question: "Why?" }] });
+const QUESTIONS = "conversation.tools.ask_user.questions";
+
+function run(...settings: readonly string[]) {
+  const words = ["tool", "run", "ask_user", "--args", FORM, "--non-interactive"];
+  return new Project().jp(...words, ...settings.flatMap((setting) => ["--cfg", setting]));
+}
+
+test("a form is asked on the terminal, and its result is printed", async () => {
+  const screen = new Screen(new Project(), ["tool", "run", "ask_user", "--args", FORM]);
+  for (const [shown, keys] of [
+    ["? (1/3) Sure?", "y"],
+    ["? (2/3) Which way?", "\r"],
+    ["? (3/3) Why?", "because\r"],
+    ["? Send these answers?", "y"],
+  ] as const) {
+    await screen.untilShown((seen) => seen.some((line) => line.startsWith(shown)));
+    screen.type(keys);
+  }
+  const end = await screen.end();
+  expect([end.status, end.lines.slice(0, 4), end.lines.slice(4).join("")]).toEqual([
+    0,
+    ["Assistant", "✔ Sure? yes", "✔ Which way? left", "✔ Why? because"],
+    '{"answer_type":"boolean","answer":true,"more":[{"answer_type":"select","answer":"left"},' +
+      '{"answer_type":"text","answer":"because"}]}',
+  ]);
+});
+
+test("where nobody is, the first question that has no answer is named", async () => {
+  const first = await run();
+  const second = await run(`${QUESTIONS}.answer.answer:=true`);
+  expect([first, second]).toEqual([
+    {
+      status: 1,
+      stdout: "",
+      stderr: lines(
+        "jp: ask_user asks, and nobody is there to answer: Sure?",
+        `Run it on a terminal, or give the answer: --cfg '${QUESTIONS}.answer.answer:=true'`,
+      ),
+    },
+    {
+      status: 1,
+      stdout: "",
+      stderr: lines(
+        "jp: ask_user asks, and nobody is there to answer: Which way?",
+        `Run it on a terminal, or give the answer: --cfg '${QUESTIONS}.answer_2.answer=…'`,
+      ),
+    },
+  ]);
+});
+
+test("a configured answer that does not fit is the one that is named, with what would fit", async () => {
+  const key = `${QUESTIONS}.answer_2.answer`;
+  expect(await run(`${QUESTIONS}.answer.answer:=true`, `${key}=straight on`)).toEqual({
+    status: 1,
+    stdout: "",
+    stderr: lines(
+      'jp: The configured answer does not fit: expected one of "left", "right".',
+      `Change or remove ${key}; other values than text are written as JSON: ${key}:=true`,
+    ),
+  });
+});
