@@ -14,6 +14,11 @@ interface Group {
 
 const GROUPS: readonly Group[] = [
   {
+    name: "init",
+    description: "make a folder a jp workspace, and begin its config",
+    load: async () => (await import("./command/init/definition.ts")).defineInit,
+  },
+  {
     name: "query",
     alias: "q",
     description: "ask the assistant; it may use tools, and ask back",
@@ -37,6 +42,11 @@ const GROUPS: readonly Group[] = [
     load: async () => (await import("./command/tool/definition.ts")).addToolCommands,
   },
   {
+    name: "mcp",
+    description: "let other agents ask you, and read what was asked",
+    load: async () => (await import("./command/mcp/definition.ts")).addMcpCommands,
+  },
+  {
     name: "model",
     description: "list the models that can be reached",
     load: async () => (await import("./command/model/definition.ts")).addModelCommands,
@@ -45,6 +55,16 @@ const GROUPS: readonly Group[] = [
     name: "config",
     description: "what is configured, where, and why",
     load: async () => (await import("./command/config/definition.ts")).addConfigCommands,
+  },
+  {
+    name: "doctor",
+    description: "check what jp works with, and say what to put right",
+    load: async () => (await import("./command/doctor/definition.ts")).defineDoctor,
+  },
+  {
+    name: "completion",
+    description: "print what makes a shell complete jp's words",
+    load: async () => (await import("./command/completion/definition.ts")).defineCompletion,
   },
 ];
 
@@ -70,10 +90,6 @@ export async function createProgram(version: string, words: readonly string[]): 
     })
     .exitOverride();
 
-  program
-    .command("init [folder]")
-    .description("make a folder a jp workspace")
-    .action(command(async () => (await import("./command/init.ts")).init));
   for (const { name, alias, description, load } of GROUPS) {
     const group = program.command(name).description(description);
     if (alias !== undefined) group.alias(alias);
@@ -84,6 +100,12 @@ export async function createProgram(version: string, words: readonly string[]): 
     .command("demo")
     .description("a guided tour, with a scripted assistant in a temporary workspace")
     .action(command(async () => (await import("./command/demo/demo.ts")).demo));
+  // For shells, not for people: see `jp completion`.
+  program
+    .command("complete [words...]", { hidden: true })
+    .action(async (typed: readonly string[]) =>
+      (await import("./command/completion/complete.ts")).complete(program, typed),
+    );
   return program;
 }
 

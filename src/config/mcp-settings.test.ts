@@ -14,6 +14,7 @@ test("a server is a program to start, or an address", () => {
       variables: ["TOKEN"],
       checksum: { algorithm: "sha256", value: "ab" },
       optional: true,
+      allow_secrets: true,
       startup_timeout_secs: 5,
     },
     address: { url: "https://example.com/mcp" },
@@ -24,13 +25,14 @@ test("a server is a program to start, or an address", () => {
       optional: false,
     },
   });
-  const common = { isOptional: false, startupTimeoutMs: 60_000 };
+  const common = { isOptional: false, allowsSecrets: false, startupTimeoutMs: 60_000 };
   const url = "https://example.com/mcp";
   expect(servers).toStrictEqual([
     { name: "bare", ...common, type: "stdio", command: "server", arguments: [], variables: [] },
     {
       name: "all",
       isOptional: true,
+      allowsSecrets: true,
       startupTimeoutMs: 5000,
       type: "stdio",
       command: "server",

@@ -39,6 +39,8 @@ export interface NeedsInput {
   /** Asked together with it, as one form. */
   readonly more?: readonly Question[];
   readonly source: InquirySource;
+  /** Aborted when the tool does not want to know any more: then it is entered again as it is. */
+  readonly closed?: AbortSignal;
   /** Called if there is no answer, and so no further attempt. Must not throw. */
   readonly onUnanswered?: (reason: UnansweredReason) => void;
 }

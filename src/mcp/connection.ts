@@ -2,16 +2,26 @@
  * One connection to a server that has answered, until it ends. What its end means for the server is
  * not decided here.
  */
-import type { CallToolRequestOptions, Client, Tool } from "@modelcontextprotocol/client";
+import type {
+  CallToolRequestOptions,
+  CallToolResult,
+  Client,
+  InputRequiredResult,
+  JSONRPCRequest,
+  Tool,
+} from "@modelcontextprotocol/client";
 import type { McpServerSettings } from "../config/index.ts";
 import { type JsonObject, LONGEST_TIMER_MS } from "../util/index.ts";
 import { isOverWithin } from "./is-over-within.ts";
-import { type CallResult, toCallResult } from "./call-result.ts";
+import { toCallResult } from "./call-result.ts";
+import { CallsUnderWay, type ServerQuestion, type StrayReason } from "./calls-under-way.ts";
+import { ELICITATION, type InputResponse, toInputRequests } from "./elicitation.ts";
 import { isStreamLost } from "./http-transport.ts";
 import type { Link } from "./link.ts";
 import { listTools, type RemoteTool } from "./list-tools.ts";
 import { type Failure, listingFailed, reasonOf } from "./mcp-error.ts";
 import type { Sdk } from "./sdk.ts";
+import type { Leg, LegEnd } from "./server-call.ts";
 
 export interface ConnectionOptions {
   readonly sdk: Sdk;
@@ -22,15 +32,14 @@ export interface ConnectionOptions {
   readonly onEnd: (failure: Failure) => void;
   /** Called when nothing is left of it. */
   readonly onClosed: (connection: Connection) => void;
+  /** Called for a question that no call can have asked. It is declined. */
+  readonly onStray: (question: ServerQuestion, reason: StrayReason) => void;
 }
 
-export interface CallRequest {
+/** One request of a call. */
+export interface LegRequest extends Leg {
   readonly tool: RemoteTool;
   readonly arguments: JsonObject;
-  readonly signal: AbortSignal;
-  /** No limit if absent or zero. */
-  readonly timeoutMs?: number;
-  readonly onProgress?: (message: string) => void;
 }
 
 /** With these a server of HTTP says that it does not know us, or not any more. */
@@ -55,8 +64,8 @@ export class Connection {
   readonly #onEnd: (failure: Failure) => void;
   readonly #onClosed: (connection: Connection) => void;
   readonly #subscribed: Promise<void>;
+  readonly #calls: CallsUnderWay;
   #tools: Promise<readonly RemoteTool[]> | undefined;
-  #callsUnderWay = 0;
   #failure: Failure | undefined;
   #closed: Promise<void> | undefined;
 
@@ -68,6 +77,13 @@ export class Connection {
     this.#link = link;
     this.#onEnd = options.onEnd;
     this.#onClosed = options.onClosed;
+    this.#calls = new CallsUnderWay((question, reason) => {
+      question.respond({ action: "decline" });
+      options.onStray(question, reason);
+    });
+    // The SDK's own handlers let nothing through but what they know: no patterns, no passwords.
+    client.fallbackRequestHandler = (request, { mcpReq }) =>
+      this.#takeRequest(request, mcpReq.signal);
     // oxlint-disable-next-line unicorn/prefer-add-event-listener -- There is no other way to hear it.
     client.onclose = () => this.#end(link.ending ?? "the connection was closed");
     client.setNotificationHandler("notifications/tools/list_changed", () => {
@@ -90,34 +106,33 @@ export class Connection {
   }
 
   /** Throws the signal's reason, `ConnectionLost`, or what the SDK throws. */
-  async call({
-    tool,
-    signal,
-    timeoutMs = 0,
-    onProgress,
-    ...request
-  }: CallRequest): Promise<CallResult> {
+  async call(leg: LegRequest): Promise<LegEnd> {
+    const { tool, signal, onProgress } = leg;
     const options: CallToolRequestOptions = {
       signal,
-      timeout: timeoutMs === 0 ? LONGEST_TIMER_MS : Math.min(timeoutMs, LONGEST_TIMER_MS),
+      timeout: LONGEST_TIMER_MS, // Whoever calls has a limit that stands still while it is asked.
       toolDefinition: definitionOf(tool),
+      allowInputRequired: true,
       ...(onProgress !== undefined && {
         onprogress: ({ progress, total, message }) =>
           onProgress(message ?? (total === undefined ? `${progress}` : `${progress} of ${total}`)),
       }),
     };
-    this.#callsUnderWay += 1;
+    await this.#calls.enter(leg);
     try {
-      const params = { name: tool.name, arguments: request.arguments };
-      return toCallResult(await this.#client.callTool(params, options));
+      leg.onBegin();
+      const params = { name: tool.name, arguments: leg.arguments, ...leg.retry };
+      return this.#toEnd(await this.#client.callTool(params, options));
     } catch (error) {
       signal.throwIfAborted();
+      if (error instanceof this.#sdk.UrlElicitationRequiredError)
+        return toVisits(error.elicitations);
       if (!this.#isLost(error)) throw error;
       this.#end(reasonOf(error));
       throw new ConnectionLost(this.#failure ?? { reason: "it was closed", lastLines: [] });
     } finally {
-      this.#callsUnderWay -= 1;
-      if (this.#failure !== undefined && this.#callsUnderWay === 0) void this.close();
+      this.#calls.leave(leg);
+      if (this.#failure !== undefined && this.#calls.isEmpty) void this.close();
     }
   }
 
@@ -125,6 +140,30 @@ export class Connection {
   close(): Promise<void> {
     this.#closed ??= this.#link.close().then(() => this.#onClosed(this));
     return this.#closed;
+  }
+
+  #toEnd(result: CallToolResult | InputRequiredResult): LegEnd {
+    const isModern = this.#client.getProtocolEra() === "modern";
+    if (!isModern || !this.#sdk.isInputRequiredResult(result)) {
+      return toCallResult(result as CallToolResult); // There are but two.
+    }
+    const { inputRequests = {}, requestState } = result;
+    return {
+      type: "input_required",
+      requests: toInputRequests(inputRequests),
+      ...(requestState !== undefined && { state: requestState }),
+    };
+  }
+
+  /** A server of 2025 asks in the middle of a call; for anything else we have not offered ourselves. */
+  #takeRequest({ id, method, params }: JSONRPCRequest, withdrawn: AbortSignal) {
+    const { ProtocolError, ProtocolErrorCode } = this.#sdk;
+    if (method !== ELICITATION) {
+      throw new ProtocolError(ProtocolErrorCode.MethodNotFound, "Method not found");
+    }
+    const { promise, resolve: respond } = Promise.withResolvers<InputResponse>();
+    this.#calls.take({ key: String(id), params, withdrawn, respond });
+    return promise;
   }
 
   #end(reason: string): void {
@@ -163,4 +202,11 @@ export class Connection {
 /** With the schema of its result it would be the SDK that decides which results are good enough. */
 function definitionOf({ name, inputSchema }: RemoteTool): Tool {
   return { name, inputSchema: inputSchema as Tool["inputSchema"] }; // As the SDK has parsed it.
+}
+
+function toVisits(elicitations: readonly unknown[]): LegEnd {
+  const requests = elicitations.map((params, index) => {
+    return { key: String(index), method: ELICITATION, params };
+  });
+  return { type: "visit_required", requests };
 }

@@ -32,7 +32,15 @@ test("what cannot be a header is an error that does not give the value away", ()
 
 function headersOf(headers: Readonly<Record<string, string>>): Headers {
   return serverHeaders(
-    { type: "http", name: "web", url: "", headers, isOptional: false, startupTimeoutMs: 1 },
+    {
+      type: "http",
+      name: "web",
+      url: "",
+      headers,
+      isOptional: false,
+      allowsSecrets: false,
+      startupTimeoutMs: 1,
+    },
     { ONE: "1", TWO: "2", EMPTY: "", DOLLAR: "$ONE", LINES: "secret\nsecret", MISSING: undefined },
   );
 }

@@ -12,6 +12,7 @@ test.each(["", "moon", "ftp://moon/mcp", "https://me:secret@moon/mcp"])(
       url,
       headers: {},
       isOptional: false,
+      allowsSecrets: false,
       startupTimeoutMs: 1,
     } as const;
     expect(() => createHttpTransport(sdk, settings, {})).toThrow(

@@ -1,6 +1,8 @@
 /** The way to a server: a program that is ours to start and end, or an address. */
 import type { Transport } from "@modelcontextprotocol/client";
 import type { McpServerSettings } from "../config/index.ts";
+import type { Clock } from "../util/index.ts";
+import type { StrayReason } from "./calls-under-way.ts";
 import { createHttpTransport } from "./http-transport.ts";
 import { ProcessTransport } from "./process-transport.ts";
 import { checkedProgram } from "./program-checksum.ts";
@@ -13,6 +15,17 @@ export interface McpContext {
   readonly cwd: string;
   /** Who we are, for the servers. */
   readonly clientInfo: { readonly name: string; readonly version: string };
+  /** The system's if absent. */
+  readonly clock?: Clock;
+  /** Called for a question that belongs to no call, and was declined for that. Must not throw. */
+  readonly onStrayQuestion?: (question: StrayQuestion) => void;
+}
+
+export interface StrayQuestion {
+  readonly server: string;
+  readonly reason: StrayReason;
+  /** The server's words. */
+  readonly message: string;
 }
 
 export interface Link {

@@ -8,10 +8,9 @@
  *                   stays so                   down
  */
 import type { McpServerSettings } from "../config/index.ts";
-import { abortable } from "../util/index.ts";
-import { type CallResult, capped } from "./call-result.ts";
-import { type CallRequest, type Connection, ConnectionLost } from "./connection.ts";
-import { errorCodeOf } from "./error-code.ts";
+import { abortable, isJsonObject, type JsonObject, systemClock } from "../util/index.ts";
+import { capped } from "./call-result.ts";
+import { type Connection, ConnectionLost, type LegRequest } from "./connection.ts";
 import type { McpContext } from "./link.ts";
 import type { RemoteTool } from "./list-tools.ts";
 import {
@@ -23,9 +22,19 @@ import {
   withLastLines,
 } from "./mcp-error.ts";
 import { openConnection } from "./open-connection.ts";
+import { type LegEnd, ServerCall } from "./server-call.ts";
+
+export interface CallRequest {
+  readonly tool: RemoteTool;
+  readonly arguments: JsonObject;
+  /** No limit if absent or zero. The time of those who answer its questions does not count. */
+  readonly timeoutMs?: number;
+}
 
 /** Of what a server wrote before it ended, a model is told only so much. */
 const LINES_FOR_MODEL = 8;
+/** Of a question that nobody is asked. */
+const LONGEST_MESSAGE = 500;
 
 export class McpServer {
   readonly #settings: McpServerSettings;
@@ -52,6 +61,11 @@ export class McpServer {
     return this.#settings.isOptional;
   }
 
+  /** Whether its forms may ask for secrets. */
+  get allowsSecrets(): boolean {
+    return this.#settings.allowsSecrets;
+  }
+
   /** Returns at once; whoever asks for its tools learns what came of it. */
   start(): void {
     void this.tools(this.#closing.signal).catch(() => undefined);
@@ -63,18 +77,14 @@ export class McpServer {
     return abortable(connection.tools(), signal);
   }
 
-  /**
-   * Whatever goes wrong is an error for the model. On abort it tells the server, and throws the
-   * signal's reason without waiting for an answer.
-   */
-  async call(request: CallRequest): Promise<CallResult> {
-    try {
-      const connection = await abortable(this.#connected(), request.signal);
-      return await connection.call(request);
-    } catch (error) {
-      request.signal.throwIfAborted();
-      return { type: "error", content: capped(this.#explain(request, error)) };
-    }
+  /** Nothing is sent before its first step. */
+  call({ tool, arguments: given, timeoutMs }: CallRequest): ServerCall {
+    return new ServerCall({
+      failure: this.#notRun(tool),
+      clock: this.#context.clock ?? systemClock,
+      ...(timeoutMs !== undefined && { timeoutMs }),
+      send: (leg) => this.#send({ tool, arguments: given, ...leg }),
+    });
   }
 
   /** Nothing of it is left then. Never rejects. */
@@ -82,6 +92,17 @@ export class McpServer {
     this.#closing.abort(serversClosed(this.name));
     await this.#opened?.catch(() => undefined);
     await Promise.all([...this.#connections].map((connection) => connection.close()));
+  }
+
+  /** Whatever goes wrong is an error for the model; throws only the signal's reason. */
+  async #send(leg: LegRequest): Promise<LegEnd> {
+    try {
+      const connection = await abortable(this.#connected(), leg.signal);
+      return await connection.call(leg);
+    } catch (error) {
+      leg.signal.throwIfAborted();
+      return { type: "error", content: capped(this.#explain(leg.tool, error)) };
+    }
   }
 
   async #connected(): Promise<Connection> {
@@ -104,6 +125,9 @@ export class McpServer {
         if (this.#opened === opened) this.#fallen = failure;
       },
       onClosed: (connection) => this.#connections.delete(connection),
+      onStray: ({ params }, reason) => {
+        this.#context.onStrayQuestion?.({ server: this.name, reason, message: messageOf(params) });
+      },
     });
     this.#opened = opened;
     opened.then(
@@ -116,18 +140,14 @@ export class McpServer {
     return opened;
   }
 
-  #explain({ tool, timeoutMs = 0 }: CallRequest, error: unknown): string {
+  #explain(tool: RemoteTool, error: unknown): string {
     if (error instanceof McpError) return error.message;
     if (error instanceof ConnectionLost) return this.#explainLoss(tool, error.failure);
-    const server = `The MCP server "${this.name}"`;
-    switch (errorCodeOf(error)) {
-      case "REQUEST_TIMEOUT":
-        return `${server} did not run "${tool.name}" within ${timeoutMs / 1000} s. It was cancelled.`;
-      case "UNSUPPORTED_RESULT_TYPE":
-        return `${server} wants to ask something before it runs "${tool.name}"; it cannot, here.`;
-      default:
-        return `${server} did not run "${tool.name}": ${reasonOf(error)}.`;
-    }
+    return `${this.#notRun(tool)}: ${reasonOf(error)}.`;
+  }
+
+  #notRun(tool: RemoteTool): string {
+    return `The MCP server "${this.name}" did not run "${tool.name}"`;
   }
 
   #explainLoss(tool: RemoteTool, { reason, lastLines }: Failure): string {
@@ -139,4 +159,9 @@ export class McpServer {
       (this.#restartsLeft === 0 ? "It stays down." : again);
     return withLastLines(message, lastLines.slice(-LINES_FOR_MODEL));
   }
+}
+
+function messageOf(params: unknown): string {
+  const { message } = isJsonObject(params) ? params : {};
+  return typeof message === "string" ? message.slice(0, LONGEST_MESSAGE) : "";
 }

@@ -11,7 +11,7 @@ import { accessRefused, McpError, reasonOf, startFailed, startTimeout } from "./
 import { programNotFound } from "./program-checksum.ts";
 import { loadSdk } from "./sdk.ts";
 
-type Listeners = Pick<ConnectionOptions, "onEnd" | "onClosed">;
+type Listeners = Pick<ConnectionOptions, "onEnd" | "onClosed" | "onStray">;
 
 export interface OpenOptions extends Listeners {
   readonly settings: McpServerSettings;
@@ -55,6 +55,8 @@ async function connect(start: Start): Promise<Connection> {
   const client = new sdk.Client(start.context.clientInfo, {
     versionNegotiation: { mode: "auto", probe: { timeoutMs: silenceOf(settings) } },
     inputRequired: { autoFulfill: false },
+    // Questions, in both ways. Servers get neither our models nor our folders.
+    capabilities: { elicitation: { form: {}, url: {} } },
   });
   const options = {
     timeout: LONGEST_TIMER_MS,

@@ -1,7 +1,6 @@
-import { mkdirSync, readFileSync, rmSync } from "node:fs";
+import { mkdirSync, readFileSync } from "node:fs";
 import path from "node:path";
 import { describe, expect, test } from "vitest";
-import { snapshotOf } from "../support/folder-snapshot.ts";
 import { placeRelease } from "./samples.ts";
 import { lines, printed, Project } from "./support.ts";
 
@@ -33,14 +32,17 @@ describe("help", () => {
           "  -h, --help              show help",
           "",
           "Commands:",
-          "  init [folder]           make a folder a jp workspace",
+          "  init                    make a folder a jp workspace, and begin its config",
           "  query|q                 ask the assistant; it may use tools, and ask back",
           "  conversation|c          list, read, search and manage conversations",
           "  inquiry                 every question that was ever asked: who asked, who",
           "                          answered, how and when",
           "  tool                    list tools, look at them, try them without a model",
+          "  mcp                     let other agents ask you, and read what was asked",
           "  model                   list the models that can be reached",
           "  config                  what is configured, where, and why",
+          "  doctor                  check what jp works with, and say what to put right",
+          "  completion              print what makes a shell complete jp's words",
           "  demo                    a guided tour, with a scripted assistant in a",
           "                          temporary workspace",
           "  help [command]          show help for a command",
@@ -219,50 +221,5 @@ describe("the workspace", () => {
       elsewhere.jp("-w", project.root, "conversation", "grep", "--ids", "bump"),
     ]);
     expect([above, named]).toEqual([printed(lines(id)), printed(lines(id))]);
-  });
-});
-
-describe("making a workspace", () => {
-  test("makes a folder with an id of its own, and nothing else", async () => {
-    const project = new Project({ isBare: true });
-    const made = await project.jp("init");
-    const files = snapshotOf(project.root).map(({ name }) => path.relative(project.root, name));
-    expect({
-      made,
-      files,
-      id: readFileSync(path.join(project.root, ".jp", ".id"), "utf8"),
-      data: snapshotOf(project.data),
-    }).toEqual({
-      made: {
-        status: 0,
-        stdout: "",
-        stderr: `${project.root} is a jp workspace now: its conversations are kept in .jp\n`,
-      },
-      files: ["", ".jp", ".jp/.id"],
-      id: expect.stringMatching(/^# .*\n[0-9a-z]{5}$/) as unknown,
-      data: [],
-    });
-  });
-
-  test("can be in another folder, which is made if it is missing", async () => {
-    const project = new Project({ isBare: true });
-    await project.jp("init", "new/shop");
-    const { status } = await project.jp("-w", "new/shop", "conversation", "ls");
-    expect(status).toBe(0);
-  });
-
-  test("of a folder that is one already is refused, and nothing is changed", async () => {
-    const project = new Project();
-    placeRelease(project);
-    rmSync(path.join(project.root, ".jp", ".id"));
-    const before = snapshotOf(project.root);
-    expect([await project.jp("init"), snapshotOf(project.root)]).toEqual([
-      {
-        status: 1,
-        stdout: "",
-        stderr: lines(`jp: ${project.root} is a jp workspace already.`, "Nothing was changed."),
-      },
-      before,
-    ]);
   });
 });

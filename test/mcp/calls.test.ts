@@ -127,10 +127,4 @@ describe.each(["older", "newer"])("a call of a server of the %s kind", (mode) =>
     });
     await until(() => count("cancelled") > cancelled);
   });
-
-  test("is an error if the server wants to ask, as we do not offer to answer", async () => {
-    const { type, content } = await call(server, "ask");
-    expect(type).toBe("error");
-    expect(content).toContain("elicitation");
-  });
 });

@@ -1,5 +1,5 @@
 import { expect, onTestFinished, test } from "vitest";
-import { call, isRunning, testServer, until } from "./support.ts";
+import { call, isRunning, testServer, until, untilStartedAgain } from "./support.ts";
 
 test("a server that crashes is started again once, at the next call", async () => {
   const { get, pids } = testServer();
@@ -59,7 +59,7 @@ test("a server that was killed while nobody called it is started again", async (
   const { get, pids } = testServer();
   const server = await get();
   process.kill(pids()[0] ?? 0, "SIGKILL");
-  await untilCalled(() => call(server, "pid"));
+  await untilStartedAgain(server);
   expect(pids()).toHaveLength(2);
 });
 
@@ -73,11 +73,3 @@ test("a server whose message does not end is ended, like one that crashes", asyn
   expect((await call(server, "pid")).type).toBe("success");
   expect(pids().map(isRunning)).toEqual([false, true]);
 });
-
-/** A call in the moment of the crash may still meet the crash. */
-async function untilCalled(attempt: () => Promise<{ readonly type: string }>): Promise<void> {
-  const deadline = Date.now() + 10_000;
-  while ((await attempt()).type !== "success") {
-    if (Date.now() > deadline) throw new Error("it was never started again");
-  }
-}

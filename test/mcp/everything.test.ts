@@ -1,7 +1,10 @@
 /** The reference server of the protocol, over both ways to reach it. */
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { McpServerSettings } from "../../src/config/index.ts";
+import type { AttemptResult } from "../../src/executor/index.ts";
 import type { McpServer, McpServers } from "../../src/mcp/index.ts";
+import type { JsonObject } from "../../src/util/index.ts";
+import { AttemptedCall, createTool, questionsOf } from "./attempted-call.ts";
 import { type HttpProgram, startEverything } from "./http-programs.ts";
 import { call, EVERYTHING, getServer, never, openServers, programSettings } from "./support.ts";
 
@@ -30,10 +33,110 @@ describe.each(["stdio", "http"] as const)("the reference server over %s", (way) 
     });
   });
 
-  test("offers nothing that asks, because nobody would answer", async () => {
+  test("offers what asks, but nothing that wants a model or our folders", async () => {
     const names = (await server.tools(never)).map(({ name }) => name);
-    expect(names.filter((name) => /elicitation|sampling|roots/.test(name))).toEqual([]);
+    expect(names.filter((name) => /elicitation|sampling|roots/.test(name))).toEqual([
+      "trigger-elicitation-request",
+      "trigger-url-elicitation",
+    ]);
   });
+
+  test("asks with every kind of field", async () => {
+    const form = await begin("trigger-elicitation-request");
+    const questions = questionsOf(await form.ask());
+    const suggested = Object.fromEntries(
+      questions.map(({ id, default: value }) => [id, value ?? null]),
+    );
+    expect(suggested).toEqual({
+      name: null,
+      check: null,
+      firstLine: "It was a dark and stormy night.",
+      email: null,
+      homepage: null,
+      birthdate: null,
+      integer: "42",
+      number: "3.14",
+      untitledSingleSelectEnum: "Monica",
+      untitledMultipleSelectEnum: ["Guitar"],
+      titledSingleSelectEnum: "hero-1",
+      titledMultipleSelectEnum: ["fish-1"],
+      legacyTitledEnum: "pet-1",
+    });
+    const wrong = { name: "", check: true, email: "me", homepage: "moon", birthdate: "1.1.70" };
+    const again = await form.ask({ ...suggested, ...wrong, integer: "101", number: "0x10" });
+    expect(questionsOf(again).map(({ id }) => id)).toEqual([
+      "name",
+      "email",
+      "homepage",
+      "birthdate",
+      "integer",
+      "number",
+    ]);
+    const result = await form.enter({
+      name: "Neil",
+      email: "neil@moon.example",
+      homepage: "https://moon.example/",
+      birthdate: "1930-08-05",
+      integer: "100",
+      number: "-0",
+    });
+    expect(rawResultOf(result)).toEqual({
+      action: "accept",
+      content: {
+        name: "Neil",
+        check: true,
+        firstLine: "It was a dark and stormy night.",
+        email: "neil@moon.example",
+        homepage: "https://moon.example/",
+        birthdate: "1930-08-05",
+        integer: 100,
+        number: 0,
+        untitledSingleSelectEnum: "Monica",
+        untitledMultipleSelectEnum: ["Guitar"],
+        titledSingleSelectEnum: "hero-1",
+        titledMultipleSelectEnum: ["fish-1"],
+        legacyTitledEnum: "pet-1",
+      },
+    });
+  });
+
+  test("asks to go to an address, and hears the answer", async () => {
+    const visit = await begin("trigger-url-elicitation", { url: "https://moon.example/a" });
+    const { question } = await visit.ask();
+    expect([question.id, question.exclusive, question.persistence]).toEqual([
+      "open_url",
+      true,
+      "none",
+    ]);
+    expect(rawResultOf(await visit.enter({ open_url: false }))).toEqual({ action: "decline" });
+  });
+
+  test("fails until somebody has been at an address, and is then called again", async () => {
+    const given = { url: `https://moon.example/${way}`, errorPath: true };
+    const visit = await begin("trigger-url-elicitation", given);
+    const before = await visit.ask();
+    expect(before.question).toMatchObject({ text: "Have you been to modelcontextprotocol.io?" });
+    const after = await visit.ask({ open_url: true });
+    expect(after.question).toMatchObject({ text: "Do you want to go to moon.example?" });
+    expect(rawResultOf(await visit.enter({ open_url: true }))).toEqual({ action: "accept" });
+  });
+
+  test("fails for good if nobody wants to go there", async () => {
+    const given = { url: `https://moon.example/${way}/no`, errorPath: true };
+    const visit = await begin("trigger-url-elicitation", given);
+    await visit.ask();
+    expect(await visit.enter({ open_url: false })).toEqual({
+      type: "error",
+      content:
+        'The MCP server "everything" did not run "trigger-url-elicitation": ' +
+        "the user did not want to go where it needs them to.",
+    });
+  });
+
+  async function begin(tool: string, given: JsonObject = {}): Promise<AttemptedCall> {
+    const { executor } = await createTool(servers, { source: `mcp.everything.${tool}` });
+    return new AttemptedCall(executor, given);
+  }
 
   test("runs a tool", async () => {
     expect(await call(server, "get-sum", { arguments: { a: 2, b: 3 } })).toEqual({
@@ -87,10 +190,16 @@ describe.each(["stdio", "http"] as const)("the reference server over %s", (way) 
   });
 });
 
+/** What the server has been answered, as it says itself. */
+function rawResultOf(result: AttemptResult): unknown {
+  if (result.type !== "success") throw new Error(`it gave ${JSON.stringify(result)}`);
+  return JSON.parse(result.content.replace(/^.*Raw result: /s, ""));
+}
+
 function settingsOf(program: HttpProgram | undefined): McpServerSettings {
   const settings = programSettings("everything", [EVERYTHING, "stdio"]);
   if (program === undefined) return settings;
-  const { name, isOptional, startupTimeoutMs } = settings;
+  const { name, isOptional, allowsSecrets, startupTimeoutMs } = settings;
   const { url, headers } = program;
-  return { type: "http", name, isOptional, startupTimeoutMs, url, headers };
+  return { type: "http", name, isOptional, allowsSecrets, startupTimeoutMs, url, headers };
 }

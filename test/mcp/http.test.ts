@@ -13,7 +13,9 @@ describe("a server over HTTP", () => {
     const log = path.join(temporaryFolder(), "log");
     const { url } = await running(startTestServer(["--token=full-moon", `--log=${log}`]));
     const headers = { Authorization: "Bearer ${MOON}-$kind" };
-    const servers = serversOf([settingsOf({ url, headers })], { MOON: "full", kind: "moon" });
+    const servers = serversOf([settingsOf({ url, headers })], {
+      variables: { MOON: "full", kind: "moon" },
+    });
     const server = await getServer(servers, "web");
     expect((await call(server, "generation")).content).toBe("newer");
     expect(linesOf(log).filter((line) => line.startsWith("POST Bearer full-moon"))).not.toEqual([]);
@@ -114,7 +116,15 @@ function settingsOf({
   url = "http://127.0.0.1:1/mcp",
   headers = {},
 }: Partial<HttpSettings>): HttpSettings {
-  return { type: "http", name: "web", url, headers, isOptional: false, startupTimeoutMs: 10_000 };
+  return {
+    type: "http",
+    name: "web",
+    url,
+    headers,
+    isOptional: false,
+    allowsSecrets: false,
+    startupTimeoutMs: 10_000,
+  };
 }
 
 function linesOf(file: string): readonly string[] {

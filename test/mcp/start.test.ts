@@ -29,13 +29,15 @@ describe("a server", () => {
 
   test("sees the safe variables, those that are named, and nothing else", async () => {
     const settings = programSettings("test", [TEST_PROGRAM]);
-    const servers = serversOf([{ ...settings, variables: ["NAMED", "NOT_SET"] }], {
+    const variables = {
       HOME: "/home/me",
       LC_ALL: "C",
       NAMED: "yes",
       SECRET: "no",
       NODE_OPTIONS: "--no-warnings",
-    });
+    };
+    const named = { ...settings, variables: ["NAMED", "NOT_SET"] };
+    const servers = serversOf([named], { variables });
     const { content } = await call(await getServer(servers, "test"), "variables");
     expect(JSON.parse(content)).toEqual({
       PATH: process.env["PATH"],
@@ -124,7 +126,7 @@ describe("a program with a checksum", () => {
   test("runs if its file is the expected one, wherever PATH has it", async () => {
     const { folder, sha256, settings } = wrapper();
     const checksum = { algorithm: "sha256", value: sha256.toUpperCase() } as const;
-    const servers = serversOf([{ ...settings, checksum }], pathTo(folder));
+    const servers = serversOf([{ ...settings, checksum }], { variables: pathTo(folder) });
     const server = await getServer(servers, "test");
     expect(await call(server, "echo", { arguments: { text: "checked" } })).toMatchObject({
       content: "checked",
@@ -137,7 +139,9 @@ describe("a program with a checksum", () => {
     const checksum = { algorithm: "sha256", value: expected } as const;
     const log = path.join(folder, "log");
     const args = [...settings.arguments, `--log=${log}`];
-    const servers = serversOf([{ ...settings, arguments: args, checksum }], pathTo(folder));
+    const servers = serversOf([{ ...settings, arguments: args, checksum }], {
+      variables: pathTo(folder),
+    });
     const error = await errorOf(servers.get("test", never));
     expect(error.code).toBe("mcp_checksum_mismatch");
     expect(error.message).toContain(

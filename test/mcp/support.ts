@@ -5,13 +5,14 @@ import { setTimeout as delay } from "node:timers/promises";
 import { onTestFinished } from "vitest";
 import type { McpServerSettings } from "../../src/config/index.ts";
 import {
-  type CallRequest,
   type CallResult,
+  type McpContext,
   McpError,
   type McpServer,
   McpServers,
   type Variables,
 } from "../../src/mcp/index.ts";
+import type { JsonObject } from "../../src/util/index.ts";
 import { temporaryFolder } from "../support/temporary-workspace.ts";
 
 type StdioSettings = Extract<McpServerSettings, { type: "stdio" }>;
@@ -43,14 +44,14 @@ export interface TestServer {
 /** The test server, with flags such as `--mode=older`. */
 export function testServer(
   flags: readonly string[] = [],
-  changed: Partial<StdioSettings> = {},
+  { context = {}, ...changed }: Partial<StdioSettings> & { context?: Partial<McpContext> } = {},
 ): TestServer {
   const file = path.join(temporaryFolder(), "log");
   const settings: StdioSettings = {
     ...programSettings("test", [TEST_PROGRAM, `--log=${file}`, ...flags]),
     ...changed,
   };
-  const servers = serversOf([settings]);
+  const servers = serversOf([settings], context);
   const log = () => (existsSync(file) ? readFileSync(file, "utf8").trimEnd().split("\n") : []);
   return {
     servers,
@@ -68,6 +69,7 @@ export function programSettings(name: string, args: readonly string[]): StdioSet
     type: "stdio",
     name,
     isOptional: false,
+    allowsSecrets: false,
     startupTimeoutMs: 20_000,
     command: process.execPath,
     arguments: args,
@@ -77,9 +79,9 @@ export function programSettings(name: string, args: readonly string[]): StdioSet
 
 export function serversOf(
   settings: readonly McpServerSettings[],
-  more: Variables = {},
+  context: Partial<McpContext> = {},
 ): McpServers {
-  const servers = openServers(settings, more);
+  const servers = openServers(settings, context);
   onTestFinished(() => servers.close());
   return servers;
 }
@@ -87,12 +89,13 @@ export function serversOf(
 /** The same, to be closed by whoever opens them. */
 export function openServers(
   settings: readonly McpServerSettings[],
-  more: Variables = {},
+  context: Partial<McpContext> = {},
 ): McpServers {
   return new McpServers(new Map(settings.map((server) => [server.name, server])), {
-    variables: { ...variables, ...more },
     cwd: ROOT,
     clientInfo: { name: "jp-test", version: "0.0.0" },
+    ...context,
+    variables: { ...variables, ...context.variables },
   });
 }
 
@@ -102,13 +105,25 @@ export async function getServer(servers: McpServers, name: string): Promise<McpS
   return reached.server;
 }
 
-export function call(
+export interface CallOptions {
+  readonly arguments?: JsonObject;
+  readonly timeoutMs?: number;
+  readonly signal?: AbortSignal;
+  readonly onProgress?: (message: string) => void;
+}
+
+/** Of a tool that does not ask. */
+export async function call(
   server: McpServer,
   name: string,
-  options: Partial<CallRequest> = {},
+  { arguments: given = {}, timeoutMs = 0, ...step }: CallOptions = {},
 ): Promise<CallResult> {
   const tool = { name, inputSchema: { type: "object" } };
-  return server.call({ tool, arguments: {}, signal: never, ...options });
+  const { type, ...end } = await server
+    .call({ tool, arguments: given, timeoutMs })
+    .next({ signal: never, ...step });
+  if (type === "asks" || !("content" in end)) throw new Error(`${name} asks`);
+  return { type, content: end.content };
 }
 
 export async function errorOf(work: Promise<unknown>): Promise<McpError> {
@@ -127,6 +142,19 @@ export async function until(isTrue: () => boolean): Promise<void> {
   while (!isTrue()) {
     if (Date.now() > deadline) throw new Error(`this never came true: ${String(isTrue)}`);
     await delay(10);
+  }
+}
+
+/** Waits until the server has told of all of it, in any order. */
+export function heardOf(log: TestServer["log"], ...lines: readonly string[]): Promise<void> {
+  return until(() => lines.every((line) => log().includes(line)));
+}
+
+/** After a crash, that is. A call in the moment of the crash may still meet it. */
+export async function untilStartedAgain(server: McpServer): Promise<void> {
+  const deadline = Date.now() + 10_000;
+  while ((await call(server, "pid")).type !== "success") {
+    if (Date.now() > deadline) throw new Error("it was never started again");
   }
 }
 

@@ -2,13 +2,11 @@
 import { spawn } from "node:child_process";
 import {
   type CallToolResult,
-  inputRequired,
-  type InputRequiredResult,
   ProtocolError,
   Server,
-  type ServerContext,
   type Tool,
 } from "@modelcontextprotocol/server";
+import { ASKING_TOOLS, type Run } from "./asking-tools.ts";
 
 interface TestServerOptions {
   readonly log: (line: string) => void;
@@ -18,19 +16,11 @@ interface TestServerOptions {
   readonly refusals: number;
 }
 
-interface Call {
-  readonly server: Server;
-  readonly given: Readonly<Record<string, unknown>>;
-  readonly context: ServerContext;
-  readonly log: (line: string) => void;
-}
-
-type Run = (call: Call) => Promise<CallToolResult | InputRequiredResult> | CallToolResult;
-
 const PIXEL = Buffer.from("not really a picture").toString("base64");
 let hasGrown = false;
 
 const TOOLS: Readonly<Record<string, Run>> = {
+  ...ASKING_TOOLS,
   echo: ({ given }) => text(String(given["text"])),
   pid: () => text(String(process.pid)),
   variables: () => text(JSON.stringify(process.env)),
@@ -43,15 +33,6 @@ const TOOLS: Readonly<Record<string, Run>> = {
   },
   structured: () => ({ content: [], structuredContent: { moon: "full" } }),
   mismatched: () => ({ ...text("as text"), structuredContent: { moon: 3 } }),
-  ask: async () =>
-    inputRequired({
-      inputRequests: {
-        moon: inputRequired.elicit({
-          message: "Which moon?",
-          requestedSchema: { type: "object", properties: { name: { type: "string" } } },
-        }),
-      },
-    }),
   everything: () => ({
     content: [
       { type: "text", text: "first" },

@@ -1,9 +1,9 @@
 /** From the config of a tool to a tool that runs on its server. */
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { type PartialToolConfig, resolveTools, type ToolSettings } from "../../src/config/index.ts";
 import { createMcpTool } from "../../src/executor/mcp/index.ts";
-import type { Executor, RunnableTool } from "../../src/executor/port.ts";
+import type { AttemptRequest, Executor } from "../../src/executor/index.ts";
 import type { McpServers } from "../../src/mcp/index.ts";
+import { createTool, settingsOf } from "./attempted-call.ts";
 import {
   errorOf,
   never,
@@ -26,7 +26,7 @@ afterAll(() => servers.close());
 
 describe("a tool of a server", () => {
   test("is described by its server", async () => {
-    const { description } = await createTool({ source: "mcp.test" }, "echo");
+    const { description } = await createTool(servers, { source: "mcp.test" }, "echo");
     expect(description).toEqual({
       name: "echo",
       summary: "Does echo.",
@@ -40,7 +40,7 @@ describe("a tool of a server", () => {
   });
 
   test("has the name that the config gives it, and the words of the config", async () => {
-    const { description } = await createTool({
+    const { description } = await createTool(servers, {
       source: "mcp.test.echo",
       summary: "Says it again.",
       description: "Mind the echo. {{description}}",
@@ -63,20 +63,20 @@ describe("a tool of a server", () => {
   });
 
   test("runs on its server", async () => {
-    const { executor } = await createTool({ source: "mcp.test.echo" });
+    const { executor } = await createTool(servers, { source: "mcp.test.echo" });
     const result = await attempt(executor, { arguments: { text: "hello" } });
     expect(result).toEqual({ type: "success", content: "hello" });
   });
 
   test("tells what it is doing", async () => {
-    const { executor } = await createTool({ source: "mcp.test.progress" });
+    const { executor } = await createTool(servers, { source: "mcp.test.progress" });
     const messages: string[] = [];
     await attempt(executor, { onProgress: (message) => messages.push(message) });
     expect(messages).toEqual(["1 of 3", "halfway", "done"]);
   });
 
   test("fails with what the model can be told", async () => {
-    const { executor } = await createTool({ source: "mcp.test.fail" });
+    const { executor } = await createTool(servers, { source: "mcp.test.fail" });
     expect(await attempt(executor)).toEqual({
       type: "error",
       content: "the moon is in the wrong place",
@@ -84,7 +84,7 @@ describe("a tool of a server", () => {
   });
 
   test("is cancelled by abort", async () => {
-    const { executor } = await createTool({ source: "mcp.test.wait" });
+    const { executor } = await createTool(servers, { source: "mcp.test.wait" });
     const controller = new AbortController();
     const waiting = attempt(executor, { signal: controller.signal });
     controller.abort();
@@ -93,7 +93,7 @@ describe("a tool of a server", () => {
   });
 
   test("has as much time as the config gives it", async () => {
-    const { executor } = await createTool({ source: "mcp.test.wait", timeout_secs: 0.1 });
+    const { executor } = await createTool(servers, { source: "mcp.test.wait", timeout_secs: 0.1 });
     expect(await attempt(executor)).toEqual({
       type: "error",
       content: 'The MCP server "test" did not run "wait" within 0.1 s. It was cancelled.',
@@ -103,14 +103,14 @@ describe("a tool of a server", () => {
 
 describe("a tool that cannot be had", () => {
   test("is an error that lists what the server has instead", async () => {
-    const error = await errorOf(createTool({ source: "mcp.test.ecko" }));
+    const error = await errorOf(createTool(servers, { source: "mcp.test.ecko" }));
     expect(error.code).toBe("mcp_unknown_tool");
     expect(error.message).toBe('The MCP server "test" has no tool "ecko".');
     expect(error.hint).toMatch(/^The nearest it has: echo, /);
   });
 
   test("is an error if its server is not there", async () => {
-    const error = await errorOf(createTool({ source: "mcp.moon.echo" }));
+    const error = await errorOf(createTool(servers, { source: "mcp.moon.echo" }));
     expect(error.code).toBe("mcp_unknown_server");
   });
 
@@ -130,19 +130,7 @@ describe("a tool that cannot be had", () => {
   });
 });
 
-async function createTool(config: PartialToolConfig, name = "my_tool"): Promise<RunnableTool> {
-  const tool = await createMcpTool({ settings: settingsOf(config, name), servers, signal: never });
-  if ("warning" in tool) throw tool.warning;
-  return tool;
-}
-
-function settingsOf(config: PartialToolConfig, name: string): ToolSettings {
-  const settings = resolveTools({ conversation: { tools: { [name]: config } } }).get(name);
-  if (settings === undefined) throw new Error("the config has no such tool");
-  return settings;
-}
-
-function attempt(executor: Executor, request: Partial<Parameters<Executor["attempt"]>[0]> = {}) {
+function attempt(executor: Executor, request: Partial<AttemptRequest> = {}) {
   const defaults = {
     arguments: {},
     answers: {},

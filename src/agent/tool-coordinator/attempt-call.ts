@@ -41,7 +41,7 @@ export async function attemptCall(parts: TurnParts, call: GrantedCall): Promise<
     if (result.type !== "needs_input") {
       return { type: "result", content: result.content, isError: result.type === "error" };
     }
-    const { question, more = [], source, onUnanswered } = result;
+    const { question, more = [], source, closed, onUnanswered } = result;
     const end = await answerQuestions(
       parts,
       [question, ...more].map((each) => ({
@@ -50,9 +50,10 @@ export async function attemptCall(parts: TurnParts, call: GrantedCall): Promise<
         question: each,
         source,
         automaticAnswers: given.automaticAnswers(each),
-        signal,
+        signal: closed === undefined ? signal : AbortSignal.any([signal, closed]),
       })),
     );
+    if (end.type === "unanswered" && closed?.aborted === true && !signal.aborted) continue;
     if (end.type === "unanswered") {
       onUnanswered?.(end.reason === "user" ? "cancelled" : "refused");
       return { type: "unanswered", content: end.content, isError: end.isError };

@@ -1,8 +1,9 @@
 /** A tool of an MCP server: described by its server and the config, run by its server. */
 import type { ToolSettings } from "../../config/index.ts";
 import { McpError, type McpServer, type McpServers, type RemoteTool } from "../../mcp/index.ts";
-import type { Executor, RunnableTool, ToolDescription } from "../port.ts";
+import type { RunnableTool, ToolDescription } from "../port.ts";
 import { describeRemoteTool } from "./describe-remote-tool.ts";
+import { createMcpExecutor } from "./mcp-executor.ts";
 import { mergeParameters } from "./merge-parameters.ts";
 import { similarNames } from "./similar-names.ts";
 
@@ -23,15 +24,20 @@ export interface AbsentTool {
  */
 export async function createMcpTool(options: McpToolOptions): Promise<RunnableTool | AbsentTool> {
   const { settings, servers, signal } = options;
-  const { source } = settings;
-  if (source.type !== "mcp") throw new Error(`the tool ${settings.name} is not of an MCP server`);
+  const { name, source, timeoutMs } = settings;
+  if (source.type !== "mcp") throw new Error(`the tool ${name} is not of an MCP server`);
   const reached = await servers.get(source.server, signal);
   if (reached.type === "absent") return reached;
   const { server, tools } = reached;
-  const remote = getRemoteTool(server, tools, source.tool ?? settings.name);
+  const remote = getRemoteTool(server, tools, source.tool ?? name);
   return {
     description: toDescription(settings, remote),
-    executor: createExecutor(server, remote, settings.timeoutMs),
+    executor: createMcpExecutor({
+      server,
+      tool: remote,
+      name,
+      ...(timeoutMs !== undefined && { timeoutMs }),
+    }),
   };
 }
 
@@ -52,28 +58,5 @@ function toDescription(settings: ToolSettings, remote: RemoteTool): ToolDescript
     ...describeRemoteTool(settings, remote),
     ...(examples !== undefined && { examples }),
     parameters: mergeParameters(name, remote.inputSchema, parameters),
-  };
-}
-
-/** It never asks: a server that wants to is told that nobody listens. */
-function createExecutor(
-  server: McpServer,
-  tool: RemoteTool,
-  timeoutMs: number | undefined,
-): Executor {
-  return {
-    attempt: async ({ arguments: given, signal, onProgress }) => {
-      try {
-        return await server.call({
-          tool,
-          arguments: given,
-          signal,
-          ...(timeoutMs !== undefined && { timeoutMs }),
-          ...(onProgress !== undefined && { onProgress }),
-        });
-      } catch {
-        return { type: "cancelled" }; // It throws for nothing else.
-      }
-    },
   };
 }

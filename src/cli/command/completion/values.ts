@@ -1,0 +1,133 @@
+/** What may stand as the value of an option or an argument, as far as that is quick to tell. */
+import { Argument, type Option } from "commander";
+import {
+  foldLayers,
+  loadLayers,
+  type PartialConfig,
+  resolveMcpServers,
+  resolveTools,
+} from "../../../config/index.ts";
+import { compareTimestamps } from "../../../conversation/index.ts";
+import { lastActivity } from "../../activity.ts";
+import { type CommandContext, createContext } from "../../compose.ts";
+import { configPlaces } from "../../load-config.ts";
+import { shippedConfig } from "../../shipped-tools.ts";
+import type { Candidate } from "./candidate.ts";
+import { findKeys, findKeyValues } from "./config-keys.ts";
+import type { Position } from "./position.ts";
+
+type Values = (position: Position, context: CommandContext) => Promise<readonly Candidate[]>;
+
+/** By the word that stands for the value in the help. */
+const VALUES: Readonly<Record<string, Values>> = {
+  target: findTargets,
+  name: findTools,
+  model: findModels,
+  provider: async (_position, context) => names(llmOf(await quietConfig(context)), ["aliases"]),
+  server: async (_position, context) =>
+    [...resolveMcpServers(await quietConfig(context)).keys()].map((value) => ({ value })),
+  key: async ({ word }, context) => findKeys(word, await quietConfig(context)),
+  value: ({ operands: [key = ""] }) => findKeyValues(key),
+  setting: findSettings,
+};
+
+export async function findValues(position: Position): Promise<readonly Candidate[]> {
+  const { value, workspace } = position;
+  if (value === undefined) return [];
+  if (value.argChoices !== undefined) return value.argChoices.map((one) => ({ value: one }));
+  const find = VALUES[placeholderOf(value)];
+  if (find === undefined) return [];
+  return find(position, createContext(workspace === undefined ? {} : { workspace }));
+}
+
+function placeholderOf(value: Option | Argument): string {
+  if (value instanceof Argument) return value.name();
+  return /[<[](?<name>[^\]>]+)/.exec(value.flags)?.groups?.["name"] ?? "";
+}
+
+const KEYWORDS: readonly Candidate[] = [
+  { value: "active", description: "the one that is active in this terminal" },
+  { value: "previous", description: "the one that was active before it" },
+  { value: "recent", description: "the one used last, anywhere" },
+  { value: "newest", description: "the one started last" },
+  { value: "pinned", description: "the one pinned last" },
+  { value: "archived", description: "the one archived last" },
+];
+
+/** By id; and a part of a title that fits only one becomes its id. */
+async function findTargets({ word }: Position, context: CommandContext) {
+  const summaries = await context.workspace.conversations.list({ which: "all" });
+  const ids = summaries
+    .toSorted((one, other) => compareTimestamps(lastActivity(other), lastActivity(one)))
+    .map(({ id, metadata }) => ({ value: id, description: metadata?.title ?? "" }));
+  const all = [...KEYWORDS, ...ids];
+  if (all.some(({ value }) => value.startsWith(word))) return all;
+  const titled = ids.filter(({ description }) =>
+    description.toLowerCase().includes(word.toLowerCase()),
+  );
+  return titled.length === 1 ? titled.map((one) => ({ ...one, isReplacing: true })) : [];
+}
+
+/** Options take groups too. */
+async function findTools({ command, value }: Position, context: CommandContext) {
+  if (value instanceof Argument && command.parent?.name() !== "tool") return [];
+  const tools = [...resolveTools(await quietConfig(context)).values()];
+  const candidates = tools.map(({ name, summary, description = "" }) => ({
+    value: name,
+    description: summary ?? description,
+  }));
+  if (value instanceof Argument) return candidates;
+  const groups = new Set(tools.flatMap(({ group }) => group ?? []));
+  return [
+    ...candidates,
+    ...[...groups].map((group) => ({ value: group, description: "a group of tools" })),
+  ];
+}
+
+/** Aliases and what is configured; which others there are only the providers could say. */
+async function findModels(_position: Position, context: CommandContext) {
+  const config = await quietConfig(context);
+  const { aliases = {}, ...providers } = llmOf(config);
+  const { id } = config.assistant?.model ?? {};
+  const configured = id !== undefined && "provider" in id ? [`${id.provider}/${id.name}`] : [];
+  return [
+    ...names(aliases, [], "an alias"),
+    ...configured.map((value) => ({ value, description: "what the config says" })),
+    ...names(providers).map(({ value }) => ({ value: `${value}/` })),
+  ];
+}
+
+/** `key=value`, where a key alone ends in the sign. */
+async function findSettings({ word }: Position, context: CommandContext) {
+  const { key, sign } = /^(?<key>[^=:+]+)(?<sign>:?=)/.exec(word)?.groups ?? {};
+  if (key !== undefined && sign !== undefined) {
+    const values = await findKeyValues(key);
+    return values.map(({ value }) => ({ value: `${key}${sign}${value}` }));
+  }
+  const keys = await findKeys(word, await quietConfig(context));
+  return keys.map(({ value, ...rest }) => ({
+    value: value.endsWith(".") ? value : `${value}=`,
+    ...rest,
+  }));
+}
+
+function llmOf(config: PartialConfig) {
+  return config.providers?.llm ?? {};
+}
+
+function names(table: object, but: readonly string[] = [], description?: string): Candidate[] {
+  return Object.keys(table)
+    .filter((name) => !but.includes(name))
+    .map((value) => ({ value, ...(description !== undefined && { description }) }));
+}
+
+/** What is wrong with it is told elsewhere: nobody wants to read that in the middle of a line. */
+async function quietConfig(context: CommandContext): Promise<PartialConfig> {
+  const builtins = shippedConfig();
+  try {
+    const { layers } = await loadLayers({ places: configPlaces(context), builtins });
+    return foldLayers(layers);
+  } catch {
+    return builtins;
+  }
+}

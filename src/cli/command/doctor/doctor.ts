@@ -1,0 +1,50 @@
+/** `jp doctor`: looks at everything, changes nothing, and says what to put right. */
+import type { CommandContext } from "../../compose.ts";
+import type { Call } from "../../define.ts";
+import { ExitStatus } from "../../exit-status.ts";
+import { findWorkspace } from "../../load-config.ts";
+import { checkConfig } from "./check-config.ts";
+import { checkLocks } from "./check-locks.ts";
+import { checkEditor, checkNode, checkTerminal, checkUserData } from "./check-machine.ts";
+import { checkModels } from "./check-models.ts";
+import { checkTools } from "./check-tools.ts";
+import { checkRecords, checkWorkspace } from "./check-workspace.ts";
+import { type Finding, printFinding } from "./finding.ts";
+
+export interface DoctorFlags {
+  readonly format?: "text" | "json";
+  /** In seconds. */
+  readonly timeout?: number;
+}
+
+const PATIENCE_SECONDS = 15;
+
+export async function doctor({ options, context }: Call<DoctorFlags>): Promise<void> {
+  const { format = "text", timeout = PATIENCE_SECONDS } = options;
+  let hasProblem = false;
+  for await (const finding of examine(context, timeout)) {
+    hasProblem ||= finding.state === "problem";
+    printFinding(finding, context.output, format);
+  }
+  if (hasProblem) throw new ExitStatus(1);
+}
+
+/** What takes long comes last. */
+async function* examine(context: CommandContext, seconds: number): AsyncGenerator<Finding> {
+  const { findings, config } = await checkConfig(context);
+  yield checkNode();
+  yield checkTerminal(context, config ?? {});
+  yield checkEditor(context);
+  yield checkUserData(context);
+  yield checkWorkspace(context);
+  const workspace = findWorkspace(context);
+  if (workspace !== undefined) {
+    yield* checkLocks(workspace);
+    yield* await checkRecords(workspace);
+  }
+  yield* findings;
+  // The rest is about what the config says.
+  if (config === undefined) return;
+  yield* await checkModels(context, config);
+  yield* await checkTools(context, config, seconds);
+}

@@ -1,0 +1,47 @@
+/** What a check has found, and how it is told. */
+import { jsonLine, oneLine, type StyleName } from "../../../render/index.ts";
+import type { Output } from "../../../terminal/index.ts";
+import { isCodedError } from "../../../util/index.ts";
+
+export interface Finding {
+  /** What was looked at. */
+  readonly check: string;
+  /** `warning`: works, but not as one might expect. `problem`: does not work. */
+  readonly state: "ok" | "warning" | "problem";
+  readonly message: string;
+  /** What to do about it. */
+  readonly hint?: string;
+}
+
+/** What an error says becomes the finding. */
+export function findingOf(
+  check: string,
+  error: unknown,
+  state: Finding["state"] = "problem",
+): Finding {
+  if (!(error instanceof Error)) return { check, state, message: String(error) };
+  const { hint } = isCodedError(error) ? error : {};
+  return { check, state, message: error.message, ...(hint !== undefined && { hint }) };
+}
+
+const STYLES: Readonly<Record<Finding["state"], StyleName>> = {
+  ok: "green",
+  warning: "yellow",
+  problem: "red",
+};
+
+const STATE_WIDTH = "problem".length;
+const CHECK_WIDTH = "conversations".length;
+
+/** One line, whatever it holds. */
+export function printFinding(finding: Finding, output: Output, format: "text" | "json"): void {
+  const { check, state, message, hint } = finding;
+  if (format === "json") {
+    output.print(jsonLine({ check, state, message, hint }));
+  } else {
+    const mark = output.paint(STYLES[state], state.padEnd(STATE_WIDTH));
+    const text = hint === undefined ? message : `${message} ${hint}`;
+    output.print(`${mark}  ${check.padEnd(CHECK_WIDTH)}  ${oneLine(text)}`);
+  }
+  output.flush(); // The next check may take its time.
+}

@@ -1,0 +1,86 @@
+import { expect, test } from "vitest";
+import type { Asks } from "../../mcp/index.ts";
+import type { Json, JsonObject } from "../../util/index.ts";
+import { createRound, fillRound, questionsOf, type QuestionRound } from "./question-round.ts";
+
+function roundOf(forms: Readonly<Record<string, JsonObject>>): QuestionRound {
+  const requests = Object.entries(forms).map(([key, properties]) => ({
+    key,
+    method: "elicitation/create",
+    params: { message: "Well?", requestedSchema: { type: "object", properties } },
+  }));
+  const round = createRound({ type: "asks", requests, isPrerequisite: false }, true);
+  if (round.type === "refused") throw new Error(round.reason);
+  return round;
+}
+
+const text = { type: "string" };
+
+test("ids are the names of the fields, as long as they differ", () => {
+  const round = roundOf({
+    a: { name: text, "": text, "two\nlines": text },
+    b: { name: text, "a.name": text, "b.name": text },
+    "b.b": { name: text },
+  });
+  expect(questionsOf(round).map(({ id }) => id)).toEqual([
+    "name",
+    "a.",
+    "two lines",
+    "b.name",
+    "a.name",
+    "b.b.name",
+    "b.b.name.2",
+  ]);
+});
+
+test("every value reaches the field that it is for, whatever the name", async () => {
+  const names = JSON.parse('{"__proto__":{"type":"string"},"constructor":{"type":"string"}}');
+  const round = roundOf({ a: names as JsonObject });
+  const answers = JSON.parse('{"__proto__":"p","constructor":"c"}') as Record<string, Json>;
+  const filled = await fillRound(round, answers);
+  const responses = filled.type === "complete" ? [...filled.responses] : [];
+  expect(JSON.stringify(responses)).toBe(
+    '[["a",{"action":"accept","content":{"__proto__":"p","constructor":"c"}}]]',
+  );
+});
+
+test("words of a server are short, and those of a question are one line", () => {
+  const long = "x".repeat(10_000);
+  const title = `a\r\n\u001b[2Kb\t${long}`;
+  const [question] = questionsOf(
+    roundOf({ a: { name: { ...text, title, description: long, enum: ["a"] } } }),
+  );
+  expect(question?.text).toBe(`a [2Kb ${"x".repeat(192)}…`);
+  expect(question?.context).toBe(`Well?\n\n${"x".repeat(3999)}…`);
+});
+
+test("a suggestion that is no answer is not made", () => {
+  const questions = questionsOf(
+    roundOf({
+      a: {
+        text: { ...text, default: { a: 1 } },
+        choice: { ...text, enum: ["a"], default: "b" },
+        number: { type: "number", default: 2.5 },
+        password: { ...text, default: "hunter2" },
+      },
+    }),
+  );
+  expect(questions.map((question) => question.default)).toEqual([
+    undefined,
+    undefined,
+    "2.5",
+    undefined,
+  ]);
+});
+
+test.each<[string, Asks["requests"][number], string]>([
+  ["a model", { key: "a", method: "sampling/createMessage", params: {} }, "which is not offered"],
+  ["folders", { key: "a", method: "roots/list", params: undefined }, "which is not offered"],
+  ["nothing that is known", { key: "a", method: "", params: 1 }, "which is not offered"],
+])("a server that asks for %s is refused", (_, request, reason) => {
+  const asks: Asks = { type: "asks", requests: [request], isPrerequisite: false };
+  expect(createRound(asks, true)).toMatchObject({
+    type: "refused",
+    reason: expect.stringContaining(reason),
+  });
+});

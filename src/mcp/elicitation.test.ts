@@ -1,0 +1,104 @@
+import { describe, expect, test } from "vitest";
+import type { JsonObject } from "../util/index.ts";
+import { parseElicitation } from "./elicitation.ts";
+
+function fieldOf(schema: JsonObject, name = "a"): unknown {
+  const requestedSchema = { type: "object", properties: { [name]: schema }, required: [name] };
+  const elicitation = parseElicitation({ message: "?", requestedSchema });
+  return elicitation.type === "form" ? elicitation.fields[0] : undefined;
+}
+
+describe("a field", () => {
+  test.each<[string, JsonObject, JsonObject]>([
+    [
+      "of text keeps its limits, and nothing else",
+      { type: "string", minLength: 1, pattern: "^a", format: "email", $ref: "#/x", enumNames: 3 },
+      {
+        kind: { type: "text" },
+        schema: { type: "string", minLength: 1, pattern: "^a", format: "email" },
+      },
+    ],
+    [
+      "with limits that are none has none",
+      { type: "integer", minimum: "1", maximum: null },
+      { kind: { type: "integer" }, schema: { type: "integer" } },
+    ],
+    [
+      "with words has words",
+      { type: "boolean", title: "A?", description: "B.", default: true },
+      {
+        title: "A?",
+        description: "B.",
+        default: true,
+        kind: { type: "boolean" },
+        schema: { type: "boolean" },
+      },
+    ],
+    [
+      "may list its choices twice, and name them in the older way",
+      { type: "string", enum: ["a", "b", "a"], enumNames: ["A", "b", "again"] },
+      {
+        kind: {
+          type: "choice",
+          options: [{ value: "a", title: "A" }, { value: "b" }],
+          isMultiple: false,
+        },
+        schema: { type: "string", enum: ["a", "b"] },
+      },
+    ],
+    [
+      "may take several choices",
+      { type: "array", maxItems: 1, items: { anyOf: [{ const: "a", title: "A" }] } },
+      {
+        kind: { type: "choice", options: [{ value: "a", title: "A" }], isMultiple: true },
+        schema: {
+          type: "array",
+          items: { type: "string", enum: ["a"] },
+          uniqueItems: true,
+          maxItems: 1,
+        },
+      },
+    ],
+  ])("%s", (_, schema, expected) => {
+    const common = { name: "a", isRequired: true, isSecret: false };
+    expect(fieldOf(schema)).toEqual({ ...common, ...expected });
+  });
+
+  test("that is chosen or answered with yes or no is no secret, whatever its name", () => {
+    expect([
+      fieldOf({ type: "boolean" }, "save_password"),
+      fieldOf({ type: "string", enum: ["a"] }, "token"),
+      fieldOf({ type: "integer" }, "pin"),
+    ]).toMatchObject([{ isSecret: false }, { isSecret: false }, { isSecret: true }]);
+  });
+});
+
+test.each([
+  ["no object", "hello", "expected an object"],
+  ["a message that is no text", { message: 1 }, "message: expected a string"],
+  ["no form", { message: "?" }, "requestedSchema: expected an object"],
+  ["a field without a type", form({ a: {} }), "requestedSchema.properties.a.type: expected"],
+  ["a nested field", form({ a: { type: "object" } }), "a.type: expected"],
+  ["a list of anything", form({ a: { type: "array", items: {} } }), "a.type: expected"],
+  ["no choices", form({ a: { enum: [] } }), "there is nothing to choose from"],
+  ["numbers to choose from", form({ a: { enum: [1] } }), "expected choices that are strings"],
+  ["too many choices", form({ a: { enum: numbered(501) } }), "more than 500 choices"],
+  ["too many fields", form(Object.fromEntries(numbered(101).map((n) => [n, {}]))), "more than 100"],
+  ["a program", { mode: "url", message: "?", url: "file:///bin/sh" }, "not an address of the web"],
+  ["no address", { mode: "url", message: "?", url: "moon" }, "not an address of the web"],
+  [
+    "too long an address",
+    { mode: "url", message: "?", url: `https://moon.example/${"a".repeat(2000)}` },
+    "longer than 2000 characters",
+  ],
+])("a question with %s cannot be asked", (_, params, problem) => {
+  expect(() => parseElicitation(params)).toThrow(problem);
+});
+
+function form(properties: JsonObject): JsonObject {
+  return { message: "?", requestedSchema: { type: "object", properties } };
+}
+
+function numbered(count: number): readonly string[] {
+  return Array.from({ length: count }, (_, index) => `n${index}`);
+}

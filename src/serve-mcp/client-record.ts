@@ -1,0 +1,98 @@
+/**
+ * The conversation with the questions of one client. It is made with the first of them, and locked only
+ * while a call is open. Each call is a turn: its start, the call, who let it run, its questions and
+ * answers, its result. There is no request in it, for no person has said anything. Calls that overlap
+ * share a turn, as calls of one reply do, since a turn is what stands between two starts.
+ */
+import { createJournal, type Journal, PromptQueue, TurnState } from "../agent/index.ts";
+import {
+  type ConversationId,
+  conversationIdToNumber,
+  timestampFromDate,
+} from "../conversation/index.ts";
+import type { ConversationWriter } from "../storage/index.ts";
+import { isCodedError } from "../util/index.ts";
+import type { ServeSetup } from "./setup.ts";
+
+export interface OpenCall {
+  /** Of no other call, in any conversation: questions are looked for by ids that are made of it. */
+  readonly id: string;
+  readonly journal: Journal;
+  readonly state: TurnState;
+}
+
+interface OpenTurn extends Pick<OpenCall, "journal" | "state"> {
+  readonly conversation: ConversationWriter;
+}
+
+export class ClientRecord {
+  /** The client's user is asked one thing at a time. */
+  readonly prompts = new PromptQueue();
+  readonly #setup: ServeSetup;
+  #conversation: ConversationId | undefined;
+  #turn: Promise<OpenTurn> | undefined;
+  #lastTurn: Promise<unknown> = Promise.resolve();
+  #calls = 0;
+  #openCalls = 0;
+
+  constructor(setup: ServeSetup) {
+    this.#setup = setup;
+  }
+
+  get isInUse(): boolean {
+    return this.#openCalls > 0;
+  }
+
+  /**
+   * `client` names the conversation, if it has to be made. When it resolves and no other call is open,
+   * the lock is given back. Throws what the store throws.
+   */
+  async during<Value>(client: string, work: (call: OpenCall) => Promise<Value>): Promise<Value> {
+    this.#openCalls += 1;
+    try {
+      this.#turn ??= this.#startTurn(client);
+      const { conversation, journal, state } = await this.#turn;
+      this.#calls += 1;
+      const id = `call_${conversationIdToNumber(conversation.id)}_${this.#calls}`;
+      return await work({ id, journal, state });
+    } finally {
+      this.#openCalls -= 1;
+      if (this.#openCalls === 0) await this.#endTurn();
+    }
+  }
+
+  async #startTurn(client: string): Promise<OpenTurn> {
+    await this.#lastTurn;
+    const conversation = await this.#openConversation(client);
+    this.#conversation = conversation.id;
+    const journal = createJournal(conversation);
+    const timestamp = timestampFromDate(this.#setup.clock.now());
+    await journal.record({ type: "turn_start", timestamp });
+    return { conversation, journal, state: new TurnState() };
+  }
+
+  async #openConversation(client: string): Promise<ConversationWriter> {
+    const { conversations, newConversation } = this.#setup;
+    const create = () =>
+      conversations.create({ ...newConversation, title: `Questions of ${client}` });
+    if (this.#conversation === undefined) return create();
+    try {
+      return await conversations.open(this.#conversation);
+    } catch (error) {
+      // Somebody has removed it, or put it away.
+      const isGone = ["conversation_not_found", "conversation_archived"];
+      if (isCodedError(error) && isGone.includes(error.code)) return create();
+      throw error;
+    }
+  }
+
+  async #endTurn(): Promise<void> {
+    const ended = this.#turn;
+    this.#turn = undefined;
+    this.#lastTurn = Promise.resolve(ended).then(
+      (turn) => turn?.conversation.release(),
+      () => undefined, // It never began; whoever wanted it knows.
+    );
+    await this.#lastTurn;
+  }
+}

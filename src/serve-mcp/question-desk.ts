@@ -1,0 +1,179 @@
+/** Takes the calls of `ask_user`: whoever makes them, and on whatever way they reach a person. */
+import { randomBytes } from "node:crypto";
+import { setImmediate } from "node:timers/promises";
+import type {
+  CallToolResult,
+  InputRequiredResult,
+  RequestStateCodec,
+  ServerContext,
+} from "@modelcontextprotocol/server";
+import { type Prompter, PromptQueue } from "../agent/index.ts";
+import type { ToolCallResponse } from "../conversation/index.ts";
+import { type JsonObject, LONGEST_TIMER_MS } from "../util/index.ts";
+import type { Client } from "./client.ts";
+import type { ClientRecord } from "./client-record.ts";
+import { createElicitationPrompter, type Elicit } from "./elicitation-prompter.ts";
+import { PATIENCE_MS, PausedCalls } from "./paused-calls.ts";
+import { RoundTripCall } from "./round-trip-call.ts";
+import { runCall } from "./run-call.ts";
+import type { Sdk } from "./sdk.ts";
+import type { ServeSetup } from "./setup.ts";
+
+export interface AskedCall {
+  readonly client: Client;
+  readonly record: ClientRecord;
+  readonly arguments: JsonObject;
+  readonly context: ServerContext;
+}
+
+/** What a client holds between two requests: signed, so that it can neither be made up nor changed. */
+interface RequestState {
+  readonly call: string;
+}
+
+/** The one question of a result that asks. */
+const INPUT = "question";
+
+export class QuestionDesk {
+  readonly #sdk: Sdk;
+  readonly #setup: ServeSetup;
+  readonly #states: RequestStateCodec<RequestState>;
+  readonly #paused: PausedCalls;
+  readonly #open = new Set<Promise<unknown>>();
+  readonly #stop = new AbortController();
+  /** There is one terminal, however many clients there are. */
+  readonly #prompts = new PromptQueue();
+
+  constructor(sdk: Sdk, setup: ServeSetup) {
+    this.#sdk = sdk;
+    this.#setup = setup;
+    this.#paused = new PausedCalls(setup.clock);
+    this.#states = sdk.createRequestStateCodec<RequestState>({
+      key: randomBytes(32),
+      ttlSeconds: PATIENCE_MS / 1000,
+      bind: ({ mcpReq: { envelope = {} } }) =>
+        JSON.stringify((envelope as JsonObject)[sdk.CLIENT_INFO_META_KEY] ?? null),
+    });
+  }
+
+  /** For a server that passes states on: refused are those that are not ours, or too old. */
+  get requestState() {
+    return {
+      verify: (state: string, context: ServerContext) => this.#states.verify(state, context),
+    };
+  }
+
+  /** Throws what the store throws. */
+  async ask(asked: AskedCall): Promise<CallToolResult | InputRequiredResult> {
+    const { client, record } = asked;
+    if (client.era === "modern" && client.hasForms) return this.#askByResult(asked);
+    const way = client.hasForms
+      ? { prompter: this.#clientPrompter(client, elicitBy(asked.context)), prompts: record.prompts }
+      : { prompter: namingClient(this.#setup.person, client), prompts: this.#prompts };
+    return toResult(await this.#run(asked, { ...way, signal: signalOf(asked.context) }));
+  }
+
+  /** Ends everything that is open, and waits until that is on record and its results are sent. */
+  async close(): Promise<void> {
+    this.#stop.abort();
+    while (this.#open.size > 0) await Promise.allSettled(this.#open);
+    await setImmediate(); // The SDK sends a result a few promises later.
+  }
+
+  async #askByResult(asked: AskedCall): Promise<CallToolResult | InputRequiredResult> {
+    const { context } = asked;
+    const call = this.#findPaused(context) ?? this.#startRoundTrip(asked);
+    const reply = this.#sdk.inputResponse(context.mcpReq.inputResponses, INPUT);
+    // A request without the answer gets the question once more.
+    if (reply.kind === "elicit") call.answer(reply);
+    const step = await call.next(signalOf(context));
+    if (step.type === "ended") return toResult(step.response);
+    const requestState = await this.#states.mint({ call: this.#paused.pause(call) }, context);
+    const inputRequests = { [INPUT]: this.#sdk.inputRequired.elicit(step.form) };
+    return this.#sdk.inputRequired({ inputRequests, requestState });
+  }
+
+  /** Undefined for a request that begins a call. Throws if it goes on with one that is not waiting. */
+  #findPaused({ mcpReq }: ServerContext): RoundTripCall | undefined {
+    const state = mcpReq.requestState<RequestState>();
+    if (state === undefined) return undefined;
+    const call = this.#paused.take(state.call);
+    if (call !== undefined) return call;
+    const { ProtocolError, ProtocolErrorCode } = this.#sdk;
+    throw new ProtocolError(ProtocolErrorCode.InvalidParams, "Invalid or expired requestState");
+  }
+
+  #startRoundTrip(asked: AskedCall): RoundTripCall {
+    return new RoundTripCall((elicit, signal) => {
+      const prompter = this.#clientPrompter(asked.client, elicit);
+      // What is shown when is the client's business: it has all questions, and we only their answers.
+      return this.#run(asked, { prompter, prompts: new PromptQueue(), signal });
+    });
+  }
+
+  async #run(asked: AskedCall, way: Way): Promise<ToolCallResponse> {
+    const { client, record, arguments: args } = asked;
+    const signal = AbortSignal.any([way.signal, this.#stop.signal]);
+    const running = record.during(client.name, (open) =>
+      runCall({ ...this.#setup, ...way, open, arguments: args, signal }),
+    );
+    this.#open.add(running);
+    try {
+      return await running;
+    } finally {
+      this.#open.delete(running);
+    }
+  }
+
+  #clientPrompter({ name, knowsEnumNamesOnly }: Client, elicit: Elicit): Prompter {
+    return createElicitationPrompter({
+      channel: `mcp:${name}`,
+      elicit,
+      notation: knowsEnumNamesOnly ? "enumNames" : "titles",
+    });
+  }
+}
+
+/** How a person is reached. */
+interface Way {
+  readonly prompter: Prompter;
+  readonly prompts: PromptQueue;
+  readonly signal: AbortSignal;
+}
+
+/** In the middle of a request, as it was until 2026. A person may take any time to answer. */
+function elicitBy({ mcpReq }: ServerContext): Elicit {
+  return (params, signal) =>
+    mcpReq.send({ method: "elicitation/create", params }, { signal, timeout: LONGEST_TIMER_MS });
+}
+
+/** Whoever is asked at our terminal cannot know by itself where the question comes from. */
+function namingClient(person: Prompter, { name }: Client): Prompter {
+  const labelOf = (label: string | undefined) =>
+    label === undefined ? name : `${label} of ${name}`;
+  return {
+    channel: person.channel,
+    canAsk: () => person.canAsk(),
+    ask: (request) => person.ask({ ...request, label: labelOf(request.label) }),
+    ...(person.askForm !== undefined && {
+      askForm: ({ fields, signal }) => {
+        const named = fields.map((field) => ({ ...field, label: labelOf(field.label) }));
+        return (
+          person.askForm?.({ fields: named, signal }) ?? Promise.resolve({ type: "cancelled" })
+        );
+      },
+    }),
+    askPermission: (request) => person.askPermission(request),
+    askDelivery: (request) => person.askDelivery(request),
+  };
+}
+
+/** Aborted when the client cancels the request, or when the line over which it came is cut. */
+function signalOf({ mcpReq, http }: ServerContext): AbortSignal {
+  const line = http?.req?.signal;
+  return line === undefined ? mcpReq.signal : AbortSignal.any([mcpReq.signal, line]);
+}
+
+function toResult({ content, isError }: ToolCallResponse): CallToolResult {
+  return { content: [{ type: "text", text: content }], ...(isError && { isError }) };
+}

@@ -1,0 +1,67 @@
+/** One call of `ask_user`, on the way that calls take in a turn. */
+import { type Prompter, type PromptQueue, type Toolbox, ToolCycle } from "../agent/index.ts";
+import {
+  timestampFromDate,
+  type ToolCallRequest,
+  type ToolCallResponse,
+} from "../conversation/index.ts";
+import type { InquiryBackend } from "../inquiry/index.ts";
+import type { JsonObject } from "../util/index.ts";
+import type { OpenCall } from "./client-record.ts";
+import type { ServeSetup } from "./setup.ts";
+
+export const ASK_USER = "ask_user";
+
+export interface CallParts extends Pick<ServeSetup, "tools" | "clock"> {
+  readonly open: OpenCall;
+  readonly arguments: JsonObject;
+  readonly prompter: Prompter;
+  readonly prompts: PromptQueue;
+  /** Ends it, with everything on record. */
+  readonly signal: AbortSignal;
+}
+
+/** Its questions are for a person: a model is never asked. */
+const NO_MODEL: InquiryBackend = {
+  inquire: async () => ({ type: "failed", kind: "other", message: "there is no model" }),
+};
+
+/** Nobody has rejected anything, as a person does who interrupts a turn. */
+const ENDED = "The call was ended before its question was answered.";
+
+/** Throws `write_failed`. */
+export async function runCall(parts: CallParts): Promise<ToolCallResponse> {
+  const { open, clock, signal } = parts;
+  const { journal, state, id } = open;
+  const tools = sayingEnded(parts.tools);
+  const cycle = new ToolCycle({ ...parts, tools, journal, state, inquiries: NO_MODEL });
+  const request: ToolCallRequest = {
+    type: "tool_call_request",
+    timestamp: timestampFromDate(clock.now()),
+    id,
+    name: ASK_USER,
+    arguments: parts.arguments,
+  };
+  await journal.record(request);
+  const stop = () => cycle.stop();
+  signal.addEventListener("abort", stop);
+  if (signal.aborted) stop();
+  try {
+    cycle.add(request);
+    const [response] = await cycle.run();
+    if (response === undefined) throw new Error("a call has ended without a response");
+    return response;
+  } finally {
+    signal.removeEventListener("abort", stop);
+  }
+}
+
+function sayingEnded(tools: Toolbox): Toolbox {
+  return {
+    schemas: (signal) => tools.schemas(signal),
+    find: async (name, signal) => {
+      const tool = await tools.find(name, signal);
+      return tool && { ...tool, settings: { ...tool.settings, cancellationResponse: ENDED } };
+    },
+  };
+}

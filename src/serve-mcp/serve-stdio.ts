@@ -1,0 +1,40 @@
+/** A server for the one client that has started it, over its standard streams. */
+import type { Readable, Writable } from "node:stream";
+import { ClientRecord } from "./client-record.ts";
+import { createServer } from "./create-server.ts";
+import { QuestionDesk } from "./question-desk.ts";
+import { loadSdk } from "./sdk.ts";
+import type { ServeSetup } from "./setup.ts";
+
+export interface ClientStreams {
+  readonly input: Readable;
+  readonly output: Writable;
+}
+
+/** Until the client is gone, or it is aborted. When it resolves, everything is on record. */
+export async function serveStdio(
+  setup: ServeSetup,
+  { input, output }: ClientStreams,
+  signal: AbortSignal,
+): Promise<void> {
+  const [sdk, stdio] = await Promise.all([loadSdk(), import("@modelcontextprotocol/server/stdio")]);
+  const desk = new QuestionDesk(sdk, setup);
+  const record = new ClientRecord(setup);
+  const transport = new stdio.StdioServerTransport(input, output);
+  const handle = stdio.serveStdio(
+    ({ era }) => createServer({ sdk, setup, desk, era, recordOf: () => record }),
+    { transport, onerror: ({ message }) => setup.onProblem(message) },
+  );
+  const ended = Promise.withResolvers<void>();
+  const { onclose } = transport;
+  // oxlint-disable-next-line unicorn/prefer-add-event-listener -- A transport has no events.
+  transport.onclose = () => {
+    onclose?.();
+    ended.resolve();
+  };
+  signal.addEventListener("abort", () => ended.resolve(), { once: true });
+  if (signal.aborted) ended.resolve();
+  await ended.promise;
+  await desk.close();
+  await handle.close();
+}

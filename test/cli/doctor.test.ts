@@ -1,0 +1,394 @@
+import { chmodSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import path from "node:path";
+import { describe, expect, test } from "vitest";
+import { EVERYTHING, TEST_PROGRAM } from "../mcp/support.ts";
+import { snapshotOf } from "../support/folder-snapshot.ts";
+import { ModelServer } from "./model-server.ts";
+import { holdConversation } from "./query-project.ts";
+import { request } from "./records.ts";
+import { Screen } from "./screen.ts";
+import { jsonLines, Project } from "./support.ts";
+
+interface Finding {
+  readonly check: string;
+  readonly state: string;
+  readonly message: string;
+  readonly hint?: string;
+}
+
+interface Examined {
+  readonly status: number | null;
+  readonly findings: readonly Finding[];
+  /** Those of one check. */
+  readonly of: (check: string) => readonly Finding[];
+}
+
+type Variables = Readonly<Record<string, string>>;
+
+/** A workspace in which only the server can be reached, if there is one. */
+async function projectWith(config = "", server?: ModelServer): Promise<Project> {
+  const project = new Project();
+  const closed = await ModelServer.closedUrl();
+  writeFileSync(
+    path.join(project.root, ".jp", "config.toml"),
+    [
+      `providers.llm.ollama.base_url = "${closed}"`,
+      `providers.llm.llamacpp.base_url = "${server?.url ?? closed}"`,
+      config,
+    ].join("\n"),
+  );
+  return project;
+}
+
+async function examine(
+  project: Project,
+  variables: Variables = {},
+  ...words: readonly string[]
+): Promise<Examined> {
+  const all = { EDITOR: "vim", JP_NONINTERACTIVE: "1", ...variables };
+  const end = await project.jpWith(all, "doctor", "--format", "json", ...words);
+  expect(end.stderr).toBe("");
+  const findings = jsonLines(end) as readonly Finding[];
+  const of = (check: string) => findings.filter((finding) => finding.check === check);
+  return { status: end.status, findings, of };
+}
+
+function stdioServer(name: string, ...words: readonly string[]): string {
+  return `[providers.mcp.${name}]\ncommand = ${JSON.stringify(process.execPath)}\narguments = ${JSON.stringify(words)}\n`;
+}
+
+describe("a healthy workspace", () => {
+  test("has a line for each check, and status 0", async () => {
+    await using server = await ModelServer.start([]);
+    const project = await projectWith('assistant.model.id = "llamacpp/scripted"', server);
+    project.place({ second: 10, title: "One", events: [request(10, "Hello.")] });
+    const { stdout, stderr, status } = await project.jpWith(
+      { EDITOR: "vim", JP_NONINTERACTIVE: "1" },
+      "doctor",
+    );
+    const config = path.join(project.root, ".jp", "config.toml");
+    const [closed = ""] = /(?<=ollama +none at )\S+/.exec(stdout) ?? [];
+    expect({ status, stderr, lines: stdout.trimEnd().split("\n") }).toEqual({
+      status: 0,
+      stderr: "",
+      lines: [
+        `ok       node           Node ${process.versions.node}`,
+        "warning  terminal       Nobody is asked, because JP_NONINTERACTIVE is 1: policy decides. Unset it to be asked.",
+        "ok       editor         vim (EDITOR)",
+        `ok       user data      ${project.data}, made when it is needed`,
+        `ok       workspace      ${project.root} (abc12)`,
+        "ok       locks          none is held",
+        "ok       conversations  1, all of them readable to their ends",
+        `ok       config         ${config}`,
+        "ok       model          llamacpp/scripted can be reached",
+        `ok       ollama         none at ${closed}`,
+        `ok       llamacpp       1 model at ${server.url}`,
+        "ok       tools          ask_user, describe_tools",
+      ],
+    });
+  });
+
+  test("has a terminal, of which the width, colours and calls are told", async () => {
+    const project = await projectWith("style.notification.desktop = false");
+    const coloured = await new Screen(project, ["doctor"], { columns: 100 }).end();
+    const plain = await new Screen(project, ["doctor"], { variables: { NO_COLOR: "1" } }).end();
+    const line = /terminal +(.*?)\s*$/m;
+    const told = [coloured, plain].map(({ lines }) => line.exec(lines.join("\n"))?.[1]);
+    expect(told[0]).toBe(
+      "questions can be asked, 100 columns, colours, a question calls by the bell",
+    );
+    expect(told[1]).toContain("questions can be asked, 80 columns, no colours");
+  });
+
+  test("is not changed by it", async () => {
+    const project = await projectWith('[conversation.tools."*"]\nrun = "ask"');
+    project.place({ second: 10, events: '[\n  {\n    "timestamp": "2026' });
+    const folders = [project.root, project.data, project.home, project.temporary];
+    const before = snapshotOf(...folders);
+    await examine(project);
+    expect(snapshotOf(...folders)).toEqual(before);
+  });
+});
+
+describe("outside of a workspace", () => {
+  test("the rest is checked all the same", async () => {
+    const project = new Project({ isBare: true });
+    const { of, findings } = await examine(project);
+    expect([of("workspace"), findings.some(({ check }) => check === "conversations")]).toEqual([
+      [
+        {
+          check: "workspace",
+          state: "warning",
+          message: `There is no jp workspace at or above ${project.root}.`,
+          hint: "Create one with `jp init`, or point at one with --workspace.",
+        },
+      ],
+      false,
+    ]);
+  });
+});
+
+describe("records", () => {
+  test("that are torn are a warning, damaged ones a problem, each with its place", async () => {
+    const project = await projectWith();
+    const torn = project.place({
+      second: 10,
+      events:
+        '[\n  {\n    "timestamp": "2026-01-02 03:04:05.0",\n    "type": "turn_start"\n  },\n  {\n',
+    });
+    const damaged = project.place({ second: 20 });
+    writeFileSync(
+      damaged.events,
+      '[\n  {\n    "type": "turn_start",\n    "timestamp": "2026-01-02 03:04:05.0"\n  },\n  }{ nothing,\n  {\n    "type": "turn_start",\n    "timestamp": "2026-01-02 03:04:06.0"\n  }\n]\n',
+    );
+    const unreadable = project.place({ second: 30, metadata: "{" });
+    const { status, of } = await examine(project);
+    const found = of("conversations").map(({ state, message, hint }) => ({
+      state,
+      place: [torn.events, damaged.events, unreadable.id].find((one) => message.includes(one)),
+      hint,
+    }));
+    expect([status, found]).toEqual([
+      1,
+      expect.arrayContaining([
+        {
+          state: "warning",
+          place: torn.events,
+          hint: "The next command that writes to it sets these bytes aside.",
+        },
+        {
+          state: "problem",
+          place: damaged.events,
+          hint: `Edit it: jp conversation edit --events ${damaged.id}`,
+        },
+        {
+          state: "problem",
+          place: unreadable.id,
+          hint: `Edit it: jp conversation edit --metadata ${unreadable.id}`,
+        },
+      ]),
+    ]);
+    expect(found).toHaveLength(3);
+  });
+
+  test("that are in use name who uses them; nobody is kept from writing", async () => {
+    const project = await projectWith();
+    const { id } = project.place({ second: 10, config: {} });
+    const holder = await holdConversation(project);
+    const { of } = await examine(project);
+    const [held] = of("locks");
+    expect([held?.state, held?.message.replace(/ since .*/, "")]).toEqual([
+      "ok",
+      `${id} is in use by process ${holder.pid}`,
+    ]);
+    await holder.kill();
+    const [left] = (await examine(project)).of("locks");
+    expect(left?.message).toMatch(
+      new RegExp(`^${id} was in use by process ${holder.pid} since .*, which has ended`),
+    );
+  });
+});
+
+describe("the user's data", () => {
+  test.skipIf(process.getuid?.() === 0)("must be writable", async () => {
+    const project = await projectWith();
+    mkdirSync(project.data, { mode: 0o500 });
+    const { status, of } = await examine(project);
+    chmodSync(project.data, 0o700);
+    expect([status, of("user data")[0]?.state]).toEqual([1, "problem"]);
+  });
+
+  test("cannot be kept where a file stands in the way", async () => {
+    const project = await projectWith();
+    writeFileSync(project.data, "");
+    const { status, of } = await examine(project);
+    expect([status, of("user data")]).toEqual([
+      1,
+      [
+        {
+          check: "user data",
+          state: "problem",
+          message: `${project.data} cannot be written to.`,
+          hint: "Check its owner and permissions, or set JP_USER_DATA_DIR.",
+        },
+      ],
+    ]);
+  });
+});
+
+describe("the config", () => {
+  test("with mistakes is a problem for each, with file and line, and nothing is built on it", async () => {
+    const project = await projectWith('assistant.name = 3\nconversation.max_cycles = "many"');
+    const file = path.join(project.root, ".jp", "config.toml");
+    const { status, of, findings } = await examine(project);
+    expect([status, of("config").map(({ state, message }) => [state, message])]).toEqual([
+      1,
+      [
+        ["problem", expect.stringContaining(`${file}:3: assistant.name: `)],
+        ["problem", expect.stringContaining(`${file}:4: conversation.max_cycles: `)],
+      ],
+    ]);
+    expect(findings.at(-1)?.check).toBe("config");
+  });
+
+  test("that is no TOML says where", async () => {
+    const project = await projectWith("this is no TOML");
+    const { of } = await examine(project);
+    expect(of("config")).toMatchObject([
+      { state: "problem", message: expect.stringMatching(/config\.toml: 3:\d+: this is no TOML/) },
+    ]);
+  });
+
+  test("with unknown keys and useless tools is a warning for each", async () => {
+    const project = await projectWith(
+      'asistant.name = "x"\n[conversation.tools.lost]\nrun = "ask"',
+    );
+    const { of } = await examine(project);
+    expect(
+      of("config").map(({ state, message }) => [state, message.replace(/^.*config\.toml/, "")]),
+    ).toEqual([
+      ["warning", expect.stringMatching(/^:3: asistant: .*assistant/)],
+      ["warning", "conversation.tools.lost.source: source is missing, so there is no such tool"],
+    ]);
+  });
+});
+
+describe("the model", () => {
+  const KEYED = 'assistant.model.id = "openrouter/scripted"';
+
+  test("without its key is a problem, and says where the key belongs", async () => {
+    const { status, of } = await examine(await projectWith(KEYED));
+    expect([status, of("model")]).toEqual([
+      1,
+      [
+        {
+          check: "model",
+          state: "problem",
+          message: "There is no key for openrouter.",
+          hint: "Put it into OPENROUTER_API_KEY.",
+        },
+      ],
+    ]);
+  });
+
+  test("with its key is asked for, and the key is never shown", async () => {
+    await using server = await ModelServer.start([]);
+    const base = `providers.llm.openrouter.base_url = "${server.url}"`;
+    const project = await projectWith(`${KEYED}\n${base}`);
+    const variables = { OPENROUTER_API_KEY: "hush-hush" };
+    const known = await examine(project, variables);
+    expect([known.status, known.of("model")[0]?.message]).toEqual([
+      0,
+      "openrouter/scripted can be reached",
+    ]);
+    expect(JSON.stringify(known.findings)).not.toContain("hush");
+  });
+
+  test("that its provider does not list is a warning", async () => {
+    await using server = await ModelServer.start([], ["another"]);
+    const project = await projectWith('assistant.model.id = "llamacpp/scripted"', server);
+    const { status, of } = await examine(project);
+    expect([status, of("model")[0]]).toEqual([
+      0,
+      {
+        check: "model",
+        state: "warning",
+        message: "llamacpp can be reached, but does not list scripted.",
+        hint: "See: jp model ls llamacpp",
+      },
+    ]);
+  });
+
+  test("that is not configured is a warning if one can be found, else a problem", async () => {
+    await using server = await ModelServer.start([]);
+    const found = await examine(await projectWith("", server));
+    const keyed = await examine(await projectWith(), { OPENAI_API_KEY: "x" });
+    const none = await examine(await projectWith());
+    const ends = [found, keyed, none].map(({ status, of }) => [status, of("model")[0]?.state]);
+    expect(ends).toEqual([
+      [0, "warning"],
+      [0, "warning"],
+      [1, "problem"],
+    ]);
+  });
+
+  test("behind an alias that leads nowhere is a problem", async () => {
+    const { status, of } = await examine(await projectWith('assistant.model.id = "fats"'));
+    expect([status, of("model")[0]?.message]).toEqual([1, "There is no model alias `fats`."]);
+  });
+});
+
+describe("MCP servers", () => {
+  const MODEL = 'assistant.model.id = "llamacpp/scripted"';
+  const ECHO = '[conversation.tools.echo]\nsource = "mcp.everything"\nenable = true\n';
+
+  test("of tools that are on are started, and ended again", async () => {
+    await using server = await ModelServer.start([]);
+    const log = path.join((await projectWith()).temporary, "log");
+    const config = [
+      MODEL,
+      stdioServer("everything", EVERYTHING, "stdio"),
+      ECHO,
+      stdioServer("idle", TEST_PROGRAM, `--log=${log}`),
+    ].join("\n");
+    const { status, of } = await examine(await projectWith(config, server));
+    expect([status, of("mcp")]).toEqual([
+      0,
+      [{ check: "mcp", state: "ok", message: "everything has started, with echo" }],
+    ]);
+    expect(() => readFileSync(log)).toThrow("ENOENT");
+  });
+
+  test("that do not start, or lack a tool, are told once each, with what to do", async () => {
+    await using server = await ModelServer.start([]);
+    const config = [
+      MODEL,
+      stdioServer("everything", EVERYTHING, "stdio"),
+      '[conversation.tools.missing]\nsource = "mcp.everything"\n',
+      stdioServer("broken", "-e", "process.exit(3)"),
+      '[conversation.tools.one]\nsource = "mcp.broken"\n',
+      '[conversation.tools.two]\nsource = "mcp.broken"\n',
+      '[conversation.tools.nowhere]\nsource = "mcp.unheard_of"\n',
+    ].join("\n");
+    const { status, of } = await examine(await projectWith(config, server));
+    const told = of("mcp").map(({ state, message, hint }) => [
+      state,
+      /MCP server "(\w+)"/.exec(message)?.[1],
+      hint !== undefined,
+    ]);
+    expect([status, told]).toEqual([
+      1,
+      [
+        ["problem", "everything", true],
+        ["problem", "broken", true],
+        ["problem", "unheard_of", true],
+      ],
+    ]);
+  });
+
+  test("that are optional are only a warning, and none is waited for too long", async () => {
+    await using server = await ModelServer.start([]);
+    const config = [
+      MODEL,
+      `${stdioServer("slow", "-e", "setInterval(() => {}, 1000)")}optional = true\n`,
+      '[conversation.tools.one]\nsource = "mcp.slow"\n',
+    ].join("\n");
+    const { status, of } = await examine(await projectWith(config, server), {}, "--timeout", "1");
+    expect([status, of("mcp")]).toEqual([
+      0,
+      [
+        {
+          check: "mcp",
+          state: "warning",
+          message: 'The MCP server "slow" was not ready within 1 s.',
+          hint: "Give it more time: jp doctor --timeout 60",
+        },
+      ],
+    ]);
+  });
+});
+
+test("without an editor there is a warning", async () => {
+  const { of } = await examine(await projectWith(), { EDITOR: "" });
+  expect(of("editor")[0]?.state).toBe("warning");
+});

@@ -1,0 +1,403 @@
+import { existsSync, mkdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import path from "node:path";
+import { describe, expect, test } from "vitest";
+import { snapshotOf } from "../support/folder-snapshot.ts";
+import { ModelServer } from "./model-server.ts";
+import { placeRelease } from "./samples.ts";
+import { Screen } from "./screen.ts";
+import { type Finished, lines, printed, Project } from "./support.ts";
+
+interface Machine {
+  readonly project: Project;
+  readonly variables: Readonly<Record<string, string>>;
+}
+
+/** A machine on which no model can be had but those of the server, if there is one. */
+async function machine(server?: ModelServer, config = ""): Promise<Machine> {
+  const project = new Project({ isBare: true });
+  const closed = await ModelServer.closedUrl();
+  const folder = path.join(project.home, "own");
+  mkdirSync(folder);
+  writeFileSync(
+    path.join(folder, "config.toml"),
+    [
+      `providers.llm.ollama.base_url = "${closed}"`,
+      `providers.llm.llamacpp.base_url = "${server?.url ?? closed}"`,
+      config,
+    ].join("\n"),
+  );
+  return { project, variables: { JP_GLOBAL_CONFIG_DIR: folder } };
+}
+
+/** Where nobody is asked. */
+function init({ project, variables }: Machine, ...words: readonly string[]): Promise<Finished> {
+  return project.jpWith({ ...variables, JP_NONINTERACTIVE: "1" }, "init", ...words);
+}
+
+function onScreen({ project, variables }: Machine, ...words: readonly string[]): Screen {
+  return new Screen(project, ["init", ...words], { variables: { ...variables, NO_COLOR: "1" } });
+}
+
+async function answer(
+  screen: Screen,
+  ...steps: readonly (readonly [shown: string, keys: string])[]
+) {
+  for (const [shown, keys] of steps) {
+    await screen.untilShown((all) => all.join("\n").includes(shown));
+    screen.type(keys);
+  }
+  return screen.end();
+}
+
+function configFile({ project }: Machine): string {
+  return path.join(project.root, ".jp", "config.toml");
+}
+
+function uncomment(file: string): void {
+  writeFileSync(file, readFileSync(file, "utf8").replaceAll(/^#(?=\S)/gm, ""));
+}
+
+async function settings({ project, variables }: Machine, ...keys: readonly string[]) {
+  const got = await Promise.all(keys.map((key) => project.jpWith(variables, "config", "get", key)));
+  return got.map(({ stdout, stderr }) => stdout.trim() + stderr.split("\n")[0]);
+}
+
+const MODEL = "assistant.model.id";
+const RUN = "conversation.tools.*.run";
+const WHICH = "Which model answers here?";
+const ASK = "Ask before a tool runs?";
+
+describe("a new workspace", () => {
+  test("where nobody is asked has an id and a config in which nothing is chosen", async () => {
+    const here = await machine();
+    const { project } = here;
+    const made = await init(here);
+    const names = snapshotOf(project.root).map(({ name }) => path.relative(project.root, name));
+    expect({
+      made,
+      names,
+      id: readFileSync(path.join(project.root, ".jp", ".id"), "utf8"),
+      data: snapshotOf(project.data),
+      settings: await settings(here, MODEL, RUN),
+    }).toEqual({
+      made: {
+        status: 0,
+        stdout: "",
+        stderr: lines(
+          `${project.root} is a jp workspace now: its conversations are kept in .jp`,
+          `Its config, with examples, is ${configFile(here)}`,
+          "No model is chosen yet, and none was found: start Ollama or a llama.cpp server, or set a provider's key.",
+          'Next: jp query "…" asks something; jp doctor says what is missing.',
+        ),
+      },
+      names: ["", ".jp", ".jp/.id", ".jp/config.toml"],
+      id: expect.stringMatching(/^# .*\n[0-9a-z]{5}$/) as unknown,
+      data: [],
+      settings: ["jp: Nothing is configured for assistant.model.id.", "ask"],
+    });
+  });
+
+  test("where nobody is asked names what was found, commented out", async () => {
+    await using server = await ModelServer.start([], ["qwen3", "evil\u001b[2J\nname", "small"]);
+    const here = await machine(server);
+    const { status, stderr } = await init(here);
+    const text = readFileSync(configFile(here), "utf8");
+    expect({
+      status,
+      isTold: stderr.includes("found here: llamacpp/qwen3, llamacpp/small\n"),
+      lines: text.split("\n").filter((line) => line.includes("llamacpp/")),
+      settings: await settings(here, MODEL),
+    }).toEqual({
+      status: 0,
+      isTold: true,
+      lines: ['#id = "llamacpp/qwen3"', "# Also found: llamacpp/small"],
+      settings: ["jp: Nothing is configured for assistant.model.id."],
+    });
+  });
+
+  test("can be in another folder, which is made if it is missing", async () => {
+    const here = await machine();
+    await init(here, "new/shop");
+    const { status } = await here.project.jp("-w", "new/shop", "conversation", "ls");
+    expect(status).toBe(0);
+  });
+
+  test("is not made while the user's own config cannot be read", async () => {
+    const here = await machine(undefined, "assistant = 3");
+    const { status, stderr } = await init(here);
+    expect([
+      status,
+      stderr.includes("own/config.toml:3: assistant: "),
+      existsSync(configFile(here)),
+    ]).toEqual([1, true, false]);
+  });
+});
+
+describe("what is there", () => {
+  test("a config stays as it is, and that is said", async () => {
+    const here = await machine();
+    const { project } = here;
+    const own = path.join(project.root, ".jp.toml");
+    writeFileSync(own, 'user.name = "Ada"\n');
+    expect([await init(here), readFileSync(own, "utf8"), existsSync(configFile(here))]).toEqual([
+      {
+        status: 0,
+        stdout: "",
+        stderr: lines(
+          `There is a config already, which stays as it is: ${own}`,
+          `${project.root} is a jp workspace now: its conversations are kept in .jp`,
+        ),
+      },
+      'user.name = "Ada"\n',
+      false,
+    ]);
+  });
+
+  test("a workspace with a config is refused, and nothing is changed", async () => {
+    const here = await machine();
+    const { project } = here;
+    await init(here);
+    rmSync(path.join(project.root, ".jp", ".id"));
+    const before = snapshotOf(project.root);
+    const screen = await onScreen(here).end();
+    expect([await init(here), screen.status, snapshotOf(project.root)]).toEqual([
+      {
+        status: 1,
+        stdout: "",
+        stderr: lines(
+          `There is a config already, which stays as it is: ${configFile(here)}`,
+          `jp: ${project.root} is a jp workspace already.`,
+          "Nothing was changed.",
+        ),
+      },
+      1,
+      before,
+    ]);
+  });
+
+  test("what has the config's name, and is none, is not written through", async () => {
+    const here = await machine();
+    const elsewhere = path.join(here.project.home, "elsewhere.toml");
+    mkdirSync(path.join(here.project.root, ".jp"));
+    symlinkSync(elsewhere, configFile(here));
+    const { status, stderr } = await init(here);
+    expect([status, stderr.startsWith("jp: Cannot write "), existsSync(elsewhere)]).toEqual([
+      1,
+      true,
+      false,
+    ]);
+  });
+
+  test("a workspace without a config gets one, and keeps everything else", async () => {
+    const project = new Project();
+    placeRelease(project);
+    const { variables } = await machine();
+    const here = { project, variables };
+    const before = snapshotOf(project.root).filter(({ content }) => !content.includes("\n"));
+    const { status, stderr } = await init(here);
+    const after = snapshotOf(project.root).filter(({ name }) => name !== configFile(here));
+    const kept = after.filter(({ name }) => before.some((file) => file.name === name));
+    expect([
+      status,
+      stderr.includes("is a jp workspace now"),
+      kept.map(({ content }) => content),
+    ]).toEqual([0, false, before.map(({ content }) => content)]);
+    expect(existsSync(configFile(here))).toBe(true);
+  });
+});
+
+describe("on a terminal", () => {
+  test("the first model that was found and asking are a key away", async () => {
+    await using server = await ModelServer.start([], ["qwen3", "small"]);
+    const here = await machine(server);
+    const {
+      status,
+      lines: shown,
+      bytes,
+    } = await answer(onScreen(here), [WHICH, "\r"], [ASK, "\r"]);
+    expect({
+      status,
+      settings: await settings(here, MODEL, RUN),
+      isOffered: bytes.includes("llamacpp/small"),
+      isRung: bytes.includes("\u0007"),
+      last: shown.at(-1),
+    }).toEqual({
+      status: 0,
+      settings: ['{"provider":"llamacpp","name":"qwen3"}', "ask"],
+      isOffered: true,
+      isRung: false,
+      last: 'Next: jp query "…" asks something; jp doctor says what is missing.',
+    });
+  });
+
+  test("no to asking means that tools run unattended, yes that they ask", async () => {
+    const [careful, trusting] = [await machine(), await machine()];
+    await answer(onScreen(careful), [WHICH, "\r"], [ASK, "y"]);
+    await answer(onScreen(trusting), [WHICH, "\r"], [ASK, "n"]);
+    expect([await settings(careful, RUN), await settings(trusting, RUN)]).toEqual([
+      ["ask"],
+      ["unattended"],
+    ]);
+  });
+
+  test("a key offers the models that are worth choosing", async () => {
+    const names = ["some/thing", "openrouter/auto", "openai/gpt-5", "openai/gpt-5-image"];
+    await using server = await ModelServer.start([], names);
+    const base = `providers.llm.openrouter.base_url = "${server.url}"`;
+    const { project, variables } = await machine(undefined, base);
+    const here = { project, variables: { ...variables, OPENROUTER_API_KEY: "hush" } };
+    const { bytes } = await answer(
+      onScreen(here),
+      [WHICH, "gpt"],
+      ["its key is in", "\r"],
+      [ASK, "\r"],
+    );
+    expect({
+      settings: await settings(here, MODEL),
+      isOffered: names.map((name) => bytes.includes(`openrouter/${name}`)),
+      isKeyShown: bytes.includes("hush") || readFileSync(configFile(here), "utf8").includes("hush"),
+    }).toEqual({
+      settings: ['{"provider":"openrouter","name":"openai/gpt-5"}'],
+      isOffered: [false, true, true, false],
+      isKeyShown: false,
+    });
+  });
+
+  test("any other model can be named; a mistake is told, and a missing key", async () => {
+    const here = await machine();
+    const screen = onScreen(here);
+    const { status, bytes } = await answer(
+      screen,
+      [WHICH, "opnai/gpt-5"],
+      ["opnai/gpt-5", "\r"],
+      ["is no model. Write provider/name", "unheard-of"],
+      ["unheard-of", "\r"],
+      ["There is no model alias", "openai/gpt-5"],
+      ["openai/gpt-5", "\r"],
+      [ASK, "\r"],
+    );
+    expect({
+      status,
+      settings: await settings(here, MODEL),
+      isTold: bytes.includes("There is no key for openai yet: put it into OPENAI_API_KEY."),
+    }).toEqual({
+      status: 0,
+      settings: ['{"provider":"openai","name":"gpt-5"}'],
+      isTold: true,
+    });
+  });
+
+  test("the model can be decided later", async () => {
+    await using server = await ModelServer.start([], ["qwen3"]);
+    const here = await machine(server);
+    await answer(onScreen(here), [WHICH, "later"], ["jp query looks for one", "\r"], [ASK, "\r"]);
+    const text = readFileSync(configFile(here), "utf8");
+    expect([text.includes('\n#id = "llamacpp/qwen3"\n'), await settings(here, RUN)]).toEqual([
+      true,
+      ["ask"],
+    ]);
+  });
+
+  test.each([
+    ["the first question", [[WHICH, "\u001b"]]],
+    [
+      "the second question",
+      [
+        [WHICH, "\r"],
+        [ASK, "\u0003"],
+      ],
+    ],
+  ] as const)("whoever leaves at %s leaves nothing behind", async (_at, steps) => {
+    const here = await machine();
+    const { status, lines: shown } = await answer(onScreen(here), ...steps);
+    expect([status, shown.at(-1), existsSync(path.join(here.project.root, ".jp"))]).toEqual([
+      130,
+      "Cancelled. Nothing was made.",
+      false,
+    ]);
+  });
+
+  test("nothing is asked if the user wants that", async () => {
+    const here = await machine();
+    const { status, bytes } = await onScreen(here, "--non-interactive").end();
+    expect([status, bytes.includes(WHICH), existsSync(configFile(here))]).toEqual([0, false, true]);
+  });
+});
+
+describe("the config", () => {
+  test("has examples that can be used as they are, without a warning", async () => {
+    const here = await machine();
+    const { project, variables } = here;
+    await init(here);
+    uncomment(configFile(here));
+    const { status, stderr } = await project.jpWith(variables, "config", "show");
+    const list = await project.jpWith(variables, "tool", "ls", "--format", "json");
+    const tools = list.stdout.match(/"name":"\w+"(?=.*"enabled":true)/g);
+    expect({ status, stderr, tools: tools?.map((name) => name.slice(8, -1)) }).toEqual({
+      status: 0,
+      stderr: "",
+      tools: [
+        "ask_user",
+        "describe_tools",
+        "fs_read_file",
+        "fs_list_files",
+        "fs_grep_files",
+        "fs_create_file",
+        "fs_modify_file",
+        "fs_delete_file",
+        "clean",
+        "echo",
+      ],
+    });
+  });
+
+  test("has a tool that asks, and does what it is told", async () => {
+    const here = await machine();
+    const { project } = here;
+    await init(here);
+    uncomment(configFile(here));
+    const build = path.join(project.root, "build");
+    mkdirSync(build);
+    const command = ["tool", "run", "clean", "--non-interactive"];
+    const key = "conversation.tools.clean.questions.sure.answer";
+    const run = (answered: boolean) => project.jp(...command, "--cfg", `${key}:=${answered}`);
+    const asked = await project.jp(...command);
+    expect([asked.status, asked.stderr.split("\n")[0]]).toEqual([
+      1,
+      "jp: clean asks, and nobody is there to answer: Delete the folder build?",
+    ]);
+    expect([await run(false), existsSync(build)]).toEqual([
+      printed("Nothing was deleted.\n"),
+      true,
+    ]);
+    expect([await run(true), existsSync(build)]).toEqual([
+      printed("The folder build is gone.\n"),
+      false,
+    ]);
+  });
+
+  test("can be changed with jp config set, and keeps its comments", async () => {
+    const here = await machine();
+    const { project, variables } = here;
+    await init(here);
+    const before = readFileSync(configFile(here), "utf8");
+    const set = (key: string, value: string) =>
+      project.jpWith(variables, "config", "set", key, value);
+    const ends = [
+      await set(MODEL, "ollama/small"),
+      await set(RUN, "unattended"),
+      await set("user.name", "Ada"),
+    ];
+    const after = readFileSync(configFile(here), "utf8");
+    const isKept = (line: string) => after.split("\n").includes(line);
+    expect({
+      statuses: ends.map(({ status }) => status),
+      lost: before.split("\n").filter((line) => !isKept(line)),
+      settings: await settings(here, MODEL, RUN, "user.name"),
+    }).toEqual({
+      statuses: [0, 0, 0],
+      lost: [],
+      settings: ['{"provider":"ollama","name":"small"}', "unattended", "Ada"],
+    });
+  });
+});

@@ -1,0 +1,320 @@
+/** `jp mcp serve`, as other programs and people meet it. */
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { existsSync, readFileSync, writeFileSync } from "node:fs";
+import path from "node:path";
+import { text } from "node:stream/consumers";
+import {
+  Client,
+  type ElicitResult,
+  StreamableHTTPClientTransport,
+} from "@modelcontextprotocol/client";
+import { StdioClientTransport } from "@modelcontextprotocol/client/stdio";
+import { describe, expect, onTestFinished, test } from "vitest";
+import { isRunning, until } from "../mcp/support.ts";
+import { PseudoTerminal } from "../support/pseudo-terminal.ts";
+import { placeRelease } from "./samples.ts";
+import { Screen } from "./screen.ts";
+import { JP, jsonLines, lines, Project } from "./support.ts";
+
+const SURE = { question: "Sure?", answer_type: "boolean" };
+const YES = '{"answer_type":"boolean","answer":true}';
+const MODERN = { versionNegotiation: { mode: { pin: "2026-07-28" } } } as const;
+const ERAS = [
+  ["of 2025", {}],
+  ["of 2026", MODERN],
+] as const;
+
+type Elicited = () => ElicitResult | Promise<ElicitResult>;
+
+function createClient(elicit?: Elicited, era: (typeof ERAS)[number][1] = {}): Client {
+  const capabilities = elicit === undefined ? {} : { elicitation: { form: {} } };
+  const client = new Client({ name: "tester", version: "1" }, { capabilities, ...era });
+  if (elicit !== undefined) client.setRequestHandler("elicitation/create", async () => elicit());
+  onTestFinished(() => client.close());
+  return client;
+}
+
+async function overStdio(project: Project, client: Client): Promise<StdioClientTransport> {
+  const transport = new StdioClientTransport({
+    command: process.execPath,
+    args: [JP, "mcp", "serve"],
+    cwd: project.root,
+    env: { ...project.variables },
+    stderr: "inherit",
+  });
+  await client.connect(transport);
+  return transport;
+}
+
+/** To the address, and with the token, that it shows. */
+async function overHttp(screen: Screen, client: Client, token?: string): Promise<void> {
+  await screen.until("Ctrl-C ends the server.");
+  const [, url = ""] = /Listening on (\S+)/.exec(screen.bytes) ?? [];
+  const [, shown = ""] = /Bearer (\S+)/.exec(screen.bytes) ?? [];
+  const headers = { authorization: `Bearer ${token ?? shown}` };
+  const transport = new StreamableHTTPClientTransport(new URL(url), { requestInit: { headers } });
+  await client.connect(transport);
+}
+
+async function call(client: Client, name: string, args: Record<string, unknown>) {
+  const { content, isError } = await client.callTool({ name, arguments: args });
+  const [first] = content;
+  return { text: first?.type === "text" ? first.text : "", isError: isError ?? false };
+}
+
+/** Of every question in the record: how it ended, and by whom. */
+async function inquiries(project: Project): Promise<readonly unknown[]> {
+  const rows = jsonLines(await project.jp("inquiry", "ls", "--format", "json"));
+  return rows.map((row) => {
+    const { outcome, reason, answer, answered_by: by } = row as Record<string, unknown>;
+    return { outcome, ...(outcome === "answered" ? { answer, by } : { reason }) };
+  });
+}
+
+const ANSWERED = {
+  outcome: "answered",
+  answer: true,
+  by: { kind: "user", channel: "mcp:tester" },
+};
+const accept: Elicited = () => ({ action: "accept", content: { answer: true } });
+
+describe.each(ERAS)("over its standard streams, with a client %s,", (_, era) => {
+  test("it asks through the client, and what was asked is in a conversation", async () => {
+    const project = new Project();
+    const client = createClient(accept, era);
+    await overStdio(project, client);
+    const { tools } = await client.listTools();
+    const told = await call(client, "ask_user", SURE);
+    const listed = await call(client, "list_inquiries", {});
+    const printed = await project.jp("inquiry", "ls", "--format", "json");
+    const shown = await project.jp("conversation", "print", "newest");
+    expect({
+      tools: tools.map(({ name }) => name),
+      told,
+      listed: listed.text,
+      inquiries: await inquiries(project),
+      shown: shown.stdout.split("\n").slice(1),
+    }).toEqual({
+      tools: ["ask_user", "list_inquiries"],
+      told: { text: YES, isError: false },
+      listed: printed.stdout.trimEnd(),
+      inquiries: [ANSWERED],
+      shown: expect.arrayContaining([expect.stringContaining("Sure?")]),
+    });
+  });
+
+  test("it asks nobody if the client cannot", async () => {
+    const project = new Project();
+    const client = createClient(undefined, era);
+    await overStdio(project, client);
+    const { isError } = await call(client, "ask_user", SURE);
+    expect([isError, await inquiries(project)]).toEqual([
+      true,
+      [{ outcome: "cancelled", reason: "no_prompt_backend" }],
+    ]);
+  });
+
+  test("it closes what is open when the client goes, and goes too", async () => {
+    const project = new Project();
+    const opened = Promise.withResolvers<void>();
+    const client = createClient(() => {
+      opened.resolve();
+      return new Promise(() => undefined);
+    }, era);
+    const transport = await overStdio(project, client);
+    const { pid } = transport;
+    // Its own user keeps the client waiting, for ever.
+    void call(client, "ask_user", SURE).catch(() => undefined);
+    await opened.promise;
+    await client.close();
+    await until(() => pid !== null && !isRunning(pid));
+    expect(await inquiries(project)).toEqual([{ outcome: "cancelled", reason: "user" }]);
+  });
+});
+
+test("over its standard streams it leaves the terminal to the client", async () => {
+  const project = new Project();
+  const clientInfo = { name: "x", version: "1" };
+  const hello = { protocolVersion: "2025-11-25", capabilities: {}, clientInfo };
+  const requests = [
+    { id: 1, method: "initialize", params: hello },
+    { id: 2, method: "tools/call", params: { name: "ask_user", arguments: SURE } },
+  ];
+  const [input, answers] = ["requests", "answers"].map((name) => path.join(project.home, name));
+  const sent = requests.map((request) => JSON.stringify({ jsonrpc: "2.0", ...request }));
+  writeFileSync(input ?? "", lines(...sent));
+  const script = `{ cat ${input}; read key; } | ${process.execPath} ${JP} mcp serve > ${answers}; echo over`;
+  const screen = new PseudoTerminal("/bin/sh", ["-c", script], {
+    folder: project.root,
+    variables: project.variables,
+  });
+  const read = () => (existsSync(answers ?? "") ? readFileSync(answers ?? "", "utf8") : "");
+  await until(() => read().includes('"id":2'));
+  screen.type("\r");
+  const { status, lines: shown } = await screen.end();
+  expect({ status, shown, isRefused: read().includes('"isError":true') }).toEqual({
+    status: 0,
+    shown: ["", "over"],
+    isRefused: true,
+  });
+});
+
+test("over its standard streams it ends in good order at a signal, and has said nothing else", async () => {
+  const project = new Project();
+  const child = spawn(process.execPath, [JP, "mcp", "serve"], {
+    cwd: project.root,
+    env: project.variables,
+  });
+  const output = Promise.all([text(child.stdout), text(child.stderr)]);
+  const hello = {
+    protocolVersion: "2025-11-25",
+    capabilities: {},
+    clientInfo: { name: "x", version: "1" },
+  };
+  child.stdin.write(
+    `${JSON.stringify({ jsonrpc: "2.0", id: 1, method: "initialize", params: hello })}\n`,
+  );
+  await once(child.stdout, "readable");
+  child.kill("SIGTERM");
+  const [status] = (await once(child, "close")) as [number | null];
+  const [stdout, stderr] = await output;
+  const said = stdout
+    .trimEnd()
+    .split("\n")
+    .map((line) => (JSON.parse(line) as { id: number }).id);
+  expect({ status, said, stderr }).toEqual({ status: 0, said: [1], stderr: "" });
+});
+
+test("the record is read with the filters of the command line", async () => {
+  const project = new Project();
+  const { id } = placeRelease(project);
+  const client = createClient();
+  await overStdio(project, client);
+  const filter = { conversation: [id], outcome: ["answered"], by: ["user"] };
+  const [listed, limited, wrong, nowhere] = await Promise.all([
+    call(client, "list_inquiries", filter),
+    call(client, "list_inquiries", { limit: 1 }),
+    call(client, "list_inquiries", { outcome: ["lost"] }),
+    call(client, "list_inquiries", { conversation: ["nothing of that name"] }),
+  ]);
+  const flags = ["--conversation", id, "--outcome", "answered", "--by", "user"];
+  const printed = await project.jp("inquiry", "ls", "--format", "json", ...flags);
+  const all = await project.jp("inquiry", "ls", "--format", "json");
+  expect({
+    isEmpty: printed.stdout === "",
+    listed: lines(listed.text),
+    limited: limited.text,
+    errors: [wrong.isError, nowhere.isError],
+    nowhere: nowhere.text.split("\n")[0],
+  }).toEqual({
+    isEmpty: false,
+    listed: printed.stdout,
+    limited: all.stdout.trimEnd().split("\n").at(-1),
+    errors: [true, true],
+    nowhere: 'No conversation is called "nothing of that name".',
+  });
+});
+
+test("a tool that is switched off is not offered", async () => {
+  const project = new Project();
+  const config = "[conversation.tools.ask_user]\nenable = false\n";
+  writeFileSync(path.join(project.root, ".jp", "config.toml"), config);
+  const client = createClient();
+  await overStdio(project, client);
+  const { tools } = await client.listTools();
+  expect(tools.map(({ name }) => name)).toEqual(["list_inquiries"]);
+});
+
+describe("over HTTP", () => {
+  test.each(ERAS)("a client %s that cannot ask has it asked on the terminal", async (_, era) => {
+    const project = new Project();
+    const screen = new Screen(project, ["mcp", "serve", "--http"]);
+    const client = createClient(undefined, era);
+    await overHttp(screen, client);
+    const told = call(client, "ask_user", SURE);
+    await screen.until("Assistant of tester");
+    await screen.until("Sure?");
+    screen.type("y");
+    expect((await told).text).toBe(YES);
+    screen.type("\u0003");
+    const { status } = await screen.end();
+    expect([status, await inquiries(project)]).toEqual([
+      0,
+      [{ ...ANSWERED, by: { kind: "user", channel: "terminal" } }],
+    ]);
+  });
+
+  test.each(ERAS)("a client %s that can ask does so, and not the terminal", async (_, era) => {
+    const project = new Project();
+    const screen = new Screen(project, ["mcp", "serve", "--http", "--token-env", "TOKEN"], {
+      variables: { TOKEN: "0123456789abcdef" },
+    });
+    const client = createClient(accept, era);
+    await overHttp(screen, client, "0123456789abcdef");
+    expect((await call(client, "ask_user", SURE)).text).toBe(YES);
+    expect([screen.bytes.includes("Sure?"), screen.bytes.includes("0123456789abcdef")]).toEqual([
+      false,
+      false,
+    ]);
+    expect(await inquiries(project)).toEqual([ANSWERED]);
+  });
+
+  test("nobody is asked on a terminal if that is not wanted", async () => {
+    const project = new Project();
+    const screen = new Screen(project, ["mcp", "serve", "--http", "--non-interactive"]);
+    const client = createClient();
+    await overHttp(screen, client);
+    const { isError } = await call(client, "ask_user", SURE);
+    expect([isError, screen.bytes.includes("Sure?")]).toEqual([true, false]);
+  });
+
+  test("a question that is open when Ctrl-C comes is closed in the record", async () => {
+    const project = new Project();
+    const screen = new Screen(project, ["mcp", "serve", "--http"]);
+    const opened = Promise.withResolvers<void>();
+    const client = createClient(() => {
+      opened.resolve();
+      return new Promise(() => undefined);
+    }, MODERN);
+    await overHttp(screen, client);
+    // Its own user keeps the client waiting, for ever.
+    void call(client, "ask_user", SURE).catch(() => undefined);
+    await opened.promise;
+    screen.type("\u0003");
+    const { status } = await screen.end();
+    await client.close();
+    expect([status, await inquiries(project)]).toEqual([
+      0,
+      [{ outcome: "cancelled", reason: "user" }],
+    ]);
+  });
+});
+
+describe("wrong uses", () => {
+  test.each([
+    [["--port", "1234"], "jp: --port and --token-env are for --http."],
+    [["--token-env", "TOKEN"], "jp: --port and --token-env are for --http."],
+    [
+      ["--http", "--token-env", "NOT_THERE"],
+      "jp: The variable NOT_THERE holds no token.\n" +
+        "Set it to at least 16 characters that nobody can guess.",
+    ],
+  ])("%j are told", async (flags, message) => {
+    const project = new Project();
+    expect(await project.jp("mcp", "serve", ...flags)).toEqual({
+      status: 2,
+      stdout: "",
+      stderr: lines(message),
+    });
+  });
+
+  test("there must be a workspace", async () => {
+    const project = new Project({ isBare: true });
+    const { status, stderr } = await project.jp("mcp", "serve");
+    expect([status, stderr.split("\n")[0]]).toEqual([
+      1,
+      `jp: There is no jp workspace at or above ${project.root}.`,
+    ]);
+  });
+});

@@ -1,0 +1,148 @@
+/** Tools of the test server that ask, in the way of whichever generation they are spoken to in. */
+import { setTimeout as delay } from "node:timers/promises";
+import {
+  type CallToolResult,
+  type InputRequiredResult,
+  type Server,
+  type ServerContext,
+} from "@modelcontextprotocol/server";
+
+interface Call {
+  readonly server: Server;
+  readonly given: Readonly<Record<string, unknown>>;
+  readonly context: ServerContext;
+  readonly log: (line: string) => void;
+}
+
+export type Run = (call: Call) => Promise<CallToolResult | InputRequiredResult> | CallToolResult;
+
+type Params = Readonly<Record<string, unknown>>;
+
+/** How long a person has had a question before the server thinks better of it. */
+const CHANGE_OF_MIND_MS = 100;
+
+const WHICH_MOON: Params = {
+  message: "Which moon?",
+  requestedSchema: { type: "object", properties: { name: { type: "string" } } },
+};
+
+export const ASKING_TOOLS: Readonly<Record<string, Run>> = {
+  /** `rounds`: a list of requests by key for each; the result is the list of what was answered. */
+  ask: async (call) => {
+    const rounds = (call.given["rounds"] ?? [{ moon: WHICH_MOON }]) as Record<string, Params>[];
+    return isOlder(call) ? askOlder(call, rounds) : askNewer(call, rounds);
+  },
+  /** Waits for ever once it has its answer; older servers only. */
+  ask_and_wait: async ({ context, log }) => {
+    context.mcpReq.signal.addEventListener("abort", () => log("cancelled"));
+    log(`answered ${JSON.stringify(await elicit(context, WHICH_MOON))}`);
+    return new Promise(() => undefined);
+  },
+  /** Takes a while before it asks, and for ever after. */
+  wait_ask_wait: async (call) => {
+    const { context, log } = call;
+    if (context.mcpReq.inputResponses === undefined) {
+      log("waiting");
+      await delay(CHANGE_OF_MIND_MS);
+      if (!isOlder(call)) return askNewer(call, [{ moon: WHICH_MOON }]);
+      await elicit(context, WHICH_MOON);
+    }
+    log("waiting again");
+    return new Promise(() => undefined);
+  },
+  ask_and_withdraw: async ({ context }) => {
+    const signal = AbortSignal.timeout(CHANGE_OF_MIND_MS);
+    await elicit(context, WHICH_MOON, signal).catch(() => undefined);
+    return text("never mind");
+  },
+  ask_and_crash: async ({ context }) => {
+    void elicit(context, WHICH_MOON).catch(() => undefined);
+    await delay(CHANGE_OF_MIND_MS);
+    process.exit(7);
+  },
+  /** Ends its call without waiting for the answer. */
+  ask_and_go: async ({ context, log }) => {
+    void elicit(context, WHICH_MOON).then((answer) => log(`answered ${JSON.stringify(answer)}`));
+    await delay(CHANGE_OF_MIND_MS);
+    return text("gone");
+  },
+  /** Asks when nobody calls it. */
+  ask_later: ({ server, log }) => {
+    setTimeout(() => {
+      const request = { method: "elicitation/create" as const, params: WHICH_MOON };
+      void server.request(request).then((answer) => log(`answered ${JSON.stringify(answer)}`));
+    }, CHANGE_OF_MIND_MS);
+    return text("later");
+  },
+  ask_for_model: async ({ context, log }) => {
+    const params = { messages: [], maxTokens: 1 };
+    const request = { method: "sampling/createMessage" as const, params };
+    if (context.mcpReq.envelope !== undefined) {
+      return { resultType: "input_required", inputRequests: { model: request } };
+    }
+    await context.mcpReq.send(request).catch((error: unknown) => log(String(error)));
+    return text("no model");
+  },
+  /** Wants to be called again, three times, before it has a result. */
+  ask_again: async ({ context }) => {
+    const count = Number(context.mcpReq.requestState() ?? 0);
+    if (count === 3) return text("enough");
+    return { resultType: "input_required", requestState: String(count + 1) };
+  },
+};
+
+async function askOlder(
+  { context, log }: Call,
+  rounds: readonly Readonly<Record<string, Params>>[],
+): Promise<CallToolResult> {
+  const answers: unknown[] = [];
+  for (const requests of rounds) {
+    const answered = Object.entries(requests).map(async ([key, params]) => {
+      log(`asked ${key}`);
+      const answer = await elicit(context, params);
+      log(`answered ${JSON.stringify(answer)}`);
+      return [key, answer];
+    });
+    answers.push(Object.fromEntries(await Promise.all(answered)));
+  }
+  return text(JSON.stringify(answers));
+}
+
+/** What was answered so far is in the state, as only this server can read it. */
+async function askNewer(
+  { context, log }: Call,
+  rounds: readonly Readonly<Record<string, Params>>[],
+): Promise<CallToolResult | InputRequiredResult> {
+  const { inputResponses } = context.mcpReq;
+  const state = context.mcpReq.requestState<string>();
+  const before = state === undefined ? [] : (JSON.parse(atob(state)) as unknown[]);
+  const answers = inputResponses === undefined ? before : [...before, inputResponses];
+  if (inputResponses !== undefined) log(`answered ${JSON.stringify(inputResponses)}`);
+  const next = rounds[answers.length];
+  if (next === undefined) return text(JSON.stringify(answers));
+  const entries = Object.entries(next).map(([key, params]) => [
+    key,
+    { method: "elicitation/create", params },
+  ]);
+  return {
+    resultType: "input_required",
+    inputRequests: Object.fromEntries(entries) as NonNullable<InputRequiredResult["inputRequests"]>,
+    requestState: btoa(JSON.stringify(answers)),
+  };
+}
+
+function elicit(context: ServerContext, params: Params, signal?: AbortSignal): Promise<unknown> {
+  const request = { method: "elicitation/create" as const, params: { ...params } };
+  return context.mcpReq.send(request, {
+    timeout: 600_000,
+    ...(signal !== undefined && { signal }),
+  });
+}
+
+function isOlder({ context }: Call): boolean {
+  return context.mcpReq.envelope === undefined;
+}
+
+function text(value: string): CallToolResult {
+  return { content: [{ type: "text", text: value }] };
+}

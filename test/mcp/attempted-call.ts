@@ -1,0 +1,71 @@
+/** A call of a tool, entered again and again, as the coordinator does it. */
+import { type PartialToolConfig, resolveTools, type ToolSettings } from "../../src/config/index.ts";
+import type {
+  AttemptResult,
+  Executor,
+  NeedsInput,
+  RunnableTool,
+} from "../../src/executor/index.ts";
+import { createMcpTool } from "../../src/executor/mcp/index.ts";
+import type { McpServers } from "../../src/mcp/index.ts";
+import type { Question } from "../../src/tool/index.ts";
+import type { Json, JsonObject } from "../../src/util/index.ts";
+import { never } from "./support.ts";
+
+export class AttemptedCall {
+  readonly #executor: Executor;
+  readonly #arguments: JsonObject;
+  readonly #token = {};
+  readonly #answers: Record<string, Json> = {};
+
+  constructor(executor: Executor, given: JsonObject = {}) {
+    this.#executor = executor;
+    this.#arguments = given;
+  }
+
+  enter(answers: Readonly<Record<string, Json>> = {}, signal = never): Promise<AttemptResult> {
+    Object.assign(this.#answers, answers);
+    return this.#executor.attempt({
+      call: this.#token,
+      arguments: this.#arguments,
+      answers: { ...this.#answers },
+      secretAnswers: [],
+      notes: {},
+      signal,
+    });
+  }
+
+  /** Throws if it does not ask. */
+  async ask(answers: Readonly<Record<string, Json>> = {}, signal = never): Promise<NeedsInput> {
+    const result = await this.enter(answers, signal);
+    if (result.type !== "needs_input") throw new Error(`it gave ${JSON.stringify(result)}`);
+    return result;
+  }
+}
+
+/** All that are asked together. */
+export function questionsOf({ question, more = [] }: NeedsInput): readonly Question[] {
+  return [question, ...more];
+}
+
+/** What the tools named `ask` of the test server have been answered, in each round. */
+export function answersOf(result: AttemptResult): unknown {
+  if (result.type !== "success") throw new Error(`it gave ${JSON.stringify(result)}`);
+  return JSON.parse(result.content);
+}
+
+export async function createTool(
+  servers: McpServers,
+  config: PartialToolConfig,
+  name = "my_tool",
+): Promise<RunnableTool> {
+  const tool = await createMcpTool({ settings: settingsOf(config, name), servers, signal: never });
+  if ("warning" in tool) throw tool.warning;
+  return tool;
+}
+
+export function settingsOf(config: PartialToolConfig, name: string): ToolSettings {
+  const settings = resolveTools({ conversation: { tools: { [name]: config } } }).get(name);
+  if (settings === undefined) throw new Error("the config has no such tool");
+  return settings;
+}

@@ -1,0 +1,287 @@
+/** How questions end that get no answer, and what becomes of the calls that asked them. */
+import { setFlagsFromString } from "node:v8";
+import { runInNewContext } from "node:vm";
+import { describe, expect, test } from "vitest";
+import type { StrayQuestion } from "../../src/mcp/index.ts";
+import { FakeClock } from "../../src/testing/index.ts";
+import { AttemptedCall, answersOf, createTool, questionsOf } from "./attempted-call.ts";
+import {
+  call,
+  heardOf,
+  isRunning,
+  never,
+  type TestServer,
+  testServer,
+  until,
+  untilStartedAgain,
+} from "./support.ts";
+
+const ACCEPTED = [{ moon: { action: "accept", content: { name: "Io" } } }];
+
+describe("a call of an older server that gets no answer", () => {
+  test.each([
+    ["cancelled", "cancel"],
+    ["refused", "decline"],
+  ] as const)("because it was %s hears %s, and is cancelled", async (reason, action) => {
+    const { servers, log } = testServer(["--mode=older"]);
+    const asked = await (await begin(servers, "ask_and_wait")).ask();
+    asked.onUnanswered?.(reason);
+    await until(() => log().includes("cancelled"));
+    await until(() => log().some((line) => line.startsWith("answered")));
+    expect(log()).toContain(`answered {"action":"${action}"}`);
+  });
+
+  test("because everything was stopped hears of it, and is cancelled", async () => {
+    const { servers, get, log } = testServer(["--mode=older"]);
+    const controller = new AbortController();
+    const attempted = await begin(servers, "ask_and_wait");
+    await attempted.ask({}, controller.signal);
+    controller.abort();
+    await heardOf(log, 'answered {"action":"cancel"}', "cancelled");
+    expect(await attempted.enter({ name: "Io" }, controller.signal)).toEqual({ type: "cancelled" });
+    expect((await call(await get(), "generation")).content).toBe("older");
+  });
+
+  test("and is entered while everything is stopped is cancelled too", async () => {
+    const { servers, log } = testServer(["--mode=older"]);
+    const attempted = await begin(servers, "ask_and_wait");
+    await attempted.ask();
+    expect(await attempted.enter({ name: "Io" }, AbortSignal.abort())).toEqual({
+      type: "cancelled",
+    });
+    await until(() => log().includes("cancelled"));
+  });
+});
+
+test("a call of a newer server that gets no answer is not made again", async () => {
+  const { servers, get, log } = testServer(["--mode=newer"]);
+  const asked = await (await begin(servers, "ask")).ask();
+  asked.onUnanswered?.("refused");
+  expect((await call(await get(), "generation")).content).toBe("newer");
+  expect(log().filter((line) => line.startsWith("answered"))).toEqual([]);
+});
+
+describe("a question is closed", () => {
+  test("when its server withdraws it, and the call goes on", async () => {
+    const { servers } = testServer(["--mode=older"]);
+    const attempted = await begin(servers, "ask_and_withdraw");
+    const { closed = never } = await attempted.ask();
+    expect(closed.aborted).toBe(false);
+    await until(() => closed.aborted);
+    expect(await attempted.enter()).toEqual({ type: "success", content: "never mind" });
+  });
+
+  test("when the call has ended without waiting for the answer", async () => {
+    const { servers, log } = testServer(["--mode=older"]);
+    const attempted = await begin(servers, "ask_and_go");
+    const { closed = never } = await attempted.ask();
+    await until(() => closed.aborted);
+    expect(await attempted.enter()).toEqual({ type: "success", content: "gone" });
+    await until(() => log().includes('answered {"action":"cancel"}'));
+  });
+
+  test("when its server crashes, which the model is told", async () => {
+    const { servers, pids } = testServer(["--mode=older"]);
+    const attempted = await begin(servers, "ask_and_crash");
+    const { closed = never } = await attempted.ask();
+    await until(() => closed.aborted);
+    expect(await attempted.enter()).toEqual({
+      type: "error",
+      content:
+        'The MCP server "test" ended while it ran "ask_and_crash": it exited with status 7. ' +
+        "The next call starts it again.",
+    });
+    expect(pids().map(isRunning)).toEqual([false]);
+  });
+});
+
+test("a newer server may crash while it is waited for: the answer goes to the next", async () => {
+  const { servers, get, pids } = testServer(["--mode=newer"]);
+  const attempted = await begin(servers, "ask");
+  await attempted.ask();
+  process.kill(pids()[0] ?? 0, "SIGKILL");
+  await untilStartedAgain(await get());
+  expect(answersOf(await attempted.enter({ name: "Io" }))).toEqual(ACCEPTED);
+  expect(pids()).toHaveLength(2);
+});
+
+describe.each(["older", "newer"])("the time limit of a call of an %s server", (mode) => {
+  test("stands still while an answer is awaited", async () => {
+    const clock = new FakeClock();
+    const { servers } = testServer([`--mode=${mode}`], { context: { clock } });
+    const attempted = await begin(servers, "ask", 10);
+    await attempted.ask();
+    expect(clock.sleepers).toBe(0);
+    clock.advance(3_600_000);
+    expect(answersOf(await attempted.enter({ name: "Io" }))).toEqual(ACCEPTED);
+  });
+
+  test("counts what was used before the question", async () => {
+    const clock = new FakeClock();
+    const { servers, log } = testServer([`--mode=${mode}`], { context: { clock } });
+    const attempted = await begin(servers, "wait_ask_wait", 10);
+    const asking = attempted.ask();
+    await until(() => log().includes("waiting"));
+    clock.advance(6000);
+    await asking;
+    clock.advance(6000);
+    const result = attempted.enter({ name: "Io" });
+    await until(() => log().includes("waiting again"));
+    clock.advance(4000);
+    expect(await result).toEqual({
+      type: "error",
+      content: 'The MCP server "test" did not run "wait_ask_wait" within 10 s. It was cancelled.',
+    });
+  });
+});
+
+describe("a question that belongs to no call", () => {
+  test("is declined, and told to whoever listens", async () => {
+    const { server, strays } = withStrays();
+    expect((await call(await server.get(), "ask_later")).content).toBe("later");
+    await until(() => server.log().includes('answered {"action":"decline"}'));
+    expect(strays).toEqual([{ server: "test", reason: "no_call", message: "Which moon?" }]);
+  });
+
+  test("waits until the other calls have ended, if it may be of one of several", async () => {
+    const { server, strays } = withStrays();
+    const other = new AbortController();
+    const waiting = call(await server.get(), "wait", { signal: other.signal });
+    await until(() => server.log().includes("waiting"));
+    const attempted = await begin(server.servers, "ask");
+    const asking = attempted.ask();
+    await until(() => server.log().includes("asked moon"));
+    other.abort(new Error("never mind"));
+    await expect(waiting).rejects.toThrow("never mind");
+    expect((await asking).question.id).toBe("name");
+    expect(answersOf(await attempted.enter({ name: "Io" }))).toEqual(ACCEPTED);
+    expect(strays).toEqual([]);
+  });
+
+  test("is declined if each of several calls may have asked it", async () => {
+    const { server, strays } = withStrays();
+    const two = [await begin(server.servers, "ask"), await begin(server.servers, "ask")];
+    const ends = await Promise.all(two.map((attempted) => attempted.enter()));
+    const declined = [{ moon: { action: "decline" } }];
+    expect(ends.map(answersOf)).toEqual([declined, declined]);
+    expect(strays.map(({ reason }) => reason)).toEqual(["unclear", "unclear"]);
+  });
+
+  test("does not come from a server that has asked before: its calls take turns", async () => {
+    const { server, strays } = withStrays();
+    const first = await begin(server.servers, "ask");
+    await first.ask();
+    const second = await begin(server.servers, "ask");
+    const asking = second.ask();
+    expect(answersOf(await first.enter({ name: "Io" }))).toEqual(ACCEPTED);
+    expect((await asking).question.id).toBe("name");
+    expect(answersOf(await second.enter({ name: "Io" }))).toEqual(ACCEPTED);
+    expect(strays).toEqual([]);
+    const told = server.log().filter((line) => /^(asked|answered) /.test(line));
+    expect(told.map((line) => line.split(" ")[0])).toEqual([
+      "asked",
+      "answered",
+      "asked",
+      "answered",
+    ]);
+  });
+
+  test("is not waited for by a call that is stopped before its turn", async () => {
+    const { server } = withStrays();
+    const first = await begin(server.servers, "ask");
+    await first.ask();
+    const controller = new AbortController();
+    const second = (await begin(server.servers, "ask")).enter({}, controller.signal);
+    controller.abort();
+    expect(await second).toEqual({ type: "cancelled" });
+    expect(answersOf(await first.enter({ name: "Io" }))).toEqual(ACCEPTED);
+    expect(server.log().filter((line) => line === "asked moon")).toHaveLength(1);
+  });
+});
+
+describe("a secret", () => {
+  const rounds = [
+    {
+      login: {
+        message: "Sign in.",
+        requestedSchema: {
+          type: "object",
+          properties: {
+            user: { type: "string" },
+            apiKey: { type: "string", minLength: 3, default: "abc" },
+          },
+        },
+      },
+    },
+  ];
+
+  test.each(["older", "newer"])("is one all the way if the %s server may ask", async (mode) => {
+    const { servers } = testServer([`--mode=${mode}`], { allowsSecrets: true });
+    const { executor } = await createTool(servers, { source: "mcp.test.ask" });
+    const attempted = new AttemptedCall(executor, { rounds });
+    const [, secret] = questionsOf(await attempted.ask());
+    expect(secret).toEqual({
+      id: "apiKey",
+      text: "apiKey",
+      context: "Expected: a text, at least 3 characters. It may be left empty.",
+      answerType: { type: "secret" },
+      exclusive: false,
+      persistence: "turn",
+    });
+    const again = await attempted.ask({ user: "me", apiKey: "x7" });
+    expect(JSON.stringify(again)).not.toContain("x7");
+    expect(answersOf(await attempted.enter({ apiKey: "x7y" }))).toEqual([
+      { login: { action: "accept", content: { user: "me", apiKey: "x7y" } } },
+    ]);
+  });
+
+  test("is declined if it may not, and the call is cancelled", async () => {
+    const { servers, log } = testServer(["--mode=older"]);
+    const { executor } = await createTool(servers, { source: "mcp.test.ask" });
+    expect((await new AttemptedCall(executor, { rounds }).enter()).type).toBe("error");
+    await until(() => log().includes('answered {"action":"decline"}'));
+  });
+});
+
+test("an older server that wants a model is told that we do not know how", async () => {
+  const { get, log } = testServer(["--mode=older"]);
+  expect((await call(await get(), "ask_for_model")).content).toBe("no model");
+  expect(log().at(-1)).toBe("ProtocolError: Method not found");
+});
+
+test("a newer server may want to be called again without asking anything", async () => {
+  const { servers } = testServer(["--mode=newer"]);
+  const attempted = await begin(servers, "ask_again");
+  expect(await attempted.enter()).toEqual({ type: "success", content: "enough" });
+});
+
+test("a call that everybody has forgotten is cancelled", async () => {
+  const { servers, log } = testServer(["--mode=older"]);
+  await (await begin(servers, "ask_and_wait")).ask();
+  setFlagsFromString("--expose-gc");
+  const collect = runInNewContext("gc") as () => void; // There because of the flag.
+  await until(() => {
+    collect();
+    return log().includes("cancelled");
+  });
+  expect(log()).toContain("cancelled");
+});
+
+async function begin(
+  servers: TestServer["servers"],
+  tool: string,
+  timeoutSeconds?: number,
+): Promise<AttemptedCall> {
+  const { executor } = await createTool(servers, {
+    source: `mcp.test.${tool}`,
+    ...(timeoutSeconds !== undefined && { timeout_secs: timeoutSeconds }),
+  });
+  return new AttemptedCall(executor);
+}
+
+/** An older server, and the questions of it that nobody was asked. */
+function withStrays() {
+  const strays: StrayQuestion[] = [];
+  const context = { onStrayQuestion: (stray: StrayQuestion) => strays.push(stray) };
+  return { server: testServer(["--mode=older"], { context }), strays };
+}

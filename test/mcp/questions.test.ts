@@ -1,0 +1,248 @@
+/** What servers ask in the middle of a call, in both generations of the protocol. */
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import type { McpServerSettings } from "../../src/config/index.ts";
+import type { Executor } from "../../src/executor/index.ts";
+import type { McpServers } from "../../src/mcp/index.ts";
+import type { JsonObject } from "../../src/util/index.ts";
+import { AttemptedCall, answersOf, createTool, questionsOf } from "./attempted-call.ts";
+import { type HttpProgram, startTestServer } from "./http-programs.ts";
+import { openServers, programSettings, TEST_PROGRAM, testServer } from "./support.ts";
+
+const MOON = form("Which moon?", { name: { type: "string" } });
+
+describe.each(["older", "newer", "http"])("a question of a server of the kind %s", (mode) => {
+  let program: HttpProgram | undefined;
+  let servers: McpServers;
+  let ask: Executor;
+
+  beforeAll(async () => {
+    program = mode === "http" ? await startTestServer() : undefined;
+    servers = openServers([settingsOf(mode, program)]);
+    ask = (await createTool(servers, { source: "mcp.test.ask" })).executor;
+  });
+
+  afterAll(async () => {
+    await servers.close();
+    await program?.stop();
+  });
+
+  function begin(...rounds: readonly JsonObject[]): AttemptedCall {
+    return new AttemptedCall(ask, { rounds });
+  }
+
+  test("is the question of the tool, by its name in the config", async () => {
+    const asked = await begin({ moon: MOON }).ask();
+    asked.onUnanswered?.("refused");
+    expect({ question: asked.question, source: asked.source }).toEqual({
+      question: {
+        id: "name",
+        text: "name",
+        context: "Which moon?\n\nIt may be left empty.",
+        answerType: { type: "text" },
+        exclusive: false,
+        persistence: "turn",
+      },
+      source: { source: "tool", name: "my_tool" },
+    });
+  });
+
+  test("is answered with all values of the form", async () => {
+    const call = begin({
+      all: form("All of it.", {
+        text: { type: "string", title: "A text" },
+        count: { type: "integer", minimum: 1 },
+        share: { type: "number" },
+        sure: { type: "boolean" },
+        moon: { type: "string", enum: ["full", "new"] },
+        sea: { type: "string", oneOf: [{ const: "s", title: "Serenity" }] },
+        phases: { type: "array", items: { type: "string", enum: ["full", "new"] } },
+        left: { type: "string" },
+      }),
+    });
+    const asked = await call.ask();
+    expect(questionsOf(asked).map(({ id, text, answerType }) => [id, text, answerType])).toEqual([
+      ["text", "A text", { type: "text" }],
+      ["count", "count", { type: "text" }],
+      ["share", "share", { type: "text" }],
+      ["sure", "sure", { type: "boolean" }],
+      ["moon", "moon", select(["full", "new", "(leave out)"])],
+      [
+        "sea",
+        "sea",
+        {
+          type: "select",
+          options: [{ value: "s", description: "Serenity" }, { value: "(leave out)" }],
+        },
+      ],
+      ["phases", "phases", { ...select(["full", "new"]), isMultiple: true }],
+      ["left", "left", { type: "text" }],
+    ]);
+    const answers = {
+      text: "hi",
+      count: " 3 ",
+      share: "2.5",
+      sure: false,
+      moon: "(leave out)",
+      sea: "s",
+      phases: ["new", "full"],
+      left: "",
+    };
+    const content = {
+      text: "hi",
+      count: 3,
+      share: 2.5,
+      sure: false,
+      sea: "s",
+      phases: ["new", "full"],
+    };
+    expect(answersOf(await call.enter(answers))).toEqual([{ all: { action: "accept", content } }]);
+  });
+
+  test("is asked again, alone, as long as the answer does not fit", async () => {
+    const count = { type: "integer", minimum: 2, maximum: 9, description: "How many?" };
+    const call = begin({ a: form("Two things.", { name: { type: "string" }, count }) });
+    await call.ask();
+    const again = await call.ask({ name: "Luna", count: "many" });
+    expect(questionsOf(again)).toEqual([
+      {
+        id: "count",
+        text: "count",
+        context:
+          "That does not fit.\n\nTwo things.\n\n" +
+          "How many?\n\nExpected: a whole number, at least 2, at most 9. It may be left empty.",
+        answerType: { type: "text" },
+        exclusive: false,
+        persistence: "turn",
+      },
+    ]);
+    await call.ask({ count: "10" });
+    expect(answersOf(await call.enter({ count: "9" }))).toEqual([
+      { a: { action: "accept", content: { name: "Luna", count: 9 } } },
+    ]);
+  });
+
+  test("may be followed by others", async () => {
+    const call = begin({ a: MOON }, { b: form("", {}) }, { c: MOON });
+    expect((await call.ask()).question.id).toBe("name");
+    const second = await call.ask({ name: "Io" });
+    expect(second.question).toMatchObject({ id: "consent", answerType: { type: "boolean" } });
+    expect((await call.ask({ consent: true })).question.id).toBe("name");
+    expect(answersOf(await call.enter({ name: "Europa" }))).toEqual([
+      { a: { action: "accept", content: { name: "Io" } } },
+      { b: { action: "accept", content: {} } },
+      { c: { action: "accept", content: { name: "Europa" } } },
+    ]);
+  });
+
+  test("for consent is declined with no, and the call goes on", async () => {
+    const call = begin({ a: { message: "Delete it?", requestedSchema: { type: "object" } } });
+    expect((await call.ask()).question).toEqual({
+      id: "consent",
+      text: "Do you agree?",
+      context: "Delete it?",
+      answerType: { type: "boolean" },
+      exclusive: true,
+      persistence: "none",
+    });
+    expect(answersOf(await call.enter({ consent: false }))).toEqual([{ a: { action: "decline" } }]);
+  });
+
+  test.each([
+    [true, { action: "accept" }],
+    [false, { action: "decline" }],
+  ])("to go to an address shows where, and %s is told", async (isAccepted, response) => {
+    const url = "https://sign.in@m\u043E\u043En.example:8443/a?b=c"; // Letters of another script.
+    const call = begin({ a: { mode: "url", message: "Sign in.", elicitationId: "e1", url } });
+    expect((await call.ask()).question).toEqual({
+      id: "open_url",
+      text: "Do you want to go to xn--mn-fmca.example:8443?",
+      context:
+        "Sign in.\n\nAddress: https://sign.in@xn--mn-fmca.example:8443/a?b=c\n" +
+        "Host: xn--mn-fmca.example:8443\n\n" +
+        "It is not opened for you. With yes the server is told that you agree.",
+      answerType: { type: "boolean" },
+      exclusive: true,
+      persistence: "none",
+    });
+    expect(answersOf(await call.enter({ open_url: isAccepted }))).toEqual([{ a: response }]);
+  });
+
+  test("for a secret is declined, and the model is told why", async () => {
+    const call = begin({ a: form("Sign in.", { user: {}, pass: { format: "password" } }) });
+    expect(await call.enter()).toEqual({
+      type: "error",
+      content:
+        'The MCP server "test" did not run "ask": it asked for a secret ("pass") in a form. That ' +
+        "was declined. Do not retry this tool call in this turn. " +
+        "The user can allow it: providers.mcp.test.allow_secrets = true.",
+    });
+  });
+
+  test.each([
+    ["a field of an unknown type", form("?", { a: { type: "object" } })],
+    ["an address that is no address of the web", visit("javascript:alert(1)")],
+    ["an unknown way to ask", { mode: "voice", message: "Hello?" }],
+    ["no message", { requestedSchema: { type: "object" } }],
+  ])("with %s is declined, and the model is told", async (_, params) => {
+    const result = await begin({ a: params }).enter();
+    expect(result.type).toBe("error");
+    expect(result).toHaveProperty("content", expect.stringContaining("something that cannot be"));
+  });
+});
+
+test("several questions of a newer server are asked together, each for its own answer", async () => {
+  const { servers } = testServer(["--mode=newer"]);
+  const { executor } = await createTool(servers, { source: "mcp.test.ask" });
+  const rounds = [{ a: MOON, b: MOON, c: visit("https://moon.example/"), d: form("", {}) }];
+  const call = new AttemptedCall(executor, { rounds });
+  const ids = questionsOf(await call.ask()).map(({ id }) => id);
+  expect(ids).toEqual(["name", "b.name", "open_url", "consent"]);
+  const answers = { name: "Io", "b.name": "Europa", open_url: false, consent: true };
+  expect(answersOf(await call.enter(answers))).toEqual([
+    {
+      a: { action: "accept", content: { name: "Io" } },
+      b: { action: "accept", content: { name: "Europa" } },
+      c: { action: "decline" },
+      d: { action: "accept", content: {} },
+    },
+  ]);
+});
+
+test("several questions of one call of an older server are asked one after the other", async () => {
+  const { executor } = await createTool(testServer(["--mode=older"]).servers, {
+    source: "mcp.test.ask",
+  });
+  const call = new AttemptedCall(executor, { rounds: [{ a: MOON, b: MOON }] });
+  await call.ask();
+  await call.ask({ name: "Io" });
+  expect(answersOf(await call.enter({ name: "Europa" }))).toEqual([
+    {
+      a: { action: "accept", content: { name: "Io" } },
+      b: { action: "accept", content: { name: "Europa" } },
+    },
+  ]);
+});
+
+function settingsOf(mode: string, program: HttpProgram | undefined): McpServerSettings {
+  const settings = programSettings("test", [TEST_PROGRAM, `--mode=${mode}`]);
+  if (program === undefined) return settings;
+  const { name, isOptional, allowsSecrets, startupTimeoutMs } = settings;
+  const common = { name, isOptional, allowsSecrets, startupTimeoutMs };
+  return { type: "http", ...common, url: program.url, headers: program.headers };
+}
+
+/** Fields are texts unless they say otherwise. */
+function form(message: string, fields: Readonly<Record<string, JsonObject>>): JsonObject {
+  const properties = Object.fromEntries(
+    Object.entries(fields).map(([name, field]) => [name, { type: "string", ...field }]),
+  );
+  return { message, requestedSchema: { type: "object", properties } };
+}
+
+function visit(address: string): JsonObject {
+  return { mode: "url", message: "Go there.", elicitationId: "e1", url: address };
+}
+
+function select(values: readonly string[]) {
+  return { type: "select", options: values.map((value) => ({ value })) };
+}

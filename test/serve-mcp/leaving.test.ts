@@ -1,0 +1,171 @@
+/** Clients that leave, servers that end, and answers that come from nowhere. */
+import type { Client } from "@modelcontextprotocol/client";
+import { describe, expect, test } from "vitest";
+import { PATIENCE_MS } from "../../src/serve-mcp/paused-calls.ts";
+import type { JsonObject } from "../../src/util/index.ts";
+import { until } from "../mcp/support.ts";
+import { ask, ERAS, LEGACY, MODERN, Served } from "./support.ts";
+
+const SURE = { question: "Sure?", answer_type: "boolean" };
+const OPEN = [
+  "turn",
+  "call_1 calls ask_user",
+  "call_1 approved (run)",
+  "call_1.answer.1 asks: Sure?",
+];
+const CLOSED = [
+  ...OPEN,
+  'call_1.answer.1 cancelled: "user"',
+  "call_1 gives: The call was ended before its question was answered.",
+];
+
+/** Resolves when its user has the form, and answers only when it is told to. */
+function waitingUser() {
+  const opened = Promise.withResolvers<void>();
+  const answered = Promise.withResolvers<void>();
+  const elicit = async () => {
+    opened.resolve();
+    await answered.promise;
+    return { action: "accept" as const, content: { answer: true } };
+  };
+  return { elicit, opened: opened.promise, answer: answered.resolve };
+}
+
+async function lines(served: Served): Promise<readonly string[]> {
+  return Object.values(await served.record())[0] ?? [];
+}
+
+async function untilClosed(served: Served): Promise<void> {
+  let seen: readonly string[] = [];
+  const look = async () => {
+    seen = await lines(served);
+  };
+  await until(() => {
+    void look();
+    return seen.length >= CLOSED.length;
+  });
+}
+
+describe("a question that is open", () => {
+  test.each(ERAS)("for a client %s is closed when the server ends", async (_, era) => {
+    const served = await Served.start();
+    const user = waitingUser();
+    const client = await served.connect({ era, elicit: user.elicit });
+    const asked = ask(client, SURE).catch(() => undefined);
+    await user.opened;
+    await served.service.close();
+    expect(await lines(served)).toEqual(CLOSED);
+    user.answer();
+    await asked;
+    expect(await lines(served)).toEqual(CLOSED);
+  });
+
+  test("is closed when the client cancels its call", async () => {
+    const served = await Served.start();
+    const user = waitingUser();
+    const client = await served.connect({ era: LEGACY, elicit: user.elicit });
+    const abort = new AbortController();
+    const call = { name: "ask_user", arguments: SURE };
+    const asked = client.callTool(call, { signal: abort.signal }).catch(() => undefined);
+    await user.opened;
+    abort.abort();
+    await asked;
+    await untilClosed(served);
+    expect(await lines(served)).toEqual(CLOSED);
+  });
+
+  test("is closed when the client has gone without a word", async () => {
+    const served = await Served.start();
+    const user = waitingUser();
+    const client = await served.connect({ era: LEGACY, elicit: user.elicit });
+    const asked = ask(client, SURE).catch(() => undefined);
+    await user.opened;
+    await client.close();
+    await asked;
+    await untilClosed(served);
+    expect(await lines(served)).toEqual(CLOSED);
+  });
+
+  test("waits for the request with its answer, but not for ever", async () => {
+    const served = await Served.start();
+    const client = await served.connect({ era: MODERN, elicit: () => ({ action: "cancel" }) });
+    const { requestState } = await begin(client);
+    served.clock.advance(PATIENCE_MS - 1);
+    expect(await lines(served)).toEqual(OPEN);
+    served.clock.advance(1);
+    await untilClosed(served);
+    expect(await lines(served)).toEqual(CLOSED);
+    await expect(goOn(client, requestState)).rejects.toThrow("Invalid or expired requestState");
+    expect(served.clock.sleepers).toBe(0);
+  });
+});
+
+describe("an answer", () => {
+  test("goes to the call that waits for it, once", async () => {
+    const served = await Served.start();
+    const client = await served.connect({ era: MODERN, elicit: () => ({ action: "cancel" }) });
+    const { requestState } = await begin(client);
+    const result = await goOn(client, requestState);
+    await expect(goOn(client, requestState)).rejects.toThrow("Invalid or expired requestState");
+    const text = '{"answer_type":"boolean","answer":true}';
+    expect([result["content"], await lines(served), served.clock.sleepers]).toEqual([
+      [{ type: "text", text }],
+      [...OPEN, "call_1.answer.1 answered: true", `call_1 gives: ${text}`],
+      0,
+    ]);
+  });
+
+  test("with a state that was changed is refused, and the question stays open", async () => {
+    const served = await Served.start();
+    const client = await served.connect({ era: MODERN, elicit: () => ({ action: "cancel" }) });
+    const { requestState } = await begin(client);
+    const [version, body = "", mac] = requestState.split(".");
+    const changed = body.replace(/^./, (first) => (first === "x" ? "y" : "x"));
+    const forged = [version, changed, mac].join(".");
+    await expect(goOn(client, forged)).rejects.toThrow("Invalid or expired requestState");
+    expect(await lines(served)).toEqual(OPEN);
+  });
+
+  test("from another client is refused", async () => {
+    const served = await Served.start();
+    const [first, second] = await Promise.all(
+      ["first", "second"].map((name) =>
+        served.connect({ era: MODERN, name, elicit: () => ({ action: "cancel" }) }),
+      ),
+    );
+    if (first === undefined || second === undefined) throw new Error("Nobody is connected.");
+    const { requestState } = await begin(first);
+    await expect(goOn(second, requestState)).rejects.toThrow("Invalid or expired requestState");
+    expect(await lines(served)).toEqual(OPEN);
+  });
+
+  test("that is missing is asked for again, in the same inquiry", async () => {
+    const served = await Served.start();
+    const client = await served.connect({ era: MODERN, elicit: () => ({ action: "cancel" }) });
+    const { requestState } = await begin(client);
+    const again = await goOn(client, requestState, {});
+    const result = await goOn(client, again["requestState"] as string);
+    expect([again["inputRequests"], result["isError"], (await lines(served)).slice(3, 5)]).toEqual([
+      { question: expect.objectContaining({ method: "elicitation/create" }) },
+      undefined,
+      ["call_1.answer.1 asks: Sure?", "call_1.answer.1 answered: true"],
+    ]);
+  });
+});
+
+const ANSWER = { question: { action: "accept", content: { answer: true } } };
+
+/** The first of two requests: its result asks. */
+async function begin(client: Client): Promise<{ readonly requestState: string }> {
+  const result = await send(client, { name: "ask_user", arguments: SURE });
+  return { requestState: result["requestState"] as string };
+}
+
+function goOn(client: Client, requestState: string, inputResponses: JsonObject = ANSWER) {
+  return send(client, { name: "ask_user", arguments: SURE, requestState, inputResponses });
+}
+
+async function send(client: Client, params: JsonObject): Promise<JsonObject> {
+  const result = await client.callTool(params as never, { allowInputRequired: true });
+  return result as unknown as JsonObject;
+}

@@ -1,0 +1,337 @@
+/** What becomes of a question that another agent asks, over HTTP and in both ways of the protocol. */
+import { describe, expect, test } from "vitest";
+import { ScriptedPrompter } from "../../src/testing/index.ts";
+import { problemsOf } from "../support/record-rules.ts";
+import { ask, ERAS, type FormRequest, LEGACY, Served } from "./support.ts";
+
+const SURE = { question: "Sure?", answer_type: "boolean" };
+const WHICH = {
+  question: "Which one?",
+  context: "Both are empty.",
+  answer_type: "select",
+  options: [{ value: "dev", description: "torn down at night", preview: "a\nb" }, "prod"],
+};
+
+const NOBODY_THERE =
+  "ask_user cannot run because no interactive terminal is available. Do not retry this tool call " +
+  "in this turn; continue without user input or explain what information is missing.";
+
+describe.each(ERAS)("a client %s", (_, era) => {
+  test("passes a question on to its user, and it is on record with the way it took", async () => {
+    const served = await Served.start();
+    const client = await served.connect({
+      era,
+      name: "editor",
+      elicit: () => ({ action: "accept", content: { answer: true, answer_note: " soon " } }),
+    });
+    const told = await ask(client, SURE);
+    const text = '{"answer_type":"boolean","answer":true,"note":"soon"}';
+    const timestamp = "2026-01-02 03:04:05.678";
+    const callId = "call_17673230456_1";
+    const id = `${callId}.answer.1`;
+    expect([told, await served.events()]).toEqual([
+      { text },
+      [
+        [
+          "Questions of editor",
+          [
+            { type: "turn_start", timestamp },
+            {
+              type: "tool_call_request",
+              timestamp,
+              id: callId,
+              name: "ask_user",
+              arguments: SURE,
+            },
+            {
+              type: "permission_decision",
+              timestamp,
+              toolCallId: callId,
+              tool: "ask_user",
+              action: "run",
+              decision: "approved",
+              decidedBy: { kind: "policy", key: "conversation.tools.ask_user.run" },
+            },
+            {
+              type: "inquiry_request",
+              timestamp,
+              id,
+              source: { source: "assistant" },
+              question: {
+                text: "Sure?",
+                answerType: { type: "boolean" },
+                exclusive: true,
+                persistence: "none",
+                allowsNote: true,
+              },
+              toolCallId: callId,
+              questionId: "answer",
+            },
+            {
+              type: "inquiry_response",
+              timestamp,
+              id,
+              outcome: "answered",
+              answer: true,
+              note: "soon",
+              answeredBy: { kind: "user", channel: "mcp:editor" },
+            },
+            {
+              type: "tool_call_response",
+              timestamp,
+              id: callId,
+              content: text,
+              isError: false,
+            },
+          ],
+        ],
+      ],
+    ]);
+  });
+
+  test("shows several questions as one form, and each has an inquiry of its own", async () => {
+    const served = await Served.start();
+    const forms: FormRequest[] = [];
+    const client = await served.connect({
+      era,
+      elicit: (form) => {
+        forms.push(form);
+        const content = { answer: "dev", answer_2: "x", answer_3_other: "none of these" };
+        return { action: "accept", content };
+      },
+    });
+    const more = [
+      { question: "Name?", default: "web" },
+      { ...WHICH, options: ["a", "b"] },
+    ];
+    const told = await ask(client, { ...WHICH, strict: true, more });
+    expect([told, forms.length, Object.values(await served.record())]).toEqual([
+      {
+        text: JSON.stringify({
+          answer_type: "select",
+          answer: "dev",
+          more: [
+            { answer_type: "text", answer: "x" },
+            { answer_type: "select", answer: "none of these", other: true },
+          ],
+        }),
+      },
+      1,
+      [
+        [
+          "turn",
+          "call_1 calls ask_user",
+          "call_1 approved (run)",
+          "call_1.answer.1 asks: Which one?",
+          "call_1.answer_2.1 asks: Name?",
+          "call_1.answer_3.1 asks: Which one?",
+          'call_1.answer.1 answered: "dev"',
+          'call_1.answer_2.1 answered: "x"',
+          'call_1.answer_3.1 answered: "none of these"',
+          `call_1 gives: ${told["text"] as string}`,
+        ],
+      ],
+    ]);
+  });
+
+  test.each(["decline", "cancel"] as const)("may %s for its user", async (action) => {
+    const served = await Served.start();
+    const client = await served.connect({ era, elicit: () => ({ action }) });
+    expect([await ask(client, SURE), Object.values(await served.record())[0]?.slice(3)]).toEqual([
+      { text: "Tool input cancelled by user." },
+      [
+        "call_1.answer.1 asks: Sure?",
+        'call_1.answer.1 cancelled: "user"',
+        "call_1 gives: Tool input cancelled by user.",
+      ],
+    ]);
+  });
+
+  test.each([
+    ["of another type", SURE, { answer: "yes" }, "`answer`: expected true or false, got string"],
+    [
+      "that is none of the options",
+      WHICH,
+      { answer: "c" },
+      '`answer`: expected one of "dev", "prod"',
+    ],
+    ["that is missing", WHICH, { answer_note: "later" }, "`answer` has no answer"],
+    [
+      "with a note that is no text",
+      SURE,
+      { answer: true, answer_note: 3 },
+      "`answer_note` is no text",
+    ],
+  ])("cannot give an answer %s", async (_kind, question, content, problem) => {
+    const served = await Served.start();
+    const client = await served.connect({ era, elicit: () => ({ action: "accept", content }) });
+    const text = `Question prompt failed: ${problem}`;
+    expect([
+      await ask(client, question),
+      Object.values(await served.record())[0]?.slice(4),
+    ]).toEqual([
+      { text, isError: true },
+      ['call_1.answer.1 cancelled: "backend_error"', `call_1 fails: ${text}`],
+    ]);
+  });
+
+  test("that cannot show forms is refused where nobody is at the terminal", async () => {
+    const served = await Served.start();
+    const client = await served.connect({ era });
+    expect([await ask(client, SURE), Object.values(await served.record())[0]?.slice(4)]).toEqual([
+      { text: NOBODY_THERE, isError: true },
+      ['call_1.answer.1 cancelled: "no_prompt_backend"', `call_1 fails: ${NOBODY_THERE}`],
+    ]);
+  });
+
+  test("that cannot show forms has its questions asked at the terminal, under its name", async () => {
+    const person = new ScriptedPrompter({ answers: [{ answer: false }] });
+    const served = await Served.start({ person });
+    const client = await served.connect({ era, name: "a\u001B[2Jgent\n" });
+    const told = await ask(client, SURE);
+    const [first] = await served.events();
+    expect([told, person.questions.map(({ label }) => label), first?.[1].at(-2)]).toEqual([
+      { text: '{"answer_type":"boolean","answer":false}' },
+      ["Assistant of a␛[2Jgent"],
+      expect.objectContaining({ answeredBy: { kind: "user", channel: person.channel } }),
+    ]);
+  });
+
+  test("is told what is wrong with the arguments of its call", async () => {
+    const served = await Served.start();
+    const client = await served.connect({ era });
+    const told = await ask(client, { question: 3 });
+    expect([told["isError"], Object.values(await served.record())[0]?.length]).toEqual([true, 3]);
+  });
+
+  test("is not offered a tool that is switched off", async () => {
+    const served = await Served.start({}, { enable: false });
+    const client = await served.connect({ era });
+    const { tools } = await client.listTools();
+    expect(tools.map(({ name }) => name)).toEqual(["list_inquiries"]);
+    await expect(ask(client, SURE)).rejects.toThrow("Unknown tool: ask_user");
+    expect(await served.record()).toEqual({});
+  });
+
+  test("gets the configured answer without anybody being asked", async () => {
+    const served = await Served.start({}, { questions: { answer: { answer: true } } });
+    const client = await served.connect({ era });
+    expect(await ask(client, SURE)).toEqual({ text: '{"answer_type":"boolean","answer":true}' });
+  });
+
+  test("has its user asked for permission too, if the config wants that", async () => {
+    const served = await Served.start({}, { run: "ask" });
+    const forms: string[] = [];
+    const client = await served.connect({
+      era,
+      elicit: ({ message }) => {
+        forms.push(message);
+        return { action: "accept", content: { decision: true, answer: true } };
+      },
+    });
+    await ask(client, SURE);
+    expect([forms, Object.values(await served.record())[0]?.slice(2, 4)]).toEqual([
+      [`May ask_user run?\n\n${JSON.stringify(SURE, null, 2)}`, "Sure?"],
+      ["call_1 approved (run)", "call_1.answer.1 asks: Sure?"],
+    ]);
+  });
+
+  test("has one conversation for all its calls, which is locked only while one is open", async () => {
+    const served = await Served.start();
+    const open = async () => {
+      const [summary] = await served.store.list();
+      if (summary === undefined) throw new Error("There is no conversation.");
+      await (await served.store.open(summary.id)).release();
+    };
+    const locked: unknown[] = [];
+    const client = await served.connect({
+      era,
+      elicit: async () => {
+        locked.push(await open().catch(({ code }: { code: string }) => code));
+        return { action: "accept", content: { answer: true } };
+      },
+    });
+    await ask(client, SURE);
+    await open();
+    await ask(client, SURE);
+    const [lines, ...others] = Object.values(await served.record());
+    expect([locked, others, lines?.filter((line) => !line.includes("answer"))]).toEqual([
+      ["conversation_locked", "conversation_locked"],
+      [],
+      [
+        "turn",
+        "call_1 calls ask_user",
+        "call_1 approved (run)",
+        "turn",
+        "call_2 calls ask_user",
+        "call_2 approved (run)",
+      ],
+    ]);
+  });
+
+  test("gets a new conversation if somebody has removed the old one", async () => {
+    const served = await Served.start();
+    const client = await served.connect({ era });
+    await ask(client, SURE);
+    const [first] = await served.store.list();
+    if (first !== undefined) await served.store.remove(first.id);
+    await ask(client, SURE);
+    expect(Object.keys(await served.record())).toEqual(["Questions of tester"]);
+  });
+
+  test("may ask several things at once, in one turn, and others at the same time in theirs", async () => {
+    const served = await Served.start();
+    const answered = Promise.withResolvers<void>();
+    const elicit = async ({ message }: FormRequest) => {
+      if (message === "Last?") answered.resolve();
+      else await answered.promise;
+      return { action: "accept" as const, content: { answer: message } };
+    };
+    const first = await served.connect({ era, name: "first", elicit });
+    const second = await served.connect({ era, name: "second", elicit });
+    const told = Promise.all([
+      ask(first, { question: "One?" }),
+      ask(first, { question: "Two?" }),
+      ask(second, { question: "Last?" }),
+    ]);
+    const answers = (await told).map(({ text }) => JSON.parse(text as string) as unknown);
+    const events = await served.events();
+    expect([
+      answers,
+      events.map(([title]) => title).toSorted(),
+      events.flatMap(([, each]) => problemsOf(each)),
+      events.flatMap(([, each]) => each.filter(({ type }) => type === "turn_start")).length,
+    ]).toEqual([
+      ["One?", "Two?", "Last?"].map((answer) => ({ answer_type: "text", answer })),
+      ["Questions of first", "Questions of second"],
+      [],
+      2,
+    ]);
+  });
+});
+
+test("the name of a client is one line of some length, whatever it says", async () => {
+  const served = await Served.start();
+  const client = await served.connect({ name: `evil\u202E\n${"x".repeat(100)}` });
+  await ask(client, SURE);
+  expect(Object.keys(await served.record())).toEqual([
+    `Questions of evil<U+202E> ${"x".repeat(47)}`,
+  ]);
+});
+
+test("a client of the first version with forms gets the names of options in its own way", async () => {
+  const served = await Served.start();
+  const forms: FormRequest[] = [];
+  const client = await served.connect({
+    era: LEGACY,
+    versions: ["2025-06-18"],
+    elicit: (form) => {
+      forms.push(form);
+      return { action: "accept", content: { answer: "prod" } };
+    },
+  });
+  await ask(client, { ...WHICH, strict: true });
+  expect(forms[0]?.requestedSchema["properties"]).toMatchObject({
+    answer: { enum: ["dev", "prod"], enumNames: ["dev: torn down at night", "prod"] },
+  });
+});

@@ -1,0 +1,155 @@
+/** A server over HTTP in this process, with the official client, and what it leaves in the record. */
+import {
+  Client,
+  type ElicitResult,
+  StreamableHTTPClientTransport,
+} from "@modelcontextprotocol/client";
+import { onTestFinished } from "vitest";
+import type { Prompter } from "../../src/agent/index.ts";
+import { mergeConfig, parseConfigOrThrow, resolveTools } from "../../src/config/index.ts";
+import { type ConversationEvent, eventsOf } from "../../src/conversation/index.ts";
+import { createAskUser, createTool } from "../../src/executor/index.ts";
+import { McpServers } from "../../src/mcp/index.ts";
+import { type HttpService, serveHttp, type ServeSetup } from "../../src/serve-mcp/index.ts";
+import { FakeClock, MemoryConversationStore, ScriptedPrompter } from "../../src/testing/index.ts";
+import type { JsonObject } from "../../src/util/index.ts";
+import { transcript } from "../support/transcript.ts";
+
+export const TOKEN = "a token that nobody can guess";
+export const MODERN = { versionNegotiation: { mode: { pin: "2026-07-28" } } } as const;
+export const LEGACY = {} as const;
+export const ERAS = [
+  ["of 2025", LEGACY],
+  ["of 2026", MODERN],
+] as const;
+
+export interface FormRequest {
+  readonly message: string;
+  readonly requestedSchema: JsonObject;
+}
+
+/** The user of a client. */
+type Elicited = (form: FormRequest) => ElicitResult | Promise<ElicitResult>;
+
+export interface ClientOptions {
+  readonly name?: string;
+  readonly era?: typeof MODERN | typeof LEGACY;
+  /** Without it the client cannot show forms. */
+  readonly elicit?: Elicited;
+  readonly versions?: string[];
+}
+
+export class Served {
+  readonly store: MemoryConversationStore;
+  readonly clock: FakeClock;
+  readonly service: HttpService;
+
+  private constructor(parts: Pick<Served, "store" | "clock" | "service">) {
+    this.store = parts.store;
+    this.clock = parts.clock;
+    this.service = parts.service;
+  }
+
+  static async start(changed: Partial<ServeSetup> = {}, askUser: JsonObject = {}): Promise<Served> {
+    const clock = new FakeClock();
+    const store = new MemoryConversationStore(clock);
+    const setup: ServeSetup = {
+      version: "0.0.0",
+      conversations: store,
+      newConversation: {},
+      tools: { schemas: async () => [], find: async (name) => (await findAskUser(askUser))(name) },
+      readInquiries: async function* () {},
+      person: nobody(),
+      clock,
+      onProblem: () => undefined,
+      ...changed,
+    };
+    const service = await serveHttp(setup, { port: 0, token: TOKEN });
+    onTestFinished(() => service.close());
+    return new Served({ store, clock, service });
+  }
+
+  async connect({ name = "tester", era = LEGACY, elicit, versions }: ClientOptions = {}) {
+    const client = new Client(
+      { name, version: "1" },
+      {
+        capabilities: elicit === undefined ? {} : { elicitation: { form: {} } },
+        ...(versions !== undefined && { supportedProtocolVersions: versions }),
+        ...era,
+      },
+    );
+    if (elicit !== undefined) {
+      client.setRequestHandler("elicitation/create", async ({ params }) =>
+        elicit(params as unknown as FormRequest),
+      );
+    }
+    const headers = { authorization: `Bearer ${TOKEN}` };
+    const transport = new StreamableHTTPClientTransport(new URL(this.service.url), {
+      requestInit: { headers },
+    });
+    await client.connect(transport);
+    onTestFinished(() => client.close());
+    return client;
+  }
+
+  /** By title, what happened, as lines; the ids of calls without that of their conversation. */
+  async record(): Promise<Readonly<Record<string, readonly string[]>>> {
+    const events = await this.events();
+    return Object.fromEntries(
+      events.map(([title, each]) => [
+        title,
+        transcript(each).map((line) => line.replace(/^call_\d+_/, "call_")),
+      ]),
+    );
+  }
+
+  async events(): Promise<readonly (readonly [string, readonly ConversationEvent[]])[]> {
+    const summaries = await this.store.list();
+    return Promise.all(
+      summaries.map(async ({ id, metadata }) => {
+        const { stream } = await this.store.load(id);
+        return [metadata?.title ?? "", [...eventsOf(stream.entries)]] as const;
+      }),
+    );
+  }
+}
+
+/** What the model behind a client is told. */
+export async function ask(client: Client, args: JsonObject): Promise<JsonObject> {
+  const { content, isError } = await client.callTool({ name: "ask_user", arguments: { ...args } });
+  const [first] = content;
+  return {
+    text: first?.type === "text" ? first.text : "",
+    ...(isError === true && { isError }),
+  };
+}
+
+function nobody(): Prompter {
+  const prompter = new ScriptedPrompter();
+  prompter.isThere = false;
+  return prompter;
+}
+
+async function findAskUser(own: JsonObject) {
+  const shipped = createAskUser();
+  const raw = { conversation: { tools: { ask_user: own } } };
+  const config = mergeConfig(
+    { conversation: { tools: { ask_user: shipped.config } } },
+    parseConfigOrThrow("the test", raw),
+  );
+  const settings = resolveTools(config).get("ask_user");
+  const servers = new McpServers(new Map(), {
+    variables: {},
+    cwd: ".",
+    clientInfo: { name: "test", version: "0" },
+  });
+  const local = { workspaceRoot: ".", workspaceId: "", conversationId: "", variables: {} };
+  const { signal } = new AbortController();
+  return async (name: string) => {
+    if (settings?.name !== name || !settings.isEnabled) return undefined;
+    return {
+      ...(await createTool(settings, { shipped: [shipped], local, servers, signal })),
+      settings,
+    };
+  };
+}
