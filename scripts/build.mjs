@@ -1,14 +1,7 @@
 // Builds dist/: the command as split CommonJS (it starts faster than ESM), and the library as ESM
 // with its types.
 import { spawnSync } from "node:child_process";
-import {
-  chmodSync,
-  existsSync,
-  readFileSync,
-  renameSync,
-  rmSync,
-  writeFileSync,
-} from "node:fs";
+import { chmodSync, existsSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import process from "node:process";
 import { rolldown } from "rolldown";
 

@@ -116,7 +116,13 @@ const CODECS: { readonly [Type in EventType]: KindCodec<Type> } = {
   },
   permission_decision: {
     keys: knownKeys(
-      ...["tool_call_id", "tool", "action", "decision", "arguments", "decided_by", "reason"],
+      "tool_call_id",
+      "tool",
+      "action",
+      "decision",
+      "arguments",
+      "decided_by",
+      "reason",
     ),
     parse: parsePermissionDecision,
     toJson: (event, notation) => ({

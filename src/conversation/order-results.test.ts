@@ -25,8 +25,16 @@ test("a model gets results in the order of its calls, whenever they came in", ()
   );
   const { events } = intoParts({ sections: [], attachments: [], stream });
   expect(events.flatMap((event) => ("content" in event ? [event.content] : [event.id]))).toEqual([
-    ...["go", "a", "b", "c", "first", "second", "third"],
-    ...[{ type: "message", text: "then" }, "d", "fourth"],
+    "go",
+    "a",
+    "b",
+    "c",
+    "first",
+    "second",
+    "third",
+    { type: "message", text: "then" },
+    "d",
+    "fourth",
   ]);
 });
 

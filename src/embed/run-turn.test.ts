@@ -115,14 +115,11 @@ describe("a turn that is streamed", () => {
       "Hi.",
     );
     const told: string[] = [];
-    for (;;) {
-      const { done, value } = await stream.next();
-      if (done === true) {
-        expect(value).toEqual({ type: "done", reason: "stop" });
-        break;
-      }
-      told.push(value.type === "event" ? value.event.type : value.type);
+    let last = await stream.next();
+    for (; last.done !== true; last = await stream.next()) {
+      told.push(last.value.type === "event" ? last.value.event.type : last.value.type);
     }
+    expect(last.value).toEqual({ type: "done", reason: "stop" });
     expect(told).toEqual([
       "turn_start",
       "chat_request",
@@ -152,10 +149,8 @@ describe("a turn that is streamed", () => {
   test("throws what the turn throws", async () => {
     const conversation = await openConversation();
     const model = new ScriptedModel({ replies: [[{ type: "error", error: new Error("oh") }]] });
-    const listen = async () => {
-      for await (const _update of streamTurn({ conversation, model, clock }, "Hi."));
-    };
-    await expect(listen()).rejects.toThrow("oh");
+    const updates = Array.fromAsync(streamTurn({ conversation, model, clock }, "Hi."));
+    await expect(updates).rejects.toThrow("oh");
   });
 });
 

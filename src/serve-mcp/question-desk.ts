@@ -82,10 +82,11 @@ export class QuestionDesk {
 
   async #askByResult(asked: AskedCall): Promise<CallToolResult | InputRequiredResult> {
     const { context } = asked;
-    const call = this.#findPaused(context) ?? this.#startRoundTrip(asked);
+    const paused = this.#findPaused(context);
     const reply = this.#sdk.inputResponse(context.mcpReq.inputResponses, INPUT);
-    // A request without the answer gets the question once more.
-    if (reply.kind === "elicit") call.answer(reply);
+    // A request without the answer gets the question once more; an answer without a question nothing.
+    if (reply.kind === "elicit") paused?.answer(reply);
+    const call = paused ?? this.#startRoundTrip(asked);
     const step = await call.next(signalOf(context));
     if (step.type === "ended") return toResult(step.response);
     const requestState = await this.#states.mint({ call: this.#paused.pause(call) }, context);

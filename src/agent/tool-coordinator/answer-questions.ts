@@ -45,7 +45,7 @@ async function answerTogether(form: Form): Promise<readonly QuestionEnd[]> {
   const routes = inquiries.map((inquiry) => inquiry.route());
   const isRefused = routes.some(({ type }) => type === "refused");
   const ends = await Promise.all(
-    inquiries.map((inquiry, index) => {
+    inquiries.map(async (inquiry, index) => {
       const route = routes[index];
       const isNext = isRefused ? route?.type === "refused" : route?.type !== "person";
       return route !== undefined && isNext ? inquiry.follow(route) : undefined;

@@ -60,13 +60,6 @@ describe("the answers of an attempt", () => {
     const answers = ["1", "2", "3"].map((answer) => ({ answer }));
     const turn = await ToolTurn.start({ tools: [{ name: "x", executor }], script: { answers } });
     await turn.call("x", { path: "a/b" });
-    const attempt = (given: object) => ({
-      call: {},
-      arguments: { path: "a/b" },
-      ...given,
-      notes: {},
-      signal: {},
-    });
     expect(requests.map((request) => JSON.stringify(request))).toEqual(
       [
         attempt({ answers: {}, secretAnswers: [] }),
@@ -290,3 +283,8 @@ test("an error of a tool is told as it is, and whether it passes is in no event"
   expect(await turn.call("x")).toMatchObject({ content: "busy\n\nTrace:\nwhy", isError: true });
   expect(JSON.stringify(turn.events)).not.toContain("transient");
 });
+
+/** What an executor is given, as JSON shows it. */
+function attempt(given: object) {
+  return { call: {}, arguments: { path: "a/b" }, ...given, notes: {}, signal: {} };
+}

@@ -3,7 +3,7 @@ import type { InterruptMenu, Prompter } from "../../../agent/index.ts";
 import type { TurnView } from "./view.ts";
 
 export function withScreen(prompter: Prompter, view: TurnView): Prompter {
-  const { askForm } = prompter;
+  const askForm = prompter.askForm?.bind(prompter);
   return {
     channel: prompter.channel,
     canAsk: () => prompter.canAsk(),
@@ -17,7 +17,7 @@ export function withScreen(prompter: Prompter, view: TurnView): Prompter {
         view.aside(() => {
           const [first] = request.fields;
           if (first !== undefined) view.showAsker(first.inquiryId);
-          return askForm.call(prompter, request);
+          return askForm(request);
         }),
     }),
     askPermission: (request) =>
