@@ -149,8 +149,11 @@ describe("a turn that is streamed", () => {
   test("throws what the turn throws", async () => {
     const conversation = await openConversation();
     const model = new ScriptedModel({ replies: [[{ type: "error", error: new Error("oh") }]] });
-    const updates = Array.fromAsync(streamTurn({ conversation, model, clock }, "Hi."));
-    await expect(updates).rejects.toThrow("oh");
+    const updates = streamTurn({ conversation, model, clock }, "Hi.");
+    const listen = async () => {
+      while ((await updates.next()).done !== true);
+    };
+    await expect(listen()).rejects.toThrow("oh");
   });
 });
 

@@ -115,6 +115,26 @@ describe("an answer", () => {
     ]);
   });
 
+  test("to an earlier question of the call is refused while a later one is open", async () => {
+    const served = await Served.start({}, { run: "ask" });
+    const client = await served.connect({ era: MODERN, elicit: () => ({ action: "cancel" }) });
+    const { requestState } = await begin(client);
+    const yes = { question: { action: "accept", content: { decision: true } } };
+    const next = await goOn(client, requestState, yes);
+    await expect(goOn(client, requestState)).rejects.toThrow("Invalid or expired requestState");
+    expect(await lines(served)).toEqual(OPEN);
+    const result = await goOn(client, next["requestState"] as string);
+    expect(result["isError"]).toBeUndefined();
+  });
+
+  test("that comes before the question does not count", async () => {
+    const served = await Served.start();
+    const client = await served.connect({ era: MODERN, elicit: () => ({ action: "cancel" }) });
+    const params = { name: "ask_user", arguments: SURE, inputResponses: ANSWER };
+    const { requestState } = await send(client, params);
+    expect([typeof requestState, await lines(served)]).toEqual(["string", OPEN]);
+  });
+
   test("with a state that was changed is refused, and the question stays open", async () => {
     const served = await Served.start();
     const client = await served.connect({ era: MODERN, elicit: () => ({ action: "cancel" }) });
