@@ -41,6 +41,8 @@ export function openTools(
     variables,
     cwd: root,
     clientInfo: { name: "jp", version: context.version },
+    onStrayQuestion: ({ server, message }) =>
+      warn(`${server} asked outside of a call, and was refused: ${message}`, context.output),
   });
   const { signal: untilDone } = new AbortController();
   const describe: FindDescription = async (name) => {

@@ -3,7 +3,7 @@ import { verifies } from "../../../test/conformance/manifest.ts";
 import { toolCall } from "../../../test/support/events.ts";
 import { questioner, StubbornTool } from "../../../test/support/questioner.ts";
 import { ToolTurn } from "../../../test/support/tool-turn.ts";
-import type { AttemptRequest } from "../../executor/index.ts";
+import type { AttemptRequest, AttemptResult } from "../../executor/index.ts";
 import { booleanQuestion, type Question, secretQuestion, textQuestion } from "../../tool/index.ts";
 import type { Json } from "../../util/index.ts";
 import type { TurnUpdate } from "../observer.ts";
@@ -282,6 +282,35 @@ test("an error of a tool is told as it is, and whether it passes is in no event"
   const turn = await ToolTurn.start({ tools: [tool] });
   expect(await turn.call("x")).toMatchObject({ content: "busy\n\nTrace:\nwhy", isError: true });
   expect(JSON.stringify(turn.events)).not.toContain("transient");
+});
+
+test("a question that is withdrawn is closed as interrupted, and the tool is entered again", async () => {
+  const withdrawn = new AbortController();
+  const results: AttemptResult[] = [
+    {
+      type: "needs_input",
+      question: textQuestion("q", "Still there?"),
+      source: { source: "tool", name: "x" },
+      closed: withdrawn.signal,
+    },
+    { type: "success", content: "I went on without you" },
+  ];
+  const executor = {
+    attempt: async () => results.shift() ?? { type: "error" as const, content: "once too often" },
+  };
+  const turn = await ToolTurn.start({
+    tools: [{ name: "x", executor }],
+    script: {
+      answers: () => {
+        withdrawn.abort();
+        return new Promise<never>(() => {});
+      },
+    },
+  });
+  expect(await turn.call("x")).toMatchObject({ content: "I went on without you", isError: false });
+  expect(turn.recorded("inquiry_response")).toMatchObject([
+    { id: "call_1.q.1", outcome: "cancelled", reason: "interrupted" },
+  ]);
 });
 
 /** What an executor is given, as JSON shows it. */

@@ -51,8 +51,10 @@ export async function attemptCall(parts: TurnParts, call: GrantedCall): Promise<
         source,
         automaticAnswers: given.automaticAnswers(each),
         signal: closed === undefined ? signal : AbortSignal.any([signal, closed]),
+        ...(closed !== undefined && { closed }),
       })),
     );
+    // Whoever asked wants no answer any more, and says what came of the call instead.
     if (end.type === "unanswered" && closed?.aborted === true && !signal.aborted) continue;
     if (end.type === "unanswered") {
       onUnanswered?.(end.reason === "user" ? "cancelled" : "refused");

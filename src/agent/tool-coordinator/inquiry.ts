@@ -32,6 +32,8 @@ export interface AskedQuestion {
   /** How many times in a row this question of this call was answered without a person. */
   readonly automaticAnswers: number;
   readonly signal: AbortSignal;
+  /** Aborted, and the signal with it, when whoever asked wants no answer any more. */
+  readonly closed?: AbortSignal;
 }
 
 export type QuestionEnd =
@@ -134,8 +136,10 @@ export class Inquiry {
   }
 
   async cancel(): Promise<Unanswered> {
-    await this.#close({ outcome: "cancelled", reason: "user" });
-    return { type: "unanswered", reason: "user", content: INPUT_CANCELLED, isError: false };
+    // No person has cancelled what was withdrawn.
+    const reason = this.#asked.closed?.aborted === true ? "interrupted" : "user";
+    await this.#close({ outcome: "cancelled", reason });
+    return { type: "unanswered", reason, content: INPUT_CANCELLED, isError: false };
   }
 
   /** What a prompter gave for it. */
