@@ -184,6 +184,30 @@ test("nothing in the agent knows a tool by its name", () => {
   expect([names.length > 2, wrong]).toEqual([true, []]);
 });
 
+test("the turn loop names no inquiry event and asks no inquiry model: the coordinator does", () => {
+  verifies("028/goal/invisible-to-the-turn-loop");
+  const knowing = sources
+    .filter(({ folder }) => folder === "agent")
+    .filter(({ text }) => /inquiry_(request|response)|\.inquire\(/.test(text))
+    .map(({ name }) => path.posix.dirname(posix(name)));
+  expect([...new Set(knowing)]).toEqual(["src/agent/tool-coordinator"]);
+});
+
+test("who asks is decided by the executor of each kind of tool, and nowhere else", () => {
+  verifies("082/source/rule-in-one-place");
+  const deciding = sources
+    // The type itself, and its form in the record.
+    .filter(({ name }) => !/inquiry-(source|codec)\.ts$/.test(name))
+    .filter(({ text }) => /\bsource: "(tool|assistant|user|other)"/.test(text))
+    .map(({ name }) => posix(name));
+  expect(deciding.toSorted()).toEqual([
+    "src/executor/builtin/ask-user/ask-user.ts",
+    "src/executor/local/process-result.ts",
+    "src/executor/mcp/mcp-executor.ts",
+    "src/tool/define-tool.ts",
+  ]);
+});
+
 describe("only the command line", () => {
   test("ends the process or reads its arguments", () => {
     const wrong = sources

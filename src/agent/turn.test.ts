@@ -209,6 +209,20 @@ describe("inquiries", () => {
   const CANARY = "canary in the mine";
   const nosy = { ...asker, name: "nosy" };
 
+  /** Two cycles of calls of a tool, and what the loop made of them. */
+  const cyclesOf = async (name: string) => {
+    const turn = await ModelTurn.create({
+      tools: [nosy, echo],
+      config: { nosy: { questions: { sure: { target: "assistant" } } } },
+      answers: { "a.sure.1": true, "b.sure.1": false },
+      replies: [[call("a", name)], [call("b", name)], "ok"],
+    });
+    const end = await turn.run();
+    const kinds = turn.shown.map((lines) => lines.map((line) => line.split(" ")[1]));
+    const cycles = turn.updates.filter(({ type }) => type === "cycle_start");
+    return { asked: turn.inquiries.calls.map(({ inquiryId }) => inquiryId), end, kinds, cycles };
+  };
+
   test("are on record inside their call, and never reach the model", async () => {
     verifies(
       "005/visibility/inquiry-events-hidden",
@@ -265,6 +279,15 @@ describe("inquiries", () => {
         everything.includes(hidden),
       ),
     ).toEqual([]);
+  });
+
+  test("of all cycles go to the one inquiry model, and make no cycle of their own", async () => {
+    verifies("028/backend/one-backend-serves-the-turn", "028/goal/invisible-to-the-turn-loop");
+    const { asked, ...asking } = await cyclesOf("nosy");
+    expect([asked, asking]).toEqual([
+      ["a.sure.1", "b.sure.1"],
+      { ...(await cyclesOf("echo")), asked: undefined },
+    ]);
   });
 
   test("of calls with the same id in one turn are counted on; a new turn begins again, and forgets", async () => {

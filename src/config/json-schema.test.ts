@@ -1,6 +1,7 @@
 import { beforeAll, describe, expect, test } from "vitest";
 import { Validator } from "@cfworker/json-schema";
 import * as fc from "fast-check";
+import { verifies } from "../../test/conformance/manifest.ts";
 import { anyConfig, ofTool, readConfig } from "../../test/support/any-config.ts";
 import type { Json, JsonObject } from "../util/index.ts";
 import { DEFAULTS } from "./defaults.ts";
@@ -47,6 +48,14 @@ test.each([
   "conversation.tools.x.questions.q.answer",
 ])("%s is explained", (key) => {
   expect(at(key)?.["description"]).toEqual(expect.stringMatching(/\w/));
+});
+
+test("the label of a question is a text that the schema knows", () => {
+  verifies("083/label/in-the-config-schema");
+  expect(at("conversation.tools.x.questions.q.prompt_label")).toEqual({
+    description: expect.stringMatching(/\w/),
+    type: "string",
+  });
 });
 
 describe("what may be written", () => {

@@ -1,7 +1,9 @@
 import { describe, expect, test } from "vitest";
 import * as fc from "fast-check";
+import { verifies } from "../../test/conformance/manifest.ts";
 import { anyConfig, ofTool, readConfig } from "../../test/support/any-config.ts";
 import type { Json } from "../util/index.ts";
+import { parseAssignment } from "./assignment.ts";
 import { mergeConfig } from "./merge.ts";
 import { resolveTools } from "./tool-settings.ts";
 
@@ -96,6 +98,19 @@ describe("a builtin tool's own config", () => {
       ...before,
       questions: new Map([["answer", { target: { type: "user" }, promptLabel: "JP" }]]),
     });
+  });
+
+  test("gives a label that the user's file replaces, and a flag replaces that", () => {
+    verifies("083/label/merges-across-layers");
+    const file = readConfig(ofTool({ questions: { answer: { prompt_label: "JP" } } }, "ask_user"));
+    const key = "conversation.tools.ask_user.questions.answer.prompt_label";
+    const flag = readConfig(parseAssignment(`${key}=Me`)?.value ?? {});
+    const layers = [[], [file], [flag], [file, flag]];
+    const labels = layers.map((above) => {
+      const tool = resolveTools(above.reduce(mergeConfig, BUILTIN)).get("ask_user");
+      return tool?.questions.get("answer")?.promptLabel;
+    });
+    expect(labels).toEqual(["Assistant", "JP", "Me", "Me"]);
   });
 
   test("stays under a user's that names another source", () => {

@@ -140,6 +140,7 @@ describe("reading is lenient where records differ", () => {
 
   test("the answers that old tool calls carried are kept beside the arguments, unread", () => {
     verifies("028/tool-answers/old-field-ignored", "028/tool-answers/not-mixed-into-arguments");
+    verifies("028/tool-answers/strings-not-recoded");
     const call = {
       timestamp: at(0),
       type: "tool_call_request",
@@ -160,12 +161,23 @@ describe("reading is lenient where records differ", () => {
   });
 
   test("old answers of a tool call are written back as they were", () => {
-    verifies("028/tool-answers/old-field-ignored");
+    verifies("028/tool-answers/old-field-ignored", "028/tool-answers/strings-not-recoded");
     const json = {
       ...eventToJson(toolCall("call_1")),
       tool_answers: { overwrite: "eWVz" },
     };
     expect(eventToJson(parseEvent(json))).toStrictEqual(json);
+  });
+
+  test("an argument of the name of the old answers is written as an argument like all others", () => {
+    verifies("028/tool-answers/arguments-written-as-they-are");
+    const call = { timestamp: at(0), type: "tool_call_request", id: "call_1", name: "a_tool" };
+    const args = [{ path: "a", tool_answers: { overwrite: "yes" } }, { path: "a" }, {}];
+    expect(args.map((each) => eventToJson(toolCall("call_1", "a_tool", each)))).toStrictEqual([
+      { ...call, arguments: { path: "YQ==", tool_answers: { overwrite: "eWVz" } } },
+      { ...call, arguments: { path: "YQ==" } },
+      { ...call, arguments: {} },
+    ]);
   });
 
   test("a tool call without answers gets none", () => {

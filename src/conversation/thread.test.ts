@@ -3,10 +3,12 @@ import { verifies } from "../../test/conformance/manifest.ts";
 import {
   answered,
   at,
+  cancelled,
   chatRequest,
   inquiry,
   message,
   permission,
+  rawOf,
   reasoning,
   streamOf,
   toolCall,
@@ -16,7 +18,7 @@ import {
 import { StreamEntry } from "./entry.ts";
 import type { ConversationEvent } from "./event.ts";
 import { EVENT_TYPES, isProviderVisible } from "./event-kinds.ts";
-import { INTERRUPTED_CALL } from "./sanitize.ts";
+import { INTERRUPTED_CALL, sanitize } from "./sanitize.ts";
 import { intoMessages, intoParts, type Thread } from "./thread.ts";
 
 const threadOf = (...items: (ConversationEvent | StreamEntry)[]): Thread => ({
@@ -26,6 +28,14 @@ const threadOf = (...items: (ConversationEvent | StreamEntry)[]): Thread => ({
 });
 
 const kindsOf = (events: readonly ConversationEvent[]) => new Set(events.map(({ type }) => type));
+
+/** The model is another one from here on. */
+const setTo = (id: string) =>
+  StreamEntry.fromJson({
+    timestamp: at(0),
+    type: "config_delta",
+    delta: { assistant: { model: { id } } },
+  });
 
 /** One event of every kind there is, in an order that needs no repair. */
 const everyKind: readonly ConversationEvent[] = [
@@ -93,6 +103,40 @@ describe("the events of a thread", () => {
       intoParts(threadOf(turnStart(), chatRequest("Hi"), ...events, message("Hello"))),
     );
     expect(interrupted).toStrictEqual(plain);
+  });
+
+  test("carry what their provider said of them, and nothing of the config that was in force", () => {
+    verifies("005/thread/events-keep-their-config");
+    const signed = { ...reasoning("Hm"), metadata: { anthropic_thinking_signature: "signed" } };
+    const written = [setTo("anthropic/claude"), signed, message("Hello"), setTo("openai/gpt")];
+    const thread = threadOf(turnStart(), chatRequest("Hi"), ...written, chatRequest("And?"));
+    expect(intoParts(thread).events).toStrictEqual([
+      chatRequest("Hi"),
+      signed,
+      message("Hello"),
+      chatRequest("And?"),
+    ]);
+  });
+
+  test("are the same for every reason that nobody knows, and the record is taken as it is", () => {
+    verifies("082/reason/unknown-tag-is-opaque");
+    const records = ["solar_flare", "answered", "redacted", "USER", ""].map((unknown) =>
+      threadOf(
+        turnStart(),
+        chatRequest("Hi"),
+        toolCall("c"),
+        inquiry("c.ok.1"),
+        cancelled("c.ok.1", { unknown }),
+        toolResult("c"),
+      ),
+    );
+    const visible = [chatRequest("Hi"), toolCall("c"), toolResult("c")];
+    expect(records.map((thread) => intoParts(thread).events)).toStrictEqual(
+      records.map(() => visible),
+    );
+    expect(records.map(({ stream }) => rawOf(sanitize(stream)))).toStrictEqual(
+      records.map(({ stream }) => rawOf(stream)),
+    );
   });
 
   test("are complete although the record is not", () => {

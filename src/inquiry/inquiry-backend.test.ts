@@ -2,6 +2,7 @@ import { beforeEach, describe, expect, test } from "vitest";
 import { verifies } from "../../test/conformance/manifest.ts";
 import {
   chatRequest,
+  entriesOf,
   inquiry,
   message,
   rawOf,
@@ -131,6 +132,29 @@ describe("the request", () => {
     const before = structuredClone(rawOf(stream));
     await ask(["no", "no", YES], { call: { stream } });
     expect(rawOf(stream)).toStrictEqual(before);
+  });
+
+  test("shows what is on record when it is first sent, and later ones no more than that", async () => {
+    verifies("028/snapshot/reflects-the-moment-of-asking", "028/backend/inputs");
+    const stream = { ...streamOf(...history), entries: entriesOf(...history) };
+    const scripted = new ScriptedModel({ replies: ["no", YES] });
+    const model: Model = {
+      id: scripted.id,
+      stream: (request) => {
+        stream.entries.push(...entriesOf(message("too late")));
+        return scripted.stream(request);
+      },
+    };
+    const opened = async () => {
+      stream.entries.push(...entriesOf(toolResult("a", "meanwhile")));
+      return model;
+    };
+    await createBackend(model, { model: opened }).inquire({ ...CALL, stream });
+    const shown = scripted.requests.map(({ parts }) => JSON.stringify(parts.events));
+    expect(shown.map((text) => [text.includes("meanwhile"), text.includes("too late")])).toEqual([
+      [true, false],
+      [true, false],
+    ]);
   });
 
   test("goes to the assistant that the target names", async () => {

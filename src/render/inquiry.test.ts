@@ -1,4 +1,5 @@
 import { describe, expect, test } from "vitest";
+import { verifies } from "../../test/conformance/manifest.ts";
 import { answered, at, cancelled, closed, inquiry, REASONS } from "../../test/support/events.ts";
 import type { ConversationId, Decider } from "../conversation/index.ts";
 import type { InquirySource } from "../tool/index.ts";
@@ -67,6 +68,7 @@ test.each<[Decider, string]>([
 });
 
 test("a question without a response is unanswered, whatever else it is", () => {
+  verifies("082/reader/every-reader-handles-all-outcomes");
   expect([
     inquiryState(row({})),
     inquiryState(row({ response: answered("a") })),

@@ -118,14 +118,14 @@ describe("the end of a question in Markdown", () => {
   });
 
   test("is a mark where the answer is not kept", () => {
-    verifies("082/markdown/redacted-line");
+    verifies("082/markdown/redacted-line", "082/reader/every-reader-handles-all-outcomes");
     expect(markdown(closed("a", { outcome: "redacted" }))).toBe(
       section("Inquiry Response", "Answer: <redacted>"),
     );
   });
 
   test.each(REASONS)("is the tag of the reason %s where it was cancelled", (reason) => {
-    verifies("082/markdown/cancelled-line");
+    verifies("082/markdown/cancelled-line", "082/reader/every-reader-handles-all-outcomes");
     expect(markdown(cancelled("a", reason))).toBe(
       section("Inquiry Response", `Cancelled (${reason})`),
     );

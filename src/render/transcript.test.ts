@@ -1,5 +1,6 @@
 import stringWidth from "fast-string-width";
 import { describe, expect, test } from "vitest";
+import { verifies } from "../../test/conformance/manifest.ts";
 import {
   answered,
   at,
@@ -129,10 +130,23 @@ describe("a question on the screen", () => {
     ["no answer, and why", cancelled("call_1.go.1", "user"), "Cancelled (user)"],
     ["a reason nobody knows", cancelled("call_1.go.1", { unknown: "x" }), "Cancelled (x)"],
   ])("is folded to a line with %s", (_what, response, end) => {
+    verifies("082/render/terminal-view-skips-inquiries");
+    verifies("082/reader/every-reader-handles-all-outcomes");
     expect(body([inquiry("call_1.go.1"), response])).toEqual([
       `? a_tool asks: Go on? → ${end}`,
       "",
     ]);
+  });
+
+  test("whose reason nobody knows is shown like any other that was cancelled, whatever it says", () => {
+    verifies("082/reason/unknown-tag-is-opaque");
+    const tags = ["solar_flare", "answered", "redacted", "interrupted_by_cat", "USER", ""];
+    const shown = tags.map((unknown) =>
+      body([toolCall("call_1"), asked("call_1.go.1"), cancelled("call_1.go.1", { unknown })]),
+    );
+    expect(shown).toEqual(
+      tags.map((tag) => ["… a_tool()", `  ? a_tool asks: Go on? → Cancelled (${tag})`, ""]),
+    );
   });
 
   test("that nothing closed says so", () => {

@@ -1,9 +1,13 @@
 /** What the record says of a question, beyond how it ended, and what a turn keeps of it. */
-import { describe, expect, test } from "vitest";
+import { describe, expect, test, vi } from "vitest";
+import { eventToJson } from "../../src/conversation/index.ts";
+import { createLocalExecutor } from "../../src/executor/index.ts";
 import {
   booleanQuestion,
   type InquirySource,
+  parseQuestion,
   type Question,
+  questionToWire,
   secretQuestion,
   selectQuestion,
   textQuestion,
@@ -12,7 +16,7 @@ import { verifies } from "../conformance/manifest.ts";
 import { toolCall } from "../support/events.ts";
 import { prompterThat } from "../support/prompter-that.ts";
 import { questioner, StubbornTool } from "../support/questioner.ts";
-import { ToolTurn } from "../support/tool-turn.ts";
+import { settingsOf, ToolTurn } from "../support/tool-turn.ts";
 
 const SURE = booleanQuestion("q", "Sure?");
 
@@ -210,6 +214,93 @@ test("the request is on record before anybody is looked for, and before anybody 
     "ask call_1.q.1, with call_1.q.1 on record",
   ]);
   expect(turn.recorded("inquiry_response").map(({ id }) => id)).toEqual(["call_1.q.1"]);
+});
+
+test("answers of models are taken one at a time, in the order in which they come", async () => {
+  verifies("028/inquiry/results-handled-one-at-a-time");
+  const ids = ["a.q.1", "b.q.1", "c.q.1"];
+  const turn = await ToolTurn.start({
+    tools: [questioner("x", SURE)],
+    config: { x: { questions: { q: { target: "assistant" } } } },
+    answers: Object.fromEntries(ids.map((id) => [id, true])),
+  });
+  for (const id of ids) turn.inquiries.hold(id);
+  const cycle = await turn.begin(...["a", "b", "c"].map((id) => toolCall(id, "x")));
+  const end = cycle.run();
+  await vi.waitUntil(() => turn.inquiries.calls.length === ids.length);
+  for (const id of ["c.q.1", "a.q.1", "b.q.1"]) turn.inquiries.release(id);
+  await end;
+  expect(turn.recorded("inquiry_response").map(({ id }) => id)).toEqual([
+    "c.q.1",
+    "a.q.1",
+    "b.q.1",
+  ]);
+});
+
+test("tools of one's own and of ours keep a question to people, and ask it each time", async () => {
+  verifies("083/question/any-tool-may-opt-in");
+  const question = textQuestion("q", "?", { exclusive: true, persistence: "none" });
+  const program = `
+    const { tool } = JSON.parse(require("node:fs").readFileSync(0, "utf8"));
+    console.log(JSON.stringify("q" in tool.answers ? { type: "success", content: "done" } :
+      { type: "needs_input", question: ${JSON.stringify(questionToWire(question))} }));
+  `;
+  const command = { program: process.execPath, args: ["-e", program] };
+  const executor = createLocalExecutor(settingsOf("local", { source: "local", command }), {
+    workspaceRoot: process.cwd(),
+    workspaceId: "",
+    conversationId: "",
+    variables: process.env,
+  });
+  const tools = [questioner("builtin", question), { name: "local", executor }];
+  const calls = tools.flatMap(({ name }) => [
+    toolCall(`${name}_1`, name),
+    toolCall(`${name}_2`, name),
+  ]);
+  const outcomesWith = async (target: string) => {
+    const turn = await ToolTurn.start({
+      tools,
+      config: Object.fromEntries(tools.map(({ name }) => [name, { questions: { q: { target } } }])),
+      script: { answers: () => ({ answer: "typed", isRemembered: true }) },
+    });
+    await turn.run(...calls);
+    const ends = turn
+      .recorded("inquiry_response")
+      .map((event) => [event.id, event.outcome === "cancelled" ? event.reason : deciderOf(event)]);
+    return Object.fromEntries(ends) as object;
+  };
+  const ends = (end: unknown) => Object.fromEntries(calls.map(({ id }) => [`${id}.q.1`, end]));
+  expect([await outcomesWith("user"), await outcomesWith("assistant")]).toEqual([
+    ends({ kind: "user", channel: "scripted" }),
+    ends("assistant_routing_denied"),
+  ]);
+});
+
+test("a question that says nothing of who may answer, and how often, is one of the old kind", async () => {
+  verifies("083/question/defaults-change-nothing");
+  const old = { id: "q", text: "Sure?", answer_type: { type: "boolean" } };
+  const turn = await ToolTurn.start({
+    tools: [questioner("x", parseQuestion(old)), questioner("y", parseQuestion(old))],
+    config: { y: { questions: { q: { target: "assistant" } } } },
+    script: { answers: [{ answer: true, isRemembered: true }] },
+    answers: { "c.q.1": false },
+  });
+  await turn.run(toolCall("a", "x"));
+  await turn.run(toolCall("b", "x"), toolCall("c", "y"));
+  const { id: _id, ...recorded } = old;
+  expect({
+    asked: turn.prompter.questions.map(({ question }) => questionToWire(question as Question)),
+    recorded: turn.recorded("inquiry_request").map((event) => eventToJson(event)["question"]),
+    deciders: turn.recorded("inquiry_response").map((event) => [event.id, deciderOf(event)]),
+  }).toEqual({
+    asked: [old],
+    recorded: [recorded, recorded, recorded],
+    deciders: expect.arrayContaining([
+      ["a.q.1", { kind: "user", channel: "scripted", scope: "turn" }],
+      ["b.q.1", { kind: "remembered", from: "a.q.1" }],
+      ["c.q.1", { kind: "assistant", model: "test/scripted" }],
+    ]) as unknown,
+  });
 });
 
 function deciderOf(event: object): object {

@@ -416,6 +416,7 @@ describe("with nobody there", () => {
   });
 
   test("--non-interactive is the same, also on a terminal", async () => {
+    verifies("083/scope/no-non-interactive-flag");
     await using server = await ModelServer.start([asking(SURE), "Then not."]);
     const project = queryProject({ server });
     const screen = new Screen(project, ["q", "--non-interactive", "x"]);

@@ -334,9 +334,11 @@ describe("Ctrl-C while something is asked", () => {
   test.each([
     ["Ctrl-C", CTRL_C],
     ["Escape", "\u001b"],
+    ["Ctrl-D", "\u0004"],
   ])("of a person: %s cancels that question, and says so once", async (_, key) => {
     verifies("082/cancel/prompt-cancelled-is-user", "082/prompt/cancellation-carries-the-id");
     verifies("082/record/non-answer-is-cancelled", "082/reason/user-tag");
+    verifies("082/cancel/end-of-input-is-user");
     await using server = await ModelServer.start([CALL, "Well then."]);
     const project = queryProject({ server, tools: [ASKER] });
     const screen = new Screen(project, ["q", "x"]);
@@ -397,6 +399,7 @@ describe("Ctrl-C while something is asked", () => {
   });
 
   test("with the window closed: the record has an end, and no process is left", async () => {
+    verifies("082/cancel/end-of-input-is-user");
     await using server = await ModelServer.start([
       { text: "I call.", calls: [{ name: "asker" }, { name: "stuck" }] },
     ]);
@@ -406,6 +409,7 @@ describe("Ctrl-C while something is asked", () => {
     await until(() => startedIn(project).length === 1);
     screen.hangUp();
     await until(() => !isAlive(screen.pid));
-    expect([aliveIn(project), problemsIn(project)]).toEqual([[], []]);
+    const outcomes = story(recordOf(project)).filter((line) => line.startsWith("cancelled"));
+    expect([aliveIn(project), problemsIn(project), outcomes]).toEqual([[], [], ["cancelled user"]]);
   });
 });

@@ -120,7 +120,11 @@ export const rfd005: readonly Requirement[] = [
     text:
       "For each filtered event a provider can still learn which configuration was in force when " +
       "it was written.",
-    state: "planned",
+    state: "met",
+    deviation:
+      "Events come without config; whatever decides how one goes back to a provider, such as " +
+      "its signature, is in the metadata of the event itself, so that the config that was in " +
+      "force need not be kept with it.",
   },
   {
     id: "005/schema/trailing-inquiry-does-not-hide-the-schema",
@@ -292,7 +296,10 @@ export const rfd005: readonly Requirement[] = [
     text:
       "Counting cache points happens inside the Anthropic adapter and does not appear in the " +
       "shared thread types.",
-    state: "planned",
+    state: "met",
+    deviation:
+      "The points are counted where requests are written, for every API that takes cache marks, " +
+      "because OpenRouter takes those of Claude as well; the thread types know nothing of it.",
   },
   {
     id: "005/provider/anthropic-signature-by-event-model",
@@ -300,6 +307,9 @@ export const rfd005: readonly Requirement[] = [
     text:
       "How a thinking signature is sent to Anthropic depends on the model that was configured " +
       "when the event was written.",
-    state: "planned",
+    state: "met",
+    deviation:
+      "It depends on what the event itself carries, a signature or redacted thinking, and not " +
+      "on the model that was configured, because that is what the API gave and takes back.",
   },
 ];

@@ -36,7 +36,7 @@ export const rfd028: readonly Requirement[] = [
     id: "028/goal/invisible-to-the-turn-loop",
     source: "RFD 028, Design Goals",
     text: "The turn loop knows nothing of inquiries; they happen inside the tool coordinator.",
-    state: "planned",
+    state: "met",
   },
   {
     id: "028/goal/nothing-printed",
@@ -105,7 +105,10 @@ export const rfd028: readonly Requirement[] = [
     id: "028/inquiry/results-handled-one-at-a-time",
     source: "RFD 028, Data Flow",
     text: "Results of parallel inquiries are handled one at a time, in the order of arrival.",
-    state: "planned",
+    state: "met",
+    deviation:
+      "Each call takes its own result; only what calls share, the record and what the turn " +
+      "remembers, is written one result after the other, in the order of arrival.",
   },
   {
     id: "028/backend/is-a-port",
@@ -121,7 +124,11 @@ export const rfd028: readonly Requirement[] = [
     text:
       "The port receives a copy of the events, the inquiry id, the question and a cancellation " +
       "signal.",
-    state: "planned",
+    state: "met",
+    deviation:
+      "It receives the record itself, which it cannot change, with the call and the target of " +
+      "the question; the backend makes the copy, because only it knows how much of it fits the " +
+      "model.",
   },
   {
     id: "028/backend/failure-is-a-result",
@@ -153,7 +160,7 @@ export const rfd028: readonly Requirement[] = [
     text:
       "One backend is built before the turn loop starts and is used in every execution phase of " +
       "the turn.",
-    state: "planned",
+    state: "met",
   },
   {
     id: "028/backend/question-appended-as-chat-request",
@@ -259,13 +266,19 @@ export const rfd028: readonly Requirement[] = [
     text:
       "The conversation is copied when an inquiry starts, and no copy is made in a cycle without " +
       "questions.",
-    state: "planned",
+    state: "met",
+    deviation:
+      "The coordinator hands on the record only when a model is asked, and the backend copies " +
+      "it.",
   },
   {
     id: "028/snapshot/reflects-the-moment-of-asking",
     source: "RFD 028, Conversation Snapshot",
     text: "The copy holds the events as they are when the inquiry starts.",
-    state: "planned",
+    state: "met",
+    deviation:
+      "The copy is made when the first request is written, after the model was set up, so that " +
+      "a call that ended meanwhile shows its result; corrections keep that copy.",
   },
   {
     id: "028/snapshot/paused-response-closes-the-call",
@@ -311,7 +324,7 @@ export const rfd028: readonly Requirement[] = [
     id: "028/tool-answers/arguments-written-as-they-are",
     source: "RFD 028, Removal of tool_answers",
     text: "Writing a tool call neither splits off nor adds a `tool_answers` field.",
-    state: "planned",
+    state: "met",
   },
   {
     id: "028/tool-answers/strings-not-recoded",
@@ -319,12 +332,12 @@ export const rfd028: readonly Requirement[] = [
     text:
       "Strings inside an old `tool_answers` field are neither decoded from base64 nor encoded " +
       "again.",
-    state: "planned",
+    state: "met",
   },
   {
     id: "028/tool-answers/never-shown-to-the-model",
     source: "RFD 028, Motivation",
     text: "No request to a model contains `tool_answers`.",
-    state: "planned",
+    state: "met",
   },
 ];

@@ -191,7 +191,7 @@ export const rfd082Lifecycle: readonly Requirement[] = [
     id: "082/cancel/end-of-input-is-user",
     source: "RFD 082, Recording lifecycle, reason table",
     text: "An end of input or another read error at the prompt is recorded with the reason `user`.",
-    state: "planned",
+    state: "met",
   },
   {
     id: "082/cancel/signal-is-user",

@@ -125,7 +125,7 @@ export const rfd082Record: readonly Requirement[] = [
     id: "082/reason/unknown-tag-is-opaque",
     source: "RFD 082, InquiryResponse serialization",
     text: "No behaviour depends on the text of an unknown reason.",
-    state: "planned",
+    state: "met",
   },
   {
     id: "082/reason/set-may-grow",
@@ -286,7 +286,7 @@ export const rfd082Record: readonly Requirement[] = [
     id: "082/render/terminal-view-skips-inquiries",
     source: "RFD 082, Reader behavior; RFD 005, Non-Goals",
     text: "The view of a turn on the terminal leaves inquiry events out.",
-    state: "planned",
+    state: "met",
     deviation:
       "The terminal view shows each inquiry folded to one line, because a reader should see that " +
       "something was asked.",
@@ -295,7 +295,7 @@ export const rfd082Record: readonly Requirement[] = [
     id: "082/reader/every-reader-handles-all-outcomes",
     source: "RFD 082, Reader behavior",
     text: "Each consumer of inquiry responses handles answered, cancelled and redacted.",
-    state: "planned",
+    state: "met",
   },
   {
     id: "082/wire/boolean-tag",

@@ -96,7 +96,10 @@ export const rfd082Source: readonly Requirement[] = [
     text:
       "The rule that turns a kind of tool into a source exists once, so a new kind of tool " +
       "changes only the executor.",
-    state: "planned",
+    state: "met",
+    deviation:
+      "Each kind of tool has its rule in its own executor, and nothing outside of them knows " +
+      "one, so a new kind brings its own.",
   },
   {
     id: "082/source/doubles-set-it-directly",
@@ -136,7 +139,10 @@ export const rfd082Source: readonly Requirement[] = [
     id: "082/secret/mcp-tool-cannot-declare-it",
     source: "RFD 082, Secret questions",
     text: "An MCP tool has no way to ask a secret question.",
-    state: "planned",
+    state: "met",
+    deviation:
+      "A form of an MCP server may ask for a secret if the user allows it for that server with " +
+      "`allow_secrets`, and is declined otherwise, because some servers cannot be used without.",
   },
   {
     id: "082/secret/default-copied-as-it-is",

@@ -86,13 +86,16 @@ export const rfd083Question: readonly Requirement[] = [
     text:
       "Every tool that asks can use `exclusive` and `persistence`; they are not special to one " +
       "tool.",
-    state: "planned",
+    state: "met",
+    deviation:
+      "Builtin and local tools say it themselves; the forms of MCP servers have no place for " +
+      "it, so their fields take the defaults and addresses to visit are exclusive.",
   },
   {
     id: "083/question/defaults-change-nothing",
     source: "RFD 083, Generic enrichments",
     text: "A question that sets none of the new fields is asked, shown and remembered as before.",
-    state: "planned",
+    state: "met",
   },
   {
     id: "083/record/question-context",
@@ -182,13 +185,13 @@ export const rfd083Question: readonly Requirement[] = [
     text:
       "A label set by a builtin tool, then by the user's file, then by a flag ends up as the " +
       "last one set.",
-    state: "planned",
+    state: "met",
   },
   {
     id: "083/label/in-the-config-schema",
     source: "RFD 083, phase 1, step 2",
     text: "The published configuration schema knows `prompt_label`.",
-    state: "planned",
+    state: "met",
   },
   {
     id: "083/prompt/turn-offers-to-remember",
@@ -414,7 +417,7 @@ export const rfd083Question: readonly Requirement[] = [
     id: "083/scope/no-non-interactive-flag",
     source: "RFD 083, Non-interactive behavior, scope table",
     text: "There is no flag that turns prompting off.",
-    state: "planned",
+    state: "met",
     deviation:
       "`--non-interactive` and `JP_NONINTERACTIVE=1` turn prompting off, because a script must " +
       "be able to say that nobody is there.",

@@ -4,6 +4,7 @@ import { runInNewContext } from "node:vm";
 import { describe, expect, test } from "vitest";
 import type { StrayQuestion } from "../../src/mcp/index.ts";
 import { FakeClock } from "../../src/testing/index.ts";
+import { verifies } from "../conformance/manifest.ts";
 import { AttemptedCall, answersOf, createTool, questionsOf } from "./attempted-call.ts";
 import {
   call,
@@ -216,6 +217,7 @@ describe("a secret", () => {
   ];
 
   test.each(["older", "newer"])("is one all the way if the %s server may ask", async (mode) => {
+    verifies("082/secret/mcp-tool-cannot-declare-it");
     const { servers } = testServer([`--mode=${mode}`], { allowsSecrets: true });
     const { executor } = await createTool(servers, { source: "mcp.test.ask" });
     const attempted = new AttemptedCall(executor, { rounds });
@@ -236,6 +238,7 @@ describe("a secret", () => {
   });
 
   test("is declined if it may not, and the call is cancelled", async () => {
+    verifies("082/secret/mcp-tool-cannot-declare-it");
     const { servers, log } = testServer(["--mode=older"]);
     const { executor } = await createTool(servers, { source: "mcp.test.ask" });
     expect((await new AttemptedCall(executor, { rounds }).enter()).type).toBe("error");

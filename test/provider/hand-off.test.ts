@@ -119,6 +119,25 @@ test.each(Object.entries(RETURNED) as [ProviderName, JsonObject][])(
   },
 );
 
+test("thinking goes back as the event says it is, whichever Claude is asked", async () => {
+  verifies("005/provider/anthropic-signature-by-event-model");
+  const signed = { ...reasoning("Hm."), metadata: { anthropic_thinking_signature: "of another" } };
+  const redacted = { ...reasoning(""), metadata: { anthropic_redacted_thinking: "hidden" } };
+  const events = [chatRequest("Hi"), signed, redacted, message("So."), chatRequest("And?")];
+  const thinking = await Promise.all(
+    ["claude-3-7-sonnet-20250219", "claude-sonnet-4-5", "claude-opus-4-1"].map(async (model) =>
+      objectsIn(await bodySentTo("anthropic", requestOf(events), model)).filter(
+        ({ type }) => type === "thinking" || type === "redacted_thinking",
+      ),
+    ),
+  );
+  const expected = [
+    { type: "thinking", thinking: "Hm.", signature: "of another" },
+    { type: "redacted_thinking", data: "hidden" },
+  ];
+  expect(thinking).toEqual([expected, expected, expected]);
+});
+
 test("redacted thinking goes back", async () => {
   const redacted = { ...reasoning(""), metadata: { anthropic_redacted_thinking: "hidden" } };
   const events = [chatRequest("Hi"), redacted, message("So."), chatRequest("And?")];

@@ -21,7 +21,11 @@ const CANARY = "canary-that-no-model-may-see";
 const withInternals: readonly ConversationEvent[] = [
   turnStart(),
   { ...chatRequest("Change it."), author: CANARY, metadata: { cache_breakpoint: true, x: CANARY } },
-  { ...toolCall("call_a", "edit"), metadata: { rendered_arguments: CANARY } },
+  {
+    ...toolCall("call_a", "edit"),
+    metadata: { rendered_arguments: CANARY },
+    extra: { tool_answers: { apply: CANARY } },
+  },
   { ...permission("call_a"), reason: CANARY },
   inquiry("call_a.apply.1", { text: `${CANARY}?`, context: CANARY }),
   answered("call_a.apply.1", CANARY),
@@ -47,6 +51,7 @@ test.each(PROVIDER_NAMES)(
     verifies("005/visibility/inquiry-events-hidden", "005/visibility/turn-markers-hidden");
     verifies("005/goal/provider-contract-intact", "005/provider/all-consume-thread-parts");
     verifies("005/provider/flat-list-users-get-filtering");
+    verifies("028/tool-answers/never-shown-to-the-model");
     const asked = { cache: "off" } as const;
     const body = await bodySentTo(provider, requestOf(withInternals, asked));
     expect(JSON.stringify(body)).not.toContain(CANARY);
@@ -72,4 +77,21 @@ test("no provider can reach the events of a conversation but through its parts",
   expect(
     thatMention(/ConversationStream|ConversationEvent|StreamEntry|eventsOf|\bThread\b/),
   ).toEqual([]);
+});
+
+test("cache points are counted where requests are written, and the parts of a thread know none", () => {
+  verifies("005/provider/anthropic-budget-is-its-own");
+  const counting = globSync("src/**/*.ts").filter((file) =>
+    /MOST_POINTS|[cC]achePoints/.test(readFileSync(file, "utf8")),
+  );
+  const { parts } = requestOf(withInternals, { systemPrompt: "Prompt.", cache: "short" });
+  expect({
+    folders: [...new Set(counting.map((file) => file.split("/").slice(0, 3).join("/")))],
+    parts: Object.keys(parts),
+    systemParts: parts.systemParts,
+  }).toEqual({
+    folders: ["src/provider/prompt"],
+    parts: ["systemParts", "events"],
+    systemParts: [{ tag: "prompt", text: "Prompt." }],
+  });
 });

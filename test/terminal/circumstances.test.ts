@@ -54,6 +54,7 @@ describe("a question", () => {
   });
 
   test.each(TYPES)("of the type %s is cancelled when the terminal goes away", async (type) => {
+    verifies("082/cancel/end-of-input-is-user");
     const screen = open(QUESTIONS[type]);
     await screen.answer(["What then?", ""]);
     screen.hangUp();

@@ -196,6 +196,7 @@ describe("a model that is asked", () => {
   test("gets what it needs to answer: the question, the call, the conversation so far", async () => {
     verifies(
       "028/backend/is-a-port",
+      "028/backend/inputs",
       "028/backend/double-answers-by-inquiry-id",
       "028/inquiry/started-by-assistant-target",
       "005/record/request-when-the-inquiry-starts",
@@ -216,6 +217,7 @@ describe("a model that is asked", () => {
         toolName: "x",
         question: SURE,
         target: { type: "assistant", assistant: target },
+        signal: expect.any(AbortSignal),
       },
     ]);
     const beforehand = ["turn_start", "tool_call_request", "permission_decision"];
@@ -227,6 +229,34 @@ describe("a model that is asked", () => {
       "tool_call_response",
     ]);
   });
+});
+
+test.each([
+  ["no question is asked", questioner("x"), 0],
+  ["a person is asked", questioner("x", textQuestion("p", "?")), 0],
+  ["a model is asked once", questioner("x", textQuestion("p", "?"), SURE), 1],
+])("the conversation is read for a model only: %s", async (_, tool, expected) => {
+  verifies("028/snapshot/copied-only-when-asked");
+  const turn = await ToolTurn.start({
+    tools: [tool],
+    config: { x: { questions: { q: { target: "assistant" } } } },
+    script: { answers: () => ({ answer: "typed" }) },
+    answers: { "call_1.q.1": true },
+  });
+  const { journal } = turn.parts;
+  let reads = 0;
+  turn.parts = {
+    ...turn.parts,
+    journal: {
+      get stream() {
+        reads += 1;
+        return journal.stream;
+      },
+      record: (...events) => journal.record(...events),
+    },
+  };
+  const response = await turn.call("x");
+  expect({ reads, isError: response?.isError }).toEqual({ reads: expected, isError: false });
 });
 
 describe("a question that must not be routed as the config says", () => {
