@@ -1,7 +1,11 @@
 /** A command on a terminal of its own: what it writes, and what the screen shows of it at any time. */
+import { setTimeout } from "node:timers/promises";
 import { type IPty, spawn } from "@lydell/node-pty";
 import headless from "@xterm/headless";
 import { onTestFinished } from "vitest";
+
+/** What is written at once may arrive in pieces; behind the last of them it is quiet for so long. */
+const QUIET_MS = 10;
 
 export interface PseudoTerminalOptions {
   readonly folder: string;
@@ -79,7 +83,11 @@ export class PseudoTerminal {
 
   /** Until the screen is like this. Throws, with what it shows, if the command ends before. */
   async untilShown(isRight: (lines: readonly string[]) => boolean): Promise<void> {
-    await this.#untilTrue(() => isRight(this.lines));
+    for (let length = -1; length !== this.#bytes.length;) {
+      await this.#untilTrue(() => isRight(this.lines));
+      length = this.#bytes.length;
+      await setTimeout(QUIET_MS);
+    }
   }
 
   type(keys: string): void {
