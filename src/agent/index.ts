@@ -1,5 +1,6 @@
 export type { Assistant } from "./hear-reply.ts";
 export { createJournal, type Journal } from "./journal.ts";
+export { NOBODY } from "./nobody.ts";
 export type { Observer, TurnUpdate } from "./observer.ts";
 export type {
   DeliveryRequest,

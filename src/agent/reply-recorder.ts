@@ -1,7 +1,7 @@
 /** Puts a reply on record as it comes in: each text when it is complete, each call as it is made. */
 import type { ChatResponse, ToolCallRequest } from "../conversation/index.ts";
 import type { EndReason, ModelEvent } from "../provider/index.ts";
-import { assertNever, type Clock, type Json, type JsonObject } from "../util/index.ts";
+import { assertNever, type Clock, findJson, type JsonObject } from "../util/index.ts";
 import type { Journal } from "./journal.ts";
 import type { Observer } from "./observer.ts";
 import { timestampOf } from "./timestamp-of.ts";
@@ -124,13 +124,5 @@ export class ReplyRecorder {
     this.#isOnRecord = true;
     this.#hasCalls = true;
     this.#parts.onCall(request);
-  }
-}
-
-function findJson(text: string): Json | undefined {
-  try {
-    return JSON.parse(text) as Json; // JSON.parse gives JSON.
-  } catch {
-    return undefined;
   }
 }

@@ -1,6 +1,5 @@
 /** The person who is asked: at the terminal, as the config wants it, or nobody at all. */
 import path from "node:path";
-import type { Prompter } from "../agent/index.ts";
 import type { PartialConfig } from "../config/index.ts";
 import { type EditText, TerminalPrompter } from "../terminal/index.ts";
 import type { CommandContext } from "./compose.ts";
@@ -19,19 +18,6 @@ export function findPrompter(
   if (nonInteractive || environment.variables["JP_NONINTERACTIVE"] === "1") return undefined;
   const { bell = true, desktop = true } = config.style?.notification ?? {};
   return new TerminalPrompter({ notification: { bell, desktop }, editText: edit });
-}
-
-/** Nobody is there, so none of these is ever called. */
-export const NOBODY: Prompter = {
-  channel: "none",
-  canAsk: () => false,
-  ask: nobodyAnswers,
-  askPermission: nobodyAnswers,
-  askDelivery: nobodyAnswers,
-};
-
-async function nobodyAnswers(): Promise<never> {
-  throw new Error("nobody is there to be asked");
 }
 
 const edit: EditText = async (text, { extension }) => {

@@ -12,7 +12,7 @@ import { createTool, type FindDescription, type RunnableTool } from "../executor
 import { McpServers } from "../mcp/index.ts";
 import type { ToolSchema } from "../provider/index.ts";
 import type { Output } from "../terminal/index.ts";
-import { CodedError } from "../util/index.ts";
+import { CodedError, messageOf } from "../util/index.ts";
 import type { CommandContext } from "./compose.ts";
 import { findWorkspace } from "./load-config.ts";
 import { createShippedTools } from "./shipped-tools.ts";
@@ -84,7 +84,7 @@ function createToolbox({ settings, open, isOptional, output }: ToolboxParts): To
           return [toSchema(await open(tool.name, signal))];
         } catch (error) {
           if (!isOptional(tool) || signal.aborted) throw error;
-          warn(error instanceof Error ? error.message : String(error), output);
+          warn(messageOf(error), output);
           return [];
         }
       });

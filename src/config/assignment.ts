@@ -3,7 +3,7 @@
  * object. Files and names are for the loader to find. No error repeats a value: it may be private.
  */
 import * as v from "valibot";
-import { isJsonObject, type Json, type JsonObject } from "../util/index.ts";
+import { findJson, isJsonObject, type Json, type JsonObject } from "../util/index.ts";
 import { configError } from "./config-error.ts";
 import { findBehaviour } from "./schema/behaviour.ts";
 import { configSchema } from "./schema/config-schema.ts";
@@ -107,14 +107,6 @@ function fromText(schema: v.GenericSchema, text: string): Json {
   if (inner.type === "union" && isPlain && v.is(inner, json)) return json;
   // The schema says what it wanted, if neither fits.
   return v.is(inner, text) || json === undefined ? text : json;
-}
-
-function findJson(text: string): Json | undefined {
-  try {
-    return JSON.parse(text) as Json; // JSON.parse gives JSON.
-  } catch {
-    return undefined;
-  }
 }
 
 function parseObject(text: string): Assignment {

@@ -1,5 +1,5 @@
 /** A turn in a program of one's own: the same loop, the same routing, the same record. */
-import { type Prompter, Turn, type TurnEnd, type TurnUpdate } from "../agent/index.ts";
+import { NOBODY, Turn, type TurnEnd, type TurnUpdate } from "../agent/index.ts";
 import { fromLanguageModel, type LanguageModel, type Model } from "../provider/index.ts";
 import { systemClock } from "../util/index.ts";
 import { createAssistant } from "./assistant.ts";
@@ -74,17 +74,4 @@ export async function* streamTurn(
 
 function toModel(model: Model | LanguageModel): Model {
   return "doStream" in model ? fromLanguageModel(model) : model;
-}
-
-/** Nobody is there, so none of these is ever called. */
-const NOBODY: Prompter = {
-  channel: "none",
-  canAsk: () => false,
-  ask: nobodyAnswers,
-  askPermission: nobodyAnswers,
-  askDelivery: nobodyAnswers,
-};
-
-async function nobodyAnswers(): Promise<never> {
-  throw new Error("nobody is there to be asked");
 }

@@ -1,6 +1,6 @@
 /** Takes the answer out of a reply. Whatever a provider promised of its form is checked here again. */
 import { explainMisfit, withoutOther } from "../tool/index.ts";
-import { isJsonObject, type Json } from "../util/index.ts";
+import { findJson, isJsonObject, type Json } from "../util/index.ts";
 import type { ReplyForm } from "./answer-schema.ts";
 
 export type Extraction =
@@ -9,7 +9,7 @@ export type Extraction =
   | { readonly type: "missing_data" | "invalid_answer"; readonly message: string };
 
 export function extractAnswer(reply: string, { answerType, boundTo }: ReplyForm): Extraction {
-  const data = findJson(reply);
+  const data = findReplyJson(reply);
   if (data === undefined) return { type: "missing_data", message: "the reply is not JSON" };
   if (!isJsonObject(data) || !Object.hasOwn(data, "answer")) {
     return { type: "missing_data", message: "the reply has no `answer`" };
@@ -28,19 +28,11 @@ export function extractAnswer(reply: string, { answerType, boundTo }: ReplyForm)
  * The whole reply, or the one block of code in it. JSON in the middle of a sentence does not count: who
  * writes `not {"answer": true}` has not said yes.
  */
-function findJson(reply: string): Json | undefined {
-  const whole = parse(reply);
+function findReplyJson(reply: string): Json | undefined {
+  const whole = findJson(reply);
   if (whole !== undefined) return whole;
   const [block, ...others] = reply.matchAll(
     /^[ \t]*```(?:json)?\s*\n(?<code>[\s\S]*?)\n[ \t]*```/gim,
   );
-  return others.length > 0 ? undefined : parse(block?.groups?.["code"] ?? "");
-}
-
-function parse(text: string): Json | undefined {
-  try {
-    return JSON.parse(text) as Json; // That is what it gives.
-  } catch {
-    return undefined;
-  }
+  return others.length > 0 ? undefined : findJson(block?.groups?.["code"] ?? "");
 }

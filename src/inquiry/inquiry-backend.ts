@@ -12,7 +12,7 @@ import {
   type Model,
   type ToolSchema,
 } from "../provider/index.ts";
-import { abortable, type Clock, isCodedError } from "../util/index.ts";
+import { abortable, type Clock, isCodedError, messageOf } from "../util/index.ts";
 import type { ReplyForm } from "./answer-schema.ts";
 import { extractAnswer } from "./extract-answer.ts";
 import { createInquiryThread, extendThread, inquiryParts } from "./inquiry-thread.ts";
@@ -117,6 +117,6 @@ function echo({ text }: CollectedReply, timestamp: Timestamp): readonly Conversa
 
 /** Our own errors tell why a model cannot be had, or why it did not reply. */
 function toFailure(error: unknown): InquiryAnswer {
-  const message = error instanceof Error ? error.message : String(error);
+  const message = messageOf(error);
   return { type: "failed", kind: isCodedError(error) ? "provider" : "other", message };
 }

@@ -5,7 +5,7 @@ import {
   type ToolCallRequest,
   type ToolCallResponse,
 } from "../conversation/index.ts";
-import type { InquiryBackend } from "../inquiry/index.ts";
+import { NO_MODEL } from "../inquiry/index.ts";
 import type { JsonObject } from "../util/index.ts";
 import type { OpenCall } from "./client-record.ts";
 import type { ServeSetup } from "./setup.ts";
@@ -20,11 +20,6 @@ export interface CallParts extends Pick<ServeSetup, "tools" | "clock"> {
   /** Ends it, with everything on record. */
   readonly signal: AbortSignal;
 }
-
-/** Its questions are for a person: a model is never asked. */
-const NO_MODEL: InquiryBackend = {
-  inquire: async () => ({ type: "failed", kind: "other", message: "there is no model" }),
-};
 
 /** Nobody has rejected anything, as a person does who interrupts a turn. */
 const ENDED = "The call was ended before its question was answered.";

@@ -6,7 +6,7 @@ import {
   type ServerResponse,
 } from "node:http";
 import type { AddressInfo } from "node:net";
-import { CodedError } from "../util/index.ts";
+import { CodedError, messageOf } from "../util/index.ts";
 import { ClientRecord } from "./client-record.ts";
 import { createServer } from "./create-server.ts";
 import { findRefusal } from "./http-guard.ts";
@@ -57,7 +57,7 @@ export async function serveHttp(
       const answer = await clients.handle(toWebRequest(request, response));
       await sendWebResponse(answer, response);
     } catch (error) {
-      setup.onProblem(error instanceof Error ? error.message : String(error));
+      setup.onProblem(messageOf(error));
       if (!response.headersSent) refuse(response, 500, "Something unexpected happened.");
     }
   };

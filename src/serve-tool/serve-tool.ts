@@ -5,7 +5,7 @@
 import { stdin, stdout, stderr } from "node:process";
 import { text } from "node:stream/consumers";
 import { type BuiltinTool, type Outcome, outcomeToWire } from "../tool/index.ts";
-import { objectField, shapeOf, stringField } from "../util/index.ts";
+import { messageOf, objectField, shapeOf, stringField } from "../util/index.ts";
 
 /** Resolves when the outcome is written. SIGTERM aborts the call. Never throws. */
 export async function serveTool(tool: BuiltinTool): Promise<void> {
@@ -26,7 +26,7 @@ async function answer(tool: BuiltinTool, document: string, signal: AbortSignal):
       onProgress: (message) => stderr.write(`${message}\n`),
     });
   } catch (error) {
-    const reason = error instanceof Error ? error.message : String(error);
+    const reason = messageOf(error);
     const message = `This program is a tool of jp: it expects a call on standard input (${reason}).`;
     return { type: "error", message, trace: [], transient: false };
   }

@@ -3,7 +3,7 @@
  * truth the call ends there and is made again with the answer, so the tool survives a crash, and what
  * it does before it asks is done once more each time.
  */
-import { isJsonObject, type Json, type JsonObject } from "../util/index.ts";
+import { isJsonObject, type Json, type JsonObject, messageOf } from "../util/index.ts";
 import { answerFits } from "./answer.ts";
 import type { InquirySource } from "./inquiry-source.ts";
 import type { Outcome } from "./outcome.ts";
@@ -164,10 +164,6 @@ function toJsonSchema(source: JsonSchemaSource<unknown>): JsonObject {
   if (!isJsonObject(schema)) throw new TypeError("the parameters' schema gives no JSON Schema");
   const { $schema: _dialect, ...rest } = schema;
   return rest;
-}
-
-function messageOf(thrown: unknown): string {
-  return thrown instanceof Error ? thrown.message : String(thrown);
 }
 
 function causesOf(thrown: unknown): readonly string[] {

@@ -16,3 +16,12 @@ export function jsonTypeOf(value: unknown): string {
   if (value === undefined) return "nothing";
   return Array.isArray(value) ? "array" : typeof value;
 }
+
+/** What the text says as JSON; undefined if it is none. */
+export function findJson(text: string): Json | undefined {
+  try {
+    return JSON.parse(text) as Json; // JSON.parse gives JSON.
+  } catch {
+    return undefined;
+  }
+}

@@ -2,6 +2,7 @@
 import type { Decider, PermissionDecision, ToolCallRequest } from "../../conversation/index.ts";
 import type { DeliveryResult } from "../ports.ts";
 import { timestampOf } from "../timestamp-of.ts";
+import { messageOf } from "../../util/index.ts";
 import {
   DELIVERY_CANCELLED,
   DELIVERY_SKIPPED,
@@ -54,7 +55,7 @@ async function askPerson(parts: TurnParts, delivery: Delivery): Promise<CallResu
       delivery.signal,
     );
   } catch (error) {
-    const message = error instanceof Error ? error.message : String(error);
+    const message = messageOf(error);
     return { content: promptFailed("Delivery", message), isError: true };
   }
   const isStopped = delivery.signal.aborted && decided?.type === "cancelled";

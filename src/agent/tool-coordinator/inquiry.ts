@@ -17,7 +17,7 @@ import {
   type Question,
   withoutOther,
 } from "../../tool/index.ts";
-import { assertNever, type Json } from "../../util/index.ts";
+import { assertNever, type Json, messageOf } from "../../util/index.ts";
 import type { PromptRequest, PromptResult } from "../ports.ts";
 import { timestampOf } from "../timestamp-of.ts";
 import { INPUT_CANCELLED, inquiryFailed, keepsAsking, promptFailed } from "./model-texts.ts";
@@ -172,7 +172,7 @@ export class Inquiry {
     try {
       result = await this.#parts.prompter.ask({ ...this.field, signal });
     } catch (error) {
-      return this.failPrompt(error instanceof Error ? error.message : String(error));
+      return this.failPrompt(messageOf(error));
     }
     return this.take(result);
   }
@@ -204,7 +204,7 @@ export class Inquiry {
       });
     } catch (error) {
       // It never throws; but a question that is on record must not stay open by a mistake of ours.
-      const message = error instanceof Error ? error.message : String(error);
+      const message = messageOf(error);
       result = { type: "failed", kind: "other", message };
     }
     if (result.type === "cancelled") return this.cancel();

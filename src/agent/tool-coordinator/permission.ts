@@ -1,7 +1,7 @@
 /** Whether a call may run, and who says so. Each decision is on record before the call runs. */
 import type { Decider, PermissionDecision, ToolCallRequest } from "../../conversation/index.ts";
 import { checkArguments } from "../../executor/index.ts";
-import { assertNever, type JsonObject } from "../../util/index.ts";
+import { assertNever, type JsonObject, messageOf } from "../../util/index.ts";
 import type { PermissionResult } from "../ports.ts";
 import { timestampOf } from "../timestamp-of.ts";
 import {
@@ -86,7 +86,7 @@ async function prompt(
       signal,
     });
   } catch (error) {
-    const message = error instanceof Error ? error.message : String(error);
+    const message = messageOf(error);
     return { type: "refused", content: promptFailed("Permission", message), isError: true };
   }
   return takeResult(parts, asked, result);

@@ -8,7 +8,7 @@
 import type { ToolCallRequest, ToolCallResponse } from "../../conversation/index.ts";
 import { checkArguments } from "../../executor/index.ts";
 import { INVALID_ARGUMENTS } from "../../provider/index.ts";
-import type { JsonObject } from "../../util/index.ts";
+import { type JsonObject, messageOf } from "../../util/index.ts";
 import { timestampOf } from "../timestamp-of.ts";
 import { attemptCall, type AttemptsEnd } from "./attempt-call.ts";
 import { type CallResult, deliver } from "./delivery.ts";
@@ -122,7 +122,7 @@ export class ToolCycle {
       return tool ?? { content: notAvailable(name), isError: true };
     } catch (error) {
       if (this.#stop.signal.aborted) return this.#stopped();
-      const message = error instanceof Error ? error.message : String(error);
+      const message = messageOf(error);
       return { content: cannotBeHad(name, message), isError: true };
     }
   }

@@ -2,7 +2,7 @@
  * Makes the arguments that a model has written fit a tool's schema, or tells the model what to
  * change. A tool is only ever given arguments that went through here.
  */
-import type { Json, JsonObject } from "../../util/index.ts";
+import { type Json, type JsonObject, messageOf } from "../../util/index.ts";
 import type { ToolDescription } from "../port.ts";
 import { coerceArguments } from "./coerce.ts";
 import { describeViolation } from "./describe-violation.ts";
@@ -28,7 +28,7 @@ export async function checkArguments(
     if (problems.length === 0) return { ok: true, arguments: args };
     return { ok: false, message: refusal(name, problems) };
   } catch (error) {
-    const problem = error instanceof Error ? error.message : String(error);
+    const problem = messageOf(error);
     return { ok: false, message: unusableSchema(name, problem) };
   }
 }

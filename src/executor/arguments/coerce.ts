@@ -2,7 +2,7 @@
  * Takes the quotes off values that a model has written as a string of JSON. Only where no string is
  * accepted, and only if what is inside has a type that is.
  */
-import { isJsonObject, type Json, type JsonObject } from "../../util/index.ts";
+import { findJson, isJsonObject, type Json, type JsonObject } from "../../util/index.ts";
 import { acceptedTypes, hasType, memberNode, type SchemaNode } from "./schema-node.ts";
 
 export function coerceArguments(args: JsonObject, schema: JsonObject): JsonObject {
@@ -33,7 +33,7 @@ function coerceMember(value: Json, node: SchemaNode | undefined): Json {
 function withoutQuotes(text: string, node: SchemaNode): Json {
   const types = acceptedTypes(node);
   if (types === undefined || types.includes("string")) return text;
-  const value = parseJson(text);
+  const value = findJson(text);
   if (value === undefined || !types.some((type) => hasType(value, type))) return text;
   return isExact(value) ? value : text;
 }
@@ -42,12 +42,4 @@ function withoutQuotes(text: string, node: SchemaNode): Json {
 function isExact(value: Json): boolean {
   if (typeof value !== "number") return true;
   return Number.isInteger(value) ? Number.isSafeInteger(value) : Number.isFinite(value);
-}
-
-function parseJson(text: string): Json | undefined {
-  try {
-    return JSON.parse(text) as Json; // By definition.
-  } catch {
-    return undefined;
-  }
 }

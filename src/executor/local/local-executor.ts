@@ -4,6 +4,7 @@
  */
 import type { ToolSettings } from "../../config/index.ts";
 import type { AttemptRequest, AttemptResult, Executor } from "../port.ts";
+import { messageOf } from "../../util/index.ts";
 import { toAttemptResult } from "./process-result.ts";
 import { renderCommand } from "./render-command.ts";
 import { type ProcessLimits, type ProcessRequest, runProcess } from "./run-process.ts";
@@ -38,7 +39,7 @@ export function createLocalExecutor(
       try {
         return await runTool(settings, environment, request);
       } catch (error) {
-        return notRun(settings.name, error instanceof Error ? error.message : String(error));
+        return notRun(settings.name, messageOf(error));
       }
     },
   };

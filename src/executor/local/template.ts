@@ -2,7 +2,7 @@
  * Renders the templates in a command. How a value is written is decided here: the engine's own way
  * to print a list, a map or nothing is not what a command line needs.
  */
-import type { JsonObject } from "../../util/index.ts";
+import { type JsonObject, messageOf } from "../../util/index.ts";
 import { TemplateError } from "./template-error.ts";
 import { splitTemplate, type TemplatePart } from "./template-parts.ts";
 
@@ -43,7 +43,7 @@ export async function renderTemplate(
     engine.addTemplate(name, source); // As it was written: so an error is about that.
     return engine.renderNamedStr(name, parts.map(formatted).join(""), context.document);
   } catch (error) {
-    throw unusable(template, error instanceof Error ? error.message : String(error));
+    throw unusable(template, messageOf(error));
   } finally {
     engine.free();
   }

@@ -5,6 +5,7 @@
 import type { McpServer, RemoteTool, ServerCall } from "../../mcp/index.ts";
 import type { Question } from "../../tool/index.ts";
 import type { AttemptRequest, AttemptResult, Executor } from "../port.ts";
+import { messageOf } from "../../util/index.ts";
 import {
   createRound,
   fillRound,
@@ -48,7 +49,7 @@ export function createMcpExecutor(options: McpExecutorOptions): Executor {
       } catch (error) {
         if (request.signal.aborted) return { type: "cancelled" };
         state.call.cancel("cancel"); // A mistake of ours.
-        return { type: "error", content: error instanceof Error ? error.message : String(error) };
+        return { type: "error", content: messageOf(error) };
       }
     },
   };

@@ -12,7 +12,7 @@ import {
   parseElicitation,
 } from "../../mcp/index.ts";
 import type { Question } from "../../tool/index.ts";
-import type { Json } from "../../util/index.ts";
+import { type Json, messageOf } from "../../util/index.ts";
 import { consentQuestion, visitQuestion } from "./consent-question.ts";
 import { toFieldQuestion } from "./field-question.ts";
 import { toFieldValue } from "./field-value.ts";
@@ -95,7 +95,7 @@ function readRequest({ method, params }: InputRequest): Elicitation | Refusal {
   try {
     return parseElicitation(params);
   } catch (error) {
-    const problem = error instanceof Error ? error.message : String(error);
+    const problem = messageOf(error);
     return refused(`something that cannot be asked (${shortLine(problem)})`);
   }
 }

@@ -10,6 +10,7 @@ import {
 } from "../../conversation/index.ts";
 import type { ConversationSummary } from "../port.ts";
 import { systemCode } from "../storage-error.ts";
+import { messageOf } from "../../util/index.ts";
 import {
   BASE_CONFIG,
   type ConversationCopy,
@@ -99,7 +100,7 @@ function attempt<Value>(file: string, read: () => Value): { value?: Value; probl
   try {
     return { value: read() };
   } catch (error) {
-    const reason = error instanceof Error ? error.message : String(error);
+    const reason = messageOf(error);
     const isMissing = systemCode(error) === "ENOENT";
     return { problem: `${file}: ${isMissing ? "it is not there" : reason}` };
   }

@@ -44,7 +44,12 @@ export async function listInquiries({ options, context }: Call<ListInquiryFlags>
   output.notice(isFiltered ? "No question fits." : "No question was asked here yet.");
 }
 
-function isWanted(row: InquiryRow, { outcome, by }: ListInquiryFlags): boolean {
+export interface WantedInquiries {
+  readonly outcome?: readonly string[] | undefined;
+  readonly by?: readonly string[] | undefined;
+}
+
+export function isWanted(row: InquiryRow, { outcome, by }: WantedInquiries): boolean {
   if (outcome !== undefined && !outcome.includes(inquiryState(row))) return false;
   if (by === undefined) return true;
   const decider = deciderOf(row);

@@ -1,10 +1,10 @@
 /** The inquiries of this workspace that a client wants to see, as `jp inquiry ls` prints them. */
-import { type InquiryRow, inquiryState, inquiryToJson } from "../../../render/index.ts";
+import { inquiryToJson } from "../../../render/index.ts";
 import type { InquiryFilter } from "../../../serve-mcp/index.ts";
 import type { JsonObject } from "../../../util/index.ts";
 import type { CommandContext } from "../../compose.ts";
 import { readInquiries } from "../inquiry/inquiries.ts";
-import { deciderOf } from "../inquiry/ls.ts";
+import { isWanted } from "../inquiry/ls.ts";
 
 export async function* readMatching(
   filter: InquiryFilter,
@@ -15,9 +15,4 @@ export async function* readMatching(
   for await (const row of readInquiries(wanted, context)) {
     if (isWanted(row, filter)) yield inquiryToJson(row);
   }
-}
-
-function isWanted(row: InquiryRow, { outcome, by }: InquiryFilter): boolean {
-  const decider = deciderOf(row)?.kind ?? "";
-  return (outcome?.includes(inquiryState(row)) ?? true) && (by?.includes(decider) ?? true);
 }

@@ -1,4 +1,5 @@
 /** `jp mcp serve`: jp for other agents. Nothing but the protocol is written to standard output. */
+import { NOBODY } from "../../../agent/index.ts";
 import { randomBytes } from "node:crypto";
 import { configToJson } from "../../../config/index.ts";
 import { type ServeSetup, serveHttp, serveStdio } from "../../../serve-mcp/index.ts";
@@ -7,7 +8,7 @@ import type { CommandContext } from "../../compose.ts";
 import type { Call } from "../../define.ts";
 import { usageError } from "../../exit-status.ts";
 import { type ConfigFlags, configInForce } from "../../load-config.ts";
-import { findPrompter, type InteractionFlags, NOBODY } from "../../prompter.ts";
+import { findPrompter, type InteractionFlags } from "../../prompter.ts";
 import { openTools } from "../../tools.ts";
 import { warn } from "../../warnings.ts";
 import { readMatching } from "./matching-inquiries.ts";

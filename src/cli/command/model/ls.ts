@@ -2,7 +2,7 @@
 import { PROVIDER_NAMES, type Providers } from "../../../provider/index.ts";
 import { type Cell, jsonLine, oneLine, renderTable } from "../../../render/index.ts";
 import type { Output } from "../../../terminal/index.ts";
-import { isCodedError } from "../../../util/index.ts";
+import { isCodedError, messageOf } from "../../../util/index.ts";
 import type { Call } from "../../define.ts";
 import { ExitStatus } from "../../exit-status.ts";
 import { type ConfigFlags, configInForce } from "../../load-config.ts";
@@ -54,10 +54,6 @@ async function list(providers: Providers, provider: string): Promise<readonly Li
 function isExpected(error: unknown): boolean {
   if (!isCodedError(error)) return false;
   return error.code === "provider_missing_key" || error.code === "provider_network";
-}
-
-function messageOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
 }
 
 function print(models: readonly ListedModel[], output: Output): void {

@@ -1,10 +1,9 @@
 /** What is asked: words, a file, what is piped in, or what is written in the editor. */
-import { readFile } from "node:fs/promises";
 import path from "node:path";
 import { text } from "node:stream/consumers";
-import { CodedError } from "../../../util/index.ts";
 import type { CommandContext } from "../../compose.ts";
 import { type EditedText, editText } from "../../editor.ts";
+import { readTextFile } from "../../read-text-file.ts";
 
 export interface MessageFlags {
   /** `true`: in the editor in any case. `false`: in no case. */
@@ -53,16 +52,10 @@ export async function keeping<Value>(
 async function readWords(words: readonly string[], { cwd }: CommandContext): Promise<string> {
   const [first = ""] = words;
   if (words.length !== 1 || !/^@[^\s@]/.test(first)) return words.join(" ");
-  const file = path.resolve(cwd, first.slice(1));
-  try {
-    return (await readFile(file, "utf8")).replace(/\r?\n$/, "");
-  } catch (error) {
-    const { code = "" } = error as NodeJS.ErrnoException; // What the file system throws.
-    throw new CodedError("file_not_read", `${file} could not be read: ${code}.`, {
-      hint: "A message that begins with @ is the name of a file; more words are taken as they are.",
-      cause: error,
-    });
-  }
+  const hint =
+    "A message that begins with @ is the name of a file; more words are taken as they are.";
+  const said = await readTextFile(path.resolve(cwd, first.slice(1)), hint);
+  return said.replace(/\r?\n$/, "");
 }
 
 async function editMessage(given: string): Promise<Message> {

@@ -1,5 +1,5 @@
 /** `jp query`: one turn, from what is asked to what is on record. */
-import { Turn, type TurnEnd } from "../../../agent/index.ts";
+import { NOBODY, Turn, type TurnEnd } from "../../../agent/index.ts";
 import { resolveInquiryAssistant } from "../../../config/index.ts";
 import { createInquiryBackend, type InquiryBackend } from "../../../inquiry/index.ts";
 import type { Model, Providers, ToolSchema } from "../../../provider/index.ts";
@@ -10,7 +10,7 @@ import type { CommandContext } from "../../compose.ts";
 import type { Call } from "../../define.ts";
 import { ExitStatus } from "../../exit-status.ts";
 import { openProviders } from "../../models.ts";
-import { findPrompter, type InteractionFlags, NOBODY } from "../../prompter.ts";
+import { findPrompter, type InteractionFlags } from "../../prompter.ts";
 import { openTools, type Tools } from "../../tools.ts";
 import { warn } from "../../warnings.ts";
 import { type AssistantFlags, loadAssistant, type LoadedAssistant } from "./assistant.ts";

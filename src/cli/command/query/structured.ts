@@ -1,16 +1,23 @@
 /** `--schema`: the form of the answer, and whether it has that form. */
-import { readFile } from "node:fs/promises";
 import path from "node:path";
 import { type ConversationStream, eventsOf } from "../../../conversation/index.ts";
 import { findViolations } from "../../../executor/index.ts";
-import { CodedError, isJsonObject, type Json, type JsonObject } from "../../../util/index.ts";
+import {
+  CodedError,
+  findJson,
+  isJsonObject,
+  type Json,
+  type JsonObject,
+  messageOf,
+} from "../../../util/index.ts";
 import type { CommandContext } from "../../compose.ts";
 import { usageError } from "../../exit-status.ts";
+import { readTextFile } from "../../read-text-file.ts";
 
 /** JSON, or `@file` for a file that has it. Throws `usage`, `file_not_read`. */
 export async function readSchema(words: string, { cwd }: CommandContext): Promise<JsonObject> {
   const isFile = words.startsWith("@");
-  const text = isFile ? await readText(path.resolve(cwd, words.slice(1))) : words;
+  const text = isFile ? await readTextFile(path.resolve(cwd, words.slice(1))) : words;
   const where = isFile ? words.slice(1) : "--schema";
   const schema = findJson(text);
   if (!isJsonObject(schema)) {
@@ -26,7 +33,7 @@ export async function readSchema(words: string, { cwd }: CommandContext): Promis
   try {
     await findViolations(schema, {});
   } catch (error) {
-    const problem = error instanceof Error ? error.message : String(error);
+    const problem = messageOf(error);
     throw usageError(`${where}: this is no JSON Schema: ${problem.split("\n")[0]}`);
   }
   return schema;
@@ -67,21 +74,4 @@ function findUnknownType(schema: Json): string | undefined {
     if (deeper !== undefined) return deeper;
   }
   return undefined;
-}
-
-async function readText(file: string): Promise<string> {
-  try {
-    return await readFile(file, "utf8");
-  } catch (error) {
-    const { code = "" } = error as NodeJS.ErrnoException; // What the file system throws.
-    throw new CodedError("file_not_read", `${file} could not be read: ${code}.`, { cause: error });
-  }
-}
-
-function findJson(text: string): Json | undefined {
-  try {
-    return JSON.parse(text) as Json; // JSON.parse gives JSON.
-  } catch {
-    return undefined;
-  }
 }

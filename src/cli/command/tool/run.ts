@@ -1,7 +1,8 @@
 /** `jp tool run`: one call of a tool by hand. Its questions take the way that they take in a turn. */
-import { createJournal, PromptQueue, ToolCycle, TurnState } from "../../../agent/index.ts";
+import { createJournal, NOBODY, PromptQueue, ToolCycle, TurnState } from "../../../agent/index.ts";
 import { timestampFromDate, type ToolCallRequest } from "../../../conversation/index.ts";
 import { checkArguments, type RunnableTool } from "../../../executor/index.ts";
+import { NO_MODEL } from "../../../inquiry/index.ts";
 import { neutralize } from "../../../render/index.ts";
 import { MemoryConversationStore } from "../../../storage/index.ts";
 import { CodedError } from "../../../util/index.ts";
@@ -9,10 +10,10 @@ import type { CommandContext } from "../../compose.ts";
 import type { Call } from "../../define.ts";
 import { ExitStatus } from "../../exit-status.ts";
 import { type ConfigFlags, configInForce } from "../../load-config.ts";
-import { findPrompter, type InteractionFlags, NOBODY } from "../../prompter.ts";
+import { findPrompter, type InteractionFlags } from "../../prompter.ts";
 import { findTool, openTools } from "../../tools.ts";
 import { type ArgumentFlags, readArguments } from "./arguments.ts";
-import { explainUnanswered, NO_MODEL } from "./unanswered.ts";
+import { explainUnanswered } from "./unanswered.ts";
 
 export interface RunToolFlags extends ConfigFlags, ArgumentFlags, InteractionFlags {}
 

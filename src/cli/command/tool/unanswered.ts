@@ -8,15 +8,9 @@ import {
   type InquiryRequest,
   type InquiryResponse,
 } from "../../../conversation/index.ts";
-import type { InquiryBackend } from "../../../inquiry/index.ts";
 import { oneLine } from "../../../render/index.ts";
 import { explainMisfit, withoutOther } from "../../../tool/index.ts";
 import { CodedError, type Json } from "../../../util/index.ts";
-
-/** This command works without any. */
-export const NO_MODEL: InquiryBackend = {
-  inquire: async () => ({ type: "failed", kind: "other", message: "there is no model" }),
-};
 
 /**
  * From the record of the call: an error for the person, or nothing if all its questions were answered.

@@ -4,6 +4,7 @@
  */
 import { once } from "node:events";
 import { Worker } from "node:worker_threads";
+import { messageOf } from "../../../util/index.ts";
 import type { LineMatch, LineSearch } from "./line-search.ts";
 import { Refusal } from "./refusal.ts";
 
@@ -61,7 +62,7 @@ function parseExpression(pattern: string): RegExp {
     try {
       return new RegExp(pattern, "");
     } catch (error) {
-      const reason = error instanceof Error ? error.message : String(error);
+      const reason = messageOf(error);
       throw new Refusal(
         `The pattern is not a valid regular expression (${reason}). Correct it, or leave out regex ` +
           "to search for the text as it is.",

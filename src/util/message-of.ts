@@ -1,0 +1,4 @@
+/** What a thrown thing says: anything can be thrown. */
+export function messageOf(thrown: unknown): string {
+  return thrown instanceof Error ? thrown.message : String(thrown);
+}
