@@ -71,7 +71,7 @@ describe.each(PROVIDER_NAMES)("%s", (provider) => {
       kind: "context_too_long",
       isRetryable: false,
       retryAfterMs: undefined,
-      hint: "Compact the conversation, start a new one, or use a model with a larger context window.",
+      hint: "Start a new conversation with -n, or use a model with a larger context window.",
     });
   });
 

@@ -143,12 +143,20 @@ function smallDisk(): string {
 }
 
 /** Takes all the space there is, and returns how to give it back. */
+/** Twice, with a pause: who has let go of a file a moment ago may give its space back only now. */
 function fill(disk: string): () => void {
   const filler = path.join(disk, "filler");
+  fillUp(filler);
+  spawnSync("sleep", ["0.1"]);
+  fillUp(filler);
+  return () => rmSync(filler);
+}
+
+function fillUp(filler: string): void {
   try {
     for (;;) appendFileSync(filler, "x".repeat(4096));
   } catch {
-    return () => rmSync(filler);
+    // It is full.
   }
 }
 

@@ -93,7 +93,7 @@ function hintFor({ kind, isOutOfCredit }: Classified, served: Served): string | 
     case "unknown_model":
       return `\`jp model ls ${provider}\` lists what there is.`;
     case "context_too_long":
-      return "Compact the conversation, start a new one, or use a model with a larger context window.";
+      return "Start a new conversation with -n, or use a model with a larger context window.";
     case "rate_limited":
     case "overloaded":
       return "Wait a moment, then try again; or use another model.";

@@ -113,7 +113,8 @@ export class TextView implements TurnView {
     if (call === this.#announced) return;
     this.#announced = call;
     const { output } = this.#options;
-    this.#line(output.paintNotice("cyan", truncate(`• ${call}`, output.noticeWidth)));
+    // The screen is somebody else's for now: what is going on must not come back onto it.
+    output.notice(output.paintNotice("cyan", truncate(`• ${call}`, output.noticeWidth)));
   }
 
   async end(end: TurnEnd | undefined): Promise<void> {
