@@ -57,6 +57,11 @@ const GROUPS: readonly Group[] = [
     load: async () => (await import("./command/config/definition.ts")).addConfigCommands,
   },
   {
+    name: "trust",
+    description: "look at what this workspace would run, and trust it",
+    load: async () => (await import("./command/trust/definition.ts")).defineTrust,
+  },
+  {
     name: "doctor",
     description: "check what jp works with, and say what to put right",
     load: async () => (await import("./command/doctor/definition.ts")).defineDoctor,

@@ -1,6 +1,6 @@
 /** The person who is asked: at the terminal, as the config wants it, or nobody at all. */
 import path from "node:path";
-import type { PartialConfig } from "../config/index.ts";
+import { mergeConfig, type PartialConfig } from "../config/index.ts";
 import { type EditText, TerminalPrompter } from "../terminal/index.ts";
 import type { CommandContext } from "./compose.ts";
 import { editText } from "./editor.ts";
@@ -18,6 +18,16 @@ export function findPrompter(
   if (nonInteractive || environment.variables["JP_NONINTERACTIVE"] === "1") return undefined;
   const { bell = true, desktop = true } = config.style?.notification ?? {};
   return new TerminalPrompter({ notification: { bell, desktop }, editText: edit });
+}
+
+/** Somebody who has just typed the command, and need not be called. */
+export function findPresentPerson(
+  context: CommandContext,
+  config: PartialConfig,
+  flags: InteractionFlags,
+): TerminalPrompter | undefined {
+  const quiet: PartialConfig = { style: { notification: { bell: false, desktop: false } } };
+  return findPrompter(context, mergeConfig(config, quiet), flags);
 }
 
 const edit: EditText = async (text, { extension }) => {

@@ -4,6 +4,7 @@ export {
   resolveInquiryAssistant,
 } from "./assistant-settings.ts";
 export { type Assignment, parseAssignment, splitPath } from "./assignment.ts";
+export { allClaims, type Claim, findClaims, withoutClaims } from "./claims.ts";
 export { ConfigError, type ConfigErrorCode, type ConfigIssue, pathToText } from "./config-error.ts";
 export { conversationConfig } from "./conversation-layer.ts";
 export { applyDirectives, type ToolDirective } from "./directives.ts";

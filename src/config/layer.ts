@@ -7,6 +7,7 @@ import { configSchema, type PartialConfig } from "./schema/config-schema.ts";
 import { toJson } from "./schema-json.ts";
 import { findChild, nodeOf, ownValue, type SchemaNode, unwrap } from "./schema-node.ts";
 
+/** What one place says of the config. */
 export interface Layer {
   /** A file, a variable, `defaults`, `conversation`, or the words of the command line. */
   readonly name: string;
@@ -15,6 +16,8 @@ export interface Layer {
   readonly cleared?: readonly (readonly string[])[];
   /** Ours, below everything a user says; `inherit = false` does not silence it. */
   readonly isBase?: boolean;
+  /** From a file that came with the workspace, its records among them: perhaps with a clone. */
+  readonly isOfWorkspace?: boolean;
   /** How many layers directly below it are files it extends: its `inherit = false` spares them. */
   readonly extendedBelow?: number;
 }
@@ -27,6 +30,7 @@ export function foldLayers(layers: readonly Layer[]): PartialConfig {
   );
 }
 
+/** A value, and the layers it comes from. */
 export interface ExplainedValue {
   readonly path: readonly string[];
   /** As it is in force. */
@@ -50,6 +54,7 @@ export function explainLayers(layers: readonly Layer[]): readonly ExplainedValue
   }));
 }
 
+/** The value under these keys; undefined if there is none. */
 export function valueAt(config: unknown, path: readonly string[]): unknown {
   return path.reduce<unknown>(
     (value, key) => (isJsonObject(value) ? ownValue(value, key) : undefined),
@@ -65,7 +70,10 @@ function audible(layers: readonly Layer[]): readonly Layer[] {
   return layers.filter(({ isBase }, index) => isBase === true || index >= start);
 }
 
-function without(config: PartialConfig, paths: readonly (readonly string[])[]): PartialConfig {
+export function without(
+  config: PartialConfig,
+  paths: readonly (readonly string[])[],
+): PartialConfig {
   return paths.reduce((rest, path) => omit(rest, path) as PartialConfig, config); // Only less of it.
 }
 

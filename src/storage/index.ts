@@ -20,5 +20,6 @@ export type {
   RecordPiece,
   RecordProblem,
   SessionStore,
+  TrustStore,
 } from "./port.ts";
 export { StorageError, type StorageErrorCode } from "./storage-error.ts";

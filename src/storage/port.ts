@@ -76,11 +76,13 @@ export interface ConversationWriter extends AsyncDisposable {
 /** The new metadata, made from the old. */
 export type MetadataChange = (metadata: ConversationMetadata) => ConversationMetadata;
 
+/** Which conversations are listed. */
 export interface ListOptions {
   /** `live` unless said otherwise. */
   readonly which?: "live" | "archived" | "all";
 }
 
+/** What a list says of a conversation. */
 export interface ConversationSummary {
   readonly id: ConversationId;
   /** Absent if it cannot be read: see `problem`. */
@@ -93,12 +95,14 @@ export interface ConversationSummary {
   readonly problem?: string;
 }
 
+/** A conversation that was read. */
 export interface Conversation {
   readonly summary: ConversationSummary;
   readonly stream: ConversationStream;
   readonly problems: readonly RecordProblem[];
 }
 
+/** Some of a record, in its order. */
 export interface RecordPiece {
   readonly entries: readonly StreamEntry[];
   readonly problems: readonly RecordProblem[];
@@ -114,6 +118,7 @@ export interface RecordProblem {
   readonly message: string;
 }
 
+/** What a new conversation begins with. */
 export interface CreateOptions {
   readonly title?: string;
   readonly baseConfig?: JsonObject;
@@ -122,6 +127,7 @@ export interface CreateOptions {
   readonly labels?: Readonly<Record<string, string>>;
 }
 
+/** What a copy is called, and what goes into it. */
 export interface ForkOptions {
   readonly title?: string;
   readonly keep?: (entry: StreamEntry) => boolean;
@@ -133,6 +139,16 @@ export interface SessionStore {
   history(): Promise<readonly ConversationId[]>;
   /** Throws `no_session` where the terminal cannot be told from others. */
   activate(id: ConversationId): Promise<void>;
+}
+
+/** What a person has said to trust of a workspace, word for word. */
+export interface TrustStore {
+  /** Those of them that are trusted. */
+  trusted(texts: readonly string[]): Promise<ReadonlySet<string>>;
+  /** Throws `write_failed`. */
+  trust(texts: readonly string[]): Promise<void>;
+  /** All of it. Throws `write_failed`. */
+  forget(): Promise<void>;
 }
 
 /** The files behind a record, for people who look at them or edit them. */
@@ -148,13 +164,16 @@ export interface RecordFiles {
   replace(id: ConversationId, file: RecordFile, edit: FileEdit): Promise<void>;
 }
 
+/** The text of a file before and after an edit. */
 export interface FileEdit {
   readonly before: string;
   readonly after: string;
 }
 
+/** One of the files of a record. */
 export type RecordFile = "events" | "metadata" | "baseConfig";
 
+/** Where the files of a record are. */
 export interface RecordPaths {
   readonly folder: string;
   readonly events: string;

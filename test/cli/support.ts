@@ -69,6 +69,7 @@ export class Project {
       TMPDIR: this.temporary,
       JP_USER_DATA_DIR: this.data,
       JP_SESSION: SESSION,
+      JP_TRUSTED_WORKSPACES: this.root,
     };
   }
 

@@ -41,6 +41,7 @@ describe("help", () => {
           "  mcp                     let other agents ask you, and read what was asked",
           "  model                   list the models that can be reached",
           "  config                  what is configured, where, and why",
+          "  trust                   look at what this workspace would run, and trust it",
           "  doctor                  check what jp works with, and say what to put right",
           "  completion              print what makes a shell complete jp's words",
           "  demo                    a guided tour, with a scripted assistant in a",

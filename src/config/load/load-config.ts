@@ -24,6 +24,7 @@ import {
 import { findExtended } from "./extended-files.ts";
 import { lineOf } from "./line-of.ts";
 
+/** Where config is looked for. */
 export interface ConfigPlaces {
   /** The user's own config folder, for all workspaces. */
   readonly userFolder: string;
@@ -35,6 +36,7 @@ export interface ConfigPlaces {
   readonly variables: Readonly<Record<string, string | undefined>>;
 }
 
+/** Where config is looked for, and the layers that are in no file. */
 export interface LoadOptions {
   readonly places: ConfigPlaces;
   /** What the tools that come with the program are by themselves; the user's config merges over it. */
@@ -53,12 +55,13 @@ export interface LoadedLayers {
   readonly warnings: readonly string[];
 }
 
-/** Throws `config_invalid`, `config_unreadable`, `config_not_found`. */
+/** All layers of the config. Throws `config_invalid`, `config_unreadable`, `config_not_found`. */
 export async function loadLayers(options: LoadOptions): Promise<LoadedLayers> {
   const loader = new Loader();
-  await loader.addFiles(filesOf(options.places));
+  for (const { file, isOfWorkspace } of placesOf(options.places))
+    await loader.addFile(file, isOfWorkspace);
   loader.addEnvironment(options.places.variables);
-  loader.add("conversation", options.conversation);
+  loader.add("conversation", options.conversation, true);
   for (const words of options.settings ?? []) await loader.addSetting(words, options.places);
   loader.add("command line", options.flags);
   const ours: readonly Layer[] = [
@@ -70,39 +73,67 @@ export async function loadLayers(options: LoadOptions): Promise<LoadedLayers> {
 
 /** The files of all layers that are there, the lowest first. */
 export function filesOf(places: ConfigPlaces): readonly string[] {
+  return placesOf(places).map(({ file }) => file);
+}
+
+interface PlacedFile {
+  readonly file: string;
+  readonly isOfWorkspace: boolean;
+}
+
+function placesOf(places: ConfigPlaces): readonly PlacedFile[] {
   const { userFolder, workspaceRoot, userWorkspaceFolder, cwd } = places;
-  const candidates = [
-    findConfigFile(userFolder, "config"),
-    ...(workspaceRoot === undefined
+  const ofWorkspace =
+    workspaceRoot === undefined
       ? []
       : [
           findConfigFile(path.join(workspaceRoot, ".jp"), "config"),
           ...foldersBetween(workspaceRoot, cwd).map((folder) => findConfigFile(folder, ".jp")),
-        ]),
-    userWorkspaceFolder === undefined ? undefined : findConfigFile(userWorkspaceFolder, "config"),
+        ];
+  const candidates = [
+    { file: findConfigFile(userFolder, "config"), isOfWorkspace: false },
+    ...ofWorkspace.map((file) => ({ file, isOfWorkspace: true })),
+    {
+      file: userWorkspaceFolder && findConfigFile(userWorkspaceFolder, "config"),
+      isOfWorkspace: false,
+    },
   ];
-  return candidates.filter((file) => file !== undefined);
+  return candidates.flatMap(({ file, ...rest }) => (file === undefined ? [] : [{ file, ...rest }]));
 }
 
 /** From the root down to the folder; only the root if the folder is elsewhere. */
 function foldersBetween(root: string, folder: string): readonly string[] {
+  if (!isWithin(root, folder)) return [root];
   const relative = path.relative(root, folder);
-  const isOutside = relative === ".." || relative.startsWith(`..${path.sep}`);
-  if (isOutside || path.isAbsolute(relative)) return [root];
   const parts = relative === "" ? [] : relative.split(path.sep);
   return [root, ...parts.map((_part, index) => path.join(root, ...parts.slice(0, index + 1)))];
+}
+
+function isWithin(root: string, place: string): boolean {
+  const relative = path.relative(root, place);
+  const isOutside = relative === ".." || relative.startsWith(`..${path.sep}`);
+  return !isOutside && !path.isAbsolute(relative);
+}
+
+interface FileReading extends PlacedFile {
+  /** The files that led here, so that two that extend each other end. */
+  readonly parents: readonly string[];
+  /** All that were read for the same file; they count once. */
+  readonly seen: Set<string>;
 }
 
 class Loader {
   readonly layers: Layer[] = [];
   readonly warnings: string[] = [];
 
-  add(name: string, config: PartialConfig | undefined): void {
-    if (config !== undefined && Object.keys(config).length > 0) this.layers.push({ name, config });
+  add(name: string, config: PartialConfig | undefined, isOfWorkspace = false): void {
+    if (config === undefined || Object.keys(config).length === 0) return;
+    this.layers.push({ name, config, isOfWorkspace });
   }
 
-  async addFiles(files: readonly string[]): Promise<void> {
-    for (const file of files) await this.#addFile(file);
+  /** What it extends is as good as the file itself, wherever it lies. */
+  async addFile(file: string, isOfWorkspace: boolean): Promise<void> {
+    await this.#addFile({ file, isOfWorkspace, parents: [], seen: new Set() });
   }
 
   addEnvironment(variables: Readonly<Record<string, string | undefined>>): void {
@@ -117,15 +148,21 @@ class Loader {
     }
   }
 
-  /** An assignment, a file behind `@`, or a name to look for. */
+  /**
+   * An assignment, a file behind `@`, or a name to look for. A person names the file, and may know
+   * nothing of what a file of the workspace says.
+   */
   async addSetting(words: string, places: ConfigPlaces): Promise<void> {
+    const { workspaceRoot, cwd } = places;
+    const addNamed = (file: string) =>
+      this.addFile(file, workspaceRoot !== undefined && isWithin(workspaceRoot, file));
     if (words.startsWith("@")) {
-      await this.#addFile(path.resolve(places.cwd, words.slice(1)));
+      await addNamed(path.resolve(cwd, words.slice(1)));
       return;
     }
     const assignment = parseAssignment(words);
     if (assignment === undefined) {
-      await this.addFiles(this.#findNamed(words, places));
+      for (const file of this.#findNamed(words, places)) await addNamed(file);
       return;
     }
     // Never the value: it may be an answer.
@@ -134,11 +171,7 @@ class Loader {
     this.layers.push({ name, config, cleared: assignment.cleared });
   }
 
-  /**
-   * `parents` are the files that led here, so that two that extend each other end; `seen` are all that
-   * were read for the same file, and count once.
-   */
-  async #addFile(file: string, parents: readonly string[] = [], seen = new Set<string>()) {
+  async #addFile({ file, isOfWorkspace, parents, seen }: FileReading): Promise<void> {
     if (parents.includes(file)) {
       throw configError(file, { path: ["extends"], message: "this file extends itself" });
     }
@@ -150,11 +183,13 @@ class Loader {
     for (const { pattern, isMissing } of extended) if (isMissing) this.#warnOf(pattern, read);
     const add = async (isAfter: boolean) => {
       for (const entry of extended.filter((one) => one.isAfter === isAfter))
-        for (const other of entry.files) await this.#addFile(other, [...parents, file], seen);
+        for (const other of entry.files)
+          await this.#addFile({ file: other, isOfWorkspace, parents: [...parents, file], seen });
     };
     const lowest = this.layers.length;
     await add(false);
-    this.layers.push({ name: file, config, extendedBelow: this.layers.length - lowest });
+    const extendedBelow = this.layers.length - lowest;
+    this.layers.push({ name: file, config, extendedBelow, isOfWorkspace });
     await add(true);
   }
 

@@ -1,10 +1,11 @@
 /** Puts together everything that is kept of a workspace. */
 import type { Clock } from "../../util/index.ts";
-import type { ConversationStore, RecordFiles, SessionStore } from "../port.ts";
+import type { ConversationStore, RecordFiles, SessionStore, TrustStore } from "../port.ts";
 import type { OpenFile } from "./event-file.ts";
 import { FsConversationStore } from "./fs-store.ts";
 import { FsSessionStore } from "./session-file.ts";
 import { findSessionId } from "./session-id.ts";
+import { FsTrustStore } from "./trust-file.ts";
 import {
   ensureWorkspaceData,
   findWorkspaceData,
@@ -18,11 +19,13 @@ import {
   storageFolder,
 } from "./workspace-folder.ts";
 
+/** A folder with a `.jp` folder in it, and everything that is kept for it. */
 export interface Workspace {
   readonly root: string;
   readonly conversations: ConversationStore;
   readonly files: RecordFiles;
   readonly session: SessionStore;
+  readonly trust: TrustStore;
   /** Undefined until something is kept for it. */
   findId(): string | undefined;
   /** The user's own folder for this workspace; undefined until something is kept there. */
@@ -31,6 +34,7 @@ export interface Workspace {
   ensureUserFolder(): Promise<string>;
 }
 
+/** Where the workspace is, and what is to be known of the process and its user. */
 export interface OpenWorkspaceOptions {
   /** Anywhere inside the workspace. */
   readonly from: string;
@@ -67,6 +71,7 @@ export function openWorkspace(options: OpenWorkspaceOptions): Workspace {
     conversations,
     files: conversations,
     session: sessions,
+    trust: new FsTrustStore(data, root),
     findId: () => findWorkspaceId(root),
     findUserFolder,
     ensureUserFolder,

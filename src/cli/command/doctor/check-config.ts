@@ -4,8 +4,8 @@ import {
   filesOf,
   findProblems,
   foldLayers,
+  type Layer,
   loadLayers,
-  type PartialConfig,
   pathToText,
 } from "../../../config/index.ts";
 import type { CommandContext } from "../../compose.ts";
@@ -16,7 +16,7 @@ import type { Finding } from "./finding.ts";
 export interface CheckedConfig {
   readonly findings: readonly Finding[];
   /** Absent if it cannot be read. */
-  readonly config?: PartialConfig;
+  readonly layers?: readonly Layer[];
 }
 
 export async function checkConfig(context: CommandContext): Promise<CheckedConfig> {
@@ -24,8 +24,7 @@ export async function checkConfig(context: CommandContext): Promise<CheckedConfi
   const places = configPlaces(context);
   try {
     const { layers, warnings } = await loadLayers({ places, builtins: shippedConfig() });
-    const config = foldLayers(layers);
-    const unusable = findProblems(config).map(
+    const unusable = findProblems(foldLayers(layers)).map(
       ({ path, message }) => `${pathToText(path)}: ${message}`,
     );
     const findings = [...warnings, ...unusable].map((message): Finding => ({
@@ -33,10 +32,10 @@ export async function checkConfig(context: CommandContext): Promise<CheckedConfi
       state: "warning",
       message,
     }));
-    if (findings.length > 0) return { findings, config };
+    if (findings.length > 0) return { findings, layers };
     const files = filesOf(places);
     const message = files.length === 0 ? "no file; the defaults hold" : files.join(", ");
-    return { findings: [{ check, state: "ok", message }], config };
+    return { findings: [{ check, state: "ok", message }], layers };
   } catch (error) {
     if (!(error instanceof ConfigError)) throw error;
     // A line for each mistake.

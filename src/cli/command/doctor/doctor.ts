@@ -1,4 +1,5 @@
 /** `jp doctor`: looks at everything, changes nothing, and says what to put right. */
+import { foldLayers } from "../../../config/index.ts";
 import type { CommandContext } from "../../compose.ts";
 import type { Call } from "../../define.ts";
 import { ExitStatus } from "../../exit-status.ts";
@@ -8,6 +9,7 @@ import { checkLocks } from "./check-locks.ts";
 import { checkEditor, checkNode, checkTerminal, checkUserData } from "./check-machine.ts";
 import { checkModels } from "./check-models.ts";
 import { checkTools } from "./check-tools.ts";
+import { checkTrust } from "./check-trust.ts";
 import { checkRecords, checkWorkspace } from "./check-workspace.ts";
 import { type Finding, printFinding } from "./finding.ts";
 
@@ -31,9 +33,9 @@ export async function doctor({ options, context }: Call<DoctorFlags>): Promise<v
 
 /** What takes long comes last. */
 async function* examine(context: CommandContext, seconds: number): AsyncGenerator<Finding> {
-  const { findings, config } = await checkConfig(context);
+  const { findings, layers } = await checkConfig(context);
   yield checkNode();
-  yield checkTerminal(context, config ?? {});
+  yield checkTerminal(context, foldLayers(layers ?? []));
   yield checkEditor(context);
   yield checkUserData(context);
   yield checkWorkspace(context);
@@ -44,7 +46,9 @@ async function* examine(context: CommandContext, seconds: number): AsyncGenerato
   }
   yield* findings;
   // The rest is about what the config says.
-  if (config === undefined) return;
+  if (layers === undefined) return;
+  const { findings: untrusted, config } = await checkTrust(context, layers);
+  yield* untrusted;
   yield* await checkModels(context, config);
   yield* await checkTools(context, config, seconds);
 }

@@ -1,12 +1,7 @@
 /** `jp init`: a folder becomes a workspace with a config. Nothing that is there is ever overwritten. */
 import { writeFile } from "node:fs/promises";
 import path from "node:path";
-import {
-  findConfigFile,
-  foldLayers,
-  loadLayers,
-  type PartialConfig,
-} from "../../../config/index.ts";
+import { findConfigFile, foldLayers, loadLayers } from "../../../config/index.ts";
 import { neutralize } from "../../../render/index.ts";
 import { createWorkspaceFolder, findWorkspaceRoot } from "../../../storage/index.ts";
 import { CodedError, isCodedError } from "../../../util/index.ts";
@@ -14,7 +9,7 @@ import type { CommandContext } from "../../compose.ts";
 import type { Call } from "../../define.ts";
 import { ExitStatus } from "../../exit-status.ts";
 import { configPlaces } from "../../load-config.ts";
-import { findPrompter, type InteractionFlags } from "../../prompter.ts";
+import { findPresentPerson, type InteractionFlags } from "../../prompter.ts";
 import { askChoices, type Circumstances, isProvider } from "./ask-choices.ts";
 import { type Choices, configText } from "./config-text.ts";
 import { detectModels, keyVariable } from "./detect-models.ts";
@@ -52,16 +47,13 @@ async function look(context: CommandContext): Promise<Circumstances> {
   return { config, models: await detectModels(context, config) };
 }
 
-/** Whoever has just typed the command need not be called. */
-const CALLS_NOBODY: PartialConfig = { style: { notification: { bell: false, desktop: false } } };
-
 /** Nothing is chosen where nobody can be asked. */
 async function choose(
   circumstances: Circumstances,
   options: InitFlags,
   context: CommandContext,
 ): Promise<Choices> {
-  const prompter = findPrompter(context, CALLS_NOBODY, options);
+  const prompter = findPresentPerson(context, circumstances.config, options);
   if (prompter?.canAsk() !== true) return {};
   const choices = await askChoices(prompter, circumstances);
   if (choices !== undefined) return choices;

@@ -7,9 +7,10 @@ import { abortable } from "../../../util/index.ts";
 import type { CommandContext } from "../../compose.ts";
 import type { Call } from "../../define.ts";
 import { usageError } from "../../exit-status.ts";
-import { type ConfigFlags, configInForce } from "../../load-config.ts";
+import type { ConfigFlags } from "../../load-config.ts";
 import { findPrompter, type InteractionFlags } from "../../prompter.ts";
 import { openTools } from "../../tools.ts";
+import { tellWithheld, trustedConfig } from "../../trust.ts";
 import { warn } from "../../warnings.ts";
 import { readMatching } from "./matching-inquiries.ts";
 import { untilSignal } from "./until-signal.ts";
@@ -26,7 +27,9 @@ export async function serveMcp({ options, context }: Call<ServeFlags>): Promise<
     throw usageError("--port and --token-env are for --http.");
   }
   const { conversations } = context.workspace;
-  const config = await configInForce(context, options);
+  const trusted = await trustedConfig(context, options);
+  tellWithheld(trusted, context);
+  const { config } = trusted;
   await using tools = openTools(context, config);
   const setup: ServeSetup = {
     version: context.version,

@@ -5,8 +5,9 @@ import type { Output } from "../../../terminal/index.ts";
 import { isCodedError, messageOf } from "../../../util/index.ts";
 import type { Call } from "../../define.ts";
 import { ExitStatus } from "../../exit-status.ts";
-import { type ConfigFlags, configInForce } from "../../load-config.ts";
+import type { ConfigFlags } from "../../load-config.ts";
 import { openProviders } from "../../models.ts";
+import { tellWithheld, trustedConfig } from "../../trust.ts";
 import { warn } from "../../warnings.ts";
 
 export interface ListModelsFlags extends ConfigFlags {
@@ -27,7 +28,9 @@ export async function listModels({
 }: Call<ListModelsFlags>): Promise<void> {
   const [wanted] = words;
   const { output } = context;
-  const providers = openProviders(context, await configInForce(context, options));
+  const trusted = await trustedConfig(context, options);
+  tellWithheld(trusted, context);
+  const providers = openProviders(context, trusted.config);
   const names = wanted === undefined ? PROVIDER_NAMES : [wanted];
   const lists = await Promise.allSettled(names.map((name) => list(providers, name)));
   const models = lists.flatMap((end) => (end.status === "fulfilled" ? end.value : []));

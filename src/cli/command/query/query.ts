@@ -12,6 +12,7 @@ import { ExitStatus } from "../../exit-status.ts";
 import { openProviders } from "../../models.ts";
 import { findPrompter, type InteractionFlags } from "../../prompter.ts";
 import { openTools, type Tools } from "../../tools.ts";
+import { trustRecord } from "../../trust.ts";
 import { warn } from "../../warnings.ts";
 import { type AssistantFlags, loadAssistant, type LoadedAssistant } from "./assistant.ts";
 import { keeping, type MessageFlags, readMessage } from "./message.ts";
@@ -46,6 +47,7 @@ export async function query({ words, options, context }: Call<QueryFlags>): Prom
   await using conversation = await keeping(message, context, () =>
     openConversation(context, id, opened),
   );
+  if (options.persist !== false) await trustRecord(context, loaded, conversation.stream);
   await using tools = openTools(context, config, conversation.id);
   const parts = { context, options, loaded, providers, tools, conversation, schema };
   const end = await runTurn({ ...parts, model }, message.text);

@@ -9,9 +9,10 @@ import { CodedError } from "../../../util/index.ts";
 import type { CommandContext } from "../../compose.ts";
 import type { Call } from "../../define.ts";
 import { ExitStatus } from "../../exit-status.ts";
-import { type ConfigFlags, configInForce } from "../../load-config.ts";
+import type { ConfigFlags } from "../../load-config.ts";
 import { findPrompter, type InteractionFlags } from "../../prompter.ts";
 import { findTool, openTools } from "../../tools.ts";
+import { refuseUntrusted, trustedConfig } from "../../trust.ts";
 import { type ArgumentFlags, readArguments } from "./arguments.ts";
 import { explainUnanswered } from "./unanswered.ts";
 
@@ -42,7 +43,8 @@ export async function runTool(call: Call<RunToolFlags>): Promise<void> {
 
 async function callOnce({ words, options, context, signal }: ToolRun): Promise<void> {
   const [name = ""] = words;
-  const config = await configInForce(context, options);
+  const { config, withheld } = await trustedConfig(context, options, options);
+  refuseUntrusted(name, withheld);
   await using tools = openTools(context, config);
   const settings = findTool(tools.settings, name);
   const tool = await tools.open(name, signal);

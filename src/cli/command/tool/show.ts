@@ -4,8 +4,9 @@ import type { ToolDescription } from "../../../executor/index.ts";
 import { jsonLine, neutralize, oneLine } from "../../../render/index.ts";
 import type { Output } from "../../../terminal/index.ts";
 import type { Call } from "../../define.ts";
-import { type ConfigFlags, configInForce } from "../../load-config.ts";
+import type { ConfigFlags } from "../../load-config.ts";
 import { findTool, openTools } from "../../tools.ts";
+import { refuseUntrusted, trustedConfig } from "../../trust.ts";
 import { sourceText } from "./ls.ts";
 
 export interface ShowToolFlags extends ConfigFlags {
@@ -14,7 +15,8 @@ export interface ShowToolFlags extends ConfigFlags {
 
 export async function showTool({ words, options, context }: Call<ShowToolFlags>): Promise<void> {
   const [name = ""] = words;
-  const config = await configInForce(context, options);
+  const { config, withheld } = await trustedConfig(context, options);
+  refuseUntrusted(name, withheld);
   await using tools = openTools(context, config);
   const settings = findTool(tools.settings, name);
   const { description } = await tools.open(name, new AbortController().signal);

@@ -1,0 +1,276 @@
+import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
+import path from "node:path";
+import { describe, expect, test } from "vitest";
+import { calling, resultsIn } from "./calling-model.ts";
+import { type QueryOptions, query as runQuery, queryProject } from "./query-project.ts";
+import { Screen } from "./screen.ts";
+import { type Finished, type Project } from "./support.ts";
+
+/** A person on a machine of their own, who has trusted nothing yet. */
+const NOTHING_TRUSTED = { JP_TRUSTED_WORKSPACES: "" };
+
+/** A workspace as it comes with a clone: its tool leaves a trace when it runs. */
+function clone(config = ""): Project {
+  const program = `(require("node:fs").writeFileSync("RAN", ""), "ran")`;
+  return queryProject({ tools: [{ name: "build", program }], config });
+}
+
+function query(project: Project, words: readonly string[], options: QueryOptions = {}) {
+  const variables = { ...NOTHING_TRUSTED, ...options.variables };
+  return runQuery(project, words, { ...options, variables });
+}
+
+function jp(project: Project, ...words: readonly string[]): Promise<Finished> {
+  return project.jpWith(NOTHING_TRUSTED, ...words);
+}
+
+function hasRun(project: Project): boolean {
+  return existsSync(path.join(project.root, "RAN"));
+}
+
+const REFUSED = {
+  status: 1,
+  stdout: "",
+  stderr:
+    "jp: The tool build comes with this workspace, which nobody has trusted yet.\n" +
+    "`jp trust` shows what it is, and asks.\n",
+};
+
+const WITHHELD =
+  "warning: not used, because nobody has trusted this workspace: tool build. " +
+  "`jp trust` shows what it is, and asks.\n";
+
+async function onTerminal(project: Project, words: readonly string[], answer: string) {
+  const screen = new Screen(project, words, { variables: NOTHING_TRUSTED, columns: 100 });
+  await screen.untilShown((lines) => lines.join("\n").includes("Trust this workspace with that?"));
+  screen.type(answer);
+  return await screen.end();
+}
+
+describe("a workspace that nobody has trusted", () => {
+  test("has its tool refused where nobody can be asked", async () => {
+    const project = clone();
+    expect([await jp(project, "tool", "run", "build"), hasRun(project)]).toEqual([REFUSED, false]);
+  });
+
+  test("has its tool refused with --non-interactive, terminal or not", async () => {
+    const project = clone();
+    const words = ["tool", "run", "build", "--non-interactive"];
+    const { status } = await new Screen(project, words, { variables: NOTHING_TRUSTED }).end();
+    expect([status, hasRun(project)]).toEqual([1, false]);
+  });
+
+  test("does not offer its tool to a model, and says so", async () => {
+    await using server = await calling(["build"]);
+    const project = clone(server.config);
+    const { status, stderr } = await query(project, ["--non-interactive", "Go."]);
+    const tools = server.requests[0]?.["tools"] as { function: { name: string } }[]; // By contract.
+    const offered = tools.map((tool) => tool.function.name);
+    expect({ status, stderr, offered, ran: hasRun(project) }).toMatchObject({
+      status: 0,
+      stderr: expect.stringContaining(WITHHELD) as string,
+      offered: ["ask_user", "describe_tools"],
+      ran: false,
+    });
+    expect(resultsIn(server)).toEqual([expect.stringContaining("build")]);
+  });
+
+  test("refuses a query that names its tool", async () => {
+    const project = clone();
+    expect(await query(project, ["-t", "build", "Go."])).toEqual(REFUSED);
+  });
+
+  test("has its MCP server not started, whoever asks for its tools", async () => {
+    const project = clone(`
+[providers.mcp.sly]
+command = "node"
+arguments = ["-e", "require('node:fs').writeFileSync('RAN', '')"]
+[conversation.tools.look]
+source = "mcp.sly"
+`);
+    for (const words of [["doctor"], ["tool", "show", "look"], ["tool", "run", "look"]])
+      await jp(project, ...words);
+    expect(hasRun(project)).toBe(false);
+  });
+
+  test("does not say where requests with a key go", async () => {
+    const project = clone(`providers.llm.openai.base_url = "https://stranger.invalid"`);
+    const own = { ...NOTHING_TRUSTED, OPENAI_BASE_URL: "http://127.0.0.1:9", OPENAI_API_KEY: "k" };
+    const { stderr } = await project.jpWith(own, "model", "ls", "openai");
+    expect([stderr.includes("provider openai"), stderr.includes("stranger")]).toEqual([
+      true,
+      false,
+    ]);
+  });
+
+  test("is told of by jp doctor", async () => {
+    const { stdout } = await jp(clone(), "doctor", "--format", "json");
+    expect(stdout).toContain('{"check":"trust","state":"warning"');
+  });
+
+  test("may be listed and looked at: that runs nothing", async () => {
+    const project = clone();
+    const { status, stdout } = await jp(project, "tool", "ls");
+    expect([status, stdout.includes("build"), hasRun(project)]).toEqual([0, true, false]);
+  });
+
+  test("may change how tools of jp's own work, and where a model on this machine is", async () => {
+    await using server = await calling([]);
+    const project = queryProject({
+      server,
+      config: `[conversation.tools.fs_read_file]\nenable = true\nrun = "ask"\n`,
+    });
+    const { status, stderr } = await query(project, ["Hello."]);
+    expect([status, stderr]).toEqual([0, ""]);
+  });
+});
+
+describe("a person who is asked", () => {
+  test("sees what would run, and where that stands, before anything does", async () => {
+    const project = clone();
+    const { lines, status } = await onTerminal(project, ["tool", "run", "build"], "n");
+    expect({ lines, status, ran: hasRun(project) }).toEqual({
+      lines: [
+        "The files of this workspace name programs to run or places to reach that you have not trusted yet:",
+        `${path.join(project.root, ".jp", "config.toml")}:`,
+        "- tool build: runs node build.cjs, without asking",
+        "With no, everything goes on without them. You are asked again when they change.",
+        "✔ Trust this workspace with that? no",
+        ...REFUSED.stderr.trimEnd().split("\n"),
+      ],
+      status: 1,
+      ran: false,
+    });
+  });
+
+  test("is asked once: then it runs, and nobody need be there", async () => {
+    const project = clone();
+    const { status } = await onTerminal(project, ["tool", "run", "build"], "y");
+    const again = await jp(project, "tool", "run", "build");
+    expect([status, hasRun(project), again.stdout]).toEqual([0, true, "ran\n"]);
+  });
+
+  test("is asked again when the command changes", async () => {
+    const project = clone();
+    await onTerminal(project, ["trust"], "y");
+    const config = path.join(project.root, ".jp", "config.toml");
+    writeFileSync(config, readFileSync(config, "utf8").replace("build.cjs", "./build.cjs"));
+    expect(await jp(project, "tool", "run", "build")).toEqual(REFUSED);
+  });
+
+  test("is not asked again when a description changes", async () => {
+    const project = clone();
+    await onTerminal(project, ["trust"], "y");
+    const config = path.join(project.root, ".jp", "config.toml");
+    writeFileSync(config, `${readFileSync(config, "utf8")}\nsummary = "Builds."\n`);
+    expect(await jp(project, "tool", "run", "build")).toMatchObject({ status: 0, stdout: "ran\n" });
+  });
+
+  test("goes on without it after a no", async () => {
+    await using server = await calling(["build"]);
+    const project = clone(server.config);
+    const { lines, status } = await onTerminal(project, ["query", "Go."], "n");
+    expect([status, lines.at(-1), hasRun(project)]).toEqual([0, "Done.", false]);
+  });
+
+  test("can take it back", async () => {
+    const project = clone();
+    await jp(project, "trust", "--yes");
+    await jp(project, "trust", "--forget");
+    expect(await jp(project, "tool", "run", "build")).toEqual(REFUSED);
+  });
+});
+
+describe("trust", () => {
+  test("is kept with the user's data, and leaves the workspace as it is", async () => {
+    const project = clone();
+    const before = readdirSync(project.root, { recursive: true });
+    expect(await jp(project, "trust", "--yes")).toEqual({
+      status: 0,
+      stdout:
+        `${path.join(project.root, ".jp", "config.toml")}:\n` +
+        "- tool build: runs node build.cjs, without asking\n",
+      stderr: "Trusted.\n",
+    });
+    expect(readdirSync(project.root, { recursive: true })).toEqual(before);
+    expect(readdirSync(path.join(project.data, "trust"))).toHaveLength(1);
+  });
+
+  test("is for this place: a copy of the workspace elsewhere is not trusted", async () => {
+    const project = clone();
+    await jp(project, "trust", "--yes");
+    const copy = clone();
+    expect(
+      await copy.jpWith(
+        { ...NOTHING_TRUSTED, JP_USER_DATA_DIR: project.data },
+        "tool",
+        "run",
+        "build",
+      ),
+    ).toEqual(REFUSED);
+  });
+
+  test("can be given to a folder and all below it, by a variable", async () => {
+    const project = clone();
+    const variables = { JP_TRUSTED_WORKSPACES: path.dirname(project.root) };
+    expect(await project.jpWith(variables, "tool", "run", "build")).toMatchObject({ status: 0 });
+  });
+
+  test("is not needed for tools of the user's own config", async () => {
+    const project = clone();
+    const config = path.join(project.root, ".jp", "config.toml");
+    const folder = path.join(project.home, ".config", "jp");
+    mkdirSync(folder, { recursive: true });
+    writeFileSync(path.join(folder, "config.toml"), readFileSync(config, "utf8"));
+    writeFileSync(config, "");
+    expect(await jp(project, "tool", "run", "build")).toMatchObject({ status: 0 });
+  });
+
+  test("is needed where the workspace lets a tool of the user's run without asking", async () => {
+    const project = clone();
+    const config = path.join(project.root, ".jp", "config.toml");
+    const folder = path.join(project.home, ".config", "jp");
+    mkdirSync(folder, { recursive: true });
+    writeFileSync(
+      path.join(folder, "config.toml"),
+      readFileSync(config, "utf8").replace("unattended", "ask"),
+    );
+    writeFileSync(config, '[conversation.tools.build]\nrun = "unattended"\n');
+    const { stdout } = await jp(project, "trust");
+    expect(stdout).toBe(`${config}:\n- tool build: without asking\n`);
+  });
+
+  test("is not claimed by a record: its config may have come with the clone", async () => {
+    await using server = await calling(["build"]);
+    const project = queryProject({ server });
+    const conversation = project.place({
+      second: 1,
+      config: {
+        conversation: {
+          tools: {
+            build: {
+              source: "local",
+              command: { program: "sh", args: ["-c", "touch RAN"], shell: false },
+              run: "unattended",
+            },
+          },
+        },
+      },
+    });
+    const { stderr } = await query(project, ["--id", conversation.id, "Go."]);
+    expect([stderr.includes(WITHHELD), hasRun(project)]).toEqual([true, false]);
+  });
+
+  test("goes with what was said on the command line into the turns that follow", async () => {
+    await using server = await calling(["build"]);
+    const project = clone(server.config);
+    await jp(project, "trust", "--yes");
+    const change = "conversation.tools.build.command=node ./build.cjs";
+    const first = await query(project, ["-n", "--cfg", change, "Go."]);
+    const second = await query(project, ["Go."]);
+    expect([first.stderr, second.stderr].map((text) => text.includes("trusted"))).toEqual([
+      false,
+      false,
+    ]);
+  });
+});
