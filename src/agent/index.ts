@@ -17,6 +17,7 @@ export type {
   PromptResult,
   ToolOrigin,
 } from "./ports.ts";
+export { nobodyThere } from "./tool-coordinator/model-texts.ts";
 export { PromptQueue } from "./tool-coordinator/prompt-queue.ts";
 export { ToolCycle } from "./tool-coordinator/tool-cycle.ts";
 export type { CallableTool, Toolbox, TurnParts } from "./tool-coordinator/turn-parts.ts";

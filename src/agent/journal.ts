@@ -3,6 +3,7 @@ import type { ConversationEvent, ConversationStream } from "../conversation/inde
 import type { ConversationWriter } from "../storage/index.ts";
 import type { Observer } from "./observer.ts";
 
+/** The record of one conversation, as a turn reads it and adds to it. */
 export interface Journal {
   /** Grows with what is recorded. */
   readonly stream: ConversationStream;
@@ -10,6 +11,7 @@ export interface Journal {
   record(...events: readonly ConversationEvent[]): Promise<void>;
 }
 
+/** Writes to the conversation, and tells the observer what is on the disk. */
 export function createJournal(conversation: ConversationWriter, observer?: Observer): Journal {
   return {
     get stream() {

@@ -2,11 +2,13 @@
 import type { ConversationEvent } from "../conversation/index.ts";
 import type { EndReason, ProviderError, Usage } from "../provider/index.ts";
 
+/** Hears everything that happens in a turn. */
 export interface Observer {
   /** Must not throw, and must not wait. */
   observe(update: TurnUpdate): void;
 }
 
+/** One thing that happened in a turn: an event that was recorded, or what led to it. */
 export type TurnUpdate =
   /** It is on the disk. */
   | { readonly type: "event"; readonly event: ConversationEvent }

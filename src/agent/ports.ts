@@ -27,6 +27,7 @@ export interface Prompter {
   askDelivery(request: DeliveryRequest): Promise<DeliveryResult>;
 }
 
+/** A question to be put to a person. */
 export interface PromptRequest {
   /** Comes back with the answer: an answer goes to the question it was given for, and to no other. */
   readonly inquiryId: InquiryId;
@@ -36,6 +37,7 @@ export interface PromptRequest {
   readonly signal: AbortSignal;
 }
 
+/** What a person says to a `PromptRequest`, under the same id. */
 export type PromptResult = { readonly inquiryId: InquiryId } & (
   | {
       readonly type: "answered";
@@ -49,6 +51,7 @@ export type PromptResult = { readonly inquiryId: InquiryId } & (
   | { readonly type: "cancelled" }
 );
 
+/** Several questions of one call, asked together. */
 export interface FormRequest {
   /** In the order in which they are asked. */
   readonly fields: readonly Omit<PromptRequest, "signal">[];
@@ -66,6 +69,7 @@ export type ToolOrigin =
   | { readonly type: "local" }
   | { readonly type: "mcp"; readonly server: string };
 
+/** A call that may only run if a person says so. */
 export interface PermissionRequest {
   readonly tool: string;
   readonly origin: ToolOrigin;
@@ -77,6 +81,7 @@ export interface PermissionRequest {
   readonly signal: AbortSignal;
 }
 
+/** What a person says to a `PermissionRequest`. */
 export type PermissionResult =
   /** `arguments`: edited by the person, and checked. */
   | { readonly type: "run"; readonly isRemembered: boolean; readonly arguments?: JsonObject }
@@ -84,6 +89,7 @@ export type PermissionResult =
   | { readonly type: "skip"; readonly isRemembered: boolean; readonly reason?: string }
   | { readonly type: "cancelled" };
 
+/** What a tool gave, and whether the model may see it. */
 export interface DeliveryRequest {
   readonly tool: string;
   readonly content: string;
@@ -93,6 +99,7 @@ export interface DeliveryRequest {
   readonly signal: AbortSignal;
 }
 
+/** What a person says to a `DeliveryRequest`. */
 export type DeliveryResult =
   /** `content`: edited by the person. */
   | { readonly type: "deliver"; readonly content?: string }
@@ -105,11 +112,13 @@ export interface InterruptMenu {
   choose(request: InterruptRequest): Promise<InterruptChoice>;
 }
 
+/** What can be chosen where the turn stands. */
 export interface InterruptRequest {
   readonly choices: readonly InterruptChoice["type"][];
   readonly signal: AbortSignal;
 }
 
+/** What a person wants to become of what was interrupted. */
 export type InterruptChoice =
   | { readonly type: "continue" }
   /** End what is under way, and go on with what the person says about it; it may be nothing. */

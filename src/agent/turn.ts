@@ -17,10 +17,12 @@ import type { Observer } from "./observer.ts";
 import type { InterruptChoice, InterruptMenu, Prompter } from "./ports.ts";
 import { timestampOf } from "./timestamp-of.ts";
 import { PromptQueue } from "./tool-coordinator/prompt-queue.ts";
+import { StrayQuestions } from "./tool-coordinator/stray-questions.ts";
 import { ToolCycle } from "./tool-coordinator/tool-cycle.ts";
 import type { Toolbox, TurnParts } from "./tool-coordinator/turn-parts.ts";
 import { TurnState } from "./tool-coordinator/turn-state.ts";
 
+/** What a turn is made of. */
 export interface TurnSetup {
   readonly conversation: ConversationWriter;
   readonly model: Model;
@@ -45,6 +47,7 @@ export interface TurnRequest {
   readonly author?: string;
 }
 
+/** How a turn ended. */
 export type TurnEnd =
   | { readonly type: "done"; readonly reason: EndReason }
   /** The person wanted no more of it. */
@@ -56,6 +59,7 @@ export type TurnEnd =
 /** A choice that ends what is under way. */
 type Interruption = Exclude<InterruptChoice, { type: "continue" | "restart" }>;
 
+/** One turn. It is run once. */
 export class Turn {
   readonly #setup: TurnSetup;
   readonly #journal: Journal;
@@ -87,9 +91,18 @@ export class Turn {
   async run(request: TurnRequest): Promise<TurnEnd> {
     await this.#journal.record({ type: "turn_start", timestamp: this.#now() });
     await this.#say(request);
+    const parts = this.#turnParts();
+    const strays = new StrayQuestions(parts);
+    try {
+      return await this.#goThrough(parts);
+    } finally {
+      await strays.end();
+    }
+  }
+
+  async #goThrough(parts: TurnParts): Promise<TurnEnd> {
     const tools = await this.#openTools();
     if ("type" in tools) return tools;
-    const parts = this.#turnParts();
     let { toolChoice } = this.#setup.assistant;
     for (let cycle = 1; cycle <= this.#setup.maxCycles; cycle += 1) {
       this.#setup.observer?.observe({ type: "cycle_start", cycle });

@@ -8,7 +8,13 @@ import {
   type ToolSettings,
 } from "../config/index.ts";
 import type { ConversationId } from "../conversation/index.ts";
-import { createTool, type FindDescription, type RunnableTool } from "../executor/index.ts";
+import {
+  createTool,
+  type FindDescription,
+  type RefusedQuestions,
+  type RunnableTool,
+  toRefusedQuestions,
+} from "../executor/index.ts";
 import { McpServers } from "../mcp/index.ts";
 import type { ToolSchema } from "../provider/index.ts";
 import type { Output } from "../terminal/index.ts";
@@ -37,12 +43,17 @@ export function openTools(
   const root = workspace?.root ?? context.cwd;
   const { variables } = context.environment;
   const mcp = resolveMcpServers(config);
+  const listeners = new Set<(refused: RefusedQuestions) => void>();
   const servers = new McpServers(mcp, {
     variables,
     cwd: root,
     clientInfo: { name: "jp", version: context.version },
-    onStrayQuestion: ({ server, message }) =>
-      warn(`${server} asked outside of a call, and was refused: ${message}`, context.output),
+    onStrayQuestion: (stray) => {
+      const { server, tool, message } = stray;
+      const when = tool === undefined ? "outside of a call" : `when its call of ${tool} was over`;
+      warn(`${server} asked ${when}, and was refused: ${message}`, context.output);
+      for (const tell of listeners) tell(toRefusedQuestions(stray));
+    },
   });
   const { signal: untilDone } = new AbortController();
   const describe: FindDescription = async (name) => {
@@ -64,7 +75,13 @@ export function openTools(
   return {
     settings,
     open,
-    toolbox: createToolbox({ settings, open, isOptional, output: context.output }),
+    toolbox: {
+      ...createToolbox({ settings, open, isOptional, output: context.output }),
+      listen: (onStray) => {
+        listeners.add(onStray);
+        return () => listeners.delete(onStray);
+      },
+    },
     [Symbol.asyncDispose]: () => servers.close(),
   };
 }

@@ -15,6 +15,7 @@ test("a server is a program to start, or an address", () => {
       checksum: { algorithm: "sha256", value: "ab" },
       optional: true,
       allow_secrets: true,
+      allow_sampling: true,
       startup_timeout_secs: 5,
     },
     address: { url: "https://example.com/mcp" },
@@ -25,7 +26,12 @@ test("a server is a program to start, or an address", () => {
       optional: false,
     },
   });
-  const common = { isOptional: false, allowsSecrets: false, startupTimeoutMs: 60_000 };
+  const common = {
+    isOptional: false,
+    allowsSecrets: false,
+    allowsSampling: false,
+    startupTimeoutMs: 60_000,
+  };
   const url = "https://example.com/mcp";
   expect(servers).toStrictEqual([
     { name: "bare", ...common, type: "stdio", command: "server", arguments: [], variables: [] },
@@ -33,6 +39,7 @@ test("a server is a program to start, or an address", () => {
       name: "all",
       isOptional: true,
       allowsSecrets: true,
+      allowsSampling: true,
       startupTimeoutMs: 5000,
       type: "stdio",
       command: "server",

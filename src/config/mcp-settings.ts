@@ -1,12 +1,15 @@
 /** The MCP servers there are, and how to reach them. */
 import type { PartialConfig } from "./schema/config-schema.ts";
 
+/** What is in force for an MCP server. */
 export type McpServerSettings = {
   readonly name: string;
   /** Go on without it if it does not start. */
   readonly isOptional: boolean;
   /** Its forms may ask for secrets, which are then treated as such. */
   readonly allowsSecrets: boolean;
+  /** It may have a model go on with words of its own. */
+  readonly allowsSampling: boolean;
   /** Infinite for no limit. */
   readonly startupTimeoutMs: number;
 } & (
@@ -35,6 +38,7 @@ export function resolveMcpServers(config: PartialConfig): ReadonlyMap<string, Mc
       name,
       isOptional: server.optional ?? false,
       allowsSecrets: server.allow_secrets ?? false,
+      allowsSampling: server.allow_sampling ?? false,
       startupTimeoutMs: seconds === 0 ? Number.POSITIVE_INFINITY : seconds * 1000,
     };
     const settings = transportOf(server);

@@ -10,12 +10,16 @@ export { createFileTools } from "./builtin/fs/file-tools.ts";
 export type { ShippedTool } from "./builtin/shipped-tool.ts";
 export { createTool, type ToolParts } from "./create-tool.ts";
 export { createLocalExecutor, type LocalEnvironment } from "./local/index.ts";
+export { toRefusedQuestions } from "./mcp/index.ts";
 export { toParametersSchema } from "./parameters-schema.ts";
 export type {
   AttemptRequest,
   AttemptResult,
   Executor,
+  ModelReply,
   NeedsInput,
+  QuestionRefusal,
+  RefusedQuestions,
   RunnableTool,
   ToolDescription,
   UnansweredReason,

@@ -12,13 +12,22 @@ import {
   type Model,
   type ToolSchema,
 } from "../provider/index.ts";
-import { abortable, type Clock, isCodedError, messageOf } from "../util/index.ts";
+import {
+  abortable,
+  breathe,
+  type Clock,
+  isCodedError,
+  isOutOfBreath,
+  messageOf,
+} from "../util/index.ts";
 import type { ReplyForm } from "./answer-schema.ts";
 import { extractAnswer } from "./extract-answer.ts";
 import { createInquiryThread, extendThread, inquiryParts } from "./inquiry-thread.ts";
 import type { InquiryAnswer, InquiryBackend, InquiryCall } from "./port.ts";
+import { answerPrompt, refusedBy } from "./prompt-answer.ts";
 import { correctionMessage } from "./question-message.ts";
 
+/** What a model that answers is made of. */
 export interface InquiryBackendOptions {
   /** Who answers, by what the target of the question says. May throw `CodedError`. */
   readonly assistant: (target: InquiryCall["target"]) => AssistantSettings;
@@ -35,6 +44,7 @@ export interface InquiryBackendOptions {
 /** How often a reply that is no answer is handed back. */
 const MOST_CORRECTIONS = 2;
 
+/** Has a model answer, on a copy of the conversation. */
 export function createInquiryBackend(options: InquiryBackendOptions): InquiryBackend {
   return {
     async inquire(call) {
@@ -57,7 +67,13 @@ async function inquire(options: InquiryBackendOptions, call: InquiryCall): Promi
   }
   const assistant = options.assistant(call.target);
   const model = await abortable(options.model(assistant), signal);
-  return askModel({ options, call, form, assistant, model });
+  // Each makes a request of the whole conversation, and there may be many.
+  if (isOutOfBreath()) await breathe();
+  const { clock } = options;
+  const { prompt } = call;
+  return prompt === undefined
+    ? askModel({ options, call, form, assistant, model })
+    : answerPrompt({ prompt, assistant, model, clock, signal });
 }
 
 interface Inquiry {
@@ -83,9 +99,7 @@ async function askModel(inquiry: Inquiry): Promise<InquiryAnswer> {
     const { signal } = call;
     const request = { parts, tools, toolChoice: "none", parameters, cache, signal } as const;
     const reply = await collectReply({ model, request, policy, clock });
-    if (reply.reason === "refused") {
-      return { type: "failed", kind: "provider", message: `${model.id} refused to answer` };
-    }
+    if (reply.reason === "refused") return refusedBy(model);
     const extraction = extractAnswer(reply.text, form);
     if (extraction.type === "answer") {
       return { type: "answered", answer: extraction.answer, model: model.id };

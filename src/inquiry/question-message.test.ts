@@ -2,6 +2,7 @@ import * as fc from "fast-check";
 import { expect, test } from "vitest";
 import { booleanQuestion, selectQuestion, textQuestion } from "../tool/index.ts";
 import { correctionMessage, questionMessage } from "./question-message.ts";
+import { counters } from "../../test/security/threats.ts";
 
 test("a question is told with its context, and the form that its answer has to have", () => {
   const question = booleanQuestion("apply", "Apply the patch?", {
@@ -41,6 +42,7 @@ test("nothing is suggested where there is no default, or one that does not fit",
 });
 
 test("no context can leave its fence, and none is changed", () => {
+  counters("T-RUN-2");
   const anyContext = fc.string({ unit: fc.constantFrom("`", "\n", "a", "~"), maxLength: 40 });
   fc.assert(
     fc.property(anyContext, (context) => {

@@ -4,6 +4,7 @@
  */
 import type { CallToolResult, ContentBlock } from "@modelcontextprotocol/client";
 
+/** What a call came to, as text. */
 export interface CallResult {
   readonly type: "success" | "error";
   readonly content: string;

@@ -6,12 +6,12 @@
  * - With several it waits: the call that asks does not end before its answer, the others do. If each
  *   of them may be waiting for an answer, nobody can tell any more, and all questions are refused.
  * - From its first question on, a server gets its calls one after the other.
+ * - With none it is the question of the call that we have cancelled, which may not have heard of it
+ *   yet. If there are several, or a call has begun since, nobody can tell.
  */
-import type { InputResponse } from "./elicitation.ts";
+import type { InputRequest, InputResponse } from "./input-request.ts";
 
-export interface ServerQuestion {
-  readonly key: string;
-  readonly params: unknown;
+export interface ServerQuestion extends InputRequest {
   /** Aborted when the server does not want to know any more. */
   readonly withdrawn: AbortSignal;
   /** Only the first response counts. */
@@ -23,20 +23,17 @@ export interface Caller {
   readonly onQuestion: (question: ServerQuestion) => void;
 }
 
-export type StrayReason =
-  /** Nothing was asked of the server when it asked. */
-  | "no_call"
-  /** Several calls were under way. */
-  | "unclear";
-
 export class CallsUnderWay {
-  readonly #onStray: (question: ServerQuestion, reason: StrayReason) => void;
+  readonly #onStray: (question: ServerQuestion) => void;
   readonly #calls = new Set<Caller>();
   readonly #waiting = new Map<Caller, () => void>();
+  /** Since the last one that began. */
+  readonly #cancelled = new Set<Caller>();
   #unclear: ServerQuestion[] = [];
   #asksQuestions = false;
 
-  constructor(onStray: (question: ServerQuestion, reason: StrayReason) => void) {
+  /** `onStray` is called for a question of which nobody can tell whose it is. */
+  constructor(onStray: (question: ServerQuestion) => void) {
     this.#onStray = onStray;
   }
 
@@ -49,7 +46,7 @@ export class CallsUnderWay {
     const { signal } = caller;
     signal.throwIfAborted();
     if (!this.#asksQuestions || this.isEmpty) {
-      this.#calls.add(caller);
+      this.#admit(caller);
       return;
     }
     const { promise, resolve, reject } = Promise.withResolvers<void>();
@@ -63,12 +60,13 @@ export class CallsUnderWay {
 
   leave(caller: Caller): void {
     this.#calls.delete(caller);
+    if (caller.signal.aborted) this.#cancelled.add(caller);
     this.#assign();
     const [next] = this.#waiting;
     if (next === undefined || !this.isEmpty) return;
     const [waiting, admit] = next;
     this.#waiting.delete(waiting);
-    this.#calls.add(waiting);
+    this.#admit(waiting);
     admit();
   }
 
@@ -78,14 +76,19 @@ export class CallsUnderWay {
     this.#assign();
   }
 
+  #admit(caller: Caller): void {
+    this.#cancelled.clear();
+    this.#calls.add(caller);
+  }
+
   #assign(): void {
     this.#unclear = this.#unclear.filter(({ withdrawn }) => !withdrawn.aborted);
     const mayBecomeClear = this.#calls.size > 1 && this.#calls.size > this.#unclear.length;
     if (mayBecomeClear) return;
-    const [owner] = this.#calls.size === 1 ? this.#calls : [];
-    const reason = this.isEmpty ? "no_call" : "unclear";
+    const candidates = this.isEmpty ? this.#cancelled : this.#calls;
+    const [owner] = candidates.size === 1 ? candidates : [];
     for (const question of this.#unclear.splice(0)) {
-      if (owner === undefined) this.#onStray(question, reason);
+      if (owner === undefined) this.#onStray(question);
       else owner.onQuestion(question);
     }
   }

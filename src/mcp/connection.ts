@@ -14,12 +14,14 @@ import type { McpServerSettings } from "../config/index.ts";
 import { type JsonObject, LONGEST_TIMER_MS } from "../util/index.ts";
 import { isOverWithin } from "./is-over-within.ts";
 import { toCallResult } from "./call-result.ts";
-import { CallsUnderWay, type ServerQuestion, type StrayReason } from "./calls-under-way.ts";
-import { ELICITATION, type InputResponse, toInputRequests } from "./elicitation.ts";
+import { CallsUnderWay, type ServerQuestion } from "./calls-under-way.ts";
+import { ELICITATION } from "./elicitation.ts";
 import { isStreamLost } from "./http-transport.ts";
+import { type InputResponse, toInputRequests } from "./input-request.ts";
 import type { Link } from "./link.ts";
 import { listTools, type RemoteTool } from "./list-tools.ts";
 import { type Failure, listingFailed, reasonOf } from "./mcp-error.ts";
+import { SAMPLING } from "./sampling.ts";
 import type { Sdk } from "./sdk.ts";
 import type { Leg, LegEnd } from "./server-call.ts";
 
@@ -33,7 +35,7 @@ export interface ConnectionOptions {
   /** Called when nothing is left of it. */
   readonly onClosed: (connection: Connection) => void;
   /** Called for a question that no call can have asked. It is declined. */
-  readonly onStray: (question: ServerQuestion, reason: StrayReason) => void;
+  readonly onStray: (question: ServerQuestion) => void;
 }
 
 /** One request of a call. */
@@ -45,6 +47,8 @@ export interface LegRequest extends Leg {
 /** With these a server of HTTP says that it does not know us, or not any more. */
 const SESSION_GONE: ReadonlySet<number> = new Set([400, 404]);
 const SUBSCRIBE_MS = 1000;
+/** The code that the protocol has for a model's answer that is not to be had. */
+const REJECTED = -1;
 
 /** Thrown to calls that were under way when the connection ended. */
 export class ConnectionLost extends Error {
@@ -77,9 +81,9 @@ export class Connection {
     this.#link = link;
     this.#onEnd = options.onEnd;
     this.#onClosed = options.onClosed;
-    this.#calls = new CallsUnderWay((question, reason) => {
+    this.#calls = new CallsUnderWay((question) => {
       question.respond({ action: "decline" });
-      options.onStray(question, reason);
+      options.onStray(question);
     });
     // The SDK's own handlers let nothing through but what they know: no patterns, no passwords.
     client.fallbackRequestHandler = (request, { mcpReq }) =>
@@ -156,14 +160,18 @@ export class Connection {
   }
 
   /** A server of 2025 asks in the middle of a call; for anything else we have not offered ourselves. */
-  #takeRequest({ id, method, params }: JSONRPCRequest, withdrawn: AbortSignal) {
+  async #takeRequest({ id, method, params }: JSONRPCRequest, withdrawn: AbortSignal) {
     const { ProtocolError, ProtocolErrorCode } = this.#sdk;
-    if (method !== ELICITATION) {
+    const isSampling = method === SAMPLING && this.#settings.allowsSampling;
+    if (method !== ELICITATION && !isSampling) {
       throw new ProtocolError(ProtocolErrorCode.MethodNotFound, "Method not found");
     }
     const { promise, resolve: respond } = Promise.withResolvers<InputResponse>();
-    this.#calls.take({ key: String(id), params, withdrawn, respond });
-    return promise;
+    this.#calls.take({ key: String(id), method, params, withdrawn, respond });
+    const response = await promise;
+    // There is no other way to decline this one.
+    if (isSampling && "action" in response) throw new ProtocolError(REJECTED, "Request rejected");
+    return response;
   }
 
   #end(reason: string): void {

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import type { JsonObject } from "../util/index.ts";
+import type { Json, JsonObject } from "../util/index.ts";
 import { parseElicitation } from "./elicitation.ts";
 
 function fieldOf(schema: JsonObject, name = "a"): unknown {
@@ -17,6 +17,11 @@ describe("a field", () => {
         kind: { type: "text" },
         schema: { type: "string", minLength: 1, pattern: "^a", format: "email" },
       },
+    ],
+    [
+      "with a default that is nested deeper than a stack has none",
+      { type: "string", default: JSON.parse("[".repeat(20_000) + "]".repeat(20_000)) as Json },
+      { kind: { type: "text" }, schema: { type: "string" } },
     ],
     [
       "with limits that are none has none",

@@ -1,14 +1,11 @@
 /** What a server asks with `elicitation/create`, in both generations of the protocol. */
-import {
-  isJsonObject,
-  type JsonObject,
-  objectField,
-  ShapeError,
-  shapeOf,
-  stringField,
-} from "../util/index.ts";
+import { type JsonObject, objectField, ShapeError, shapeOf, stringField } from "../util/index.ts";
 import { type FormField, parseField } from "./form-field.ts";
 
+/** The method by which a server asks. */
+export const ELICITATION = "elicitation/create";
+
+/** What a server asks of a person. */
 export type Elicitation =
   /** Without fields it asks for no more than consent. */
   | { readonly type: "form"; readonly message: string; readonly fields: readonly FormField[] }
@@ -49,27 +46,4 @@ function parseUrl(text: string): URL {
     throw new ShapeError("url", `longer than ${LONGEST_URL} characters`);
   }
   return url;
-}
-
-/** One of those that are in an `input_required` result, or in an error. */
-export interface InputRequest {
-  readonly key: string;
-  readonly method: string;
-  readonly params: unknown;
-}
-
-export type InputResponse =
-  | { readonly action: "accept"; readonly content?: JsonObject }
-  /** Somebody, or some rule, has said no. */
-  | { readonly action: "decline" }
-  /** Nobody has decided anything. */
-  | { readonly action: "cancel" };
-
-export const ELICITATION = "elicitation/create";
-
-export function toInputRequests(requests: Readonly<Record<string, unknown>>): InputRequest[] {
-  return Object.entries(requests).map(([key, request]) => {
-    const { method, params } = isJsonObject(request) ? request : {};
-    return { key, method: typeof method === "string" ? method : "", params };
-  });
 }

@@ -3,6 +3,7 @@ import {
   arrayField,
   fieldPath,
   isJsonObject,
+  isTooDeep,
   type Json,
   type JsonObject,
   mismatch,
@@ -13,6 +14,7 @@ import {
 } from "../util/index.ts";
 import { asksForSecret } from "./secret-field.ts";
 
+/** One field of a form that a server asks to be filled in. */
 export interface FormField {
   readonly name: string;
   readonly title?: string;
@@ -67,7 +69,7 @@ export function parseField(properties: Shape, name: string, isRequired: boolean)
     isSecret: mayBeSecret && asksForSecret(name, shape.value),
     kind,
     schema: { ...typeOf(kind), ...limitsOf(shape.value, kind.type) },
-    ...(suggested != null && { default: suggested }),
+    ...(suggested != null && !isTooDeep(suggested) && { default: suggested }),
   };
 }
 

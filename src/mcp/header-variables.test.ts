@@ -39,6 +39,7 @@ function headersOf(headers: Readonly<Record<string, string>>): Headers {
       headers,
       isOptional: false,
       allowsSecrets: false,
+      allowsSampling: false,
       startupTimeoutMs: 1,
     },
     { ONE: "1", TWO: "2", EMPTY: "", DOLLAR: "$ONE", LINES: "secret\nsecret", MISSING: undefined },

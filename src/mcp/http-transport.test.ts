@@ -13,6 +13,7 @@ test.each(["", "moon", "ftp://moon/mcp", "https://me:secret@moon/mcp"])(
       headers: {},
       isOptional: false,
       allowsSecrets: false,
+      allowsSampling: false,
       startupTimeoutMs: 1,
     } as const;
     expect(() => createHttpTransport(sdk, settings, {})).toThrow(

@@ -2,8 +2,8 @@
 import type { Transport } from "@modelcontextprotocol/client";
 import type { McpServerSettings } from "../config/index.ts";
 import type { Clock } from "../util/index.ts";
-import type { StrayReason } from "./calls-under-way.ts";
 import { createHttpTransport } from "./http-transport.ts";
+import type { InputRequest } from "./input-request.ts";
 import { ProcessTransport } from "./process-transport.ts";
 import { checkedProgram } from "./program-checksum.ts";
 import type { Sdk } from "./sdk.ts";
@@ -17,15 +17,19 @@ export interface McpContext {
   readonly clientInfo: { readonly name: string; readonly version: string };
   /** The system's if absent. */
   readonly clock?: Clock;
-  /** Called for a question that belongs to no call, and was declined for that. Must not throw. */
+  /** Called for a question that was refused since no call under way has asked it. Must not throw. */
   readonly onStrayQuestion?: (question: StrayQuestion) => void;
 }
 
+/** A question of a server that nobody was asked. */
 export interface StrayQuestion {
+  /** By its name in the config. */
   readonly server: string;
-  readonly reason: StrayReason;
-  /** The server's words. */
+  readonly request: InputRequest;
+  /** The server's words for it, or else the name of what it wants. */
   readonly message: string;
+  /** The tool whose call has asked, by its name in the config. That call was cancelled, or has ended. */
+  readonly tool?: string;
 }
 
 export interface Link {

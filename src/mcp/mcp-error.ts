@@ -2,6 +2,7 @@
 import type { McpServerSettings } from "../config/index.ts";
 import { CodedError } from "../util/index.ts";
 
+/** The codes of an `McpError`. */
 export type McpErrorCode =
   | "mcp_unknown_server"
   | "mcp_unknown_tool"
@@ -18,6 +19,7 @@ export type McpErrorCode =
   | "mcp_server_down"
   | "mcp_closed";
 
+/** A server that cannot be used, or not as it was meant to. */
 export class McpError extends CodedError<McpErrorCode> {}
 
 /** What a failure is known by: a sentence without its end, and the last lines of the server. */

@@ -11,6 +11,7 @@ import type { McpServerSettings } from "../config/index.ts";
 import { abortable, isJsonObject, type JsonObject, systemClock } from "../util/index.ts";
 import { capped } from "./call-result.ts";
 import { type Connection, ConnectionLost, type LegRequest } from "./connection.ts";
+import type { InputRequest } from "./input-request.ts";
 import type { McpContext } from "./link.ts";
 import type { RemoteTool } from "./list-tools.ts";
 import {
@@ -26,6 +27,8 @@ import { type LegEnd, ServerCall } from "./server-call.ts";
 
 export interface CallRequest {
   readonly tool: RemoteTool;
+  /** That of the tool in the config. */
+  readonly name: string;
   readonly arguments: JsonObject;
   /** No limit if absent or zero. The time of those who answer its questions does not count. */
   readonly timeoutMs?: number;
@@ -36,6 +39,7 @@ const LINES_FOR_MODEL = 8;
 /** Of a question that nobody is asked. */
 const LONGEST_MESSAGE = 500;
 
+/** One server: started when it is needed, and again when it has fallen. */
 export class McpServer {
   readonly #settings: McpServerSettings;
   readonly #context: McpContext;
@@ -66,6 +70,11 @@ export class McpServer {
     return this.#settings.allowsSecrets;
   }
 
+  /** Whether it may have a model go on with words of its own. */
+  get allowsSampling(): boolean {
+    return this.#settings.allowsSampling;
+  }
+
   /** Returns at once; whoever asks for its tools learns what came of it. */
   start(): void {
     void this.tools(this.#closing.signal).catch(() => undefined);
@@ -78,12 +87,13 @@ export class McpServer {
   }
 
   /** Nothing is sent before its first step. */
-  call({ tool, arguments: given, timeoutMs }: CallRequest): ServerCall {
+  call({ tool, name, arguments: given, timeoutMs }: CallRequest): ServerCall {
     return new ServerCall({
       failure: this.#notRun(tool),
       clock: this.#context.clock ?? systemClock,
       ...(timeoutMs !== undefined && { timeoutMs }),
       send: (leg) => this.#send({ tool, arguments: given, ...leg }),
+      onStray: (request) => this.#tellStray(request, name),
     });
   }
 
@@ -125,9 +135,7 @@ export class McpServer {
         if (this.#opened === opened) this.#fallen = failure;
       },
       onClosed: (connection) => this.#connections.delete(connection),
-      onStray: ({ params }, reason) => {
-        this.#context.onStrayQuestion?.({ server: this.name, reason, message: messageOf(params) });
-      },
+      onStray: (request) => this.#tellStray(request),
     });
     this.#opened = opened;
     opened.then(
@@ -138,6 +146,16 @@ export class McpServer {
       },
     );
     return opened;
+  }
+
+  #tellStray({ key, method, params }: InputRequest, tool?: string): void {
+    const { message } = isJsonObject(params) ? params : {};
+    this.#context.onStrayQuestion?.({
+      server: this.name,
+      request: { key, method, params },
+      message: (typeof message === "string" ? message : method).slice(0, LONGEST_MESSAGE),
+      ...(tool !== undefined && { tool }),
+    });
   }
 
   #explain(tool: RemoteTool, error: unknown): string {
@@ -159,9 +177,4 @@ export class McpServer {
       (this.#restartsLeft === 0 ? "It stays down." : again);
     return withLastLines(message, lastLines.slice(-LINES_FOR_MODEL));
   }
-}
-
-function messageOf(params: unknown): string {
-  const { message } = isJsonObject(params) ? params : {};
-  return typeof message === "string" ? message.slice(0, LONGEST_MESSAGE) : "";
 }

@@ -17,6 +17,7 @@ export type ReachedServer =
 
 const CLOSE_MS = 1900;
 
+/** All servers of a config, by name. */
 export class McpServers {
   readonly #servers: ReadonlyMap<string, McpServer>;
 

@@ -55,8 +55,11 @@ async function connect(start: Start): Promise<Connection> {
   const client = new sdk.Client(start.context.clientInfo, {
     versionNegotiation: { mode: "auto", probe: { timeoutMs: silenceOf(settings) } },
     inputRequired: { autoFulfill: false },
-    // Questions, in both ways. Servers get neither our models nor our folders.
-    capabilities: { elicitation: { form: {}, url: {} } },
+    // Questions, in both ways, and a model for those that may have one. Nobody gets our folders.
+    capabilities: {
+      elicitation: { form: {}, url: {} },
+      ...(settings.allowsSampling && { sampling: {} }),
+    },
   });
   const options = {
     timeout: LONGEST_TIMER_MS,

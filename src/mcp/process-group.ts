@@ -4,13 +4,13 @@
  */
 import { type ChildProcessWithoutNullStreams, spawn } from "node:child_process";
 import { once } from "node:events";
-import { killOnExit } from "../util/index.ts";
+import { guardGroup } from "../util/index.ts";
 import { isOverWithin } from "./is-over-within.ts";
 
 export interface Program {
   readonly command: string;
   readonly arguments: readonly string[];
-  /** All that it gets to see. */
+  /** All that it gets to see, but for a mark of its process group. */
   readonly environment: Readonly<Record<string, string>>;
   readonly cwd: string;
 }
@@ -35,15 +35,16 @@ export class ProcessGroup {
 
   /** Throws the system's error if there is no such program, or it cannot be run. */
   static async start(program: Program): Promise<ProcessGroup> {
+    const guard = guardGroup();
     const child = spawn(program.command, program.arguments, {
       cwd: program.cwd,
-      env: program.environment,
+      env: { ...program.environment, ...guard.variables },
       stdio: "pipe",
       detached: true,
       windowsHide: true,
     });
+    guard.hold(child.pid);
     const group = new ProcessGroup(child);
-    const guard = killOnExit(child.pid);
     void group.over.then(() => guard[Symbol.dispose]());
     await once(child, "spawn");
     return group;

@@ -9,7 +9,7 @@
 import { abortable, assertNever, type Clock, type JsonObject } from "../util/index.ts";
 import type { CallResult } from "./call-result.ts";
 import type { Caller, ServerQuestion } from "./calls-under-way.ts";
-import { ELICITATION, type InputRequest, type InputResponse } from "./elicitation.ts";
+import type { InputRequest, InputResponse, Refusal } from "./input-request.ts";
 import { TimeLimit } from "./time-limit.ts";
 
 /** One request to the server. */
@@ -32,8 +32,10 @@ export type LegEnd =
   /** It failed, and may work once the person has been at these addresses. */
   | { readonly type: "visit_required"; readonly requests: readonly InputRequest[] };
 
+/** How far a call has come: to its end, or to a question. */
 export type CallStep = CallResult | Asks;
 
+/** The server asks before it goes on. */
 export interface Asks {
   readonly type: "asks";
   readonly requests: readonly InputRequest[];
@@ -56,6 +58,8 @@ export interface ServerCallOptions {
   readonly clock: Clock;
   /** Whatever goes wrong is an error for the model; throws only the signal's reason. */
   readonly send: (leg: Leg) => Promise<LegEnd>;
+  /** Called for a question that nobody is asked, because the call is over. It was refused. */
+  readonly onStray: (request: InputRequest) => void;
 }
 
 interface Pending {
@@ -68,6 +72,7 @@ const MOST_ROUNDS = 50;
 const MOST_REPEATS = 10;
 const REPEAT_MS = 250;
 
+/** One call of a tool, from question to question, to its end. */
 export class ServerCall {
   readonly #options: ServerCallOptions;
   readonly #control = new AbortController();
@@ -120,7 +125,7 @@ export class ServerCall {
   }
 
   /** Nobody waits for it any more: it is told so, after a last word to what it has asked. */
-  cancel(action: "cancel" | "decline"): void {
+  cancel(action: Refusal["action"]): void {
     this.#isCancelled = true;
     this.#unfollow();
     this.#refuse(action);
@@ -184,13 +189,13 @@ export class ServerCall {
     const question = this.#arrived.shift();
     if (this.#arrived.length === 0) this.#arrival = Promise.withResolvers();
     if (question === undefined || question.withdrawn.aborted) return undefined;
-    const { key, params, withdrawn, respond } = question;
+    const { key, method, params, withdrawn, respond } = question;
     const over = new AbortController();
     const close = () => over.abort();
     void this.#leg?.then(close, close);
     const asks: Asks = {
       type: "asks",
-      requests: [{ key, method: ELICITATION, params }],
+      requests: [{ key, method, params }],
       isPrerequisite: false,
       closed: AbortSignal.any([over.signal, withdrawn]),
     };
@@ -206,7 +211,7 @@ export class ServerCall {
 
   #askToVisit(requests: readonly InputRequest[]): CallStep {
     return this.#ask({ type: "asks", requests, isPrerequisite: true }, (responses) => {
-      const isDone = requests.every(({ key }) => responses.get(key)?.action === "accept");
+      const isDone = requests.every(({ key }) => isAccepted(responses.get(key)));
       if (isDone) return;
       const content = `${this.#options.failure}: the user did not want to go where it needs them to.`;
       this.#leg = Promise.resolve({ type: "error", content });
@@ -217,21 +222,26 @@ export class ServerCall {
     this.#pending = { requests: asks.requests, settle };
     this.#rounds += 1;
     if (this.#rounds <= MOST_ROUNDS) return asks;
+    for (const request of asks.requests) this.#options.onStray(request);
     return this.#end(`${this.#options.failure}: it keeps asking.`);
   }
 
   /** By ourselves. */
   #end(content: string): CallResult {
     this.#ending = { type: "error", content };
+    this.#isCancelled = true;
     this.#refuse("cancel");
     this.#control.abort(new Error("the call was ended"));
     return this.#ending;
   }
 
-  #refuse(action: "cancel" | "decline"): void {
+  #refuse(action: Refusal["action"]): void {
     const { requests = [] } = this.#pending ?? {};
     this.answer(new Map(requests.map(({ key }) => [key, { action }])));
-    for (const { respond } of this.#arrived.splice(0)) respond({ action });
+    for (const question of this.#arrived.splice(0)) {
+      question.respond({ action });
+      this.#options.onStray(question);
+    }
   }
 
   #follow(signal: AbortSignal): void {
@@ -241,4 +251,8 @@ export class ServerCall {
     this.#unfollow = () => signal.removeEventListener("abort", onAbort);
     if (signal.aborted) onAbort();
   }
+}
+
+function isAccepted(response: InputResponse | undefined): boolean {
+  return response !== undefined && "action" in response && response.action === "accept";
 }

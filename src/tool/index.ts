@@ -10,18 +10,21 @@ export {
   type ToolDefinition,
 } from "./define-tool.ts";
 export type { InquirySource } from "./inquiry-source.ts";
+export type { ModelPrompt, PromptMessage } from "./model-prompt.ts";
 export { type Outcome, outcomeToWire, parseOutcome } from "./outcome.ts";
 export {
   type AnswerReusePolicy,
   type AnswerType,
   booleanQuestion,
   type InquiryQuestion,
+  type MultipleChoice,
   type Question,
   type QuestionOf,
   type QuestionOptions,
   secretQuestion,
   type SelectOption,
   selectQuestion,
+  type SelectQuestionOptions,
   type SelectType,
   textQuestion,
 } from "./question.ts";

@@ -26,8 +26,16 @@ const WHICH_MOON: Params = {
   requestedSchema: { type: "object", properties: { name: { type: "string" } } },
 };
 
+const MODEL_PROMPT = {
+  messages: [{ role: "user" as const, content: { type: "text" as const, text: "Name a moon." } }],
+  maxTokens: 100,
+};
+
 export const ASKING_TOOLS: Readonly<Record<string, Run>> = {
-  /** `rounds`: a list of requests by key for each; the result is the list of what was answered. */
+  /**
+   * `rounds`: a list of requests by key for each; the result is the list of what was answered. Those
+   * that have messages are for a model.
+   */
   ask: async (call) => {
     const rounds = (call.given["rounds"] ?? [{ moon: WHICH_MOON }]) as Record<string, Params>[];
     return isOlder(call) ? askOlder(call, rounds) : askNewer(call, rounds);
@@ -35,7 +43,7 @@ export const ASKING_TOOLS: Readonly<Record<string, Run>> = {
   /** Waits for ever once it has its answer; older servers only. */
   ask_and_wait: async ({ context, log }) => {
     context.mcpReq.signal.addEventListener("abort", () => log("cancelled"));
-    log(`answered ${JSON.stringify(await elicit(context, WHICH_MOON))}`);
+    log(`answered ${JSON.stringify(await send(context, WHICH_MOON))}`);
     return new Promise(() => undefined);
   },
   /** Takes a while before it asks, and for ever after. */
@@ -45,24 +53,26 @@ export const ASKING_TOOLS: Readonly<Record<string, Run>> = {
       log("waiting");
       await delay(CHANGE_OF_MIND_MS);
       if (!isOlder(call)) return askNewer(call, [{ moon: WHICH_MOON }]);
-      await elicit(context, WHICH_MOON);
+      await send(context, WHICH_MOON);
     }
     log("waiting again");
     return new Promise(() => undefined);
   },
-  ask_and_withdraw: async ({ context }) => {
+  /** `form`: what it asks. */
+  ask_and_withdraw: async ({ context, given }) => {
     const signal = AbortSignal.timeout(CHANGE_OF_MIND_MS);
-    await elicit(context, WHICH_MOON, signal).catch(() => undefined);
+    const form = (given["form"] ?? WHICH_MOON) as Params;
+    await send(context, form, signal).catch(() => undefined);
     return text("never mind");
   },
   ask_and_crash: async ({ context }) => {
-    void elicit(context, WHICH_MOON).catch(() => undefined);
+    void send(context, WHICH_MOON).catch(() => undefined);
     await delay(CHANGE_OF_MIND_MS);
     process.exit(7);
   },
   /** Ends its call without waiting for the answer. */
   ask_and_go: async ({ context, log }) => {
-    void elicit(context, WHICH_MOON).then((answer) => log(`answered ${JSON.stringify(answer)}`));
+    void send(context, WHICH_MOON).then((answer) => log(`answered ${JSON.stringify(answer)}`));
     await delay(CHANGE_OF_MIND_MS);
     return text("gone");
   },
@@ -74,14 +84,35 @@ export const ASKING_TOOLS: Readonly<Record<string, Run>> = {
     }, CHANGE_OF_MIND_MS);
     return text("later");
   },
-  ask_for_model: async ({ context, log }) => {
-    const params = { messages: [], maxTokens: 1 };
-    const request = { method: "sampling/createMessage" as const, params };
-    if (context.mcpReq.envelope !== undefined) {
-      return { resultType: "input_required", inputRequests: { model: request } };
-    }
-    await context.mcpReq.send(request).catch((error: unknown) => log(String(error)));
+  /** Asks when it hears that nobody waits for it any more. */
+  ask_when_cancelled: ({ server, context, log }) => {
+    log("waiting");
+    context.mcpReq.signal.addEventListener("abort", () => {
+      const request = { method: "elicitation/create" as const, params: WHICH_MOON };
+      void server.request(request).then((answer) => log(`answered ${JSON.stringify(answer)}`));
+    });
+    return new Promise(() => undefined);
+  },
+  ask_model: async ({ context, log }) => {
+    await send(context, MODEL_PROMPT).catch((error: unknown) => log(String(error)));
     return text("no model");
+  },
+  ask_model_and_withdraw: async ({ context }) => {
+    const signal = AbortSignal.timeout(CHANGE_OF_MIND_MS);
+    await send(context, MODEL_PROMPT, signal).catch(() => undefined);
+    return text("never mind");
+  },
+  ask_model_later: ({ server, log }) => {
+    setTimeout(() => {
+      const request = { method: "sampling/createMessage" as const, params: MODEL_PROMPT };
+      void server.request(request).catch((error: unknown) => log(String(error)));
+    }, CHANGE_OF_MIND_MS);
+    return text("later");
+  },
+  /** What its client says that it can do. */
+  capabilities: ({ server, context }) => {
+    const { envelope } = context.mcpReq;
+    return text(JSON.stringify(envelope ?? server.getClientCapabilities()));
   },
   /** Wants to be called again, three times, before it has a result. */
   ask_again: async ({ context }) => {
@@ -99,7 +130,7 @@ async function askOlder(
   for (const requests of rounds) {
     const answered = Object.entries(requests).map(async ([key, params]) => {
       log(`asked ${key}`);
-      const answer = await elicit(context, params);
+      const answer = await send(context, params);
       log(`answered ${JSON.stringify(answer)}`);
       return [key, answer];
     });
@@ -122,7 +153,7 @@ async function askNewer(
   if (next === undefined) return text(JSON.stringify(answers));
   const entries = Object.entries(next).map(([key, params]) => [
     key,
-    { method: "elicitation/create", params },
+    { method: methodOf(params), params },
   ]);
   return {
     resultType: "input_required",
@@ -131,12 +162,19 @@ async function askNewer(
   };
 }
 
-function elicit(context: ServerContext, params: Params, signal?: AbortSignal): Promise<unknown> {
-  const request = { method: "elicitation/create" as const, params: { ...params } };
+/** A question, or words for a model: the parameters tell. */
+function send(context: ServerContext, params: Params, signal?: AbortSignal): Promise<unknown> {
+  const request = { method: methodOf(params), params: { ...params } };
   return context.mcpReq.send(request, {
     timeout: 600_000,
     ...(signal !== undefined && { signal }),
   });
+}
+
+function methodOf(params: Params) {
+  return "messages" in params
+    ? ("sampling/createMessage" as const)
+    : ("elicitation/create" as const);
 }
 
 function isOlder({ context }: Call): boolean {

@@ -199,7 +199,16 @@ function rawResultOf(result: AttemptResult): unknown {
 function settingsOf(program: HttpProgram | undefined): McpServerSettings {
   const settings = programSettings("everything", [EVERYTHING, "stdio"]);
   if (program === undefined) return settings;
-  const { name, isOptional, allowsSecrets, startupTimeoutMs } = settings;
+  const { name, isOptional, allowsSecrets, allowsSampling, startupTimeoutMs } = settings;
   const { url, headers } = program;
-  return { type: "http", name, isOptional, allowsSecrets, startupTimeoutMs, url, headers };
+  return {
+    type: "http",
+    name,
+    isOptional,
+    allowsSecrets,
+    allowsSampling,
+    startupTimeoutMs,
+    url,
+    headers,
+  };
 }

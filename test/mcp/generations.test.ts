@@ -1,5 +1,6 @@
 /** Servers of the protocol of 2025 and of 2026, and how they are told apart. */
 import { expect, test } from "vitest";
+import { AttemptedCall, answersOf, createTool } from "./attempted-call.ts";
 import { call, isRunning, testServer } from "./support.ts";
 
 test.each([
@@ -23,3 +24,17 @@ test("a server that leaves at the question for its version is started again with
   expect((await call(await get(), "generation")).content).toBe("older");
   expect(pids().map(isRunning)).toEqual([false, true]);
 });
+
+test.each(["2025-06-18", "2025-11-25"])(
+  "a server that knows %s and nothing else asks",
+  async (version) => {
+    const { servers, get } = testServer(["--mode=older", `--version=${version}`]);
+    const { executor } = await createTool(servers, { source: "mcp.test.ask" });
+    const attempted = new AttemptedCall(executor);
+    expect((await attempted.ask()).question.id).toBe("name");
+    expect(answersOf(await attempted.enter({ name: "Io" }))).toEqual([
+      { moon: { action: "accept", content: { name: "Io" } } },
+    ]);
+    expect((await call(await get(), "version")).content).toBe(version);
+  },
+);

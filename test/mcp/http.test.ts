@@ -123,6 +123,7 @@ function settingsOf({
     headers,
     isOptional: false,
     allowsSecrets: false,
+    allowsSampling: false,
     startupTimeoutMs: 10_000,
   };
 }

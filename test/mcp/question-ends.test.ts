@@ -141,7 +141,7 @@ describe("a question that belongs to no call", () => {
     const { server, strays } = withStrays();
     expect((await call(await server.get(), "ask_later")).content).toBe("later");
     await until(() => server.log().includes('answered {"action":"decline"}'));
-    expect(strays).toEqual([{ server: "test", reason: "no_call", message: "Which moon?" }]);
+    expect(strays).toMatchObject([{ server: "test", message: "Which moon?" }]);
   });
 
   test("waits until the other calls have ended, if it may be of one of several", async () => {
@@ -165,7 +165,7 @@ describe("a question that belongs to no call", () => {
     const ends = await Promise.all(two.map((attempted) => attempted.enter()));
     const declined = [{ moon: { action: "decline" } }];
     expect(ends.map(answersOf)).toEqual([declined, declined]);
-    expect(strays.map(({ reason }) => reason)).toEqual(["unclear", "unclear"]);
+    expect(strays.map(({ tool }) => tool)).toEqual([undefined, undefined]);
   });
 
   test("does not come from a server that has asked before: its calls take turns", async () => {
@@ -185,6 +185,17 @@ describe("a question that belongs to no call", () => {
       "asked",
       "answered",
     ]);
+  });
+
+  test("may have come before the call was cancelled, and not have been asked", async () => {
+    const { server, strays } = withStrays();
+    const { executor } = await createTool(server.servers, { source: "mcp.test.ask" });
+    const form = { message: "Well?", requestedSchema: { type: "object" } };
+    const asked = await new AttemptedCall(executor, { rounds: [{ a: form, b: form }] }).ask();
+    await heardOf(server.log, "asked a", "asked b");
+    asked.onUnanswered?.("cancelled");
+    await until(() => server.log().filter((line) => line.startsWith("answered")).length === 2);
+    expect(strays.map(({ tool, message }) => [tool, message])).toEqual([["my_tool", "Well?"]]);
   });
 
   test("is not waited for by a call that is stopped before its turn", async () => {
@@ -241,14 +252,16 @@ describe("a secret", () => {
     verifies("082/secret/mcp-tool-cannot-declare-it");
     const { servers, log } = testServer(["--mode=older"]);
     const { executor } = await createTool(servers, { source: "mcp.test.ask" });
-    expect((await new AttemptedCall(executor, { rounds }).enter()).type).toBe("error");
+    const asked = await new AttemptedCall(executor, { rounds }).ask();
+    expect(asked.refusal?.content).toContain('for a secret ("apiKey") in a form');
+    asked.onUnanswered?.("refused");
     await until(() => log().includes('answered {"action":"decline"}'));
   });
 });
 
 test("an older server that wants a model is told that we do not know how", async () => {
   const { get, log } = testServer(["--mode=older"]);
-  expect((await call(await get(), "ask_for_model")).content).toBe("no model");
+  expect((await call(await get(), "ask_model")).content).toBe("no model");
   expect(log().at(-1)).toBe("ProtocolError: Method not found");
 });
 

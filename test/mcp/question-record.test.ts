@@ -1,7 +1,15 @@
 /** The whole way of a server's question: from the server through the coordinator into the record. */
-import { describe, expect, test } from "vitest";
-import { holdPrompt, type PrompterScript, type ScriptedAnswer } from "../../src/testing/index.ts";
-import type { PromptRequest } from "../../src/agent/index.ts";
+import { once } from "node:events";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import { describe, expect, onTestFinished, test } from "vitest";
+import {
+  holdPrompt,
+  type PrompterScript,
+  type ScriptedAnswer,
+  type ScriptedForm,
+} from "../../src/testing/index.ts";
+import type { FormRequest, PromptRequest } from "../../src/agent/index.ts";
 import type { JsonObject } from "../../src/util/index.ts";
 import { verifies } from "../conformance/manifest.ts";
 import { toolCall } from "../support/events.ts";
@@ -107,16 +115,63 @@ describe.each(["older", "newer"])("a form of a server of the %s kind", (mode) =>
   });
 });
 
-test("the record holds the consent to go to an address", async () => {
+test("the record holds the consent to go to an address, which nobody but the person goes to", async () => {
+  let visits = 0;
+  const website = createServer((_request, response) => {
+    visits += 1;
+    response.end();
+  }).listen(0, "127.0.0.1");
+  onTestFinished(() => void website.close());
+  await once(website, "listening");
+  const { port } = website.address() as AddressInfo; // It listens on a port.
+  const url = `http://127.0.0.1:${port}/sign-in`;
   const turn = await start("older", { answers: [{ answer: true }] });
-  const url = "https://moon.example/sign-in";
   const visit = { mode: "url", message: "Sign in.", elicitationId: "e1", url };
   await turn.call("land", { rounds: [{ visit }] });
   expect(transcript(turn.events).slice(-3)).toEqual([
-    "call_1.open_url.1 asks: Do you want to go to moon.example?",
+    `call_1.open_url.1 asks: Do you want to go to 127.0.0.1:${port}?`,
     "call_1.open_url.1 answered: true",
     'call_1 gives: [{"visit":{"action":"accept"}}]',
   ]);
+  expect([turn.recorded("inquiry_request")[0]?.question.context?.includes(url), visits]).toEqual([
+    true,
+    0,
+  ]);
+});
+
+describe("a form that asks for a secret", () => {
+  const properties = { user: { type: "string" }, password: { type: "string" } };
+  const login = { message: "Sign in.", requestedSchema: { type: "object", properties } };
+
+  test.each(["older", "newer"])("of an %s server is refused, and on record", async (mode) => {
+    const turn = await start(mode, {});
+    const response = await turn.call("land", { rounds: [{ login }] });
+    expect([response?.isError, turn.prompter.questions]).toEqual([true, []]);
+    expect(transcript(turn.events).slice(3, -1)).toEqual([
+      "call_1.user.1 asks: user",
+      "call_1.password.1 asks: password",
+      'call_1.user.1 cancelled: "no_prompt_backend"',
+      'call_1.password.1 cancelled: "no_prompt_backend"',
+    ]);
+  });
+
+  test.each(["older", "newer"])(
+    "of an %s server that may is redacted in the record",
+    async (mode) => {
+      const answers = [{ answer: "me" }, { answer: "hunter2" }];
+      const turn = await start(mode, { answers }, { allowsSecrets: true });
+      const response = await turn.call("land", { rounds: [{ login }] });
+      expect(response?.content).toContain("hunter2"); // The server says what it was told.
+      const record = turn.events.filter(({ type }) => type.startsWith("inquiry"));
+      expect(transcript(record)).toEqual([
+        "call_1.user.1 asks: user",
+        "call_1.password.1 asks: password",
+        'call_1.user.1 answered: "me"',
+        "call_1.password.1 redacted",
+      ]);
+      expect(JSON.stringify(record)).not.toContain("hunter2");
+    },
+  );
 });
 
 test("a server that withdraws its question closes the prompt, and the call goes on", async () => {
@@ -125,6 +180,18 @@ test("a server that withdraws its question closes the prompt, and the call goes 
   expect((await turn.call("land"))?.content).toBe("never mind");
   const { signal } = await held.opened;
   expect(signal.aborted).toBe(true);
+});
+
+test("a server that withdraws a form of several fields closes all of it", async () => {
+  const held = holdPrompt<FormRequest, ScriptedForm>();
+  const turn = await start("older", { forms: [held.reply] }, { tool: "ask_and_withdraw" });
+  expect((await turn.call("land", { form: LANDING }))?.content).toBe("never mind");
+  const { signal, fields } = await held.opened;
+  expect([signal.aborted, fields.length]).toEqual([true, 2]);
+  expect(transcript(turn.events).slice(-3, -1)).toEqual([
+    'call_1.sea.1 cancelled: "interrupted"',
+    'call_1.fuel.1 cancelled: "interrupted"',
+  ]);
 });
 
 test("a stopped turn ends the call on the server, too", async () => {
@@ -146,9 +213,10 @@ test("a stopped turn ends the call on the server, too", async () => {
 async function start(
   mode: string,
   script: PrompterScript,
-  { tool = "ask", ...config }: JsonObject & { readonly tool?: string } = {},
+  options: JsonObject & { readonly tool?: string; readonly allowsSecrets?: boolean } = {},
 ): Promise<ToolTurn> {
-  const { servers } = testServer([`--mode=${mode}`]);
+  const { tool = "ask", allowsSecrets = false, ...config } = options;
+  const { servers } = testServer([`--mode=${mode}`], { allowsSecrets });
   const { executor } = await createTool(servers, { source: `mcp.test.${tool}` }, "land");
   return ToolTurn.start({
     tools: [{ name: "land", executor }],

@@ -7,6 +7,7 @@ import type { JsonObject } from "../../src/util/index.ts";
 import { AttemptedCall, answersOf, createTool, questionsOf } from "./attempted-call.ts";
 import { type HttpProgram, startTestServer } from "./http-programs.ts";
 import { openServers, programSettings, TEST_PROGRAM, testServer } from "./support.ts";
+import { counters } from "../security/threats.ts";
 
 const MOON = form("Which moon?", { name: { type: "string" } });
 
@@ -167,10 +168,17 @@ describe.each(["older", "newer", "http"])("a question of a server of the kind %s
     expect(answersOf(await call.enter({ open_url: isAccepted }))).toEqual([{ a: response }]);
   });
 
-  test("for a secret is declined, and the model is told why", async () => {
+  test("for a secret is refused, and the model is told why", async () => {
+    counters("T-SEC-3");
     const call = begin({ a: form("Sign in.", { user: {}, pass: { format: "password" } }) });
-    expect(await call.enter()).toEqual({
-      type: "error",
+    const asked = await call.ask();
+    asked.onUnanswered?.("refused");
+    expect(questionsOf(asked).map(({ id, answerType }) => [id, answerType.type])).toEqual([
+      ["user", "text"],
+      ["pass", "secret"],
+    ]);
+    expect(asked.refusal).toEqual({
+      reason: "no_prompt_backend",
       content:
         'The MCP server "test" did not run "ask": it asked for a secret ("pass") in a form. That ' +
         "was declined. Do not retry this tool call in this turn. " +
@@ -183,10 +191,11 @@ describe.each(["older", "newer", "http"])("a question of a server of the kind %s
     ["an address that is no address of the web", visit("javascript:alert(1)")],
     ["an unknown way to ask", { mode: "voice", message: "Hello?" }],
     ["no message", { requestedSchema: { type: "object" } }],
-  ])("with %s is declined, and the model is told", async (_, params) => {
-    const result = await begin({ a: params }).enter();
-    expect(result.type).toBe("error");
-    expect(result).toHaveProperty("content", expect.stringContaining("something that cannot be"));
+  ])("with %s is refused, and the model is told", async (_, params) => {
+    const asked = await begin({ a: params }).ask();
+    asked.onUnanswered?.("refused");
+    expect(asked.refusal?.content).toContain("something that cannot be asked");
+    expect(questionsOf(asked).map(({ text }) => text)).toEqual(["Something that cannot be asked."]);
   });
 });
 
@@ -226,8 +235,8 @@ test("several questions of one call of an older server are asked one after the o
 function settingsOf(mode: string, program: HttpProgram | undefined): McpServerSettings {
   const settings = programSettings("test", [TEST_PROGRAM, `--mode=${mode}`]);
   if (program === undefined) return settings;
-  const { name, isOptional, allowsSecrets, startupTimeoutMs } = settings;
-  const common = { name, isOptional, allowsSecrets, startupTimeoutMs };
+  const { name, isOptional, allowsSecrets, allowsSampling, startupTimeoutMs } = settings;
+  const common = { name, isOptional, allowsSecrets, allowsSampling, startupTimeoutMs };
   return { type: "http", ...common, url: program.url, headers: program.headers };
 }
 

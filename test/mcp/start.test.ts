@@ -15,6 +15,7 @@ import {
   testServer,
   until,
 } from "./support.ts";
+import { counters } from "../security/threats.ts";
 
 describe("a server", () => {
   test("starts in the background, once, and is ready when somebody asks for it", async () => {
@@ -27,7 +28,8 @@ describe("a server", () => {
     expect(pids()).toHaveLength(1);
   });
 
-  test("sees the safe variables, those that are named, and nothing else", async () => {
+  test("sees the safe variables, those that are named, and a mark of its process group", async () => {
+    counters("T-SEC-8");
     const settings = programSettings("test", [TEST_PROGRAM]);
     const variables = {
       HOME: "/home/me",
@@ -44,6 +46,7 @@ describe("a server", () => {
       HOME: "/home/me",
       LC_ALL: "C",
       NAMED: "yes",
+      JP_PROCESS_GROUP: expect.any(String) as string,
     });
   });
 

@@ -70,6 +70,7 @@ export function programSettings(name: string, args: readonly string[]): StdioSet
     name,
     isOptional: false,
     allowsSecrets: false,
+    allowsSampling: false,
     startupTimeoutMs: 20_000,
     command: process.execPath,
     arguments: args,
@@ -120,7 +121,7 @@ export async function call(
 ): Promise<CallResult> {
   const tool = { name, inputSchema: { type: "object" } };
   const { type, ...end } = await server
-    .call({ tool, arguments: given, timeoutMs })
+    .call({ tool, name, arguments: given, timeoutMs })
     .next({ signal: never, ...step });
   if (type === "asks" || !("content" in end)) throw new Error(`${name} asks`);
   return { type, content: end.content };

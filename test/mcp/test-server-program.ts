@@ -30,6 +30,7 @@ const make = () =>
     log,
     pages: Number(flags.get("pages") ?? 1),
     refusals: Number(flags.get("refusals") ?? 0),
+    ...(flags.has("version") && { versions: [flags.get("version") ?? ""] }),
   });
 
 switch (flags.get("mode")) {

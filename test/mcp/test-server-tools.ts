@@ -14,6 +14,8 @@ interface TestServerOptions {
   readonly pages: number;
   /** How many times it refuses to list anything. */
   readonly refusals: number;
+  /** The only versions of the protocol that it knows; all if absent. */
+  readonly versions?: string[];
 }
 
 const PIXEL = Buffer.from("not really a picture").toString("base64");
@@ -25,6 +27,7 @@ const TOOLS: Readonly<Record<string, Run>> = {
   pid: () => text(String(process.pid)),
   variables: () => text(JSON.stringify(process.env)),
   generation: ({ context }) => text(context.mcpReq.envelope === undefined ? "older" : "newer"),
+  version: ({ server }) => text(server.getNegotiatedProtocolVersion() ?? ""),
   folder: () => text(process.cwd()),
   large: ({ given }) => text("ä".repeat(Number(given["characters"]))),
   fail: () => ({ ...text("the moon is in the wrong place"), isError: true }),
@@ -79,11 +82,15 @@ function startWaiting(detached: boolean): number | undefined {
   return spawn(process.execPath, ["-e", wait], { stdio: "inherit", detached }).pid;
 }
 
-export function createTestServer({ log, pages, refusals }: TestServerOptions): Server {
+export function createTestServer(options: TestServerOptions): Server {
+  const { log, pages, refusals, versions } = options;
   let refusalsLeft = refusals;
   const server = new Server(
     { name: "test", version: "1.0.0" },
-    { capabilities: { tools: { listChanged: true } } },
+    {
+      capabilities: { tools: { listChanged: true } },
+      ...(versions !== undefined && { supportedProtocolVersions: versions }),
+    },
   );
   server.setRequestHandler("tools/list", ({ params }) => {
     const page = Number(params?.cursor ?? 0);

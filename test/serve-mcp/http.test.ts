@@ -4,6 +4,7 @@ import { describe, expect, test } from "vitest";
 import { freePort } from "../mcp/http-programs.ts";
 import { serveHttp } from "../../src/serve-mcp/index.ts";
 import { Served, TOKEN } from "./support.ts";
+import { counters } from "../security/threats.ts";
 
 const RIGHT = { authorization: `Bearer ${TOKEN}` };
 
@@ -29,6 +30,7 @@ function statusOf(
 
 describe("a request", () => {
   test("is let in with the token only", async () => {
+    counters("T-RUN-3");
     const served = await Served.start();
     const tokens = [undefined, TOKEN, `Bearer ${TOKEN}x`, "Bearer ", `bearer ${TOKEN}`];
     const refused = tokens.map((token) =>
@@ -41,6 +43,7 @@ describe("a request", () => {
   });
 
   test("for another host is refused, whatever its token", async () => {
+    counters("T-RUN-3");
     const served = await Served.start();
     const { port } = new URL(served.service.url);
     const wrong = ["evil.example", `evil.example:${port}`, "127.0.0.1", `127.0.0.1:${port}.evil`];

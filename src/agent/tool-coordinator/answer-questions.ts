@@ -1,4 +1,5 @@
 /** The questions of one attempt: one alone, or several that are asked together as a form. */
+import type { QuestionRefusal } from "../../executor/index.ts";
 import type { Question } from "../../tool/index.ts";
 import type { GivenAnswer } from "./given-answers.ts";
 import { type AskedQuestion, Inquiry, type QuestionEnd, type Unanswered } from "./inquiry.ts";
@@ -31,6 +32,17 @@ export async function answerQuestions(
   });
   const unanswered = ends.find((end) => end.type === "unanswered");
   return unanswered ?? { type: "answered", answers };
+}
+
+/** Nobody is asked; that they were is on record. */
+export async function refuseQuestions(
+  parts: TurnParts,
+  questions: readonly AskedQuestion[],
+  { reason, content }: QuestionRefusal,
+): Promise<Unanswered> {
+  const inquiries = await Inquiry.open(parts, questions);
+  await Promise.all(inquiries.map((inquiry) => inquiry.refuse(reason, content)));
+  return { type: "unanswered", reason, content, isError: true };
 }
 
 interface Form {

@@ -3,6 +3,7 @@ import { verifies } from "../../../test/conformance/manifest.ts";
 import { toolCall } from "../../../test/support/events.ts";
 import { questioner, StubbornTool } from "../../../test/support/questioner.ts";
 import { ToolTurn } from "../../../test/support/tool-turn.ts";
+import { transcript } from "../../../test/support/transcript.ts";
 import type { AttemptRequest, AttemptResult } from "../../executor/index.ts";
 import { booleanQuestion, type Question, secretQuestion, textQuestion } from "../../tool/index.ts";
 import type { Json } from "../../util/index.ts";
@@ -310,6 +311,85 @@ test("a question that is withdrawn is closed as interrupted, and the tool is ent
   expect(await turn.call("x")).toMatchObject({ content: "I went on without you", isError: false });
   expect(turn.recorded("inquiry_response")).toMatchObject([
     { id: "call_1.q.1", outcome: "cancelled", reason: "interrupted" },
+  ]);
+});
+
+describe("words for a model", () => {
+  const prompt = { messages: [{ role: "user", text: "Name a moon." }], maxTokens: 9 } as const;
+  const question = textQuestion("sampling", "Go on?", { persistence: "none" });
+
+  /** Asks until it was answered so often, and says how it came to the last answer. */
+  async function askModel(times: number, config = {}) {
+    const requests: AttemptRequest[] = [];
+    const executor = {
+      attempt: async (request: AttemptRequest): Promise<AttemptResult> => {
+        if (requests.push(request) > times) {
+          return { type: "success", content: JSON.stringify([request.answers, request.replies]) };
+        }
+        const source = { source: "tool", name: "x" } as const;
+        return {
+          type: "needs_input",
+          question,
+          source,
+          prompts: new Map([[question.id, prompt]]),
+        };
+      },
+    };
+    const turn = await ToolTurn.start({
+      tools: [{ name: "x", executor }],
+      config: { x: config },
+      answers: () => ({ type: "answered", answer: "Io", model: "test/m", isCutOff: true }),
+    });
+    return { turn, response: await turn.call("x") };
+  }
+
+  test("go to the model without the conversation, and back with how it ended", async () => {
+    const { turn, response } = await askModel(1);
+    expect(turn.inquiries.calls).toMatchObject([
+      { prompt, stream: { baseConfig: {}, entries: [] }, target: { assistant: {} } },
+    ]);
+    expect(JSON.parse(response?.content ?? "")).toEqual([
+      { sampling: "Io" },
+      { sampling: { model: "test/m", isCutOff: true } },
+    ]);
+  });
+
+  test("are new every time: they do not count as the same question", async () => {
+    const { turn, response } = await askModel(5);
+    expect([response?.isError, turn.inquiries.calls.length]).toEqual([false, 5]);
+  });
+
+  test("have no reply of a model if the config has the answer", async () => {
+    const { turn, response } = await askModel(1, { questions: { sampling: { answer: "Europa" } } });
+    expect([response?.content, turn.inquiries.calls]).toEqual(['[{"sampling":"Europa"},null]', []]);
+  });
+});
+
+test("questions that nobody may be asked are recorded, and end the call", async () => {
+  const told: string[] = [];
+  const executor = {
+    attempt: async (): Promise<AttemptResult> => ({
+      type: "needs_input",
+      question: ASK_A,
+      more: [secretQuestion("pin", "PIN?")],
+      source: { source: "tool", name: "x" },
+      refusal: { reason: "no_prompt_backend", content: "It asked for a secret." },
+      onUnanswered: (reason) => told.push(reason),
+    }),
+  };
+  const turn = await ToolTurn.start({ tools: [{ name: "x", executor }], script: {} });
+  const response = await turn.call("x");
+  expect([response?.content, response?.isError, told, turn.prompter.questions]).toEqual([
+    "It asked for a secret.",
+    true,
+    ["refused"],
+    [],
+  ]);
+  expect(transcript(turn.events).slice(3, -1)).toEqual([
+    "call_1.a.1 asks: A?",
+    "call_1.pin.1 asks: PIN?",
+    'call_1.a.1 cancelled: "no_prompt_backend"',
+    'call_1.pin.1 cancelled: "no_prompt_backend"',
   ]);
 });
 

@@ -1,9 +1,11 @@
 /** A call from its first attempt to its end: it is entered again with each answer to what it asks. */
 import type { ToolCallRequest } from "../../conversation/index.ts";
+import type { NeedsInput } from "../../executor/index.ts";
 import type { JsonObject } from "../../util/index.ts";
-import { answerQuestions } from "./answer-questions.ts";
+import { answerQuestions, refuseQuestions } from "./answer-questions.ts";
 import type { CallResult } from "./delivery.ts";
 import { GivenAnswers } from "./given-answers.ts";
+import type { AskedQuestion } from "./inquiry.ts";
 import type { CallableTool, TurnParts } from "./turn-parts.ts";
 
 export interface GrantedCall {
@@ -41,25 +43,38 @@ export async function attemptCall(parts: TurnParts, call: GrantedCall): Promise<
     if (result.type !== "needs_input") {
       return { type: "result", content: result.content, isError: result.type === "error" };
     }
-    const { question, more = [], source, closed, onUnanswered } = result;
-    const end = await answerQuestions(
-      parts,
-      [question, ...more].map((each) => ({
-        toolCallId: request.id,
-        tool,
-        question: each,
-        source,
-        automaticAnswers: given.automaticAnswers(each),
-        signal: closed === undefined ? signal : AbortSignal.any([signal, closed]),
-        ...(closed !== undefined && { closed }),
-      })),
-    );
+    const { refusal, closed, onUnanswered } = result;
+    const asked = toAsked(call, result, given);
+    const end =
+      refusal === undefined
+        ? await answerQuestions(parts, asked)
+        : await refuseQuestions(parts, asked, refusal);
     // Whoever asked wants no answer any more, and says what came of the call instead.
     if (end.type === "unanswered" && closed?.aborted === true && !signal.aborted) continue;
     if (end.type === "unanswered") {
       onUnanswered?.(end.reason === "user" ? "cancelled" : "refused");
       return { type: "unanswered", content: end.content, isError: end.isError };
     }
-    for (const { question: asked, ...answer } of end.answers) given.add(asked, answer);
+    for (const { question, ...answer } of end.answers) given.add(question, answer);
   }
+}
+
+function toAsked(
+  { request, tool, signal }: GrantedCall,
+  { question, more = [], source, prompts, closed }: NeedsInput,
+  given: GivenAnswers,
+): readonly AskedQuestion[] {
+  return [question, ...more].map((each) => {
+    const prompt = prompts?.get(each.id);
+    return {
+      toolCallId: request.id,
+      tool,
+      question: each,
+      source,
+      automaticAnswers: given.automaticAnswers(each),
+      ...(prompt !== undefined && { prompt }),
+      signal: closed === undefined ? signal : AbortSignal.any([signal, closed]),
+      ...(closed !== undefined && { closed }),
+    };
+  });
 }

@@ -1,5 +1,5 @@
 /** What a call was answered so far. Secrets are here, and go with the call. */
-import type { AttemptRequest } from "../../executor/index.ts";
+import type { AttemptRequest, ModelReply } from "../../executor/index.ts";
 import type { Question } from "../../tool/index.ts";
 import type { Json } from "../../util/index.ts";
 
@@ -8,6 +8,8 @@ export interface GivenAnswer {
   readonly note?: string;
   /** No person was asked. */
   readonly isAutomatic: boolean;
+  /** Of a model that was given words of its own. */
+  readonly reply?: ModelReply;
 }
 
 export class GivenAnswers {
@@ -25,14 +27,18 @@ export class GivenAnswers {
     return this.#automatic.get(id) ?? 0;
   }
 
-  toRequest(): Pick<AttemptRequest, "answers" | "secretAnswers" | "notes"> {
+  toRequest(): Pick<AttemptRequest, "answers" | "secretAnswers" | "notes" | "replies"> {
     const entries = [...this.#answers];
+    const replies = entries.flatMap(([id, { reply }]) =>
+      reply === undefined ? [] : [[id, reply] as const],
+    );
     return {
       answers: Object.fromEntries(entries.map(([id, { answer }]) => [id, answer])),
       secretAnswers: entries.flatMap(([id, { isSecret }]) => (isSecret ? [id] : [])),
       notes: Object.fromEntries(
         entries.flatMap(([id, { note }]) => (note === undefined ? [] : [[id, note]])),
       ),
+      ...(replies.length > 0 && { replies: Object.fromEntries(replies) }),
     };
   }
 }

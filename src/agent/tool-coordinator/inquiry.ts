@@ -3,6 +3,7 @@
  * record gets its end on record too, whatever happens in between.
  */
 import type {
+  ConversationStream,
   Decider,
   InquiryId,
   InquiryOutcome,
@@ -14,12 +15,15 @@ import {
   explainMisfit,
   type InquirySource,
   isOther,
+  type ModelPrompt,
   type Question,
   withoutOther,
 } from "../../tool/index.ts";
 import { assertNever, type Json, messageOf } from "../../util/index.ts";
 import type { PromptRequest, PromptResult } from "../ports.ts";
 import { timestampOf } from "../timestamp-of.ts";
+import type { GivenAnswer } from "./given-answers.ts";
+import { toInquiryRequest } from "./inquiry-request.ts";
 import { INPUT_CANCELLED, inquiryFailed, keepsAsking, promptFailed } from "./model-texts.ts";
 import { type AssistantTarget, decideRoute, type Route } from "./route.ts";
 import type { CallableTool, TurnParts } from "./turn-parts.ts";
@@ -31,20 +35,16 @@ export interface AskedQuestion {
   readonly source: InquirySource;
   /** How many times in a row this question of this call was answered without a person. */
   readonly automaticAnswers: number;
+  /** It is for a model, which sees these words and nothing of the conversation. */
+  readonly prompt?: ModelPrompt;
   readonly signal: AbortSignal;
   /** Aborted, and the signal with it, when whoever asked wants no answer any more. */
   readonly closed?: AbortSignal;
 }
 
-export type QuestionEnd =
-  /** `isAutomatic`: no person was asked. */
-  | {
-      readonly type: "answered";
-      readonly answer: Json;
-      readonly note?: string;
-      readonly isAutomatic: boolean;
-    }
-  | Unanswered;
+export type QuestionEnd = AnsweredEnd | Unanswered;
+
+type AnsweredEnd = { readonly type: "answered" } & GivenAnswer;
 
 /** The call ends here; `content` is what the model is told. */
 export interface Unanswered {
@@ -101,14 +101,17 @@ export class Inquiry {
   }
 
   route(): Route {
-    const { question, tool } = this.#asked;
+    const { question, tool, prompt } = this.#asked;
     const { settings } = tool;
-    if (this.#asked.automaticAnswers >= MOST_AUTOMATIC_ANSWERS) {
+    const isPrompt = prompt !== undefined;
+    // Words for a model are new every time; how often they may come, whoever runs the tool knows.
+    if (!isPrompt && this.#asked.automaticAnswers >= MOST_AUTOMATIC_ANSWERS) {
       const message = keepsAsking(settings.name, question);
       return { type: "refused", reason: "attempts_exhausted", message };
     }
     const remembered = this.#parts.state.findAnswer(settings.name, question.id);
-    return decideRoute({ question, settings, remembered, canAsk: this.#parts.prompter.canAsk() });
+    const canAsk = this.#parts.prompter.canAsk();
+    return decideRoute({ question, isPrompt, settings, remembered, canAsk });
   }
 
   follow(route: Route): Promise<QuestionEnd> {
@@ -189,8 +192,9 @@ export class Inquiry {
   }
 
   async #askModel(target: AssistantTarget): Promise<QuestionEnd> {
-    const { question, toolCallId, tool, signal } = this.#asked;
+    const { question, toolCallId, tool, prompt, signal } = this.#asked;
     const toolName = tool.settings.name;
+    const { stream } = this.#parts.journal;
     let result: InquiryAnswer;
     try {
       result = await this.#parts.inquiries.inquire({
@@ -199,7 +203,7 @@ export class Inquiry {
         toolName,
         question,
         target,
-        stream: this.#parts.journal.stream,
+        ...(prompt === undefined ? { stream } : { stream: withoutContent(stream), prompt }),
         signal,
       });
     } catch (error) {
@@ -215,10 +219,12 @@ export class Inquiry {
     if (result.type === "failed" || problem !== undefined) {
       return this.refuse("backend_error", inquiryFailed(toolName, question, problem ?? ""));
     }
-    return this.#answerAlone(result.answer, { kind: "assistant", model: result.model });
+    const { answer, model, isCutOff = false } = result;
+    const end = await this.#answerAlone(answer, { kind: "assistant", model });
+    return prompt === undefined ? end : { ...end, reply: { model, isCutOff } };
   }
 
-  async #answerAlone(answer: Json, answeredBy: Decider): Promise<QuestionEnd> {
+  async #answerAlone(answer: Json, answeredBy: Decider): Promise<AnsweredEnd> {
     await this.#answer({ answer }, answeredBy);
     return { type: "answered", answer, isAutomatic: true };
   }
@@ -250,10 +256,13 @@ export class Inquiry {
   }
 
   #request(): InquiryRequest {
-    const { toolCallId, source } = this.#asked;
-    const { id: questionId, ...question } = this.#asked.question;
+    const { toolCallId, source, question } = this.#asked;
     const timestamp = timestampOf(this.#parts.clock);
-    const request = { type: "inquiry_request" as const, timestamp, id: this.#id };
-    return { ...request, source, question, toolCallId, questionId };
+    return toInquiryRequest({ id: this.#id, timestamp, source, question, toolCallId });
   }
+}
+
+/** A conversation in which nothing was said: who must not see it does not get it. */
+function withoutContent({ createdAt }: ConversationStream): ConversationStream {
+  return { createdAt, baseConfig: {}, entries: [] };
 }

@@ -40,6 +40,7 @@ export function notPermitted(tool: string): string {
   );
 }
 
+/** What a model is told of a tool that has to ask somebody where nobody is. */
 export function nobodyThere(tool: string): string {
   return (
     `${tool} cannot run because no interactive terminal is available. Do not retry this tool call ` +

@@ -1,6 +1,7 @@
 /** One thing is asked at a time. Those who wait are let in in the order in which they came. */
 import { abortable } from "../../util/index.ts";
 
+/** Lets prompts be open one at a time, in the order in which they came. */
 export class PromptQueue {
   #last: Promise<void> = Promise.resolve();
   #open: AbortController | undefined;

@@ -8,6 +8,7 @@ import {
   booleanQuestion,
   type Question,
   selectQuestion,
+  textQuestion,
 } from "../../tool/index.ts";
 import type { Json, JsonObject } from "../../util/index.ts";
 import { decideRoute, type Route, type RouteInput } from "./route.ts";
@@ -276,3 +277,39 @@ function route(answerType: AnswerType, answer: Json): Route["type"] {
 function modelRoute(assistant: JsonObject): Route {
   return { type: "model", target: { type: "assistant", assistant } };
 }
+
+describe("words for a model", () => {
+  const question = textQuestion("q", "Go on?", { persistence: "none" });
+  const model: Route = { type: "model", target: { type: "assistant", assistant: {} } };
+
+  test.each([true, false])(
+    "go to a model, whoever is there (%s) and whatever they want",
+    (canAsk) => {
+      const routes = ["auto", "defaults", "deny"].map((detached) =>
+        decideRoute({
+          question,
+          isPrompt: true,
+          settings: settingsOf("x", { source: "local", detached }),
+          remembered: { answer: "mine", from: FROM },
+          canAsk,
+        }),
+      );
+      expect(routes).toEqual([model, model, model]);
+    },
+  );
+
+  test.each<[string, JsonObject, Route]>([
+    ["by the config", { answer: "yes" }, { type: "configured", answer: "yes", key: KEY }],
+    ["by no misfit", { answer: true }, MISFIT],
+    [
+      "by another model",
+      { target: OTHER_MODEL },
+      { type: "model", target: { type: "assistant", assistant: OTHER_MODEL } },
+    ],
+    ["by no person", { target: "user" }, model],
+  ])("are answered %s, as configured", (_, own, expected) => {
+    const settings = settingsOf("x", { source: "local", questions: { q: own } });
+    const input = { question, isPrompt: true, settings, remembered: undefined, canAsk: true };
+    expect(decideRoute(input)).toEqual(expected);
+  });
+});

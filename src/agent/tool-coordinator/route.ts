@@ -11,6 +11,8 @@ import type { RememberedAnswer } from "./turn-state.ts";
 
 export interface RouteInput {
   readonly question: Question;
+  /** It is words for a model: no person is asked, and `detached` has no say. */
+  readonly isPrompt?: boolean;
   /** Of the tool that asks. */
   readonly settings: Pick<ToolSettings, "name" | "questions" | "detached">;
   /** What a person said earlier in the turn, for the turn. */
@@ -34,7 +36,11 @@ export type Route =
       readonly message: string;
     };
 
-export function decideRoute({ question, settings, remembered, canAsk }: RouteInput): Route {
+/** As the config has it for all questions. */
+const INQUIRY_MODEL: AssistantTarget = { type: "assistant", assistant: {} };
+
+export function decideRoute(input: RouteInput): Route {
+  const { question, isPrompt = false, settings, remembered, canAsk } = input;
   const { name: tool } = settings;
   const { answer: configured, target = { type: "user" } } =
     settings.questions.get(question.id) ?? {};
@@ -52,6 +58,7 @@ export function decideRoute({ question, settings, remembered, canAsk }: RouteInp
     return { type: "refused", reason: "assistant_routing_denied", message: needsHuman(tool) };
   }
   if (target.type === "assistant") return { type: "model", target };
+  if (isPrompt) return { type: "model", target: INQUIRY_MODEL };
   if (canAsk) return { type: "person" };
   if (isForPerson) return refuseNobodyThere(tool);
   return routeDetached(question, settings);
@@ -60,7 +67,7 @@ export function decideRoute({ question, settings, remembered, canAsk }: RouteInp
 /** For a person, and there is none. */
 function routeDetached(question: Question, settings: RouteInput["settings"]): Route {
   const mode = settings.detached.tool;
-  if (mode === "auto") return { type: "model", target: { type: "assistant", assistant: {} } };
+  if (mode === "auto") return { type: "model", target: INQUIRY_MODEL };
   const { default: suggested } = question;
   const isUsable =
     suggested !== undefined && answerFits(withoutOther(question.answerType), suggested);

@@ -22,6 +22,7 @@ import {
 import { decidePermission } from "./permission.ts";
 import type { CallableTool, TurnParts } from "./turn-parts.ts";
 
+/** The calls of one reply, run side by side. */
 export class ToolCycle {
   readonly #parts: TurnParts;
   readonly #calls: Promise<ToolCallResponse>[] = [];

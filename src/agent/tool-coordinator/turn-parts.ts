@@ -1,6 +1,6 @@
 /** What all calls of a turn share. */
 import type { ToolSettings } from "../../config/index.ts";
-import type { RunnableTool } from "../../executor/index.ts";
+import type { RefusedQuestions, RunnableTool } from "../../executor/index.ts";
 import type { InquiryBackend } from "../../inquiry/index.ts";
 import type { ToolSchema } from "../../provider/index.ts";
 import type { Clock } from "../../util/index.ts";
@@ -10,6 +10,7 @@ import type { Prompter } from "../ports.ts";
 import type { PromptQueue } from "./prompt-queue.ts";
 import type { TurnState } from "./turn-state.ts";
 
+/** What the calls of a turn share. */
 export interface TurnParts {
   readonly journal: Journal;
   readonly tools: Toolbox;
@@ -27,8 +28,14 @@ export interface Toolbox {
   schemas(signal: AbortSignal): Promise<readonly ToolSchema[]>;
   /** Undefined if there is none of that name. Throws if it cannot be had at the moment. */
   find(name: string, signal: AbortSignal): Promise<CallableTool | undefined>;
+  /**
+   * Calls back for each question that belongs to no call under way, and was refused for that, until
+   * what it returns is called. Absent where there can be none.
+   */
+  listen?(onStray: (refused: RefusedQuestions) => void): () => void;
 }
 
+/** A tool that can be run, with what the config says of it. */
 export interface CallableTool extends RunnableTool {
   readonly settings: ToolSettings;
 }

@@ -25,6 +25,7 @@ export interface RememberedPermission {
   readonly from: string;
 }
 
+/** What a turn remembers: its inquiry ids, and what a person said for the rest of it. */
 export class TurnState {
   /** All that the turn has so far: ids may hold dots, so that counting alone could make two alike. */
   readonly #inquiryIds = new Set<InquiryId>();

@@ -47,6 +47,7 @@ const mcpServer = group({
   ),
   optional: described("go on without it if it does not start", v.boolean()),
   allow_secrets: described("let its forms ask for passwords and the like", v.boolean()),
+  allow_sampling: described("let it put prompts of its own to the inquiry model", v.boolean()),
   startup_timeout_secs: described("how long it may take to start; 0 for no limit", atLeast(0)),
 });
 

@@ -15,6 +15,12 @@ function fieldOf(schema: JsonObject, required: readonly string[] = []): FormFiel
 const text = { type: "string" };
 const integer = { type: "integer" };
 const moons = { type: "string", enum: ["Io", "Europa"] };
+const titled = {
+  anyOf: [
+    { const: "i", title: "Io" },
+    { const: "e", title: "Europa" },
+  ],
+};
 
 test.each<[JsonObject, Json, Json]>([
   [text, " as it is ", " as it is "],
@@ -32,6 +38,8 @@ test.each<[JsonObject, Json, Json]>([
   [{ type: "boolean" }, false, false],
   [moons, "Io", "Io"],
   [{ type: "array", items: moons }, ["Io"], ["Io"]],
+  [{ type: "string", oneOf: titled.anyOf }, "e", "e"],
+  [{ type: "array", items: titled }, ["e", "i"], ["e", "i"]],
 ])("%j takes %j", async (schema, answer, value) => {
   expect(await toFieldValue(fieldOf(schema), answer)).toEqual({ type: "value", value });
 });
@@ -50,7 +58,11 @@ test.each<[JsonObject, Json, string]>([
   [{ type: "number" }, "0x10", "a number"],
   [{ type: "number" }, "Infinity", "a number"],
   [{ type: "number", minimum: 0, maximum: 1 }, "2", "a number, at least 0, at most 1"],
+  [{ type: "number", exclusiveMinimum: 0 }, "0", "a number, more than 0"],
+  [{ type: "number", exclusiveMaximum: 1 }, "1", "a number, less than 1"],
+  [{ ...integer, multipleOf: 5 }, "7", "a whole number, a multiple of 5"],
   [{ type: "array", items: moons, minItems: 2 }, ["Io"], "a choice, at least 2 of them"],
+  [{ type: "array", items: titled, maxItems: 1 }, ["i", "e"], "a choice, at most 1 of them"],
 ])("%j does not take %j, but %s", async (schema, answer, expected) => {
   const field = fieldOf(schema);
   expect([await toFieldValue(field, answer), expectationOf(field)]).toEqual([

@@ -11,8 +11,8 @@ export type FieldValue =
   /** `problem` is for the person, and does not quote the answer: it may be a secret. */
   | { readonly type: "misfit"; readonly problem: string };
 
-/** The pattern is the server's, and some take longer than anybody wants to wait. */
-const PATTERN_MS = 500;
+/** The pattern is the server's, and some take longer than anybody wants to wait. A form may have many. */
+const PATTERN_MS = 50;
 const DECIMAL = /^[+-]?(?:\d+\.?\d*|\.\d+)(?:e[+-]?\d+)?$/i;
 
 export async function toFieldValue(field: FormField, answer: Json): Promise<FieldValue> {

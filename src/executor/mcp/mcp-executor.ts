@@ -2,17 +2,26 @@
  * Runs a tool on its server. A question of the server ends an attempt, not the call: the call is kept
  * by its token, and the next attempt goes on with it. Who asks is the tool, whatever the server says.
  */
-import type { McpServer, RemoteTool, ServerCall } from "../../mcp/index.ts";
+import type { McpServer, RemoteTool, ServerCall, StrayQuestion } from "../../mcp/index.ts";
 import type { Question } from "../../tool/index.ts";
-import type { AttemptRequest, AttemptResult, Executor } from "../port.ts";
+import type {
+  AttemptRequest,
+  AttemptResult,
+  Executor,
+  NeedsInput,
+  QuestionRefusal,
+  RefusedQuestions,
+} from "../port.ts";
 import { messageOf } from "../../util/index.ts";
 import {
   createRound,
   fillRound,
+  promptsOf,
   type QuestionRound,
   questionsOf,
   type Refusal,
 } from "./question-round.ts";
+import { unaskedQuestions } from "./unasked-questions.ts";
 
 export interface McpExecutorOptions {
   readonly server: McpServer;
@@ -25,18 +34,23 @@ export interface McpExecutorOptions {
 /** A call under way, and what was asked last. */
 interface Entered {
   readonly call: ServerCall;
+  /** How often its server has had a model go on. */
+  samplings: number;
   asked?: { readonly round: QuestionRound; readonly closed?: AbortSignal };
 }
+
+const MOST_SAMPLINGS = 10;
 
 /** Whoever is told of a question comes back, or says that nobody will. This is for all others. */
 const forgotten = new FinalizationRegistry<ServerCall>((call) => call.cancel("cancel"));
 
 export function createMcpExecutor(options: McpExecutorOptions): Executor {
-  const { server, tool, timeoutMs } = options;
+  const { server, tool, name, timeoutMs } = options;
   const entered = new WeakMap<object, Entered>();
   const begin = ({ call: token, arguments: given }: AttemptRequest): Entered => {
     const limit = timeoutMs === undefined ? {} : { timeoutMs };
-    const state = { call: server.call({ tool, arguments: given, ...limit }) };
+    const call = server.call({ tool, name, arguments: given, ...limit });
+    const state = { call, samplings: 0 };
     entered.set(token, state);
     forgotten.register(token, state.call);
     return state;
@@ -59,22 +73,27 @@ export function createMcpExecutor(options: McpExecutorOptions): Executor {
 async function goOn(
   { server, tool, name }: McpExecutorOptions,
   state: Entered,
-  { answers, signal, onProgress }: AttemptRequest,
+  { signal, onProgress, ...given }: AttemptRequest,
 ): Promise<AttemptResult> {
   const { call, asked } = state;
   if (asked !== undefined && asked.closed?.aborted !== true && !signal.aborted) {
-    const filled = await fillRound(asked.round, answers);
+    const filled = await fillRound(asked.round, given);
     if (filled.type === "incomplete") return needsInput(name, state, filled.questions);
     call.answer(filled.responses);
   }
   delete state.asked;
   const step = await call.next({ signal, ...(onProgress !== undefined && { onProgress }) });
   if (step.type !== "asks") return step;
-  const round = createRound(step, server.allowsSecrets);
+  const round = createRound(step, {
+    server: server.name,
+    allowsSecrets: server.allowsSecrets,
+    ...(server.allowsSampling && { samplingsLeft: MOST_SAMPLINGS - state.samplings }),
+  });
   if (round.type === "refused") {
-    call.cancel("decline");
-    return { type: "error", content: explainRefusal(server, tool, round) };
+    const questions = unaskedQuestions(server.name, step.requests);
+    return { ...needsInput(name, state, questions), refusal: toRefusal(server, tool, round) };
   }
+  state.samplings += promptsOf(round).size;
   state.asked = { round, ...(step.closed !== undefined && { closed: step.closed }) };
   return needsInput(name, state, questionsOf(round));
 }
@@ -83,28 +102,45 @@ function needsInput(
   name: string,
   { call, asked }: Entered,
   [question, ...more]: readonly Question[],
-): AttemptResult {
+): NeedsInput {
   if (question === undefined) throw new Error("a round without questions");
+  const prompts = asked === undefined ? new Map<string, never>() : promptsOf(asked.round);
   return {
     type: "needs_input",
     question,
     ...(more.length > 0 && { more }),
-    source: { source: "tool", name },
+    source: askedBy(name),
+    ...(prompts.size > 0 && { prompts }),
     ...(asked?.closed !== undefined && { closed: asked.closed }),
     onUnanswered: (reason) => call.cancel(reason === "cancelled" ? "cancel" : "decline"),
   };
 }
 
-/** For the model. */
-function explainRefusal(
+function toRefusal(
   server: McpServer,
   tool: RemoteTool,
-  { reason, isSecret }: Refusal,
-): string {
-  const key = `providers.mcp.${server.name}.allow_secrets`;
-  return (
+  { reason, key, isTooOften = false }: Refusal,
+): QuestionRefusal {
+  const content =
     `The MCP server "${server.name}" did not run "${tool.name}": it asked ${reason}. That was ` +
-    "declined. Do not retry this tool call in this turn." +
-    (isSecret ? ` The user can allow it: ${key} = true.` : "")
-  );
+    "declined. Do not retry this tool call in this turn.";
+  const hint =
+    key === undefined ? "" : ` The user can allow it: providers.mcp.${server.name}.${key} = true.`;
+  return {
+    reason: isTooOften ? "attempts_exhausted" : "no_prompt_backend",
+    content: content + hint,
+  };
+}
+
+/** A question of no call under way. Who asks is the tool, if the call is known, and else the server. */
+export function toRefusedQuestions({ server, tool, request }: StrayQuestion): RefusedQuestions {
+  return {
+    source: askedBy(tool ?? `mcp.${server}`),
+    questions: unaskedQuestions(server, [request]),
+    reason: tool === undefined ? "no_prompt_backend" : "interrupted",
+  };
+}
+
+function askedBy(name: string): RefusedQuestions["source"] {
+  return { source: "tool", name };
 }

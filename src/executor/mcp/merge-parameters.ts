@@ -1,7 +1,7 @@
 /** The schema of a server's tool, with what the config says about its parameters put over it. */
 import type { ParameterConfig } from "../../config/index.ts";
 import { McpError } from "../../mcp/index.ts";
-import { isJsonObject, type Json, type JsonObject } from "../../util/index.ts";
+import { isJsonArray, isJsonObject, type Json, type JsonObject } from "../../util/index.ts";
 import { toParametersSchema } from "../parameters-schema.ts";
 import { withServerText } from "./server-text.ts";
 
@@ -62,7 +62,7 @@ function membersOf({ properties }: JsonObject): Readonly<Record<string, Json>> {
 }
 
 function namesIn({ required }: JsonObject): readonly Json[] {
-  return Array.isArray(required) ? required : [];
+  return isJsonArray(required) ? required : [];
 }
 
 function unknownParameter(tool: string, name: string, known: readonly string[]): McpError {

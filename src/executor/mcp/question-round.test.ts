@@ -1,7 +1,16 @@
-import { expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import type { Asks } from "../../mcp/index.ts";
 import type { Json, JsonObject } from "../../util/index.ts";
-import { createRound, fillRound, questionsOf, type QuestionRound } from "./question-round.ts";
+import {
+  createRound,
+  fillRound,
+  promptsOf,
+  questionsOf,
+  type QuestionRound,
+  type RoundRules,
+} from "./question-round.ts";
+
+const RULES: RoundRules = { server: "test", allowsSecrets: true };
 
 function roundOf(forms: Readonly<Record<string, JsonObject>>): QuestionRound {
   const requests = Object.entries(forms).map(([key, properties]) => ({
@@ -9,7 +18,7 @@ function roundOf(forms: Readonly<Record<string, JsonObject>>): QuestionRound {
     method: "elicitation/create",
     params: { message: "Well?", requestedSchema: { type: "object", properties } },
   }));
-  const round = createRound({ type: "asks", requests, isPrerequisite: false }, true);
+  const round = createRound({ type: "asks", requests, isPrerequisite: false }, RULES);
   if (round.type === "refused") throw new Error(round.reason);
   return round;
 }
@@ -37,7 +46,7 @@ test("every value reaches the field that it is for, whatever the name", async ()
   const names = JSON.parse('{"__proto__":{"type":"string"},"constructor":{"type":"string"}}');
   const round = roundOf({ a: names as JsonObject });
   const answers = JSON.parse('{"__proto__":"p","constructor":"c"}') as Record<string, Json>;
-  const filled = await fillRound(round, answers);
+  const filled = await fillRound(round, { answers });
   const responses = filled.type === "complete" ? [...filled.responses] : [];
   expect(JSON.stringify(responses)).toBe(
     '[["a",{"action":"accept","content":{"__proto__":"p","constructor":"c"}}]]',
@@ -74,13 +83,65 @@ test("a suggestion that is no answer is not made", () => {
 });
 
 test.each<[string, Asks["requests"][number], string]>([
-  ["a model", { key: "a", method: "sampling/createMessage", params: {} }, "which is not offered"],
   ["folders", { key: "a", method: "roots/list", params: undefined }, "which is not offered"],
   ["nothing that is known", { key: "a", method: "", params: 1 }, "which is not offered"],
 ])("a server that asks for %s is refused", (_, request, reason) => {
   const asks: Asks = { type: "asks", requests: [request], isPrerequisite: false };
-  expect(createRound(asks, true)).toMatchObject({
+  expect(createRound(asks, RULES)).toMatchObject({
     type: "refused",
     reason: expect.stringContaining(reason),
   });
 });
+
+describe("words for a model", () => {
+  test("are refused where the config does not allow them, with the key that would", () => {
+    expect(samplingRound(["a"])).toEqual({
+      type: "refused",
+      reason: "for a model's answer",
+      key: "allow_sampling",
+    });
+  });
+
+  test("are refused once there are too many", () => {
+    const rounds = [samplingRound(["a", "b"], 2), samplingRound(["a", "b"], 1)];
+    expect(rounds.map(({ type }) => type)).toEqual(["round", "refused"]);
+    expect(rounds[1]).toMatchObject({ isTooOften: true });
+  });
+
+  test("of one round have ids and replies of their own", async () => {
+    const round = samplingRound(["a", "b"], 2);
+    if (round.type === "refused") throw new Error(round.reason);
+    expect([...promptsOf(round)]).toEqual([
+      ["sampling", { messages: [{ role: "user", text: "a" }], maxTokens: 9 }],
+      ["b.sampling", { messages: [{ role: "user", text: "b" }], maxTokens: 9 }],
+    ]);
+    const filled = await fillRound(round, {
+      answers: { sampling: "A", "b.sampling": "B" },
+      replies: { "b.sampling": { model: "test/b", isCutOff: true } },
+    });
+    expect(filled.type === "complete" && Object.fromEntries(filled.responses)).toEqual({
+      a: {
+        role: "assistant",
+        model: "config",
+        stopReason: "endTurn",
+        content: { type: "text", text: "A" },
+      },
+      b: {
+        role: "assistant",
+        content: { type: "text", text: "B" },
+        model: "test/b",
+        stopReason: "maxTokens",
+      },
+    });
+  });
+});
+
+function samplingRound(keys: readonly string[], samplingsLeft?: number) {
+  const requests = keys.map((key) => ({
+    key,
+    method: "sampling/createMessage",
+    params: { messages: [{ role: "user", content: { type: "text", text: key } }], maxTokens: 9 },
+  }));
+  const rules = samplingsLeft === undefined ? RULES : { ...RULES, samplingsLeft };
+  return createRound({ type: "asks", requests, isPrerequisite: false }, rules);
+}

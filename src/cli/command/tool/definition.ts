@@ -21,8 +21,11 @@ export function addToolCommands(group: Command): void {
     .addHelpText(
       "after",
       `
-The result goes to standard output, questions to the terminal, progress to standard error.
-Exit status: 0 if the tool succeeded, 1 if it reported an error, 130 if it was cancelled.`,
+The result goes to standard output, questions to the terminal, progress to
+standard error.
+
+Exit status: 0 if the tool succeeded, 1 if it reported an error, 130 if it was
+cancelled.`,
     )
     .action(command(async () => (await import("./run.ts")).runTool));
 }

@@ -5,7 +5,7 @@ import { checkArguments, type RunnableTool } from "../../../executor/index.ts";
 import { NO_MODEL } from "../../../inquiry/index.ts";
 import { neutralize } from "../../../render/index.ts";
 import { MemoryConversationStore } from "../../../storage/index.ts";
-import { CodedError } from "../../../util/index.ts";
+import { CodedError, findJson, isJsonObject } from "../../../util/index.ts";
 import type { CommandContext } from "../../compose.ts";
 import type { Call } from "../../define.ts";
 import { ExitStatus } from "../../exit-status.ts";
@@ -122,11 +122,8 @@ function show(
 
 /** A failed command is told to a model as JSON; a person has seen its errors already. */
 function readableError(content: string): string {
-  try {
-    const { message, stdout }: { message?: unknown; stdout?: unknown } = JSON.parse(content);
-    if (typeof message !== "string") return content;
-    return typeof stdout === "string" && stdout !== "" ? `${message}\n${stdout}` : message;
-  } catch {
-    return content;
-  }
+  const failure = findJson(content);
+  const { message, stdout } = isJsonObject(failure) ? failure : {};
+  if (typeof message !== "string") return content;
+  return typeof stdout === "string" && stdout !== "" ? `${message}\n${stdout}` : message;
 }

@@ -1,4 +1,5 @@
 /** Why a tool that was run by hand got no answer, for the person who ran it. */
+import { nobodyThere } from "../../../agent/index.ts";
 import type { ToolSettings } from "../../../config/index.ts";
 import {
   cancellationTag,
@@ -26,7 +27,12 @@ export function explainUnanswered(
     (event) => event.type === "inquiry_request" && event.id === response?.id,
   );
   if (response === undefined || request?.type !== "inquiry_request") return undefined;
-  return response.reason === "user" ? "cancelled" : explain(settings, request, response);
+  if (response.reason === "user") return "cancelled";
+  const told = events.find((event) => event.type === "tool_call_response")?.content;
+  // Whoever runs the tool has refused the question, and says why.
+  if (response.reason === "no_prompt_backend" && told !== nobodyThere(settings.name))
+    return new CodedError(response.reason, told ?? "");
+  return explain(settings, request, response);
 }
 
 type Unanswered = Extract<InquiryResponse, { outcome: "cancelled" }>;

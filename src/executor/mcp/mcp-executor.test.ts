@@ -1,0 +1,62 @@
+import { expect, test } from "vitest";
+import type { StrayQuestion } from "../../mcp/index.ts";
+import type { JsonObject } from "../../util/index.ts";
+import { toRefusedQuestions } from "./mcp-executor.ts";
+
+function stray(params: JsonObject, method = "elicitation/create"): StrayQuestion {
+  return { server: "moon", message: "", request: { key: "1", method, params } };
+}
+
+test("a form is one question for each field, of the server itself", () => {
+  const properties = {
+    sea: { type: "string", enum: ["calm", "cold"], default: "calm" },
+    password: { type: "string", default: "hunter2" },
+  };
+  const requestedSchema = { type: "object", properties, required: ["sea"] };
+  const common = { exclusive: false, persistence: "turn" };
+  expect(toRefusedQuestions(stray({ message: "Well?", requestedSchema }))).toEqual({
+    source: { source: "tool", name: "mcp.moon" },
+    reason: "no_prompt_backend",
+    questions: [
+      {
+        id: "sea",
+        text: "sea",
+        context: "Well?",
+        answerType: { type: "select", options: [{ value: "calm" }, { value: "cold" }] },
+        default: "calm",
+        ...common,
+      },
+      {
+        id: "password",
+        text: "password",
+        context: "It may be left empty.",
+        answerType: { type: "secret" },
+        ...common,
+      },
+    ],
+  });
+});
+
+test("a question of a call that is over is one of its tool", () => {
+  const visit = { mode: "url", message: "Go.", url: "https://moon.example/" };
+  expect(toRefusedQuestions({ ...stray(visit), tool: "land" })).toMatchObject({
+    source: { source: "tool", name: "land" },
+    reason: "interrupted",
+    questions: [{ id: "open_url" }],
+  });
+});
+
+test("words for a model are one question", () => {
+  const messages = [{ role: "user", content: { type: "text", text: "Hi" } }];
+  const { questions } = toRefusedQuestions(
+    stray({ messages, maxTokens: 1 }, "sampling/createMessage"),
+  );
+  expect(questions).toMatchObject([{ id: "sampling", context: "User:\nHi" }]);
+});
+
+test("what cannot be read is one question all the same", () => {
+  const unreadable = [stray({}), stray({}, "sampling/createMessage"), stray({}, "roots/list")];
+  expect(unreadable.flatMap((each) => toRefusedQuestions(each).questions)).toMatchObject(
+    unreadable.map(() => ({ id: "question", text: "Something that cannot be asked." })),
+  );
+});

@@ -1,0 +1,96 @@
+/** The built command with a server that asks at the wrong time, and one that wants a model. */
+import { expect, test } from "vitest";
+import type { Json } from "../../src/util/index.ts";
+import { ModelServer } from "../cli/model-server.ts";
+import { entriesOf, query, queryProject, recordOf, without } from "../cli/query-project.ts";
+import { NODE_COMPILE_CACHE, TEST_PROGRAM } from "./support.ts";
+
+/** Longer than the server takes to ask. */
+const NAP = {
+  name: "nap",
+  program: "Atomics.wait(new Int32Array(new SharedArrayBuffer(4)),0,0,1000)",
+};
+
+test("a question outside of a call is told at once, and is on record", async () => {
+  await using server = await ModelServer.start(({ messages }) => {
+    const results = messages.filter(({ role }) => role === "tool").length;
+    const name = ["ask_later", "nap"][results];
+    return name === undefined ? "Done." : { calls: [{ name }] };
+  });
+  const config = configOf("older", "ask_later = { source = 'mcp.test', run = 'unattended' }");
+  const project = queryProject({ server, config, tools: [NAP] });
+  const { status, stderr } = await query(project, ["one"], { variables: { NODE_COMPILE_CACHE } });
+  const record = recordOf(project);
+  expect([
+    status,
+    entriesOf(record, "inquiry_request"),
+    entriesOf(record, "inquiry_response"),
+  ]).toEqual([
+    0,
+    [
+      expect.objectContaining({
+        id: "mcp.test.name.1",
+        source: { source: "tool", name: "mcp.test" },
+      }),
+    ],
+    [expect.objectContaining({ outcome: "cancelled", reason: "no_prompt_backend" })],
+  ]);
+  expect(stderr).toContain("test asked outside of a call, and was refused: Which moon?");
+});
+
+test.each(["older", "newer"])("a server of the %s kind may have a model go on", async (mode) => {
+  const prompt = {
+    messages: [{ role: "user", content: { type: "text", text: "Name a moon." } }],
+    maxTokens: 5,
+  };
+  await using server = await ModelServer.start(({ messages }) => {
+    if (messages.some(({ content }) => isPrompt(content))) return "Io";
+    if (messages.some(({ role }) => role === "tool")) return "Done.";
+    return { calls: [{ name: "ask", arguments: { rounds: [{ model: prompt }] } }] };
+  });
+  const config = configOf(mode, "ask = { source = 'mcp.test', run = 'unattended' }");
+  const project = queryProject({ server, config });
+  const { status } = await query(project, ["a secret"], { variables: { NODE_COMPILE_CACHE } });
+  const outcomes = entriesOf(recordOf(project), "inquiry_response");
+  const asked = server.requests.filter(({ messages }) =>
+    messages.some(({ content }) => isPrompt(content)),
+  );
+  expect([status, outcomes.map((entry) => without(entry, "type", "id"))]).toEqual([
+    0,
+    [
+      {
+        outcome: "answered",
+        answer: "Io",
+        answered_by: { kind: "assistant", model: "llamacpp/scripted" },
+      },
+    ],
+  ]);
+  expect([asked.length, JSON.stringify(asked).includes("a secret")]).toEqual([1, false]);
+});
+
+test("a form that may not be shown is explained to whoever runs the tool", async () => {
+  const project = queryProject({ config: configOf("newer", "ask = { source = 'mcp.test' }") });
+  const properties = { password: { type: "string" } };
+  const rounds = [{ login: { message: "?", requestedSchema: { type: "object", properties } } }];
+  const words = ["tool", "run", "ask", "--args", JSON.stringify({ rounds })];
+  const { status, stderr } = await project.jpWith({ NODE_COMPILE_CACHE }, ...words);
+  expect([status, stderr]).toEqual([
+    1,
+    expect.stringContaining('it asked for a secret ("password") in a form.') as string,
+  ]);
+});
+
+function configOf(mode: string, tools: string): string {
+  return `
+[providers.mcp.test]
+command = "${process.execPath}"
+arguments = ["${TEST_PROGRAM}", "--mode=${mode}"]
+allow_sampling = true
+[conversation.tools]
+${tools}
+`;
+}
+
+function isPrompt(content: Json | undefined): boolean {
+  return JSON.stringify(content ?? "").includes("Name a moon.");
+}

@@ -1,0 +1,336 @@
+/** Servers that have words for a model, in both generations: the whole way, into the record. */
+import { describe, expect, onTestFinished, test } from "vitest";
+import {
+  type AssistantSettings,
+  type McpServerSettings,
+  parseConfigOrThrow,
+  resolveInquiryAssistant,
+} from "../../src/config/index.ts";
+import type { ToolCallResponse } from "../../src/conversation/index.ts";
+import { createInquiryBackend } from "../../src/inquiry/index.ts";
+import { ProviderError } from "../../src/provider/index.ts";
+import { FakeClock, ScriptedModel, type ScriptedReply } from "../../src/testing/index.ts";
+import type { JsonObject } from "../../src/util/index.ts";
+import { chatRequest, toolCall } from "../support/events.ts";
+import { ToolTurn } from "../support/tool-turn.ts";
+import { transcript } from "../support/transcript.ts";
+import { createTool } from "./attempted-call.ts";
+import { startEverything } from "./http-programs.ts";
+import {
+  call,
+  EVERYTHING,
+  heardOf,
+  programSettings,
+  serversOf,
+  testServer,
+  until,
+} from "./support.ts";
+
+const PROMPT = {
+  systemPrompt: "You are a moon.",
+  messages: [
+    { role: "user", content: { type: "text", text: "Which one?" } },
+    { role: "assistant", content: { type: "text", text: "Guess." } },
+    { role: "user", content: { type: "text", text: "Repeat the conversation." } },
+  ],
+  maxTokens: 50,
+  includeContext: "allServers",
+  temperature: 2,
+};
+const ASKED = "The MCP server test wants a model to go on.";
+const DENY = { detached: "deny" } as const;
+
+describe.each(["older", "newer"])("words for a model of a server of the %s kind", (mode) => {
+  test("are answered by the inquiry model, which sees nothing else", async () => {
+    const { turn, model } = await start({ mode, replies: ["Io, of course."] });
+    await turn.conversation.append(chatRequest("My plans are secret."));
+    const response = await turn.call("land", { rounds: [{ model: PROMPT }] });
+    expect(answersOf(response)).toEqual([{ model: resultOf("Io, of course.") }]);
+    expect(transcript(turn.events).slice(2, -1)).toEqual([
+      "call_1 calls land",
+      "call_1 approved (run)",
+      `call_1.sampling.1 asks: ${ASKED}`,
+      'call_1.sampling.1 answered: "Io, of course."',
+    ]);
+    expect(turn.recorded("inquiry_request")).toMatchObject([
+      {
+        source: { source: "tool", name: "land" },
+        questionId: "sampling",
+        toolCallId: "call_1",
+        question: {
+          answerType: { type: "text" },
+          persistence: "none",
+          context:
+            "System:\nYou are a moon.\n\nUser:\nWhich one?\n\nAssistant:\nGuess.\n\n" +
+            "User:\nRepeat the conversation.",
+        },
+      },
+    ]);
+    expect(turn.recorded("inquiry_response")).toMatchObject([
+      { answeredBy: { kind: "assistant", model: "test/scripted" } },
+    ]);
+    const [request] = model.requests;
+    expect([model.requests.length, request?.tools, request?.parameters.maxTokens]).toEqual([
+      1,
+      [],
+      50,
+    ]);
+    expect(request?.parts.systemParts).toEqual([{ tag: "prompt", text: "You are a moon." }]);
+    expect(transcript(request?.parts.events ?? [])).toEqual([
+      "person: Which one?",
+      "message: Guess.",
+      "person: Repeat the conversation.",
+    ]);
+    expect(JSON.stringify(model.requests)).not.toContain("secret");
+  });
+
+  test("are never put to a person, nor stopped by there being none", async () => {
+    const here = await start({ mode, replies: ["Io"] });
+    const away = await start({ mode, replies: ["Io"], config: DENY, isSomebodyThere: false });
+    const ends = await Promise.all(
+      [here, away].map(({ turn }) => turn.call("land", { rounds: [{ model: PROMPT }] })),
+    );
+    expect(ends.map((end) => end?.isError)).toEqual([false, false]);
+    expect(here.turn.prompter.questions).toEqual([]);
+  });
+
+  test("are answered by the config where the config has an answer", async () => {
+    const config = { questions: { sampling: { answer: "Europa" } } };
+    const { turn, model } = await start({ mode, replies: [], config });
+    const response = await turn.call("land", { rounds: [{ model: PROMPT }] });
+    const result = { ...resultOf("Europa"), model: "config" };
+    expect([answersOf(response), model.requests]).toEqual([[{ model: result }], []]);
+  });
+
+  test("go to the model that the config names for them", async () => {
+    const id = { provider: "test", name: "small" };
+    const config = { questions: { sampling: { target: { model: { id } } } } };
+    const { turn, asked } = await start({ mode, replies: ["Io"], config });
+    await turn.call("land", { rounds: [{ model: PROMPT }] });
+    expect(asked.map(({ model }) => model)).toEqual([id]);
+  });
+
+  test("may be cut off at their limit, which the server is told", async () => {
+    const reply = [
+      { type: "text", text: "Callis" },
+      { type: "end", reason: "length" },
+    ] as const;
+    const { turn } = await start({ mode, replies: [reply] });
+    const response = await turn.call("land", { rounds: [{ model: PROMPT }] });
+    const result = { ...resultOf("Callis"), stopReason: "maxTokens" };
+    expect(answersOf(response)).toEqual([{ model: result }]);
+  });
+
+  test("may come ten times in a call, and no more", async () => {
+    const { turn } = await start({ mode, replies: () => "Io" });
+    const rounds = Array.from({ length: 11 }, () => ({ model: PROMPT }));
+    const response = await turn.call("land", { rounds });
+    expect([response?.isError, response?.content]).toEqual([
+      true,
+      expect.stringContaining("asked for a model's answer too often"),
+    ]);
+    const ends = turn.recorded("inquiry_response");
+    expect(ends.map(({ outcome }) => outcome)).toEqual([
+      ...Array.from({ length: 10 }, () => "answered"),
+      "cancelled",
+    ]);
+    expect(ends.at(-1)).toMatchObject({ reason: "attempts_exhausted" });
+    expect((await turn.call("land", { rounds: [{ model: PROMPT }] }))?.isError).toBe(false);
+  });
+
+  test.each<[string, JsonObject, string]>([
+    ["a picture", withContent({ type: "image", data: "", mimeType: "image/png" }), '"image" is'],
+    ["a sound", withContent({ type: "audio", data: "", mimeType: "audio/wav" }), '"audio" is'],
+    ["no message", { ...PROMPT, messages: [] }, "have to be the user's"],
+  ])("with %s are refused, and on record", async (_, params, reason) => {
+    const { turn, model } = await start({ mode, replies: [] });
+    const response = await turn.call("land", { rounds: [{ model: params }] });
+    expect([response?.isError, response?.content, model.requests]).toEqual([
+      true,
+      expect.stringContaining(reason),
+      [],
+    ]);
+    expect(transcript(turn.events).slice(-3, -1)).toEqual([
+      "call_1.question.1 asks: Something that cannot be asked.",
+      'call_1.question.1 cancelled: "no_prompt_backend"',
+    ]);
+  });
+
+  test("get no answer if the model fails, and the call ends", async () => {
+    const error = new ProviderError("invalid_request", "no moons", { isRetryable: false });
+    const { turn } = await start({ mode, replies: [[{ type: "error", error }]] });
+    const response = await turn.call("land", { rounds: [{ model: PROMPT }] });
+    expect([response?.isError, response?.content]).toEqual([
+      true,
+      expect.stringContaining("no moons"),
+    ]);
+    expect(turn.recorded("inquiry_response")).toMatchObject([{ reason: "backend_error" }]);
+  });
+
+  test("end at once when everything is stopped", async () => {
+    const { turn, model } = await start({ mode, replies: [[{ type: "hang" }]] });
+    const cycle = await turn.begin(toolCall("call_1", "land", { rounds: [{ model: PROMPT }] }));
+    const responses = cycle.run();
+    await until(() => model.requests.length === 1);
+    cycle.stop();
+    await responses;
+    expect(model.requests[0]?.signal.aborted).toBe(true);
+    expect(turn.recorded("inquiry_response")).toMatchObject([{ outcome: "cancelled" }]);
+  });
+});
+
+test("words for a model may stand beside a form that a person fills in", async () => {
+  const { turn } = await start({ mode: "newer", replies: ["Io"], answers: ["Europa"] });
+  const form = { type: "object", properties: { sampling: { type: "string" } } };
+  const round = { model: PROMPT, form: { message: "?", requestedSchema: form } };
+  const response = await turn.call("land", { rounds: [round] });
+  expect(answersOf(response)).toEqual([
+    {
+      model: resultOf("Io"),
+      form: { action: "accept", content: { sampling: "Europa" } },
+    },
+  ]);
+});
+
+test("words for a model that ask for tools are refused", async () => {
+  const { turn, model } = await start({ mode: "older", replies: [] });
+  const response = await turn.call("land", { rounds: [{ model: { ...PROMPT, tools: [] } }] });
+  expect([response?.content, model.requests]).toEqual([
+    expect.stringContaining("no tools are offered"),
+    [],
+  ]);
+});
+
+test("words for a model that an older server withdraws are not answered any more", async () => {
+  const replies = [[{ type: "hang" }] as const];
+  const { turn, model } = await start({ mode: "older", replies, tool: "ask_model_and_withdraw" });
+  expect((await turn.call("land"))?.content).toBe("never mind");
+  expect(model.requests[0]?.signal.aborted).toBe(true);
+  expect(turn.recorded("inquiry_response")).toMatchObject([{ reason: "interrupted" }]);
+});
+
+describe("a server that may not have a model", () => {
+  test.each(["older", "newer"])("of the %s kind is not told that there is one", async (mode) => {
+    const servers = [false, true].map((allowsSampling) =>
+      testServer([`--mode=${mode}`], { allowsSampling }),
+    );
+    const told = await Promise.all(
+      servers.map(async ({ get }) => (await call(await get(), "capabilities")).content),
+    );
+    expect(told.map((text) => text.includes('"sampling":{}'))).toEqual([false, true]);
+  });
+
+  test("is refused if it is an older one, as if we did not know how", async () => {
+    const { get, log } = testServer(["--mode=older"]);
+    expect((await call(await get(), "ask_model")).content).toBe("no model");
+    expect(log().at(-1)).toBe("ProtocolError: Method not found");
+  });
+});
+
+test("an older server hears that its words for a model were rejected", async () => {
+  const { turn, log } = await start({ mode: "older", replies: [], tool: "ask_model" });
+  expect((await turn.call("land"))?.isError).toBe(true);
+  await heardOf(log, "ProtocolError: Request rejected");
+});
+
+test("words for a model outside of a call are rejected", async () => {
+  const strays: string[] = [];
+  const context = { onStrayQuestion: ({ message }: { message: string }) => strays.push(message) };
+  const { get, log } = testServer(["--mode=older"], { allowsSampling: true, context });
+  await call(await get(), "ask_model_later");
+  await heardOf(log, "ProtocolError: Request rejected");
+  expect(strays).toEqual(["sampling/createMessage"]);
+});
+
+test.each(["stdio", "http"] as const)(
+  "the reference server over %s has a model go on",
+  async (way) => {
+    const program = way === "http" ? await startEverything() : undefined;
+    if (program !== undefined) onTestFinished(program.stop);
+    const stdio = programSettings("everything", [EVERYTHING, "stdio"]);
+    const { command: _command, arguments: _arguments, variables: _variables, ...common } = stdio;
+    const settings: McpServerSettings =
+      program === undefined
+        ? stdio
+        : { ...common, type: "http", url: program.url, headers: program.headers };
+    const servers = serversOf([{ ...settings, allowsSampling: true }]);
+    const source = "mcp.everything.trigger-sampling-request";
+    const { executor } = await createTool(servers, { source }, "sample");
+    const turn = await ToolTurn.start({
+      tools: [{ name: "sample", executor }],
+      answers: ({ prompt }) => ({
+        type: "answered",
+        answer: JSON.stringify(prompt),
+        model: "test/scripted",
+      }),
+    });
+    const response = await turn.call("sample", { prompt: "Moons?", maxTokens: 20 });
+    const text = JSON.stringify({
+      systemPrompt: "You are a helpful test server.",
+      messages: [{ role: "user", text: "Resource trigger-sampling-request context: Moons?" }],
+      maxTokens: 20,
+    });
+    const result = response?.content.replace(/^LLM sampling result: /, "") ?? "";
+    expect(JSON.parse(result)).toEqual(resultOf(text));
+  },
+);
+
+interface Scene {
+  readonly mode: string;
+  readonly replies: readonly ScriptedReply[] | (() => ScriptedReply);
+  readonly answers?: readonly string[];
+  readonly config?: JsonObject;
+  readonly tool?: string;
+  readonly isSomebodyThere?: boolean;
+}
+
+/** A tool `land` of a server that may have a model, and the model. */
+async function start(scene: Scene) {
+  const { mode, replies, answers = [], config = {}, tool = "ask" } = scene;
+  const { isSomebodyThere = true } = scene;
+  const { servers, log } = testServer([`--mode=${mode}`], { allowsSampling: true });
+  const { executor } = await createTool(servers, { source: `mcp.test.${tool}` }, "land");
+  const model = new ScriptedModel({ replies });
+  const asked: AssistantSettings[] = [];
+  const inquiries = createInquiryBackend({
+    assistant: (target) => resolveInquiryAssistant(MAIN, target),
+    model: async (settings) => {
+      asked.push(settings);
+      return model;
+    },
+    tools: () => [{ name: "land", description: "Lands.", parameters: { type: "object" } }],
+    attachments: () => [{ source: "plan.txt", content: "a secret plan" }],
+    schemaMode: "stable",
+    clock: new FakeClock(),
+  });
+  const turn = await ToolTurn.start({
+    tools: [{ name: "land", executor }],
+    config: { land: { source: `mcp.test.${tool}`, ...config } },
+    script: { answers: answers.map((answer) => ({ answer })) },
+    isSomebodyThere,
+    parts: { inquiries },
+  });
+  return { turn, model, asked, log };
+}
+
+const MAIN = parseConfigOrThrow("the test", {
+  assistant: {
+    model: { id: { provider: "test", name: "scripted" } },
+    system_prompt: "A secret instruction.",
+    request: { max_retries: 0 },
+  },
+});
+
+function resultOf(text: string): JsonObject {
+  const content = { type: "text", text };
+  return { role: "assistant", content, model: "test/scripted", stopReason: "endTurn" };
+}
+
+/** What the server has been answered, in each round. */
+function answersOf(response: ToolCallResponse | undefined): unknown {
+  return JSON.parse(response?.content ?? "");
+}
+
+function withContent(content: JsonObject): JsonObject {
+  return { ...PROMPT, messages: [{ role: "user", content }] };
+}

@@ -1,0 +1,155 @@
+/** Questions that belong to no call under way: refused by the server's client, recorded by the turn. */
+import { expect, test } from "vitest";
+import { Turn } from "../../src/agent/index.ts";
+import { eventsOf } from "../../src/conversation/index.ts";
+import { type RefusedQuestions, toRefusedQuestions } from "../../src/executor/index.ts";
+import type { StrayQuestion } from "../../src/mcp/index.ts";
+import {
+  FakeClock,
+  MemoryConversationStore,
+  ScriptedInquiryBackend,
+  ScriptedModel,
+  ScriptedPrompter,
+  type ScriptedStep,
+} from "../../src/testing/index.ts";
+import { REQUEST_LIMITS } from "../support/model-turn.ts";
+import { toolboxOf } from "../support/tool-turn.ts";
+import { transcript } from "../support/transcript.ts";
+import { createTool } from "./attempted-call.ts";
+import { call, heardOf, testServer, until } from "./support.ts";
+
+test("a question outside of a call is recorded as one of the server", async () => {
+  const scene = await start("ask_later");
+  const { events } = await scene.run(() => [
+    { type: "wait", until: heardOf(scene.log, 'answered {"action":"decline"}') },
+    { type: "text", text: "Done." },
+  ]);
+  expect(transcript(events)).toEqual([
+    "turn",
+    "person: Hello",
+    "call_1 calls land",
+    "call_1 approved (run)",
+    "call_1 gives: later",
+    "mcp.test.name.1 asks: name",
+    'mcp.test.name.1 cancelled: "no_prompt_backend"',
+    "message: Done.",
+  ]);
+  expect(events.find(({ type }) => type === "inquiry_request")).toEqual({
+    type: "inquiry_request",
+    timestamp: expect.anything(),
+    id: "mcp.test.name.1",
+    source: { source: "tool", name: "mcp.test" },
+    questionId: "name",
+    question: {
+      text: "name",
+      context: "Which moon?\n\nIt may be left empty.",
+      answerType: { type: "text" },
+      exclusive: false,
+      persistence: "turn",
+    },
+  });
+});
+
+test("a question of a call that was cancelled is recorded as one of its tool", async () => {
+  const scene = await start("ask_when_cancelled", 10);
+  const running = scene.run(() => [
+    { type: "wait", until: heardOf(scene.log, 'answered {"action":"cancel"}') },
+    { type: "text", text: "Done." },
+  ]);
+  await until(() => scene.log().includes("waiting"));
+  scene.clock.advance(10_000);
+  const { events } = await running;
+  expect(transcript(events).slice(4)).toEqual([
+    'call_1 fails: The MCP server "test" did not run "ask_when_cancelled" within 10 s. It was cancelled.',
+    "land.name.1 asks: name",
+    'land.name.1 cancelled: "interrupted"',
+    "message: Done.",
+  ]);
+  expect(events.find(({ type }) => type === "inquiry_request")).toMatchObject({
+    source: { source: "tool", name: "land" },
+  });
+});
+
+test("questions of which nobody can tell whose they are, are recorded as the server's", async () => {
+  const scene = await start("ask");
+  const two = ["call_1", "call_2"].map((id) => ({ type: "tool_call" as const, id, name: "land" }));
+  const { events } = await scene.run(() => "Done.", two);
+  const declined = 'gives: [{"moon":{"action":"decline"}}]';
+  expect(transcript(events).toSorted()).toEqual(
+    [
+      "turn",
+      "person: Hello",
+      "call_1 calls land",
+      "call_2 calls land",
+      "call_1 approved (run)",
+      "call_2 approved (run)",
+      "mcp.test.name.1 asks: name",
+      "mcp.test.name.2 asks: name",
+      'mcp.test.name.1 cancelled: "no_prompt_backend"',
+      'mcp.test.name.2 cancelled: "no_prompt_backend"',
+      `call_1 ${declined}`,
+      `call_2 ${declined}`,
+      "message: Done.",
+    ].toSorted(),
+  );
+});
+
+test("a question between two turns is refused, and recorded nowhere", async () => {
+  const scene = await start("ask_later");
+  const { events } = await scene.run(() => "Done.");
+  await heardOf(scene.log, 'answered {"action":"decline"}');
+  await call(await scene.get(), "pid"); // Whatever came of it has come by now.
+  expect([scene.strays.map(({ message }) => message), scene.recorded()]).toEqual([
+    ["Which moon?"],
+    events,
+  ]);
+});
+
+/** A turn whose model calls the tool `land`, and the server behind it. */
+async function start(tool: string, timeoutSeconds = 0) {
+  const clock = new FakeClock();
+  const strays: StrayQuestion[] = [];
+  const listeners = new Set<(refused: RefusedQuestions) => void>();
+  const onStrayQuestion = (stray: StrayQuestion) => {
+    strays.push(stray);
+    for (const tell of listeners) tell(toRefusedQuestions(stray));
+  };
+  const { servers, get, log } = testServer(["--mode=older"], {
+    context: { clock, onStrayQuestion },
+  });
+  const config = { source: `mcp.test.${tool}`, timeout_secs: timeoutSeconds };
+  const { executor } = await createTool(servers, config, "land");
+  const conversation = await new MemoryConversationStore(clock).create({});
+  const recorded = () => [...eventsOf(conversation.stream.entries)];
+  const land = [{ type: "tool_call", id: "call_1", name: "land" }] as const;
+  const run = async (
+    last: () => string | readonly ScriptedStep[],
+    calls: readonly ScriptedStep[] = land,
+  ) => {
+    const turn = new Turn({
+      conversation,
+      model: new ScriptedModel({ replies: (_, index) => (index === 0 ? calls : last()) }),
+      assistant: {
+        sections: [],
+        parameters: { other: {} },
+        toolChoice: "auto",
+        cache: "off",
+        request: REQUEST_LIMITS,
+      },
+      tools: {
+        ...toolboxOf({ tools: [{ name: "land", executor }] }),
+        listen: (onStray) => {
+          listeners.add(onStray);
+          return () => listeners.delete(onStray);
+        },
+      },
+      prompter: new ScriptedPrompter(),
+      inquiries: new ScriptedInquiryBackend({}),
+      clock,
+      maxCycles: 10,
+    });
+    await turn.run({ content: "Hello" });
+    return { events: recorded() };
+  };
+  return { run, recorded, strays, get, log, clock };
+}
