@@ -2,6 +2,7 @@
 import type { ConversationId } from "../conversation/index.ts";
 import { CodedError } from "../util/index.ts";
 
+/** The codes of a `StorageError`. */
 export type StorageErrorCode =
   | "conversation_not_found"
   | "conversation_locked"
@@ -15,6 +16,7 @@ export type StorageErrorCode =
   | "no_workspace"
   | "workspace_exists";
 
+/** A record that cannot be read or written. */
 export class StorageError extends CodedError<StorageErrorCode> {}
 
 export function notFound(id: ConversationId): StorageError {

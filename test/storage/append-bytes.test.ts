@@ -57,6 +57,16 @@ test("any number of appends gives the file that one program would have written a
   );
 });
 
+test("half a character is written as a sign for one: other parsers would refuse the whole file", async () => {
+  const { events, eventsFile } = placeEvents(fastTemporaryFolder(), "[]\n");
+  await events.open();
+  await events.append([{ text: "half \ud83d, whole 😀, escape \\ud83d" }]);
+  await events.close();
+  expect(readFileSync(eventsFile, "utf8")).toBe(
+    laidOut([{ text: "half \u{fffd}, whole 😀, escape \\ud83d" }]),
+  );
+});
+
 test("an append changes no byte but the three that closed the list", async () => {
   const { events, eventsFile } = placeEvents(fastTemporaryFolder(), laidOut([numberedElement(0)]));
   await events.open();

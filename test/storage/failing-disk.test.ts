@@ -155,6 +155,18 @@ test("a crash at any step of a failed append leaves a record that can be opened"
   expect(opened).toEqual(disk.states.map(() => numberedElements(2)));
 });
 
+test("a file that reports an error when it is closed has kept what was appended, and is released", async () => {
+  const { disk, writer, file, conversations } = await openRecord(2);
+  disk.failNext("close", "EIO");
+  const released = await codeOf(writer.release());
+  await using again = await conversations.open(writer.id);
+  expect({ released, text: readFileSync(file, "utf8"), again: again.id }).toEqual({
+    released: undefined,
+    text: laidOut(numberedElements(2)),
+    again: writer.id,
+  });
+});
+
 test("a file that cannot be opened for writing leaves the conversation free", async () => {
   const { conversations, reopen, files, locks } = temporaryWorkspace();
   const writer = await conversations.create({});

@@ -1,16 +1,6 @@
 /** A disk that is really full: a small file system in memory, where the machine allows one. */
 import { spawnSync } from "node:child_process";
-import {
-  appendFileSync,
-  mkdirSync,
-  mkdtempSync,
-  readdirSync,
-  readFileSync,
-  rmdirSync,
-  rmSync,
-  truncateSync,
-} from "node:fs";
-import { tmpdir } from "node:os";
+import { appendFileSync, readdirSync, readFileSync, rmSync, truncateSync } from "node:fs";
 import path from "node:path";
 import { expect, onTestFinished, test } from "vitest";
 import type { ConversationEvent } from "../../src/conversation/index.ts";
@@ -23,9 +13,10 @@ import {
   numberedElements,
   plain,
 } from "../support/record-elements.ts";
+import { canMountDisk, mountDisk, unmountDisk } from "../support/small-disk.ts";
 import { temporaryFolder, temporaryWorkspace } from "../support/temporary-workspace.ts";
 
-const canMount = tryMount();
+const canMount = canMountDisk();
 
 /** Too long for what is left of the file's last page. */
 const LONG: ConversationEvent = { ...numbered(8), extra: { filler: "x".repeat(20_000) } };
@@ -136,9 +127,9 @@ async function releaseAfter(opening: Promise<AsyncDisposable>): Promise<void> {
 
 /** A file system of 256 KiB, for one test. */
 function smallDisk(): string {
-  const folder = mkdtempSync(path.join(tmpdir(), "jp-disk-"));
-  mount(folder);
-  onTestFinished(() => unmount(folder));
+  const folder = temporaryFolder();
+  mountDisk(folder);
+  onTestFinished(() => unmountDisk(folder));
   return folder;
 }
 
@@ -158,25 +149,4 @@ function fillUp(filler: string): void {
   } catch {
     // It is full.
   }
-}
-
-function mount(folder: string): boolean {
-  mkdirSync(folder, { recursive: true });
-  const options = ["-t", "tmpfs", "-o", "size=256k", "tmpfs", folder];
-  return spawnSync("mount", options).status === 0;
-}
-
-function unmount(folder: string): void {
-  spawnSync("umount", ["--lazy", folder]);
-  rmdirSync(folder);
-}
-
-/** Only root may mount, and not in every container. */
-function tryMount(): boolean {
-  if (process.platform !== "linux" || process.getuid?.() !== 0) return false;
-  const folder = mkdtempSync(path.join(tmpdir(), "jp-disk-"));
-  const isMounted = mount(folder);
-  if (isMounted) unmount(folder);
-  else rmdirSync(folder);
-  return isMounted;
 }

@@ -3,7 +3,7 @@ import { readFileSync } from "node:fs";
 import { type FileHandle, open } from "node:fs/promises";
 import type { OpenFile } from "../../src/storage/index.ts";
 
-type Operation = "write" | "truncate" | "datasync";
+type Operation = "write" | "truncate" | "datasync" | "close";
 
 interface PlannedFailure {
   readonly operation: Operation;
@@ -43,6 +43,10 @@ export class FailingDisk {
         this.onSync();
         this.#failIfPlanned("datasync");
         return handle.datasync();
+      },
+      close: async () => {
+        await handle.close();
+        this.#failIfPlanned("close");
       },
     };
     return new Proxy(handle, {

@@ -12,6 +12,7 @@ import {
   type LocalEnvironment,
   type LocalToolSettings,
 } from "./local-executor.ts";
+import { counters } from "../../../test/security/threats.ts";
 
 let root: string;
 
@@ -232,6 +233,7 @@ describe("a tool that asks", () => {
   });
 
   test("is the one who asks, by the name in the config, whatever it claims", async () => {
+    counters("T-PROV-2");
     verifies("082/source/local-tool-is-always-the-tool", "082/source/local-tool-cannot-change-it");
     const source = { source: "assistant", name: "y" };
     const question = { id: "q", text: "?", answer_type: "Text", source };

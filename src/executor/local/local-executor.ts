@@ -16,8 +16,9 @@ export type LocalToolSettings = Pick<
   "name" | "source" | "command" | "options" | "timeoutMs"
 >;
 
+/** Where local tools run, and within which limits. */
 export interface LocalEnvironment extends ToolPlace {
-  /** The process inherits them as they are; nothing is added. */
+  /** The process inherits them as they are; only a mark of its process group is added. */
   readonly variables: Readonly<Record<string, string | undefined>>;
   /** Other than the usual ones. */
   readonly limits?: Partial<ProcessLimits>;
@@ -30,6 +31,7 @@ const LIMITS: ProcessLimits = {
   pipeGraceMs: 250,
 };
 
+/** Runs a command, and reads what it writes as an outcome. */
 export function createLocalExecutor(
   settings: LocalToolSettings,
   environment: LocalEnvironment,

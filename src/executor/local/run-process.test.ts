@@ -91,13 +91,11 @@ describe("a process that ends", () => {
     expect(ends.map((end) => "exit" in end && end.exit)).toEqual([{ status: 0 }, { status: 0 }]);
   });
 
-  test("runs in the folder and with the variables it is given, and no others", async () => {
+  test("runs in the folder and with the variables it is given, and one that marks it", async () => {
     const variables = { PATH: process.env["PATH"], A: "b" };
-    const end = await runShell("pwd; env | grep -v -e ^PWD= -e ^_= -e ^SHLVL= -e ^PATH=", {
-      cwd: "/",
-      variables,
-    });
-    expect(textsOf(end)[0]).toBe("/\nA=b\n");
+    const script = "pwd; env | grep -v -e ^PWD= -e ^_= -e ^SHLVL= -e ^PATH= | sort";
+    const end = await runShell(script, { cwd: "/", variables });
+    expect(textsOf(end)[0]).toMatch(/^\/\nA=b\nJP_PROCESS_GROUP=[0-9a-f-]{36}\n$/);
   });
 
   test("tells what it does, line by line, while it runs", async () => {

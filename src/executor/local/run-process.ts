@@ -3,7 +3,7 @@
  * the output means is decided elsewhere.
  */
 import { type ChildProcessWithoutNullStreams, spawn } from "node:child_process";
-import { killOnExit, LONGEST_TIMER_MS } from "../../util/index.ts";
+import { guardGroup, LONGEST_TIMER_MS } from "../../util/index.ts";
 import { CappedOutput } from "./capped-output.ts";
 import { LineReader } from "./line-reader.ts";
 import { endGroup } from "./process-group.ts";
@@ -48,9 +48,10 @@ export type ProcessExit = { readonly status: number } | { readonly signal: strin
 /** Never throws. After an abort or a timeout it resolves when the whole process group was ended. */
 export async function runProcess(request: ProcessRequest): Promise<ProcessEnd> {
   if (request.signal.aborted) return { type: "cancelled" };
-  const child = start(request);
+  using guard = guardGroup();
+  const child = start(request, guard.variables);
   if ("error" in child) return { type: "not_started", error: child.error };
-  const guard = killOnExit(child.pid);
+  guard.hold(child.pid);
   const exited = exitOf(child);
   const closed = new Promise((resolve) => child.once("close", resolve));
   const output = readOutput(child, request);
@@ -65,7 +66,6 @@ export async function runProcess(request: ProcessRequest): Promise<ProcessEnd> {
   if (typeof first === "string" && child.pid !== undefined) {
     await endGroup({ pid: child.pid, exited }, request.limits.killGraceMs);
   }
-  guard[Symbol.dispose]();
   for (const pipe of child.stdio) pipe?.destroy();
   if (first === "cancelled") return { type: "cancelled" };
   if (first === "timed_out") return { type: "timed_out", ...output };
@@ -78,11 +78,14 @@ interface StartError {
   readonly error: unknown;
 }
 
-function start(request: ProcessRequest): ChildProcessWithoutNullStreams | StartError {
-  const { command, cwd, variables } = request;
+function start(
+  { command, cwd, variables }: ProcessRequest,
+  added: ProcessRequest["variables"],
+): ChildProcessWithoutNullStreams | StartError {
   try {
+    const env = { ...variables, ...added };
     // A group of its own: it is ended as a whole, and a Ctrl-C in the terminal is ours to pass on.
-    return spawn(command.program, command.args, { cwd, env: variables, detached: true });
+    return spawn(command.program, command.args, { cwd, env, detached: true });
   } catch (error) {
     return { error };
   }

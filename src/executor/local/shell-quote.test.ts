@@ -2,6 +2,7 @@ import { spawnSync } from "node:child_process";
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
 import { quoteWord } from "./shell-quote.ts";
+import { counters } from "../../../test/security/threats.ts";
 
 /** What a real shell takes for its words. */
 function wordsOf(line: string): string[] {
@@ -30,6 +31,7 @@ test("what a shell would read as code is one word of text", () => {
 });
 
 test("any text comes back from a real shell", () => {
+  counters("T-RUN-1");
   const text = fc.string({
     unit: fc.constantFrom(...Array.from("ab '\"\\$`;&|<>(){}[]*?#~!=\n\té日🦀")),
   });

@@ -54,7 +54,8 @@ function valueToText(value: unknown): string {
   if (typeof value === "string") return value;
   if (typeof value === "number" || typeof value === "boolean") return String(value);
   return JSON.stringify(value ?? null, (_key, member: unknown) => {
-    if (member instanceof Map) return Object.fromEntries(member); // How the engine gives a map.
+    // How the engine gives a map.
+    if (member instanceof Map) return Object.fromEntries<unknown>(member);
     return member ?? null;
   });
 }

@@ -1,6 +1,6 @@
 /** The three files of a conversation's folder, and the folder as a whole. */
 import { readFileSync } from "node:fs";
-import { cp, rm } from "node:fs/promises";
+import { cp, rename, rm } from "node:fs/promises";
 import path from "node:path";
 import {
   type ConversationMetadata,
@@ -25,6 +25,7 @@ import {
   writeDurably,
   writeJson,
 } from "./durable.ts";
+import { partialFolder } from "./leftovers.ts";
 import { readMetadata } from "./summary.ts";
 
 export interface ConversationFiles {
@@ -34,14 +35,15 @@ export interface ConversationFiles {
   readonly events: Buffer;
 }
 
-/** The base config goes first: without it, the events would be taken for the packed form. */
+/** It is there as a whole, or not at all. Throws `write_failed`. */
 export async function writeConversation(folder: string, files: ConversationFiles): Promise<void> {
-  await makeFolder(folder);
-  await writeMetadata(folder, files.metadata);
-  if (files.baseConfig !== undefined) {
-    await writeDurably(path.join(folder, BASE_CONFIG), files.baseConfig);
-  }
-  await writeDurably(path.join(folder, EVENTS), files.events);
+  await makeWhole(folder, async (partial) => {
+    await writeMetadata(partial, files.metadata);
+    if (files.baseConfig !== undefined) {
+      await writeDurably(path.join(partial, BASE_CONFIG), files.baseConfig);
+    }
+    await writeDurably(path.join(partial, EVENTS), files.events);
+  });
 }
 
 export async function writeMetadata(folder: string, metadata: ConversationMetadata): Promise<void> {
@@ -115,23 +117,34 @@ async function takeOver(source: string, target: string, files: readonly string[]
   }
 }
 
-/** Under another name until it is complete. Throws `write_failed`. */
+/** Throws `write_failed`. */
 export async function copyFolder(from: string, to: string): Promise<void> {
-  const partial = path.join(path.dirname(to), `.${path.basename(to)}.tmp`);
+  await makeWhole(to, (partial) =>
+    cp(from, partial, { recursive: true, preserveTimestamps: true }),
+  );
+}
+
+/** Under another name until it is complete. */
+async function makeWhole(folder: string, fill: (partial: string) => Promise<void>): Promise<void> {
+  const partial = partialFolder(folder);
   try {
-    await makeFolder(path.dirname(to));
-    await cp(from, partial, { recursive: true, preserveTimestamps: true });
-    await moveFolder(partial, to);
-  } catch (error) {
     await rm(partial, { recursive: true, force: true });
-    throw writeFailed(to, error);
+    await makeFolder(partial);
+    await fill(partial);
+    await moveFolder(partial, folder);
+  } catch (error) {
+    await rm(partial, { recursive: true, force: true }).catch(() => undefined);
+    throw writeFailed(folder, error);
   }
 }
 
-/** Throws `write_failed`. */
+/** It is gone as a whole, too. Throws `write_failed`. */
 export async function removeFolder(folder: string): Promise<void> {
+  const partial = partialFolder(folder);
   try {
-    await rm(folder, { recursive: true, force: true });
+    await rm(partial, { recursive: true, force: true });
+    await rename(folder, partial);
+    await rm(partial, { recursive: true, force: true });
     await syncFolder(path.dirname(folder));
   } catch (error) {
     throw writeFailed(folder, error);

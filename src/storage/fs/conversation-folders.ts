@@ -4,7 +4,11 @@
  */
 import { statSync } from "node:fs";
 import path from "node:path";
-import { type ConversationId, findIdInFolderName } from "../../conversation/index.ts";
+import {
+  type ConversationId,
+  conversationIdToNumber,
+  findIdInFolderName,
+} from "../../conversation/index.ts";
 import type { FolderNames } from "./folder-names.ts";
 
 export const EVENTS = "events.json";
@@ -32,15 +36,10 @@ export function listCopies(
   which: "live" | "all",
 ): Map<ConversationId, ConversationCopy[]> {
   const copies = new Map<ConversationId, ConversationCopy[]>();
-  for (const root of ["workspace", "local"] as const) {
-    for (const isArchived of [false, true]) {
-      if (isArchived && which === "live") continue;
-      for (const [id, copy] of listRoot(roots, root, isArchived)) {
-        const known = copies.get(id);
-        if (known === undefined) copies.set(id, [copy]);
-        else known.push(copy);
-      }
-    }
+  for (const [id, copy] of eachCopy(roots, which)) {
+    const known = copies.get(id);
+    if (known === undefined) copies.set(id, [copy]);
+    else known.push(copy);
   }
   return copies;
 }
@@ -49,7 +48,23 @@ export function copiesOf(
   roots: ConversationRoots,
   id: ConversationId,
 ): readonly ConversationCopy[] {
-  return listCopies(roots, "all").get(id) ?? [];
+  // Whoever goes through all conversations looks each of them up: most names are told at a glance.
+  const digits = String(conversationIdToNumber(id));
+  const found = eachCopy(roots, "all", (name) => name.includes(digits));
+  return [...found].filter(([other]) => other === id).map(([, copy]) => copy);
+}
+
+function* eachCopy(
+  roots: ConversationRoots,
+  which: "live" | "all",
+  isWanted: (name: string) => boolean = () => true,
+): Generator<readonly [ConversationId, ConversationCopy]> {
+  for (const root of ["workspace", "local"] as const) {
+    for (const isArchived of [false, true]) {
+      if (isArchived && which === "live") continue;
+      yield* listRoot(roots, { root, isArchived }, isWanted);
+    }
+  }
 }
 
 /** A conversation is archived when no copy of it is live. */
@@ -77,14 +92,21 @@ export function youngestCopy(
     ?.copy;
 }
 
-function listRoot(roots: ConversationRoots, root: Root, isArchived: boolean) {
+function listRoot(
+  roots: ConversationRoots,
+  { root, isArchived }: Pick<ConversationCopy, "root" | "isArchived">,
+  isWanted: (name: string) => boolean,
+) {
   if (roots[root] === undefined) return [];
   const parent = parentFolder(roots, root, isArchived);
-  return roots.names.in(parent).flatMap((name) => {
-    const id = findIdInFolderName(name);
-    const copy: ConversationCopy = { root, folder: path.join(parent, name), isArchived };
-    return id === undefined ? [] : [[id, copy] as const];
-  });
+  return roots.names
+    .in(parent)
+    .filter(isWanted)
+    .flatMap((name) => {
+      const id = findIdInFolderName(name);
+      const copy: ConversationCopy = { root, folder: path.join(parent, name), isArchived };
+      return id === undefined ? [] : [[id, copy] as const];
+    });
 }
 
 function lastChange(folder: string, files: readonly string[]): number {

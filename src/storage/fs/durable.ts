@@ -26,7 +26,7 @@ export async function writeJson(file: string, value: unknown): Promise<void> {
   await writeDurably(file, Buffer.from(`${JSON.stringify(value, null, 2)}\n`));
 }
 
-/** Throws `write_failed`. */
+/** Makes a folder, with those above it, so that it stays. Throws `write_failed`. */
 export async function makeFolder(folder: string): Promise<void> {
   try {
     const first = await mkdir(folder, { recursive: true });

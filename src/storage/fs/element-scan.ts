@@ -27,7 +27,10 @@ const ELEMENT_OPENS = Buffer.from("\n  {");
  * Starts at the list's bracket if the window is at the start of the file, else at an element. `end`
  * is where the element before it ends.
  */
-export function* scanElements(window: ByteWindow, end = 0): Generator<ScannedElement> {
+export function* scanElements(
+  window: ByteWindow,
+  end = 0,
+): Generator<ScannedElement, void, undefined> {
   if (window.offset === 0 && !enterList(window)) {
     yield wholeFileProblem(window);
     return;
@@ -117,7 +120,11 @@ function findDamage(window: ByteWindow, length: number | undefined): number | un
 }
 
 /** What stands behind a closed list was left by a write that was taken back, or by a hand. */
-function* afterList(window: ByteWindow, from: number, end: number): Generator<ScannedElement> {
+function* afterList(
+  window: ByteWindow,
+  from: number,
+  end: number,
+): Generator<ScannedElement, void, undefined> {
   if (findValue(window, from) === window.bytes.length) return;
   fillToEnd(window);
   yield { problem: tornProblem(window, end), end };

@@ -2,9 +2,9 @@
  * The one writer of an `events.json`. An append costs the bytes of its events, whatever the length
  * of the file, and is on the disk when it resolves. Appends that wait for each other share one sync.
  */
-import { type BigIntStats, fstatSync, statSync } from "node:fs";
+import { type BigIntStats, constants, fstatSync, lstatSync, statSync } from "node:fs";
 import { type FileHandle, open } from "node:fs/promises";
-import type { JsonObject } from "../../util/index.ts";
+import { breathe, isOutOfBreath, type JsonObject } from "../../util/index.ts";
 import type { RecordProblem } from "../port.ts";
 import { writeFailed } from "../storage-error.ts";
 import {
@@ -33,7 +33,8 @@ interface Waiting {
   readonly done: PromiseWithResolvers<void>;
 }
 
-const openFile: OpenFile = (file) => open(file, "r+");
+/** Never through a link: a record may come with a clone, and a link of it leads anywhere. */
+const openFile: OpenFile = (file) => open(file, constants.O_RDWR | constants.O_NOFOLLOW);
 
 export class EventFile {
   readonly #open: OpenFile;
@@ -60,6 +61,9 @@ export class EventFile {
   /** Reads and, where needed, mends the file. Throws `record_damaged`, `write_failed`. */
   async open(): Promise<OpenedEvents> {
     await this.#closeHandle();
+    if (lstatSync(this.#file, { throwIfNoEntry: false })?.isSymbolicLink() === true) {
+      throw writeFailed(this.#file, new Error("it is a symbolic link"));
+    }
     const opened = await readForWriting(this.#file);
     try {
       const handle = await this.#open(this.#file);
@@ -104,7 +108,7 @@ export class EventFile {
   async #closeHandle(): Promise<void> {
     const handle = this.#handle;
     this.#handle = undefined;
-    await handle?.close();
+    await handle?.close().catch(() => undefined); // All that was acknowledged is synced.
   }
 
   /** All that wait share one write and one sync. Never rejects: each gets its own answer. */
@@ -187,6 +191,7 @@ async function readForWriting(file: string): Promise<OpenedEvents> {
     for (const element of batch.elements) elements.push(element);
     problems.push(...batch.problems);
     isAsWritten &&= !batch.isScanned;
+    if (isOutOfBreath()) await breathe();
   }
   const damage = problems.find(({ type }) => type === "damaged");
   if (damage !== undefined) throw damaged(damage);

@@ -35,8 +35,16 @@ export const ENDING_LENGTH = Math.max(...LAST_ELEMENT.map((last) => (last + CLOS
 
 /** The bytes to write at the append point: elements as they stand in an array, and its end. */
 export function elementsToBytes(elements: readonly JsonObject[], separator: "" | ","): Buffer {
-  const list = JSON.stringify(elements, null, 2);
+  const list = withoutHalves(JSON.stringify(elements, null, 2));
   return Buffer.from(separator + list.slice(1, -2) + CLOSING);
+}
+
+/** Half a character is written as an escape that other parsers of JSON refuse, and the file with it. */
+function withoutHalves(json: string): string {
+  if (!json.includes("\\ud")) return json;
+  return json.replaceAll(/\\(?:ud[89a-f][0-9a-f]{2}|.)/g, (escape) =>
+    escape.startsWith("\\ud") ? "\u{fffd}" : escape,
+  );
 }
 
 /**

@@ -16,7 +16,8 @@ import {
 } from "./conversation-folders.ts";
 import type { OpenFile } from "./event-file.ts";
 import { FolderNames } from "./folder-names.ts";
-import { acquireLock, type ConversationLock } from "./lock.ts";
+import { removeLeftovers } from "./leftovers.ts";
+import { acquireLock, type ConversationLock, listLockFiles } from "./lock.ts";
 
 export interface FsStoreOptions {
   /** The workspace's `.jp` folder. */
@@ -71,7 +72,7 @@ export class FsContext {
   /** Throws `conversation_locked`. */
   async lock(id: ConversationId): Promise<ConversationLock> {
     const { ensureUserFolder, pid, session, clock } = this.options;
-    const folder = path.join(await ensureUserFolder(), "locks");
+    const folder = locksIn(await ensureUserFolder());
     const acquiredAt = clock.now().toISOString();
     return acquireLock(folder, id, { pid, acquiredAt, ...(session !== undefined && { session }) });
   }
@@ -89,6 +90,7 @@ export class FsContext {
 
   /** A new id, locked: the present moment, or the next that nobody has. */
   async reserve(): Promise<{ readonly id: ConversationId; readonly lock: ConversationLock }> {
+    await this.#clearAbandoned();
     let moment = conversationIdToNumber(conversationIdFromDate(this.options.clock.now()));
     for (; ; moment += 1) {
       const id = conversationIdFromNumber(moment);
@@ -96,6 +98,17 @@ export class FsContext {
       const lock = await this.#tryLock(id);
       if (lock === undefined) continue;
       if (!this.#isTaken(id)) return { id, lock };
+      lock.release();
+    }
+  }
+
+  /** Ids of conversations that were being made when their process was killed. */
+  async #clearAbandoned(): Promise<void> {
+    const userFolder = this.options.findUserFolder();
+    for (const id of userFolder === undefined ? [] : listLockFiles(locksIn(userFolder))) {
+      const lock = this.#isTaken(id) ? undefined : await this.#tryLock(id);
+      if (lock === undefined) continue;
+      await removeLeftovers(this.roots(), id);
       lock.release();
     }
   }
@@ -112,4 +125,8 @@ export class FsContext {
       throw error;
     }
   }
+}
+
+function locksIn(userFolder: string): string {
+  return path.join(userFolder, "locks");
 }

@@ -3,7 +3,6 @@
  * touches nothing: no folder is made, no file moved, no lock taken.
  */
 import path from "node:path";
-import { setImmediate } from "node:timers/promises";
 import {
   conversationCreatedAt,
   type ConversationId,
@@ -12,6 +11,7 @@ import {
   StreamEntry,
   timestampFromDate,
 } from "../../conversation/index.ts";
+import { breathe, isOutOfBreath } from "../../util/index.ts";
 import type {
   Conversation,
   ConversationStore,
@@ -54,10 +54,9 @@ import { EMPTY, readInLayout } from "./event-layout.ts";
 import { readElements } from "./event-reader.ts";
 import { FsContext, type FsStoreOptions } from "./fs-context.ts";
 import { FsConversationWriter } from "./fs-writer.ts";
+import { removeLeftovers } from "./leftovers.ts";
 import type { ConversationLock } from "./lock.ts";
 import { folderWith, summarize } from "./summary.ts";
-
-const YIELD_EVERY = 64;
 
 export class FsConversationStore implements ConversationStore, RecordFiles {
   readonly #context: FsContext;
@@ -76,7 +75,7 @@ export class FsConversationStore implements ConversationStore, RecordFiles {
       const isLive = copies.some((copy) => !copy.isArchived);
       if (which === "archived" && isLive) continue;
       summaries.push(summarize(id, copies));
-      if (summaries.length % YIELD_EVERY === 0) await setImmediate();
+      if (isOutOfBreath()) await breathe();
     }
     return summaries;
   }
@@ -103,6 +102,7 @@ export class FsConversationStore implements ConversationStore, RecordFiles {
     const folder = folderWith(this.#context.readableCopies(id), EVENTS, BASE_CONFIG);
     for (const { elements, problems } of readElements(path.join(folder, EVENTS))) {
       yield { entries: elements.map((element) => StreamEntry.fromJson(element)), problems };
+      if (isOutOfBreath()) await breathe();
     }
   }
 
@@ -124,6 +124,7 @@ export class FsConversationStore implements ConversationStore, RecordFiles {
     this.#context.liveCopies(id);
     const lock = await this.#context.lock(id);
     try {
+      await removeLeftovers(this.#context.roots(), id);
       const copies = this.#context.liveCopies(id);
       const folder = await bringTogether(copies, "workspace");
       const otherFolders = copies.map((copy) => copy.folder).filter((other) => other !== folder);

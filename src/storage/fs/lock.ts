@@ -5,16 +5,22 @@
 import type { spawnSync } from "node:child_process";
 import {
   closeSync,
+  existsSync,
   fstatSync,
   ftruncateSync,
   openSync,
+  readdirSync,
   readFileSync,
   rmSync,
   statSync,
   writeSync,
 } from "node:fs";
 import path from "node:path";
-import { type ConversationId, conversationIdToNumber } from "../../conversation/index.ts";
+import {
+  type ConversationId,
+  conversationIdFromNumber,
+  conversationIdToNumber,
+} from "../../conversation/index.ts";
 import { isJsonObject } from "../../util/index.ts";
 import { StorageError, systemCode, writeFailed } from "../storage-error.ts";
 import { makeFolder } from "./durable.ts";
@@ -34,6 +40,15 @@ export interface LockOwner {
 
 /** One byte far behind the JSON: on Windows a locked byte cannot be read by others. */
 const LOCKED_BYTE = 0xffff_ffff;
+
+/** The conversations that are locked, and those whose holder was killed. */
+export function listLockFiles(folder: string): ConversationId[] {
+  const names = existsSync(folder) ? readdirSync(folder) : [];
+  return names.flatMap((name) => {
+    const digits = /^jp-c(\d{1,15})\.lock$/.exec(name)?.[1];
+    return digits === undefined ? [] : [conversationIdFromNumber(Number(digits))];
+  });
+}
 
 /** Never waits. Throws `conversation_locked`, naming the holder; `write_failed`. */
 export async function acquireLock(
@@ -109,7 +124,11 @@ function releaseOnce(fd: number, file: string): () => void {
   return () => {
     if (isReleased) return;
     isReleased = true;
-    rmSync(file, { force: true });
+    try {
+      rmSync(file, { force: true });
+    } catch {
+      // A file that stays locks nobody out.
+    }
     closeSync(fd);
   };
 }

@@ -9,6 +9,7 @@ import { FsTrustStore } from "./trust-file.ts";
 import {
   ensureWorkspaceData,
   findWorkspaceData,
+  isDataOf,
   type UserEnvironment,
   userDataFolder,
 } from "./user-data.ts";
@@ -32,15 +33,20 @@ export interface Workspace {
   findUserFolder(): string | undefined;
   /** The same, made if it is missing. */
   ensureUserFolder(): Promise<string>;
+  /** Whether that folder was made for this place, and not for another workspace of the same id. */
+  ownsUserFolder(): boolean;
 }
 
 /** Where the workspace is, and what is to be known of the process and its user. */
 export interface OpenWorkspaceOptions {
   /** Anywhere inside the workspace. */
   readonly from: string;
+  /** Tells where the user's own data is, and which session this is. */
   readonly environment: UserEnvironment;
   readonly clock: Clock;
+  /** Of this process: its locks name it. */
   readonly pid: number;
+  /** Other than by the system, in tests. */
   readonly openFile?: OpenFile;
 }
 
@@ -74,6 +80,10 @@ export function openWorkspace(options: OpenWorkspaceOptions): Workspace {
     trust: new FsTrustStore(data, root),
     findId: () => findWorkspaceId(root),
     findUserFolder,
+    ownsUserFolder: () => {
+      const folder = findUserFolder();
+      return folder !== undefined && isDataOf(folder, root);
+    },
     ensureUserFolder,
   };
 }

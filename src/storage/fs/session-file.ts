@@ -6,7 +6,7 @@ import {
   conversationIdFromNumber,
   conversationIdToNumber,
 } from "../../conversation/index.ts";
-import { type Clock, isJsonObject, type Json } from "../../util/index.ts";
+import { type Clock, isJsonArray, isJsonObject, type Json } from "../../util/index.ts";
 import type { SessionStore } from "../port.ts";
 import { StorageError } from "../storage-error.ts";
 import { makeFolder, writeJson } from "./durable.ts";
@@ -66,7 +66,7 @@ function readVisits(file: string): readonly Visit[] {
   try {
     const value: unknown = JSON.parse(readFileSync(file, "utf8"));
     const history = isJsonObject(value) ? value["history"] : undefined;
-    return Array.isArray(history) ? (history as readonly Json[]).flatMap(parseVisit) : [];
+    return isJsonArray(history) ? history.flatMap(parseVisit) : [];
   } catch {
     return [];
   }

@@ -1,8 +1,8 @@
-import { mkdirSync, readlinkSync, writeFileSync } from "node:fs";
+import { mkdirSync, readlinkSync, symlinkSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import { expect, test } from "vitest";
 import { setAge, temporaryFolder } from "../../../test/support/temporary-workspace.ts";
-import { ensureWorkspaceData, findWorkspaceData, userDataFolder } from "./user-data.ts";
+import { ensureWorkspaceData, findWorkspaceData, isDataOf, userDataFolder } from "./user-data.ts";
 
 test("the user's data is where the first of three settings says", () => {
   const both = { JP_USER_DATA_DIR: "/own", XDG_DATA_HOME: "/xdg" };
@@ -102,6 +102,21 @@ test("a missing folder is made, with a link to its workspace", async () => {
     again: made,
     link: path.join("/somewhere/project", ".jp"),
   });
+});
+
+test("a folder is of the workspace that it was made for, and of no other with its id", async () => {
+  const parent = temporaryFolder();
+  const [own, other] = [path.join(parent, "own"), path.join(parent, "other")];
+  for (const root of [own, other]) mkdirSync(path.join(root, ".jp"), { recursive: true });
+  const link = path.join(parent, "link");
+  symlinkSync(own, link);
+  const folder = await ensureWorkspaceData(path.join(parent, "data"), { id: "abc12", root: own });
+  expect({
+    own: isDataOf(folder, own),
+    byLink: isDataOf(folder, link),
+    other: isDataOf(folder, other),
+    ofNone: isDataOf(other, own),
+  }).toEqual({ own: true, byLink: true, other: false, ofNone: false });
 });
 
 function placeOn(platform: NodeJS.Platform, variables: Readonly<Record<string, string>> = {}) {

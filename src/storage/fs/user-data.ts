@@ -1,5 +1,5 @@
 /** The user's own folder for a workspace: local conversations, sessions and locks live there. */
-import { existsSync, readdirSync, statSync } from "node:fs";
+import { existsSync, readdirSync, readlinkSync, realpathSync, statSync } from "node:fs";
 import { symlink } from "node:fs/promises";
 import path from "node:path";
 import { systemCode, writeFailed } from "../storage-error.ts";
@@ -12,12 +12,16 @@ export interface UserEnvironment {
   readonly platform: NodeJS.Platform;
 }
 
+/** From a workspace's folder back to its `.jp`. */
+const LINK = "storage";
+
 export interface WorkspaceName {
   readonly id: string;
   /** The workspace's folder: part of the name for people's sake. */
   readonly root: string;
 }
 
+/** Where what is kept for a user stands, for all workspaces. */
 export function userDataFolder({ variables, home, platform }: UserEnvironment): string {
   const own = nonEmpty(variables["JP_USER_DATA_DIR"]);
   if (own !== undefined) return own;
@@ -52,6 +56,20 @@ export function findWorkspaceData(
   return name === undefined ? undefined : path.join(parent, name);
 }
 
+/**
+ * Whether the folder was made for the workspace at this place. An id proves nothing: a clone may bring
+ * that of another workspace, and so find the folder that the user has for it.
+ */
+export function isDataOf(folder: string, root: string): boolean {
+  try {
+    const storage = readlinkSync(path.join(folder, LINK));
+    // Only of the folder around it: `.jp` could itself be a link to where another workspace is.
+    return realpathSync(path.dirname(storage)) === realpathSync(root);
+  } catch {
+    return false;
+  }
+}
+
 /** Creates what is missing. Throws `write_failed`. */
 export async function ensureWorkspaceData(
   dataFolder: string,
@@ -72,10 +90,10 @@ function ownName(id: string, root: string): string {
 /** For people: which workspace this folder belongs to. */
 async function linkBack(folder: string, storage: string): Promise<void> {
   try {
-    await symlink(storage, path.join(folder, "storage"));
+    await symlink(storage, path.join(folder, LINK));
   } catch (error) {
     if (systemCode(error) === "EPERM" && process.platform === "win32") return; // Needs a right there.
-    if (systemCode(error) !== "EEXIST") throw writeFailed(path.join(folder, "storage"), error);
+    if (systemCode(error) !== "EEXIST") throw writeFailed(path.join(folder, LINK), error);
   }
 }
 

@@ -41,6 +41,7 @@ interface MemoryRecord {
   isLocked: boolean;
 }
 
+/** Keeps conversations in memory, otherwise as a workspace does. */
 export class MemoryConversationStore implements ConversationStore {
   readonly #clock: Clock;
   readonly #records = new Map<ConversationId, MemoryRecord>();

@@ -1,0 +1,123 @@
+/**
+ * Stands between this process and the system: counts every write, sync, rename, deletion and spawn,
+ * before and after it, and does there what is planned. It replaces functions of Node itself, so it
+ * is below everything of ours, and nothing of ours has to know.
+ */
+import childProcess from "node:child_process";
+import fs from "node:fs";
+import { type FileHandle, open } from "node:fs/promises";
+import { syncBuiltinESMExports } from "node:module";
+import type { Fault } from "./plan.ts";
+
+type Operation = (this: unknown, ...given: unknown[]) => unknown;
+/** Writes a part of what the operation was to write. */
+type Tear = (self: unknown, given: readonly unknown[], share: number) => void;
+
+/** As they are without us; for all that is not under test. */
+export const writeSync = fs.writeSync;
+
+export class FaultPoints {
+  /** What was passed so far. */
+  readonly names: string[] = [];
+  readonly #fault: Fault;
+  #isOver = false;
+
+  private constructor(fault: Fault) {
+    this.#fault = fault;
+  }
+
+  static async install(fault: Fault): Promise<FaultPoints> {
+    const points = new FaultPoints(fault);
+    await using handle = await open("/dev/null", "r");
+    const handles = Object.getPrototypeOf(handle) as object;
+    points.#replace(handles, "write", tearWrite);
+    points.#replace(handles, "writeFile", tearWriteFile);
+    for (const name of ["datasync", "sync", "truncate"]) points.#replace(handles, name);
+    for (const name of ["rename", "mkdir", "rm"]) points.#replace(fs.promises, name);
+    points.#replace(fs, "writeSync", tearWriteSync);
+    for (const name of ["ftruncateSync", "rmSync"]) points.#replace(fs, name);
+    for (const name of ["spawn", "spawnSync"]) points.#replaceSpawn(name);
+    syncBuiltinESMExports();
+    return points;
+  }
+
+  /** What follows is not under test. */
+  end(): void {
+    this.#isOver = true;
+  }
+
+  #replace(owner: object, name: string, tear?: Tear): void {
+    const original = Reflect.get(owner, name) as Operation;
+    const enter = (self: unknown, given: readonly unknown[]) =>
+      this.#enter(name, self, given, tear);
+    const leave = () => this.#pass(`after ${name}`);
+    const replaced = name.endsWith("Sync")
+      ? function (this: unknown, ...given: unknown[]): unknown {
+          enter(this, given);
+          const value = original.apply(this, given);
+          leave();
+          return value;
+        }
+      : async function (this: unknown, ...given: unknown[]): Promise<unknown> {
+          enter(this, given);
+          const value: unknown = await original.apply(this, given);
+          leave();
+          return value;
+        };
+    Reflect.set(owner, name, replaced);
+  }
+
+  #replaceSpawn(name: string): void {
+    const original = Reflect.get(childProcess, name) as Operation;
+    const replaced = (...given: unknown[]): unknown => {
+      this.#pass(`before ${name}`);
+      const value = original.apply(childProcess, given);
+      this.#pass(`after ${name}`);
+      return value;
+    };
+    Reflect.set(childProcess, name, replaced);
+  }
+
+  #enter(name: string, self: unknown, given: readonly unknown[], tear: Tear | undefined): void {
+    this.#pass(`before ${name}`);
+    const fault = this.#fault;
+    if (this.#isOver || fault.type === "none" || this.names.length < fault.point) return;
+    if (fault.type === "torn" && tear !== undefined) {
+      tear(self, given, fault.share);
+      die();
+    }
+    if (fault.type === "error") {
+      this.#isOver = !fault.isLasting;
+      throw Object.assign(new Error(`EIO: i/o error, ${name}`), { code: "EIO" });
+    }
+  }
+
+  #pass(name: string): void {
+    if (this.#isOver) return;
+    this.names.push(name);
+    if (this.#fault.type === "kill" && this.names.length === this.#fault.point) die();
+  }
+}
+
+function die(): void {
+  process.kill(process.pid, "SIGKILL");
+}
+
+const tearWrite: Tear = (self, [bytes, offset, length, position], share) => {
+  const part = Math.floor(Number(length) * share);
+  writeSync(fdOf(self), bytes as Buffer, Number(offset), part, Number(position));
+};
+
+const tearWriteFile: Tear = (self, [content], share) => {
+  const bytes = Buffer.from(content as Buffer);
+  writeSync(fdOf(self), bytes, 0, Math.floor(bytes.length * share));
+};
+
+const tearWriteSync: Tear = (_self, [fd, text], share) => {
+  const bytes = Buffer.from(text as string);
+  writeSync(Number(fd), bytes, 0, Math.floor(bytes.length * share));
+};
+
+function fdOf(handle: unknown): number {
+  return (handle as FileHandle).fd;
+}

@@ -1,0 +1,80 @@
+/**
+ * `npm run torture`: every fault point, every write torn, and as many random moments as are wanted;
+ * then every bad ground. What a test has found is had again with `--short` and its seed.
+ */
+import { parseArgs } from "node:util";
+import { canMountDisk } from "../support/small-disk.ts";
+import { bundleProgram } from "./bundle.ts";
+import { fullDisks, jumpingClocks, readOnlyFolders } from "./grounds.ts";
+import { Random } from "./random.ts";
+import type { Round, RoundResult } from "./round.ts";
+import {
+  type DryRuns,
+  roundsAtPoints,
+  roundsAtRandom,
+  roundsInWrites,
+  roundsOfErrors,
+  shortRounds,
+} from "./rounds.ts";
+import { dryRuns, runRounds } from "./run-rounds.ts";
+
+const canMount = canMountDisk();
+const { values } = parseArgs({
+  options: {
+    /** How many at random moments. */
+    rounds: { type: "string", default: "1000" },
+    seed: { type: "string", default: String(Date.now() % 1_000_000) },
+    /** Only those with this in their names. */
+    only: { type: "string", default: "" },
+    short: { type: "boolean", default: false },
+  },
+});
+const random = new Random(Number(values.seed));
+console.log(`seed ${values.seed}`);
+await using program = await bundleProgram();
+const dry = await dryRuns(program.file);
+const groups = values.short ? { "the hundred": shortRounds(dry, random) } : longGroups(dry);
+
+for (const [name, all] of Object.entries(groups)) {
+  const begin = performance.now();
+  const rounds = all.filter((round) => round.name.includes(values.only));
+  const results = await runRounds(rounds, program.file, tell);
+  console.log(row(name, results, performance.now() - begin));
+}
+
+function longGroups({ plain, served }: DryRuns): Readonly<Record<string, readonly Round[]>> {
+  const count = Number(values.rounds);
+  return {
+    "killed at a fault point": [...roundsAtPoints(plain), ...roundsAtPoints(served)],
+    "killed in a write": upTo(3).flatMap(() => roundsInWrites(plain, random)),
+    "killed at random": [
+      ...roundsAtRandom(plain, Math.ceil(count * 0.7), random),
+      ...roundsAtRandom(served, Math.floor(count * 0.3), random),
+    ],
+    "EIO at a disk operation": roundsOfErrors(plain),
+    "a full disk": canMount ? fullDisks(upTo(6)) : [],
+    "a read-only folder": canMount ? readOnlyFolders() : [],
+    "a clock that jumps back": jumpingClocks(upTo(30).map((index) => index * 2)),
+  };
+}
+
+function upTo(length: number): number[] {
+  return Array.from({ length }, (_, index) => index);
+}
+
+function tell({ name, problems }: RoundResult): void {
+  if (problems.length === 0) return;
+  process.exitCode = 1;
+  console.log(`${name}:\n  ${problems.join("\n  ")}`);
+}
+
+function row(name: string, results: readonly RoundResult[], milliseconds: number): string {
+  const cells = [
+    `${results.length} rounds`.padStart(12),
+    `${results.filter(({ isHit }) => isHit).length} hit`.padStart(10),
+    `${results.reduce((sum, { recorded }) => sum + recorded, 0)} events`.padStart(14),
+    `${results.filter(({ problems }) => problems.length > 0).length} bad`.padStart(8),
+    `${Math.round(milliseconds / 1000)} s`.padStart(8),
+  ];
+  return `${name.padEnd(26)}${cells.join("")}`;
+}

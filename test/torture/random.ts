@@ -1,0 +1,22 @@
+/** Numbers that look random and are the same for the same seed, so that a round can be had again. */
+
+export class Random {
+  #state: number;
+
+  constructor(seed: number) {
+    this.#state = seed >>> 0;
+  }
+
+  /** From 0 up to, but not including, 1. The generator is mulberry32. */
+  next(): number {
+    this.#state = (this.#state + 0x6d2b79f5) >>> 0;
+    let mixed = this.#state;
+    mixed = Math.imul(mixed ^ (mixed >>> 15), mixed | 1);
+    mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61);
+    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
+  }
+
+  pick<Value>(values: readonly [Value, ...Value[]]): Value {
+    return values[Math.floor(this.next() * values.length)] ?? values[0];
+  }
+}

@@ -1,0 +1,179 @@
+/** One round: a turn that meets its fault, the next turn of the conversation, and what is left. */
+import { existsSync, readdirSync, readFileSync } from "node:fs";
+import path from "node:path";
+import { isJsonObject } from "../../src/util/index.ts";
+import { problemsOfRecord } from "./check-record.ts";
+import { endOrphans, findFilesWith, findStrayFiles } from "./leftovers.ts";
+import { makePlace, type Workplace } from "./place.ts";
+import type { Fault, TurnPlan } from "./plan.ts";
+import { SECRET } from "./secret.ts";
+import { runTurnProcess, type TurnRun } from "./turn-process.ts";
+
+export interface Round {
+  /** What happens in it, for people. */
+  readonly name: string;
+  readonly fault: Fault;
+  readonly killAfterMs?: number;
+  readonly server: TurnPlan["server"];
+  readonly clockJumpsAfter?: number;
+  /** A turn on good ground comes before. */
+  readonly isContinued?: boolean;
+  /** Makes the ground bad for the first turn, and returns how it is made good again. */
+  readonly spoil?: (place: Workplace) => () => void;
+}
+
+export interface RoundResult {
+  readonly name: string;
+  /** Whether the turn was killed, or has failed. */
+  readonly isHit: boolean;
+  /** How many events were acknowledged before. */
+  readonly recorded: number;
+  /** As sentences. */
+  readonly problems: readonly string[];
+}
+
+const FILES = ["events.json", "metadata.json", "base_config.json"];
+
+export async function runRound(round: Round, program: string): Promise<RoundResult> {
+  const place = makePlace();
+  try {
+    const first = await runFirst(round, place, program);
+    const orphans = await endOrphans(place);
+    const ranBefore = localRuns(place).length;
+    const halves = findHalfMade(place);
+    const next = await runTurnProcess(planOf(place, "next"), { program, round: place.round });
+    const problems = [
+      ...unexpectedEnd(first),
+      ...orphans.map((process) => `left running: ${process}`),
+      ...halves.map((folder) => `half a conversation: ${folder}`),
+      ...(next.end !== undefined && next.failure === undefined
+        ? []
+        : [`the next turn has failed: ${next.failure?.message ?? next.errors}`]),
+      ...problemsOfRecords(place, hasLooseEnd(round.fault, first), [first, next]),
+      ...(await problemsAfter(place)),
+      ...ranAgain(localRuns(place).slice(ranBefore)),
+    ];
+    const isHit = first.wasKilled || first.failure !== undefined;
+    return { name: round.name, isHit, recorded: first.recorded.length, problems };
+  } finally {
+    place.remove();
+  }
+}
+
+async function runFirst(round: Round, place: Workplace, program: string): Promise<TurnRun> {
+  const { fault, server, clockJumpsAfter, killAfterMs, isContinued = false, spoil } = round;
+  const before = isContinued
+    ? await runTurnProcess(planOf(place, "first"), { program, round: place.round })
+    : undefined;
+  const restore = spoil?.(place);
+  try {
+    const run = await runTurnProcess(
+      {
+        ...planOf(place, "first"),
+        fault,
+        server,
+        ...(clockJumpsAfter !== undefined && { clockJumpsAfter }),
+      },
+      { program, round: place.round, ...(killAfterMs !== undefined && { killAfterMs }) },
+    );
+    return { ...run, recorded: [...(before?.recorded ?? []), ...run.recorded] };
+  } finally {
+    restore?.();
+  }
+}
+
+/** On good ground, in the conversation if there is one. */
+function planOf(place: Workplace, turn: TurnPlan["turn"]): TurnPlan {
+  const { root, data, notes } = place;
+  const [folder] = conversationFolders(place);
+  return {
+    root,
+    data,
+    notes,
+    turn,
+    fault: { type: "none" },
+    server: "none",
+    ...(folder !== undefined && { conversation: conversationOf(folder) }),
+  };
+}
+
+/** A turn on bad ground goes on, or ends with an error that says what it is; nothing else. */
+function unexpectedEnd({ failure, wasKilled, isHanging, end, errors }: TurnRun): string[] {
+  if (isHanging) return ["it hangs"];
+  if (wasKilled) return [];
+  if (end === undefined) return [`it has crashed: ${errors}`];
+  if (failure === undefined || failure.code === "write_failed") return [];
+  return [`it has ended with ${failure.code}: ${failure.message}`];
+}
+
+async function problemsAfter(place: Workplace): Promise<string[]> {
+  const { root, data, folder } = place;
+  const left = await endOrphans(place);
+  return [
+    ...left.map((process) => `left running by the next turn: ${process}`),
+    ...findStrayFiles(root, data).map((file) => `left behind: ${path.relative(folder, file)}`),
+    ...findFilesWith(folder, SECRET).map((file) => `a secret is in ${file}`),
+  ];
+}
+
+/** Events that were on their way, or that could not be taken back. */
+function hasLooseEnd(fault: Fault, { wasKilled }: TurnRun): boolean {
+  return wasKilled || (fault.type === "error" && fault.isLasting);
+}
+
+/** There is one, that of both turns. */
+function problemsOfRecords(
+  place: Workplace,
+  mayHaveMore: boolean,
+  [first, next]: readonly [TurnRun, TurnRun],
+): readonly string[] {
+  const folders = conversationFolders(place);
+  const [folder, ...others] = folders;
+  if (folder === undefined || others.length > 0) return [`there are ${folders.length} records`];
+  return problemsOfRecord({
+    conversation: conversationOf(folder),
+    text: readFileSync(path.join(folder, "events.json"), "utf8"),
+    first: first.recorded,
+    next: next.recorded,
+    mayHaveMore,
+  });
+}
+
+/** Folders that look like a conversation, and are none. */
+function findHalfMade(place: Workplace): string[] {
+  return conversationFolders(place).filter((folder) => {
+    const files = readdirSync(folder);
+    return !FILES.every((file) => files.includes(file));
+  });
+}
+
+function conversationFolders({ root }: Workplace): string[] {
+  const parent = path.join(root, ".jp", "conversations");
+  const names = existsSync(parent) ? readdirSync(parent) : [];
+  return names.filter((name) => /^\d/.test(name)).map((name) => path.join(parent, name));
+}
+
+function conversationOf(folder: string): string {
+  return `jp-c${/^\d+/.exec(path.basename(folder))?.[0] ?? ""}`;
+}
+
+/** The calls for which the local tool was started, in order. */
+function localRuns({ notes }: Workplace): unknown[] {
+  const file = path.join(notes, "local");
+  const lines = existsSync(file) ? readFileSync(file, "utf8").split("\n") : [];
+  // A tool whose input never came has noted an empty line.
+  return lines.filter(Boolean).map((line) => {
+    const document = JSON.parse(line) as unknown;
+    const tool = isJsonObject(document) ? document["tool"] : undefined;
+    const given = isJsonObject(tool) ? tool["arguments"] : undefined;
+    return isJsonObject(given) ? given["call"] : undefined;
+  });
+}
+
+/** The next turn has one call of its own, which asks once. */
+function ranAgain(runs: readonly unknown[]): string[] {
+  const expected = ["build_3", "build_3"];
+  return JSON.stringify(runs) === JSON.stringify(expected)
+    ? []
+    : [`the next turn has run ${runs.map(String).join(", ")}`];
+}

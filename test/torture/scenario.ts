@@ -1,0 +1,207 @@
+/**
+ * The turn that is tortured: tools side by side that ask, answered by a person, the config and a
+ * model, a secret among the answers; local tools and an MCP server that have processes of their own.
+ */
+import { type CallableTool, type Toolbox, Turn } from "../../src/agent/index.ts";
+import {
+  parseConfigOrThrow,
+  resolveAssistant,
+  resolveMcpServers,
+  resolveTools,
+} from "../../src/config/index.ts";
+import { createTool } from "../../src/executor/index.ts";
+import { createInquiryBackend } from "../../src/inquiry/index.ts";
+import { McpServers } from "../../src/mcp/index.ts";
+import type { ConversationWriter } from "../../src/storage/index.ts";
+import { ScriptedModel, ScriptedPrompter, type ScriptedReply } from "../../src/testing/index.ts";
+import {
+  booleanQuestion,
+  type BuiltinTool,
+  defineTool,
+  secretQuestion,
+  textQuestion,
+} from "../../src/tool/index.ts";
+import type { Clock, JsonObject } from "../../src/util/index.ts";
+import type { TurnPlan } from "./plan.ts";
+import { SECRET } from "./secret.ts";
+
+/** Asks with its first attempt; with the second it has a child for a while. Without input it hangs. */
+const BUILD = `
+read -r document || sleep 300
+printf '%s\\n' "$document" >>"$TORTURE_NOTES/local"
+case $document in
+  *'"answers":{}'*)
+    echo '{"type":"needs_input","question":{"id":"sure","text":"Build?","answer_type":"Boolean"}}'
+    exit ;;
+esac
+sleep 300 & child=$!
+sleep 0.03
+kill $child
+echo built`;
+
+/** Speaks just enough of the protocol. Its child lives as long as it does. */
+const SERVER = `
+sleep 300 & child=$!
+answer() { printf '{"jsonrpc":"2.0","id":%s,%s}\\n' "$id" "$1"; }
+while read -r line; do
+  id=\${line#*'"id":'}; id=\${id%%[,\\}]*}
+  case $line in
+    *'"method":"initialize"'*) answer '"result":{"protocolVersion":"2025-06-18","capabilities":{"tools":{}},"serverInfo":{"name":"s","version":"1"}}' ;;
+    *'"method":"tools/list"'*) answer '"result":{"tools":[{"name":"echo","inputSchema":{"type":"object"}}]}' ;;
+    *'"method":"tools/call"'*) sleep 0.03; answer '"result":{"content":[{"type":"text","text":"echoed"}]}' ;;
+    *'"id":'*) answer '"error":{"code":-32601,"message":"not known"}' ;;
+  esac
+done
+[ "$1" = stubborn ] && sleep 300
+kill $child`;
+
+function configOf({ server }: TurnPlan): JsonObject {
+  const parameters = { call: { type: "string" } };
+  return {
+    assistant: { model: { id: { provider: "own", name: "own" } } },
+    conversation: {
+      tools: {
+        deploy: {
+          source: "builtin",
+          run: "ask",
+          questions: { where: { answer: "there" } },
+        },
+        judge: {
+          source: "builtin",
+          run: "unattended",
+          questions: { sure: { target: "assistant" } },
+        },
+        refused: { source: "builtin", run: "skip" },
+        build: {
+          source: "local",
+          run: "unattended",
+          command: { program: "sh", args: ["-c", BUILD], shell: false },
+          parameters,
+        },
+        ...(server !== "none" && { echo: { source: "mcp.server.echo", run: "unattended" } }),
+      },
+    },
+    providers: {
+      mcp: {
+        server: { command: "sh", arguments: ["-c", SERVER, "sh", server] },
+      },
+    },
+  };
+}
+
+const REPLIES: Readonly<Record<TurnPlan["turn"], readonly ScriptedReply[]>> = {
+  first: [
+    [
+      { type: "reasoning", text: "All of it at once." },
+      { type: "text", text: "I begin." },
+      call("deploy", "deploy_1"),
+      call("build", "build_1"),
+      call("judge", "judge_1"),
+      call("echo", "echo_1"),
+      call("refused", "refused_1"),
+    ],
+    [call("build", "build_2"), call("deploy", "deploy_2"), call("echo", "echo_2")],
+    "It is done.",
+  ],
+  next: [[call("deploy", "deploy_3"), call("build", "build_3")], "It is done, too."],
+};
+
+function call(name: string, id: string) {
+  return { type: "tool_call", id, name, arguments: { call: id } } as const;
+}
+
+function builtins(): readonly BuiltinTool[] {
+  const parameters = { type: "object", properties: { call: { type: "string" } } };
+  const deploy = defineTool({
+    name: "deploy",
+    description: "",
+    parameters,
+    run: async (_args, { ask }) => {
+      if (!(await ask(booleanQuestion("sure", "Sure?")))) return "left alone";
+      const where = await ask(textQuestion("where", "Where?"));
+      const key = await ask(secretQuestion("key", "Key?"));
+      return `deployed ${where} with ${key.length} characters`;
+    },
+  });
+  const judge = defineTool({
+    name: "judge",
+    description: "",
+    parameters,
+    run: async (_args, { ask }) =>
+      (await ask(booleanQuestion("sure", "Is it good?"))) ? "good" : "bad",
+  });
+  const refused = defineTool({ name: "refused", description: "", parameters, run: () => "ran" });
+  return [deploy, judge, refused];
+}
+
+export interface Scenario extends AsyncDisposable {
+  run(): Promise<void>;
+}
+
+export interface ScenarioParts {
+  readonly plan: TurnPlan;
+  readonly conversation: ConversationWriter;
+  readonly clock: Clock;
+}
+
+export function openScenario({ plan, conversation, clock }: ScenarioParts): Scenario {
+  const config = parseConfigOrThrow("the torture", configOf(plan));
+  const servers = new McpServers(resolveMcpServers(config), {
+    variables: process.env,
+    cwd: plan.root,
+    clientInfo: { name: "torture", version: "1" },
+    clock,
+  });
+  const assistant = resolveAssistant(config);
+  const turn = new Turn({
+    conversation,
+    clock,
+    model: new ScriptedModel({ replies: REPLIES[plan.turn] }),
+    assistant,
+    tools: toolboxOf({ plan, conversation, clock }, servers),
+    prompter: new ScriptedPrompter({
+      permissions: () => ({ type: "run", isRemembered: true }),
+      answers: ({ question }) => ({
+        answer: question.answerType.type === "secret" ? SECRET : true,
+        isRemembered: question.answerType.type === "boolean",
+      }),
+    }),
+    inquiries: createInquiryBackend({
+      assistant: () => assistant,
+      model: async () =>
+        new ScriptedModel({ replies: () => [{ type: "structured", data: { answer: true } }] }),
+      tools: () => [],
+      attachments: () => [],
+      schemaMode: "stable",
+      clock,
+    }),
+    maxCycles: 10,
+  });
+  return {
+    run: async () => void (await turn.run({ content: `The ${plan.turn} request.` })),
+    [Symbol.asyncDispose]: () => servers.close(),
+  };
+}
+
+function toolboxOf({ plan, conversation }: ScenarioParts, servers: McpServers): Toolbox {
+  const settings = resolveTools(parseConfigOrThrow("the torture", configOf(plan)));
+  const shipped = builtins().map((tool) => ({ tool, config: {} }));
+  const local = {
+    workspaceRoot: plan.root,
+    workspaceId: "abc12",
+    conversationId: conversation.id,
+    variables: { ...process.env, TORTURE_NOTES: plan.notes },
+  };
+  const find = async (name: string, signal: AbortSignal): Promise<CallableTool | undefined> => {
+    const own = settings.get(name);
+    if (own === undefined) return undefined;
+    return { ...(await createTool(own, { shipped, local, servers, signal })), settings: own };
+  };
+  return {
+    schemas: async (signal) => {
+      await find("echo", signal); // If there is one. As the command does: its server is up before the model is asked.
+      return [];
+    },
+    find,
+  };
+}

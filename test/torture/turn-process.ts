@@ -1,0 +1,72 @@
+/** A process that takes a turn, seen from outside: what it told until it ended or was killed. */
+import { spawn } from "node:child_process";
+import path from "node:path";
+import { createInterface } from "node:readline";
+import type { Readable } from "node:stream";
+import type { JsonObject } from "../../src/util/index.ts";
+import type { Report, TurnPlan } from "./plan.ts";
+
+export interface TurnRun {
+  readonly wasKilled: boolean;
+  /** It was killed since it did not end. */
+  readonly isHanging: boolean;
+  /** In the order in which they were acknowledged. */
+  readonly recorded: readonly JsonObject[];
+  readonly failure?: { readonly code: string; readonly message: string };
+  /** Absent if it did not come to its end. */
+  readonly end?: { readonly points: readonly string[]; readonly milliseconds: number };
+  readonly errors: string;
+}
+
+export interface RunOptions {
+  readonly program: string;
+  /** In the environment of the process, and of most of what it starts. */
+  readonly round: string;
+  /** It is killed so long after its turn has begun. */
+  readonly killAfterMs?: number;
+}
+
+/** No turn takes so long: it hangs. */
+const HANGING_MS = 60_000;
+const NODE_COMPILE_CACHE = path.join(import.meta.dirname, "../../node_modules/.cache/node-compile");
+
+export async function runTurnProcess(plan: TurnPlan, options: RunOptions): Promise<TurnRun> {
+  const child = spawn(process.execPath, [options.program, JSON.stringify(plan)], {
+    stdio: ["ignore", "ignore", "pipe", "pipe"],
+    env: { ...process.env, NODE_COMPILE_CACHE, TORTURE_ROUND: options.round },
+    cwd: "/",
+  });
+  let errors = "";
+  child.stderr?.on("data", (piece) => (errors += piece));
+  const kill = () => void child.kill("SIGKILL");
+  let isHanging = false;
+  const giveUp = () => {
+    isHanging = true;
+    kill();
+  };
+  const timers = [setTimeout(giveUp, HANGING_MS)];
+  const reports: Report[] = [];
+  // Nothing but this stream goes there; what was told before a kill is still in it.
+  const lines = createInterface({ input: child.stdio[3] as Readable });
+  lines.on("line", (line) => {
+    const report = JSON.parse(line) as Report; // Our own program has written it.
+    reports.push(report);
+    if (report.type !== "ready" || options.killAfterMs === undefined) return;
+    timers.push(setTimeout(kill, options.killAfterMs));
+  });
+  const { promise, resolve } = Promise.withResolvers<boolean>();
+  child.once("close", (_status, signal) => resolve(signal === "SIGKILL"));
+  const wasKilled = await promise;
+  for (const timer of timers) clearTimeout(timer);
+  return { ...gather(reports), wasKilled, isHanging, errors };
+}
+
+function gather(reports: readonly Report[]): Pick<TurnRun, "recorded" | "failure" | "end"> {
+  const failure = reports.find((report) => report.type === "failed");
+  const end = reports.find((report) => report.type === "done");
+  return {
+    recorded: reports.flatMap((report) => (report.type === "recorded" ? [report.element] : [])),
+    ...(failure !== undefined && { failure }),
+    ...(end !== undefined && { end }),
+  };
+}
