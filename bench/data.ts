@@ -5,6 +5,23 @@ import { type ConversationEvent, eventToJson, type Timestamp } from "../src/conv
 
 /** A record of `count` events; returns its size in bytes. */
 export function writeRecord(folder: string, count: number, title: string): number {
+  return writeEvents(folder, title, eventsUpTo(count, LONG));
+}
+
+/** The same of events that say little: of these a record can have a million. */
+export function writeTerseRecord(folder: string, count: number, title: string): number {
+  return writeEvents(folder, title, eventsUpTo(count, TERSE));
+}
+
+/** How often each of them says the same. */
+const LONG = 8;
+const TERSE = 1;
+
+function* eventsUpTo(count: number, times: number): Generator<ConversationEvent> {
+  for (let index = 0; index < count; index += 1) yield event(index, times);
+}
+
+function writeEvents(folder: string, title: string, events: Iterable<ConversationEvent>): number {
   mkdirSync(folder, { recursive: true });
   writeText(path.join(folder, "metadata.json"), {
     title,
@@ -13,20 +30,28 @@ export function writeRecord(folder: string, count: number, title: string): numbe
   writeText(path.join(folder, "base_config.json"), {});
   const file = path.join(folder, "events.json");
   const fd = openSync(file, "w");
-  for (let index = 0; index < count; index += 1) {
-    const text = JSON.stringify([eventToJson(event(index))], null, 2).slice(1, -2);
-    writeSync(fd, `${index === 0 ? "[" : ","}${text}`);
+  let pending = "";
+  let isEmpty = true;
+  for (const each of events) {
+    const text = JSON.stringify([eventToJson(each)], null, 2).slice(1, -2);
+    pending += `${isEmpty ? "[" : ","}${text}`;
+    isEmpty = false;
+    if (pending.length < CHUNK) continue;
+    writeSync(fd, pending);
+    pending = "";
   }
-  writeSync(fd, count === 0 ? "[]\n" : "\n]\n");
+  writeSync(fd, isEmpty ? "[]\n" : `${pending}\n]\n`);
   closeSync(fd);
   return statSync(file).size;
 }
 
+const CHUNK = 1 << 20;
+
 /** Cycles of a turn: a request, a call, a question, its answer, the result, the reply. */
-export function event(index: number): ConversationEvent {
+export function event(index: number, times = LONG): ConversationEvent {
   const timestamp = time(index);
   const call = `call_${Math.floor(index / 8)}`;
-  const words = `The quick brown fox ${index} jumps over the lazy dog. `.repeat(8);
+  const words = `The quick brown fox ${index} jumps over the lazy dog. `.repeat(times);
   const inquiry = `${call}.apply_changes.1` as never;
   const kinds: readonly ConversationEvent[] = [
     { type: "turn_start", timestamp },
@@ -64,7 +89,7 @@ export function event(index: number): ConversationEvent {
       type: "tool_call_response",
       timestamp,
       id: call,
-      content: `${words}${words}${words}${words}`,
+      content: words.repeat(times === LONG ? 4 : 1),
       isError: false,
     },
     { type: "chat_response", timestamp, content: { type: "message", text: words } },

@@ -1,9 +1,13 @@
-/** `npm run bench`: one table of ratios, and the same as JSON in bench/results. */
+/**
+ * `npm run bench`: one table of ratios, and the same as JSON in bench/results. With `-- --load` the
+ * heavy scenarios instead, which take minutes and gigabytes.
+ */
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { benchAppend } from "./append.ts";
 import { benchList, benchSearch, benchStart } from "./commands.ts";
+import { benchHeavy } from "./heavy.ts";
 import { benchInquiry } from "./inquiry.ts";
 import { benchLoad } from "./load.ts";
 import type { Result } from "./measure.ts";
@@ -11,7 +15,9 @@ import { benchQueryStart, benchStreaming } from "./query.ts";
 import { benchQuestion } from "./question.ts";
 import { benchRequest } from "./request.ts";
 
-const benches: readonly ((folder: string) => Promise<Result | Result[]>)[] = [
+type Bench = (folder: string) => Promise<Result | Result[]>;
+
+const usual: readonly Bench[] = [
   benchStart,
   benchAppend,
   benchLoad,
@@ -24,8 +30,9 @@ const benches: readonly ((folder: string) => Promise<Result | Result[]>)[] = [
   benchStreaming,
 ];
 
+const isLoad = process.argv.includes("--load");
 const results: Result[] = [];
-for (const bench of benches) {
+for (const bench of isLoad ? [benchHeavy] : usual) {
   const folder = mkdtempSync(path.join(tmpdir(), "jp-bench-"));
   try {
     for (const result of [await bench(folder)].flat()) {
@@ -41,4 +48,7 @@ for (const bench of benches) {
 }
 const folder = path.join(import.meta.dirname, "results");
 mkdirSync(folder, { recursive: true });
-writeFileSync(path.join(folder, "latest.json"), `${JSON.stringify(results, null, 2)}\n`);
+writeFileSync(
+  path.join(folder, isLoad ? "load.json" : "latest.json"),
+  `${JSON.stringify(results, null, 2)}\n`,
+);

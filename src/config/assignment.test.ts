@@ -255,6 +255,16 @@ describe("a key", () => {
       );
   });
 
+  test("of many quoted parts is refused at once, if it is", () => {
+    expect(() => parseAssignment(`${'"a".'.repeat(60)}.=x`)).toThrow(
+      expect.objectContaining({ code: "config_invalid" }),
+    );
+  });
+
+  test("of very many parts is read", () => {
+    expect(parseAssignment(`${"a.".repeat(20_000)}b=x`)?.cleared).toEqual([]);
+  });
+
   test("that every object has does no harm", () => {
     for (const words of [
       "__proto__.polluted=1",

@@ -11,6 +11,7 @@ import { findChild, nodeOf, unwrap } from "./schema-node.ts";
 import { describeSyntaxError } from "./syntax-error.ts";
 import { findItem, findWritten } from "./written-form.ts";
 
+/** What one `key=value` says. */
 export interface Assignment {
   /** A layer of config, still to be parsed. */
   readonly value: JsonObject;
@@ -19,7 +20,9 @@ export interface Assignment {
 }
 
 const FORM = /^(?<key>[^=:+\s]+)(?<json>:)?(?<adds>\+)?=(?<text>[\s\S]*)$/;
-const PATH = /^(?:"[^"]*"|'[^']*'|[^.]+)(?:\.(?:"[^"]*"|'[^']*'|[^.]+))*$/;
+/** A part can be read in one way only, or a long key would be read in all of them. */
+const PART = `(?:"[^"]*"|'[^']*'|[^."'][^.]*)`;
+const PATH = new RegExp(`^${PART}(?:\\.${PART})*$`);
 const OBJECT = "{…}";
 
 /** Undefined if the words are no assignment at all. Throws `config_invalid`. */
@@ -27,7 +30,10 @@ export function parseAssignment(words: string): Assignment | undefined {
   if (isObject(words)) return parseObject(words);
   const { key, json, adds, text = "" } = FORM.exec(words)?.groups ?? {};
   if (key === undefined) return undefined;
-  if (!PATH.test(key)) throw configError(key, { path: [], message: "a part of the key is empty" });
+  if (!PATH.test(key)) {
+    const message = "a part of the key is empty, or a quote in it is not closed";
+    throw configError(key, { path: [], message });
+  }
   const assigned = { text, isJson: json !== undefined, isAdding: adds !== undefined };
   return assign(splitPath(key), assigned, key);
 }
@@ -158,6 +164,5 @@ function parseJson(text: string, where: string): Json {
 }
 
 function nest(path: readonly string[], value: Json): JsonObject {
-  const [key = "", ...rest] = path;
-  return { [key]: rest.length === 0 ? value : nest(rest, value) };
+  return path.reduceRight<Json>((inner, key) => ({ [key]: inner }), value) as JsonObject; // Of a key.
 }

@@ -9,6 +9,7 @@ import { definedOnly } from "./schema/behaviour.ts";
 import type { PartialConfig } from "./schema/config-schema.ts";
 import type { QuestionTarget } from "./schema/question.ts";
 
+/** What is in force for an assistant. */
 export interface AssistantSettings {
   readonly name: string;
   readonly model: ResolvedModelId;
@@ -51,7 +52,10 @@ interface RequestSettings {
 type PartialAssistant = NonNullable<PartialConfig["assistant"]>;
 type AssistantTarget = Extract<QuestionTarget, { readonly type: "assistant" }>;
 
-/** Throws `no_model`, `unknown_model_alias`, `model_alias_cycle`, and `config_invalid`. */
+/**
+ * What is in force for the assistant. Throws `no_model`, `unknown_model_alias`, `model_alias_cycle`,
+ * and `config_invalid`.
+ */
 export function resolveAssistant(config: PartialConfig): AssistantSettings {
   return settingsOf(config.assistant ?? {}, config);
 }

@@ -1,83 +1,61 @@
 /**
- * What the files of a workspace would have run or reached: programs as tools, MCP servers, the addresses
- * of models. They may have come with a clone, so each of it is a claim that somebody has to trust.
+ * What the files of a workspace would have run, reached or allowed: programs as tools, MCP servers, the
+ * addresses of models. They may have come with a clone, so each of it is a claim that somebody has to
+ * trust.
  */
 import { isDeepStrictEqual } from "node:util";
 import { isJsonObject, type Json, type JsonObject } from "../util/index.ts";
-import { foldLayers, type Layer, valueAt, without } from "./layer.ts";
+import {
+  addressWeight,
+  isBuiltin,
+  parametersWeight,
+  serverWeight,
+  toolWeight,
+} from "./claim-weight.ts";
+import { audible, foldLayers, type Layer, valueAt, without } from "./layer.ts";
 import { mergeConfig } from "./merge.ts";
 import type { PartialConfig } from "./schema/config-schema.ts";
 import { withValue } from "./with-value.ts";
 
+/** What files of a workspace would have run or reached, for which the user has to trust them. */
 export interface Claim {
-  readonly kind: "tool" | "mcp" | "llm";
+  /** A model is claimed if its requests are to hold what only the provider understands. */
+  readonly kind: "tool" | "mcp" | "llm" | "model" | "inherit";
   /** Of the tool, the server or the provider; `*` for what all tools have in common. */
   readonly name: string;
   /** What matters of it. What it is called and how it looks does not. */
   readonly value: JsonObject;
+  /** The whole entry as it would hold, with what the person's own config says of it. */
+  readonly inForce: JsonObject;
   /** The files that say so. */
   readonly files: readonly string[];
 }
+
+type Named = Pick<Claim, "kind" | "name">;
 
 const PLACES = {
   tool: ["conversation", "tools"],
   mcp: ["providers", "mcp"],
   llm: ["providers", "llm"],
-} as const satisfies Record<Claim["kind"], readonly string[]>;
+} as const;
 
-/** Keys by which nothing more is run, reached or allowed. */
-const HARMLESS: Readonly<Record<"tool" | "mcp", readonly string[]>> = {
-  tool: [
-    "enable",
-    "group",
-    "summary",
-    "description",
-    "examples",
-    "style",
-    "cancellation_response",
-    "timeout_secs",
-  ],
-  mcp: ["optional", "startup_timeout_secs"],
-};
-
-/** Where requests go, and with which key. */
-const ADDRESS_KEYS: ReadonlySet<string> = new Set(["base_url", "base_url_env", "api_key_env"]);
+const MODELS = {
+  assistant: ["assistant", "model", "parameters"],
+  inquiry: ["conversation", "inquiry", "assistant", "model", "parameters"],
+} as const;
 
 /** Those that say more than the person's own config and ours. */
 export function findClaims(layers: readonly Layer[]): readonly Claim[] {
   const own = ownConfig(layers);
-  const base = foldLayers(layers.filter(({ isBase }) => isBase));
-  return allClaims(layers).filter(
-    (claim) => !isSaidBy(base, claim, base) && !isSaidBy(own, claim, base),
-  );
+  return allClaims(layers).filter((claim) => !isClaimWithin(own, claim));
 }
 
-/** All that the workspace says, also if the person says the same. */
-export function allClaims(layers: readonly Layer[]): readonly Claim[] {
-  const files = layers.filter(({ isOfWorkspace }) => isOfWorkspace);
-  const base = foldLayers(layers.filter(({ isBase }) => isBase));
-  const foreign = foldLayers(layers.filter(({ isBase, isOfWorkspace }) => isBase || isOfWorkspace));
-  const inForce = foldLayers(layers);
-  const kinds = Object.keys(PLACES) as (keyof typeof PLACES)[];
-  return kinds.flatMap((kind) =>
-    namesAt(foreign, kind).flatMap((name) => {
-      const path = pathOf({ kind, name });
-      const value = weightOf(foreign, { kind, name }, base);
-      const saying = files.filter(({ config }) => valueAt(config, path) !== undefined);
-      if (saying.length === 0 || !counts({ kind, name, value }, inForce)) return [];
-      return [{ kind, name, value, files: saying.map((layer) => layer.name) }];
-    }),
-  );
-}
-
-/** Of each claim only what the person's own config says. */
-export function withoutClaims(
-  config: PartialConfig,
-  claims: readonly Claim[],
-  layers: readonly Layer[],
-): PartialConfig {
+/** Without what these claims say. Of the same things, what the person's own config says holds. */
+export function withoutClaims(layers: readonly Layer[], claims: readonly Claim[]): PartialConfig {
+  const isSilencing = !claims.some(({ kind }) => kind === "inherit");
+  const config = foldLayers(isSilencing ? layers : withoutSilence(layers));
   const own = ownConfig(layers);
-  const paths = claims.map(pathOf);
+  const paths = claims.map(pathOf).filter((path) => path.length > 0);
   const said = paths.flatMap((keys) => {
     const value = valueAt(own, keys);
     return isJsonObject(value) ? [withValue({}, { keys, value })] : [];
@@ -89,56 +67,119 @@ export function withoutClaims(
   );
 }
 
+/** That a file silences others is a claim like any other: nothing is left out because of it. */
+function allClaims(layers: readonly Layer[]): readonly Claim[] {
+  const heard = audible(withoutSilence(layers));
+  const files = heard.filter(({ isOfWorkspace }) => isOfWorkspace);
+  const said = foldLayers(files);
+  const own = ownConfig(layers);
+  const base = foldLayers(layers.filter(({ isBase }) => isBase));
+  const inForce = foldLayers(heard);
+  const claims = namesIn(said).flatMap((named): readonly Claim[] => {
+    const path = pathOf(named);
+    const value = weightOf(named, said, { own, base });
+    const entry = entryAt(inForce, path);
+    if (Object.keys(value).length === 0 || isAboutNothing(named, inForce)) return [];
+    const saying = files.filter(({ config }) => valueAt(config, path) !== undefined);
+    return [{ ...named, value, inForce: entry, files: saying.map(({ name }) => name) }];
+  });
+  return [...silences(layers), ...claims];
+}
+
+/** Of a tool without a source nobody has ever heard; what all have in common matters if there are such. */
+function isAboutNothing({ kind, name }: Named, inForce: PartialConfig): boolean {
+  if (kind !== "tool") return false;
+  const tools = entryAt(inForce, PLACES.tool);
+  const meant = name === "*" ? Object.keys(tools) : [name];
+  return !meant.some((one) => {
+    const { source } = entryAt(inForce, [...PLACES.tool, one]);
+    return source !== undefined && (name !== "*" || !isBuiltin({ source }));
+  });
+}
+
+/** Files of the workspace by which the person's own config would not count. */
+function silences(layers: readonly Layer[]): readonly Claim[] {
+  const first = layers.findIndex(({ isBase, isOfWorkspace }) => !isBase && !isOfWorkspace);
+  const files = layers.filter(
+    ({ isOfWorkspace, config }, index) =>
+      isOfWorkspace === true && config.inherit === false && first !== -1 && first < index,
+  );
+  if (files.length === 0) return [];
+  const value = { inherit: false };
+  const names = files.map(({ name }) => name);
+  return [{ kind: "inherit", name: "", value, inForce: value, files: names }];
+}
+
+function withoutSilence(layers: readonly Layer[]): readonly Layer[] {
+  return layers.map((layer) => {
+    const { inherit: _inherit, ...config } = layer.config;
+    return layer.isOfWorkspace === true ? { ...layer, config } : layer;
+  });
+}
+
 function ownConfig(layers: readonly Layer[]): PartialConfig {
   return foldLayers(layers.filter(({ isOfWorkspace }) => isOfWorkspace !== true));
 }
 
-type Named = Pick<Claim, "kind" | "name">;
+function namesIn(config: PartialConfig): readonly Named[] {
+  const kinds = Object.keys(PLACES) as (keyof typeof PLACES)[];
+  const named = kinds.flatMap((kind) =>
+    Object.keys(entryAt(config, PLACES[kind])).map((name): Named => ({ kind, name })),
+  );
+  const models = Object.keys(MODELS).map((name): Named => ({ kind: "model", name }));
+  return [...named.filter(({ kind, name }) => kind !== "llm" || name !== "aliases"), ...models];
+}
 
+/** Empty if it is about no single place. */
 function pathOf({ kind, name }: Named): readonly string[] {
-  return [...PLACES[kind], name];
+  if (kind === "inherit") return [];
+  // Of these, `namesIn` has made the name.
+  return kind === "model" ? MODELS[name as keyof typeof MODELS] : [...PLACES[kind], name];
 }
 
-function namesAt(config: PartialConfig, kind: Claim["kind"]): readonly string[] {
-  const table = valueAt(config, PLACES[kind]);
-  const names = isJsonObject(table) ? Object.keys(table) : [];
-  return kind === "llm" ? names.filter((name) => name !== "aliases") : names;
+interface Unsaid {
+  readonly own: PartialConfig;
+  readonly base: PartialConfig;
 }
 
-/** What of an entry matters. Of an address only what is not ours. */
-function weightOf(config: PartialConfig, { kind, name }: Named, base: PartialConfig): JsonObject {
-  const entry = valueAt(config, pathOf({ kind, name }));
-  if (!isJsonObject(entry)) return {};
-  const ours = valueAt(base, pathOf({ kind, name }));
-  const matters = (key: string, value: Json) =>
-    kind === "llm"
-      ? ADDRESS_KEYS.has(key) && !(isJsonObject(ours) && isDeepStrictEqual(ours[key], value))
-      : !HARMLESS[kind].includes(key);
-  return Object.fromEntries(Object.entries(entry).filter(([key, value]) => matters(key, value)));
+function weightOf(named: Named, said: PartialConfig, { own, base }: Unsaid): JsonObject {
+  const path = pathOf(named);
+  const entry = entryAt(said, path);
+  switch (named.kind) {
+    case "tool": {
+      const policyIn = (config: PartialConfig) => ({
+        ...entryAt(config, [...PLACES.tool, "*"]),
+        ...entryAt(config, path),
+      });
+      return toolWeight(entry, { own: policyIn(own), base: policyIn(base) });
+    }
+    case "mcp":
+      return serverWeight(entry);
+    case "llm":
+      return addressWeight(entry);
+    case "model":
+      return parametersWeight(entry);
+    case "inherit":
+      return {};
+  }
 }
 
-/** Tools that come with jp are no programs of the workspace's, and a server on this machine is here. */
-function counts({ kind, name, value }: Omit<Claim, "files">, inForce: PartialConfig): boolean {
-  if (Object.keys(value).length === 0) return false;
-  if (kind === "llm") return !isLoopback(value["base_url"]);
-  if (kind === "mcp") return true;
-  const { "*": _all, ...tools } = inForce.conversation?.tools ?? {};
-  const counted = name === "*" ? Object.values(tools) : [tools[name] ?? {}];
-  return counted.some(({ source = "builtin" }) => !source.startsWith("builtin"));
+function entryAt(config: PartialConfig, path: readonly string[]): JsonObject {
+  const entry = valueAt(config, path);
+  return isJsonObject(entry) ? entry : {};
 }
 
-function isLoopback(url: Json | undefined): boolean {
-  if (typeof url !== "string" || !URL.canParse(url)) return false;
-  const { hostname } = new URL(url);
-  return hostname === "localhost" || hostname === "[::1]" || /^127(?:\.\d+){3}$/.test(hostname);
-}
-
-function isSaidBy(config: PartialConfig, claim: Claim, base: PartialConfig): boolean {
-  return isWithin(claim.value, weightOf(config, claim, base));
+/** Whether the config says so, too. */
+export function isClaimWithin(config: PartialConfig, claim: Claim): boolean {
+  if (claim.kind === "inherit") return false; // Nobody silences their own config.
+  const entry = entryAt(config, pathOf(claim));
+  return isWithin(claim.value, claim.kind === "model" ? parametersWeight(entry) : entry);
 }
 
 /** Whether one says nothing that the other does not say too. */
 function isWithin(part: Json, whole: Json | undefined): boolean {
   if (!isJsonObject(part) || !isJsonObject(whole)) return isDeepStrictEqual(part, whole);
-  return Object.entries(part).every(([key, value]) => isWithin(value, whole[key]));
+  return Object.entries(part).every(([key, value]) =>
+    isWithin(value, Object.hasOwn(whole, key) ? whole[key] : undefined),
+  );
 }

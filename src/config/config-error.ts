@@ -1,12 +1,14 @@
 /** What is wrong with a config, where, and what was expected. */
 import { CodedError } from "../util/index.ts";
 
+/** One thing that is wrong with a config, and where. */
 export interface ConfigIssue {
   /** The keys that lead to it. */
   readonly path: readonly string[];
   readonly message: string;
 }
 
+/** The codes of a `ConfigError`. */
 export type ConfigErrorCode =
   | "config_invalid"
   | "config_not_found"
@@ -14,6 +16,7 @@ export type ConfigErrorCode =
   | "unknown_tool"
   | "tool_locked";
 
+/** A config that cannot be read, or not be followed. */
 export class ConfigError extends CodedError<ConfigErrorCode> {}
 
 /** `where` is a file, with a line if it is known, or the words of the user. */
@@ -32,7 +35,7 @@ export function describeIssue(where: string, { path, message }: ConfigIssue): st
   return path.length === 0 ? `${where}: ${message}` : `${where}: ${pathToText(path)}: ${message}`;
 }
 
-/** Keys joined by dots; those that hold one are quoted. */
+/** Keys joined by dots; those that hold one, or anything but letters, are quoted. On one line. */
 export function pathToText(path: readonly string[]): string {
-  return path.map((key) => (/^[\w-]+$/.test(key) ? key : `"${key}"`)).join(".");
+  return path.map((key) => (/^[\w-]+$/.test(key) ? key : JSON.stringify(key))).join(".");
 }

@@ -8,7 +8,7 @@ import { mergeConfig } from "./merge.ts";
 import { parseConfig } from "./parse-config.ts";
 import type { PartialConfig } from "./schema/config-schema.ts";
 
-/** Never throws. */
+/** What a conversation remembers of its config, as one layer. Never throws. */
 export function conversationConfig(
   baseConfig: JsonObject,
   deltas: readonly JsonObject[],

@@ -5,6 +5,7 @@ import { nearest } from "./nearest.ts";
 import type { PartialConfig } from "./schema/config-schema.ts";
 import { resolveTools, type ToolSettings } from "./tool-settings.ts";
 
+/** What one `-t` or `-T` says. */
 export interface ToolDirective {
   readonly isEnabled: boolean;
   /** A tool or a group; absent for all tools. */

@@ -58,9 +58,17 @@ function keysBelow(schema: v.GenericSchema): readonly (readonly string[])[] {
   );
 }
 
+/** By schema, how many words were left where there was no way on. */
+type DeadEnds = Map<v.GenericSchema, Set<number>>;
+
 /** The path whose keys, joined by underscores, are these words. */
-function findPath(schema: v.GenericSchema, words: readonly string[]): string[] | undefined {
+function findPath(
+  schema: v.GenericSchema,
+  words: readonly string[],
+  deadEnds: DeadEnds = new Map(),
+): string[] | undefined {
   if (words.length === 0) return [];
+  if (deadEnds.get(schema)?.has(words.length) === true) return undefined;
   const tables = tablesOf(schema);
   // The longest key first, `max_tokens` before `max`; but a name that takes all words comes last,
   // because of a tool or a server one usually wants to say something.
@@ -70,9 +78,11 @@ function findPath(schema: v.GenericSchema, words: readonly string[]): string[] |
     const key = words.slice(0, length).join("_");
     const isLast = length === words.length;
     const child = tables.map((table) => findKey(table, key, isLast)).find((found) => found);
-    const rest = child && findPath(child, words.slice(length));
+    const rest = child && findPath(child, words.slice(length), deadEnds);
     if (rest !== undefined) return [key, ...rest];
   }
+  // Names may be of any length: without it, the same end would be looked at from every side.
+  deadEnds.set(schema, (deadEnds.get(schema) ?? new Set()).add(words.length));
   return undefined;
 }
 

@@ -4,7 +4,7 @@ export {
   resolveInquiryAssistant,
 } from "./assistant-settings.ts";
 export { type Assignment, parseAssignment, splitPath } from "./assignment.ts";
-export { allClaims, type Claim, findClaims, withoutClaims } from "./claims.ts";
+export { type Claim, findClaims, isClaimWithin, withoutClaims } from "./claims.ts";
 export { ConfigError, type ConfigErrorCode, type ConfigIssue, pathToText } from "./config-error.ts";
 export { conversationConfig } from "./conversation-layer.ts";
 export { applyDirectives, type ToolDirective } from "./directives.ts";
@@ -20,10 +20,11 @@ export { nearest } from "./nearest.ts";
 export { parseConfig, type ParsedConfig, parseConfigOrThrow } from "./parse-config.ts";
 export { findProblems } from "./problems.ts";
 export type { CommandConfig } from "./schema/command.ts";
-export type { PartialConfig, PartialToolConfig } from "./schema/config-schema.ts";
-export { type ModelId, modelIdToText, parseModelId } from "./schema/model-id.ts";
+export type { PartialConfig } from "./schema/config-schema.ts";
+export { type ModelId, parseModelId } from "./schema/model-id.ts";
 export type { ParameterConfig } from "./schema/parameter.ts";
 export type { QuestionTarget } from "./schema/question.ts";
+export type { PartialToolConfig } from "./schema/tool.ts";
 export {
   type QuestionSettings,
   resolveTools,

@@ -2,6 +2,7 @@
 import type { JsonObject } from "../util/index.ts";
 import { configSchema } from "./schema/config-schema.ts";
 
+/** The JSON Schema of a config file. */
 export async function configJsonSchema(): Promise<JsonObject> {
   const { toJsonSchema } = await import("@valibot/to-json-schema");
   // What transforms a value does not change what may be written.

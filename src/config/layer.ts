@@ -18,6 +18,8 @@ export interface Layer {
   readonly isBase?: boolean;
   /** From a file that came with the workspace, its records among them: perhaps with a clone. */
   readonly isOfWorkspace?: boolean;
+  /** From the command line: the next command knows nothing of it. */
+  readonly isForOnce?: boolean;
   /** How many layers directly below it are files it extends: its `inherit = false` spares them. */
   readonly extendedBelow?: number;
 }
@@ -62,7 +64,8 @@ export function valueAt(config: unknown, path: readonly string[]): unknown {
   );
 }
 
-function audible(layers: readonly Layer[]): readonly Layer[] {
+/** Those that count: a layer with `inherit = false` silences what is below it, but not ours. */
+export function audible(layers: readonly Layer[]): readonly Layer[] {
   const starts = layers.map(({ config, extendedBelow = 0 }, index) =>
     config.inherit === false ? index - extendedBelow : 0,
   );

@@ -1,6 +1,6 @@
 /** One layer over another. Tables meet key by key; how a value meets another, its schema says. */
 import type * as v from "valibot";
-import { isJsonObject } from "../util/index.ts";
+import { isJsonArray, isJsonObject } from "../util/index.ts";
 import { findBehaviour } from "./schema/behaviour.ts";
 import { configSchema, type PartialConfig } from "./schema/config-schema.ts";
 import type { Mergeable } from "./schema/list.ts";
@@ -40,6 +40,6 @@ function mergeList(lower: Mergeable<unknown>, upper: Mergeable<unknown>): Mergea
 }
 
 function join(first: unknown, second: unknown): unknown {
-  if (Array.isArray(first) && Array.isArray(second)) return [...first, ...second];
+  if (isJsonArray(first) && isJsonArray(second)) return [...first, ...second];
   return `${String(first)}\n\n${String(second)}`;
 }

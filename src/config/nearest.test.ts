@@ -27,6 +27,10 @@ test("what is too far from all of them is nobody's guess", () => {
   expect(nearest("run", [])).toBeUndefined();
 });
 
+test("a word longer than any memory of its letters is nobody's guess", () => {
+  expect(nearest("x".repeat(1_000_000), ["assistant", "style"])).toBeUndefined();
+});
+
 test("a known word is itself", () => {
   fc.assert(
     fc.property(fc.array(fc.string(), { minLength: 1 }), fc.nat(), (words, index) => {

@@ -2,11 +2,13 @@
 
 /** Undefined if none is close enough to be worth saying. */
 export function nearest(word: string, known: readonly string[]): string | undefined {
+  const most = Math.max(1, Math.floor(word.length / 3));
   const ranked = known
+    // Whatever is longer or shorter by more is further away than that.
+    .filter((candidate) => Math.abs(candidate.length - word.length) <= most)
     .map((candidate) => ({ candidate, distance: distance(word, candidate) }))
     .toSorted((left, right) => left.distance - right.distance);
   const [best] = ranked;
-  const most = Math.max(1, Math.floor(word.length / 3));
   return best !== undefined && best.distance <= most ? best.candidate : undefined;
 }
 

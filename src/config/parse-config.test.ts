@@ -258,3 +258,20 @@ test("nothing makes the reader throw", () => {
 function unknown(path: string, meant: string) {
   return { path: path.split("."), message: `there is no such key; did you mean ${meant}?` };
 }
+
+test("a value that is told stays on one line and within bounds", () => {
+  const { errors } = parseConfig({ user: "a\n\u001b[2J".repeat(100), "x\ny": 1, style: [] });
+  expect(errors.map(({ message }) => message)).toEqual([
+    "expected a table, got a list",
+    `expected a table, got ${JSON.stringify("a\n\u001b[2J".repeat(100).slice(0, 60))}`,
+  ]);
+});
+
+test("a config that is nested deeper than a stack is refused", () => {
+  const deep: unknown = JSON.parse(`${'{"items":'.repeat(5_000)}1${"}".repeat(5_000)}`);
+  expect(parseConfig(ofTool({ parameters: { a: deep as Json } }))).toEqual({
+    config: {},
+    errors: [{ path: [], message: "it is nested deeper than 100 levels" }],
+    warnings: [],
+  });
+});

@@ -1,9 +1,11 @@
 /** From unknown JSON to a layer of config, with everything that is wrong about it. */
 import * as v from "valibot";
+import { isTooDeep } from "../util/index.ts";
 import { configError, type ConfigIssue, pathToText } from "./config-error.ts";
 import { configSchema, type PartialConfig } from "./schema/config-schema.ts";
 import { findUnknownKeys } from "./unknown-keys.ts";
 
+/** A config that was read, and what is wrong with it. */
 export interface ParsedConfig {
   /** What could be read; empty if there are errors. */
   readonly config: PartialConfig;
@@ -11,7 +13,12 @@ export interface ParsedConfig {
   readonly warnings: readonly ConfigIssue[];
 }
 
+/** Reads a config. Never throws: what is wrong is told in the result. */
 export function parseConfig(value: unknown): ParsedConfig {
+  if (isTooDeep(value, MOST_LEVELS)) {
+    const message = `it is nested deeper than ${MOST_LEVELS} levels`;
+    return { config: {}, errors: [{ path: [], message }], warnings: [] };
+  }
   const unknown = findUnknownKeys(configSchema, value);
   const result = v.safeParse(configSchema, value, { abortPipeEarly: true });
   if (result.success) return { config: result.output, errors: [], warnings: unknown.map(toTold) };
@@ -33,6 +40,11 @@ export function parseConfigOrThrow(where: string, value: unknown): PartialConfig
   if (issues.length > 0) throw configError(where, ...issues);
   return config;
 }
+
+/** Of a text that is not what was expected. */
+const MOST_SHOWN = 60;
+/** As deep as YAML is read, and deeper than any key is. */
+const MOST_LEVELS = 100;
 
 /** Where several forms are allowed and one of them is a table: all that is wrong inside the table. */
 function toIssues(issue: v.GenericIssue): readonly ConfigIssue[] {
@@ -58,6 +70,8 @@ function describe(issue: v.GenericIssue, key: string | undefined): string {
 function received({ input, received: text }: v.GenericIssue): string {
   if (Array.isArray(input)) return "a list";
   if (input instanceof Date) return "a date";
+  // On one line, whatever it holds.
+  if (typeof input === "string") return JSON.stringify(input.slice(0, MOST_SHOWN));
   return typeof input === "object" && input !== null ? "a table" : text;
 }
 

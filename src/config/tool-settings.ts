@@ -3,17 +3,20 @@ import type { JsonObject } from "../util/index.ts";
 import { TOOL_DEFAULTS } from "./defaults.ts";
 import { definedOnly } from "./schema/behaviour.ts";
 import type { CommandConfig } from "./schema/command.ts";
-import type { PartialConfig, PartialToolConfig } from "./schema/config-schema.ts";
+import type { PartialConfig } from "./schema/config-schema.ts";
 import type { DetachedMode } from "./schema/detached.ts";
 import type { TogglePolicy } from "./schema/enable.ts";
 import type { ParameterConfig } from "./schema/parameter.ts";
 import type { QuestionTarget } from "./schema/question.ts";
+import type { PartialToolConfig } from "./schema/tool.ts";
 
+/** Where a tool comes from, and what it is called there. */
 export type ToolSource =
   | { readonly type: "builtin"; readonly tool?: string }
   | { readonly type: "local"; readonly tool?: string }
   | { readonly type: "mcp"; readonly server: string; readonly tool?: string };
 
+/** What is in force for a tool. */
 export interface ToolSettings {
   readonly name: string;
   readonly source: ToolSource;
@@ -37,6 +40,7 @@ export interface ToolSettings {
   readonly style: ToolStyle;
 }
 
+/** What is in force for one question of a tool. */
 export interface QuestionSettings {
   readonly target: QuestionTarget;
   /** Wrapped, because any JSON may be an answer. */
@@ -46,6 +50,7 @@ export interface QuestionSettings {
 
 type FileLink = "full" | "osc8" | "off";
 
+/** How much of a tool's calls and results is shown. */
 export interface ToolStyle {
   readonly isHidden: boolean;
   /** Lines of a result that are shown; infinite for all. */

@@ -10,6 +10,7 @@ import {
 } from "../util/index.ts";
 import { parseTimestamp, type Timestamp } from "./timestamp.ts";
 
+/** What a model is shown of some turns instead of the whole. */
 export interface Compaction {
   readonly timestamp: Timestamp;
   /** Turns from 0, both ends included. */
@@ -20,6 +21,7 @@ export interface Compaction {
   readonly toolCalls?: ToolCallCompaction;
 }
 
+/** What becomes of tool calls: their contents are left out, or all of them. */
 export type ToolCallCompaction =
   | { readonly policy: "strip"; readonly request: boolean; readonly response: boolean }
   | { readonly policy: "omit" };

@@ -12,6 +12,7 @@ export type ConversationId = string & { readonly [brand]: "ConversationId" };
 
 const SLUG_LIMIT = 60;
 
+/** The id of a conversation that begins at this moment. */
 export function conversationIdFromDate(date: Date): ConversationId {
   return conversationIdFromNumber(Math.floor(date.getTime() / 100));
 }
@@ -21,6 +22,7 @@ export function conversationIdFromNumber(deciseconds: number): ConversationId {
   return `jp-c${deciseconds}` as ConversationId;
 }
 
+/** The bare number, in tenths of a second since the epoch. */
 export function conversationIdToNumber(id: ConversationId): number {
   return Number(id.slice("jp-c".length));
 }
@@ -36,6 +38,7 @@ export function findConversationId(text: string): ConversationId | undefined {
   return digits === undefined ? undefined : conversationIdFromNumber(Number(digits));
 }
 
+/** Reads an id in any of the forms of `findConversationId`. Throws `invalid_conversation_id`. */
 export function parseConversationId(text: string): ConversationId {
   const id = findConversationId(text);
   if (id !== undefined) return id;

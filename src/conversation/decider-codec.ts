@@ -14,6 +14,7 @@ export function parseDecider(raw: JsonObject): Decider {
   return { kind: "unknown", raw };
 }
 
+/** As it is written on disk. */
 export function deciderToJson(decider: Decider): JsonObject {
   return decider.kind === "unknown" ? decider.raw : { ...decider };
 }

@@ -8,6 +8,8 @@ import {
   isJsonObject,
   type Json,
   type JsonObject,
+  MOST_LEVELS,
+  ShapeError,
 } from "../util/index.ts";
 
 export function decodeText(text: string): string {
@@ -18,20 +20,25 @@ export function encodeText(text: string): string {
   return encodeBase64(text);
 }
 
-/** Decodes every string value at any depth; keys and other values are as they are. */
+/**
+ * Decodes every string value; keys and other values are as they are. Throws `ShapeError` for what is
+ * nested too deeply to be gone through.
+ */
 export function decodeStrings(object: JsonObject): JsonObject {
   return mapStrings(object, decodeText) as JsonObject; // An object maps to an object.
 }
 
+/** The same the other way. */
 export function encodeStrings(object: JsonObject): JsonObject {
   return mapStrings(object, encodeText) as JsonObject; // An object maps to an object.
 }
 
-function mapStrings(value: Json, change: (text: string) => string): Json {
+function mapStrings(value: Json, change: (text: string) => string, level = 0): Json {
   if (typeof value === "string") return change(value);
-  if (Array.isArray(value)) return value.map((item: Json) => mapStrings(item, change));
+  if (level > MOST_LEVELS) throw new ShapeError("", `nested deeper than ${MOST_LEVELS} levels`);
+  if (Array.isArray(value)) return value.map((item: Json) => mapStrings(item, change, level + 1));
   if (!isJsonObject(value)) return value;
   return Object.fromEntries(
-    Object.entries(value).map(([key, item]) => [key, mapStrings(item, change)]),
+    Object.entries(value).map(([key, item]) => [key, mapStrings(item, change, level + 1)]),
   );
 }

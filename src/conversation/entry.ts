@@ -9,6 +9,7 @@ import type { ConversationEvent, EventType } from "./event.ts";
 import { eventToJson, parseEvent } from "./event-codec.ts";
 import { isEventType } from "./event-kinds.ts";
 
+/** What an entry of a record turned out to be. */
 export type EntryContent =
   | { readonly kind: "event"; readonly event: ConversationEvent }
   /** Applies to what follows it; its keys are the config's business, not ours. */
@@ -19,6 +20,7 @@ export type EntryContent =
   /** Of a type we know, but not in its shape. It stays where it is, and is reported. */
   | { readonly kind: "malformed"; readonly error: ShapeError };
 
+/** One element of a record: decoded when it is first looked at, and written back as it was. */
 export class StreamEntry {
   #raw: JsonObject | undefined;
   #content: EntryContent | undefined;

@@ -138,6 +138,11 @@ describe("reading is lenient where records differ", () => {
     ]);
   });
 
+  test("a field that has the name of a prototype is a field like any other", () => {
+    const text = `{"timestamp":"${at(0)}","type":"turn_start","__proto__":{"a":1},"constructor":2}`;
+    expect(JSON.stringify(eventToJson(parseEvent(JSON.parse(text))))).toBe(text);
+  });
+
   test("the answers that old tool calls carried are kept beside the arguments, unread", () => {
     verifies("028/tool-answers/old-field-ignored", "028/tool-answers/not-mixed-into-arguments");
     verifies("028/tool-answers/strings-not-recoded");
@@ -245,9 +250,19 @@ describe("reading is strict about what an event needs", () => {
 
   test.each<[string, unknown, string, string]>([
     ["a text", "turn_start", "", 'expected an object, got "turn_start"'],
-    ["an element without a type", { type: undefined }, "type", "unknown event undefined"],
-    ["an unknown kind", { type: "chat" }, "type", 'unknown event "chat"'],
-    ["a name every object has", { type: "toString" }, "type", 'unknown event "toString"'],
+    [
+      "an element without a type",
+      { type: undefined },
+      "type",
+      "expected a kind of event, got nothing",
+    ],
+    ["an unknown kind", { type: "chat" }, "type", 'expected a kind of event, got "chat"'],
+    [
+      "a name every object has",
+      { type: "toString" },
+      "type",
+      'expected a kind of event, got "toString"',
+    ],
     [
       "an event without a time",
       { type: "turn_start", timestamp: null },

@@ -3,6 +3,7 @@ import {
   booleanField,
   isJsonObject,
   type JsonObject,
+  mismatch,
   objectField,
   oneOf,
   optionalString,
@@ -141,7 +142,7 @@ const CODECS: { readonly [Type in EventType]: KindCodec<Type> } = {
 export function parseEvent(value: unknown): ConversationEvent {
   const shape = shapeOf(value);
   const { type, metadata } = shape.value;
-  if (!isEventType(type)) throw new ShapeError("type", `unknown event ${JSON.stringify(type)}`);
+  if (!isEventType(type)) throw mismatch("type", "a kind of event", type);
   const extra = unknownFields(shape.value, CODECS[type].keys);
   const event = {
     timestamp: parseTimestamp(shape.value["timestamp"]),

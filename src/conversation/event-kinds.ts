@@ -8,6 +8,7 @@ import type {
   ToolCallResponse,
 } from "./event.ts";
 
+/** The events that a model may see. */
 export type ProviderEvent = ChatRequest | ChatResponse | ToolCallRequest | ToolCallResponse;
 
 /** The allowlist of RFD 005: what is not `true` here never reaches a model. */
@@ -22,12 +23,14 @@ const PROVIDER_VISIBLE = {
   permission_decision: false,
 } as const satisfies Record<EventType, boolean>;
 
+/** Every type of event there is. */
 export const EVENT_TYPES = Object.keys(PROVIDER_VISIBLE) as readonly EventType[];
 
 export function isEventType(type: unknown): type is EventType {
   return typeof type === "string" && Object.hasOwn(PROVIDER_VISIBLE, type);
 }
 
+/** Whether a model may see it. */
 export function isProviderVisible(event: ConversationEvent): event is ProviderEvent {
   return PROVIDER_VISIBLE[event.type];
 }

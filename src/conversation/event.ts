@@ -6,6 +6,7 @@ import type { InquiryQuestion, InquirySource } from "../tool/index.ts";
 import type { Json, JsonObject } from "../util/index.ts";
 import type { Timestamp } from "./timestamp.ts";
 
+/** Everything that can happen in a conversation; told apart by `type`. */
 export type ConversationEvent =
   | TurnStart
   | ChatRequest
@@ -16,6 +17,7 @@ export type ConversationEvent =
   | InquiryResponse
   | PermissionDecision;
 
+/** The `type` of an event, as it is on disk. */
 export type EventType = ConversationEvent["type"];
 
 interface EventBase {
@@ -26,10 +28,12 @@ interface EventBase {
   readonly extra?: JsonObject;
 }
 
+/** A turn begins here. */
 export interface TurnStart extends EventBase {
   readonly type: "turn_start";
 }
 
+/** What a person said. */
 export interface ChatRequest extends EventBase {
   readonly type: "chat_request";
   readonly content: string;
@@ -38,6 +42,7 @@ export interface ChatRequest extends EventBase {
   readonly author?: string;
 }
 
+/** What the assistant said or thought. */
 export interface ChatResponse extends EventBase {
   readonly type: "chat_response";
   readonly content:
@@ -46,6 +51,7 @@ export interface ChatResponse extends EventBase {
     | { readonly type: "structured"; readonly data: Json };
 }
 
+/** The assistant wants a tool to be run. */
 export interface ToolCallRequest extends EventBase {
   readonly type: "tool_call_request";
   /** Given by the provider, and not unique: some reuse one within a turn. */
@@ -54,6 +60,7 @@ export interface ToolCallRequest extends EventBase {
   readonly arguments: JsonObject;
 }
 
+/** What the model is told of a call. */
 export interface ToolCallResponse extends EventBase {
   readonly type: "tool_call_response";
   readonly id: string;
@@ -61,6 +68,7 @@ export interface ToolCallResponse extends EventBase {
   readonly isError: boolean;
 }
 
+/** A question was asked, by a tool or by the assistant. */
 export interface InquiryRequest extends EventBase {
   readonly type: "inquiry_request";
   readonly id: InquiryId;
@@ -71,6 +79,7 @@ export interface InquiryRequest extends EventBase {
   readonly questionId?: string;
 }
 
+/** What became of a question, and who answered it. */
 export type InquiryResponse = EventBase & {
   readonly type: "inquiry_response";
   /** The id of the request it closes. */
@@ -92,6 +101,7 @@ export type InquiryOutcome =
   | { readonly outcome: "redacted"; readonly answeredBy?: Decider }
   | { readonly outcome: "cancelled"; readonly reason: CancellationReason };
 
+/** Whether a call may run, or its result be seen, and who said so. */
 export interface PermissionDecision extends EventBase {
   readonly type: "permission_decision";
   readonly toolCallId: string;

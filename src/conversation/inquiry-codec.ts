@@ -144,6 +144,7 @@ function parseSource(shape: Shape): InquirySource {
   return { source: "other", name: source };
 }
 
+/** As the record has it. */
 export function inquiryQuestionToJson(question: InquiryQuestion): JsonObject {
   return {
     text: question.text,

@@ -8,6 +8,7 @@ import type { ConversationEvent, InquiryRequest, InquiryResponse } from "./event
 import { pairInquiries } from "./pairing.ts";
 import { TurnCounter } from "./turns.ts";
 
+/** A question, and what became of it. */
 export interface LoggedInquiry {
   /** From 0. */
   readonly turn: number;
@@ -16,6 +17,7 @@ export interface LoggedInquiry {
   readonly response?: InquiryResponse;
 }
 
+/** Reads entries, piece by piece, and gives the questions among them with what became of each. */
 export class InquiryLog {
   readonly #counter = new TurnCounter();
   #turn = 0;

@@ -70,7 +70,7 @@ test.each<[string, unknown, string, string]>([
     "a pin at no time",
     { last_activated_at: time, pinned_at: true },
     "pinned_at",
-    'expected a time like "2026-01-02 03:04:05.678", got true',
+    'expected a time like "2026-01-02 03:04:05.678", got boolean',
   ],
   [
     "a title that is no text",

@@ -9,6 +9,7 @@ import {
 } from "../util/index.ts";
 import { parseTimestamp, type Timestamp } from "./timestamp.ts";
 
+/** What is known of a conversation besides its record. */
 export interface ConversationMetadata {
   readonly title?: string;
   readonly lastActivatedAt: Timestamp;
@@ -35,7 +36,7 @@ export function parseMetadata(value: unknown): ConversationMetadata {
   const extra = unknownFields(shape.value, KNOWN_KEYS);
   const times = Object.entries(TIMES)
     .filter(([key]) => shape.value[key] != null)
-    .map(([key, name]) => [name, parseTimestamp(shape.value[key], key)]);
+    .map(([key, name]) => [name, parseTimestamp(shape.value[key], key)] as const);
   return {
     ...(title !== undefined && { title }),
     lastActivatedAt: parseTimestamp(shape.value["last_activated_at"], "last_activated_at"),
@@ -45,11 +46,12 @@ export function parseMetadata(value: unknown): ConversationMetadata {
   };
 }
 
+/** As it is written on disk. */
 export function metadataToJson(metadata: ConversationMetadata): JsonObject {
   const labels = Object.entries(metadata.labels ?? {}).toSorted(([a], [b]) => (a < b ? -1 : 1));
-  const times = Object.entries(TIMES)
-    .filter(([, name]) => metadata[name] !== undefined)
-    .map(([key, name]) => [key, metadata[name]]);
+  const times = Object.entries(TIMES).flatMap(([key, name]) =>
+    metadata[name] === undefined ? [] : [[key, metadata[name]] as const],
+  );
   return {
     ...(metadata.title !== undefined && { title: metadata.title }),
     last_activated_at: metadata.lastActivatedAt,

@@ -14,12 +14,14 @@ interface Identified {
   readonly id: string;
 }
 
+/** A request, and the response that closed it. */
 export interface Pair<Request, Response> {
   readonly request: Request;
   /** Absent while, or because, nothing closed the request. */
   readonly response?: Response;
 }
 
+/** All requests of a turn with their responses. */
 export interface Pairing<Request, Response> {
   /** One for each request, in their order. */
   readonly pairs: readonly Pair<Request, Response>[];

@@ -13,9 +13,10 @@ import { Matcher, type Pairing } from "./pairing.ts";
 import type { ConversationStream } from "./stream.ts";
 import { TurnCounter } from "./turns.ts";
 
+/** What a model is told of a call that has no result on record. */
 export const INTERRUPTED_CALL = "Tool call was interrupted.";
 
-/** Pure, and the identity on what it returned. */
+/** A view that every provider accepts. Pure, and the identity on what it returned. */
 export function sanitize(stream: ConversationStream): ConversationStream {
   const begun = withoutLeadingEvents(stream.entries);
   const ended = withoutTrailingTurnStarts(withPairsClosed(begun));

@@ -1,7 +1,8 @@
 /** What a search looks through in an event, decoded. Questions are in it; answers never are. */
-import { assertNever, isJsonObject, type Json } from "../util/index.ts";
+import { assertNever, isJsonArray, isJsonObject, type Json } from "../util/index.ts";
 import type { ConversationEvent } from "./event.ts";
 
+/** Where in a record a text stands. */
 export type SearchScope =
   | "user"
   | "assistant"
@@ -11,11 +12,13 @@ export type SearchScope =
   | "tool-result"
   | "inquiry";
 
+/** A text of an event, and what kind of text it is. */
 export interface SearchableText {
   readonly scope: SearchScope;
   readonly text: string;
 }
 
+/** Undefined for events without a text. Answers are never searched. */
 export function findSearchableText(event: ConversationEvent): SearchableText | undefined {
   switch (event.type) {
     case "chat_request":
@@ -50,6 +53,6 @@ function searchableResponse(content: ResponseContent): SearchableText {
 
 function* stringsIn(value: Json): Generator<string> {
   if (typeof value === "string") yield value;
-  const children = Array.isArray(value) ? value : isJsonObject(value) ? Object.values(value) : [];
+  const children = isJsonArray(value) ? value : isJsonObject(value) ? Object.values(value) : [];
   for (const child of children) yield* stringsIn(child);
 }

@@ -4,6 +4,7 @@ import type { StreamEntry } from "./entry.ts";
 import type { ConversationEvent } from "./event.ts";
 import type { Timestamp } from "./timestamp.ts";
 
+/** A record in memory. */
 export interface ConversationStream {
   readonly createdAt: Timestamp;
   /** The config at the beginning, as opaque JSON. */

@@ -9,6 +9,7 @@ import { orderResults } from "./order-results.ts";
 import { sanitize } from "./sanitize.ts";
 import { type ConversationStream, eventsOf, findSchema } from "./stream.ts";
 
+/** What goes to a model: the conversation, and what is said before it. */
 export interface Thread {
   readonly systemPrompt?: string;
   readonly sections: readonly Section[];
@@ -34,6 +35,7 @@ export interface SystemPart {
   readonly text: string;
 }
 
+/** A thread as a provider takes it: nothing in it that a model must not see. */
 export interface ThreadParts {
   /** Prompt, sections in order, attachments. */
   readonly systemParts: readonly SystemPart[];
@@ -43,6 +45,7 @@ export interface ThreadParts {
   readonly schema?: JsonObject;
 }
 
+/** Applies compactions, sanitizes, and leaves out what a model must not see. */
 export function intoParts(thread: Thread): ThreadParts {
   // Compactions name turns by their number in the record, so they come before any repair.
   const stream = sanitize(project(thread.stream));

@@ -22,7 +22,8 @@ test.each([
 
 test.each<[string, unknown, string]>([
   ["no value", undefined, "nothing"],
-  ["a number", 1767323045, "1767323045"],
+  ["a number", 1767323045, "number"],
+  ["a list deeper than a stack", JSON.parse("[".repeat(20_000) + "]".repeat(20_000)), "array"],
   ["a word", "yesterday", '"yesterday"'],
   ["a day without a time", "2026-01-02", '"2026-01-02"'],
   ["ten digits of a second", "2026-01-02 03:04:05.1234567890", '"2026-01-02 03:04:05.1234567890"'],

@@ -2,7 +2,7 @@
  * Times as the record writes them: `2026-01-02 03:04:05.678`, UTC, no zone, one to nine digits of a
  * second. They stay text, because a JavaScript `Date` would lose all digits after the third.
  */
-import { ShapeError } from "../util/index.ts";
+import { mismatch } from "../util/index.ts";
 
 declare const brand: unique symbol;
 
@@ -16,7 +16,7 @@ const PATTERN =
 export function parseTimestamp(value: unknown, path = "timestamp"): Timestamp {
   const timestamp = findTimestamp(value);
   if (timestamp !== undefined) return timestamp;
-  throw new ShapeError(path, `expected a time like "2026-01-02 03:04:05.678", got ${show(value)}`);
+  throw mismatch(path, 'a time like "2026-01-02 03:04:05.678"', value);
 }
 
 /** Undefined if it is no time. */
@@ -25,6 +25,7 @@ export function findTimestamp(value: unknown): Timestamp | undefined {
   return isTime ? (value as Timestamp) : undefined; // Checked on the line above.
 }
 
+/** In the notation of the record, in UTC. */
 export function timestampFromDate(date: Date): Timestamp {
   const [day = "", time = ""] = date.toISOString().slice(0, -1).split("T");
   const trimmed = time.replace(/0{1,2}$/, "");
@@ -55,8 +56,4 @@ function isRealDay(text: string): boolean {
   if (day <= 28) return true;
   const last = new Date(Date.UTC(Number(text.slice(0, 4)), Number(text.slice(5, 7)), 0));
   return day <= last.getUTCDate();
-}
-
-function show(value: unknown): string {
-  return value === undefined ? "nothing" : JSON.stringify(value).slice(0, 60);
 }

@@ -5,12 +5,14 @@
 import type { StreamEntry } from "./entry.ts";
 import type { ConversationEvent } from "./event.ts";
 
+/** The events of one turn. */
 export interface Turn {
   /** From 0. People count from 1. */
   readonly index: number;
   readonly events: readonly ConversationEvent[];
 }
 
+/** The record, turn by turn. Events that cannot be read are left out. */
 export function turnsOf(entries: Iterable<StreamEntry>): Turn[] {
   const turns: Turn[] = [];
   let events: ConversationEvent[] = [];

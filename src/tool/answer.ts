@@ -2,6 +2,7 @@
 import { type Json, jsonTypeOf } from "../util/index.ts";
 import type { AnswerType, SelectType } from "./question.ts";
 
+/** Whether it is an answer of this type. */
 export function answerFits(answerType: AnswerType, answer: Json): boolean {
   return explainMisfit(answerType, answer) === undefined;
 }
@@ -19,7 +20,7 @@ export function explainMisfit(answerType: AnswerType, answer: Json): string | un
     case "select":
       return answerType.isMultiple === true
         ? explainMisfits(answerType, answer)
-        : explainMischoice(answerType, answer);
+        : explainMischoices(answerType, [answer]);
     default:
       return answerType satisfies never;
   }
@@ -29,31 +30,32 @@ function explainMisfits(answerType: SelectType, answers: Json): string | undefin
   if (!Array.isArray(answers)) return `expected a list, got ${jsonTypeOf(answers)}`;
   const written = answers.map((answer: Json) => JSON.stringify(answer));
   if (new Set(written).size < written.length) return "expected each choice once";
-  return answers
-    .map((answer: Json) => explainMischoice(answerType, answer))
-    .find((misfit) => misfit !== undefined);
+  return explainMischoices(answerType, answers);
 }
 
-function explainMischoice(answerType: SelectType, answer: Json): string | undefined {
-  const options = answerType.options.map(({ value }) => JSON.stringify(value));
-  if (options.includes(JSON.stringify(answer))) return undefined;
-  if (isOwnText(answerType, answer)) return undefined;
-  return `expected one of ${options.join(", ")}`;
+function explainMischoices(answerType: SelectType, answers: readonly Json[]): string | undefined {
+  const options = writtenOptions(answerType);
+  const isFitting = (answer: Json) =>
+    options.has(JSON.stringify(answer)) || (answerType.allowsOther === true && isText(answer));
+  return answers.every(isFitting) ? undefined : `expected one of ${[...options].join(", ")}`;
 }
 
 /** Whether it is a text of the person's own, or has one in it, where that is allowed. */
 export function isOther(answerType: SelectType, answer: Json): boolean {
-  return answerType.isMultiple === true && Array.isArray(answer)
-    ? answer.some((one: Json) => isOwnText(answerType, one))
-    : isOwnText(answerType, answer);
+  if (answerType.allowsOther !== true) return false;
+  const answers: readonly Json[] =
+    answerType.isMultiple === true && Array.isArray(answer) ? answer : [answer];
+  const options = writtenOptions(answerType);
+  return answers.some((one) => isText(one) && !options.has(JSON.stringify(one)));
 }
 
-function isOwnText(answerType: SelectType, answer: Json): boolean {
-  const isOption = answerType.options.some(
-    ({ value }) => JSON.stringify(value) === JSON.stringify(answer),
-  );
-  const isText = typeof answer === "string" && answer.trim() !== "";
-  return answerType.allowsOther === true && isText && !isOption;
+/** There may be very many, so that nobody should go through them for each answer. */
+function writtenOptions({ options }: SelectType): ReadonlySet<string> {
+  return new Set(options.map(({ value }) => JSON.stringify(value)));
+}
+
+function isText(answer: Json): boolean {
+  return typeof answer === "string" && answer.trim() !== "";
 }
 
 /** The same type for those who may not answer in words of their own: only a person may. */

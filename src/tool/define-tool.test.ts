@@ -39,6 +39,26 @@ describe("a tool that asks", () => {
     ]);
   });
 
+  test("gets a list where several may be chosen, and text from any other choice", async () => {
+    const options = ["a", "b"];
+    const choose = defineTool({
+      name: "choose",
+      description: "",
+      parameters: {},
+      run: async (_args, { ask }) => {
+        const one = await ask(selectQuestion("one", "Which?", { options }));
+        const some = await ask(selectQuestion("some", "Which?", { options, isMultiple: true }));
+        expectTypeOf(one).toEqualTypeOf<string>();
+        expectTypeOf(some).toEqualTypeOf<readonly string[]>();
+        return [one, ...some].join(" ");
+      },
+    });
+    expect(await choose.execute(call({}, { one: "a", some: ["a", "b"] }))).toEqual({
+      type: "success",
+      content: "a a b",
+    });
+  });
+
   test("asks again if the answer does not fit the question", async () => {
     expect(await move.execute(call({ what: "it" }, { place: "Rome", sure: "yes" }))).toEqual({
       type: "needs_input",

@@ -7,7 +7,7 @@ import { isJsonObject, type Json, type JsonObject, messageOf } from "../util/ind
 import { answerFits } from "./answer.ts";
 import type { InquirySource } from "./inquiry-source.ts";
 import type { Outcome } from "./outcome.ts";
-import type { Question, QuestionOf } from "./question.ts";
+import type { MultipleChoice, Question, QuestionOf } from "./question.ts";
 
 /** What a tool can be called with; either form of `parameters` becomes this. */
 export interface BuiltinTool {
@@ -21,6 +21,7 @@ export interface BuiltinTool {
   execute(call: ToolCall): Promise<Outcome>;
 }
 
+/** One attempt of a call: its arguments, and the answers so far. */
 export interface ToolCall {
   readonly arguments: JsonObject;
   /** By question id. */
@@ -43,9 +44,11 @@ export interface ToolContext {
 /** Gives the answer, if there is one; else the call ends here and is made again when there is. */
 export interface Ask {
   (question: QuestionOf<"boolean">): Promise<boolean>;
+  (question: MultipleChoice): Promise<readonly string[]>;
   (question: Question): Promise<string>;
 }
 
+/** A tool, as its author writes it. */
 export interface ToolDefinition<Arguments> {
   readonly name: string;
   readonly description: string;
@@ -69,6 +72,7 @@ export interface JsonSchemaSource<Arguments> {
   };
 }
 
+/** Makes a tool. With a schema of zod, valibot or another such library, `run` gets its type. */
 export function defineTool<Arguments = JsonObject>(
   definition: ToolDefinition<Arguments>,
 ): BuiltinTool {

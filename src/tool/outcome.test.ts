@@ -135,6 +135,12 @@ test.each<[string, unknown, string, string]>([
     "more",
     'the question "a" is there twice',
   ],
+  [
+    "an error whose trace is nested deeper than a stack",
+    { type: "error", message: "?", trace: [JSON.parse("[".repeat(20_000) + "]".repeat(20_000))] },
+    "",
+    "nested deeper than 1000 levels",
+  ],
 ])("%s is refused, and the error names the field", (_, value, path, problem) => {
   expect(() => parseOutcome(value)).toThrow(new ShapeError(path, problem));
 });

@@ -2,8 +2,10 @@
 import {
   arrayField,
   isJsonObject,
+  isTooDeep,
   type Json,
   type JsonObject,
+  MOST_LEVELS,
   optionalBoolean,
   type Shape,
   ShapeError,
@@ -11,8 +13,9 @@ import {
   stringField,
 } from "../util/index.ts";
 import type { Question } from "./question.ts";
-import { parseQuestion, questionToWire } from "./question-codec.ts";
+import { findRepeated, parseQuestion, questionToWire } from "./question-codec.ts";
 
+/** What one attempt of a tool came to. */
 export type Outcome =
   | { readonly type: "success"; readonly content: string }
   | {
@@ -42,14 +45,15 @@ export function parseOutcome(value: unknown): Outcome | undefined {
     case "success":
       return { type: "success", content: stringField(shape, "content") };
     case "error":
-      return parseError(shape);
+      return parseError(shallow(shape));
     case "needs_input":
-      return parseNeed(shape);
+      return parseNeed(shallow(shape));
     default:
       return undefined;
   }
 }
 
+/** As tools write it. */
 export function outcomeToWire(outcome: Outcome): JsonObject {
   if (outcome.type !== "needs_input") return { ...outcome };
   const { question, more = [] } = outcome;
@@ -60,14 +64,19 @@ export function outcomeToWire(outcome: Outcome): JsonObject {
   };
 }
 
+/** Parts of it are written down again, which goes only so deep. */
+function shallow(shape: Shape): Shape {
+  if (!isTooDeep(shape.value)) return shape;
+  throw new ShapeError("", `nested deeper than ${MOST_LEVELS} levels`);
+}
+
 function parseNeed(shape: Shape): Outcome {
   const question = parseQuestion(shape.value["question"]);
   if (shape.value["more"] == null) return { type: "needs_input", question };
   const more = arrayField(shape, "more").map((item, index) =>
     parseQuestion(item, `more[${index}]`),
   );
-  const ids = [question, ...more].map(({ id }) => id);
-  const twice = ids.find((id, index) => ids.indexOf(id) !== index);
+  const twice = findRepeated([question, ...more].map(({ id }) => id));
   if (twice !== undefined) throw new ShapeError("more", `the question "${twice}" is there twice`);
   return { type: "needs_input", question, ...(more.length > 0 && { more }) };
 }

@@ -31,12 +31,18 @@ function checkSense({ answerType, default: suggested }: Question, path: string):
     const values = answerType.options.map(({ value }) => JSON.stringify(value));
     const place = `${path}.answer_type.options`;
     if (values.length === 0) throw new ShapeError(place, "a select needs at least one option");
-    const twice = values.find((value, index) => values.indexOf(value) !== index);
+    const twice = findRepeated(values);
     if (twice !== undefined) throw new ShapeError(place, `the option ${twice} is there twice`);
   }
   const misfit =
     suggested === undefined ? undefined : explainMisfit(withoutOther(answerType), suggested);
   if (misfit !== undefined) throw new ShapeError(`${path}.default`, misfit);
+}
+
+/** The first one that was there before. There may be as many as a megabyte holds. */
+export function findRepeated(texts: readonly string[]): string | undefined {
+  const seen = new Set<string>();
+  return texts.find((text) => seen.size === seen.add(text).size);
 }
 
 /** The fields that tools and the record write alike. `pre_amble` is what `context` was called. */
@@ -54,6 +60,7 @@ export function parseInquiryQuestion(shape: Shape): InquiryQuestion {
   };
 }
 
+/** As tools write it. */
 export function questionToWire(question: Question): JsonObject {
   return {
     id: question.id,

@@ -4,6 +4,7 @@
  */
 import type { Json } from "../util/index.ts";
 
+/** What kind of answer a question wants. */
 export type AnswerType =
   | { readonly type: "boolean" }
   | SelectType
@@ -11,6 +12,7 @@ export type AnswerType =
   /** Text that is never echoed, stored, remembered or shown to a model. */
   | { readonly type: "secret" };
 
+/** A choice among options. */
 export interface SelectType {
   readonly type: "select";
   readonly options: readonly SelectOption[];
@@ -20,6 +22,7 @@ export interface SelectType {
   readonly isMultiple?: boolean;
 }
 
+/** Something to choose. */
 export interface SelectOption {
   /** A string wherever we write it; records of other programs may hold any JSON here. */
   readonly value: Json;
@@ -58,13 +61,19 @@ export type QuestionOf<Type extends AnswerType["type"]> = Question & {
 
 /** What a tool author may leave out. */
 export interface QuestionOptions {
+  /** What has to be seen before answering; it may have many lines. */
   readonly context?: string;
+  /** A suggestion for the person who answers; recorded in clear, so never a secret. */
   readonly default?: Json;
+  /** Only a person, or that person's own configuration, may answer. */
   readonly exclusive?: boolean;
+  /** `turn` unless said otherwise. */
   readonly persistence?: AnswerReusePolicy;
+  /** The person may add a note to the answer. */
   readonly allowsNote?: boolean;
 }
 
+/** Asks for yes or no. */
 export function booleanQuestion(
   id: string,
   text: string,
@@ -73,6 +82,7 @@ export function booleanQuestion(
   return createQuestion({ id, text, answerType: { type: "boolean" } as const, ...options });
 }
 
+/** Asks for a line of text. */
 export function textQuestion(
   id: string,
   text: string,
@@ -81,6 +91,7 @@ export function textQuestion(
   return createQuestion({ id, text, answerType: { type: "text" } as const, ...options });
 }
 
+/** Asks for a text that is never shown, recorded, or given to a model. */
 export function secretQuestion(
   id: string,
   text: string,
@@ -89,13 +100,32 @@ export function secretQuestion(
   return createQuestion({ id, text, answerType: { type: "secret" } as const, ...options });
 }
 
+/** What a choice is made of, and what its author may leave out. */
+export interface SelectQuestionOptions
+  extends QuestionOptions, Pick<SelectType, "allowsOther" | "isMultiple"> {
+  readonly options: readonly (string | SelectOption)[];
+}
+
+/** A choice of none, one or several: its answer is a list. */
+export type MultipleChoice = QuestionOf<"select"> & {
+  readonly answerType: { readonly isMultiple: true };
+};
+
+/** Asks for one of some options, or for several. */
 export function selectQuestion(
   id: string,
   text: string,
-  options: QuestionOptions &
-    Pick<SelectType, "allowsOther" | "isMultiple"> & {
-      readonly options: readonly (string | SelectOption)[];
-    },
+  options: SelectQuestionOptions & { readonly isMultiple: true },
+): MultipleChoice;
+export function selectQuestion(
+  id: string,
+  text: string,
+  options: SelectQuestionOptions,
+): QuestionOf<"select">;
+export function selectQuestion(
+  id: string,
+  text: string,
+  options: SelectQuestionOptions,
 ): QuestionOf<"select"> {
   const { options: choices, allowsOther, isMultiple, ...rest } = options;
   const answerType: SelectType = {

@@ -9,6 +9,7 @@ export interface Clock {
 /** What a timer can wait for; with anything longer it fires at once. */
 export const LONGEST_TIMER_MS = 2_147_483_647;
 
+/** The clock of this machine. */
 export const systemClock: Clock = { now: () => new Date(), sleep };
 
 async function sleep(milliseconds: number, signal: AbortSignal): Promise<void> {

@@ -5,6 +5,7 @@
 
 const marker = Symbol.for("jp-ts.error");
 
+/** What else is known of an error. */
 export interface CodedErrorOptions {
   readonly cause?: unknown;
   /** What the reader can do about it, as one sentence. */

@@ -1,10 +1,22 @@
+/// <reference types="node" preserve="true" />
+// The library's declarations name types of Node. Every folder knows this one, so all bring them along.
 export { abortable } from "./abortable.ts";
 export { assertNever } from "./assert-never.ts";
 export { decodeBase64, encodeBase64 } from "./base64.ts";
+export { breathe, isOutOfBreath } from "./breathe.ts";
 export { type Clock, LONGEST_TIMER_MS, systemClock } from "./clock.ts";
 export { CodedError, type CodedErrorOptions, isCodedError } from "./coded-error.ts";
-export { killOnExit } from "./exit-guard.ts";
-export { findJson, isJsonObject, type Json, type JsonObject, jsonTypeOf } from "./json.ts";
+export { guardGroup } from "./exit-guard.ts";
+export {
+  findJson,
+  isJsonArray,
+  isJsonObject,
+  isTooDeep,
+  type Json,
+  type JsonObject,
+  jsonTypeOf,
+  MOST_LEVELS,
+} from "./json.ts";
 export { messageOf } from "./message-of.ts";
 export {
   arrayField,

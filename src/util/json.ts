@@ -2,6 +2,7 @@
 
 export type Json = null | boolean | number | string | readonly Json[] | JsonObject;
 
+/** A JSON object. */
 export interface JsonObject {
   readonly [key: string]: Json;
 }
@@ -10,11 +11,25 @@ export function isJsonObject(value: unknown): value is JsonObject {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
+/** As `Array.isArray`, which gives `any`, and does not know arrays that are only read. */
+export function isJsonArray(value: unknown): value is readonly Json[] {
+  return Array.isArray(value);
+}
+
 /** Names a value's JSON type the way an error message should: `null`, `array`, `string`, … */
 export function jsonTypeOf(value: unknown): string {
   if (value === null) return "null";
   if (value === undefined) return "nothing";
   return Array.isArray(value) ? "array" : typeof value;
+}
+
+/** Deeper than anybody means it. A stack holds several times as much, a parser any number. */
+export const MOST_LEVELS = 1000;
+
+/** Whether going through it step by step could be more than a stack holds. */
+export function isTooDeep(value: unknown, levels = MOST_LEVELS): boolean {
+  if (typeof value !== "object" || value === null) return false;
+  return levels === 0 || Object.values(value).some((member) => isTooDeep(member, levels - 1));
 }
 
 /** What the text says as JSON; undefined if it is none. */

@@ -102,7 +102,8 @@ test("unknown fields keep their order, and there is no object when there are non
   expect([
     JSON.stringify(unknownFields({ c: 1, b: 2, a: 3 }, known)),
     unknownFields({ b: 2 }, known),
-  ]).toEqual(['{"c":1,"a":3}', undefined]);
+    JSON.stringify(unknownFields(JSON.parse('{"__proto__":{"a":1}}'), known)),
+  ]).toEqual(['{"c":1,"a":3}', undefined, '{"__proto__":{"a":1}}']);
 });
 
 test("objects are told from arrays, from null and from everything else", () => {

@@ -2,7 +2,7 @@
  * Reads fields of unknown JSON and says exactly what was wrong with one. The codecs are its only
  * callers: behind them nothing checks again.
  */
-import { type Json, type JsonObject, isJsonObject, jsonTypeOf } from "./json.ts";
+import { isJsonArray, isJsonObject, type Json, type JsonObject, jsonTypeOf } from "./json.ts";
 
 /** A value did not have the shape its codec reads. `path` leads to it from the document's root. */
 export class ShapeError extends Error {
@@ -59,8 +59,8 @@ export function integerField(shape: Shape, key: string): number {
 
 export function arrayField(shape: Shape, key: string): readonly Json[] {
   const value = shape.value[key];
-  if (!Array.isArray(value)) throw mismatch(fieldPath(shape, key), "an array", value);
-  return value as readonly Json[]; // Array.isArray does not narrow readonly arrays.
+  if (!isJsonArray(value)) throw mismatch(fieldPath(shape, key), "an array", value);
+  return value;
 }
 
 export function fieldPath(shape: Shape, key: string): string {
@@ -84,13 +84,10 @@ export function unknownFields(
   value: JsonObject,
   known: ReadonlySet<string>,
 ): JsonObject | undefined {
-  let rest: Record<string, Json> | undefined;
-  for (const key in value) {
-    if (known.has(key)) continue;
-    rest ??= {};
-    rest[key] = value[key] as Json; // The key is the object's own.
-  }
-  return rest;
+  const unknown = Object.keys(value).filter((key) => !known.has(key));
+  if (unknown.length === 0) return undefined;
+  // Never by assignment: `__proto__` would become the prototype.
+  return Object.fromEntries(unknown.map((key) => [key, value[key] as Json])); // A key of its own.
 }
 
 export function mismatch(path: string, expected: string, value: unknown): ShapeError {

@@ -126,6 +126,26 @@ test("keys that every object has do no harm in any format", async () => {
   expect(({} as { polluted?: unknown }).polluted).toBeUndefined();
 });
 
+test.each([
+  ["c.yaml", "a: &a [*a]\n", "it is nested deeper than 1000 levels"],
+  [
+    "c.json",
+    `{"a": ${"[".repeat(20_000)}${"]".repeat(20_000)}}`,
+    "it is nested deeper than 1000 levels",
+  ],
+  ["c.toml", `a${".a".repeat(20_000)} = 1\n`, "it is nested deeper than 1000 levels"],
+  [
+    "c.yaml",
+    `a0: &a0 [x,x]\n${Array.from({ length: 60 }, (_, index) => `a${index + 1}: &a${index + 1} [*a${index},*a${index}]\n`).join("")}`,
+    "it has more than 100000 values",
+  ],
+])("%s that stands for more than a memory or a stack holds is refused", async (name, text, why) => {
+  const file = place(name, text);
+  await expect(readConfigFile(file)).rejects.toThrow(
+    expect.objectContaining({ code: "config_unreadable", message: `${file}: ${why}` }),
+  );
+});
+
 test("what the disk refuses is told as a file that cannot be read", async () => {
   const file = path.join(temporaryFolder(), "c.toml");
   symlinkSync(file, file);

@@ -50,14 +50,25 @@ async function parseText(extension: string, text: string): Promise<unknown> {
   return parse(text);
 }
 
+/** A few lines of aliases can stand for more than a memory holds, or for themselves. */
+const MOST_VALUES = 100_000;
+const MOST_LEVELS = 1000;
+
 /** Dates as the text they are: JSON has none. */
-function withTexts(value: unknown): unknown {
-  if (value instanceof Date) return value.toISOString();
-  if (Array.isArray(value)) return value.map(withTexts);
-  if (typeof value !== "object" || value === null) return value;
-  return Object.fromEntries(
-    Object.entries(value).map(([key, member]) => [key, withTexts(member)] as const),
-  );
+function withTexts(document: unknown): unknown {
+  let count = 0;
+  const copy = (value: unknown, level: number): unknown => {
+    count += 1;
+    if (count > MOST_VALUES) throw new Error(`it has more than ${MOST_VALUES} values`);
+    if (level > MOST_LEVELS) throw new Error(`it is nested deeper than ${MOST_LEVELS} levels`);
+    if (value instanceof Date) return value.toISOString();
+    if (Array.isArray(value)) return value.map((member) => copy(member, level + 1));
+    if (typeof value !== "object" || value === null) return value;
+    return Object.fromEntries(
+      Object.entries(value).map(([key, member]) => [key, copy(member, level + 1)] as const),
+    );
+  };
+  return copy(document, 0);
 }
 
 function onDisk<Result>(file: string, look: () => Result): Result {

@@ -1,7 +1,8 @@
 /** The keys of a YAML text and their lines, by their indentation. What stands in braces is not read. */
 import type { WrittenKey } from "./written-key.ts";
 
-const KEY = /^("(?:[^"\\]|\\.)*"|'[^']*'|[^\s#"'[{&*!|>-][^#]*?|-[^\s#][^#]*?)\s*:(?=\s|$)(.*)$/;
+/** With the blanks behind it: to look for them at every place would take as long as the line squared. */
+const KEY = /^("(?:[^"\\]|\\.)*"\s*|'[^']*'\s*|[^\s#"'[{&*!|>-][^#]*?|-[^\s#][^#]*?):(?=\s|$)/;
 
 interface Frame {
   readonly indent: number;
@@ -42,7 +43,7 @@ function framesIn(line: string, start: number, before: readonly Frame[]): readon
     indent += dash[0].length;
   }
   const key = KEY.exec(line.slice(indent))?.[1];
-  if (key !== undefined) found.push({ indent, key: unquote(key), isItem: false });
+  if (key !== undefined) found.push({ indent, key: unquote(key.trimEnd()), isItem: false });
   return found;
 }
 

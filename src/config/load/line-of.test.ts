@@ -47,15 +47,15 @@ items = ["x"]
       21,
     ],
   ])("%s", (_name, keys, line) => {
-    expect(lineOf("c.toml", TEXT, keys)).toBe(line);
+    expect(lineOf({ file: "c.toml", text: TEXT }, keys)).toBe(line);
   });
 
   test("as far as it goes, where the rest is missing", () => {
     expect([
-      lineOf("c.toml", TEXT, ["conversation", "tools", "my.tool", "source"]),
-      lineOf("c.toml", TEXT, ["user", "name"]),
-      lineOf("c.toml", TEXT, []),
-      lineOf("c.toml", "", ["user"]),
+      lineOf({ file: "c.toml", text: TEXT }, ["conversation", "tools", "my.tool", "source"]),
+      lineOf({ file: "c.toml", text: TEXT }, ["user", "name"]),
+      lineOf({ file: "c.toml", text: TEXT }, []),
+      lineOf({ file: "c.toml", text: "" }, ["user"]),
     ]).toEqual([9, undefined, undefined, undefined]);
   });
 
@@ -75,13 +75,15 @@ command = 3
 name = 4
 `;
     expect([
-      lineOf("c.toml", text, ["user", "name"]),
-      lineOf("c.toml", text, ["providers", "mcp", "s", "command"]),
+      lineOf({ file: "c.toml", text }, ["user", "name"]),
+      lineOf({ file: "c.toml", text }, ["providers", "mcp", "s", "command"]),
     ]).toEqual([13, 11]);
   });
 
   test("with Windows line ends", () => {
-    expect(lineOf("c.toml", TEXT.replaceAll("\n", "\r\n"), ["assistant", "model", "id"])).toBe(6);
+    expect(
+      lineOf({ file: "c.toml", text: TEXT.replaceAll("\n", "\r\n") }, ["assistant", "model", "id"]),
+    ).toBe(6);
   });
 });
 
@@ -111,19 +113,19 @@ describe("in JSON a key is found", () => {
     ["and not the same key deeper inside", ["assistant", "name"], 6],
     ["in the last line", ["user", "name"], 16],
   ])("%s", (_name, keys, line) => {
-    expect(lineOf("c.json", TEXT, keys)).toBe(line);
+    expect(lineOf({ file: "c.json", text: TEXT }, keys)).toBe(line);
   });
 
   test("as far as it goes, where the rest is missing", () => {
     expect([
-      lineOf("c.json", TEXT, ["conversation", "tools", "x", "source"]),
-      lineOf("c.json", TEXT, ["editor"]),
+      lineOf({ file: "c.json", text: TEXT }, ["conversation", "tools", "x", "source"]),
+      lineOf({ file: "c.json", text: TEXT }, ["editor"]),
     ]).toEqual([11, undefined]);
   });
 
   test("and not a value that reads the same", () => {
     const text = '{\n  "assistant": {\n    "name": "tool_choice",\n    "tool_choice": 3\n  }\n}\n';
-    expect(lineOf("c.json", text, ["assistant", "tool_choice"])).toBe(4);
+    expect(lineOf({ file: "c.json", text }, ["assistant", "tool_choice"])).toBe(4);
   });
 });
 
@@ -151,12 +153,12 @@ user:
     ["and not a longer key beside it", ["conversation", "tools", "my.tool", "run"], 11],
     ["and not a comment", ["assistant", "name"], 6],
   ])("%s", (_name, keys, line) => {
-    expect(lineOf("c.yaml", TEXT, keys)).toBe(line);
+    expect(lineOf({ file: "c.yaml", text: TEXT }, keys)).toBe(line);
   });
 
   test("and not the same key of a neighbour further down", () => {
     const text = "assistant:\n  model: {}\nuser:\n  name: me\n";
-    expect(lineOf("c.yaml", text, ["assistant", "name"])).toBe(1);
+    expect(lineOf({ file: "c.yaml", text }, ["assistant", "name"])).toBe(1);
   });
 });
 
@@ -183,13 +185,13 @@ describe("in lists and long texts of YAML", () => {
     ["an entry inside of an entry", ["assistant", "instructions", "0", "items", "1"], 11],
     ["a key of the second entry", ["assistant", "instructions", "1", "description"], 13],
   ])("%s is found", (_name, keys, line) => {
-    expect(lineOf("c.yml", TEXT, keys)).toBe(line);
+    expect(lineOf({ file: "c.yml", text: TEXT }, keys)).toBe(line);
   });
 });
 
 test("in JSON entries of lists are found, in one line or in many", () => {
   const text = '{"a": [1, [2,\n3], {"b":\n{"c,\\"}": "]"}, "d": 1}],\n"e": []}';
-  const line = (...keys: string[]) => lineOf("c.json", text, keys);
+  const line = (...keys: string[]) => lineOf({ file: "c.json", text }, keys);
   expect([
     line("a", "0"),
     line("a", "1", "1"),
@@ -202,7 +204,7 @@ test("in JSON entries of lists are found, in one line or in many", () => {
 
 test("in TOML a table inside of one of several is found", () => {
   const text = "[[a.b]]\nx = 1\n[a.b.c]\ny = 1\n[[a.b]]\n[a.b.c]\ny = '''\n[z]'''\n[z]\nq = 1\n";
-  const line = (...keys: string[]) => lineOf("c.toml", text, keys);
+  const line = (...keys: string[]) => lineOf({ file: "c.toml", text }, keys);
   expect([
     line("a", "b"),
     line("a", "b", "0", "c", "y"),

@@ -5,14 +5,33 @@ import { keysInToml } from "./keys-in-toml.ts";
 import { keysInYaml } from "./keys-in-yaml.ts";
 import type { WrittenKey } from "./written-key.ts";
 
+interface WrittenFile {
+  readonly file: string;
+  readonly text: string;
+}
+
+/** The lines by path. A file may have as many mistakes as keys, and is read once for all of them. */
+const indexes = new WeakMap<WrittenFile, ReadonlyMap<string, number>>();
+
 /** Of the key, or of the table where it would stand. From 1; undefined if it is not found. */
-export function lineOf(file: string, text: string, keys: readonly string[]): number | undefined {
-  let best: WrittenKey | undefined;
-  for (const key of keysIn(path.extname(file), text)) {
-    const isOnTheWay = key.path.every((part, depth) => part === keys[depth]);
-    if (isOnTheWay && key.path.length > (best?.path.length ?? 0)) best = key;
+export function lineOf(written: WrittenFile, keys: readonly string[]): number | undefined {
+  const lines = indexes.get(written) ?? indexLines(written);
+  indexes.set(written, lines);
+  for (let depth = keys.length; depth > 0; depth -= 1) {
+    const line = lines.get(JSON.stringify(keys.slice(0, depth)));
+    if (line !== undefined) return line;
   }
-  return best?.line;
+  return undefined;
+}
+
+/** Of a key that is there twice, the first one counts. */
+function indexLines({ file, text }: WrittenFile): ReadonlyMap<string, number> {
+  const lines = new Map<string, number>();
+  for (const key of keysIn(path.extname(file), text)) {
+    const place = JSON.stringify(key.path);
+    if (!lines.has(place)) lines.set(place, key.line);
+  }
+  return lines;
 }
 
 function keysIn(extension: string, text: string): readonly WrittenKey[] {

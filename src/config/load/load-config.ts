@@ -1,4 +1,5 @@
 /** Gathers the layers of config from all places, in their order. Only this folder touches the disk. */
+import { realpathSync } from "node:fs";
 import path from "node:path";
 import { nameOfAssignment, parseAssignment } from "../assignment.ts";
 import {
@@ -32,6 +33,8 @@ export interface ConfigPlaces {
   readonly workspaceRoot?: string;
   /** The user's folder for this workspace, if there is one. */
   readonly userWorkspaceFolder?: string;
+  /** That folder was made for another place: what it says of that one need not hold here. */
+  readonly isOfAnother?: boolean;
   readonly cwd: string;
   readonly variables: Readonly<Record<string, string | undefined>>;
 }
@@ -62,13 +65,17 @@ export async function loadLayers(options: LoadOptions): Promise<LoadedLayers> {
     await loader.addFile(file, isOfWorkspace);
   loader.addEnvironment(options.places.variables);
   loader.add("conversation", options.conversation, true);
+  const standing = loader.layers.length;
   for (const words of options.settings ?? []) await loader.addSetting(words, options.places);
   loader.add("command line", options.flags);
   const ours: readonly Layer[] = [
     { name: "defaults", config: DEFAULTS, isBase: true },
     { name: "builtin tools", config: options.builtins ?? {}, isBase: true },
   ];
-  return { layers: [...ours, ...loader.layers], warnings: loader.warnings };
+  const all = loader.layers.map((layer, index): Layer =>
+    index < standing ? layer : { ...layer, isForOnce: true },
+  );
+  return { layers: [...ours, ...all], warnings: loader.warnings };
 }
 
 /** The files of all layers that are there, the lowest first. */
@@ -82,7 +89,7 @@ interface PlacedFile {
 }
 
 function placesOf(places: ConfigPlaces): readonly PlacedFile[] {
-  const { userFolder, workspaceRoot, userWorkspaceFolder, cwd } = places;
+  const { userFolder, workspaceRoot, userWorkspaceFolder, isOfAnother = false, cwd } = places;
   const ofWorkspace =
     workspaceRoot === undefined
       ? []
@@ -95,7 +102,7 @@ function placesOf(places: ConfigPlaces): readonly PlacedFile[] {
     ...ofWorkspace.map((file) => ({ file, isOfWorkspace: true })),
     {
       file: userWorkspaceFolder && findConfigFile(userWorkspaceFolder, "config"),
-      isOfWorkspace: false,
+      isOfWorkspace: isOfAnother,
     },
   ];
   return candidates.flatMap(({ file, ...rest }) => (file === undefined ? [] : [{ file, ...rest }]));
@@ -113,6 +120,15 @@ function isWithin(root: string, place: string): boolean {
   const relative = path.relative(root, place);
   const isOutside = relative === ".." || relative.startsWith(`..${path.sep}`);
   return !isOutside && !path.isAbsolute(relative);
+}
+
+/** Wherever links lead; as it is if nothing is there. */
+function real(file: string): string {
+  try {
+    return realpathSync(file);
+  } catch {
+    return file;
+  }
 }
 
 interface FileReading extends PlacedFile {
@@ -153,16 +169,18 @@ class Loader {
    * nothing of what a file of the workspace says.
    */
   async addSetting(words: string, places: ConfigPlaces): Promise<void> {
-    const { workspaceRoot, cwd } = places;
-    const addNamed = (file: string) =>
-      this.addFile(file, workspaceRoot !== undefined && isWithin(workspaceRoot, file));
+    const { workspaceRoot: root, cwd } = places;
+    const isInside = (file: string) =>
+      root !== undefined && (isWithin(root, file) || isWithin(real(root), real(file)));
     if (words.startsWith("@")) {
-      await addNamed(path.resolve(cwd, words.slice(1)));
+      const file = path.resolve(cwd, words.slice(1));
+      await this.addFile(file, isInside(file));
       return;
     }
     const assignment = parseAssignment(words);
     if (assignment === undefined) {
-      for (const file of this.#findNamed(words, places)) await addNamed(file);
+      for (const { file, isOfWorkspace } of this.#findNamed(words, places))
+        await this.addFile(file, isOfWorkspace || isInside(file));
       return;
     }
     // Never the value: it may be an answer.
@@ -211,17 +229,24 @@ class Loader {
     return parsed.config;
   }
 
-  #findNamed(name: string, places: ConfigPlaces): readonly string[] {
-    const loadPaths = this.layers.flatMap(({ config }) => config.config_load_paths ?? []);
+  /** Where the workspace says where to look, what is found there is the workspace's. */
+  #findNamed(name: string, places: ConfigPlaces): readonly PlacedFile[] {
+    const loadPaths = this.layers.flatMap(({ config, isOfWorkspace = false }) =>
+      (config.config_load_paths ?? []).map((folder) => ({ folder, isOfWorkspace })),
+    );
     const roots = [places.userFolder, places.workspaceRoot, places.userWorkspaceFolder];
     const files = roots
       .filter((root) => root !== undefined)
-      .flatMap((root) => loadPaths.map((folder) => path.join(root, folder)))
-      .flatMap((folder) => [
-        ...EXTENSIONS.map((extension) => path.join(folder, `${name}.${extension}`)),
-        path.join(folder, name),
-      ])
-      .filter(isFile);
+      .flatMap((root) =>
+        loadPaths.map((load) => ({ ...load, folder: path.join(root, load.folder) })),
+      )
+      .flatMap(({ folder, isOfWorkspace }) =>
+        [...EXTENSIONS.map((extension) => `${name}.${extension}`), name].map((found) => ({
+          file: path.join(folder, found),
+          isOfWorkspace,
+        })),
+      )
+      .filter(({ file }) => isFile(file));
     if (files.length > 0) return files;
     // What was meant as an assignment may hold an answer.
     const shown = name.replace(/=[\s\S]*$/, "=…");
@@ -232,7 +257,7 @@ class Loader {
 }
 
 /** The file with the line, if it is found. */
-function placeOf({ file, text }: ConfigFile, keys: readonly string[]): string {
-  const line = lineOf(file, text, keys);
-  return line === undefined ? file : `${file}:${line}`;
+function placeOf(read: ConfigFile, keys: readonly string[]): string {
+  const line = lineOf(read, keys);
+  return line === undefined ? read.file : `${read.file}:${line}`;
 }

@@ -2,6 +2,7 @@
 import * as v from "valibot";
 import { table } from "./node.ts";
 
+/** A program to be run, and its arguments. */
 export interface CommandConfig {
   readonly program: string;
   readonly args: readonly string[];

@@ -68,6 +68,3 @@ export const configSchema = group({
 
 /** One layer, or several merged: any key may be absent. */
 export type PartialConfig = v.InferOutput<typeof configSchema>;
-export type PartialToolConfig = NonNullable<
-  NonNullable<PartialConfig["conversation"]>["tools"]
->[string];

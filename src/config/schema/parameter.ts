@@ -2,6 +2,7 @@
 import * as v from "valibot";
 import { namedBy, openGroup } from "./node.ts";
 
+/** One parameter of a tool, in the words of a JSON Schema. */
 export interface ParameterConfig {
   readonly type?: string | readonly string[] | undefined;
   readonly default?: unknown;

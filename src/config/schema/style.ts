@@ -40,6 +40,10 @@ export const styleSchema = group({
   lock_wait: group({
     timeout_secs: described("how long to wait for a conversation that is in use", atLeast(0)),
   }),
+  prompt: described(
+    "how questions are asked: drawn, or plain for lines of text that can be read out",
+    v.picklist(["drawn", "plain"]),
+  ),
   notification: group({
     bell: described("ring the bell when a question waits", v.boolean()),
     desktop: described("ask the terminal for a notification when a question waits", v.boolean()),

@@ -79,6 +79,13 @@ const toolSchema = group({
   access: described("what a local tool may touch", v.unknown()),
 });
 
+/** What a config says of one tool: any key may be absent. */
+export interface PartialToolConfig extends v.InferOutput<typeof toolSchema> {}
+
+// Under a name of its own: written out within the whole config, it is too deep for a compiler that
+// reads it from our declarations.
+const namedToolSchema: v.GenericSchema<unknown, PartialToolConfig> = toolSchema;
+
 export const toolsSchema = table(
-  v.objectWithRest({ "*": v.optional(toolDefaultsSchema) }, toolSchema),
+  v.objectWithRest({ "*": v.optional(toolDefaultsSchema) }, namedToolSchema),
 );

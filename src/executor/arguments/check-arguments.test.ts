@@ -173,3 +173,34 @@ test("neither arguments nor schema are changed, not even frozen ones", async () 
     '{"type":"object","properties":{"a":{"default":1}}}',
   ]);
 });
+
+test("arguments that take for ever to be checked are refused", async () => {
+  const levels = Array.from({ length: 40 }, (_, index) => {
+    const next = { $ref: `#/$defs/d${index + 1}` };
+    return [`d${index}`, index === 39 ? {} : { allOf: [next, next] }];
+  });
+  const schemas: readonly JsonObject[] = [
+    { type: "object", properties: { a: { type: "string", pattern: "^(a+)+$" } } },
+    {
+      type: "object",
+      properties: { a: { $ref: "#/$defs/d0" } },
+      $defs: Object.fromEntries(levels),
+    },
+  ];
+  const given = { a: `${"a".repeat(60)}!` };
+  const checks = schemas.map((parameters) => checkArguments({ name: "x", parameters }, given));
+  const refused = {
+    ok: false,
+    message:
+      "Tool 'x' was not run: checking these arguments against its parameters takes too long.",
+  };
+  expect(await Promise.all(checks)).toEqual([refused, refused]);
+});
+
+test("arguments that are nested deeper than a stack are refused", async () => {
+  const deep = JSON.parse(`${'{"a":'.repeat(20_000)}1${"}".repeat(20_000)}`) as JsonObject;
+  expect(await checkArguments({ name: "x", parameters: { type: "object" } }, deep)).toEqual({
+    ok: false,
+    message: expect.stringContaining("- the arguments: nested deeper than 1000 levels"),
+  });
+});

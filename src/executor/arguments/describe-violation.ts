@@ -1,6 +1,6 @@
 /** One violation of a tool's schema in words: where, what was expected, what came. */
 import { nearest } from "../../config/index.ts";
-import { isJsonObject, type Json, type JsonObject } from "../../util/index.ts";
+import { isJsonArray, isJsonObject, type Json, type JsonObject } from "../../util/index.ts";
 import { acceptedTypes, decodePointer, findReferenced } from "./schema-node.ts";
 import type { Violation } from "./violation.ts";
 
@@ -134,5 +134,5 @@ function toText(value: Json | undefined): string {
 
 /** A single value stands for a list of one. */
 function listOf(value: Json): readonly Json[] {
-  return Array.isArray(value) ? (value as readonly Json[]) : [value]; // Array.isArray gives any.
+  return isJsonArray(value) ? value : [value];
 }

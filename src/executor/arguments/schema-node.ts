@@ -2,7 +2,13 @@
  * Finds its way through a JSON Schema: references, the types a place accepts, the schemas of the
  * members of a value. What a schema allows is for the validator to say.
  */
-import { isJsonObject, type Json, type JsonObject, jsonTypeOf } from "../../util/index.ts";
+import {
+  isJsonArray,
+  isJsonObject,
+  type Json,
+  type JsonObject,
+  jsonTypeOf,
+} from "../../util/index.ts";
 
 /** A schema, and the document in which its references lead somewhere. */
 export interface SchemaNode {
@@ -79,7 +85,7 @@ function ownMember(object: Json | undefined, key: string): Json | undefined {
 }
 
 function itemAt(list: Json | undefined, index: number): Json | undefined {
-  return Array.isArray(list) ? (list as readonly Json[])[index] : undefined; // Array.isArray gives any.
+  return isJsonArray(list) ? list[index] : undefined;
 }
 
 function collectSchemas(node: SchemaNode, value: Json, found: Set<JsonObject>): void {

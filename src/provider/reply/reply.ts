@@ -47,7 +47,7 @@ export class Reply {
     }
   }
 
-  *#translate(part: LanguageModelV4StreamPart): Iterable<ModelEvent> {
+  *#translate(part: LanguageModelV4StreamPart): Generator<ModelEvent, void, undefined> {
     switch (part.type) {
       case "reasoning-start":
       case "reasoning-delta":
@@ -99,14 +99,14 @@ export class Reply {
   }
 
   /** An end that comes after something else has begun is too late: the block was closed then. */
-  *#endBlock(part: Part<"text-end" | "reasoning-end">): Iterable<ModelEvent> {
+  *#endBlock(part: Part<"text-end" | "reasoning-end">): Generator<ModelEvent, void, undefined> {
     const block = this.#block;
     if (block?.id !== part.id) return;
     block.metadata = { ...block.metadata, ...this.#metadata(block.kind, part) };
     yield* this.#closeBlock();
   }
 
-  *#closeBlock(): Iterable<ModelEvent> {
+  *#closeBlock(): Generator<ModelEvent, void, undefined> {
     const block = this.#block;
     this.#block = undefined;
     if (block === undefined) return;
@@ -115,7 +115,7 @@ export class Reply {
     yield { type: `${block.kind}_end`, ...(hasMetadata && { metadata: block.metadata }) };
   }
 
-  *#addToolCall(part: Part<"tool-call">): Iterable<ModelEvent> {
+  *#addToolCall(part: Part<"tool-call">): Generator<ModelEvent, void, undefined> {
     if (part.providerExecuted === true) return;
     yield* this.#closeBlock();
     this.#hasToolCalls = true;

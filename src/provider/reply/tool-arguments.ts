@@ -1,5 +1,5 @@
 /** The arguments of a call as a model wrote them. */
-import { isJsonObject, type JsonObject } from "../../util/index.ts";
+import { isJsonObject, isTooDeep, type JsonObject } from "../../util/index.ts";
 
 /**
  * The one argument of a call whose arguments are no JSON object. No tool has such a parameter, so the
@@ -11,7 +11,8 @@ export function parseToolArguments(text: string): JsonObject {
   // A call without arguments may come without any text.
   if (text.trim() === "") return {};
   const value = parseJson(text);
-  return isJsonObject(value) ? value : { [INVALID_ARGUMENTS]: text };
+  // What is nested too deeply could not even be recorded.
+  return isJsonObject(value) && !isTooDeep(value) ? value : { [INVALID_ARGUMENTS]: text };
 }
 
 function parseJson(text: string): unknown {

@@ -160,7 +160,7 @@ describe("code", () => {
       "<dim>```TS title=x</>",
       "<magenta>const</> a = <green>`b</>",
       "<green>c`</>; <dim>/* d</>",
-      "<dim>e */</> <blue>f</>();",
+      "<dim>e */</> <bold>f</>();",
       "<dim>```</>",
     ]);
   });

@@ -16,6 +16,9 @@ export interface DelimiterRun {
   readonly length: number;
 }
 
+/** More than anybody nests. Each run looks through all of them, so they must be few. */
+const MOST_OPENERS = 100;
+
 const SPACE = /^\s?$/;
 const PUNCTUATION = /^[\p{P}\p{S}]$/u;
 
@@ -35,6 +38,7 @@ export function applyDelimiters(openers: Opener[], run: DelimiterRun): void {
     openers.length = opener.left === 0 ? index : index + 1;
   }
   if (canOpen && left > 0) openers.push({ mark, canClose, length, left });
+  if (openers.length > MOST_OPENERS) openers.shift();
 }
 
 function findOpener(

@@ -122,7 +122,7 @@ function addLink(token: Tokens.Link, look: Look, target: Target): void {
   const address = decodeEntities(token.href);
   const text = decodeEntities(token.text);
   const safe = target.options.hyperlinks ? findSafeAddress(address) : undefined;
-  const inner = withStyle(look, "blue");
+  const inner = withStyle(look, "underline");
   addTokens(token.tokens, safe === undefined ? inner : { ...inner, address: safe }, target);
   const isHidden = safe !== undefined && text !== "" && !looksLikeAddress(text);
   if (!isHidden && !saysAddress(text, address)) addAddress(address, look, target);

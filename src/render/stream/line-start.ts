@@ -171,8 +171,7 @@ function readLeaf(cursor: Cursor, { canLazilyGoOn, inParagraph }: LeafPlace): Le
   const heading = HEADING.exec(rest);
   if (heading !== null) {
     const [, marks = "", words = ""] = heading;
-    const source = words.replace(/(?:^|[ \t]+)#+[ \t]*$/, "").trim();
-    return { type: "heading", level: marks.length, source };
+    return { type: "heading", level: marks.length, source: withoutClosingMarks(words.trim()) };
   }
   const fence = FENCE.exec(rest);
   if (fence !== null) {
@@ -186,4 +185,12 @@ function readLeaf(cursor: Cursor, { canLazilyGoOn, inParagraph }: LeafPlace): Le
     return { type: "underline", level: underline[1]?.startsWith("=") === true ? 1 : 2 };
   }
   return RULE.test(rest) ? { type: "rule" } : { type: "text", rest };
+}
+
+/** Marks at the end close a heading if a blank stands before them. */
+function withoutClosingMarks(words: string): string {
+  let end = words.length;
+  while (words.charAt(end - 1) === "#") end -= 1;
+  const isClosed = end < words.length && /^[ \t]?$/.test(words.charAt(end - 1));
+  return isClosed ? words.slice(0, end).trimEnd() : words;
 }

@@ -104,7 +104,7 @@ describe("while text comes", () => {
     for (const piece of ["```ini\n", "[a]\nb", " = 1\n``", "`\nDone", " now."]) stream.push(piece);
     await stream.end();
     expect(written).toBe(
-      "<dim>```ini</>\n<bold>[a]</>\n<cyan>b</> = <yellow>1</>\n<dim>```</>\n\nDone now.\n",
+      "<dim>```ini</>\n<bold>[a]</>\n<cyan>b</> = <magenta>1</>\n<dim>```</>\n\nDone now.\n",
     );
   });
 

@@ -6,6 +6,7 @@
 import type { Paint } from "../style.ts";
 import { BlockReader } from "./block-reader.ts";
 
+/** How Markdown is shown, and where it goes. */
 export interface MarkdownStreamOptions {
   /** Where it paints nothing, marks such as stars stay visible. */
   readonly paint: Paint;
@@ -17,6 +18,7 @@ export interface MarkdownStreamOptions {
   readonly write: (text: string) => void;
 }
 
+/** Markdown that is rendered while it is being written. */
 export interface MarkdownStream {
   /** Any piece of foreign text. It may wait inside while a language is loaded. */
   push(delta: string): void;
@@ -27,6 +29,7 @@ export interface MarkdownStream {
 /** A line whose beginning is undecided after so much of it is taken when it ends. */
 const LONGEST_BEGINNING = 200;
 
+/** Renders each piece once, and never moves the cursor back. */
 export function createMarkdownStream(options: MarkdownStreamOptions): MarkdownStream {
   let written = "";
   const reader = new BlockReader({

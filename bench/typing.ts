@@ -1,0 +1,105 @@
+/**
+ * A person who types while something else goes on in the same process: how long the event loop stands
+ * still, and how long a key takes until it is seen.
+ */
+import { monitorEventLoopDelay } from "node:perf_hooks";
+import { plain } from "../src/render/index.ts";
+import { decodeInput } from "../src/terminal/prompter/key.ts";
+import { showWidget } from "../src/terminal/prompter/show-widget.ts";
+import type { Terminal } from "../src/terminal/prompter/terminal-device.ts";
+import { bufferOf } from "../src/terminal/prompter/text-buffer.ts";
+import { textEntry } from "../src/terminal/prompter/text-entry.ts";
+
+/** In milliseconds. */
+export interface Stalls {
+  /** By the clock: the longest delay of the event loop, or of a key, whichever is longer. */
+  readonly most: number;
+  /** The CPU time of this thread between two keys, at most: what other programs do is not in it. */
+  readonly mostCpu: number;
+  /** By the event loop's own account. Of a stall before its first look it knows nothing. */
+  readonly delay: { readonly most: number; readonly p99: number; readonly p50: number };
+  /** From when a key was due until its screen was drawn. */
+  readonly slowestKey: number;
+  readonly keys: number;
+}
+
+/** Faster than anybody types. */
+const KEY_MS = 10;
+const RESOLUTION_MS = 1;
+
+/** Does the work with somebody at the keyboard. */
+export async function whileTyping(work: () => Promise<void>): Promise<Stalls> {
+  const terminal = new Keyboard();
+  const { signal } = new AbortController();
+  const widget = textEntry({ message: "What else?", hasEditor: false }, { hasMore: false });
+  const shown = showWidget(widget, bufferOf(""), { terminal, signal });
+  terminal.press("a"); // What runs for the first time is not what is measured.
+  await new Promise((resolve) => setTimeout(resolve, 50));
+  const delay = monitorEventLoopDelay({ resolution: RESOLUTION_MS });
+  delay.enable();
+  terminal.start();
+  try {
+    await work();
+    await new Promise((resolve) => setTimeout(resolve, 2 * KEY_MS)); // A key that waits is pressed.
+  } finally {
+    delay.disable();
+    terminal.stop();
+  }
+  await shown;
+  const milliseconds = (nanoseconds: number) => Math.max(0, nanoseconds / 1e6 - RESOLUTION_MS);
+  return {
+    most: Math.max(milliseconds(delay.max), terminal.slowest),
+    mostCpu: terminal.mostCpu,
+    delay: {
+      most: milliseconds(delay.max),
+      p99: milliseconds(delay.percentile(99)),
+      p50: milliseconds(delay.percentile(50)),
+    },
+    slowestKey: terminal.slowest,
+    keys: terminal.keys,
+  };
+}
+
+class Keyboard implements Terminal {
+  readonly paint = plain;
+  readonly size = { columns: 80, rows: 24 };
+  readonly isGone = false;
+  slowest = 0;
+  mostCpu = 0;
+  keys = 0;
+  #events: Parameters<Terminal["listen"]>[0];
+  #timer: NodeJS.Timeout | undefined;
+  #due = 0;
+
+  write(): void {}
+
+  listen(events: Parameters<Terminal["listen"]>[0]): void {
+    this.#events = events;
+  }
+
+  press(text: string): void {
+    this.#events?.onInput(decodeInput(text).sent);
+  }
+
+  start(): void {
+    this.#due = performance.now() + KEY_MS;
+    let before = process.threadCpuUsage();
+    this.#timer = setInterval(() => {
+      const { user, system } = process.threadCpuUsage(before);
+      before = process.threadCpuUsage();
+      this.mostCpu = Math.max(this.mostCpu, (user + system) / 1000);
+      // A line of words, and from its beginning again.
+      this.press(this.keys % 60 === 59 ? "\u0015" : "a");
+      this.keys += 1;
+      this.slowest = Math.max(this.slowest, performance.now() - this.#due);
+      this.#due = performance.now() + KEY_MS;
+    }, KEY_MS);
+  }
+
+  stop(): void {
+    clearInterval(this.#timer);
+    this.#events?.onGone();
+  }
+
+  [Symbol.dispose](): void {}
+}

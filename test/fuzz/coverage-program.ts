@@ -1,0 +1,122 @@
+/**
+ * `node test/fuzz/coverage-program.ts [words]`: which branches of the fuzzed files the short mode reaches, as
+ * V8 counts them. With words, only files that have one of them in their path, and what is missed there.
+ */
+import { spawnSync } from "node:child_process";
+import { mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import path from "node:path";
+import { fileURLToPath } from "node:url";
+
+const ROOT = path.join(import.meta.dirname, "..", "..");
+const TARGETS = [
+  /^src\/conversation\/(?:event-codec|inquiry-codec|decider-codec|encoded-strings|entry|compaction|metadata|timestamp)\.ts$/,
+  /^src\/storage\/fs\/(?:event-reader|element-scan|element-end|byte-window)\.ts$/,
+  /^src\/tool\/(?:outcome|question-codec|answer-type-codec|answer)\.ts$/,
+  /^src\/executor\/local\/(?:process-result|capped-output)\.ts$/,
+  /^src\/config\/(?:assignment|environment|parse-config|unknown-keys|merge|layer|syntax-error|nearest|written-form|schema-node)\.ts$/,
+  /^src\/config\/load\/(?!.*test).*\.ts$/,
+  /^src\/mcp\/(?:call-result|elicitation|form-field|list-tools|input-request)\.ts$/,
+  /^src\/executor\/(?:arguments\/(?!.*test).*|mcp\/(?:field-[a-z]+|question-round|merge-parameters|foreign-text))\.ts$/,
+  /^src\/terminal\/prompter\/(?:key|key-menu|select-list|select-rows|select-view|text-entry|text-buffer|secret-entry|scroll-view|show-widget|live-region|layout)\.ts$/,
+  /^src\/render\/(?:stream\/(?!.*test).*|neutralize)\.ts$/,
+];
+
+interface Range {
+  readonly startOffset: number;
+  readonly endOffset: number;
+  readonly count: number;
+}
+
+interface Script {
+  readonly url: string;
+  readonly functions: readonly { readonly ranges: readonly Range[] }[];
+}
+
+const words = process.argv.slice(2);
+const folder = mkdtempSync(path.join(tmpdir(), "jp-fuzz-coverage-"));
+try {
+  run();
+  report(merged());
+} finally {
+  rmSync(folder, { recursive: true, force: true });
+}
+
+/** Without Vite's own loader, so that places are those of the files; each file on its own. */
+function run(): void {
+  const vitest = path.join(ROOT, "node_modules", "vitest", "vitest.mjs");
+  const options = [
+    "--experimental.viteModuleRunner=false",
+    "--pool=forks",
+    "--isolate",
+    // What is counted block by block is not compiled as usual, so that its growth says nothing.
+    "--testNamePattern=^(?!.*takes? no longer)",
+  ];
+  const { status } = spawnSync(process.execPath, [vitest, "run", "test/fuzz", ...options], {
+    cwd: ROOT,
+    env: { ...process.env, NODE_V8_COVERAGE: folder },
+    stdio: ["ignore", "ignore", "inherit"],
+  });
+  if (status !== 0) throw new Error(`The tests ended with ${String(status)}.`);
+}
+
+/** By file, what each worker that has loaded it counted. */
+function merged(): ReadonlyMap<string, readonly (readonly Range[])[]> {
+  const files = new Map<string, (readonly Range[])[]>();
+  for (const name of readdirSync(folder)) {
+    const text = readFileSync(path.join(folder, name), "utf8");
+    const { result } = JSON.parse(text) as { readonly result: readonly Script[] }; // As V8 writes it.
+    for (const { url, functions } of result) {
+      if (!url.startsWith("file:")) continue;
+      const file = path.relative(ROOT, fileURLToPath(url.replace(/\?.*$/, "")));
+      if (!TARGETS.some((target) => target.test(file))) continue;
+      const ranges = functions.flatMap((each) => each.ranges);
+      files.set(file, [...(files.get(file) ?? []), ranges]);
+    }
+  }
+  return files;
+}
+
+function report(files: ReadonlyMap<string, readonly (readonly Range[])[]>): void {
+  const shown = [...files].filter(
+    ([file]) => words.length === 0 || words.some((word) => file.includes(word)),
+  );
+  let [reached, all] = [0, 0];
+  for (const [file, workers] of shown.toSorted(([one], [other]) => (one < other ? -1 : 1))) {
+    const ranges = new Map(workers.flat().map((range) => [keyOf(range), range]));
+    const missed = [...ranges.values()].filter((range) => !isReached(range, workers));
+    reached += ranges.size - missed.length;
+    all += ranges.size;
+    console.log(`${file.padEnd(55)} ${ranges.size - missed.length} of ${ranges.size}`);
+    if (words.length > 0) for (const range of missed) console.log(`  ${describe(file, range)}`);
+  }
+  console.log(
+    `${reached} of ${all} branches and functions: ${((100 * reached) / all).toFixed(1)} %`,
+  );
+}
+
+function keyOf({ startOffset, endOffset }: Range): string {
+  return `${startOffset}-${endOffset}`;
+}
+
+/** A worker tells of a branch only if it was entered less or more often than what is around it. */
+function isReached(branch: Range, workers: readonly (readonly Range[])[]): boolean {
+  return workers.some((ranges) => {
+    const around = ranges.filter(
+      (range) => range.startOffset <= branch.startOffset && range.endOffset >= branch.endOffset,
+    );
+    const innermost = around.toSorted((one, other) => lengthOf(one) - lengthOf(other))[0];
+    return innermost !== undefined && innermost.count > 0;
+  });
+}
+
+function lengthOf({ startOffset, endOffset }: Range): number {
+  return endOffset - startOffset;
+}
+
+function describe(file: string, { startOffset, endOffset }: Range): string {
+  const text = readFileSync(path.join(ROOT, file), "utf8");
+  const line = text.slice(0, startOffset).split("\n").length;
+  const missed = text.slice(startOffset, endOffset).replaceAll(/\s+/g, " ").slice(0, 100);
+  return `${line}: ${missed}`;
+}

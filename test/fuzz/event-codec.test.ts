@@ -1,0 +1,252 @@
+/** The codec of the record: whatever stands in a file, and whatever was done to the file. */
+/* oxlint-disable vitest/no-standalone-expect -- `fuzz` makes a test of each property. */
+import { writeFileSync } from "node:fs";
+import path from "node:path";
+import * as fc from "fast-check";
+import { afterAll, expect } from "vitest";
+import {
+  type ConversationEvent,
+  eventToJson,
+  eventToPlainJson,
+  metadataToJson,
+  parseEvent,
+  parseMetadata,
+  StreamEntry,
+} from "../../src/conversation/index.ts";
+import { readElements } from "../../src/storage/fs/event-reader.ts";
+import { isJsonObject, type JsonObject, ShapeError } from "../../src/util/index.ts";
+import { anyEvent, at } from "../support/events.ts";
+import { laidOut } from "../support/record-elements.ts";
+import { fuzz, thrownBy } from "./fuzz.ts";
+import { changedJson, hostileJson, withDepths } from "./hostile-json.ts";
+import { damagedText, hostileText } from "./hostile-text.ts";
+import { scratchFolder } from "./scratch-folder.ts";
+
+const folder = scratchFolder();
+afterAll(() => folder[Symbol.dispose]());
+
+/** What stands between values is not looked at too closely. */
+const EMPTY_LIST = /^[\x01-\x20,\ufeff]*\[[\x01-\x20,\ufeff]*\][\x01-\x20,\ufeff]*$/;
+
+const compaction: fc.Arbitrary<JsonObject> = fc.record({
+  timestamp: fc.constant(at(0)),
+  type: fc.constant("compaction"),
+  from_turn: fc.nat(3),
+  to_turn: fc.nat(3),
+  summary: fc.option(fc.record({ summary: hostileText })),
+  reasoning: fc.option(fc.constant("strip")),
+  tool_calls: fc.option(
+    fc.record({ policy: fc.constantFrom("strip", "omit"), request: fc.boolean() }),
+  ),
+});
+
+/** Forms that other and older programs wrote. */
+const older: fc.Arbitrary<JsonObject> = fc.constantFrom<JsonObject>(
+  { timestamp: at(0), type: "inquiry_response", id: "a", answer: false },
+  { timestamp: at(0), type: "inquiry_response", id: "a" },
+  { timestamp: at(0), type: "inquiry_response", id: "a", outcome: "answered" },
+  { timestamp: at(0), type: "inquiry_response", id: "a", outcome: "cancelled" },
+  {
+    timestamp: at(0),
+    type: "inquiry_request",
+    id: "a",
+    source: { source: "committee" },
+    question: { text: "?", answer_type: "Boolean" },
+  },
+  { timestamp: at(0), type: "tool_call_request", id: "a", name: "b" },
+  { timestamp: "2026-01-02T03:04:05+01:00", type: "turn_start", answers: {} },
+  { timestamp: at(0), type: "config_delta", assistant: { name: "jp" } },
+  {
+    timestamp: at(0),
+    type: "compaction",
+    from_turn: 0,
+    to_turn: 1,
+    tool_calls: { policy: "strip" },
+  },
+);
+
+/** Everything that may stand in a record, in its written form. */
+const element: fc.Arbitrary<JsonObject> = fc.oneof(
+  { weight: 2, arbitrary: older },
+  { weight: 8, arbitrary: anyEvent.map(eventToJson) },
+  { weight: 1, arbitrary: compaction },
+  {
+    weight: 1,
+    arbitrary: fc.record({
+      type: fc.constantFrom("config_delta", "from_the_future"),
+      timestamp: fc.constant(at(0)),
+      delta: hostileJson,
+    }),
+  },
+);
+
+const metadata = fc.record({
+  title: hostileText,
+  last_activated_at: fc.constant(at(0)),
+  pinned_at: fc.option(fc.constant(at(1))),
+  labels: fc.dictionary(hostileText, hostileText, { maxKeys: 2 }),
+  of_another_version: hostileJson,
+});
+
+fuzz(
+  "an event is read, or refused with what is wrong about it",
+  1500,
+  fc.property(fc.oneof(changedJson(element), hostileJson), (value) => {
+    const error = thrownBy(() => parseEvent(withDepths(value)));
+    if (error !== undefined) expect(error).toBeInstanceOf(ShapeError);
+  }),
+);
+
+fuzz(
+  "an entry is always something, and is written as it was read",
+  1000,
+  fc.property(changedJson(element), (value) => {
+    if (!isJsonObject(value)) return;
+    const text = JSON.stringify(value);
+    const entry = StreamEntry.fromJson(JSON.parse(text) as JsonObject);
+    expect(["event", "config_delta", "compaction", "unknown", "malformed"]).toContain(
+      entry.content.kind,
+    );
+    expect(JSON.stringify(entry.raw)).toBe(text);
+  }),
+);
+
+fuzz(
+  "an entry is something, however deep it goes",
+  150,
+  fc.property(changedJson(element), (marked) => {
+    const value = withDepths(marked);
+    if (isJsonObject(value)) expect(StreamEntry.fromJson(value).content.kind).toBeTypeOf("string");
+  }),
+);
+
+fuzz(
+  "an event of any text is read back as it was, and so are fields that nobody knows",
+  600,
+  fc.property(
+    anyEvent,
+    hostileText.map((text) => text.toWellFormed()),
+    fc.array(fc.tuple(fc.constantFrom("__proto__", "constructor", "x", ""), hostileJson)),
+    (event, text, unknown) => {
+      const extra = Object.fromEntries(unknown);
+      const whole = withText({ ...event, ...(unknown.length > 0 && { extra }) }, text);
+      const written = JSON.stringify(eventToJson(whole));
+      expect(JSON.stringify(eventToJson(parseEvent(JSON.parse(written))))).toBe(written);
+      const plain = eventToPlainJson(parseEvent(JSON.parse(written)));
+      expect(JSON.stringify(plain)).toBe(JSON.stringify(eventToPlainJson(whole)));
+    },
+  ),
+);
+
+fuzz(
+  "metadata is read, or refused, and what nobody knows of it is kept",
+  500,
+  fc.property(changedJson(metadata), (value) => {
+    const error = thrownBy(() => parseMetadata(value));
+    if (error !== undefined) {
+      expect(error).toBeInstanceOf(ShapeError);
+      return;
+    }
+    const written = JSON.stringify(metadataToJson(parseMetadata(value)));
+    expect(JSON.stringify(metadataToJson(parseMetadata(JSON.parse(written))))).toBe(written);
+  }),
+);
+
+fuzz(
+  "a damaged file gives all that is readable in it and says what is not",
+  250,
+  fc.property(damagedText(fc.array(element, { maxLength: 5 }).map(laidOut)), (text) => {
+    const { elements, problems } = read(text);
+    for (const each of elements) expect(StreamEntry.fromJson(each).content.kind).toBeDefined();
+    const parsed = parseList(text);
+    if (parsed !== undefined) {
+      expect(JSON.stringify(elements)).toBe(JSON.stringify(parsed));
+      expect(problems).toEqual([]);
+    } else if (elements.length === 0 && !EMPTY_LIST.test(text)) expect(problems).not.toEqual([]);
+  }),
+);
+
+fuzz(
+  "damage inside of one element costs no other one",
+  250,
+  fc.property(
+    fc.array(anyEvent.map(eventToJson), { minLength: 3, maxLength: 6 }),
+    fc.nat(),
+    fc.double({ min: 0, max: 1, noNaN: true }),
+    fc.constantFrom('"', "\\", "{", "}", "[", "]", "\0", ",,", "}{", '\\"', "\ufffd", "…"),
+    (elements, which, share, piece) => {
+      const hit = which % elements.length;
+      const texts = elements.map((each) => laidOut([each]).slice(4, -3));
+      const whole = texts[hit] ?? "";
+      const place = 1 + Math.floor(share * (whole.length - 2));
+      const harmed = whole.slice(0, place) + piece + whole.slice(place);
+      const list = texts.with(hit, harmed).join(",\n  ");
+      const readable = read(`[\n  ${list}\n]\n`).elements;
+      const found = new Set(readable.map((each) => JSON.stringify(each)));
+      const others = elements
+        .filter((_, index) => index !== hit)
+        .map((each) => JSON.stringify(each));
+      expect(others.filter((each) => !found.has(each))).toEqual([]);
+    },
+  ),
+);
+
+fuzz(
+  "a file that was cut off gives every element before the cut",
+  200,
+  fc.property(
+    fc.array(element, { minLength: 1, maxLength: 5 }),
+    fc.double({ min: 0, max: 1, noNaN: true }),
+    (elements, share) => {
+      const bytes = Buffer.from(laidOut(elements));
+      const length = Math.floor(share * bytes.length);
+      const found = read(bytes.subarray(0, length)).elements;
+      const isWhole = elements.map(
+        (_, index) => Buffer.byteLength(laidOut(elements.slice(0, index + 1))) - 3 <= length,
+      );
+      const expected = elements.slice(0, isWhole.lastIndexOf(true) + 1);
+      expect(JSON.stringify(found)).toBe(JSON.stringify(expected));
+    },
+  ),
+);
+
+function read(text: string | Buffer) {
+  const file = path.join(folder.path, "events.json");
+  writeFileSync(file, text);
+  const batches = [...readElements(file)];
+  return {
+    elements: batches.flatMap((batch) => batch.elements),
+    problems: batches.flatMap((batch) => batch.problems),
+  };
+}
+
+/** What a parser makes of a text that is a list of objects. */
+function parseList(text: string): readonly JsonObject[] | undefined {
+  try {
+    // Bytes are what is read: half a character is none.
+    const value: unknown = JSON.parse(text.toWellFormed().replace(/^\ufeff/, ""));
+    return Array.isArray(value) && value.every(isJsonObject) ? value : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+/** The text in every field that takes any. */
+function withText(event: ConversationEvent, text: string): ConversationEvent {
+  switch (event.type) {
+    case "chat_request":
+      return { ...event, content: text, author: text };
+    case "tool_call_request":
+      return { ...event, id: text, name: text, arguments: { [text]: [text] } };
+    case "tool_call_response":
+      return { ...event, content: text };
+    case "inquiry_request":
+      return { ...event, question: { ...event.question, text, context: text } };
+    case "permission_decision":
+      return { ...event, reason: text, tool: text };
+    case "chat_response":
+    case "inquiry_response":
+    case "turn_start":
+      return event;
+  }
+}

@@ -1,0 +1,50 @@
+/** A terminal without one: what is sent comes in, what is written is kept. */
+import { styleText } from "node:util";
+import type { Paint } from "../../src/render/index.ts";
+import type { Terminal } from "../../src/terminal/prompter/terminal-device.ts";
+import type { Size } from "../../src/terminal/prompter/widget.ts";
+
+type Events = Parameters<Terminal["listen"]>[0];
+type Sent = Parameters<NonNullable<Events>["onInput"]>[0];
+
+export class FakeTerminal implements Terminal {
+  readonly paint: Paint = (style, text) => styleText(style, text, { validateStream: false });
+  size: Size;
+  isGone = false;
+  written = "";
+  #events: Events;
+
+  constructor(size: Size) {
+    this.size = size;
+  }
+
+  get isListening(): boolean {
+    return this.#events !== undefined;
+  }
+
+  write(text: string): void {
+    this.written += text;
+  }
+
+  listen(events: Events): void {
+    this.#events = events;
+  }
+
+  send(sent: Sent): void {
+    this.#events?.onInput(sent);
+  }
+
+  resize(size: Size): void {
+    this.size = size;
+    this.#events?.onResize();
+  }
+
+  hangUp(): void {
+    this.isGone = true;
+    this.#events?.onGone();
+  }
+
+  [Symbol.dispose](): void {
+    this.#events = undefined;
+  }
+}

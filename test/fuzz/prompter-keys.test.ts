@@ -1,0 +1,327 @@
+/** Keys, in any order and torn anywhere, on every widget; and on the prompter itself. */
+/* oxlint-disable vitest/no-standalone-expect -- `fuzz` makes a test of each property. */
+import { StringDecoder } from "node:string_decoder";
+import * as fc from "fast-check";
+import stringWidth from "fast-string-width";
+import { expect, test } from "vitest";
+import type { InquiryId } from "../../src/conversation/index.ts";
+import { oneLine } from "../../src/render/index.ts";
+import type { Asides } from "../../src/terminal/prompter/aside.ts";
+import { decodeInput, decodeLoneEscape } from "../../src/terminal/prompter/key.ts";
+import { closedHelp, keyMenu } from "../../src/terminal/prompter/key-menu.ts";
+import { scrollView } from "../../src/terminal/prompter/scroll-view.ts";
+import { secretEntry } from "../../src/terminal/prompter/secret-entry.ts";
+import { selectList } from "../../src/terminal/prompter/select-list.ts";
+import type { SelectList } from "../../src/terminal/prompter/select-rows.ts";
+import { showWidget } from "../../src/terminal/prompter/show-widget.ts";
+import { bufferOf } from "../../src/terminal/prompter/text-buffer.ts";
+import { textEntry } from "../../src/terminal/prompter/text-entry.ts";
+import type { Widget } from "../../src/terminal/prompter/widget.ts";
+import { explainMisfit, type Question } from "../../src/tool/index.ts";
+import { PromptScreen } from "../support/prompt-screen.ts";
+import { FakeTerminal } from "./fake-terminal.ts";
+import { fuzz } from "./fuzz.ts";
+import { explainGrowth } from "./growth.ts";
+import { hostilePiece, hostileText, inPieces } from "./hostile-text.ts";
+
+const SEQUENCES = [
+  "\u001b[A",
+  "\u001b[B",
+  "\u001b[C",
+  "\u001b[D",
+  "\u001b[1;5C",
+  "\u001b[1;3D",
+  "\u001bOH",
+  "\u001b[3~",
+  "\u001b[5~",
+  "\u001b[6~",
+  "\u001b[13;2u",
+  "\u001b[27;5;13~",
+  "\u001b[12;40R",
+  "\u001b\r",
+  "\u001bb",
+  "\u001b\u007f",
+  "\u001b[999999999999999999999~",
+  "\u001b[;;;;;m",
+  "\u001b[<0;1;1M",
+  "\u001b]11;rgb:00/00/00\u0007",
+];
+
+const anyInput = fc
+  .array(
+    fc.oneof(
+      fc.constantFrom(...SEQUENCES),
+      fc.integer({ min: 1, max: 26 }).map((code) => String.fromCharCode(code)),
+      fc.constantFrom("y", "n", "Y", "N", "a", " ", "?", "v", "q", "1", "日", "é", "👩🏽\u200d💻"),
+      hostileText.map((text) => `\u001b[200~${text}\u001b[201~`),
+      hostilePiece,
+    ),
+    { maxLength: 25 },
+  )
+  .map((parts) => parts.join(""));
+
+fuzz(
+  "keys are the same in whatever pieces they come, as long as nobody waits in between",
+  600,
+  fc.property(inPieces(anyInput).map(asDecoded), (pieces) => {
+    const whole = decodeInput(pieces.join(""));
+    let rest = "";
+    const sent = pieces.flatMap((piece) => {
+      const decoded = decodeInput(rest + piece);
+      rest = decoded.rest;
+      return decoded.sent;
+    });
+    expect({ sent, rest }).toEqual(whole);
+    expect(decodeLoneEscape(rest).length).toBeLessThanOrEqual(1);
+  }),
+);
+
+/** As a stream gives them: of a character all or nothing. */
+function asDecoded(pieces: readonly string[]): readonly string[] {
+  const decoder = new StringDecoder("utf8");
+  const bytes = Buffer.from(pieces.join(""));
+  let start = 0;
+  const decoded = pieces.map(({ length }) =>
+    decoder.write(bytes.subarray(start, (start += length))),
+  );
+  return [...decoded, decoder.write(bytes.subarray(start)) + decoder.end()];
+}
+
+const anyAsides: fc.Arbitrary<Asides> = fc.record({
+  hasMore: fc.boolean(),
+  note: fc.option(hostileText, { nil: undefined }),
+});
+
+const anyList: fc.Arbitrary<SelectList> = fc.record({
+  message: hostileText.map(oneLine),
+  options: fc.array(
+    fc.record(
+      {
+        label: hostileText.map(oneLine),
+        description: hostileText.map(oneLine),
+        preview: hostileText,
+      },
+      { requiredKeys: ["label"] },
+    ),
+    { minLength: 1, maxLength: 14 },
+  ),
+  allowsOther: fc.boolean(),
+  isMultiple: fc.boolean(),
+});
+
+/** A widget with its first state, and whether it may end like this. */
+interface Case {
+  readonly widget: Widget<unknown, { readonly type: string }>;
+  readonly state: unknown;
+  readonly mayEnd: (ending: object) => boolean;
+}
+
+/** The state belongs to its widget, which nobody outside has to know. */
+function caseOf<State, Ending extends { readonly type: string }>(
+  widget: Widget<State, Ending>,
+  state: State,
+  mayEnd: (ending: Ending) => boolean,
+): Case {
+  return { widget, state, mayEnd } as unknown as Case;
+}
+
+const anyCase: fc.Arbitrary<Case> = fc.oneof(
+  fc
+    .tuple(hostileText.map(oneLine), anyAsides, fc.constantFrom("y", "n", undefined))
+    .map(([message, asides, suggested]) => {
+      const choices = { y: "yes", n: "no", 1: "one" };
+      const menu = { message, choices, default: suggested, escape: "cancel" };
+      return caseOf(
+        keyMenu<"y" | "n" | "1">(menu as never, asides),
+        closedHelp,
+        (ending) => ending.type !== "chosen" || Object.hasOwn(choices, ending.choice),
+      );
+    }),
+  fc.tuple(anyList, anyAsides).map(([list, asides]) =>
+    caseOf(selectList(list, asides), { filter: "", active: 0, marked: [] }, (ending) => {
+      if (ending.type === "other") return list.allowsOther === true;
+      if (ending.type !== "chosen") return true;
+      const { indexes } = ending;
+      const areThere = indexes.every((index) => list.options[index] !== undefined);
+      const areOnce = new Set(indexes).size === indexes.length;
+      return areThere && areOnce && (list.isMultiple === true || indexes.length === 1);
+    }),
+  ),
+  fc
+    .tuple(hostileText.map(oneLine), hostileText, anyAsides, fc.boolean())
+    .map(([message, text, asides, hasEditor]) =>
+      caseOf(
+        textEntry({ message, default: oneLine(text), problem: oneLine(text), hasEditor }, asides),
+        bufferOf(text),
+        (ending) => ending.type !== "entered" || typeof ending.text === "string",
+      ),
+    ),
+  fc
+    .tuple(hostileText.map(oneLine), anyAsides)
+    .map(([message, asides]) =>
+      caseOf(
+        secretEntry({ message }, asides),
+        bufferOf(""),
+        (ending) => ending.type !== "entered" || typeof ending.text === "string",
+      ),
+    ),
+  fc.array(hostileText.map(oneLine), { maxLength: 30 }).map((lines) =>
+    caseOf(
+      scrollView(() => lines),
+      { top: 0 },
+      ({ type }) => type === "left",
+    ),
+  ),
+);
+
+const anySize = fc.record({
+  columns: fc.integer({ min: 1, max: 100 }),
+  rows: fc.integer({ min: 1, max: 30 }),
+});
+
+/** Everything but our own colours and the ways a region is drawn. */
+const OURS =
+  /\u001b\[[0-9;]*m|\u001b\[\d+[AG]|\u001b\[[JHK]|\u001b\[6n|\u001b\[\?(?:1049|25)[hl]|\u001b\[2J|\r\n|\r/g;
+const UNSAFE = /[\0-\u0009\u000b-\u001f\u007f-\u009f\u202a-\u202e\u2066-\u2069\ufeff]/;
+
+fuzz(
+  "no keys, no sizes and no torn sequences break a widget, and each key costs no more than a screen",
+  120,
+  fc.asyncProperty(
+    anyCase,
+    inPieces(anyInput),
+    fc.array(anySize, { minLength: 1, maxLength: 4 }),
+    fc.boolean(),
+    async ({ widget, state, mayEnd }, pieces, sizes, isFullScreen) => {
+      const terminal = new FakeTerminal(sizes[0] ?? { columns: 80, rows: 24 });
+      const { signal } = new AbortController();
+      const shown = showWidget(widget, state, { terminal, signal, isFullScreen });
+      let rest = "";
+      for (const [index, piece] of pieces.entries()) {
+        const size = sizes[index % sizes.length];
+        if (index % 5 === 4 && size !== undefined) terminal.resize(size);
+        const decoded = decodeInput(rest + piece);
+        rest = decoded.rest;
+        const before = terminal.written.length;
+        terminal.send(decoded.sent);
+        const { columns, rows } = terminal.size;
+        // Each cell may have a colour of its own and several marks over it.
+        expect(terminal.written.length - before).toBeLessThan(2000 + columns * rows * 100);
+      }
+      terminal.hangUp();
+      const { ending } = await shown;
+      if (ending.type !== "cancelled") expect(mayEnd(ending)).toBe(true);
+      expect(terminal.written.replaceAll(OURS, "")).not.toMatch(UNSAFE);
+      expect(terminal.isListening).toBe(false);
+    },
+  ),
+);
+
+fuzz(
+  "no row is wider or higher than the screen, and the cursor is on it",
+  250,
+  fc.property(anyCase, anyInput, anySize, ({ widget, state: first, mayEnd }, input, size) => {
+    let state = first;
+    const canvas = { ...size, paint: (_style: string, text: string) => text };
+    for (const key of decodeInput(input).sent) {
+      if (key.type !== "text" && key.type !== "paste" && key.type !== "named") continue;
+      const step = widget.update(state, key, size);
+      if (step.type === "end") {
+        expect(mayEnd(step.ending)).toBe(true);
+        return;
+      }
+      state = step.state;
+      const { rows, cursor } = widget.view(state, canvas);
+      // On a screen that is narrower than a mark and its margin, nothing fits.
+      if (size.columns < 12) continue;
+      const tooWide = rows.filter((row) => stringWidth(row) > size.columns);
+      expect(tooWide.filter((row) => !hasWideCluster(row))).toEqual([]);
+      expect(cursor.column).toBeLessThanOrEqual(size.columns);
+      expect(cursor.row).toBeLessThan(rows.length);
+    }
+  }),
+);
+
+/** Letters that are taken for one character, however many of them there are, are not cut apart. */
+function hasWideCluster(row: string): boolean {
+  return [...new Intl.Segmenter().segment(row)].some(({ segment }) => stringWidth(segment) > 2);
+}
+
+const QUESTIONS: readonly Omit<Question, "id" | "exclusive" | "persistence">[] = [
+  { text: "Sure?", answerType: { type: "boolean" }, default: true, allowsNote: true },
+  { text: "Name?", answerType: { type: "text" }, context: "line\n".repeat(60) },
+  { text: "Key?", answerType: { type: "secret" } },
+  {
+    text: "Which?",
+    answerType: {
+      type: "select",
+      options: [{ value: "a", description: "A" }, { value: 2 }, { value: "c", preview: "x\ny" }],
+      allowsOther: true,
+      isMultiple: true,
+    },
+  },
+  { text: "One?", answerType: { type: "select", options: [{ value: "a" }, { value: "b" }] } },
+];
+
+fuzz(
+  "on a terminal, what is answered fits, and the terminal is as it was",
+  4,
+  fc.asyncProperty(
+    fc.constantFrom(...QUESTIONS),
+    inPieces(anyInput.filter((input) => !/[\u0003\u001a\u001c]/.test(input))),
+    fc.array(
+      anySize.filter(({ columns, rows }) => columns > 20 && rows > 5),
+      { maxLength: 2 },
+    ),
+    async (question, pieces, sizes) => {
+      const asked = { exclusive: false, persistence: "turn", ...question } as const;
+      const screen = new PromptScreen(
+        {
+          method: "ask",
+          request: { inquiryId: "call_1.a.1" as InquiryId, question: asked },
+        },
+        { shell: 'before=$(stty -g); "$@"; [ "$before" = "$(stty -g)" ] && echo "as it was"' },
+      );
+      await screen.until("?");
+      for (const piece of pieces) screen.type(piece);
+      for (const { columns, rows } of sizes) screen.resize(columns, rows);
+      // Out of whatever it has come to.
+      const nudge = setInterval(() => screen.type("\u001b"), 100);
+      const { bytes } = await screen.end().finally(() => clearInterval(nudge));
+      const result = screen.writtenResult() as { type: string; answer?: never };
+      if (result.type === "answered") {
+        expect(explainMisfit(asked.answerType, result.answer ?? null)).toBeUndefined();
+      } else expect(result).toEqual({ inquiryId: "call_1.a.1", type: "cancelled" });
+      expect(bytes).toContain("as it was");
+      expect(bytes.lastIndexOf("\u001b[?2004l")).toBeGreaterThan(
+        bytes.lastIndexOf("\u001b[?2004h"),
+      );
+    },
+  ),
+);
+
+test.each<[string, (count: number) => string]>([
+  ["typed", (count) => "a".repeat(count)],
+  ["pasted without marks", (count) => "word \r".repeat(count / 6)],
+  ["pasted", (count) => `\u001b[200~${"日本 ".repeat(count / 3)}\u001b[201~`],
+  ["sent as sequences", (count) => "\u001b[D\u001b[1;5C".repeat(count / 9)],
+  ["torn", (count) => `\u001b[${"1;".repeat(count / 2)}`],
+])("what is %s takes no longer than it is long", async (_how, make) => {
+  const type = async (count: number) => {
+    const terminal = new FakeTerminal({ columns: 80, rows: 24 });
+    const widget = textEntry({ message: "?", hasEditor: false }, { hasMore: false });
+    const { signal } = new AbortController();
+    const shown = showWidget(widget, bufferOf(""), { terminal, signal });
+    const input = make(count);
+    let rest = "";
+    // As much as a terminal hands over at once.
+    for (let start = 0; start < input.length; start += 1024) {
+      const decoded = decodeInput(rest + input.slice(start, start + 1024));
+      rest = decoded.rest;
+      terminal.send(decoded.sent);
+    }
+    terminal.hangUp();
+    await shown;
+  };
+  expect(await explainGrowth(12_000, type)).toBeUndefined();
+});
