@@ -4,6 +4,7 @@ import { mergeConfig, type PartialConfig } from "../config/index.ts";
 import { type EditText, TerminalPrompter } from "../terminal/index.ts";
 import type { CommandContext } from "./compose.ts";
 import { editText } from "./editor.ts";
+import { isPlain } from "./plain.ts";
 
 export interface InteractionFlags {
   readonly nonInteractive?: boolean;
@@ -11,13 +12,18 @@ export interface InteractionFlags {
 
 /** Undefined if the user wants that nobody is asked, whoever is there. */
 export function findPrompter(
-  { environment }: CommandContext,
+  context: CommandContext,
   config: PartialConfig,
   { nonInteractive = false }: InteractionFlags,
 ): TerminalPrompter | undefined {
-  if (nonInteractive || environment.variables["JP_NONINTERACTIVE"] === "1") return undefined;
+  if (nonInteractive || context.environment.variables["JP_NONINTERACTIVE"] === "1")
+    return undefined;
   const { bell = true, desktop = true } = config.style?.notification ?? {};
-  return new TerminalPrompter({ notification: { bell, desktop }, editText: edit });
+  return new TerminalPrompter({
+    notification: { bell, desktop },
+    editText: edit,
+    isPlain: isPlain(context, config),
+  });
 }
 
 /** Somebody who has just typed the command, and need not be called. */

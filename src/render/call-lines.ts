@@ -8,8 +8,9 @@ import type {
   ToolCallResponse,
 } from "../conversation/index.ts";
 import type { JsonObject } from "../util/index.ts";
+import { type CallEnd, markOf, wordFor } from "./call-end.ts";
 import { describeDecider, describeOutcome, describeSource } from "./inquiry.ts";
-import { firstLine, jsonLine, neutralize, oneLine } from "./neutralize.ts";
+import { firstLine, neutralize, oneLine, valueLine } from "./neutralize.ts";
 import type { Paint } from "./style.ts";
 import { truncate } from "./table.ts";
 
@@ -18,18 +19,23 @@ export interface LineOptions {
   readonly width: number;
 }
 
-/** `note` stands behind the call: how long it took, for example. */
+/** Columns of a question that say what it is about. */
+const LEAST_QUESTION = 20;
+
+/** `note` stands behind a call that was run: how long it took, for example. */
 export function renderCallLine(
   request: ToolCallRequest,
-  response: ToolCallResponse | undefined,
+  end: CallEnd,
   { paint, width, note = "" }: LineOptions & { readonly note?: string },
 ): string {
-  const behind = note === "" ? "" : ` ${note}`;
+  const said = wordFor(end) || note;
+  const behind = said === "" ? "" : ` ${said}`;
   const room = Math.max(1, width - 2 - stringWidth(behind));
   const call = truncate(describeCall(request), room);
-  return `${markOf(response, paint)} ${paint("cyan", call)}${paint("dim", behind)}`;
+  return `${markOf(end, paint)} ${paint("cyan", call)}${paint("dim", behind)}`;
 }
 
+/** A call on one line, made harmless: `deploy(where: "test")`. */
 export function describeCall({
   name,
   arguments: given,
@@ -51,18 +57,27 @@ export function renderResultLines(
   return [...shown, ...(hidden > 0 ? [more] : [])].map((line) => paint("dim", `  │ ${line}`));
 }
 
-/** The question and its end, folded to a line: it is the question that gives way. */
-export function renderInquiryLine(
+/** The question and its end, folded to a line; to two, each cut, where that would leave too little. */
+export function renderInquiryLines(
   event: InquiryRequest,
   response: InquiryResponse | undefined,
   { paint, width }: LineOptions,
-): string {
+): readonly string[] {
   const end = response === undefined ? "unanswered" : oneLine(describeOutcome(response));
   const answeredBy = response?.outcome === "cancelled" ? undefined : response?.answeredBy;
   const by = answeredBy === undefined ? "" : ` by ${oneLine(describeDecider(answeredBy))}`;
   const asks = `${oneLine(describeSource(event.source))} asks: ${firstLine(event.question.text)}`;
-  const room = Math.max(20, width - "?  → ".length - stringWidth(end + by));
-  return `${paint("magenta", "?")} ${truncate(asks, room)} → ${paint("bold", end)}${paint("dim", by)}`;
+  const mark = paint("magenta", "?");
+  const room = width - "?  → ".length - stringWidth(end + by);
+  if (room >= Math.min(stringWidth(asks), LEAST_QUESTION)) {
+    return [`${mark} ${truncate(asks, room)} → ${paint("bold", end)}${paint("dim", by)}`];
+  }
+  const shown = truncate(end + by, width - 4);
+  const [answer, decider] = [shown.slice(0, end.length), shown.slice(end.length)];
+  return [
+    `${mark} ${truncate(asks, width - 2)}`,
+    `  → ${paint("bold", answer)}${paint("dim", decider)}`,
+  ];
 }
 
 export function renderPermissionLine(
@@ -75,13 +90,8 @@ export function renderPermissionLine(
   return paint("dim", `  ${truncate(text, width - 2)}`);
 }
 
-function markOf(response: ToolCallResponse | undefined, paint: Paint): string {
-  if (response === undefined) return paint("yellow", "…");
-  return response.isError ? paint("red", "✗") : paint("green", "✓");
-}
-
 function describeArguments(parameters: JsonObject): string {
   return Object.entries(parameters)
-    .map(([key, value]) => `${key}: ${jsonLine(value)}`)
+    .map(([key, value]) => `${key}: ${valueLine(value)}`)
     .join(", ");
 }

@@ -14,7 +14,7 @@ describe("highlighting", () => {
     expect(await highlightLines("python", ["x = '''a", "b", "c''' + 1", "# d"])).toEqual([
       "x = <green>'''a</>",
       "<green>b</>",
-      "<green>c'''</> + <yellow>1</>",
+      "<green>c'''</> + <magenta>1</>",
       "<dim># d</>",
     ]);
   });
@@ -23,7 +23,7 @@ describe("highlighting", () => {
     const lines = ["/* begin", ...Array.from({ length: 200 }, () => "let it go on"), "end */ 1"];
     const shown = await highlightLines("rs", lines);
     expect(new Set(shown)).toEqual(
-      new Set(["<dim>/* begin</>", "<dim>let it go on</>", "<dim>end */</> <yellow>1</>"]),
+      new Set(["<dim>/* begin</>", "<dim>let it go on</>", "<dim>end */</> <magenta>1</>"]),
     );
   });
 

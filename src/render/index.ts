@@ -1,7 +1,8 @@
+export { type CallEnd, callEnd, type CallEvents } from "./call-end.ts";
 export {
   describeCall,
   renderCallLine,
-  renderInquiryLine,
+  renderInquiryLines,
   renderResultLines,
 } from "./call-lines.ts";
 export {
@@ -24,3 +25,4 @@ export {
 export { type Paint, plain, type StyleName } from "./style.ts";
 export { type Cell, type Column, renderTable, type TableOptions, truncate } from "./table.ts";
 export { renderTurn, type TranscriptOptions } from "./transcript.ts";
+export { wrapProse, wrapWords } from "./wrap.ts";

@@ -11,7 +11,7 @@ import {
 import type { InquirySource } from "../tool/index.ts";
 import type { Json, JsonObject } from "../util/index.ts";
 import { assertNever } from "../util/index.ts";
-import { jsonLine } from "./neutralize.ts";
+import { jsonLine, valueLine } from "./neutralize.ts";
 
 /** An inquiry in its conversation: one line of `jp inquiry ls`. */
 export interface InquiryRow extends LoggedInquiry {
@@ -21,6 +21,7 @@ export interface InquiryRow extends LoggedInquiry {
 /** `unanswered` is no outcome of the record: it means that there is none. */
 export type InquiryState = InquiryOutcome["outcome"] | "unanswered";
 
+/** How it ended, or that it did not. */
 export function inquiryState({ response }: LoggedInquiry): InquiryState {
   return response?.outcome ?? "unanswered";
 }
@@ -31,7 +32,7 @@ export function describeOutcome(outcome: InquiryOutcome): string {
     case "answered": {
       const own = outcome.isOther === true ? " (in own words)" : "";
       const note = outcome.note === undefined ? "" : `, note: ${jsonLine(outcome.note)}`;
-      return `Answer: ${jsonLine(outcome.answer)}${own}${note}`;
+      return `Answer: ${valueLine(outcome.answer)}${own}${note}`;
     }
     case "redacted":
       return "Answer: <redacted>";
@@ -42,6 +43,7 @@ export function describeOutcome(outcome: InquiryOutcome): string {
   }
 }
 
+/** Who asked: the name of the tool, `assistant` or `user`. */
 export function describeSource(source: InquirySource): string {
   return "name" in source ? source.name : source.source;
 }

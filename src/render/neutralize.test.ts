@@ -1,6 +1,6 @@
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { firstLine, jsonLine, neutralize, oneLine } from "./neutralize.ts";
+import { firstLine, jsonLine, neutralize, oneLine, valueLine } from "./neutralize.ts";
 
 /** Everything that a terminal acts on, written down once more. */
 const DANGEROUS =
@@ -91,6 +91,25 @@ describe("the first line", () => {
     ["of nothing is nothing", "", ""],
   ])("%s", (_what, text, line) => {
     expect(firstLine(text)).toBe(line);
+  });
+});
+
+describe("a value", () => {
+  test.each([
+    [String.raw`C:\Users\x\.jp`, String.raw`"C:\Users\x\.jp"`],
+    [String.raw`\\server\a folder\x`, String.raw`"\\server\a folder\x"`],
+    ["C:\\a\u001b[2J", '"C:\\a␛[2J"'],
+    ["a\\b", String.raw`"a\\b"`],
+    ["C:\\a\nb", String.raw`"C:\\a\nb"`],
+    [{ path: "C:\\a" }, String.raw`{"path":"C:\\a"}`],
+  ])("is JSON, but for a path of Windows: %j", (value, line) => {
+    expect(valueLine(value)).toBe(line);
+  });
+
+  test.each([oneLine, neutralize])("that is such a path is left as it is in a message", (show) => {
+    expect(show(String.raw`C:\Users\x\.jp: no such file`)).toBe(
+      String.raw`C:\Users\x\.jp: no such file`,
+    );
   });
 });
 

@@ -17,7 +17,7 @@ export function neutralize(text: string): string {
   return text.replaceAll("\r\n", "\n").replaceAll(UNSAFE, picture);
 }
 
-/** The same on a single line: every run of white space is one space. */
+/** `neutralize` for a single line: every run of white space is one space. */
 export function oneLine(text: string): string {
   return neutralize(text.replaceAll(/\s+/g, " ").trim());
 }
@@ -31,6 +31,12 @@ export function firstLine(text: string): string {
 /** One line of JSON that is safe to show and loses nothing: what is unsafe is escaped. */
 export function jsonLine(value: unknown): string {
   return JSON.stringify(value).replaceAll(UNSAFE_IN_JSON, escape);
+}
+
+/** A value for people: JSON, but a path of Windows has its backslashes as it has them elsewhere. */
+export function valueLine(value: unknown): string {
+  const isPath = typeof value === "string" && /^([A-Za-z]:\\|\\\\)[^"\t\r\n]*$/.test(value);
+  return isPath ? `"${neutralize(value)}"` : jsonLine(value);
 }
 
 /** `␛` for escape and so on, where there is a picture; `<U+009B>` where there is none. */

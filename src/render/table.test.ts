@@ -88,6 +88,20 @@ describe("a table that is too wide", () => {
     expect(table(long, { columns, width: 1 })).toEqual(["ID     TITLE", "jp-c1  a title…"]);
   });
 
+  test("leaves out its last columns where there is no room for them, but for two", () => {
+    const rows = [["on", "a_tool", "builtin", "what it does, at length"]];
+    const all = ["", "TOOL", "SOURCE", "SUMMARY"].map((title) => ({
+      title,
+      shrinks: title === "SUMMARY",
+    }));
+    expect([29, 28, 19, 5].map((width) => table(rows, { columns: all, width })[1])).toEqual([
+      "on  a_tool  builtin  what it…",
+      "on  a_tool  builtin",
+      "on  a_tool  builtin",
+      "on  a_tool",
+    ]);
+  });
+
   test("is left as it is where lines may be as long as they are", () => {
     expect(table(long, { columns, width: Number.POSITIVE_INFINITY })).toEqual([
       "ID     TITLE",

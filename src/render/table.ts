@@ -2,6 +2,7 @@
 import stringWidth from "fast-string-width";
 import type { Paint } from "./style.ts";
 
+/** A column of a table. */
 export interface Column {
   readonly title: string;
   readonly align?: "right";
@@ -15,6 +16,7 @@ export interface Cell {
   readonly style?: Parameters<Paint>[0];
 }
 
+/** A table, and how wide it may be. */
 export interface TableOptions {
   readonly columns: readonly Column[];
   readonly rows: readonly (readonly Cell[])[];
@@ -26,15 +28,17 @@ export interface TableOptions {
 const GAP = "  ";
 const MINIMUM = 8;
 
+/** The lines of a table, the first of them its header. */
 export function renderTable({ columns, rows, paint, width }: TableOptions): string[] {
   const header = columns.map(({ title }): Cell => ({ text: title, style: "bold" }));
   const lines = [header, ...rows];
   const natural = columns.map((_column, index) =>
     Math.max(...lines.map((line) => stringWidth(line[index]?.text ?? ""))),
   );
-  const widths = fit(natural, columns, width);
+  const shown = columns.slice(0, countFitting(natural, columns, width));
+  const widths = fit(natural.slice(0, shown.length), shown, width);
   return lines.map((line) => {
-    const cells = columns.map((column, index) =>
+    const cells = shown.map((column, index) =>
       renderCell(line[index] ?? { text: "" }, { column, width: widths[index] ?? 0, paint }),
     );
     return cells.join(GAP).trimEnd();
@@ -53,6 +57,21 @@ export function truncate(text: string, width: number): string {
     result += segment;
   }
   return `${result}…`;
+}
+
+/** Where there is no room for all columns, the last ones are left out, but for two. */
+function countFitting(
+  natural: readonly number[],
+  columns: readonly Column[],
+  width: number,
+): number {
+  let used = -GAP.length;
+  const past = natural.findIndex((own, index) => {
+    const least = columns[index]?.shrinks === true ? Math.min(own, MINIMUM) : own;
+    used += GAP.length + least;
+    return used > width;
+  });
+  return past === -1 ? columns.length : Math.max(2, past);
 }
 
 function fit(

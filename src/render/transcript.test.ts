@@ -250,7 +250,7 @@ test("nothing in a turn moves the cursor or adds a line where there is one", () 
       line,
       ...block,
       "",
-      String.raw`✓ ${line}(${line}: "a\u001b[2J\u009b31m\u202e\rb\nc")`,
+      String.raw`○ ${line}(${line}: "a\u001b[2J\u009b31m\u202e\rb\nc") cancelled`,
       `  ? ${line} asks: a␛[2J<U+009B>31m<U+202E> b … → Cancelled (${line})`,
       ...block.map((text) => `  │ ${text}`),
       `  ${line} approved by user (tty)`,

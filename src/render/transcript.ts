@@ -13,9 +13,10 @@ import {
   type Turn,
 } from "../conversation/index.ts";
 import { assertNever } from "../util/index.ts";
+import { callEnd } from "./call-end.ts";
 import {
   renderCallLine,
-  renderInquiryLine,
+  renderInquiryLines,
   renderPermissionLine,
   renderResultLines,
 } from "./call-lines.ts";
@@ -24,6 +25,7 @@ import { relativeTime } from "./relative-time.ts";
 import type { Paint } from "./style.ts";
 import { truncate } from "./table.ts";
 
+/** How a turn is shown. */
 export interface TranscriptOptions {
   readonly paint: Paint;
   readonly now: Date;
@@ -82,7 +84,7 @@ function renderEvent(event: ConversationEvent, context: TurnContext): Block {
     case "tool_call_request":
       return action(renderCall(event, context));
     case "inquiry_request":
-      return action(context.callOf.has(event) ? [] : [renderInquiry(event, context)]);
+      return action(context.callOf.has(event) ? [] : renderInquiry(event, context));
     case "permission_decision":
       return action(context.callOf.has(event) ? [] : [renderPermissionLine(event, context)]);
     case "turn_start":
@@ -117,7 +119,7 @@ function findCalls(events: readonly ConversationEvent[]): Map<WithinCall, ToolCa
 
 function renderResponse(content: ChatResponse["content"], context: TurnContext): string[] {
   const { paint, showsReasoning } = context;
-  const name = paint("bold", paint("blue", "assistant"));
+  const name = paint("bold", paint("magenta", "assistant"));
   if (content.type === "structured") {
     return [name, ...lines(JSON.stringify(content.data, null, 2))];
   }
@@ -128,20 +130,27 @@ function renderResponse(content: ChatResponse["content"], context: TurnContext):
 
 function renderCall(event: ToolCallRequest, context: TurnContext): string[] {
   const result = context.results.get(event);
-  const within = (context.within.get(event) ?? []).map((inner) =>
-    inner.type === "inquiry_request"
-      ? `  ${renderInquiry(inner, { ...context, width: context.width - 2 })}`
-      : renderPermissionLine(inner, context),
+  const inner = context.within.get(event) ?? [];
+  const end = callEnd(result, {
+    decisions: inner.filter((one) => one.type === "permission_decision"),
+    answers: inner.flatMap((one) =>
+      one.type === "inquiry_request" ? (context.answers.get(one) ?? []) : [],
+    ),
+  });
+  const within = inner.flatMap((one) =>
+    one.type === "inquiry_request"
+      ? renderInquiry(one, { ...context, width: context.width - 2 }).map((line) => `  ${line}`)
+      : [renderPermissionLine(one, context)],
   );
   return [
-    renderCallLine(event, result, context),
+    renderCallLine(event, end, context),
     ...within,
     ...(result === undefined ? [] : renderResultLines(result, context)),
   ];
 }
 
-function renderInquiry(event: InquiryRequest, context: TurnContext): string {
-  return renderInquiryLine(event, context.answers.get(event), context);
+function renderInquiry(event: InquiryRequest, context: TurnContext): readonly string[] {
+  return renderInquiryLines(event, context.answers.get(event), context);
 }
 
 function turnRule(turn: Turn, { paint, now, width }: TranscriptOptions): string {

@@ -15,6 +15,8 @@ export interface StatusLine {
 
 export interface StatusLineOptions {
   readonly stream: NodeJS.WriteStream;
+  /** There is somebody who would hear it again and again: then it is nowhere, too. */
+  readonly isPlain: boolean;
   readonly now: () => number;
 }
 
@@ -24,8 +26,8 @@ const INTERVAL_MS = 100;
 const DELAY_MS = 400;
 const WIPE = "\r\u001b[K";
 
-export function createStatusLine({ stream, now }: StatusLineOptions): StatusLine {
-  if (!stream.isTTY) return { set: () => {}, clear: () => {}, resume: () => {} };
+export function createStatusLine({ stream, isPlain, now }: StatusLineOptions): StatusLine {
+  if (!stream.isTTY || isPlain) return { set: () => {}, clear: () => {}, resume: () => {} };
   let text: string | undefined;
   let since = 0;
   let isDrawn = false;

@@ -19,6 +19,7 @@ const { signal } = abort;
 const prompter = new TerminalPrompter({
   ...(task.notification !== undefined && { notification: task.notification }),
   ...(task.edited !== undefined && { editText }),
+  ...(task.isPlain !== undefined && { isPlain: task.isPlain }),
 });
 try {
   const result = task.isTwice === true ? await Promise.all([run(), run()]) : await run();

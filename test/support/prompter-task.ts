@@ -13,6 +13,8 @@ export type PrompterTask = {
   readonly edited?: string;
   /** Without a line break at its end, perhaps. */
   readonly printFirst?: string;
+  /** Asked in lines of text. */
+  readonly isPlain?: boolean;
   /** The same is asked twice at once. */
   readonly isTwice?: boolean;
 } & (

@@ -39,7 +39,7 @@ export class PseudoTerminal {
       allowProposedApi: true,
     });
     this.#pty = spawn(command, [...words], {
-      name: "xterm-256color",
+      name: variables["TERM"] ?? "xterm-256color",
       cols: columns,
       rows,
       cwd: folder,

@@ -1,6 +1,6 @@
 /** A widget without a terminal: keys in, screens out. */
 import { plain } from "../../src/render/index.ts";
-import { decodeInput } from "../../src/terminal/prompter/key.ts";
+import { decodeInput, isKey } from "../../src/terminal/prompter/key.ts";
 import type { Size, Widget } from "../../src/terminal/prompter/widget.ts";
 
 export class TypedWidget<State, Ending> {
@@ -17,8 +17,8 @@ export class TypedWidget<State, Ending> {
 
   /** What a terminal sends for the keys. */
   type(input: string): this {
-    for (const key of decodeInput(input).sent) {
-      if (this.ending !== undefined || key.type === "cursor") continue;
+    for (const key of decodeInput(input).sent.filter(isKey)) {
+      if (this.ending !== undefined) continue;
       const step = this.#widget.update(this.#state, key, this.#size);
       if (step.type === "wait") this.#state = step.state;
       else this.ending = step.ending;

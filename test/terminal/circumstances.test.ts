@@ -12,6 +12,7 @@ import {
 import { verifies } from "../conformance/manifest.ts";
 import { PromptScreen, type PromptScreenOptions } from "../support/prompt-screen.ts";
 import type { PrompterTask } from "../support/prompter-task.ts";
+import { counters } from "../security/threats.ts";
 
 const inquiryId = "call_1.q.1" as InquiryId; // Ids are made by the coordinator.
 const QUESTIONS = {
@@ -78,6 +79,7 @@ describe("a question", () => {
   });
 
   test("is not answered by what was typed before it was asked", async () => {
+    counters("T-PROV-7");
     // The line is not read by anybody until the question is there.
     const shell = 'echo started; "$@"';
     const screen = open(QUESTIONS.boolean, { shell });
@@ -160,6 +162,25 @@ describe("a window that changes its size", () => {
     await screen.end();
     expect(screen.lines).toEqual(["Above.", `✔ Name? ${typed} second`]);
   });
+
+  test.each([
+    ["select", 40, "  Enter chooses · Tab note"],
+    ["select", 20, "  Tab note"],
+    ["text", 30, "  Ctrl-X editor · Tab note"],
+  ] as const)(
+    "has a %s question once if its hints need more rows: %i",
+    async (type, columns, last) => {
+      const question = { ...QUESTIONS[type], context: "Above.", allowsNote: true };
+      const screen = open(question, { columns: 60 }, { edited: "" });
+      await screen.answer(["Tab note", ""]);
+      screen.resize(columns, 24);
+      await screen.untilShown((lines) => lines.at(-1) === last);
+      const asked = screen.lines.filter((line) => line.startsWith("? What then?"));
+      screen.type("\r");
+      await screen.end();
+      expect([asked.length, screen.lines.length]).toEqual([1, 2]);
+    },
+  );
 
   test("while all of a context is shown comes back to the question", async () => {
     const context = Array.from({ length: 50 }, (_, index) => `line ${index + 1}`).join("\n");

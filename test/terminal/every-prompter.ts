@@ -8,6 +8,8 @@ export interface Behaviour {
   readonly task: PrompterTask;
   /** How a person at a terminal does it: what is seen, and then typed. */
   readonly typed: readonly (readonly [shown: string, keys: string])[];
+  /** How it is done where everything is a line of text. */
+  readonly lines: readonly (readonly [shown: string, keys: string])[];
   /** How a script does it; one that is held open without it. */
   readonly script?: PrompterScript;
   /** The signal comes when the prompt is open. */
@@ -20,12 +22,26 @@ export const PROMPTERS: readonly {
   readonly run: (behaviour: Behaviour) => Promise<unknown>;
 }[] = [
   { name: "the terminal", run: runOnTerminal },
+  { name: "a terminal in lines of text", run: runInLines },
   { name: "a script", run: runScript },
 ];
 
 async function runOnTerminal({ task, typed, isAborted }: Behaviour): Promise<unknown> {
   const screen = new PromptScreen(task, { columns: 100 });
   await screen.answer(...typed);
+  if (isAborted === true) process.kill(screen.pid, "SIGUSR1");
+  return await screen.result();
+}
+
+/** A line is typed when it is asked for: what comes before is dropped. */
+async function runInLines({ task, lines, isAborted }: Behaviour): Promise<unknown> {
+  const screen = new PromptScreen({ ...task, isPlain: true }, { columns: 100 });
+  for (const [shown, keys] of lines) {
+    await screen.untilShown(
+      (all) => all.join("\n").includes(shown) && /^(Answer|Secret):$/.test(all.at(-1) ?? ""),
+    );
+    screen.type(keys);
+  }
   if (isAborted === true) process.kill(screen.pid, "SIGUSR1");
   return await screen.result();
 }

@@ -207,7 +207,14 @@ describe("a text question", () => {
     screen.type("\r");
     await screen.end();
     expect([lines, screen.lines]).toEqual([
-      ["? Tell me all", "about it? 012345678", "  9日本", "  Enter sends · Al…"],
+      [
+        "? Tell me all",
+        "about it? 012345678",
+        "  9日本",
+        "  Enter sends",
+        "  Alt-Enter new",
+        "  line",
+      ],
       ["✔ Tell me… 0123456…"],
     ]);
   });

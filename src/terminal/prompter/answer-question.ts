@@ -4,12 +4,9 @@ import type { InquiryQuestion } from "../../tool/index.ts";
 import { assertNever, type Json } from "../../util/index.ts";
 import { answerSelect } from "./answer-select.ts";
 import type { Dialogue } from "./dialogue.ts";
-import { enterText } from "./enter-text.ts";
-import { closedHelp, type KeyMenu, keyMenu } from "./key-menu.ts";
-import { secretEntry } from "./secret-entry.ts";
+import type { KeyMenu } from "./key-menu.ts";
 import { PAGE } from "./select-rows.ts";
 import { MOST_PREVIEW_ROWS } from "./select-view.ts";
-import { bufferOf } from "./text-buffer.ts";
 import type { Closed } from "./widget.ts";
 
 export interface OpenQuestion {
@@ -100,9 +97,9 @@ async function answerBoolean(
     ...(typeof suggested === "boolean" && { default: isRemembered ? remembered : key }),
     escape,
   };
-  const { ending } = await dialogue.show((asides) => keyMenu(menu, asides), closedHelp);
-  if (ending.type !== "chosen") return ending;
-  const { choice } = ending;
+  const chosen = await dialogue.choose(menu);
+  if (chosen.type !== "chosen") return chosen;
+  const { choice } = chosen;
   return {
     type: "answered",
     answer: choice === "y" || choice === "Y",
@@ -118,7 +115,7 @@ async function answerText(
   const fallback = typeof question.default === "string" ? question.default : "";
   const shown = fallback === "" ? undefined : truncate(oneLine(fallback), 60);
   const text = typeof earlier?.answer === "string" ? earlier.answer : "";
-  const result = await enterText({ message, text, default: shown }, dialogue);
+  const result = await dialogue.enterText({ message, text, default: shown });
   if (result.type !== "entered") return result;
   const answer = result.text === "" ? fallback : result.text;
   return { type: "answered", answer, isRemembered: false, said: answer };
@@ -128,10 +125,7 @@ async function answerSecret(
   { message }: OpenQuestion,
   dialogue: Dialogue,
 ): Promise<Answered | Closed> {
-  const { ending } = await dialogue.show(
-    (asides) => secretEntry({ message }, asides),
-    bufferOf(""),
-  );
-  if (ending.type !== "entered") return ending;
-  return { type: "answered", answer: ending.text, isRemembered: false, said: "<redacted>" };
+  const entered = await dialogue.enterSecret(message);
+  if (entered.type !== "entered") return entered;
+  return { type: "answered", answer: entered.text, isRemembered: false, said: "<redacted>" };
 }

@@ -2,11 +2,9 @@
 import { isDeepStrictEqual } from "node:util";
 import { jsonLine, oneLine } from "../../render/index.ts";
 import { isOther, type SelectOption, type SelectType } from "../../tool/index.ts";
-import { assertNever, type Json } from "../../util/index.ts";
+import { assertNever, isJsonArray, type Json } from "../../util/index.ts";
 import type { Answered, OpenQuestion } from "./answer-question.ts";
 import type { Dialogue } from "./dialogue.ts";
-import { enterText } from "./enter-text.ts";
-import { selectList } from "./select-list.ts";
 import type { ListedOption, SelectState } from "./select-rows.ts";
 import type { Closed } from "./widget.ts";
 
@@ -28,9 +26,9 @@ export async function answerSelect(
   let state = markOptions({ filter: "", active: 0, marked: [] }, options, suggested);
   for (;;) {
     const list = { message, options: options.map(toListed), allowsOther, isMultiple };
-    const shown = await dialogue.show((asides) => selectList(list, asides), state);
-    state = shown.state;
-    const { ending } = shown;
+    const selected = await dialogue.select(list, state);
+    state = selected.state;
+    const { ending } = selected;
     switch (ending.type) {
       case "cancelled":
       case "aborted":
@@ -59,7 +57,7 @@ export async function answerSelect(
 function suggestions({ isMultiple = false }: SelectType, value: Json | undefined): readonly Json[] {
   if (value === undefined) return [];
   if (!isMultiple) return [value];
-  return Array.isArray(value) ? value : [];
+  return isJsonArray(value) ? value : [];
 }
 
 function addOptions(
@@ -97,7 +95,7 @@ function toListed({ value, description, preview }: SelectOption): ListedOption {
 /** Empty if nothing came of it. */
 async function enterOther(message: string, text: string, dialogue: Dialogue): Promise<string> {
   const request = { message: `${message} Other:`, text, escape: "goes back" };
-  const entered = await enterText(request, dialogue);
+  const entered = await dialogue.enterText(request);
   return entered.type === "entered" ? entered.text.trim() : "";
 }
 

@@ -1,7 +1,7 @@
 /** What a person may do about a question besides answering it: read all there is to read, add a note. */
 import { oneLine, truncate } from "../../render/index.ts";
 import type { Key } from "./key.ts";
-import { hintRow } from "./question-line.ts";
+import { hintRows } from "./question-line.ts";
 import type { Canvas } from "./widget.ts";
 
 export interface Asides {
@@ -49,5 +49,5 @@ export function footRows(
     note === undefined || note === ""
       ? []
       : [paint("dim", truncate(`  Note: ${oneLine(note)}`, columns))];
-  return [...noteRows, ...(hints.length === 0 ? [] : [hintRow(hints, canvas)])];
+  return [...noteRows, ...hintRows(hints, canvas)];
 }

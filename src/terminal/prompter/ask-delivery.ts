@@ -3,8 +3,7 @@ import type { DeliveryRequest, DeliveryResult } from "../../agent/index.ts";
 import { oneLine } from "../../render/index.ts";
 import { assertNever } from "../../util/index.ts";
 import type { Dialogue } from "./dialogue.ts";
-import { enterText } from "./enter-text.ts";
-import { closedHelp, keyMenu } from "./key-menu.ts";
+import { type Decision, untilDecided } from "./until-decided.ts";
 
 const CHOICES = {
   y: "deliver the result as it is",
@@ -13,35 +12,33 @@ const CHOICES = {
   p: "print it, and ask again",
 };
 
-/** Undefined: ask again. */
-type Decision = { readonly result: DeliveryResult; readonly said: string } | undefined;
+type DeliveryDecision = Decision<DeliveryResult>;
 
-const CANCELLED: Decision = { result: { type: "cancelled" }, said: "cancelled" };
-const AS_IT_IS: Decision = { result: { type: "deliver" }, said: "yes" };
+const CANCELLED: DeliveryDecision = { result: { type: "cancelled" }, said: "cancelled" };
+const AS_IT_IS: DeliveryDecision = { result: { type: "deliver" }, said: "yes" };
 
 export async function askDelivery(
   request: DeliveryRequest,
   dialogue: Dialogue,
 ): Promise<DeliveryResult> {
   const message = oneLine(`Deliver ${request.tool} result to assistant?`);
-  await dialogue.start();
-  dialogue.notify(message);
-  let decision = request.isEditing ? await edit(request, dialogue) : undefined;
-  while (decision === undefined) decision = await decide(message, request, dialogue);
-  const { result, said } = decision;
-  dialogue.printClosed({ message, said, isCancelled: result.type === "cancelled" });
-  return result;
+  const matter = {
+    message,
+    ...(request.isEditing && { first: () => edit(request, dialogue) }),
+    decide: () => decide(message, request, dialogue),
+  };
+  return await untilDecided(matter, dialogue);
 }
 
 async function decide(
   message: string,
   request: DeliveryRequest,
   dialogue: Dialogue,
-): Promise<Decision> {
+): Promise<DeliveryDecision> {
   const menu = { message, choices: CHOICES, default: "y", escape: "cancel" } as const;
-  const { ending } = await dialogue.show((asides) => keyMenu(menu, asides), closedHelp);
-  if (ending.type !== "chosen") return CANCELLED;
-  switch (ending.choice) {
+  const chosen = await dialogue.choose(menu);
+  if (chosen.type !== "chosen") return CANCELLED;
+  switch (chosen.choice) {
     case "y":
       return AS_IT_IS;
     case "n":
@@ -52,13 +49,13 @@ async function decide(
       dialogue.print(request.content);
       return undefined;
     default:
-      return assertNever(ending.choice);
+      return assertNever(chosen.choice);
   }
 }
 
 /** What is emptied, left as it is or given up is delivered as it was. */
-async function edit({ content }: DeliveryRequest, dialogue: Dialogue): Promise<Decision> {
-  const entered = await enterText({ message: "Edit the result:", text: content }, dialogue);
+async function edit({ content }: DeliveryRequest, dialogue: Dialogue): Promise<DeliveryDecision> {
+  const entered = await dialogue.enterText({ message: "Edit the result:", text: content });
   if (entered.type === "aborted") return CANCELLED;
   if (entered.type === "cancelled" || entered.text.trim() === "" || entered.text === content) {
     return AS_IT_IS;

@@ -4,8 +4,7 @@ import type { PermissionRequest, PermissionResult, ToolOrigin } from "../../agen
 import { neutralize, oneLine } from "../../render/index.ts";
 import { assertNever, isJsonObject, type JsonObject } from "../../util/index.ts";
 import type { Dialogue } from "./dialogue.ts";
-import { enterText } from "./enter-text.ts";
-import { closedHelp, keyMenu } from "./key-menu.ts";
+import { type Decision, untilDecided } from "./until-decided.ts";
 
 const CHOICES = {
   y: "run the tool",
@@ -17,23 +16,21 @@ const CHOICES = {
   e: "edit the arguments, then run it",
 };
 
-/** Undefined: ask again. */
-type Decision = { readonly result: PermissionResult; readonly said: string } | undefined;
+type PermissionDecision = Decision<PermissionResult>;
 
-const CANCELLED: Decision = { result: { type: "cancelled" }, said: "cancelled" };
+const CANCELLED: PermissionDecision = { result: { type: "cancelled" }, said: "cancelled" };
 
 export async function askPermission(
   request: PermissionRequest,
   dialogue: Dialogue,
 ): Promise<PermissionResult> {
   const message = describeCall(request.tool, request.origin);
-  await dialogue.start();
-  dialogue.notify(message);
-  let decision = request.isEditing ? await edit(request, dialogue) : undefined;
-  while (decision === undefined) decision = await decide(message, request, dialogue);
-  const { result, said } = decision;
-  dialogue.printClosed({ message, said, isCancelled: result.type === "cancelled" });
-  return result;
+  const matter = {
+    message,
+    ...(request.isEditing && { first: () => edit(request, dialogue) }),
+    decide: () => decide(message, request, dialogue),
+  };
+  return await untilDecided(matter, dialogue);
 }
 
 function describeCall(tool: string, origin: ToolOrigin): string {
@@ -53,11 +50,11 @@ async function decide(
   message: string,
   request: PermissionRequest,
   dialogue: Dialogue,
-): Promise<Decision> {
+): Promise<PermissionDecision> {
   const menu = { message, choices: CHOICES, escape: "cancel" } as const;
-  const { ending } = await dialogue.show((asides) => keyMenu(menu, asides), closedHelp);
-  if (ending.type !== "chosen") return CANCELLED;
-  switch (ending.choice) {
+  const chosen = await dialogue.choose(menu);
+  if (chosen.type !== "chosen") return CANCELLED;
+  switch (chosen.choice) {
     case "y":
       return { result: { type: "run", isRemembered: false }, said: "yes" };
     case "Y":
@@ -74,12 +71,12 @@ async function decide(
     case "e":
       return await edit(request, dialogue);
     default:
-      return assertNever(ending.choice);
+      return assertNever(chosen.choice);
   }
 }
 
-async function askReason(dialogue: Dialogue): Promise<Decision> {
-  const entered = await enterText({ message: "Reason for skipping (optional):" }, dialogue);
+async function askReason(dialogue: Dialogue): Promise<PermissionDecision> {
+  const entered = await dialogue.enterText({ message: "Reason for skipping (optional):" });
   if (entered.type === "aborted") return CANCELLED;
   const reason = entered.type === "entered" ? entered.text.trim() : "";
   return reason === ""
@@ -88,12 +85,12 @@ async function askReason(dialogue: Dialogue): Promise<Decision> {
 }
 
 /** Until what was typed can be used, or nothing is left of it. */
-async function edit(request: PermissionRequest, dialogue: Dialogue): Promise<Decision> {
+async function edit(request: PermissionRequest, dialogue: Dialogue): Promise<PermissionDecision> {
   let text = pretty(request.arguments);
   let problem: string | undefined;
   for (;;) {
     const asked = { message: "Edit arguments:", text, problem, extension: ".json" };
-    const entered = await enterText(asked, dialogue);
+    const entered = await dialogue.enterText(asked);
     if (entered.type === "aborted") return CANCELLED;
     if (entered.type === "cancelled") {
       const reason = "Edit cancelled";
@@ -126,7 +123,7 @@ async function examine(text: string, { check }: PermissionRequest): Promise<Exam
 }
 
 /** Arguments that were looked at and left as they are were not edited. */
-function runWith(edited: JsonObject, request: PermissionRequest): Decision {
+function runWith(edited: JsonObject, request: PermissionRequest): PermissionDecision {
   if (isDeepStrictEqual(edited, request.arguments)) {
     return { result: { type: "run", isRemembered: false }, said: "yes" };
   }

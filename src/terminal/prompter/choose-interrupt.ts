@@ -1,8 +1,6 @@
 /** The menu that appears when a person interrupts what is under way. */
 import type { InterruptChoice, InterruptRequest } from "../../agent/index.ts";
 import type { Dialogue } from "./dialogue.ts";
-import { enterText } from "./enter-text.ts";
-import { closedHelp, keyMenu } from "./key-menu.ts";
 
 interface Entry {
   readonly key: string;
@@ -32,12 +30,12 @@ export async function chooseInterrupt(
     escape: "leave",
   };
   for (;;) {
-    const { ending } = await dialogue.show((asides) => keyMenu(menu, asides), closedHelp);
-    if (ending.type === "aborted") return { type: "continue" };
-    if (ending.type === "cancelled") return close({ type: "leave" }, "leave", dialogue);
-    const type = offered.find((one) => ENTRIES[one].key === ending.choice) ?? "continue";
+    const chosen = await dialogue.choose<string>(menu);
+    if (chosen.type === "aborted") return { type: "continue" };
+    if (chosen.type === "cancelled") return close({ type: "leave" }, "leave", dialogue);
+    const type = offered.find((one) => ENTRIES[one].key === chosen.choice) ?? "continue";
     if (type !== "reply") return close({ type }, type === "discard" ? "abort" : type, dialogue);
-    const entered = await enterText({ message: "Reply:" }, dialogue);
+    const entered = await dialogue.enterText({ message: "Reply:" });
     if (entered.type === "aborted") return { type: "continue" };
     if (entered.type === "cancelled") continue;
     const { text: message } = entered;

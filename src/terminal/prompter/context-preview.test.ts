@@ -21,6 +21,14 @@ test("a list with dashes is no diff", () => {
   expect(contextLines("- one\n- two", { ...CANVAS, paint: marked })).toEqual(["- one", "- two"]);
 });
 
+test("prose is broken at words, and a diff is not", () => {
+  const diff = "@@ -1 +1 @@\n+a line that is long";
+  expect([contextLines("A line that is long.", CANVAS), contextLines(diff, CANVAS)]).toEqual([
+    ["A line", "that is", "long."],
+    ["@@ -1 +1 @@", "+a line that is long"],
+  ]);
+});
+
 test("escape sequences are made visible before anything is coloured", () => {
   expect(contextLines("@@ -1 +1 @@\n+\u001b[2Jnew", { ...CANVAS, paint: marked })[1]).toBe(
     "<green>+␛[2Jnew",

@@ -1,6 +1,6 @@
 /** The beginning of a longer text, where there is room for no more of it. */
-import { neutralize } from "../../render/index.ts";
-import { paintDiff } from "./diff.ts";
+import { neutralize, wrapProse } from "../../render/index.ts";
+import { isDiff, paintDiff } from "./diff.ts";
 import { wrapCode } from "./layout.ts";
 import type { Canvas } from "./widget.ts";
 
@@ -9,8 +9,11 @@ export interface ContextPreview {
   readonly hasMore: boolean;
 }
 
-export function contextLines(context: string, { paint }: Canvas): readonly string[] {
-  return paintDiff(neutralize(context.trimEnd()).split("\n"), paint);
+/** Prose is broken at words; a diff keeps its lines, however long they are. */
+export function contextLines(context: string, { columns, paint }: Canvas): readonly string[] {
+  const text = neutralize(context.trimEnd());
+  const lines = text.split("\n");
+  return isDiff(lines) ? paintDiff(lines, paint) : wrapProse(text, columns);
 }
 
 /** `canvas.rows`: those that the lines may take. */

@@ -1,12 +1,11 @@
 /** A unified diff, coloured as people know it. */
 import type { Paint } from "../../render/index.ts";
 
-/** As it is if it is no diff. */
 export function paintDiff(lines: readonly string[], paint: Paint): readonly string[] {
-  return isDiff(lines) ? lines.map((line) => paintLine(line, paint)) : lines;
+  return lines.map((line) => paintLine(line, paint));
 }
 
-function isDiff(lines: readonly string[]): boolean {
+export function isDiff(lines: readonly string[]): boolean {
   return lines.some(
     (line, index) =>
       /^@@ .*@@/.test(line) ||

@@ -1,8 +1,9 @@
 /** A question that is answered by one key. */
+import { wrapWords } from "../../render/index.ts";
 import { assertNever } from "../../util/index.ts";
 import { type Aside, type Asides, findAside, footRows } from "./aside.ts";
+import type { Chosen } from "./dialogue.ts";
 import type { Key } from "./key.ts";
-import { wrapWords } from "./layout.ts";
 import { questionRows } from "./question-line.ts";
 import { bufferOf } from "./text-buffer.ts";
 import { type Canvas, end, type Frame, type Step, wait, type Widget } from "./widget.ts";
@@ -22,7 +23,7 @@ export interface KeyMenuState {
 }
 
 export type KeyMenuEnding<Choice extends string> =
-  | { readonly type: "chosen"; readonly choice: Choice }
+  | Chosen<Choice>
   | Aside
   | { readonly type: "cancelled" };
 
@@ -95,7 +96,7 @@ function helpRows<Choice extends string>(
 }
 
 /** An object names its numbers first; among keys they come last. */
-function keysOf<Choice extends string>({ choices }: KeyMenu<Choice>): readonly Choice[] {
+export function keysOf<Choice extends string>({ choices }: KeyMenu<Choice>): readonly Choice[] {
   const keys = Object.keys(choices) as Choice[]; // A record has no other keys than its own.
   return [...keys.filter((key) => !isNumber(key)), ...keys.filter(isNumber)];
 }

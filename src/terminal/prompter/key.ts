@@ -7,10 +7,28 @@ export type Key =
   | { readonly type: "paste"; readonly text: string }
   | { readonly type: "named"; readonly name: KeyName };
 
-/** The terminal's own answer to where its cursor is. Columns count from 1. */
+/** What gives up whatever is asked. */
+export function isCancelling(key: Key): boolean {
+  return key.type === "named" && (key.name === "escape" || key.name === "ctrl-c");
+}
+
+/** What a terminal says by itself when it is asked. */
+export type Report = CursorReport | VersionReport;
+
+/** Where its cursor is. Columns count from 1. */
 export interface CursorReport {
   readonly type: "cursor";
   readonly column: number;
+}
+
+/** What it is: three numbers. */
+interface VersionReport {
+  readonly type: "version";
+  readonly version: string;
+}
+
+export function isKey(sent: Key | Report): sent is Key {
+  return sent.type !== "cursor" && sent.type !== "version";
 }
 
 export type KeyName =
@@ -33,7 +51,7 @@ export type KeyName =
   | `ctrl-${string}`;
 
 export interface DecodedInput {
-  readonly sent: readonly (Key | CursorReport)[];
+  readonly sent: readonly (Key | Report)[];
   /** The beginning of a sequence whose end has not come yet. */
   readonly rest: string;
 }
@@ -85,7 +103,7 @@ const CONTROLS: Readonly<Record<string, KeyName>> = {
 
 /** Sequences that mean nothing to us are left out. */
 export function decodeInput(input: string): DecodedInput {
-  const sent: (Key | CursorReport)[] = [];
+  const sent: (Key | Report)[] = [];
   let rest = input;
   while (rest !== "") {
     const next = rest.startsWith(ESCAPE) ? decodeSequence(rest) : decodeCharacter(rest);
@@ -103,7 +121,7 @@ export function decodeLoneEscape(rest: string): readonly Key[] {
 
 interface Decoded {
   readonly length: number;
-  readonly sent?: Key | CursorReport;
+  readonly sent?: Key | Report;
 }
 
 function decodeCharacter(input: string): Decoded {
@@ -150,6 +168,9 @@ function decodeControlSequence(input: string): Decoded | undefined {
   }
   const [{ length }, parameters = "", letter = ""] = match;
   const [first = "", second = "", third = ""] = parameters.split(";");
+  if (letter === "c" && parameters.startsWith(">")) {
+    return { length, sent: { type: "version", version: parameters.slice(1) } };
+  }
   if (letter === "R") return { length, sent: { type: "cursor", column: Number(second) } };
   // Enter with Shift or Alt, as newer terminals tell it.
   const isModifiedEnter =

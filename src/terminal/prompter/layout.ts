@@ -5,11 +5,6 @@ import { neutralize } from "../../render/index.ts";
 import type { TextBuffer } from "./text-buffer.ts";
 import type { Position } from "./widget.ts";
 
-/** By words where that is possible. The text may be painted. */
-export function wrapWords(text: string, columns: number): readonly string[] {
-  return wrapAnsi(text, Math.max(1, columns), { hard: true }).split("\n");
-}
-
 /** Keeps all white space, as in code; tabs become spaces. */
 export function wrapCode(line: string, columns: number): readonly string[] {
   const expanded = line.replaceAll("\t", "    ");
@@ -31,6 +26,8 @@ export interface LaidOutText {
 }
 
 const GRAPHEMES = new Intl.Segmenter();
+const PLAIN = /^[ -~]$/;
+const NOT_PLAIN = /[^\n\t -~]/;
 
 /** Typed text with its cursor. What a terminal would act on is made visible. */
 export function layOutText(
@@ -44,10 +41,11 @@ export function layOutText(
     rows.push(" ".repeat(indent));
     column = indent;
   };
-  for (const { segment, index } of GRAPHEMES.segment(text)) {
+  for (const { segment, index } of charactersOf(text)) {
     const isBreak = segment.endsWith("\n"); // Of either kind.
-    const shown = segment === "\t" ? "    " : neutralize(segment);
-    const width = isBreak ? 0 : stringWidth(shown);
+    const isPlain = PLAIN.test(segment);
+    const shown = isPlain ? segment : segment === "\t" ? "    " : neutralize(segment);
+    const width = isPlain ? 1 : isBreak ? 0 : stringWidth(shown);
     if (column + width > columns && column > indent) newRow();
     if (index >= cursor) position ??= { row: rows.length - 1, column };
     if (isBreak) newRow();
@@ -55,6 +53,14 @@ export function layOutText(
     column += width;
   }
   return { rows, cursor: position ?? { row: rows.length - 1, column } };
+}
+
+/** What people take for one each. A long text is laid out anew with every key, so plain ones go fast. */
+function* charactersOf(
+  text: string,
+): Generator<{ readonly segment: string; readonly index: number }> {
+  if (NOT_PLAIN.test(text)) return yield* GRAPHEMES.segment(text);
+  for (let index = 0; index < text.length; index += 1) yield { segment: text.charAt(index), index };
 }
 
 export interface Stack {

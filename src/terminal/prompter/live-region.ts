@@ -21,14 +21,19 @@ interface Drawn {
 /**
  * A terminal that gets narrower breaks the rows that are on it. If the cursor's own row is among them,
  * only the terminal knows where the cursor is now: it is asked, and the rows are drawn when it has said so.
+ *
+ * xterm.js moves the cursor down by the rows that it adds, also by those that it adds below: there, the
+ * cursor is lost in another way.
  */
 export class LiveRegion implements Surface {
   readonly #terminal: Terminal;
+  readonly #losesCursor: boolean;
   #drawn: Drawn | undefined;
   #timer: NodeJS.Timeout | undefined;
 
-  constructor(terminal: Terminal) {
+  constructor(terminal: Terminal, losesCursor: boolean) {
     this.#terminal = terminal;
+    this.#losesCursor = losesCursor;
   }
 
   draw(view: View, cursorColumn?: number): void {
@@ -62,18 +67,26 @@ export class LiveRegion implements Surface {
   #erasing(cursorColumn?: number): string {
     if (this.#drawn === undefined) return "";
     const { columns } = this.#terminal.size;
-    return `\r${up(rowsAbove(this.#drawn, columns, cursorColumn))}${ERASE_BELOW}`;
+    const added = this.#losesCursor ? rowsAddedBelow(this.#drawn, columns) : 0;
+    return `\r${up(rowsAbove(this.#drawn, columns, cursorColumn) + added)}${ERASE_BELOW}`;
   }
 }
 
 /** How many rows of the screen are between the top of the region and the cursor. */
-function rowsAbove({ frame, columns: old }: Drawn, columns: number, cursorColumn?: number): number {
+function rowsAbove({ frame, columns: old }: Drawn, columns: number, cursorColumn = 0): number {
   const { rows, cursor } = frame;
   if (columns >= old) return cursor.row;
   const above = rows.slice(0, cursor.row).reduce((sum, row) => sum + heightOf(row, columns), 0);
-  // Some terminals cut off the row with the cursor, others break it like every other row.
-  const isCutOff = cursorColumn === columns && cursor.column % columns !== columns - 1;
+  // Some terminals cut off the row with the cursor, others break it like every other row. In tmux, the
+  // cursor can be behind the last column.
+  const isCutOff = cursorColumn >= columns && cursor.column % columns !== columns - 1;
   return above + (isCutOff ? 0 : Math.floor(cursor.column / columns));
+}
+
+function rowsAddedBelow({ frame: { rows, cursor }, columns: old }: Drawn, columns: number): number {
+  if (columns >= old) return 0;
+  const below = rows.slice(cursor.row + 1);
+  return below.reduce((sum, row) => sum + heightOf(row, columns) - 1, 0);
 }
 
 /** A terminal breaks a row anywhere, but never within a wide character. */

@@ -1,7 +1,7 @@
 /** The line of a question: while it is open, and what stays of it. */
 import stringWidth from "fast-string-width";
-import { oneLine, truncate } from "../../render/index.ts";
-import { type LaidOutText, layOutText, wrapWords } from "./layout.ts";
+import { oneLine, truncate, wrapWords } from "../../render/index.ts";
+import { type LaidOutText, layOutText } from "./layout.ts";
 import type { TextBuffer } from "./text-buffer.ts";
 import type { Canvas } from "./widget.ts";
 
@@ -55,7 +55,24 @@ export function closedLine(closed: ClosedQuestion, { columns, paint }: Canvas): 
   return `${mark} ${paint("bold", shownMessage)} ${paint(isCancelled ? "dim" : "cyan", shownAnswer)}`;
 }
 
-/** What can be done, in a line of its own below. */
-export function hintRow(hints: readonly string[], { columns, paint }: Canvas): string {
-  return paint("dim", truncate(`  ${hints.join(" · ")}`, columns));
+const BETWEEN = " · ";
+
+/** What can be done, in rows of their own below: as many as are needed, but few on a low screen. */
+export function hintRows(
+  hints: readonly string[],
+  { columns, rows: height, paint }: Canvas,
+): readonly string[] {
+  const most = Math.max(1, Math.floor(height / 6));
+  const room = Math.max(1, columns - 2);
+  const rows: string[] = [];
+  for (const hint of hints) {
+    const last = rows.at(-1);
+    const longer = last === undefined ? hint : last + BETWEEN + hint;
+    if (last !== undefined && stringWidth(longer) <= room) rows[rows.length - 1] = longer;
+    else rows.push(...wrapWords(hint, room));
+  }
+  const shown = rows.slice(0, most);
+  const cut = rows.slice(most - 1).join(BETWEEN);
+  if (rows.length > most) shown[most - 1] = truncate(cut, room);
+  return shown.map((row) => paint("dim", `  ${row}`));
 }

@@ -1,9 +1,7 @@
 /** A look at all the answers of a form before they count. */
 import { oneLine } from "../../render/index.ts";
 import type { Dialogue } from "./dialogue.ts";
-import { closedHelp, keyMenu } from "./key-menu.ts";
 import type { ClosedQuestion } from "./question-line.ts";
-import { selectList } from "./select-list.ts";
 import type { Closed } from "./widget.ts";
 
 export type Reviewed =
@@ -33,11 +31,11 @@ export async function reviewAnswers(
     escape: CANCEL_ALL,
   };
   for (;;) {
-    dialogue.standing = { answered };
-    const { ending } = await dialogue.show((asides) => keyMenu<string>(menu, asides), closedHelp);
-    if (ending.type !== "chosen") return ending;
-    if (ending.choice === "y") return { type: "send" };
-    if (ending.choice !== "e") return { type: "change", index: Number(ending.choice) - 1 };
+    dialogue.standing = { answered, isReview: true };
+    const chosen = await dialogue.choose<string>(menu);
+    if (chosen.type !== "chosen") return chosen;
+    if (chosen.choice === "y") return { type: "send" };
+    if (chosen.choice !== "e") return { type: "change", index: Number(chosen.choice) - 1 };
     const change = await chooseAnswer(answered, dialogue);
     if (change !== undefined) return change;
   }
@@ -52,7 +50,7 @@ async function chooseAnswer(
   const options = answered.map(({ message, said }) => ({ label: `${message} ${oneLine(said)}` }));
   const list = { message: "Change which answer?", options };
   const start = { filter: "", active: 0, marked: [] };
-  const { ending } = await dialogue.show((asides) => selectList(list, asides), start);
+  const { ending } = await dialogue.select(list, start);
   if (ending.type === "aborted") return ending;
   const [index] = ending.type === "chosen" ? ending.indexes : [];
   return index === undefined ? undefined : { type: "change", index };

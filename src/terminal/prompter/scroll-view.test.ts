@@ -3,7 +3,11 @@ import { TypedWidget } from "../../../test/support/typed-widget.ts";
 import { scrollView } from "./scroll-view.ts";
 
 function view(lines = numbered(10), size = { columns: 80, rows: 4 }) {
-  return new TypedWidget(scrollView(lines), { top: 0 }, size);
+  return new TypedWidget(
+    scrollView(() => lines),
+    { top: 0 },
+    size,
+  );
 }
 
 function numbered(count: number): readonly string[] {

@@ -13,12 +13,14 @@ export interface ScrollEnding {
   readonly type: "left";
 }
 
-/** The lines may be painted. */
-export function scrollView(lines: readonly string[]): Widget<ScrollState, ScrollEnding> {
+/** The lines may be painted. They are made anew for every width. */
+export function scrollView(
+  linesFor: (columns: number) => readonly string[],
+): Widget<ScrollState, ScrollEnding> {
   let wrapped: { readonly columns: number; readonly rows: readonly string[] } | undefined;
   const rowsFor = (columns: number) => {
     if (wrapped?.columns !== columns) {
-      wrapped = { columns, rows: lines.flatMap((line) => wrapCode(line, columns)) };
+      wrapped = { columns, rows: linesFor(columns).flatMap((line) => wrapCode(line, columns)) };
     }
     return wrapped.rows;
   };

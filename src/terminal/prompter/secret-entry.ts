@@ -1,5 +1,6 @@
 /** A question whose answer is not shown, not even how long it is. */
 import { type Aside, type Asides, findAside, footRows } from "./aside.ts";
+import type { Entered } from "./dialogue.ts";
 import { questionRows } from "./question-line.ts";
 import { bufferOf, editBuffer, type TextBuffer } from "./text-buffer.ts";
 import type { Key } from "./key.ts";
@@ -9,10 +10,7 @@ export interface SecretEntry {
   readonly message: string;
 }
 
-export type SecretEnding =
-  | { readonly type: "entered"; readonly text: string }
-  | Aside
-  | { readonly type: "cancelled" };
+export type SecretEnding = Entered | Aside | { readonly type: "cancelled" };
 
 export function secretEntry(entry: SecretEntry, asides: Asides): Widget<TextBuffer, SecretEnding> {
   return {

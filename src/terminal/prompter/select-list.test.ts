@@ -138,9 +138,10 @@ describe("a list with a way out", () => {
   test("keeps to the screen and shows nothing as it is that a terminal acts on", () => {
     const pasted = `\u001b[200~日本\u202e${"x".repeat(60)}\u001b[201~`;
     const { screen } = openWithOther({ size: { columns: 30 } }).type(pasted);
-    expect(screen.slice(-2)).toEqual([
+    expect(screen.slice(-3)).toEqual([
       `❯ Other: 日本<U+202E>${"x".repeat(8)}…`,
-      "  ↑↓ move · type to filter · …",
+      "  ↑↓ move · type to filter",
+      "  Enter chooses",
     ]);
   });
 

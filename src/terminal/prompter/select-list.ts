@@ -1,6 +1,7 @@
 /** One or several of a list: arrows move, typing narrows the list down. */
 import { assertNever } from "../../util/index.ts";
 import { type Aside, type Asides, findAside } from "./aside.ts";
+import type { SelectEnding } from "./dialogue.ts";
 import type { Key, KeyName } from "./key.ts";
 import {
   matching,
@@ -14,17 +15,11 @@ import { viewSelect } from "./select-view.ts";
 import { bufferOf, editBuffer } from "./text-buffer.ts";
 import { end, type Step, wait, type Widget } from "./widget.ts";
 
-export type SelectEnding =
-  /** In the order of the options. */
-  | { readonly type: "chosen"; readonly indexes: readonly number[] }
-  /** `isWhole`: the text was typed here. If not, it is only the beginning of one. */
-  | { readonly type: "other"; readonly text: string; readonly isWhole: boolean }
-  | Aside
-  | { readonly type: "cancelled" };
+type ListEnding = SelectEnding | Aside | { readonly type: "cancelled" };
 
-type SelectStep = Step<SelectState, SelectEnding>;
+type SelectStep = Step<SelectState, ListEnding>;
 
-export function selectList(list: SelectList, asides: Asides): Widget<SelectState, SelectEnding> {
+export function selectList(list: SelectList, asides: Asides): Widget<SelectState, ListEnding> {
   return {
     update: (state, key) => {
       const aside = findPreview(list, state, key) ?? findAside(asides, key);

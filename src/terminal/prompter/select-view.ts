@@ -1,8 +1,8 @@
 /** A list to choose from as it is seen. */
-import { oneLine, truncate } from "../../render/index.ts";
+import { oneLine, truncate, wrapWords } from "../../render/index.ts";
 import { type Asides, footRows } from "./aside.ts";
 import { contextLines, previewContext } from "./context-preview.ts";
-import { stackRows, wrapCode, wrapWords } from "./layout.ts";
+import { stackRows, wrapCode } from "./layout.ts";
 import { questionRows } from "./question-line.ts";
 import {
   type ListedOption,

@@ -1,6 +1,6 @@
 /** Runs a widget on the terminal: keys in, frames out, and nothing left of it in the end. */
 import { FullScreen } from "./full-screen.ts";
-import type { CursorReport, Key } from "./key.ts";
+import { type CursorReport, isCancelling, isKey, type Key } from "./key.ts";
 import { LiveRegion } from "./live-region.ts";
 import { canvasOf } from "./surface.ts";
 import type { Terminal } from "./terminal-device.ts";
@@ -15,16 +15,18 @@ export interface Stage {
   readonly terminal: Terminal;
   readonly signal: AbortSignal;
   readonly isFullScreen?: boolean;
+  /** Of the terminal, when it gets narrower: see `LiveRegion`. */
+  readonly losesCursor?: boolean;
 }
 
 /** The signal is not aborted yet. */
 export async function showWidget<State, Ending>(
   widget: Widget<State, Ending>,
   initial: State,
-  { terminal, signal, isFullScreen = false }: Stage,
+  { terminal, signal, isFullScreen = false, losesCursor = false }: Stage,
 ): Promise<Shown<State, Ending>> {
   if (terminal.isGone) return { state: initial, ending: { type: "cancelled" } };
-  const surface = isFullScreen ? new FullScreen(terminal) : new LiveRegion(terminal);
+  const surface = isFullScreen ? new FullScreen(terminal) : new LiveRegion(terminal, losesCursor);
   const { promise, resolve } = Promise.withResolvers<Ending | Closed>();
   let state = initial;
   const draw = (report?: CursorReport) =>
@@ -43,7 +45,7 @@ export async function showWidget<State, Ending>(
   terminal.listen({
     onInput: (sent) => {
       // What was typed behind the last key was not meant for what comes next.
-      if (!sent.filter((one) => one.type !== "cursor").some(take)) {
+      if (!sent.filter(isKey).some(take)) {
         draw(sent.find((one) => one.type === "cursor"));
       }
     },
@@ -56,8 +58,4 @@ export async function showWidget<State, Ending>(
   signal.removeEventListener("abort", onAbort);
   surface.wipe();
   return { ending, state };
-}
-
-function isCancelling(key: Key): boolean {
-  return key.type === "named" && (key.name === "escape" || key.name === "ctrl-c");
 }

@@ -7,6 +7,8 @@ import type { Canvas, Widget } from "./widget.ts";
 export interface Standing {
   /** One line each. */
   readonly answered: readonly ClosedQuestion[];
+  /** All are answered, and the person looks at them once more. */
+  readonly isReview?: boolean;
   readonly context?: StandingContext | undefined;
 }
 

@@ -4,11 +4,11 @@ import { ReadStream, WriteStream } from "node:tty";
 import { styleText } from "node:util";
 import type { Paint } from "../../render/index.ts";
 import { CodedError } from "../../util/index.ts";
-import { type CursorReport, decodeInput, decodeLoneEscape, type Key } from "./key.ts";
+import { decodeInput, decodeLoneEscape, type Key, type Report } from "./key.ts";
 import type { Size } from "./widget.ts";
 
 interface TerminalEvents {
-  readonly onInput: (sent: readonly (Key | CursorReport)[]) => void;
+  readonly onInput: (sent: readonly (Key | Report)[]) => void;
   readonly onResize: () => void;
   readonly onGone: () => void;
 }
@@ -88,7 +88,8 @@ export function openTerminal(): Terminal {
   };
 }
 
-function openStreams(): { readonly input: ReadStream; readonly output: WriteStream } {
+/** Throws `no_terminal`. */
+export function openStreams(): { readonly input: ReadStream; readonly output: WriteStream } {
   try {
     const output = openOutput();
     return { input: new ReadStream(openSync("/dev/tty", "r")), output };
@@ -118,12 +119,12 @@ function measureAnew(): Size | undefined {
 }
 
 /** Some terminals do not know how large they are. */
-function sizeOf({ columns, rows }: WriteStream): Size {
+export function sizeOf({ columns, rows }: WriteStream): Size {
   return columns > 0 && rows > 0 ? { columns, rows } : { columns: 80, rows: 24 };
 }
 
-/** Returns how to stop. */
-function readKeys(
+/** As they are pressed, without an echo. Returns how to stop. */
+export function readKeys(
   input: ReadStream,
   { onInput, onGone }: Pick<TerminalEvents, "onInput" | "onGone">,
 ): () => void {

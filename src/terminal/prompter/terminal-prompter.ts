@@ -16,13 +16,18 @@ import type {
 import type { Dialogue, DialogueOptions } from "./dialogue.ts";
 import { hasTerminal } from "./terminal-device.ts";
 
+export interface TerminalPrompterOptions extends DialogueOptions {
+  /** In lines that are read one after the other: nothing is drawn, and nothing ever changes. */
+  readonly isPlain?: boolean;
+}
+
 /** Needs no standard stream. What asks is loaded when somebody is asked: most commands never do. */
 export class TerminalPrompter implements Prompter, InterruptMenu {
   readonly channel = "terminal";
-  readonly #options: DialogueOptions;
+  readonly #options: TerminalPrompterOptions;
   #last: Promise<unknown> = Promise.resolve();
 
-  constructor(options: DialogueOptions = {}) {
+  constructor(options: TerminalPrompterOptions = {}) {
     this.#options = options;
   }
 
@@ -60,12 +65,21 @@ export class TerminalPrompter implements Prompter, InterruptMenu {
     signal: AbortSignal,
     about: (dialogue: Dialogue) => Promise<Result>,
   ): Promise<Result> {
-    const { Dialogue } = await import("./dialogue.ts");
+    const begin = await this.#dialogues();
     const talk = this.#last.then(async () => {
-      using dialogue = new Dialogue(this.#options, signal);
+      using dialogue = begin(this.#options, signal);
       return await about(dialogue);
     });
     this.#last = talk.catch(() => {});
     return await talk;
+  }
+
+  async #dialogues(): Promise<(options: DialogueOptions, signal: AbortSignal) => Dialogue> {
+    if (this.#options.isPlain === true) {
+      const { PlainDialogue } = await import("./plain/plain-dialogue.ts");
+      return (options, signal) => new PlainDialogue(options, signal);
+    }
+    const { DrawnDialogue } = await import("./drawn-dialogue.ts");
+    return (options, signal) => new DrawnDialogue(options, signal);
   }
 }

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { decodeInput } from "./key.ts";
+import { decodeInput, isKey } from "./key.ts";
 import { editBuffer, type TextBuffer } from "./text-buffer.ts";
 
 const LEFT = "\u001b[D";
@@ -53,8 +53,8 @@ test.each([
 /** The cursor is where `▮` is. */
 function edited(before: string, input: string): string {
   let buffer: TextBuffer = { text: before.replace("▮", ""), cursor: before.indexOf("▮") };
-  for (const key of decodeInput(input).sent) {
-    if (key.type !== "cursor") buffer = editBuffer(buffer, key) ?? buffer;
+  for (const key of decodeInput(input).sent.filter(isKey)) {
+    buffer = editBuffer(buffer, key) ?? buffer;
   }
   return `${buffer.text.slice(0, buffer.cursor)}▮${buffer.text.slice(buffer.cursor)}`;
 }

@@ -37,7 +37,9 @@ test("a long line goes on in the next row", () => {
   expect(entry({}, "abcdefghijkl", { columns: 12 }).screen).toEqual([
     "? Name? abcd",
     "  efghijkl▮",
-    "  Enter sen…",
+    "  Enter",
+    "  sends",
+    "  Alt-Enter…",
   ]);
 });
 

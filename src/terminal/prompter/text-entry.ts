@@ -1,24 +1,19 @@
 /** A question that is answered in words, in one line or several. */
+import { wrapWords } from "../../render/index.ts";
 import { type Aside, type Asides, findAside, footRows } from "./aside.ts";
+import type { Entered, TextRequest } from "./dialogue.ts";
 import type { Key } from "./key.ts";
-import { layOutText, stackRows, wrapWords } from "./layout.ts";
+import { layOutText, stackRows } from "./layout.ts";
 import { type QuestionLine, questionRows } from "./question-line.ts";
 import { bufferOf, editBuffer, type TextBuffer } from "./text-buffer.ts";
 import { type Canvas, end, type Frame, type Step, wait, type Widget } from "./widget.ts";
 
-export interface TextEntry {
-  readonly message: string;
-  /** What an empty answer stands for, on one harmless line. */
-  readonly default?: string | undefined;
-  /** What was wrong with the text that is being changed; harmless. */
-  readonly problem?: string | undefined;
-  /** What Escape does, where it does not cancel the question. */
-  readonly escape?: string | undefined;
+export type TextEntry = Pick<TextRequest, "message" | "default" | "problem" | "escape"> & {
   readonly hasEditor: boolean;
-}
+};
 
 export type TextEnding =
-  | { readonly type: "entered"; readonly text: string }
+  | Entered
   /** To go on with it in an editor. */
   | { readonly type: "editor" }
   | Aside

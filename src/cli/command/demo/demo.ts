@@ -5,11 +5,11 @@
 import { mkdtemp, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import path from "node:path";
-import type { Prompter, TurnEnd } from "../../../agent/index.ts";
+import type { Prompter } from "../../../agent/index.ts";
 import { parseConfigOrThrow, resolveTools } from "../../../config/index.ts";
-import { eventsOf } from "../../../conversation/index.ts";
 import { runTurn } from "../../../embed/index.ts";
 import { createAskUser, createFileTools } from "../../../executor/index.ts";
+import { type StyleName, wrapProse } from "../../../render/index.ts";
 import {
   type ConversationWriter,
   createWorkspaceFolder,
@@ -20,28 +20,31 @@ import type { Json, JsonObject } from "../../../util/index.ts";
 import type { CommandContext } from "../../compose.ts";
 import type { Call } from "../../define.ts";
 import { listInquiries } from "../inquiry/ls.ts";
+import { isPlain } from "../../plain.ts";
 import { withScreen } from "../query/prompter-with-screen.ts";
 import { TextView } from "../query/text-view.ts";
 import { createFilePrompter } from "./file-prompter.ts";
+import { createLeavingPrompter } from "./leaving-prompter.ts";
 import { createTourModel } from "./tour-model.ts";
 import { TOUR, TOUR_FILE, TOUR_TEXT, type TourStep } from "./tour-steps.ts";
 import { TOUR_TOOLS } from "./tour-tools.ts";
 
 export async function demo({ context }: Call<object>): Promise<void> {
-  const { output } = context;
   const tour = await createTour(context);
-  output.print(
-    output.paint("bold", "jp: tools and the assistant ask, and the record says who answered."),
-  );
-  output.print(
-    "The model is scripted, nothing leaves this machine. Esc or Ctrl-C ends the tour at any time.",
+  const { output } = context;
+  say("jp: tools and the assistant ask, and the record says who answered.", tour, "bold");
+  const ends = tour.isPlain ? "/cancel" : "Esc";
+  say(
+    `The model is scripted, nothing leaves this machine. ${ends} or Ctrl-C ends the tour at any time.`,
+    tour,
   );
   if (tour.answersFile !== undefined) {
     output.print(`There is no terminal here: the answers come from ${tour.answersFile}`);
   }
   for (const step of TOUR) {
-    const end = await show(step, tour);
-    if (end.type === "interrupted" || isCancelled(tour)) break;
+    if (await show(step, tour)) continue;
+    say("The tour ends here.", tour);
+    break;
   }
   await tour.conversation.release();
   await showRecord(tour);
@@ -52,6 +55,7 @@ interface Tour {
   readonly context: CommandContext;
   readonly conversation: ConversationWriter;
   readonly person: Prompter;
+  readonly isPlain: boolean;
   readonly answersFile?: string;
 }
 
@@ -65,22 +69,26 @@ async function createTour(context: CommandContext): Promise<Tour> {
   const workspace = openWorkspace({ from: root, environment, clock, pid: process.pid });
   const own = { output, clock, version, environment, cwd: root, workspace, onOutputGone };
   const conversation = await workspace.conversations.create({ title: "The tour" });
-  const terminal = new TerminalPrompter();
-  if (terminal.canAsk()) return { context: own, conversation, person: terminal };
+  const inLines = isPlain(context, {});
+  const terminal = new TerminalPrompter({ isPlain: inLines });
+  const tour = { context: own, conversation, isPlain: inLines };
+  if (terminal.canAsk()) return { ...tour, person: terminal };
   const answersFile = path.join(root, "answers.json");
   const answers: readonly Json[] = TOUR.flatMap((step) => step.answers);
   await writeFile(answersFile, `${JSON.stringify(answers, null, 2)}\n`);
-  return { context: own, conversation, person: createFilePrompter(answersFile), answersFile };
+  const person = createFilePrompter(answersFile, (line) => output.notice(line));
+  return { ...tour, person, answersFile };
 }
 
-async function show(step: TourStep, tour: Tour): Promise<TurnEnd> {
-  const { context, conversation, person } = tour;
+/** Whether the person wants to see more. */
+async function show(step: TourStep, tour: Tour): Promise<boolean> {
+  const { context, conversation, person, isPlain: inLines } = tour;
   const { output, clock } = context;
   output.print("");
-  output.print(output.paint("bold", step.title));
-  for (const line of step.about) output.print(line);
+  say(step.title, tour, "bold");
+  say(inLines ? step.about : [step.about, step.keys].join(" ").trim(), tour);
   output.print("");
-  output.print(`${output.paint("green", "you")}  ${step.request}`);
+  say(`${output.paint("green", "you")}  ${step.request}`, tour);
   output.flush(); // A question may follow.
   const tools = [createAskUser(), ...createFileTools({ root: context.cwd })];
   const toolConfig: Record<string, JsonObject> = Object.fromEntries(
@@ -88,7 +96,12 @@ async function show(step: TourStep, tour: Tour): Promise<TurnEnd> {
   );
   const view = new TextView({
     output,
-    status: createStatusLine({ stream: process.stderr, now: () => clock.now().getTime() }),
+    status: createStatusLine({
+      stream: process.stderr,
+      isPlain: inLines,
+      now: () => clock.now().getTime(),
+    }),
+    isPlain: inLines,
     clock,
     model: "demo/tour",
     tools: resolveTools(parseConfigOrThrow("the tour", { conversation: { tools: toolConfig } })),
@@ -97,6 +110,7 @@ async function show(step: TourStep, tour: Tour): Promise<TurnEnd> {
     isStructured: false,
     isVerbose: false,
   });
+  const asked = createLeavingPrompter(withScreen(person, view));
   using interrupt = onInterrupt();
   const end = await runTurn(
     {
@@ -104,7 +118,7 @@ async function show(step: TourStep, tour: Tour): Promise<TurnEnd> {
       model: createTourModel(step),
       tools: [...TOUR_TOOLS, ...tools.map(({ tool }) => tool)],
       toolConfig,
-      ...(step.isDetached !== true && { prompter: withScreen(person, view) }),
+      ...(step.isDetached !== true && { prompter: asked }),
       observer: view,
       clock,
       signal: interrupt.signal,
@@ -112,14 +126,7 @@ async function show(step: TourStep, tour: Tour): Promise<TurnEnd> {
     step.request,
   );
   await view.end(end);
-  return end;
-}
-
-/** Whoever does not answer has seen enough; that, too, is on record. */
-function isCancelled({ conversation }: Tour): boolean {
-  const events = [...eventsOf(conversation.stream.entries)];
-  const last = events.findLast((event) => event.type === "inquiry_response");
-  return last?.outcome === "cancelled" && last.reason === "user";
+  return end.type !== "interrupted" && !asked.hasLeft;
 }
 
 function onInterrupt(): Disposable & { readonly signal: AbortSignal } {
@@ -129,14 +136,25 @@ function onInterrupt(): Disposable & { readonly signal: AbortSignal } {
   return { signal: abort.signal, [Symbol.dispose]: () => process.off("SIGINT", onSignal) };
 }
 
-async function showRecord({ context, conversation }: Tour): Promise<void> {
+async function showRecord(tour: Tour): Promise<void> {
+  const { context, conversation } = tour;
   const { output, workspace } = context;
   output.print("");
-  output.print(output.paint("bold", "What is on record: every question, who asked, who answered"));
+  say("What is on record: every question, who asked, who answered", tour, "bold");
   output.print(output.paint("dim", "$ jp inquiry ls"));
   await listInquiries({ words: [], options: {}, context });
   output.print("");
   output.print(`The record is ${workspace.files.paths(conversation.id).events}`);
   output.print(`Look around:  jp --workspace ${workspace.root} conversation print newest`);
   output.print('Your own:     jp init, then jp query "…"');
+}
+
+/** No wider than is good to read. */
+const MOST_COLUMNS = 80;
+
+/** Broken at words. */
+function say(text: string, { context: { output } }: Tour, style?: StyleName): void {
+  for (const row of wrapProse(text, Math.min(output.lineWidth, MOST_COLUMNS))) {
+    output.print(style === undefined ? row : output.paint(style, row));
+  }
 }

@@ -3,8 +3,10 @@ import type { Json, JsonObject } from "../../../util/index.ts";
 
 export interface TourStep {
   readonly title: string;
-  /** What to look at: a few lines, narrow enough for any terminal. */
-  readonly about: readonly string[];
+  /** What to look at, in a few sentences. */
+  readonly about: string;
+  /** What the keys do, where the question itself does not say it. */
+  readonly keys?: string;
   /** What the person asks for. */
   readonly request: string;
   readonly calls: readonly TourCall[];
@@ -27,10 +29,8 @@ export const TOUR_TEXT = '{\n  "name": "weather",\n  "version": "1.1.0"\n}\n';
 export const TOUR: readonly TourStep[] = [
   {
     title: "1. A tool asks",
-    about: [
-      "The tool shows what it would change and asks. One key answers: y or n, Y or N",
-      "for the rest of the turn, ? for help, Esc to cancel.",
-    ],
+    about: "The tool shows what it would change, and asks.",
+    keys: "One key answers: y or n, Y or N for the rest of the turn, ? for help, Esc to cancel.",
     request: "Raise the version to 1.2.0.",
     calls: [
       {
@@ -46,10 +46,9 @@ export const TOUR: readonly TourStep[] = [
   },
   {
     title: "2. Three calls ask the same",
-    about: [
-      "They run side by side and ask one at a time. Press Y once, and the others take",
-      "your answer from memory; the record says so.",
-    ],
+    about:
+      "They run side by side and ask one at a time. Say Y once, and the others take your answer from " +
+      "memory; the record says so.",
     request: "Deploy it everywhere.",
     calls: ["Frankfurt", "Oslo", "Lisbon"].map((region) => ({
       name: "deploy",
@@ -60,10 +59,8 @@ export const TOUR: readonly TourStep[] = [
   },
   {
     title: "3. The assistant asks",
-    about: [
-      "The model itself can ask, with the tool ask_user. Arrows choose, typing",
-      "filters, Tab adds a note, and Other… is an answer in your own words.",
-    ],
+    about: "The model itself can ask, with the tool ask_user.",
+    keys: "Arrows choose, typing filters, Tab adds a note, and Other… is an answer in your own words.",
     request: "Tell people about it.",
     calls: [
       {
@@ -84,10 +81,9 @@ export const TOUR: readonly TourStep[] = [
   },
   {
     title: "4. A secret",
-    about: [
-      "Type anything. It is not shown, it goes to the tool and to nobody else, and",
-      "the record only says that it was given.",
-    ],
+    about:
+      "Type anything. It is not shown, it goes to the tool and to nobody else, and the record only " +
+      "says that it was given.",
     request: "Sign the release.",
     calls: [{ name: "sign", arguments: {} }],
     conclusion: "The tool says: …",
@@ -95,11 +91,9 @@ export const TOUR: readonly TourStep[] = [
   },
   {
     title: "5. Nobody is there",
-    about: [
-      "In a script or a job nobody can be asked. A question for a person is then",
-      "refused, and the model is told not to try again: silence never becomes an",
-      "answer.",
-    ],
+    about:
+      "In a script or a job nobody can be asked. A question for a person is then refused, and the " +
+      "model is told not to try again: silence never becomes an answer.",
     request: "Publish it, I am away.",
     calls: [
       {

@@ -26,7 +26,8 @@ const sign = defineTool({
   parameters: { type: "object" },
   run: async (_args, { ask }) => {
     const passphrase = await ask(secretQuestion("passphrase", "Passphrase of the key?"));
-    return `signed, with a passphrase of ${passphrase.length} characters`;
+    const { length } = passphrase;
+    return `signed, with a passphrase of ${length} ${length === 1 ? "character" : "characters"}`;
   },
 });
 

@@ -24,11 +24,17 @@ export function defineQuery(definition: Command): void {
     .addHelpText(
       "after",
       `
-Without words, what is piped in is the message; on a terminal the editor opens. With both, what is
-piped in follows the words. The answer goes to standard output, tools and notices to standard error,
-questions to the terminal. What -m, -p, -t, -T and --cfg say holds for the conversation from then on.
+Without words, what is piped in is the message; on a terminal the editor
+opens. With both, what is piped in follows the words. The answer goes to
+standard output, tools and notices to standard error, questions to the
+terminal. What -m, -p, -t, -T and --cfg say holds for the conversation from
+then on.
 
-Exit status: 0 if the assistant has answered, 1 for an error, 130 if it was interrupted.`,
+With JP_PLAIN=1, questions are lines of text, for screen readers and simple
+terminals.
+
+Exit status: 0 if the assistant has answered, 1 for an error, 130 if it was
+interrupted.`,
     )
     .action(command(async () => (await import("./query.ts")).query));
 }

@@ -30,5 +30,11 @@ export function withScreen(prompter: Prompter, view: TurnView): Prompter {
 }
 
 export function menuWithScreen(menu: InterruptMenu, view: TurnView): InterruptMenu {
-  return { choose: (request) => view.aside(() => menu.choose(request)) };
+  return {
+    choose: async (request) => {
+      const choice = await view.aside(() => menu.choose(request));
+      if (choice.type !== "continue" && choice.type !== "restart") view.noteStop();
+      return choice;
+    },
+  };
 }

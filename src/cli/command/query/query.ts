@@ -2,7 +2,12 @@
 import { NOBODY, Turn, type TurnEnd } from "../../../agent/index.ts";
 import { resolveInquiryAssistant } from "../../../config/index.ts";
 import { createInquiryBackend, type InquiryBackend } from "../../../inquiry/index.ts";
-import type { Model, Providers, ToolSchema } from "../../../provider/index.ts";
+import {
+  type Model,
+  ProviderError,
+  type Providers,
+  type ToolSchema,
+} from "../../../provider/index.ts";
 import type { ConversationWriter } from "../../../storage/index.ts";
 import { createStatusLine } from "../../../terminal/index.ts";
 import { assertNever, type JsonObject } from "../../../util/index.ts";
@@ -10,6 +15,7 @@ import type { CommandContext } from "../../compose.ts";
 import type { Call } from "../../define.ts";
 import { ExitStatus } from "../../exit-status.ts";
 import { openProviders } from "../../models.ts";
+import { isPlain } from "../../plain.ts";
 import { findPrompter, type InteractionFlags } from "../../prompter.ts";
 import { openTools, type Tools } from "../../tools.ts";
 import { trustRecord } from "../../trust.ts";
@@ -39,7 +45,7 @@ export async function query({ words, options, context }: Call<QueryFlags>): Prom
   const { config } = loaded;
   // Whether it can be had is found out before anything is written.
   const providers = openProviders(context, config);
-  const model = await providers.model(loaded.assistant.model.provider, loaded.assistant.model.name);
+  const model = await findModel(providers, loaded, id !== undefined && options.model === undefined);
   // Nobody writes a message for nothing: what is wrong is told before.
   const message = await readMessage(words, options, context);
   if (message === undefined) return context.output.notice("There is nothing to ask.");
@@ -47,13 +53,31 @@ export async function query({ words, options, context }: Call<QueryFlags>): Prom
   await using conversation = await keeping(message, context, () =>
     openConversation(context, id, opened),
   );
-  if (options.persist !== false) await trustRecord(context, loaded, conversation.stream);
+  if (options.persist !== false) await trustRecord(context, loaded, conversation);
   await using tools = openTools(context, config, conversation.id);
   const parts = { context, options, loaded, providers, tools, conversation, schema };
   const end = await runTurn({ ...parts, model }, message.text);
   if (schema !== undefined && end.type === "done")
     await checkStructured(conversation.stream, schema);
   tellEnd(end, context);
+}
+
+/** Throws `ProviderError`. A conversation may go on with a model that was given for one call. */
+async function findModel(
+  providers: Providers,
+  { assistant: { model } }: LoadedAssistant,
+  isGoingOn: boolean,
+): Promise<Model> {
+  try {
+    return await providers.model(model.provider, model.name);
+  } catch (error) {
+    if (!isGoingOn || !(error instanceof ProviderError)) throw error;
+    const { kind, message, isRetryable } = error;
+    const hint =
+      `${error.hint ?? ""} The conversation goes on with ${model.provider}/${model.name}: ` +
+      "-m names another model, -n begins a new conversation.";
+    throw new ProviderError(kind, message, { isRetryable, hint, cause: error });
+  }
 }
 
 interface TurnContext {
@@ -93,7 +117,7 @@ async function runTurn(parts: TurnContext, message: string): Promise<TurnEnd> {
     maxCycles: config.conversation?.max_cycles ?? 1,
     observer: view,
   });
-  const signals = watchSignals(turn, context);
+  const signals = watchSignals(turn, view, context);
   let end: TurnEnd | undefined;
   try {
     const author = config.user?.name;
@@ -128,9 +152,12 @@ function createView({ context, options, loaded, model, tools, schema }: TurnCont
   const { output, clock } = context;
   if (options.format === "json") return createJsonView(output);
   const { style = {} } = loaded.config;
+  const wantsText = isPlain(context, loaded.config);
+  const now = () => clock.now().getTime();
   return new TextView({
     output,
-    status: createStatusLine({ stream: process.stderr, now: () => clock.now().getTime() }),
+    status: createStatusLine({ stream: process.stderr, isPlain: wantsText, now }),
+    isPlain: wantsText,
     clock,
     model: model.id,
     tools: tools.settings,

@@ -5,21 +5,27 @@
  */
 import type { Turn } from "../../../agent/index.ts";
 import type { CommandContext } from "../../compose.ts";
+import type { TurnView } from "./view.ts";
 
 const INTERRUPTED = 130;
 
 /** Until it is disposed of. */
-export function watchSignals(turn: Turn, context: CommandContext): Disposable {
+export function watchSignals(turn: Turn, view: TurnView, context: CommandContext): Disposable {
+  const leave = () => {
+    view.noteStop();
+    turn.leave();
+  };
   const onInterrupt = () => {
     if (turn.isLeaving) process.exit(INTERRUPTED);
     turn.interrupt();
+    if (turn.isLeaving) view.noteStop(); // Else there is a menu, which tells by itself.
   };
   const onEnd = () => {
     if (turn.isLeaving) process.exit(INTERRUPTED);
-    turn.leave();
+    leave();
   };
   // Comes in many ways at once, and more than once: nobody is in a hurry.
-  const onGone = () => turn.leave();
+  const onGone = leave;
   const gone = context.onOutputGone(onGone);
   process.on("SIGINT", onInterrupt).on("SIGTERM", onEnd).on("SIGHUP", onGone);
   return {

@@ -33,6 +33,7 @@ test("what is going on stays off the screen while somebody is asked", async () =
     showsCalls: true,
     isStructured: false,
     isVerbose: false,
+    isPlain: false,
   });
   view.observe({ type: "event", event: toolCall("call_1", "asker") });
   const request = { ...inquiry("call_1.q.1"), toolCallId: "call_1" };

@@ -11,6 +11,8 @@ export interface TurnView extends Observer {
   showCall(request: PermissionRequest): void;
   /** The call whose question somebody is about to be asked. */
   showAsker(inquiryId: InquiryId): void;
+  /** A person has ended what is under way. */
+  noteStop(): void;
   /** Resolves when all is printed. Undefined: it ended with an error, which others tell. */
   end(end: TurnEnd | undefined): Promise<void>;
 }
@@ -24,6 +26,7 @@ export function createJsonView(output: Output): TurnView {
     aside: (action) => action(),
     showCall: () => {},
     showAsker: () => {},
+    noteStop: () => {},
     end: async () => {},
   };
 }

@@ -1,0 +1,49 @@
+import { describe, expect, test } from "vitest";
+import { wrapProse, wrapWords } from "./wrap.ts";
+
+describe("rows of a line", () => {
+  test("end at words, and within one that is too wide", () => {
+    expect(wrapWords("Apply it to 日本語 now, incomprehensibly?", 10)).toEqual([
+      "Apply it",
+      "to 日本語",
+      "now,",
+      "incomprehe",
+      "nsibly?",
+    ]);
+  });
+
+  test("keep their colours", () => {
+    expect(wrapWords("\u001b[1mone two\u001b[22m", 4)).toEqual([
+      "\u001b[1mone\u001b[22m",
+      "\u001b[1mtwo\u001b[22m",
+    ]);
+  });
+});
+
+describe("prose", () => {
+  test("is broken at words; code is not, and neither is an address", () => {
+    const text = [
+      "A sentence of some length.",
+      "https://example.org/a/long/address",
+      "    indented code that is long",
+      "a\ttab in between, too",
+      "```",
+      "fenced code that is long",
+      "```",
+      "",
+      "The end of it.",
+    ];
+    expect(wrapProse(text.join("\n"), 12)).toEqual([
+      "A sentence",
+      "of some",
+      "length.",
+      ...text.slice(1, 8),
+      "The end of",
+      "it.",
+    ]);
+  });
+
+  test("is as long as it is where there is no screen", () => {
+    expect(wrapProse("a b\nc", Number.POSITIVE_INFINITY)).toEqual(["a b", "c"]);
+  });
+});

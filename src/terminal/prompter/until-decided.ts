@@ -1,0 +1,25 @@
+/** A matter that is asked about until it is decided, and the line that stays of it. */
+import type { Dialogue } from "./dialogue.ts";
+
+/** What becomes of the matter, and how the line that stays says it. Undefined: ask again. */
+export type Decision<Result> = { readonly result: Result; readonly said: string } | undefined;
+
+export interface Matter<Result> {
+  readonly message: string;
+  /** Comes before everything else. */
+  readonly first?: () => Promise<Decision<Result>>;
+  readonly decide: () => Promise<Decision<Result>>;
+}
+
+export async function untilDecided<Result extends { readonly type: string }>(
+  { message, first, decide }: Matter<Result>,
+  dialogue: Dialogue,
+): Promise<Result> {
+  await dialogue.start();
+  dialogue.notify(message);
+  let decision = await first?.();
+  while (decision === undefined) decision = await decide();
+  const { result, said } = decision;
+  dialogue.printClosed({ message, said, isCancelled: result.type === "cancelled" });
+  return result;
+}

@@ -1,0 +1,103 @@
+import { describe, expect, test } from "vitest";
+import { ModelServer } from "./model-server.ts";
+import { queryProject } from "./query-project.ts";
+import { Screen } from "./screen.ts";
+import { Project } from "./support.ts";
+
+const GO_ON = { id: "q", text: "Go on?", answer_type: { type: "boolean" } };
+const ASKER = { name: "asker", questions: [GO_ON] };
+const REPLIES = [{ text: "I call.", calls: [{ name: "asker" }] }, "See [here](https://x.example)."];
+
+/** Types a line when one is asked for. */
+async function answer(screen: Screen, line: string): Promise<void> {
+  await screen.untilShown((lines) => /^(Answer|Secret):$/.test(lines.at(-1) ?? ""));
+  screen.type(`${line}\r`);
+}
+
+describe("lines of text", () => {
+  test.each([
+    { name: "by the config", config: 'style.prompt = "plain"', variables: { TERM: "xterm" } },
+    { name: "by a variable", config: "", variables: { TERM: "xterm", JP_PLAIN: "1" } },
+    { name: "where the terminal can do no more", config: "", variables: { TERM: "dumb" } },
+  ])("are all that a query writes, $name", async ({ config, variables }) => {
+    await using server = await ModelServer.start(REPLIES);
+    const project = queryProject({ server, config, tools: [ASKER] });
+    const screen = new Screen(project, ["q", "x"], { variables: { ...variables, NO_COLOR: "1" } });
+    await answer(screen, "Y");
+    const { status, bytes, lines } = await screen.end();
+    expect([status, lines.map((line) => line.replace(/[\d.]+s$/, "0s"))]).toEqual([
+      0,
+      [
+        "I call.",
+        "• asker()",
+        "",
+        "Go on?",
+        "Type y, capital Y, n or capital N, then Enter.",
+        "? for help, /cancel to cancel the question.",
+        "Answer: Y",
+        "Answered: Go on? yes, for the rest of the turn",
+        "✓ asker() 0s",
+        '  │ {"q":true}',
+        "See here (https://x.example).",
+      ],
+    ]);
+    expect(bytes.includes("\u001b")).toBe(false);
+  });
+
+  test("have no links in them, and nothing that moves, where there are colours", async () => {
+    await using server = await ModelServer.start(REPLIES);
+    const project = queryProject({ server, tools: [ASKER] });
+    const variables = { TERM: "xterm", JP_PLAIN: "1", FORCE_COLOR: "1" };
+    const screen = new Screen(project, ["q", "x"], { variables });
+    await answer(screen, "n");
+    const { bytes } = await screen.end();
+    // oxlint-disable-next-line no-control-regex -- What a terminal acts on is looked for.
+    expect(bytes.replaceAll(/\u001b\[\d+m/g, "")).not.toMatch(/\u001b|\r(?!\n)/);
+  });
+
+  test("are not what a dumb terminal gets if somebody says so", async () => {
+    await using server = await ModelServer.start(REPLIES);
+    const project = queryProject({ server, tools: [ASKER] });
+    const screen = new Screen(project, ["q", "x"], { variables: { TERM: "dumb", JP_PLAIN: "0" } });
+    await screen.until("? Go on? [y,Y,n,N,?]");
+    screen.type("y");
+    expect((await screen.end()).status).toBe(0);
+  });
+
+  test("are what an interrupted query is asked in, too", async () => {
+    await using server = await ModelServer.start([{ text: "The beginning of it", hangs: true }]);
+    const variables = { JP_PLAIN: "1", NO_COLOR: "1" };
+    const screen = new Screen(queryProject({ server }), ["q", "x"], { variables });
+    await screen.untilShown((lines) => lines.join("\n").includes("The beginning of"));
+    screen.type("\u0003");
+    await answer(screen, "s");
+    const { status, lines } = await screen.end();
+    expect([status, lines]).toEqual([
+      0,
+      [
+        "The beginning of^C",
+        "Interrupted",
+        "Type c, r, s or a, then Enter.",
+        "? for help, /cancel to leave.",
+        "Answer: s",
+        "Answered: Interrupted stop",
+        " it",
+        "Stopped.",
+      ],
+    ]);
+  });
+
+  test("guide through the tour", async () => {
+    const screen = new Screen(new Project({ isBare: true }), ["demo"], {
+      variables: { JP_PLAIN: "1", NO_COLOR: "1" },
+    });
+    for (const line of ["y", "Y", "2", "hunter2"]) await answer(screen, line);
+    const { status, bytes, lines } = await screen.end();
+    expect({
+      status,
+      isSecretShown: bytes.includes("hunter2"),
+      isDrawn: bytes.includes("\u001b"),
+      isOnRecord: lines.some((line) => line.includes('Answer: "mail" by user (terminal)')),
+    }).toEqual({ status: 0, isSecretShown: false, isDrawn: false, isOnRecord: true });
+  });
+});

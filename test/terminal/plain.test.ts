@@ -1,0 +1,175 @@
+import { readFileSync } from "node:fs";
+import path from "node:path";
+import { describe, expect, test } from "vitest";
+import type { InquiryId } from "../../src/conversation/index.ts";
+import {
+  booleanQuestion,
+  type InquiryQuestion,
+  secretQuestion,
+  selectQuestion,
+  textQuestion,
+} from "../../src/tool/index.ts";
+import { PromptScreen, type PromptScreenOptions } from "../support/prompt-screen.ts";
+import type { PrompterTask } from "../support/prompter-task.ts";
+
+const inquiryId = "call_1.q.1" as InquiryId; // Ids are made by the coordinator.
+const CANCELLED = { inquiryId, type: "cancelled" };
+const QUESTIONS = {
+  boolean: booleanQuestion("q", "What then?"),
+  select: selectQuestion("q", "What then?", { options: ["a", "b"] }),
+  text: textQuestion("q", "What then?"),
+  secret: secretQuestion("q", "What then?"),
+};
+const TYPES = Object.keys(QUESTIONS) as (keyof typeof QUESTIONS)[]; // Its own keys.
+const WAITS = /^(Answer|Secret):$/;
+
+type More = Partial<Pick<PrompterTask, "notification" | "edited">>;
+
+function open(question: InquiryQuestion, options: PromptScreenOptions = {}, more: More = {}) {
+  const request = { inquiryId, question };
+  return new PromptScreen({ method: "ask", request, isPlain: true, ...more }, options);
+}
+
+/** Types each of the lines when one is asked for. */
+async function type(screen: PromptScreen, ...typed: readonly string[]): Promise<void> {
+  let seen = 0;
+  for (const keys of typed) {
+    await screen.untilShown((lines) => lines.length > seen && WAITS.test(lines.at(-1) ?? ""));
+    seen = screen.lines.length;
+    screen.type(keys);
+  }
+}
+
+async function answered(question: InquiryQuestion, ...typed: readonly string[]) {
+  const screen = open(question);
+  await type(screen, ...typed.map((line) => `${line}\r`));
+  return { result: await screen.result(), lines: screen.lines };
+}
+
+describe("a question in lines of text", () => {
+  test("says what may be typed, explains what is wrong, and stays on the screen", async () => {
+    const { result, lines } = await answered(QUESTIONS.boolean, "perhaps", "?", "", "Y");
+    expect([result, lines]).toEqual([
+      { inquiryId, type: "answered", answer: true, isRemembered: true },
+      [
+        "",
+        "What then?",
+        "Type y, capital Y, n or capital N, then Enter.",
+        "? for help, /cancel to cancel the question.",
+        "Answer: perhaps",
+        '"perhaps" is no choice. Type y, capital Y, n or capital N.',
+        "Answer: ?",
+        "y: yes, this once",
+        "capital Y: yes, and for the rest of the turn",
+        "n: no, this once",
+        "capital N: no, and for the rest of the turn",
+        "? for help, /cancel to cancel the question.",
+        "Answer:",
+        "Type y, capital Y, n or capital N.",
+        "Answer: Y",
+        "Answered: What then? yes, for the rest of the turn",
+      ],
+    ]);
+  });
+
+  test.each(TYPES)("of the type %s writes nothing but text", async (answerType) => {
+    const screen = open({ ...QUESTIONS[answerType], context: "@@ -1 +1 @@\n-old\n+new" });
+    await type(screen, answerType === "boolean" ? "y\r" : "1\r");
+    const { bytes } = await screen.end();
+    // oxlint-disable-next-line no-control-regex -- What a terminal acts on is looked for.
+    expect(bytes.replaceAll(/\r*\n/g, "\n")).not.toMatch(/[\0-\u0009\u000b-\u001f]/);
+  });
+
+  test.each(
+    TYPES.flatMap((answerType) =>
+      [
+        { name: "Ctrl-C", key: "\u0003" },
+        { name: "Ctrl-D", key: "\u0004" },
+        { name: "Escape and Enter", key: answerType === "secret" ? "\u001b" : "\u001b\r" },
+      ].map((one) => ({ answerType, ...one })),
+    ),
+  )("of the type $answerType is cancelled by $name", async ({ answerType, key }) => {
+    const screen = open(QUESTIONS[answerType]);
+    await type(screen, key);
+    const result = await screen.result();
+    expect([result, screen.lines.at(-1)]).toEqual([CANCELLED, "Cancelled: What then?"]);
+  });
+
+  test.each(TYPES)(
+    "of the type %s is cancelled when the terminal goes away",
+    async (answerType) => {
+      const screen = open(QUESTIONS[answerType]);
+      await type(screen, "");
+      screen.hangUp();
+      await expect.poll(() => screen.writtenResult(), { timeout: 10_000 }).toEqual(CANCELLED);
+    },
+  );
+
+  test("is not answered by what was typed before it was asked, with or without Enter", async () => {
+    const screen = open(QUESTIONS.boolean, { shell: 'echo started; "$@"' });
+    await screen.answer(["started", "y\rn"]);
+    await type(screen, "N\r");
+    expect(await screen.result()).toMatchObject({ answer: false, isRemembered: true });
+  });
+
+  test("leaves the terminal as it was", async () => {
+    const screen = open(QUESTIONS.secret, { shell: 'stty -a >before; "$@"; stty -a >after' });
+    await type(screen, "x\r");
+    await screen.end();
+    const read = (name: string) => readFileSync(path.join(screen.folder, name), "utf8");
+    expect(read("after")).toBe(read("before"));
+  });
+
+  test("shows nothing of a secret, and lets it be mended", async () => {
+    const screen = open(QUESTIONS.secret);
+    await type(screen, "hunter3\u007f2\r");
+    expect([await screen.result(), screen.bytes.includes("hunter")]).toEqual([
+      { inquiryId, type: "answered", answer: "hunter2", isRemembered: false },
+      false,
+    ]);
+  });
+
+  test("rings the bell, and asks for nothing on the desktop", async () => {
+    const screen = open(QUESTIONS.text, {}, { notification: { bell: true, desktop: true } });
+    await type(screen, "x\r");
+    const { bytes } = await screen.end();
+    expect([bytes.split("\u0007").length, bytes.includes("\u001b")]).toEqual([2, false]);
+  });
+
+  test("begins with as much of a long context as can be heard, and tells the rest", async () => {
+    const context = Array.from({ length: 70 }, (_, index) => `line ${index + 1}`).join("\n");
+    const { lines } = await answered({ ...QUESTIONS.boolean, context }, "/more", "n");
+    expect(lines.slice(60, 77)).toEqual([
+      "line 60",
+      "What then?",
+      "Type y, capital Y, n or capital N, then Enter.",
+      "? for help, /more for the rest of the text above, /cancel to cancel the",
+      "question.",
+      "Answer: /more",
+      ...Array.from({ length: 10 }, (_, index) => `line ${index + 61}`),
+      "Answer: n",
+    ]);
+  });
+});
+
+describe("a text", () => {
+  test("is changed in an editor, looked at, and sent", async () => {
+    const screen = open(textQuestion("q", "What then?"), {}, { edited: "first\nsecond\n" });
+    await type(screen, "/edit\r", "\r");
+    const result = await screen.result();
+    expect([result, screen.lines.slice(-10, -5)]).toEqual([
+      { inquiryId, type: "answered", answer: "first\nsecond", isRemembered: false },
+      ["What then?", "The text so far:", "first", "second", "That was the text."],
+    ]);
+  });
+
+  test("of several lines may have a full stop in a line, and a word that is a command", async () => {
+    const { result } = await answered(QUESTIONS.text, "/lines\r..\r/cancel\r?\r.");
+    expect(result).toMatchObject({ answer: ".\n/cancel\n?" });
+  });
+
+  test("that is empty stands for the default", async () => {
+    const question = textQuestion("q", "What then?", { default: "as usual" });
+    expect((await answered(question, "")).result).toMatchObject({ answer: "as usual" });
+  });
+});
