@@ -1,16 +1,24 @@
-/** What a workspace wants to run or reach, in words for the person who is to trust it. */
+/**
+ * What a workspace wants to run or reach, in words for the person who is to trust it. One line for each,
+ * whatever its names and words hold: none of them can look like a line of ours.
+ */
 import type { Claim } from "../config/index.ts";
-import { isJsonObject, type Json } from "../util/index.ts";
-
-const KINDS: Readonly<Record<Claim["kind"], string>> = {
-  tool: "tool",
-  mcp: "MCP server",
-  llm: "provider",
-};
+import { isJsonArray, isJsonObject, type Json } from "../util/index.ts";
 
 /** As in `tool deploy`. */
 export function describeClaim({ kind, name }: Claim): string {
-  return name === "*" ? "settings for all tools" : `${KINDS[kind]} ${name}`;
+  switch (kind) {
+    case "tool":
+      return name === "*" ? "settings for all tools" : `tool ${wordText(name)}`;
+    case "mcp":
+      return `MCP server ${wordText(name)}`;
+    case "llm":
+      return `provider ${wordText(name)}`;
+    case "model":
+      return `parameters of the ${name === "inquiry" ? "model that answers tools" : "assistant's model"}`;
+    case "inherit":
+      return "your own config";
+  }
 }
 
 /** What each would do, below the files that say so. */
@@ -23,60 +31,116 @@ export function listClaims(claims: readonly Claim[]): readonly string[] {
 }
 
 function fileText(name: string): string {
-  return name === "conversation" ? "the record of this conversation" : name;
+  return name === "conversation" ? "the record of this conversation" : wordText(name);
 }
 
 function doings(claim: Claim): string {
-  const { value } = claim;
-  switch (claim.kind) {
+  return doingsOf(claim)
+    .filter((text) => text !== "")
+    .join(", ");
+}
+
+function doingsOf({ kind, value, inForce }: Claim): readonly string[] {
+  switch (kind) {
     case "tool":
-      return [commandText(value["command"]), sourceText(value["source"]), ...policies(claim)]
-        .filter((text) => text !== "")
-        .join(", ");
+      return [...toolText(inForce), ...policyText(value)];
     case "mcp":
-      return value["url"] === undefined
-        ? `runs ${[value["command"], ...list(value["arguments"])].map(wordText).join(" ")}`
-        : `reaches ${wordText(value["url"])}`;
+      return serverText(inForce);
     case "llm":
-      return [
-        value["base_url"] === undefined ? "" : `requests go to ${wordText(value["base_url"])}`,
-        value["base_url_env"] === undefined
-          ? ""
-          : `or where ${wordText(value["base_url_env"])} says`,
-        value["api_key_env"] === undefined ? "" : `the key is ${wordText(value["api_key_env"])}`,
-      ]
-        .filter((text) => text !== "")
-        .join(", ");
+      return addressText(inForce);
+    case "model":
+      return [`requests hold ${jsonText(value)}`];
+    case "inherit":
+      return ["it is not used here"];
   }
 }
 
-function commandText(command: Json | undefined): string {
-  if (!isJsonObject(command)) return "";
-  const words = [command["program"], ...list(command["args"])].map(wordText);
-  return `runs ${words.join(" ")}`;
+type Entry = Claim["value"];
+
+/** Also where only a policy is claimed: what it is for, and not which name it has. */
+function toolText({ command, source, options, parameters, style }: Entry): readonly string[] {
+  const from = typeof source === "string" && source !== "local" ? `from ${wordText(source)}` : "";
+  const hasDefaults = JSON.stringify(parameters ?? {}).includes('"default":');
+  return [
+    commandText("runs", command),
+    command === undefined ? from : "",
+    options === undefined ? "" : `with options ${jsonText(options)}`,
+    hasDefaults ? `with parameters ${jsonText(parameters)}` : "",
+    isJsonObject(style) ? commandText("shows its arguments by", style["parameters"]) : "",
+  ];
 }
 
-function sourceText(source: Json | undefined): string {
-  return typeof source === "string" && source.startsWith("mcp.") ? `from ${source}` : "";
+function commandText(does: string, command: Json | undefined): string {
+  if (!isJsonObject(command)) return "";
+  const words = [command["program"], ...list(command["args"])].map(wordText);
+  return `${does} ${words.join(" ")}${command["shell"] === true ? " in a shell" : ""}`;
 }
 
 /** What it allows without anybody being asked. An answer may be a secret: only that there is one is told. */
-function policies({ value }: Claim): readonly string[] {
-  const { run, detached, questions } = value;
+function policyText({ run, result, detached, questions, enable }: Entry): readonly string[] {
   const asked = isJsonObject(questions) ? Object.entries(questions) : [];
-  const answered = asked.filter(([, question]) => isJsonObject(question) && "answer" in question);
+  const having = (key: string, isMeant: (value: Json | undefined) => boolean) =>
+    asked
+      .filter(([, question]) => isJsonObject(question) && isMeant(question[key]))
+      .map(([id]) => wordText(id))
+      .join(", ");
+  const answered = having("answer", (answer) => answer !== undefined);
+  const routed = having(
+    "target",
+    (target) => isJsonObject(target) && target["type"] === "assistant",
+  );
+  const { run: detachedRun, tool: detachedTool } = isJsonObject(detached) ? detached : {};
   return [
+    enable === undefined ? "" : "is switched on",
     run === "unattended" ? "without asking" : "",
-    isJsonObject(detached) && detached["run"] === "auto" ? "also when nobody is there" : "",
-    answered.length === 0 ? "" : `answers ${answered.map(([id]) => id).join(", ")} for you`,
+    result === "unattended" ? "its results go to the model at once" : "",
+    detachedRun === "auto" ? "also when nobody is there" : "",
+    detachedTool === "auto" ? "a model answers when nobody is there" : "",
+    answered === "" ? "" : `answers ${answered} for you`,
+    routed === "" ? "" : `lets a model answer ${routed}`,
+  ];
+}
+
+/** As it will be reached: what is written beside it does not count. */
+function serverText(server: Entry): readonly string[] {
+  const { url, command, variables, headers, allow_secrets, allow_sampling } = server;
+  const isHttp = (server["type"] ?? (url === undefined ? "stdio" : "http")) === "http";
+  const sent = isJsonObject(headers) ? Object.entries(headers).map(headerText) : [];
+  const seen = list(variables).map(wordText);
+  return [
+    isHttp ? `reaches ${wordText(url)}` : "",
+    isHttp ? "" : `runs ${[command, ...list(server["arguments"])].map(wordText).join(" ")}`,
+    isHttp && sent.length > 0 ? `sends ${sent.join(" and ")}` : "",
+    !isHttp && seen.length > 0 ? `sees ${seen.join(" and ")}` : "",
+    allow_secrets === true ? "may ask for secrets" : "",
+    allow_sampling === true ? "may put prompts to your model" : "",
+  ];
+}
+
+/** Its value may be a token; which variables are in it may be known. */
+function headerText([name, value]: readonly [string, Json]): string {
+  const variables = typeof value === "string" ? (value.match(/\$\{?\w+\}?/g) ?? []) : [];
+  return variables.length === 0 ? wordText(name) : `${wordText(name)} (${variables.join(", ")})`;
+}
+
+function addressText({ base_url, base_url_env, api_key_env }: Entry): readonly string[] {
+  return [
+    base_url === undefined ? "" : `requests go to ${wordText(base_url)}`,
+    base_url_env === undefined ? "" : `or where ${wordText(base_url_env)} says`,
+    api_key_env === undefined ? "" : `the key is ${wordText(api_key_env)}`,
   ];
 }
 
 function list(value: Json | undefined): readonly Json[] {
-  return Array.isArray(value) ? (value as readonly Json[]) : [];
+  return isJsonArray(value) ? value : [];
 }
 
+/** In quotes unless it is plain: a space, a quote or a line break cannot end it. */
 function wordText(value: Json | undefined): string {
   const text = typeof value === "string" ? value : JSON.stringify(value ?? null);
-  return /^[\w@%+=:,./{}-]+$/.test(text) ? text : JSON.stringify(text);
+  return /^[\w@%+=:,./{}*-]+$/.test(text) ? text : jsonText(text);
+}
+
+function jsonText(value: Json | undefined): string {
+  return JSON.stringify(value ?? null);
 }

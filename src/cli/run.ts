@@ -1,12 +1,14 @@
 /** From the words on the command line to an exit status. The only place that ends the process. */
 import { CommanderError } from "commander";
-import { neutralize } from "../render/index.ts";
+import { neutralize, wrapProse } from "../render/index.ts";
 import { type CodedError, isCodedError } from "../util/index.ts";
 import { ExitStatus } from "./exit-status.ts";
 import { createProgram } from "./program.ts";
 
 /** 0 done, 1 error, 2 usage, 130 interrupted. */
 export async function run(argv: readonly string[], version: string): Promise<void> {
+  // What nobody waits for, a timer's error for example, is told in the same way as all others.
+  process.on("uncaughtException", (error) => process.exit(report(error)));
   try {
     const program = await createProgram(version, argv.slice(2));
     await program.parseAsync(argv);
@@ -31,5 +33,6 @@ function messageOf({ message, hint }: CodedError): string {
 }
 
 function say(text: string): void {
-  process.stderr.write(`${neutralize(text)}\n`);
+  const columns = process.stderr.isTTY ? process.stderr.columns : Number.POSITIVE_INFINITY;
+  process.stderr.write(`${wrapProse(neutralize(text), columns).join("\n")}\n`);
 }

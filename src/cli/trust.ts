@@ -2,21 +2,23 @@
  * Config that is safe to act on: what the workspace's own files would have run or reached counts only
  * once a person at this machine has trusted it. Asked once, and again when it changes.
  */
+import { existsSync, realpathSync } from "node:fs";
 import path from "node:path";
 import type { Prompter } from "../agent/index.ts";
 import {
-  allClaims,
   applyDirectives,
   type Claim,
   conversationConfig,
   findClaims,
   foldLayers,
+  isClaimWithin,
   type Layer,
   type PartialConfig,
   withoutClaims,
 } from "../config/index.ts";
-import type { ConversationStream, InquiryId } from "../conversation/index.ts";
+import type { InquiryId } from "../conversation/index.ts";
 import { booleanQuestion } from "../tool/index.ts";
+import type { ConversationWriter, Workspace } from "../storage/index.ts";
 import { CodedError, isCodedError } from "../util/index.ts";
 import { describeClaim, listClaims } from "./claim-text.ts";
 import type { CommandContext } from "./compose.ts";
@@ -41,8 +43,8 @@ export async function trustedConfig(
   interaction?: InteractionFlags,
 ): Promise<TrustedConfig> {
   const layers = await loadConfig(context, flags);
-  const withheld = await withhold(context, layers, interaction);
-  const config = withoutClaims(foldLayers(layers), withheld, layers);
+  const withheld = await withhold(context, { layers, conversation: flags.id }, interaction);
+  const config = withoutClaims(layers, withheld);
   try {
     return { config: applyDirectives(config, flags.directives ?? []), withheld, layers };
   } catch (error) {
@@ -55,30 +57,33 @@ export async function trustedConfig(
 /** The claims that are not trusted, also after the person was asked. */
 async function withhold(
   context: CommandContext,
-  layers: readonly Layer[],
+  { layers, conversation }: { layers: readonly Layer[]; conversation: string | undefined },
   interaction: InteractionFlags | undefined,
 ): Promise<readonly Claim[]> {
-  const claims = await untrustedClaims(context, layers);
+  const claims = await untrustedClaims(context, layers, conversation);
   if (claims.length === 0) return [];
   const person = interaction && findPresentPerson(context, foldLayers(layers), interaction);
   if (person?.canAsk() !== true) return claims;
   if (!(await askTrust(person, claims))) return claims;
-  await trustClaims(context, claims);
+  await trustClaims(context.workspace, claims);
   return [];
 }
 
 export const TRUST_HINT = "`jp trust` shows what it is, and asks.";
 
-/** What the workspace brings that nobody has trusted yet. */
+/** What the workspace brings that nobody has trusted yet, nor for this conversation alone. */
 export async function untrustedClaims(
   context: CommandContext,
   layers: readonly Layer[],
+  conversation?: string,
 ): Promise<readonly Claim[]> {
   const claims = findClaims(layers);
   const workspace = findWorkspace(context);
   if (claims.length === 0 || workspace === undefined || isTrustedByVariable(context)) return [];
-  const trusted = await workspace.trust.trusted(claims.map(wordsOf));
-  return claims.filter((claim) => !trusted.has(wordsOf(claim)));
+  const wordings = [undefined, ...(conversation === undefined ? [] : [conversation])];
+  const texts = (claim: Claim) => wordings.map((place) => wordsOf(claim, place));
+  const trusted = await workspace.trust.trusted(claims.flatMap(texts));
+  return claims.filter((claim) => !texts(claim).some((text) => trusted.has(text)));
 }
 
 /** What a command goes on without. */
@@ -93,11 +98,12 @@ export function describeWithheld(claims: readonly Claim[]): string {
 
 /** False if the person says no, or nothing. */
 export async function askTrust(person: Prompter, claims: readonly Claim[]): Promise<boolean> {
+  const things = claims.length === 1 ? "one thing" : `${claims.length} things`;
   const question = booleanQuestion("trust", "Trust this workspace with that?", {
     context: [
-      "The files of this workspace name programs to run or places to reach that you have not trusted yet:",
+      `The files of this workspace bring ${things} that you have not trusted yet:`,
       ...listClaims(claims),
-      "With no, everything goes on without them. You are asked again when they change.",
+      "With no, everything goes on without that. You are asked again when it changes.",
     ].join("\n"),
     default: false,
     persistence: "none",
@@ -110,33 +116,32 @@ export async function askTrust(person: Prompter, claims: readonly Claim[]): Prom
 
 /** Throws `write_failed`. */
 export async function trustClaims(
-  { workspace }: CommandContext,
+  { trust }: Pick<Workspace, "trust">,
   claims: readonly Claim[],
 ): Promise<void> {
-  await workspace.trust.trust(claims.map(wordsOf));
+  await trust.trust(claims.map((claim) => wordsOf(claim)));
 }
 
 /**
- * What a conversation remembers of a config came from the person who is here, or was trusted: the
- * next turn need not ask about it, although the record lies in the workspace.
+ * What a conversation remembers of the config that is in force came from the person who is here, or was
+ * trusted: its next turn need not ask about it, although the record lies in the workspace. What else
+ * the record holds by now is not trusted, nor is what a variable lets through for the time being.
  */
 export async function trustRecord(
   context: CommandContext,
-  { layers, withheld }: TrustedConfig,
-  { baseConfig, entries }: ConversationStream,
+  { layers, config: inForce }: TrustedConfig,
+  { id, stream: { baseConfig, entries } }: ConversationWriter,
 ): Promise<void> {
+  if (isTrustedByVariable(context)) return;
   const deltas = entries.flatMap(({ content }) =>
     content.kind === "config_delta" ? [content.delta] : [],
   );
   const config = conversationConfig(baseConfig, deltas);
-  const files = layers.filter(({ name }) => name !== "conversation");
-  const claims = allClaims([...files, { name: "conversation", config, isOfWorkspace: true }]);
-  const isWithheld = ({ kind, name }: Claim) =>
-    withheld.some((claim) => claim.kind === kind && claim.name === name);
-  await trustClaims(
-    context,
-    claims.filter((claim) => !isWithheld(claim)),
-  );
+  const standing = layers.filter(({ name, isForOnce }) => name !== "conversation" && !isForOnce);
+  const record: Layer = { name: "conversation", config, isOfWorkspace: true };
+  const claims = await untrustedClaims(context, [...standing, record], id);
+  const wanted = claims.filter((claim) => isClaimWithin(inForce, claim));
+  await context.workspace.trust.trust(wanted.map((claim) => wordsOf(claim, id)));
 }
 
 /** Throws `workspace_not_trusted` if it is a tool that is withheld. */
@@ -146,19 +151,24 @@ export function refuseUntrusted(tool: string, withheld: readonly Claim[]): void 
   throw new CodedError("workspace_not_trusted", message, { hint: TRUST_HINT });
 }
 
-/** Folders whose workspaces are trusted, for machines at which nobody sits. */
-function isTrustedByVariable({ environment, workspace, cwd }: CommandContext): boolean {
+/** Folders whose workspaces are trusted, for machines at which nobody sits. A relative one would be any. */
+function isTrustedByVariable({ environment, workspace }: CommandContext): boolean {
   const folders = (environment.variables["JP_TRUSTED_WORKSPACES"] ?? "").split(path.delimiter);
+  const root = realpathSync(workspace.root);
   return folders.some((folder) => {
-    if (folder === "") return false;
-    const relative = path.relative(path.resolve(cwd, folder), workspace.root);
-    return relative === "" || !(relative.startsWith("..") || path.isAbsolute(relative));
+    if (!path.isAbsolute(folder) || !existsSync(folder)) return false;
+    const relative = path.relative(realpathSync(folder), root);
+    return relative.split(path.sep)[0] !== ".." && !path.isAbsolute(relative);
   });
 }
 
-/** The same for the same claim, whatever the order of its keys, and whichever file says it. */
-function wordsOf({ kind, name, value }: Claim): string {
-  return JSON.stringify([kind, name, value], (_key, member: unknown) =>
+/**
+ * The same for the same claim, whatever the order of its keys, and whichever file says it. Of a
+ * conversation, if it is trusted there alone.
+ */
+function wordsOf({ kind, name, value }: Claim, conversation?: string): string {
+  const place = conversation === undefined ? [] : [conversation];
+  return JSON.stringify([kind, name, value, ...place], (_key, member: unknown) =>
     typeof member === "object" && member !== null && !Array.isArray(member)
       ? Object.fromEntries(
           Object.entries(member).toSorted(([one], [other]) => (one < other ? -1 : 1)),

@@ -5,6 +5,7 @@ import { describe, expect, test } from "vitest";
 import { snapshotOf } from "../support/folder-snapshot.ts";
 import { PseudoTerminal } from "../support/pseudo-terminal.ts";
 import { JP, lines, Project } from "./support.ts";
+import { counters } from "../security/threats.ts";
 
 const PROMPT = "> ";
 
@@ -147,6 +148,7 @@ describe("what could be typed next", () => {
   });
 
   test("are only names that a shell takes for one word, and runs nothing of", async () => {
+    counters("T-WORK-8");
     const project = projectWithConfig(
       'providers.llm.aliases = { "$(touch x)" = "a/b", "two words" = "a/b", "esc\\u001b[2J" = "a/b", good = "a/b" }',
     );

@@ -33,6 +33,39 @@ describe("the tour", () => {
     expect(look.stdout).toContain("Questions   5 answered, 1 redacted, 1 cancelled\n");
   });
 
+  test("ends with its record when a question is cancelled, and asks no other", async () => {
+    const screen = new Screen(new Project({ isBare: true }), ["demo"], { columns: 40 });
+    await screen.until("Apply these");
+    screen.type("y");
+    await screen.until("Deploy to Frankfurt?");
+    screen.type("\u0003");
+    const { status, lines } = await screen.end();
+    const record = lines.slice(lines.indexOf("$ jp inquiry ls") + 2);
+    expect({
+      status,
+      asked: lines.filter((line) => line.startsWith("✖")),
+      calls: lines.filter((line) => line.startsWith("○")),
+      isEnded: lines.includes("The tour ends here."),
+      record: record.slice(0, record.indexOf("")),
+    }).toEqual({
+      status: 0,
+      asked: ["✖ Deploy to Frankfurt? cancelled"],
+      calls: ["Frankfurt", "Oslo", "Lisbon"].map((name) => `○ deploy(region: "${name}") cancelled`),
+      isEnded: true,
+      record: [
+        "  turn 1  fs_modify_file:",
+        "    Apply these changes to package.json?",
+        "    Answer: true by user (terminal),",
+        "    just now  call_1.apply_changes.1",
+        ...["Frankfurt", "Oslo", "Lisbon"].flatMap((name, index) => [
+          `  turn 2  deploy: Deploy to ${name}?`,
+          "    Cancelled (user), just now",
+          `    call_${index + 1}.sure.1`,
+        ]),
+      ],
+    });
+  });
+
   test("asks on a terminal, keeps a secret, and shows its record", async () => {
     const project = new Project({ isBare: true });
     const screen = new Screen(project, ["demo"]);

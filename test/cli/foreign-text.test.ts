@@ -13,6 +13,7 @@ import {
 } from "./records.ts";
 import { show } from "./screen.ts";
 import { type PlacedConversation, Project } from "./support.ts";
+import { counters } from "../security/threats.ts";
 
 /** A colour we never use, a title, a cleared screen twice, a bell, and text that turns round. */
 const EVIL =
@@ -82,6 +83,7 @@ const COMMANDS: readonly (readonly [name: string, words: readonly string[]])[] =
 
 describe("nothing of what a record holds reaches the terminal raw", () => {
   test("in a pipe", async () => {
+    counters("T-TERM-5");
     const project = new Project();
     placeEvil(project);
     const found = COMMANDS.map(async ([name, words]) => {
@@ -94,6 +96,7 @@ describe("nothing of what a record holds reaches the terminal raw", () => {
   });
 
   test("on a terminal, but for our own colours", async () => {
+    counters("T-TERM-5");
     const project = new Project();
     placeEvil(project);
     const found = COMMANDS.map(async ([name, words]) => {
@@ -169,6 +172,7 @@ describe("nothing of it reaches the terminal raw in a warning or an error", () =
   });
 
   test("about a word of the command line", async () => {
+    counters("T-TERM-2");
     const project = new Project();
     project.place({ second: 0, title: "One", config: {} });
     const word = "\x1b[45m\x9b2J\u202e";

@@ -240,6 +240,17 @@ describe("on a terminal", () => {
     ]);
   });
 
+  test("what was chosen need not be trusted once more", async () => {
+    const here = await machine();
+    await answer(onScreen(here), [WHICH, "\r"], [ASK, "n"]);
+    const variables = { ...here.variables, JP_TRUSTED_WORKSPACES: "" };
+    expect(await here.project.jpWith(variables, "trust")).toEqual({
+      status: 0,
+      stdout: "",
+      stderr: "There is nothing here that waits to be trusted.\n",
+    });
+  });
+
   test("a key offers the models that are worth choosing", async () => {
     const names = ["some/thing", "openrouter/auto", "openai/gpt-5", "openai/gpt-5-image"];
     await using server = await ModelServer.start([], names);

@@ -56,6 +56,19 @@ describe("what goes wrong", () => {
     expect([recordsOf(project), server.requests]).toEqual([[], []]);
   });
 
+  test("a conversation whose model has no key any more says how to go on", async () => {
+    const project = new Project();
+    const model = { id: { provider: "anthropic", name: "any" } };
+    const { id } = project.place({ second: 1, config: { assistant: { model } } });
+    expect(await query(project, ["--id", id, "Hi."])).toMatchObject({
+      status: 1,
+      stderr:
+        "jp: There is no key for anthropic.\n" +
+        "Put it into ANTHROPIC_API_KEY. The conversation goes on with anthropic/any: " +
+        "-m names another model, -n begins a new conversation.\n",
+    });
+  });
+
   test.each([
     { how: "no workspace", isBare: true, flags: [], problem: "There is no jp workspace" },
     {

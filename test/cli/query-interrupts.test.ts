@@ -258,6 +258,7 @@ describe("Ctrl-C while tools run", () => {
       [],
       [],
     ]);
+    expect(end.lines).toContain("○ stuck() stopped");
     expect(story(recordOf(project)).slice(2)).toEqual([
       "call: stuck",
       expect.stringMatching(new RegExp(`^result: ${CANCELLATION.source.slice(1)}`)),
@@ -320,8 +321,9 @@ describe("Ctrl-C while tools run", () => {
       const screen = new Screen(project, ["q", "x"]);
       await shows(screen, RUNNING);
       process.kill(screen.pid, name);
-      const { status } = await screen.end();
+      const { status, lines } = await screen.end();
       expect([status, aliveIn(project), problemsIn(project)]).toEqual([130, [], []]);
+      expect(lines).toContain("○ stuck() stopped");
     },
   );
 });

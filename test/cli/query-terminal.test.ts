@@ -240,6 +240,7 @@ describe("permission", () => {
       name: "n",
       steps: [[ASKED, "n"]],
       closed: "✔ Run local greet tool? no",
+      call: '○ greet(name: "Ada") skipped',
       decision: { decision: "denied", decided_by: USER },
       result: "Tool skipped by user.",
     },
@@ -280,10 +281,11 @@ describe("permission", () => {
       decision: { decision: "denied", decided_by: USER },
       result: "Tool skipped by user.",
     },
-  ] as const)("by $name", async ({ steps, closed, decision, result }) => {
+  ] as const)("by $name", async ({ steps, closed, decision, result, ...of }) => {
     const decided = await decide([CALL, "Done."], steps);
     expect(decided).toMatchObject({ status: 0, decisions: [decision], results: [result] });
-    expect(decided.lines).toContain(closed);
+    const shown = [closed, ...("call" in of ? [of.call] : [])];
+    expect(decided.lines).toEqual(expect.arrayContaining(shown));
   });
 
   test.each([

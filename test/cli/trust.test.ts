@@ -5,6 +5,7 @@ import { calling, resultsIn } from "./calling-model.ts";
 import { type QueryOptions, query as runQuery, queryProject } from "./query-project.ts";
 import { Screen } from "./screen.ts";
 import { type Finished, type Project } from "./support.ts";
+import { counters } from "../security/threats.ts";
 
 /** A person on a machine of their own, who has trusted nothing yet. */
 const NOTHING_TRUSTED = { JP_TRUSTED_WORKSPACES: "" };
@@ -81,6 +82,7 @@ describe("a workspace that nobody has trusted", () => {
   });
 
   test("has its MCP server not started, whoever asks for its tools", async () => {
+    counters("T-WORK-1");
     const project = clone(`
 [providers.mcp.sly]
 command = "node"
@@ -94,6 +96,7 @@ source = "mcp.sly"
   });
 
   test("does not say where requests with a key go", async () => {
+    counters("T-WORK-4");
     const project = clone(`providers.llm.openai.base_url = "https://stranger.invalid"`);
     const own = { ...NOTHING_TRUSTED, OPENAI_BASE_URL: "http://127.0.0.1:9", OPENAI_API_KEY: "k" };
     const { stderr } = await project.jpWith(own, "model", "ls", "openai");
@@ -131,10 +134,10 @@ describe("a person who is asked", () => {
     const { lines, status } = await onTerminal(project, ["tool", "run", "build"], "n");
     expect({ lines, status, ran: hasRun(project) }).toEqual({
       lines: [
-        "The files of this workspace name programs to run or places to reach that you have not trusted yet:",
+        "The files of this workspace bring one thing that you have not trusted yet:",
         `${path.join(project.root, ".jp", "config.toml")}:`,
         "- tool build: runs node build.cjs, without asking",
-        "With no, everything goes on without them. You are asked again when they change.",
+        "With no, everything goes on without that. You are asked again when it changes.",
         "✔ Trust this workspace with that? no",
         ...REFUSED.stderr.trimEnd().split("\n"),
       ],
@@ -197,6 +200,7 @@ describe("trust", () => {
   });
 
   test("is for this place: a copy of the workspace elsewhere is not trusted", async () => {
+    counters("T-WORK-7");
     const project = clone();
     await jp(project, "trust", "--yes");
     const copy = clone();
@@ -237,7 +241,7 @@ describe("trust", () => {
     );
     writeFileSync(config, '[conversation.tools.build]\nrun = "unattended"\n');
     const { stdout } = await jp(project, "trust");
-    expect(stdout).toBe(`${config}:\n- tool build: without asking\n`);
+    expect(stdout).toBe(`${config}:\n- tool build: runs node build.cjs, without asking\n`);
   });
 
   test("is not claimed by a record: its config may have come with the clone", async () => {

@@ -87,7 +87,8 @@ describe("help", () => {
     );
     const explained = lines(
       "",
-      "A target is an id (jp-c17457886043, or its digits), a part of a title that fits only one, or:",
+      "A target is an id (jp-c17457886043, or its digits), a part of a title that",
+      "fits only one, or:",
       "  active, .     the one that is active in this terminal (the default)",
     );
     expect(helps.map(({ stdout }) => stdout.includes(explained))).toEqual(names.map(() => true));

@@ -5,6 +5,7 @@ import type { PartialConfig } from "../../../config/index.ts";
 import { userDataFolder } from "../../../storage/index.ts";
 import { TerminalPrompter } from "../../../terminal/index.ts";
 import type { CommandContext } from "../../compose.ts";
+import { isPlain } from "../../plain.ts";
 import type { Finding } from "./finding.ts";
 
 const NARROW = 40;
@@ -14,10 +15,9 @@ export function checkNode(): Finding {
   return { check: "node", state: "ok", message: `Node ${process.versions.node}` };
 }
 
-export function checkTerminal(
-  { output, environment: { variables } }: CommandContext,
-  config: PartialConfig,
-): Finding {
+export function checkTerminal(context: CommandContext, config: PartialConfig): Finding {
+  const { output, environment } = context;
+  const { variables } = environment;
   const check = "terminal";
   if (variables["JP_NONINTERACTIVE"] === "1") {
     return {
@@ -36,18 +36,19 @@ export function checkTerminal(
     };
   }
   const { columns } = process.stdout;
-  if (variables["TERM"] === "dumb" || (output.isTerminal && columns < NARROW)) {
+  const inLines = isPlain(context, config);
+  if (!inLines && output.isTerminal && columns < NARROW) {
     return {
       check,
       state: "warning",
-      message: `Questions may look odd on this terminal (TERM is ${variables["TERM"] ?? "not set"}).`,
-      hint: `Use one that can move its cursor, with ${NARROW} columns or more.`,
+      message: `Questions may look odd on ${columns} columns.`,
+      hint: `Use a window with ${NARROW} columns or more, or set JP_PLAIN=1 for lines of text.`,
     };
   }
   const { bell = true, desktop = true } = config.style?.notification ?? {};
-  const calls = [bell ? "the bell" : "", desktop ? "the desktop" : ""].filter(Boolean);
+  const calls = [bell ? "the bell" : "", desktop && !inLines ? "the desktop" : ""].filter(Boolean);
   const facts = [
-    "questions can be asked",
+    inLines ? "questions are asked in lines of text" : "questions can be asked",
     output.isTerminal ? `${columns} columns` : "the output goes elsewhere",
     output.hasColors ? "colours" : "no colours",
     calls.length === 0 ? "a question calls nobody" : `a question calls by ${calls.join(" and ")}`,

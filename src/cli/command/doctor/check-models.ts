@@ -9,7 +9,7 @@ import {
 import { isCodedError } from "../../../util/index.ts";
 import type { CommandContext } from "../../compose.ts";
 import { openProviders } from "../../models.ts";
-import { keyVariable } from "../init/detect-models.ts";
+import { keyVariable } from "../../detect-models.ts";
 import { type Finding, findingOf } from "./finding.ts";
 
 const LOCAL = ["ollama", "llamacpp"] as const;

@@ -1,10 +1,5 @@
 /** Whether what the workspace brings is trusted. What is not is not tried, either. */
-import {
-  foldLayers,
-  type Layer,
-  type PartialConfig,
-  withoutClaims,
-} from "../../../config/index.ts";
+import { type Layer, type PartialConfig, withoutClaims } from "../../../config/index.ts";
 import type { CommandContext } from "../../compose.ts";
 import { describeWithheld, TRUST_HINT, untrustedClaims } from "../../trust.ts";
 import type { Finding } from "./finding.ts";
@@ -20,7 +15,7 @@ export async function checkTrust(
   layers: readonly Layer[],
 ): Promise<CheckedTrust> {
   const claims = await untrustedClaims(context, layers);
-  const config = withoutClaims(foldLayers(layers), claims, layers);
+  const config = withoutClaims(layers, claims);
   if (claims.length === 0) return { findings: [], config };
   return {
     findings: [

@@ -9,8 +9,9 @@ export function defineDoctor(definition: Command): void {
     .addHelpText(
       "after",
       `
-A line for each check: ok, a warning, or a problem, with what to do about it. MCP servers of tools that
-are on are started, and ended again. Nothing on the disk is changed.
+A line for each check: ok, a warning, or a problem, with what to do about it.
+MCP servers of tools that are on are started, and ended again. Nothing on the
+disk is changed.
 
 Exit status: 0 if there is no problem, 1 if there is one.`,
     )

@@ -5,8 +5,8 @@ import type { InquiryId } from "../../../conversation/index.ts";
 import { PROVIDER_NAMES, type ProviderName } from "../../../provider/index.ts";
 import { booleanQuestion, type InquiryQuestion, selectQuestion } from "../../../tool/index.ts";
 import { isCodedError, type Json } from "../../../util/index.ts";
+import type { DetectedModel } from "../../detect-models.ts";
 import type { Choices } from "./config-text.ts";
-import type { DetectedModel } from "./detect-models.ts";
 
 const LATER = "decide later";
 

@@ -1,18 +1,20 @@
 /** `jp init`: a folder becomes a workspace with a config. Nothing that is there is ever overwritten. */
 import { writeFile } from "node:fs/promises";
 import path from "node:path";
-import { findConfigFile, foldLayers, loadLayers } from "../../../config/index.ts";
+import { findClaims, findConfigFile, foldLayers, loadLayers } from "../../../config/index.ts";
 import { neutralize } from "../../../render/index.ts";
-import { createWorkspaceFolder, findWorkspaceRoot } from "../../../storage/index.ts";
+import { createWorkspaceFolder, findWorkspaceRoot, openWorkspace } from "../../../storage/index.ts";
 import { CodedError, isCodedError } from "../../../util/index.ts";
 import type { CommandContext } from "../../compose.ts";
 import type { Call } from "../../define.ts";
 import { ExitStatus } from "../../exit-status.ts";
 import { configPlaces } from "../../load-config.ts";
 import { findPresentPerson, type InteractionFlags } from "../../prompter.ts";
+import { shippedConfig } from "../../shipped-tools.ts";
+import { trustClaims } from "../../trust.ts";
 import { askChoices, type Circumstances, isProvider } from "./ask-choices.ts";
 import { type Choices, configText } from "./config-text.ts";
-import { detectModels, keyVariable } from "./detect-models.ts";
+import { type DetectedModel, detectModels, keyVariable } from "../../detect-models.ts";
 
 export interface InitFlags extends InteractionFlags {
   readonly workspace?: string;
@@ -35,6 +37,7 @@ export async function init({ words, options, context }: Call<InitFlags>): Promis
   const file = path.join(root, ".jp", "config.toml");
   const found = circumstances.models.map(({ id }) => id);
   await writeNew(file, configText(choices, found));
+  await trustChoices(root, context);
   output.notice(neutralize(`Its config, with examples, is ${file}`));
   tellNext(choices, circumstances, context);
 }
@@ -44,7 +47,19 @@ async function look(context: CommandContext): Promise<Circumstances> {
   const { userFolder, cwd, variables } = configPlaces(context);
   const { layers } = await loadLayers({ places: { userFolder, cwd, variables } });
   const config = foldLayers(layers);
-  return { config, models: await detectModels(context, config) };
+  const models: DetectedModel[] = [];
+  for await (const model of detectModels(context, config)) models.push(model);
+  return { config, models };
+}
+
+/** Whoever has just chosen it need not be asked whether to trust it. */
+async function trustChoices(root: string, context: CommandContext): Promise<void> {
+  const { environment, clock } = context;
+  const { userFolder, variables } = configPlaces(context);
+  const places = { userFolder, workspaceRoot: root, cwd: root, variables };
+  const { layers } = await loadLayers({ places, builtins: shippedConfig() });
+  const workspace = openWorkspace({ from: root, environment, clock, pid: process.pid });
+  await trustClaims(workspace, findClaims(layers));
 }
 
 /** Nothing is chosen where nobody can be asked. */

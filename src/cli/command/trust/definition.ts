@@ -9,12 +9,14 @@ export function defineTrust(definition: Command): void {
     .addHelpText(
       "after",
       `
-The files of a workspace can name programs to run as tools, MCP servers to start or reach, and places to
-which requests to models go. They may have come with a clone, so nothing of it is used before somebody has
-trusted it: here, or when jp query or jp tool run asks. It is asked for again when it changes. What is
-trusted is kept with your own data, not in the workspace.
+The files of a workspace can name programs to run as tools, MCP servers to
+start or reach, and places to which requests to models go. They may have come
+with a clone, so nothing of it is used before somebody has trusted it: here,
+or when jp query or jp tool run asks. It is asked for again when it changes.
+What is trusted is kept with your own data, not in the workspace.
 
-JP_TRUSTED_WORKSPACES names folders whose workspaces are trusted, for machines at which nobody sits.
+JP_TRUSTED_WORKSPACES names folders whose workspaces are trusted, for machines
+at which nobody sits.
 
 Exit status: 0 if all of it is trusted, 1 if not.`,
     )

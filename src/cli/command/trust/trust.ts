@@ -31,7 +31,7 @@ export async function trust({ options, context }: Call<TrustFlags>): Promise<voi
   // Whoever is asked sees them with the question.
   if (!canAsk) for (const line of listClaims(claims)) output.print(neutralize(line));
   const isTrusted = canAsk ? await askTrust(person, claims) : options.yes === true;
-  if (isTrusted) await trustClaims(context, claims);
+  if (isTrusted) await trustClaims(workspace, claims);
   output.notice(isTrusted ? "Trusted." : "Not trusted: it is not used.");
   if (!isTrusted) throw new ExitStatus(1);
 }

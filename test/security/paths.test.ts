@@ -1,0 +1,103 @@
+import { mkdirSync, readdirSync, writeFileSync } from "node:fs";
+import path from "node:path";
+import { expect, test } from "vitest";
+import { calling } from "../cli/calling-model.ts";
+import { query, queryProject, recordsOf } from "../cli/query-project.ts";
+import { Project } from "../cli/support.ts";
+import { counters } from "./threats.ts";
+
+const WAYS_OUT = [
+  "../../../out",
+  "/tmp/out",
+  "..\\..\\out",
+  "C:\\out",
+  "\\\\server\\share\\out",
+  "a/../../../out",
+  "%2e%2e%2fout",
+  "..",
+  ".",
+  "~/out",
+  "con",
+  "\u2025/out",
+];
+
+/** All names around a workspace, but for what is inside its own folders. */
+function around({ root, data }: Project): readonly string[] {
+  const parent = path.dirname(root);
+  return [
+    ...readdirSync(parent),
+    ...readdirSync(root),
+    ...readdirSync(path.join(root, ".jp")),
+    ...readdirSync(data),
+  ].toSorted();
+}
+
+test("no title has its conversation kept anywhere but where conversations are", async () => {
+  counters("T-PATH-3");
+  await using server = await calling([]);
+  const project = queryProject({ server });
+  await query(project, ["--title", "plain", "-n", "one"]);
+  const before = around(project);
+  for (const title of WAYS_OUT) await query(project, ["--title", title, "-n", "one"]);
+  const folders = recordsOf(project).map(({ folder }) => path.basename(folder));
+  expect([
+    around(project),
+    folders.length,
+    folders.filter((name) => !/^\d+(?:-[\w-]+)?$/.test(name)),
+  ]).toEqual([before, WAYS_OUT.length + 1, []]);
+});
+
+test("no target leads to a record outside of the workspace", async () => {
+  counters("T-PATH-3");
+  const project = new Project();
+  const outside = path.join(path.dirname(project.root), "out");
+  mkdirSync(outside);
+  writeFileSync(path.join(outside, "events.json"), "[]");
+  writeFileSync(path.join(outside, "metadata.json"), "{}");
+  const ends = WAYS_OUT.flatMap((target) =>
+    [
+      ["conversation", "show"],
+      ["conversation", "rm", "--yes"],
+      ["conversation", "path"],
+    ].map(async (words) => (await project.jp(...words, target)).status === 0),
+  );
+  expect([(await Promise.all(ends)).filter(Boolean), readdirSync(outside).length]).toEqual([[], 2]);
+});
+
+test("no name of a session leads out of the folder of sessions", async () => {
+  counters("T-PATH-3");
+  const project = new Project();
+  const { id } = project.place({ second: 0, config: {} });
+  await project.jp("conversation", "use", id);
+  const before = around(project);
+  for (const name of WAYS_OUT)
+    await project.jpWith({ JP_SESSION: name }, "conversation", "use", id);
+  const sessions = readdirSync(path.join(project.userFolder, "sessions"));
+  expect([
+    around(project),
+    sessions.every((name) => /^env-JP_SESSION-[0-9a-f]+\.json$/.test(name)),
+  ]).toEqual([before, true]);
+});
+
+test("what a config extends, or a schema names, is not shown if it is none", async () => {
+  counters("T-PATH-5");
+  const project = new Project();
+  const outside = path.join(project.home, "private");
+  writeFileSync(outside, "canary: a line that is no TOML\n");
+  writeFileSync(path.join(project.home, "private.toml"), 'canary = "canary-value"\n');
+  const texts = [
+    `extends = ["${outside}"]`,
+    `extends = ["${outside}.toml"]`,
+    `extends = ["${project.home}/*.toml"]`,
+  ];
+  const outputs: string[] = [];
+  for (const text of texts) {
+    writeFileSync(path.join(project.root, ".jp", "config.toml"), text);
+    for (const words of [["config", "show", "--explain"], ["doctor"], ["query", "one"]]) {
+      const { stdout, stderr } = await project.jpWith({ JP_DEBUG: "1" }, ...words);
+      outputs.push(stdout, stderr);
+    }
+  }
+  const { stderr } = await project.jp("query", "-s", `@${outside}`, "one");
+  expect([...outputs, stderr].filter((text) => /a line that|canary-value/.test(text))).toEqual([]);
+});

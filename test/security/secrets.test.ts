@@ -1,0 +1,297 @@
+import { existsSync, readdirSync, readFileSync, realpathSync, writeFileSync } from "node:fs";
+import { createServer, type Server } from "node:http";
+import { once } from "node:events";
+import type { AddressInfo } from "node:net";
+import path from "node:path";
+import { describe, expect, test } from "vitest";
+import { calling, resultsIn } from "../cli/calling-model.ts";
+import type { ModelServer } from "../cli/model-server.ts";
+import { entriesOf, query, queryProject, recordOf } from "../cli/query-project.ts";
+import { Screen } from "../cli/screen.ts";
+import type { Project } from "../cli/support.ts";
+import { counters } from "./threats.ts";
+
+const CANARY = "canary-83c1d7";
+const FORMS = [
+  CANARY,
+  Buffer.from(CANARY).toString("base64").slice(0, -3),
+  Buffer.from(CANARY).toString("hex"),
+];
+const SERVER = path.join(import.meta.dirname, "hostile-server.cjs");
+
+function hasSecret(text: string): boolean {
+  return FORMS.some((form) => text.includes(form));
+}
+
+/** Every file of the workspace, the user and the temporary folder that has it. */
+function filesWithSecret({ root, data, home, temporary }: Project): readonly string[] {
+  return [root, data, home, temporary]
+    .filter((folder) => existsSync(folder))
+    .flatMap((folder) => readdirSync(folder, { recursive: true, withFileTypes: true }))
+    .filter((entry) => entry.isFile())
+    .map((entry) => realpathSync(path.join(entry.parentPath, entry.name)))
+    .filter((file, index, all) => all.indexOf(file) === index)
+    .filter((file) => hasSecret(readFileSync(file, "latin1")));
+}
+
+/**
+ * Asks for a secret and, when it has it, looks for it while it runs: in what the system shows of it, of
+ * jp and of jp's other children, and in all files. It says where, and not what.
+ */
+const LOOKING = `
+(() => {
+  const { readdirSync, readFileSync } = require("node:fs");
+  const key = tool.answers.q;
+  const read = (file) => { try { return readFileSync(file, "latin1"); } catch { return ""; } };
+  const has = (file) => read(file).includes(key);
+  const parentOf = (pid) => read("/proc/" + pid + "/stat").split(") ")[1]?.split(" ")[1];
+  const family = readdirSync("/proc").filter((pid) => /^\\d+$/.test(pid))
+    .filter((pid) => pid === String(process.ppid) || parentOf(pid) === String(process.ppid));
+  const shown = family.flatMap((pid) => ["cmdline", "environ"].filter((name) => has("/proc/" + pid + "/" + name)));
+  const folders = [process.cwd(), process.env.JP_USER_DATA_DIR, process.env.HOME, process.env.TMPDIR];
+  const files = folders.flatMap((folder) => {
+    try { return readdirSync(folder, { recursive: true, withFileTypes: true }); } catch { return []; }
+  }).filter((entry) => entry.isFile() && has(entry.parentPath + "/" + entry.name));
+  return JSON.stringify({ length: key.length, family: family.length > 1, shown, files: files.map(({ name }) => name) });
+})()`;
+
+const LOOKER = {
+  name: "looker",
+  questions: [{ id: "q", text: "The word?", answer_type: { type: "secret" } }],
+  program: LOOKING,
+};
+
+interface Seen {
+  readonly length: number;
+  readonly family: boolean;
+  readonly shown: readonly string[];
+  readonly files: readonly string[];
+}
+
+function seenBy(server: ModelServer): readonly Seen[] {
+  return resultsIn(server).map((text) => JSON.parse(text as string) as Seen); // As it prints it.
+}
+
+const NOWHERE = JSON.stringify({ length: CANARY.length, family: true, shown: [], files: [] });
+
+test("a secret that is typed is nowhere to be seen while the tool has it, and not afterwards", async () => {
+  counters("T-SEC-1");
+  await using server = await calling(["looker"]);
+  const project = queryProject({ server, tools: [LOOKER] });
+  const screen = new Screen(project, ["query", "-v", "one"], { variables: { JP_DEBUG: "1" } });
+  await screen.untilShown((lines) => lines.some((line) => line.startsWith("? The word?")));
+  screen.type(`${CANARY}\r`);
+  const { bytes } = await screen.end();
+  expect([
+    resultsIn(server),
+    hasSecret(bytes),
+    filesWithSecret(project),
+    hasSecret(JSON.stringify(server.requests)),
+  ]).toEqual([[NOWHERE], false, [], false]);
+});
+
+test("a secret in the config is in that file, and nowhere else", async () => {
+  counters("T-SEC-2");
+  await using server = await calling(["looker"]);
+  const project = queryProject({ server, tools: [LOOKER] });
+  const config = path.join(project.root, ".jp", "config.toml");
+  const text = readFileSync(config, "utf8");
+  writeFileSync(config, `${text}\nquestions.q.answer = "${CANARY}"\n`);
+  const outputs = [
+    await query(project, ["-v", "one"], { variables: { JP_DEBUG: "1" } }),
+    await project.jp("config", "show", "--explain"),
+    await project.jp("config", "get", "conversation.tools.looker.questions.q.answer"),
+    await project.jp("tool", "show", "looker"),
+    await project.jp("trust"),
+    await project.jpWith({ JP_TRUSTED_WORKSPACES: "" }, "trust"),
+  ];
+  expect([
+    seenBy(server).map(({ shown }) => shown),
+    outputs.map(({ stdout, stderr }) => hasSecret(stdout + stderr)),
+    filesWithSecret(project),
+    hasSecret(JSON.stringify(server.requests)),
+  ]).toEqual([[[]], outputs.map(() => false), [config], false]);
+});
+
+test("a secret that an MCP server may ask for reaches it, and nothing else", async () => {
+  counters("T-SEC-3");
+  await using server = await calling(["hostile"]);
+  const project = queryProject({
+    server,
+    config: `
+[providers.mcp.stranger]
+command = "${process.execPath}"
+arguments = ${JSON.stringify([SERVER, JSON.stringify("Log in"), "ask-secret"])}
+allow_secrets = true
+[conversation.tools.hostile]
+source = "mcp.stranger"
+run = "unattended"
+`,
+  });
+  const screen = new Screen(project, ["query", "-v", "one"], { variables: { JP_DEBUG: "1" } });
+  await screen.untilShown((lines) => lines.join("\n").includes("nothing is shown"));
+  screen.type(`${CANARY}\r`);
+  const { bytes } = await screen.end();
+  const [response] = entriesOf(recordOf(project), "inquiry_response");
+  expect([
+    response?.["outcome"],
+    hasSecret(bytes),
+    filesWithSecret(project),
+    hasSecret(JSON.stringify(server.requests)),
+  ]).toEqual(["redacted", false, [], false]);
+});
+
+/** Answers every request with what it was sent, as an error. */
+async function echoing(): Promise<{
+  readonly server: Server;
+  readonly url: string;
+  readonly seen: string[];
+}> {
+  const seen: string[] = [];
+  const server = createServer((request, response) => {
+    seen.push(JSON.stringify(request.headers));
+    const message = `Not with ${JSON.stringify(request.headers)}`;
+    response.writeHead(401, { "content-type": "application/json" });
+    response.end(JSON.stringify({ error: { message, type: "authentication_error" } }));
+  }).listen(0, "127.0.0.1");
+  await once(server, "listening");
+  const { port } = server.address() as AddressInfo; // It listens on a port.
+  return { server, url: `http://127.0.0.1:${port}`, seen };
+}
+
+test.each([
+  ["openai", "OPENAI_API_KEY"],
+  ["anthropic", "ANTHROPIC_API_KEY"],
+  ["google", "GEMINI_API_KEY"],
+  ["openrouter", "OPENROUTER_API_KEY"],
+])(
+  "the key of %s reaches its address, and is in no error, log or record",
+  async (provider, name) => {
+    counters("T-SEC-4");
+    const { server, url, seen } = await echoing();
+    const project = queryProject({
+      config: `assistant.model.id = "${provider}/x"\nproviders.llm.${provider}.base_url = "${url}"\n`,
+    });
+    const variables = { [name]: CANARY, JP_DEBUG: "1" };
+    const outputs = [
+      await query(project, ["-v", "one"], { variables }),
+      await project.jpWith(variables, "doctor"),
+      await project.jpWith(variables, "model", "ls", provider),
+      await project.jpWith(variables, "config", "show", "--explain"),
+    ];
+    server.close();
+    expect([
+      hasSecret(seen.join("\n")),
+      outputs.map(({ stdout, stderr }) => hasSecret(stdout + stderr)),
+      filesWithSecret(project),
+    ]).toEqual([true, outputs.map(() => false), []]);
+  },
+);
+
+test("a variable in the header of an MCP server reaches its address, and is in no error or record", async () => {
+  counters("T-SEC-5");
+  const { server: stranger, url, seen } = await echoing();
+  await using server = await calling(["far"]);
+  const project = queryProject({
+    server,
+    config: `
+[providers.mcp.far]
+url = "${url}/mcp"
+headers.Authorization = "Bearer $FAR_TOKEN"
+optional = true
+[conversation.tools.far]
+source = "mcp.far"
+run = "unattended"
+`,
+  });
+  const variables = { FAR_TOKEN: CANARY, JP_DEBUG: "1" };
+  const outputs = [
+    await query(project, ["-v", "one"], { variables }),
+    await project.jpWith(variables, "tool", "show", "far"),
+    await project.jpWith(variables, "doctor"),
+    await project.jpWith(variables, "config", "show", "--explain"),
+    await project.jpWith({ ...variables, JP_TRUSTED_WORKSPACES: "" }, "trust"),
+  ];
+  stranger.close();
+  expect([
+    hasSecret(seen.join("\n")),
+    outputs.map(({ stdout, stderr }) => hasSecret(stdout + stderr)),
+    filesWithSecret(project),
+    hasSecret(JSON.stringify(server.requests)),
+  ]).toEqual([true, outputs.map(() => false), [], false]);
+});
+
+describe("a secret on our own command line", () => {
+  const key = "conversation.tools.looker.questions.q.answer";
+
+  test("is in no error about it", async () => {
+    counters("T-SEC-6");
+    const project = queryProject({ tools: [LOOKER] });
+    const words = [
+      `${key}=${CANARY}`,
+      `${key}.more=${CANARY}`,
+      `${key}:={"a": ${CANARY}`,
+      `${key}x=${CANARY}`,
+      `{"conversation":{"tools":{"looker":{"questions":{"q":{"answer":"${CANARY}"},"x":${CANARY}}}}}}`,
+    ];
+    const ends = words.map(async (setting) => {
+      const variables = { JP_DEBUG: "1" };
+      const { stdout, stderr } = await project.jpWith(
+        variables,
+        "config",
+        "show",
+        "--cfg",
+        setting,
+      );
+      return hasSecret(stdout + stderr);
+    });
+    expect([await Promise.all(ends), filesWithSecret(project)]).toEqual([
+      words.map(() => false),
+      [],
+    ]);
+  });
+
+  test("goes to the tool, and to no other process or file", async () => {
+    counters("T-SEC-6");
+    await using server = await calling(["looker"]);
+    const project = queryProject({ server, tools: [LOOKER] });
+    await query(project, ["one", "--cfg", `${key}=${CANARY}`]);
+    const [result] = seenBy(server);
+    // Its own, which others on the machine can read.
+    expect([result, filesWithSecret(project)]).toEqual([
+      { length: CANARY.length, family: true, shown: ["cmdline"], files: [] },
+      [],
+    ]);
+  });
+});
+
+test("a crash while a secret is known leaves no report, and says nothing of it", async () => {
+  counters("T-SEC-7");
+  await using server = await calling(["looker"]);
+  const crash = `
+const { existsSync } = require("node:fs");
+const isOurs = process.argv[1]?.endsWith("jp.cjs");
+if (isOurs) setInterval(() => { if (existsSync("CRASH")) throw new Error("boom"); }, 10).unref();`;
+  const program = `(require("node:fs").writeFileSync("CRASH", ""), setTimeout(() => {}, 20000), "")`;
+  const project = queryProject({
+    server,
+    tools: [{ ...LOOKER, program }],
+    files: { "crash.cjs": crash },
+  });
+  const screen = new Screen(project, ["query", "one"], {
+    variables: { NODE_OPTIONS: `--require=${path.join(project.root, "crash.cjs")}`, JP_DEBUG: "1" },
+  });
+  await screen.untilShown((lines) => lines.some((line) => line.startsWith("? The word?")));
+  screen.type(`${CANARY}\r`);
+  const { status, bytes } = await screen.end();
+  const reports = readdirSync(project.root, { recursive: true, encoding: "utf8" }).filter((name) =>
+    /report\.|\bcore\b/.test(name),
+  );
+  expect([
+    status === 0,
+    bytes.includes("boom"),
+    hasSecret(bytes),
+    filesWithSecret(project),
+    reports,
+  ]).toEqual([false, true, false, [], []]);
+});

@@ -1,0 +1,292 @@
+/** The threats that jp is built against, and the one way in which a test says that it shows one of them. */
+
+export interface Threat {
+  readonly id: string;
+  /** Who does what. */
+  readonly threat: string;
+  readonly holds: string;
+}
+
+export interface Area {
+  readonly title: string;
+  readonly threats: readonly Threat[];
+}
+
+const provenance: Area = {
+  title: "Who asked, and who answered",
+  threats: [
+    {
+      id: "T-PROV-1",
+      threat: "A config says who asks or who has answered, or gives a tool the label of another.",
+      holds:
+        "Who asks follows from the code that asked. A label is seen, and recorded nowhere. The author of a message is " +
+        "a name from the config, and proves nothing.",
+    },
+    {
+      id: "T-PROV-2",
+      threat:
+        "A tool prints a source, an `answered_by`, ids, or whole events of a record, with its question or in its result.",
+      holds: "Nothing but the question itself is read from it. A result is a text.",
+    },
+    {
+      id: "T-PROV-3",
+      threat: "An MCP server says such things in `_meta` or beside its form.",
+      holds: "What a server asks is asked by the tool that was called, by its name in the config.",
+    },
+    {
+      id: "T-PROV-4",
+      threat: "Somebody edits a record by hand.",
+      holds:
+        "The record is not signed: whoever may write the file can write any answer. It is told as it stands: an answer " +
+        "without a question is not listed, a second one does not count, and where nobody is named nobody is told.",
+    },
+    {
+      id: "T-PROV-5",
+      threat: "A model says in its text or arguments what a person has answered.",
+      holds: "Text is text. Only a prompter, the config or the inquiry model gives answers.",
+    },
+    {
+      id: "T-PROV-6",
+      threat: "A tool draws a prompt of its own, to catch a key or a password.",
+      holds:
+        "Tools and servers run in sessions of their own, in which `/dev/tty` does not open, and have no keyboard. What " +
+        "they write is shown as theirs. A program that looks for the device of the terminal by its path finds it.",
+    },
+    {
+      id: "T-PROV-7",
+      threat: "Keys that were pressed before a question was there answer it.",
+      holds: "What was typed before is thrown away.",
+    },
+  ],
+};
+
+const terminal: Area = {
+  title: "The terminal",
+  threats: [
+    {
+      id: "T-TERM-1",
+      threat:
+        "A config has escape sequences in names, texts, commands, unknown keys or wrong values.",
+      holds: "Every text that is not ours is made harmless where it is written to the terminal.",
+    },
+    {
+      id: "T-TERM-2",
+      threat: "So have paths, variables and words of the command line.",
+      holds: "The same.",
+    },
+    {
+      id: "T-TERM-3",
+      threat:
+        "So has what a model, a tool or a provider's error says: texts, reasoning, arguments, questions, options, " +
+        "progress, results; in both forms of C1, and of any length.",
+      holds: "The same. What is longer than the screen says so, and can be read whole.",
+    },
+    {
+      id: "T-TERM-4",
+      threat:
+        "So has what an MCP server says of itself, its tools and its forms, or writes when it fails.",
+      holds: "The same.",
+    },
+    {
+      id: "T-TERM-5",
+      threat: "So has a record: titles, ids, authors, kinds that nobody knows, damaged files.",
+      holds: "The same, also in JSON and in a pipe where a person reads.",
+    },
+    {
+      id: "T-TERM-6",
+      threat: "So has an error that nobody expected.",
+      holds: "It is told like any other, without a stack unless `JP_DEBUG=1`.",
+    },
+  ],
+};
+
+const paths: Area = {
+  title: "Paths",
+  threats: [
+    {
+      id: "T-PATH-1",
+      threat: "A model has a file tool reach outside: `..`, absolute paths, links, NUL.",
+      holds:
+        "The path is resolved with its links, and refused if it ends outside of the workspace.",
+    },
+    {
+      id: "T-PATH-2",
+      threat: "Somebody puts a link in the place of a folder while a file tool works.",
+      holds:
+        "A folder is held open while its file is used, and refused if it is not the one that was meant. Where that " +
+        "cannot be done, which is everywhere but on Linux, a moment remains.",
+    },
+    {
+      id: "T-PATH-3",
+      threat: "A title, a target or the name of a session is a path.",
+      holds:
+        "Folders are named by digits and letters, targets are looked up, names of sessions are hashed.",
+    },
+    {
+      id: "T-PATH-4",
+      threat: "A cloned record is a link to a file of the person's, which an append would change.",
+      holds: "Events are not written through a link.",
+    },
+    {
+      id: "T-PATH-5",
+      threat: "A workspace's `extends` leads to a private file, to have its text shown.",
+      holds: "An error says the place, and nothing of the text.",
+    },
+    {
+      id: "T-PATH-6",
+      threat: "A model changes what is run later: `.git`, `.jp`, `.jp.*`.",
+      holds: "File tools do not write there, whatever the letters' case.",
+    },
+  ],
+};
+
+const secrets: Area = {
+  title: "Secrets",
+  threats: [
+    {
+      id: "T-SEC-1",
+      threat:
+        "A typed secret is left in a process list, an environment, a file, a log, the record or a request.",
+      holds:
+        "It is in jp's memory and on the tool's standard input. Files were searched while the tool had it.",
+    },
+    {
+      id: "T-SEC-2",
+      threat: "So is one that is configured.",
+      holds: "It is in the file that says it, and marked private: no command shows it.",
+    },
+    {
+      id: "T-SEC-3",
+      threat: "So is one that an MCP server asks for.",
+      holds: "Refused, unless config says `allow_secrets`; then treated like any secret.",
+    },
+    {
+      id: "T-SEC-4",
+      threat: "A provider's error repeats the key.",
+      holds: "It is taken out of every error.",
+    },
+    {
+      id: "T-SEC-5",
+      threat: "The token in a header of an MCP server is shown or recorded.",
+      holds: "Headers are private, and variables are put in when a request is made.",
+    },
+    {
+      id: "T-SEC-6",
+      threat: "A secret given with `--cfg` spreads.",
+      holds:
+        "It is on jp's own command line, which others on the machine can read, and nowhere else.",
+    },
+    {
+      id: "T-SEC-7",
+      threat: "A crash writes a report.",
+      holds: "None is on. The message is that of the error.",
+    },
+    {
+      id: "T-SEC-8",
+      threat: "An MCP server reads the keys of providers in its environment.",
+      holds:
+        "It sees a few harmless variables, and those that its config names. A local tool sees all.",
+    },
+    {
+      id: "T-SEC-9",
+      threat: "A command's template puts a secret into the arguments.",
+      holds: "The call fails, and the error does not have it.",
+    },
+  ],
+};
+
+const workspace: Area = {
+  title: "A cloned workspace",
+  threats: [
+    {
+      id: "T-WORK-1",
+      threat:
+        "Its config names a tool or a server, in any file, format, `extends`, link or load path, and some command starts it.",
+      holds: "Everything that a workspace's files say is a claim, and not used before a yes.",
+    },
+    {
+      id: "T-WORK-2",
+      threat: "Its records do, in any form that records have had, or change after the question.",
+      holds:
+        "What a record remembers is a claim, too. Only what is in force by a yes is trusted with it.",
+    },
+    {
+      id: "T-WORK-3",
+      threat: "It brings the id of another workspace, to have the person's config for that one.",
+      holds:
+        "That config holds by itself only where its folder was made. Local conversations are found by the id.",
+    },
+    {
+      id: "T-WORK-4",
+      threat:
+        "It loosens what holds for the person: policies, answers and tools that are off, `inherit = false`, parameters by " +
+        "which a provider reaches others, an address on another machine.",
+      holds:
+        "These are claims. What is stricter, and what only looks different, is not; nor is how jp's own tools work, " +
+        "which stay in the workspace, as far as the person has not said it.",
+    },
+    {
+      id: "T-WORK-5",
+      threat: "It stays trusted because a variable let it through once.",
+      holds: "`JP_TRUSTED_WORKSPACES` is written nowhere.",
+    },
+    {
+      id: "T-WORK-6",
+      threat:
+        "It words its config so that the question shows something else: line breaks, keys that do not count, hidden values, long lists.",
+      holds:
+        "The question tells what would happen, with the person's own part of it, a line each, words in quotes; how many " +
+        "there are, and that there is more.",
+    },
+    {
+      id: "T-WORK-7",
+      threat:
+        "It changes while the question is open, or is changed into something that passes for the same.",
+      holds:
+        "What was shown is what is used. Trust is a digest of content and place, outside of the workspace.",
+    },
+    {
+      id: "T-WORK-8",
+      threat: "Its names are completed by a shell, and run.",
+      holds: "Only names that are one word to a shell are offered.",
+    },
+    {
+      id: "T-WORK-9",
+      threat: "Its config names the editor.",
+      holds: "Editors come from the environment only.",
+    },
+  ],
+};
+
+const others: Area = {
+  title: "Models and neighbours",
+  threats: [
+    {
+      id: "T-RUN-1",
+      threat: "A model's argument is read as code by a shell.",
+      holds: "It is one word, in the program's text as in its arguments.",
+    },
+    {
+      id: "T-RUN-2",
+      threat: "A tool's context gives orders to the model that answers its question.",
+      holds:
+        "It stands in a fence that it cannot close. A model may obey it all the same: keep such questions for people.",
+    },
+    {
+      id: "T-RUN-3",
+      threat: "A program or a web page on this machine talks to `jp mcp serve --http`.",
+      holds: "Loopback only, with a token, and for the right host.",
+    },
+  ],
+};
+
+export const areas: readonly Area[] = [provenance, terminal, paths, secrets, workspace, others];
+
+const ids = new Set(areas.flatMap(({ threats }) => threats.map(({ id }) => id)));
+
+/** Called inside a test with string literals; the page of threats is made from these calls. */
+export function counters(...cited: readonly string[]): void {
+  for (const id of cited) {
+    if (!ids.has(id)) throw new Error(`There is no threat "${id}".`);
+  }
+}
