@@ -1,4 +1,6 @@
 // Makes a clone ready and runs one command in it: `bootstrap.mjs [--build] [command …]`.
+// `bootstrap.mjs --oldest-node command …` runs it on the oldest Node that the package is for, and makes
+// nothing else ready: it is for tests, under which no package may be replaced.
 // Plain JavaScript that runs on any Node since 18: it is what puts the right Node in place.
 // Each step is skipped while what it depends on has not changed.
 import { spawnSync } from "node:child_process";
@@ -13,36 +15,42 @@ const WANTED_NODE = [24, 15];
 const OLDEST_NODE = [22, 22];
 
 const words = process.argv.slice(2);
-const build = words[0] === "--build";
-if (build) words.shift();
-
-const nodeFolder = placeNode();
-const environment = withPath([nodeFolder, path.join(root, "node_modules", ".bin")]);
-installPackages();
-if (build) buildIfChanged();
+const flag = words[0]?.startsWith("--") ? words.shift() : undefined;
+const binaries = path.join(root, "node_modules", ".bin");
+const environment = withPath([
+  flag === "--oldest-node" ? placeOldestNode() : placeNode(),
+  binaries,
+]);
+if (flag !== "--oldest-node") installPackages();
+if (flag === "--build") buildIfChanged();
 if (words.length > 0) process.exitCode = run(words[0], words.slice(1), environment);
 
 /** The folder of a Node that is new enough: the system's, else the pinned one, else an error. */
 function placeNode() {
   if (isAtLeast(process.versions.node, WANTED_NODE)) return path.dirname(process.execPath);
-  const tools = path.join(root, "tools", "node");
-  const pinned = path.join(
-    tools,
-    "node_modules",
-    `node-${process.platform}-${process.arch}`,
-    "bin",
-  );
-  const isPinnable =
-    process.platform === "linux" && (process.arch === "x64" || process.arch === "arm64");
-  if (isPinnable) {
-    install(tools, "Fetching Node 24 for this clone");
-    return pinned;
-  }
+  if (isPinnable()) return placePinned("node", "Fetching Node 24 for this clone");
   if (isAtLeast(process.versions.node, OLDEST_NODE)) return path.dirname(process.execPath);
   fail(
     `jp needs Node ${OLDEST_NODE.join(".")} or newer, and this is ${process.versions.node}.\n` +
       "Install a newer Node, put it first in PATH, and run the command again.",
   );
+}
+
+/** The folder of the oldest Node, whatever the system's is. */
+function placeOldestNode() {
+  if (isPinnable()) return placePinned("oldest-node", "Fetching Node 22 for the tests");
+  fail(`There is no pinned Node 22 for ${process.platform} on ${process.arch}, only for Linux.`);
+}
+
+function isPinnable() {
+  return process.platform === "linux" && (process.arch === "x64" || process.arch === "arm64");
+}
+
+/** The folder of a Node that is installed below `tools`. */
+function placePinned(name, title) {
+  const tools = path.join(root, "tools", name);
+  install(tools, title);
+  return path.join(tools, "node_modules", `node-${process.platform}-${process.arch}`, "bin");
 }
 
 function installPackages() {

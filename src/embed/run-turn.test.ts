@@ -34,8 +34,13 @@ describe("a turn of a program", () => {
     const model = new ScriptedModel({ replies });
     const prompter = new ScriptedPrompter({ answers: [{ answer: true }] }, "web");
     const end = await runTurn({ conversation, model, tools: [deploy], prompter, clock }, "Go.");
-    expect(end).toEqual({ type: "done", reason: "stop" });
-    expect([...eventsOf(conversation.stream.entries)].map(({ type }) => type)).toEqual([
+    expect(end).toEqual({
+      type: "done",
+      reason: "stop",
+      text: "It is done.",
+      events: [...eventsOf(conversation.stream.entries)],
+    });
+    expect(end.events.map(({ type }) => type)).toEqual([
       "turn_start",
       "chat_request",
       "tool_call_request",
@@ -84,10 +89,37 @@ describe("a turn of a program", () => {
   test("takes any language model of the AI SDK", async () => {
     const conversation = await openConversation();
     const end = await runTurn({ conversation, model: sdkModel("Hello."), clock }, "Hi.");
-    expect(end).toEqual({ type: "done", reason: "stop" });
-    expect([...eventsOf(conversation.stream.entries)].at(-1)).toMatchObject({
-      type: "chat_response",
-      content: { type: "message", text: "Hello." },
+    expect(end).toMatchObject({ type: "done", reason: "stop", text: "Hello." });
+  });
+
+  test("gives the events and the words of this turn alone, and no thoughts", async () => {
+    const conversation = await openConversation();
+    const second = [
+      { type: "reasoning", text: "Hm." } as const,
+      { type: "text", text: "Two." } as const,
+    ];
+    const model = new ScriptedModel({ replies: ["One.", second] });
+    await runTurn({ conversation, model, clock }, "Hi.");
+    const { text, events } = await runTurn({ conversation, model, clock }, "And?");
+    expect({ text, types: events.map(({ type }) => type) }).toEqual({
+      text: "Two.",
+      types: ["turn_start", "chat_request", "chat_response", "chat_response"],
+    });
+  });
+
+  test("may want an answer that fits a schema, from somebody with a name", async () => {
+    const conversation = await openConversation();
+    const data = { colours: ["red"] };
+    const model = new ScriptedModel({ replies: [[{ type: "structured", data }]] });
+    const schema = { type: "object" };
+    const request = { content: "Which?", schema, author: "Ada" };
+    const { text, events } = await runTurn({ conversation, model, clock }, request);
+    expect({ text, events: events.slice(1) }).toMatchObject({
+      text: '{"colours":["red"]}',
+      events: [
+        { type: "chat_request", ...request },
+        { type: "chat_response", content: { type: "structured", data } },
+      ],
     });
   });
 
@@ -103,7 +135,7 @@ describe("a turn of a program", () => {
       },
     };
     const options = { conversation, model, clock, observer, signal: abort.signal };
-    expect(await runTurn(options, "Hi.")).toEqual({ type: "interrupted" });
+    expect(await runTurn(options, "Hi.")).toMatchObject({ type: "interrupted", text: "I " });
   });
 });
 
@@ -119,7 +151,7 @@ describe("a turn that is streamed", () => {
     for (; last.done !== true; last = await stream.next()) {
       told.push(last.value.type === "event" ? last.value.event.type : last.value.type);
     }
-    expect(last.value).toEqual({ type: "done", reason: "stop" });
+    expect(last.value).toMatchObject({ type: "done", reason: "stop", text: "One two." });
     expect(told).toEqual([
       "turn_start",
       "chat_request",

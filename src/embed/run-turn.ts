@@ -1,17 +1,25 @@
 /** A turn in a program of one's own: the same loop, the same routing, the same record. */
-import { NOBODY, Turn, type TurnEnd, type TurnUpdate } from "../agent/index.ts";
+import { NOBODY, Turn, type TurnRequest, type TurnUpdate } from "../agent/index.ts";
 import { fromLanguageModel, type LanguageModel, type Model } from "../provider/index.ts";
 import { systemClock } from "../util/index.ts";
 import { createAssistant } from "./assistant.ts";
 import { createInquiries } from "./inquiries.ts";
 import { createToolbox } from "./toolbox.ts";
 import type { TurnOptions } from "./turn-options.ts";
+import { createResult, type TurnResult } from "./turn-result.ts";
 import { UpdateQueue } from "./update-queue.ts";
 
 const MOST_CYCLES = 50;
 
-/** Throws `ProviderError`, `write_failed`, and `config_invalid` for the tools' config. */
-export async function runTurn(options: TurnOptions, message: string): Promise<TurnEnd> {
+/**
+ * Runs one turn: what is said to the assistant, its replies, and every tool it calls. Throws
+ * `ProviderError`, `write_failed`, and `config_invalid` for the tools' config; what happened until
+ * then is on record.
+ */
+export async function runTurn(
+  options: TurnOptions,
+  message: string | TurnRequest,
+): Promise<TurnResult> {
   const { conversation, prompter = NOBODY, clock = systemClock, signal, ...rest } = options;
   const model = toModel(options.model);
   const assistant = createAssistant(options);
@@ -35,17 +43,21 @@ export async function runTurn(options: TurnOptions, message: string): Promise<Tu
   signal?.addEventListener("abort", onAbort, { once: true });
   if (signal?.aborted === true) onAbort();
   try {
-    return await turn.run({ content: message });
+    const end = await turn.run(typeof message === "string" ? { content: message } : message);
+    return createResult(end, conversation.stream);
   } finally {
     signal?.removeEventListener("abort", onAbort);
   }
 }
 
-/** The same, told as it happens. Whoever stops listening ends the turn in good order. */
+/**
+ * Runs one turn as `runTurn` does, and tells what happens as it happens. Whoever stops listening ends
+ * the turn in good order.
+ */
 export async function* streamTurn(
   options: TurnOptions,
-  message: string,
-): AsyncGenerator<TurnUpdate, TurnEnd, undefined> {
+  message: string | TurnRequest,
+): AsyncGenerator<TurnUpdate, TurnResult, undefined> {
   const updates = new UpdateQueue();
   const stopped = new AbortController();
   const { signal = stopped.signal, observer } = options;

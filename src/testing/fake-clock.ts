@@ -1,6 +1,7 @@
 /** A clock that stands still until it is told to move. */
 import type { Clock } from "../util/index.ts";
 
+/** A clock that stands still until `advance` moves it. */
 export class FakeClock implements Clock {
   #now: number;
   readonly #sleepers = new Set<{ readonly until: number; readonly wake: () => void }>();
@@ -32,6 +33,7 @@ export class FakeClock implements Clock {
     return this.#sleepers.size;
   }
 
+  /** Moves it, and wakes whoever waited for that moment. */
   advance(milliseconds: number): void {
     this.#now += milliseconds;
     for (const { until, wake } of this.#sleepers) if (until <= this.#now) wake();

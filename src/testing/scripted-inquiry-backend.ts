@@ -7,6 +7,7 @@ export type ScriptedAnswers =
   | Readonly<Record<string, Json>>
   | ((call: InquiryCall) => InquiryAnswer | Promise<InquiryAnswer>);
 
+/** Answers tools' questions in the place of a model. One without an answer fails. */
 export class ScriptedInquiryBackend implements InquiryBackend {
   /** All calls so far. */
   readonly calls: InquiryCall[] = [];
@@ -22,6 +23,7 @@ export class ScriptedInquiryBackend implements InquiryBackend {
     this.#held.set(inquiryId, Promise.withResolvers());
   }
 
+  /** Lets go of an inquiry that was held. */
   release(inquiryId: string): void {
     this.#held.get(inquiryId)?.resolve();
   }

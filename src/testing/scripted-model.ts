@@ -11,6 +11,7 @@ import { abortable, assertNever, type Json, type JsonObject } from "../util/inde
 /** A text, or what happens step by step. */
 export type ScriptedReply = string | readonly ScriptedStep[];
 
+/** One thing that happens in a reply. */
 export type ScriptedStep =
   | { readonly type: "reasoning"; readonly text: string; readonly metadata?: JsonObject }
   | { readonly type: "text"; readonly text: string; readonly metadata?: JsonObject }
@@ -34,8 +35,11 @@ export type ScriptedStep =
   /** Silent until it is aborted. */
   | { readonly type: "hang" };
 
+/** What a scripted model says. */
 export interface ScriptedModelOptions {
+  /** `test/scripted` unless said otherwise. */
   readonly id?: string;
+  /** In tokens. */
   readonly contextWindow?: number;
   /** One for each request in turn, or made for each; `index` counts the requests from 0. */
   readonly replies:
@@ -43,6 +47,7 @@ export interface ScriptedModelOptions {
     | ((request: ModelRequest, index: number) => ScriptedReply);
 }
 
+/** A model that says what it was told to, offline. Throws when it has nothing more to say. */
 export class ScriptedModel implements Model {
   readonly id: string;
   readonly contextWindow?: number;

@@ -34,6 +34,7 @@ export interface PrompterScript {
   readonly choices?: Script<InterruptRequest, InterruptChoice>;
 }
 
+/** What is replied to each request: a list, used up from its beginning, or a function. */
 export type Script<Request, Result> =
   | readonly (Result | Reply<Request, Result>)[]
   | Reply<Request, Result>;
@@ -49,6 +50,7 @@ export interface HeldPrompt<Request, Result> {
   answer(result: Result): void;
 }
 
+/** Makes a prompt that stays open until the test answers it. */
 export function holdPrompt<Request, Result>(): HeldPrompt<Request, Result> {
   const opened = Promise.withResolvers<Request>();
   const answered = Promise.withResolvers<Result>();
@@ -62,7 +64,7 @@ export function holdPrompt<Request, Result>(): HeldPrompt<Request, Result> {
   };
 }
 
-/** Throws when it is asked something for which its script has nothing. */
+/** A person with the answers ready. Throws when it is asked something its script does not have. */
 export class ScriptedPrompter implements Prompter, InterruptMenu {
   readonly channel: string;
   /** Everything that was asked, in order; what was aborted before is not asked. */

@@ -1,7 +1,7 @@
-/** A turn with any language model of the AI SDK and a tool that asks. Nobody is there but the model. */
+/** Any language model of the AI SDK as the model. Nobody is there but the model: it answers its tool. */
 import { stdout } from "node:process";
-import { anthropic } from "@ai-sdk/anthropic";
 import { booleanQuestion, defineTool, MemoryConversationStore, streamTurn } from "jp-ts";
+import { createSmallModel } from "./small-model.ts";
 
 const deploy = defineTool({
   name: "deploy",
@@ -11,8 +11,10 @@ const deploy = defineTool({
     (await ask(booleanQuestion("sure", "Deploy now?"))) ? "deployed" : "left alone",
 });
 
+// Any language model of the AI SDK goes here: anthropic("claude-sonnet-4-5"), for one.
+const model = createSmallModel();
 const conversation = await new MemoryConversationStore().create({ title: "A first conversation" });
-const options = { conversation, model: anthropic("claude-sonnet-4-5"), tools: [deploy] };
+const options = { conversation, model, tools: [deploy] };
 for await (const update of streamTurn(options, "Deploy the site.")) {
   if (update.type === "event") stdout.write(`${JSON.stringify(update.event)}\n`);
 }

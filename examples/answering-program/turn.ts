@@ -1,0 +1,75 @@
+/** A turn whose questions are answered by another program, program.ts, over HTTP on this machine. */
+import { fork } from "node:child_process";
+import { once } from "node:events";
+import path from "node:path";
+import { stdout } from "node:process";
+import { defineTool, MemoryConversationStore, type Prompter, runTurn, textQuestion } from "jp-ts";
+import { describeDecider } from "jp-ts/render";
+import { ScriptedModel } from "jp-ts/testing";
+import type { Reply } from "./program.ts";
+
+const program = fork(path.join(import.meta.dirname, "program.ts"));
+const [address] = (await once(program, "message")) as [string]; // Sent by program.ts.
+
+const prompter: Prompter = {
+  channel: "answering-program",
+  canAsk: () => program.connected,
+  async ask({ inquiryId, question, signal }) {
+    const reply = await post("/question", { question }, signal);
+    if (reply?.answer === undefined) return { type: "cancelled", inquiryId };
+    return { type: "answered", inquiryId, answer: reply.answer, isRemembered: false };
+  },
+  async askPermission({ tool, arguments: given, signal }) {
+    const reply = await post("/permission", { tool, arguments: given }, signal);
+    if (reply?.answer === true) return { type: "run", isRemembered: false };
+    return { type: "skip", isRemembered: false, reason: reply?.reason ?? "Nobody allowed it." };
+  },
+  askDelivery: async () => ({ type: "deliver" }),
+};
+
+/** Undefined if it was withdrawn. If the program cannot be reached, it throws, and so it is recorded. */
+async function post(to: string, body: object, signal: AbortSignal): Promise<Reply | undefined> {
+  const request = { method: "POST", body: JSON.stringify(body), signal };
+  try {
+    const response = await fetch(new URL(to, address), request);
+    return (await response.json()) as Reply; // What it answers is checked against the question.
+  } catch (error) {
+    if (signal.aborted) return undefined;
+    throw error;
+  }
+}
+
+const release = defineTool<{ readonly to: string }>({
+  name: "release",
+  description: "Releases the site.",
+  parameters: { type: "object", properties: { to: { type: "string" } }, required: ["to"] },
+  run: async ({ to }, { ask }) => {
+    const version = await ask(textQuestion("version", "Which version?", { exclusive: true }));
+    return `Version ${version} is on ${to}.`;
+  },
+});
+
+const model = new ScriptedModel({
+  replies: [
+    [{ type: "tool_call", id: "call_1", name: "release", arguments: { to: "live" } }],
+    [{ type: "tool_call", id: "call_2", name: "release", arguments: { to: "test" } }],
+    "It is on test only.",
+  ],
+});
+const conversation = await new MemoryConversationStore().create({});
+const toolConfig = { release: { run: "ask" } };
+const options = { conversation, model, tools: [release], toolConfig, prompter };
+const { text, events } = await runTurn(options, "Release the site everywhere.");
+program.disconnect();
+
+for (const event of events) {
+  if (event.type === "permission_decision") {
+    const { decision, decidedBy, reason = "no reason given" } = event;
+    stdout.write(`turn: ${decision} by ${describeDecider(decidedBy)}: ${reason}\n`);
+  }
+  if (event.type === "inquiry_response" && event.outcome === "answered" && event.answeredBy) {
+    const { answer, answeredBy } = event;
+    stdout.write(`turn: ${JSON.stringify(answer)} by ${describeDecider(answeredBy)}\n`);
+  }
+}
+stdout.write(`turn: ${text}\n`);

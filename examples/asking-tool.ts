@@ -1,0 +1,39 @@
+/** An agent with one tool, which asks before it acts. Model and person are scripted: no key, no network. */
+import { stdout } from "node:process";
+import { defineTool, MemoryConversationStore, runTurn, selectQuestion } from "jp-ts";
+import { ScriptedModel, ScriptedPrompter } from "jp-ts/testing";
+
+const deploy = defineTool<{ readonly version: string }>({
+  name: "deploy",
+  description: "Deploys a version of the site.",
+  parameters: {
+    type: "object",
+    properties: { version: { type: "string" } },
+    required: ["version"],
+  },
+  async run({ version }, { ask }) {
+    // The call ends here while nobody has answered, and is made again with the answer.
+    const where = await ask(selectQuestion("where", "Where to?", { options: ["test", "live"] }));
+    return `Version ${version} is on ${where}.`;
+  },
+});
+
+const model = new ScriptedModel({
+  replies: [
+    [{ type: "tool_call", id: "call_1", name: "deploy", arguments: { version: "1.4" } }],
+    "It is done.",
+  ],
+});
+const prompter = new ScriptedPrompter({ answers: [{ answer: "test" }] });
+
+const conversation = await new MemoryConversationStore().create({});
+const { text, events } = await runTurn(
+  { conversation, model, tools: [deploy], prompter },
+  "Deploy version 1.4.",
+);
+
+// The record has the whole story: what was called, who let it run, what was asked, who answered.
+for (const { timestamp: _timestamp, ...event } of events) {
+  stdout.write(`${JSON.stringify(event)}\n`);
+}
+stdout.write(`The assistant: ${text}\n`);

@@ -1,0 +1,77 @@
+/**
+ * The record as an audit report: for each call who let it run or refused it, and for each question who
+ * asked it, who answered it, and how. Takes the folder of a workspace; without one, makes an example.
+ */
+import { homedir } from "node:os";
+import process from "node:process";
+import {
+  type ConversationEvent,
+  openWorkspace,
+  systemClock,
+  type ToolCallRequest,
+  turnsOf,
+} from "jp-ts";
+import { pairInquiries } from "jp-ts/conversation";
+import * as render from "jp-ts/render";
+import { makeExample } from "./make-example.ts";
+
+const [, , folder] = process.argv;
+const conversations = folder === undefined ? await makeExample() : openFolder(folder);
+
+for (const { id, metadata } of await conversations.list({ which: "all" })) {
+  print(0, `${id} ${metadata?.title ?? ""}`);
+  const { stream } = await conversations.load(id);
+  for (const { index, events } of turnsOf(stream.entries)) {
+    print(1, `turn ${index + 1}`);
+    for (const event of events) if (event.type === "tool_call_request") reportCall(event, events);
+    // Old records do not tell which call asked.
+    reportQuestions(2, events, undefined);
+  }
+}
+
+function openFolder(from: string) {
+  const { env: variables, pid, platform } = process;
+  const environment = { variables, home: homedir(), platform };
+  return openWorkspace({ from, environment, clock: systemClock, pid }).conversations;
+}
+
+function reportCall(call: ToolCallRequest, events: readonly ConversationEvent[]): void {
+  print(2, render.describeCall(call));
+  const own = eventsOf(call, events);
+  for (const event of own) {
+    if (event.type !== "permission_decision" || event.toolCallId !== call.id) continue;
+    const { action, decision, decidedBy, reason } = event;
+    const why = reason === undefined ? "" : `: ${reason}`;
+    print(3, `${action} ${decision} by ${render.describeDecider(decidedBy)}${why}`);
+  }
+  reportQuestions(3, own, call.id);
+}
+
+/** Of one call, or of none. */
+function reportQuestions(
+  depth: number,
+  events: readonly ConversationEvent[],
+  toolCallId: string | undefined,
+): void {
+  for (const { request, response } of pairInquiries(events).pairs) {
+    if (request.toolCallId !== toolCallId) continue;
+    print(depth, `${render.describeSource(request.source)} asked: ${request.question.text}`);
+    const end = response === undefined ? "Unanswered" : render.describeOutcome(response);
+    const decider = response !== undefined && "answeredBy" in response && response.answeredBy;
+    print(depth + 1, decider ? `${end} by ${render.describeDecider(decider)}` : end);
+  }
+}
+
+/** Some providers use an id again within a turn: the events of a call end where that happens. */
+function eventsOf(call: ToolCallRequest, events: readonly ConversationEvent[]) {
+  const later = events.slice(events.indexOf(call) + 1);
+  const again = later.findIndex(
+    (event) => event.type === "tool_call_request" && event.id === call.id,
+  );
+  return again === -1 ? later : later.slice(0, again);
+}
+
+/** What tools, models and people wrote is made harmless before it is shown. */
+function print(depth: number, text: string): void {
+  process.stdout.write(`${"  ".repeat(depth)}${render.oneLine(text)}\n`);
+}

@@ -1,0 +1,80 @@
+/** A person who is asked in a way of the program's own, here line by line. The model is scripted. */
+import { stdin, stdout } from "node:process";
+import { createInterface } from "node:readline";
+import {
+  booleanQuestion,
+  defineTool,
+  MemoryConversationStore,
+  type Prompter,
+  runTurn,
+} from "jp-ts";
+import { describeDecider, describeOutcome } from "jp-ts/render";
+import { ScriptedModel } from "jp-ts/testing";
+import { answerFits } from "jp-ts/tool";
+
+const input = createInterface({ input: stdin });
+const lines = input[Symbol.asyncIterator]();
+let isThere = true;
+
+const prompter: Prompter = {
+  channel: "lines",
+  canAsk: () => isThere,
+  async ask({ inquiryId, question, signal }) {
+    for (;;) {
+      const words = await readLine(question.text, signal);
+      if (words === undefined) return { type: "cancelled", inquiryId };
+      const answer = question.answerType.type === "boolean" ? toBoolean(words) : words;
+      if (answerFits(question.answerType, answer)) {
+        return { type: "answered", inquiryId, answer, isRemembered: false };
+      }
+    }
+  },
+  async askPermission({ tool, signal }) {
+    const words = await readLine(`Run ${tool}?`, signal);
+    return { type: words === "yes" ? "run" : "skip", isRemembered: false };
+  },
+  askDelivery: async () => ({ type: "deliver" }),
+};
+
+/** Undefined if the question was withdrawn, or nobody is there any more. */
+async function readLine(text: string, signal: AbortSignal): Promise<string | undefined> {
+  stdout.write(`${text}\n`);
+  const withdrawn = Promise.withResolvers<undefined>();
+  signal.addEventListener("abort", () => withdrawn.resolve(undefined), { once: true });
+  const line = await Promise.race([lines.next(), withdrawn.promise]);
+  isThere = line?.done !== true;
+  return line?.done === false ? line.value : undefined;
+}
+
+function toBoolean(words: string): boolean | string {
+  return words === "yes" || (words === "no" ? false : words);
+}
+
+const clean = defineTool({
+  name: "clean",
+  description: "Empties the folder of old builds.",
+  parameters: { type: "object" },
+  run: async (_args, { ask }) => {
+    const question = booleanQuestion("sure", "Delete 12 old builds?", { exclusive: true });
+    return (await ask(question)) ? "They are gone." : "They were kept.";
+  },
+});
+
+const model = new ScriptedModel({
+  replies: [[{ type: "tool_call", id: "call_1", name: "clean" }], "I have cleaned up."],
+});
+const conversation = await new MemoryConversationStore().create({});
+const toolConfig = { clean: { run: "ask" } }; // Without it, a tool of the program runs unattended.
+const options = { conversation, model, tools: [clean], toolConfig, prompter };
+const { text, events } = await runTurn(options, "Clean up.");
+input.close();
+
+stdout.write(`${text}\n`);
+for (const event of events) {
+  if (event.type === "permission_decision") {
+    stdout.write(`Permission: ${event.decision} by ${describeDecider(event.decidedBy)}\n`);
+  }
+  if (event.type === "inquiry_response" && event.outcome === "answered" && event.answeredBy) {
+    stdout.write(`${describeOutcome(event)} by ${describeDecider(event.answeredBy)}\n`);
+  }
+}

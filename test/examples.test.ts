@@ -1,0 +1,210 @@
+/** The programs of `examples/`, each run as a person would from a clone, and all that it prints. */
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import path from "node:path";
+import { text } from "node:stream/consumers";
+import { describe, expect, test } from "vitest";
+import { call, permission, question, request, result, turnStart } from "./cli/records.ts";
+import { type Finished, jsonLines, lines, printed, Project } from "./cli/support.ts";
+
+const EXAMPLES = path.join(import.meta.dirname, "..", "examples");
+const STAMP = { timestamp: expect.stringMatching(/^\d{4}-\d\d-\d\d \d\d:\d\d:\d\d/) };
+const BY_POLICY = { kind: "policy", key: "conversation.tools.deploy.run" };
+
+describe("the examples", () => {
+  test("have an agent with one tool that asks", async () => {
+    expect(await run("asking-tool.ts")).toEqual(
+      printed(
+        lines(
+          '{"type":"turn_start"}',
+          '{"type":"chat_request","content":"Deploy version 1.4."}',
+          '{"type":"tool_call_request","id":"call_1","name":"deploy","arguments":{"version":"1.4"}}',
+          `{"type":"permission_decision","toolCallId":"call_1","tool":"deploy","action":"run","decision":"approved","decidedBy":${JSON.stringify(BY_POLICY)}}`,
+          '{"type":"inquiry_request","id":"call_1.where.1","source":{"source":"tool","name":"deploy"},"question":{"text":"Where to?","answerType":{"type":"select","options":[{"value":"test"},{"value":"live"}]},"exclusive":false,"persistence":"turn"},"toolCallId":"call_1","questionId":"where"}',
+          '{"type":"inquiry_response","id":"call_1.where.1","outcome":"answered","answer":"test","answeredBy":{"kind":"user","channel":"scripted"}}',
+          '{"type":"tool_call_response","id":"call_1","content":"Version 1.4 is on test.","isError":false}',
+          '{"type":"chat_response","content":{"type":"message","text":"It is done."}}',
+          "The assistant: It is done.",
+        ),
+      ),
+    );
+  });
+
+  test("have a prompter of their own, which asks again what was not understood", async () => {
+    expect(await run("custom-prompter.ts", { input: "yes\nperhaps\nyes\n" })).toEqual(
+      printed(
+        lines(
+          "Run clean?",
+          "Delete 12 old builds?",
+          "Delete 12 old builds?",
+          "I have cleaned up.",
+          "Permission: approved by user (lines)",
+          "Answer: true by user (lines)",
+        ),
+      ),
+    );
+  });
+
+  test("have a prompter that tells when nobody is there any more", async () => {
+    expect(await run("custom-prompter.ts", { input: "yes\n" })).toEqual(
+      printed(
+        lines(
+          "Run clean?",
+          "Delete 12 old builds?",
+          "I have cleaned up.",
+          "Permission: approved by user (lines)",
+        ),
+      ),
+    );
+  });
+
+  test("have their questions answered by another program, and the record says by which", async () => {
+    expect(await run("answering-program/turn.ts")).toEqual(
+      printed(
+        lines(
+          'program: {"tool":"release","arguments":{"to":"live"}} {"answer":false,"reason":"Not on a Friday."}',
+          'program: {"tool":"release","arguments":{"to":"test"}} {"answer":true}',
+          'program: {"question":{"id":"version","text":"Which version?","answerType":{"type":"text"},"exclusive":true,"persistence":"turn"}} {"answer":"1.4"}',
+          "turn: denied by user (answering-program): Not on a Friday.",
+          "turn: approved by user (answering-program): no reason given",
+          'turn: "1.4" by user (answering-program)',
+          "turn: It is on test only.",
+        ),
+      ),
+    );
+  });
+
+  test("make an audit report of the record", async () => {
+    expect(await run("audit-report/report.ts")).toEqual(
+      printed(
+        lines(
+          "jp-c17673230456 Release 1.4",
+          "  turn 1",
+          '    deploy(to: "test")',
+          "      run approved by user (scripted)",
+          "      deploy asked: Deploy to test?",
+          "        Answer: true by user (scripted)",
+          '    deploy(to: "live")',
+          "      run approved by remembered (call_1)",
+          "      deploy asked: Deploy to live?",
+          "        Cancelled (user)",
+          "    sign()",
+          "      run approved by policy (conversation.tools.sign.run)",
+          "      sign asked: With the time?",
+          "        Answer: true by config (conversation.tools.sign.questions.stamp.answer)",
+          "      sign asked: Passphrase of the key?",
+          "        Answer: <redacted> by user (scripted)",
+          "    wipe()",
+          "      run denied by user (scripted): we need them",
+        ),
+      ),
+    );
+  });
+
+  test("report of a workspace too, where ids are used again or are not there", async () => {
+    const project = new Project();
+    const { id } = project.place({
+      second: 0,
+      events: [
+        turnStart(0),
+        request(1, "Go."),
+        call(2, "call_1", "deploy", { to: "test" }),
+        permission(3, "call_1", { tool: "deploy" }),
+        result(4, "call_1", "It is on test."),
+        call(5, "call_1", "deploy", { to: "live" }),
+        question(6, "deploy.sure", { source: { source: "tool", name: "deploy" }, text: "Sure?" }),
+      ],
+    });
+    expect(
+      await run("audit-report/report.ts", { words: [project.root], variables: project.variables }),
+    ).toEqual(
+      printed(
+        lines(
+          id,
+          "  turn 1",
+          '    deploy(to: "test")',
+          "      run approved by user (terminal)",
+          '    deploy(to: "live")',
+          "    deploy asked: Sure?",
+          "      Unanswered",
+        ),
+      ),
+    );
+  });
+
+  test("take any model of the AI SDK, which is asked what its tool asks", async () => {
+    const finished = await run("ai-sdk-model/turn.ts");
+    expect({ ...finished, stdout: jsonLines(finished) }).toEqual({
+      status: 0,
+      stdout: [
+        { ...STAMP, type: "turn_start" },
+        { ...STAMP, type: "chat_request", content: "Deploy the site." },
+        { ...STAMP, type: "tool_call_request", id: "call_1", name: "deploy", arguments: {} },
+        {
+          ...STAMP,
+          type: "permission_decision",
+          toolCallId: "call_1",
+          tool: "deploy",
+          action: "run",
+          decision: "approved",
+          decidedBy: BY_POLICY,
+        },
+        {
+          ...STAMP,
+          type: "inquiry_request",
+          id: "call_1.sure.1",
+          source: { source: "tool", name: "deploy" },
+          question: {
+            text: "Deploy now?",
+            answerType: { type: "boolean" },
+            exclusive: false,
+            persistence: "turn",
+          },
+          toolCallId: "call_1",
+          questionId: "sure",
+        },
+        {
+          ...STAMP,
+          type: "inquiry_response",
+          id: "call_1.sure.1",
+          outcome: "answered",
+          answer: true,
+          answeredBy: { kind: "assistant", model: "example/small" },
+        },
+        {
+          ...STAMP,
+          type: "tool_call_response",
+          id: "call_1",
+          content: "deployed",
+          isError: false,
+        },
+        {
+          ...STAMP,
+          type: "chat_response",
+          content: { type: "message", text: "It is deployed." },
+        },
+      ],
+      stderr: "",
+    });
+  });
+});
+
+interface RunOptions {
+  readonly words?: readonly string[];
+  readonly variables?: Readonly<Record<string, string>>;
+  readonly input?: string;
+}
+
+/** Without a key: the variables are those of nobody in particular. */
+async function run(program: string, options: RunOptions = {}): Promise<Finished> {
+  const { words = [], variables = { PATH: process.env["PATH"] ?? "" }, input = "" } = options;
+  const file = path.join(EXAMPLES, program);
+  const child = spawn(process.execPath, [file, ...words], { env: variables, stdio: "pipe" });
+  child.stdin.end(input);
+  const [stdout, stderr, [status]] = await Promise.all([
+    text(child.stdout),
+    text(child.stderr),
+    once(child, "close") as Promise<[number | null]>,
+  ]);
+  return { status, stdout, stderr };
+}

@@ -1,0 +1,96 @@
+/** The package as it would be published, and an empty project in which it is installed. */
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { copyFileSync, mkdirSync, mkdtempSync, realpathSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import path from "node:path";
+import { text } from "node:stream/consumers";
+
+export const ROOT = path.join(import.meta.dirname, "..", "..");
+const BINARIES = path.join(ROOT, "node_modules", ".bin");
+
+export interface Finished {
+  readonly status: number | null;
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
+export interface RunOptions {
+  readonly cwd?: string;
+  /** The folder of the Node to run on; the one of the tests if absent. */
+  readonly node?: string;
+  readonly variables?: Readonly<Record<string, string>>;
+}
+
+/** Runs a command without a terminal. The commands of this repository are found too, as the last ones. */
+export async function run(
+  command: string,
+  words: readonly string[],
+  { cwd = ROOT, node = path.dirname(process.execPath), variables = {} }: RunOptions = {},
+): Promise<Finished> {
+  const folders = [node, process.env["PATH"] ?? "", BINARIES];
+  const child = spawn(command, words, {
+    cwd,
+    env: { ...process.env, PATH: folders.join(path.delimiter), NO_COLOR: "1", ...variables },
+    stdio: ["ignore", "pipe", "pipe"],
+  });
+  const [stdout, stderr, [status]] = await Promise.all([
+    text(child.stdout),
+    text(child.stderr),
+    once(child, "close") as Promise<[number | null]>,
+  ]);
+  return { status, stdout, stderr };
+}
+
+/** What it printed. Throws what it said, if it failed. */
+export async function runWell(
+  command: string,
+  words: readonly string[],
+  options: RunOptions = {},
+): Promise<string> {
+  const { status, stdout, stderr } = await run(command, words, options);
+  if (status !== 0) throw new Error(`${command} ${words.join(" ")}: ${status}\n${stdout}${stderr}`);
+  return stdout;
+}
+
+/** An empty folder, which the caller removes. */
+export function makeFolder(): string {
+  return mkdtempSync(path.join(realpathSync(tmpdir()), "jp-package-"));
+}
+
+export interface Tarball {
+  readonly file: string;
+  /** The paths of the files in it. */
+  readonly contents: readonly string[];
+}
+
+/** Of `dist` as it is: `npm test` has built it. */
+export async function pack(folder: string): Promise<Tarball> {
+  const words = ["pack", "--ignore-scripts", "--json", "--pack-destination", folder];
+  const told = JSON.parse(await runWell("npm", words)) as readonly [
+    { readonly filename: string; readonly files: readonly { readonly path: string }[] },
+  ];
+  const [{ filename, files }] = told;
+  return { file: path.join(folder, filename), contents: files.map((file) => file.path) };
+}
+
+/** An empty project with the package in it, as `npm install` leaves it. */
+export async function install(tarball: string, folder: string): Promise<string> {
+  const project = path.join(folder, "project");
+  mkdirSync(path.join(project, ".jp"), { recursive: true });
+  writeFileSync(path.join(project, "package.json"), '{ "private": true, "type": "module" }\n');
+  const words = [
+    "install",
+    tarball,
+    "--ignore-scripts",
+    "--prefer-offline",
+    "--no-audit",
+    "--no-fund",
+  ];
+  await runWell("npm", words, { cwd: project });
+  copyFileSync(
+    path.join(import.meta.dirname, "consumer-program.ts"),
+    path.join(project, "main.ts"),
+  );
+  return project;
+}
