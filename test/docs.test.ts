@@ -1,11 +1,17 @@
-import { spawn } from "node:child_process";
-import { once } from "node:events";
-import { existsSync, globSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
+import {
+  cpSync,
+  existsSync,
+  globSync,
+  readdirSync,
+  readFileSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
 import path from "node:path";
-import { text } from "node:stream/consumers";
 import { parse } from "smol-toml";
 import { describe, expect, test } from "vitest";
 import { DEFAULTS } from "../src/config/defaults.ts";
+import { splitWords } from "../src/config/schema/command.ts";
 import { parseConfig } from "../src/config/index.ts";
 import { parseEvent } from "../src/conversation/index.ts";
 import { PROVIDER_NAMES } from "../src/provider/index.ts";
@@ -14,9 +20,8 @@ import { ModelServer } from "./cli/model-server.ts";
 import { query } from "./cli/query-project.ts";
 import { jsonLines, printed, Project } from "./cli/support.ts";
 import { verifies } from "./conformance/manifest.ts";
-import { CaptureServer } from "./provider/capture-server.ts";
-import { WIRE, type WireReply } from "./provider/wire.ts";
 import { commandsIn, findMistake } from "./support/command-lines.ts";
+import { COMMANDS, renderCommands } from "./support/command-reference.ts";
 import { REFERENCE, renderReference } from "./support/config-reference.ts";
 import {
   type Block,
@@ -34,7 +39,7 @@ const readme = readDocument("README.md");
 
 describe("blocks in documents", () => {
   test("are of a language that is checked, or of one that claims nothing", () => {
-    const known = new Set(["bash", "json", "sh", "text", "toml", "ts"]);
+    const known = new Set(["bash", "json", "python", "sh", "text", "toml", "ts"]);
     const others = documents.flatMap(({ blocks }) =>
       blocks.filter(({ language }) => !known.has(language)),
     );
@@ -65,7 +70,7 @@ describe("blocks in documents", () => {
       readFileSync(path.join(ROOT, name), "utf8"),
     );
     const isExample = ({ code }: Block) => examples.some((example) => example.includes(code));
-    const others = blocksOf(documents, "ts", "bash").filter((block) => !isExample(block));
+    const others = blocksOf(documents, "ts", "bash", "python").filter((block) => !isExample(block));
     expect(others.map(({ place }) => place)).toEqual([]);
   });
 
@@ -84,6 +89,28 @@ describe("names in documents", () => {
         .map(([file, heading]) => `${document.name}: ${file} ${heading}`),
     );
     expect(broken).toEqual([]);
+  });
+
+  test("of references are those that lead somewhere", () => {
+    const unknown = documents.flatMap(({ name, prose }) =>
+      [...prose.matchAll(/\]\[(?<reference>[^\]]+)\]/g)]
+        .map(({ groups = {} }) => groups["reference"] ?? "")
+        .filter((reference) => !prose.includes(`\n[${reference}]: https://`))
+        .map((reference) => `${name}: ${reference}`),
+    );
+    expect(unknown).toEqual([]);
+  });
+
+  test("of commands, between words, are those of commands that there are", async () => {
+    const mistakes: string[] = [];
+    for (const document of documents) {
+      for (const said of codeWordsOf(document).filter((word) => /^jp [^…|]+$/.test(word))) {
+        const mistake = await findMistake(splitWords(said) ?? []);
+        if (mistake === undefined || mistake.includes("missing required argument")) continue;
+        mistakes.push(`${document.name}: ${said}: ${mistake}`);
+      }
+    }
+    expect(mistakes).toEqual([]);
   });
 
   test("of source files are those of files that are there", () => {
@@ -163,45 +190,41 @@ describe("the README", () => {
   });
 });
 
-describe("the examples of embedding", () => {
-  test("take a model of the AI SDK, which is asked what its tool asks", async () => {
-    await using server = await CaptureServer.start();
-    const replies: readonly WireReply[] = [
-      { calls: [{ id: "call_1", name: "deploy", input: "{}" }] },
-      { text: '{"answer":true}' },
-      { text: "It is deployed." },
-    ];
-    server.answer(...replies.map((reply) => ({ chunks: WIRE.anthropic(reply) })));
-    const variables = { ANTHROPIC_API_KEY: "key", ANTHROPIC_BASE_URL: `${server.url}/v1` };
-    const told = await runExample("ai-sdk-model.ts", new Project(), { variables });
-    const events = jsonLines({ status: 0, stdout: told, stderr: "" });
-    expect(events).toEqual(
-      expect.arrayContaining([
-        expect.objectContaining({
-          answer: true,
-          answeredBy: { kind: "assistant", model: "anthropic/claude-sonnet-4-5" },
-        }),
-        expect.objectContaining({ type: "tool_call_response", content: "deployed" }),
-      ]),
-    );
-  });
-
-  test("ask a person in a way of their own", async () => {
-    const told = await runExample("own-prompter.ts", new Project(), { input: "yes\n" });
-    expect(told).toMatch(/^Delete 12 old builds\? done: .*"answer":true.*"channel":"lines"/);
-  });
-
-  test("add to the record of a workspace, and read it", async () => {
-    const project = new Project();
-    expect(await runExample("workspace.ts", project)).toBe("");
-    expect((await project.jp("conversation", "ls")).stdout).toContain("From a program");
-  });
+test("the example of an MCP server asks before it replaces, whoever answers", async () => {
+  const project = new Project();
+  const place = (...names: readonly string[]) => path.join(project.root, ...names);
+  cpSync(path.join(ROOT, "examples", "tools"), place("tools"), { recursive: true });
+  cpSync(place("tools", "config.toml"), place(".jp", "config.toml"));
+  // The packages as a project that uses them has them.
+  symlinkSync(path.join(ROOT, "node_modules"), place("node_modules"));
+  writeFileSync(place("notes.txt"), "one");
+  const answer = "conversation.tools.backup_mcp.questions.overwrite.answer";
+  const run = (...more: readonly string[]) =>
+    project.jp("tool", "run", "backup_mcp", "--non-interactive", "-a", "path=notes.txt", ...more);
+  expect([
+    await run(),
+    (await run()).status,
+    await run("--cfg", `${answer}:=false`),
+    await run("--cfg", `${answer}:=true`),
+  ]).toEqual([
+    printed("Saved notes.txt.bak\n"),
+    1,
+    printed("The old backup was kept.\n"),
+    printed("Saved notes.txt.bak\n"),
+  ]);
 });
 
 describe("what documents say", () => {
   test("of the keys of the config is what the schema says", async () => {
     const { text: said } = readDocument(REFERENCE);
     expect(said).toBe(await renderReference());
+  });
+
+  test("of the commands is what each says with --help", async () => {
+    const { text: said, blocks } = readDocument(COMMANDS);
+    const { stdout } = await new Project().jp("query", "--help");
+    expect(said).toBe(await renderCommands());
+    expect(blocks.map(({ code }) => code)).toContain(stdout);
   });
 
   test("of a configured answer is that a tool has to ask before it gets it", () => {
@@ -256,30 +279,4 @@ function isUnknownKey(key: string): boolean {
 
 function wordsOf(name: string): string {
   return readDocument(name).text.replaceAll(/\s+/g, " ");
-}
-
-interface ExampleOptions {
-  readonly variables?: Readonly<Record<string, string>>;
-  readonly input?: string;
-}
-
-/** What it prints. Throws what it says on standard error, if anything. */
-async function runExample(
-  name: string,
-  project: Project,
-  { variables = {}, input = "" }: ExampleOptions = {},
-): Promise<string> {
-  const file = path.join(ROOT, "examples", "embedding", name);
-  const child = spawn(process.execPath, [file], {
-    cwd: project.root,
-    env: { ...project.variables, ...variables },
-  });
-  child.stdin.end(input);
-  const [stdout, stderr] = await Promise.all([
-    text(child.stdout),
-    text(child.stderr),
-    once(child, "close"),
-  ]);
-  if (stderr !== "") throw new Error(stderr);
-  return stdout;
 }

@@ -1,0 +1,26 @@
+/** docs/demo.svg, made from the tour itself. Run as a program, it writes the file. */
+import { writeFileSync } from "node:fs";
+import path from "node:path";
+import process from "node:process";
+import { ROOT } from "../support/documents.ts";
+import { framesOf } from "./frame.ts";
+import { COLUMNS, recordDemo, ROWS } from "./recording.ts";
+import { renderSvg } from "./svg.ts";
+
+export const PICTURE = path.join("docs", "demo.svg");
+
+export async function makePicture(): Promise<string> {
+  return renderSvg(await framesOf(await recordDemo()), {
+    title: "jp demo",
+    description:
+      "A terminal. A tool shows a diff and asks whether to apply it; three calls share one answer; " +
+      "the assistant asks which of three options; a passphrase is typed and redacted; with nobody there " +
+      "a question is refused; a list shows every question, who asked it and who answered.",
+    columns: COLUMNS,
+    rows: ROWS,
+  });
+}
+
+if (process.argv[1] === import.meta.filename) {
+  writeFileSync(path.join(ROOT, PICTURE), await makePicture());
+}

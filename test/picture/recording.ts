@@ -1,0 +1,132 @@
+/** `jp demo` on a real terminal with somebody at the keys: what it writes between one answer and the next. */
+import { mkdtempSync, realpathSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import path from "node:path";
+import process from "node:process";
+import { setTimeout } from "node:timers/promises";
+import { type IPty, spawn } from "@lydell/node-pty";
+import headless from "@xterm/headless";
+import { ROOT } from "../support/documents.ts";
+
+/** Wide enough for the longest line of the tour. */
+export const COLUMNS = 86;
+export const ROWS = 23;
+
+export interface Moment {
+  /** As it was written, but for what is different every time. */
+  readonly output: string;
+  /** What is pressed when it has been read, in words; absent at the end. */
+  readonly keys?: string;
+}
+
+interface Answer {
+  /** What is there when the question is. */
+  readonly shown: string;
+  readonly keys: readonly string[];
+  readonly label: string;
+}
+
+const ANSWERS: readonly Answer[] = [
+  { shown: "Apply these changes", keys: ["y"], label: "y" },
+  { shown: "Deploy to Frankfurt?", keys: ["Y"], label: "Y" },
+  { shown: "Where should the announcement go?", keys: ["\u001B[B"], label: "↓" },
+  { shown: "to everybody who subscribed", keys: ["\r"], label: "Enter" },
+  { shown: "Passphrase of the key?", keys: ["open sesame", "\r"], label: "●●●● ●●●●●● Enter" },
+];
+
+/** Where the tour makes its workspace: a short name, so that lines are as long as anywhere. */
+const TMPDIR = "/tmp";
+const MADE_FOLDER = /jp-demo-\w{6}/;
+
+/** A pause in what is written: the program waits for somebody. */
+const QUIET_MS = 60;
+const BETWEEN_KEYS_MS = 15;
+
+/** Runs the built command. Nothing of it is left afterwards. */
+export async function recordDemo(): Promise<readonly Moment[]> {
+  const folder = mkdtempSync(path.join(realpathSync(tmpdir()), "jp-picture-"));
+  const demo = new Demo(folder);
+  try {
+    const moments: Moment[] = [];
+    for (const { shown, keys, label } of ANSWERS) {
+      moments.push({ output: await demo.untilShown(shown), keys: label });
+      for (const key of keys) {
+        demo.press(key);
+        await setTimeout(BETWEEN_KEYS_MS);
+      }
+    }
+    const end = await demo.untilEnd();
+    const [made] = MADE_FOLDER.exec(end) ?? [];
+    if (made !== undefined) rmSync(path.join(TMPDIR, made), { recursive: true, force: true });
+    moments.push({ output: end });
+    return moments.map((moment) => ({ ...moment, output: withoutChance(moment.output) }));
+  } finally {
+    demo.close();
+    rmSync(folder, { recursive: true, force: true });
+  }
+}
+
+class Demo {
+  readonly #pty: IPty;
+  /** Answers what a program asks its terminal, where the cursor is for example. */
+  readonly #terminal = new headless.Terminal({ cols: COLUMNS, rows: ROWS, allowProposedApi: true });
+  #output = "";
+  #isEnded = false;
+
+  constructor(folder: string) {
+    const command = path.join(ROOT, "dist", "bin", "jp.cjs");
+    this.#pty = spawn(process.execPath, [command, "demo"], {
+      name: "xterm-256color",
+      cols: COLUMNS,
+      rows: ROWS,
+      cwd: folder,
+      env: { PATH: process.env["PATH"], HOME: folder, TMPDIR },
+    });
+    this.#pty.onData((data) => {
+      this.#output += data;
+      this.#terminal.write(data);
+    });
+    this.#pty.onExit(() => {
+      this.#isEnded = true;
+    });
+    this.#terminal.onData((data) => this.press(data));
+  }
+
+  press(keys: string): void {
+    if (!this.#isEnded) this.#pty.write(keys);
+  }
+
+  /** What was written since the last time, when this is among it and no more comes. */
+  async untilShown(text: string): Promise<string> {
+    for (let length = -1; length !== this.#output.length || !this.#output.includes(text);) {
+      if (this.#isEnded) throw new Error(`The tour ended without “${text}”:\n${this.#output}`);
+      length = this.#output.length;
+      await setTimeout(QUIET_MS);
+    }
+    return this.#take();
+  }
+
+  async untilEnd(): Promise<string> {
+    while (!this.#isEnded) await setTimeout(QUIET_MS);
+    return this.#take();
+  }
+
+  close(): void {
+    if (!this.#isEnded) this.#pty.kill("SIGKILL");
+    this.#terminal.dispose();
+  }
+
+  #take(): string {
+    const output = this.#output;
+    this.#output = "";
+    return output;
+  }
+}
+
+/** The same at any time and on any machine: how long it took, the conversation's id, the folder. */
+function withoutChance(output: string): string {
+  return output
+    .replaceAll(new RegExp(MADE_FOLDER, "g"), "jp-demo-k3Xw9a")
+    .replaceAll(/(?<!\d)\d{11}(?!\d)/g, "17947338624")
+    .replaceAll(/ \d+\.\ds\b/g, " 0.4s");
+}
