@@ -1,4 +1,5 @@
-// `npm run check`: format, lint, types, unused code, and the tests, which hold the architecture.
+// `npm run check`: everything that can be said of the code without running it, and the tests, which hold
+// the architecture, the documents and the package.
 import { spawnSync } from "node:child_process";
 import process from "node:process";
 
@@ -7,6 +8,8 @@ const steps = [
   ["lint", "oxlint", "--type-aware"],
   ["types", "tsc", "--noEmit"],
   ["unused code", "knip"],
+  ["duplicate code", "jscpd", "src"],
+  ["licences", "node", "scripts/licences.mjs"],
   ["package", "publint", "--strict"],
   ["tests", "vitest", "run"],
 ];

@@ -26,8 +26,8 @@ declare const JP_VERSION: string;
 
 export function createContext(options: GlobalOptions): CommandContext {
   let onGone = leaveQuietly;
-  process.stdout.on("error", (error) => onGone(error));
-  process.stderr.on("error", (error) => onGone(error));
+  process.stdout.on("error", (error: NodeJS.ErrnoException) => onGone(error));
+  process.stderr.on("error", (error: NodeJS.ErrnoException) => onGone(error));
   let workspace: Workspace | undefined;
   const environment: UserEnvironment = {
     variables: process.env,

@@ -70,7 +70,10 @@ export function configPlaces(context: CommandContext): ConfigPlaces {
   return {
     userFolder: userConfigFolder(environment),
     ...(workspace !== undefined && { workspaceRoot: workspace.root }),
-    ...(userWorkspaceFolder !== undefined && { userWorkspaceFolder }),
+    ...(userWorkspaceFolder !== undefined && {
+      userWorkspaceFolder,
+      isOfAnother: workspace?.ownsUserFolder() !== true,
+    }),
     cwd: path.resolve(cwd),
     variables: environment.variables,
   };

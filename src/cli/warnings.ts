@@ -1,5 +1,5 @@
 /** What could not be read, told on standard error; the rest is shown all the same. */
-import { oneLine } from "../render/index.ts";
+import { oneLine, wrapProse } from "../render/index.ts";
 import type { RecordProblem } from "../storage/index.ts";
 import type { Output } from "../terminal/index.ts";
 
@@ -8,5 +8,6 @@ export function warnOf(problems: readonly RecordProblem[], output: Output): void
 }
 
 export function warn(text: string, output: Output): void {
-  output.notice(`${output.paintNotice("yellow", "warning")}: ${oneLine(text)}`);
+  const line = `${output.paintNotice("yellow", "warning")}: ${oneLine(text)}`;
+  for (const row of wrapProse(line, output.noticeWidth)) output.notice(row);
 }

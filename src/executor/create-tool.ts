@@ -10,6 +10,7 @@ import { createMcpTool } from "./mcp/index.ts";
 import { toParametersSchema } from "./parameters-schema.ts";
 import type { RunnableTool, ToolDescription } from "./port.ts";
 
+/** What tools are made of. */
 export interface ToolParts {
   readonly shipped: readonly ShippedTool[];
   readonly local: LocalEnvironment;
@@ -17,7 +18,7 @@ export interface ToolParts {
   readonly signal: AbortSignal;
 }
 
-/** Throws `unknown_builtin`, and what a server throws that does not start. */
+/** A tool that can be run. Throws `unknown_builtin`, and what a server throws that does not start. */
 export async function createTool(settings: ToolSettings, parts: ToolParts): Promise<RunnableTool> {
   const { source } = settings;
   switch (source.type) {

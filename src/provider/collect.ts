@@ -4,6 +4,7 @@ import type { EndReason, Model, ModelEvent, ModelRequest, Usage } from "./port.t
 import { retryDelay, type RetryPolicy } from "./retry.ts";
 import { type StreamLimits, watchStream } from "./watch-stream.ts";
 
+/** A request, and how often it is made again. */
 export interface CollectedRequest {
   readonly model: Model;
   readonly request: ModelRequest;
@@ -11,6 +12,7 @@ export interface CollectedRequest {
   readonly clock: Clock;
 }
 
+/** A whole reply, without what was thought. */
 export interface CollectedReply {
   readonly text: string;
   readonly toolCalls: readonly Extract<ModelEvent, { readonly type: "tool_call_request" }>[];
@@ -18,7 +20,10 @@ export interface CollectedReply {
   readonly usage: Usage;
 }
 
-/** Throws the last `ProviderError`. Abort ends it at once, by throwing the signal's reason. */
+/**
+ * Asks a model, and waits for the whole reply. Throws the last `ProviderError`. Abort ends it at once,
+ * by throwing the signal's reason.
+ */
 export async function collectReply(collected: CollectedRequest): Promise<CollectedReply> {
   const { request, policy, clock } = collected;
   for (let retries = 0; ; retries += 1) {

@@ -1,6 +1,7 @@
 /** Parameters that no package knows, put into the body of a request on its way out. */
 import { isJsonObject, type JsonObject } from "../util/index.ts";
 
+/** As `fetch` is called. */
 export type Fetch = typeof globalThis.fetch;
 
 /** Objects are merged, anything else is replaced. */

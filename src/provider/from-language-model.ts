@@ -15,6 +15,7 @@ import { Reply } from "./reply/index.ts";
 /** What the AI SDK calls a language model. */
 export type LanguageModel = LanguageModelV4;
 
+/** What a language model of the AI SDK does not say of itself. */
 export interface LanguageModelOptions {
   /** `provider/name`. By default what the model says of itself. */
   readonly id?: string;
@@ -24,6 +25,7 @@ export interface LanguageModelOptions {
   readonly clock?: Clock;
 }
 
+/** Takes any language model of the AI SDK. `runTurn` does this by itself. */
 export function fromLanguageModel(model: LanguageModel, options: LanguageModelOptions = {}): Model {
   const { id = defaultId(model), contextWindow, clock = systemClock } = options;
   const dialect = findDialect(model);

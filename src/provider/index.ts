@@ -1,4 +1,5 @@
 export type { ProviderSettings } from "./definition.ts";
+export type { Fetch } from "./extra-body.ts";
 export {
   fromLanguageModel,
   type LanguageModel,

@@ -3,6 +3,7 @@ import { isJsonObject, type Json, type JsonObject } from "../util/index.ts";
 import { accepted } from "./failure/index.ts";
 import type { Fetch } from "./extra-body.ts";
 
+/** A model that a provider says it has. */
 export interface ModelInfo {
   /** The name to ask for, without the provider. */
   readonly name: string;

@@ -5,6 +5,7 @@
 import type { ThreadParts } from "../conversation/index.ts";
 import type { JsonObject } from "../util/index.ts";
 
+/** A model that can be asked. */
 export interface Model {
   /** `provider/name`, as the record tells who answered. */
   readonly id: string;
@@ -18,6 +19,7 @@ export interface Model {
   stream(request: ModelRequest): AsyncIterable<ModelEvent>;
 }
 
+/** What a model is asked. */
 export interface ModelRequest {
   /** With the schema of the structured output, if one is wanted. */
   readonly parts: ThreadParts;
@@ -36,6 +38,7 @@ export interface ToolSchema {
   readonly parameters: JsonObject;
 }
 
+/** Whether a model may, must or must not call tools; or which one it must. */
 export type ToolChoice = "auto" | "none" | "required" | { readonly tool: string };
 
 /** What is absent is left to the provider. */
@@ -50,6 +53,7 @@ export interface ModelParameters {
   readonly other: JsonObject;
 }
 
+/** How much a model is to think before it answers. */
 export type Reasoning =
   | { readonly type: "off" }
   /** `isHidden`: thought, but not shown. */
@@ -60,6 +64,7 @@ export type Reasoning =
 /** Whether the provider keeps what it has read for the next request, and for how long. */
 export type CachePolicy = "off" | "short" | "long";
 
+/** A piece of a reply, as it comes. */
 export type ModelEvent =
   | { readonly type: "reasoning_delta"; readonly text: string }
   /** `metadata` goes into the record with the text: signatures, without which it is not taken back. */

@@ -1,6 +1,7 @@
 /** Why a model did not answer, in our words: nobody else reads what a provider wrote. */
 import { CodedError } from "../util/index.ts";
 
+/** What went wrong, whoever the provider is. */
 export type ProviderErrorKind =
   | "missing_key"
   | "authentication"
@@ -18,6 +19,7 @@ export type ProviderErrorKind =
   | "response_too_long"
   | "other";
 
+/** What else is known of a `ProviderError`. */
 export interface ProviderErrorOptions {
   readonly hint?: string;
   readonly cause?: unknown;
@@ -27,6 +29,7 @@ export interface ProviderErrorOptions {
   readonly retryAfterMs?: number;
 }
 
+/** A model that could not be asked, or gave no whole reply. Its code is `provider_<kind>`. */
 export class ProviderError extends CodedError {
   readonly kind: ProviderErrorKind;
   readonly isRetryable: boolean;

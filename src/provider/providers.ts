@@ -17,16 +17,20 @@ import { ProviderError } from "./provider-error.ts";
 
 const DEFINITIONS = { anthropic, google, llamacpp, ollama, openai, openrouter };
 
+/** A provider there is. */
 export type ProviderName = keyof typeof DEFINITIONS;
 
+/** The providers there are. */
 export const PROVIDER_NAMES = Object.keys(DEFINITIONS) as readonly ProviderName[];
 
+/** Where each provider is reached, and with which key. */
 export interface ProvidersOptions {
   readonly settings: Readonly<Record<ProviderName, ProviderSettings>>;
   readonly fetch?: Fetch;
   readonly clock?: Clock;
 }
 
+/** Gives models by the name of their provider and their own. */
 export interface Providers {
   /** Throws `ProviderError` if there is no such provider, or no key for it. Asks nobody. */
   model(provider: string, name: string): Promise<Model>;
@@ -34,6 +38,7 @@ export interface Providers {
   list(provider: string, signal: AbortSignal): Promise<readonly ModelInfo[]>;
 }
 
+/** Loads nothing and asks nobody before a model is wanted. */
 export function createProviders(options: ProvidersOptions): Providers {
   const { settings, fetch = globalThis.fetch, clock = systemClock } = options;
   const find = (provider: string) => {
@@ -81,10 +86,15 @@ interface Ready {
   readonly served: Served;
 }
 
+/** Nothing else can be sent in a header. */
+const SENDABLE = /^[ -~]*$/;
+
 function ready(provider: ProviderName, settings: ProviderSettings): Ready {
   const definition: ProviderDefinition = DEFINITIONS[provider];
   const { isLocal } = definition;
-  if (!isLocal && (settings.apiKey ?? "") === "") throw missingKey(provider, settings);
+  const { apiKey = "" } = settings;
+  if (!isLocal && apiKey === "") throw missingKey(provider, settings);
+  if (!SENDABLE.test(apiKey)) throw malformedKey(provider, settings);
   return { definition, settings, served: { ...settings, id: provider, isLocal } };
 }
 
@@ -99,11 +109,21 @@ function unknownProvider(name: string): ProviderError {
   });
 }
 
-function missingKey(provider: ProviderName, { apiKeyVariable }: ProviderSettings): ProviderError {
-  const where =
-    apiKeyVariable ?? `the variable that \`providers.llm.${provider}.api_key_env\` names`;
+function missingKey(provider: ProviderName, settings: ProviderSettings): ProviderError {
   return new ProviderError("missing_key", `There is no key for ${provider}.`, {
     isRetryable: false,
-    hint: `Put it into ${where}.`,
+    hint: `Put it into ${keyPlace(provider, settings)}.`,
   });
+}
+
+function malformedKey(provider: ProviderName, settings: ProviderSettings): ProviderError {
+  const message = `What is given as the key for ${provider} cannot be one: it has a sign that cannot be sent.`;
+  return new ProviderError("authentication", message, {
+    isRetryable: false,
+    hint: `Look at ${keyPlace(provider, settings)}.`,
+  });
+}
+
+function keyPlace(provider: ProviderName, { apiKeyVariable }: ProviderSettings): string {
+  return apiKeyVariable ?? `the variable that \`providers.llm.${provider}.api_key_env\` names`;
 }

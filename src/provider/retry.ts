@@ -1,6 +1,7 @@
 /** When a request that failed is made again. Waiting is the caller's business. */
 import { ProviderError } from "./provider-error.ts";
 
+/** How often a failed request is made again, and after which pauses. */
 export interface RetryPolicy {
   /** How often a request is made again, after the first time. */
   readonly maxRetries: number;

@@ -6,6 +6,7 @@ import { assertNever, type Clock } from "../util/index.ts";
 import type { Model, ModelEvent, ModelRequest } from "./port.ts";
 import { ProviderError } from "./provider-error.ts";
 
+/** How long a reply may be silent, and how large it may become. */
 export interface StreamLimits {
   /** 0 for no limit. The time that a reader takes for an event does not count. */
   readonly idleTimeoutMs: number;
@@ -13,6 +14,7 @@ export interface StreamLimits {
   readonly maxResponseBytes: number;
 }
 
+/** A request whose reply has limits. */
 export interface WatchedStream {
   readonly model: Model;
   readonly request: ModelRequest;

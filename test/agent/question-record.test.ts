@@ -17,6 +17,7 @@ import { toolCall } from "../support/events.ts";
 import { prompterThat } from "../support/prompter-that.ts";
 import { questioner, StubbornTool } from "../support/questioner.ts";
 import { settingsOf, ToolTurn } from "../support/tool-turn.ts";
+import { counters } from "../security/threats.ts";
 
 const SURE = booleanQuestion("q", "Sure?");
 
@@ -105,6 +106,7 @@ describe("who asks", () => {
   });
 
   test("is not for the config to say: a label is for the eye, and comes from nowhere else", async () => {
+    counters("T-PROV-1");
     verifies(
       "082/source/config-has-no-say",
       "082/source/label-is-separate",

@@ -17,6 +17,7 @@ import { questioner } from "../support/questioner.ts";
 import { failureOf } from "../support/record-elements.ts";
 import { type TemporaryWorkspace, temporaryWorkspace } from "../support/temporary-workspace.ts";
 import { type NamedExecutor, settingsOf, ToolTurn } from "../support/tool-turn.ts";
+import { counters } from "../security/threats.ts";
 
 const CANARY = "canary-7f3b9c-do-not-sing";
 
@@ -167,6 +168,7 @@ describe.each<[string, JsonObject, string, object]>([
   ],
 ])("a secret %s", (_, config, answer, answeredBy) => {
   test("reaches the tool on its standard input, and is found nowhere else", async () => {
+    counters("T-SEC-1");
     verifies(
       "082/secret/prompt-answer-redacted",
       "082/secret/configured-answer-redacted",
@@ -230,6 +232,7 @@ describe("a secret that goes wrong", () => {
   });
 
   test("because the tool wants it on its command line is in no error either", async () => {
+    counters("T-SEC-9");
     const scene = await setScene({}, CANARY);
     const [response] = await scene.turn.run(toolCall("a", "leaky"));
     expect(response?.isError).toBe(true);

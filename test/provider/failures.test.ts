@@ -151,6 +151,16 @@ test.each(["anthropic", "google", "openai", "openrouter"] as const)(
   },
 );
 
+test("a key that cannot be sent is told of, and not shown", async () => {
+  const providers = providersAt("http://127.0.0.1:9", { apiKey: "sk-…" });
+  await expect(providers.model("anthropic", "any")).rejects.toMatchObject({
+    kind: "authentication",
+    message:
+      "What is given as the key for anthropic cannot be one: it has a sign that cannot be sent.",
+    hint: "Look at THE_KEY.",
+  });
+});
+
 test.each([
   { status: 502, chunks: ["<html>Bad gateway</html>"] },
   { chunks: ['{"model":"m","message":{"role":"assi'] },

@@ -138,15 +138,17 @@ test("redacted thinking has no text, and its data stays", async () => {
 });
 
 test.each(["anthropic", "openai"] as const)(
-  "arguments of %s that are no JSON come under a name that no tool knows",
+  "arguments of %s that are no JSON, or too deep for one, come under a name that no tool knows",
   async (provider) => {
-    const calls = [{ id: "call_a", name: "read", input: '{"path": ' }];
-    const events = await replyOf(provider, { calls });
-    expect(events).toContainEqual({
-      type: "tool_call_request",
-      id: "call_a",
-      name: "read",
-      arguments: { [INVALID_ARGUMENTS]: '{"path": ' },
-    });
+    const deep = `{"path":${"[".repeat(10_000)}${"]".repeat(10_000)}}`;
+    for (const input of ['{"path": ', deep]) {
+      const events = await replyOf(provider, { calls: [{ id: "call_a", name: "read", input }] });
+      expect(events).toContainEqual({
+        type: "tool_call_request",
+        id: "call_a",
+        name: "read",
+        arguments: { [INVALID_ARGUMENTS]: input },
+      });
+    }
   },
 );

@@ -2,6 +2,7 @@
 import type { PartialToolConfig } from "../../config/index.ts";
 import type { BuiltinTool } from "../../tool/index.ts";
 
+/** A tool that comes with the program, and what its config is by itself. */
 export interface ShippedTool {
   readonly tool: BuiltinTool;
   readonly config: PartialToolConfig;

@@ -60,8 +60,7 @@ function toResponseFormat(schema: JsonObject, dialect: Dialect) {
 }
 
 function toSdkSchema(schema: JsonObject): JSONSchema7 {
-  // Whoever wrote the schema answers for it; providers check it again.
-  return schema as JSONSchema7;
+  return schema; // Whoever wrote it answers for it; providers check it again.
 }
 
 function toSampling(parameters: ModelParameters): Partial<LanguageModelV4CallOptions> {

@@ -6,7 +6,7 @@ import {
   splitPath,
   valueAt,
 } from "../../../config/index.ts";
-import { isJsonObject, type Json, type JsonObject } from "../../../util/index.ts";
+import { isJsonArray, isJsonObject, type Json, type JsonObject } from "../../../util/index.ts";
 import type { Candidate } from "./candidate.ts";
 
 /** The parts that may follow what was typed. A key that holds others ends in a dot. */
@@ -73,5 +73,5 @@ function listOf(value: Json | undefined): readonly JsonObject[] {
 }
 
 function asArray(value: Json | undefined): readonly Json[] {
-  return Array.isArray(value) ? value : [];
+  return isJsonArray(value) ? value : [];
 }

@@ -14,6 +14,7 @@ import {
   relativeTime,
   type StyleName,
   truncate,
+  wrapProse,
 } from "../../../render/index.ts";
 import type { CommandContext } from "../../compose.ts";
 import type { Call } from "../../define.ts";
@@ -69,6 +70,10 @@ const STYLES: Readonly<Record<InquiryState, StyleName>> = {
   unanswered: "red",
 };
 
+const INDENT = "    ";
+/** Where there are fewer columns for it, a question is in a line of its own. */
+const LEAST_QUESTION = 20;
+
 /** Who asked what, and below it what came of it. */
 function inquiryLines(row: InquiryRow, { output, clock }: CommandContext): string[] {
   const { paint, lineWidth } = output;
@@ -76,13 +81,16 @@ function inquiryLines(row: InquiryRow, { output, clock }: CommandContext): strin
   const ago = relativeTime(timestampToMilliseconds(request.timestamp), clock.now().getTime());
   const decider = deciderOf(row);
   const who = oneLine(describeSource(request.source));
-  const head = `  turn ${turn + 1}  ${who}: `;
-  const room = Math.max(20, lineWidth - head.length);
-  const question = truncate(firstLine(request.question.text), room);
+  const room = lineWidth - `  turn ${turn + 1}  ${who}: `.length;
+  const head = `  ${paint("dim", `turn ${turn + 1}`)}  ${paint("cyan", who)}:`;
+  const question = firstLine(request.question.text);
   const end = response === undefined ? "unanswered" : oneLine(describeOutcome(response));
   const by = decider === undefined ? "" : ` by ${oneLine(describeDecider(decider))}`;
+  const result = `${paint(STYLES[inquiryState(row)], end)}${by}${paint("dim", `, ${ago}  ${oneLine(request.id)}`)}`;
   return [
-    `  ${paint("dim", `turn ${turn + 1}`)}  ${paint("cyan", who)}: ${question}`,
-    `    ${paint(STYLES[inquiryState(row)], end)}${by}${paint("dim", `, ${ago}  ${oneLine(request.id)}`)}`,
+    ...(room < LEAST_QUESTION
+      ? [head, INDENT + truncate(question, lineWidth - INDENT.length)]
+      : [`${head} ${truncate(question, room)}`]),
+    ...wrapProse(result, lineWidth - INDENT.length).map((line) => INDENT + line),
   ];
 }

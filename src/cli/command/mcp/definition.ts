@@ -16,9 +16,10 @@ export function addMcpCommands(group: Command): void {
     .addHelpText(
       "after",
       `
-Questions go to the user of a client that can show forms. Of other clients they go to this terminal
-with --http, and are refused without: then the terminal is the client's.
-Each client gets a conversation for its questions; \`jp inquiry ls\` shows them with all others.`,
+Questions go to the user of a client that can show forms. Of other clients
+they go to this terminal with --http, and are refused without: then the
+terminal is the client's. Each client gets a conversation for its questions;
+\`jp inquiry ls\` shows them with all others.`,
     )
     .action(command(async () => (await import("./serve.ts")).serveMcp));
 }

@@ -15,6 +15,7 @@ import { FURTHER_IDS, readQuestions } from "./asked-questions.ts";
 
 const LABEL = { prompt_label: "Assistant" };
 
+/** The tool `ask_user`: with it the assistant asks the person. */
 export function createAskUser(): ShippedTool {
   return {
     tool: askUser,

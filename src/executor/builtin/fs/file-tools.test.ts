@@ -7,6 +7,7 @@ import { parseConfig } from "../../../config/index.ts";
 import type { Outcome } from "../../../tool/index.ts";
 import type { JsonObject } from "../../../util/index.ts";
 import { createFileTools } from "./file-tools.ts";
+import { counters } from "../../../../test/security/threats.ts";
 
 /** How each tool is called for a path. */
 const CALLS: Readonly<Record<string, (path: string) => JsonObject>> = {
@@ -93,6 +94,7 @@ describe("outside the root", () => {
     ["a NUL character before the way up", () => "a\0/../../root-outside/secret.txt"],
     ["an empty path", () => ""],
   ])("nothing is reached by %s", async (_, file) => {
+    counters("T-PATH-1");
     const { root, outside } = scene();
     const before = namesIn(root);
     for (const name of NAMES) {
@@ -147,6 +149,7 @@ describe("the files of version control and of the assistant", () => {
     "folder/.jp.yaml",
     ".jp.yml",
   ])("%j is not written", async (file) => {
+    counters("T-PATH-6");
     const { root } = scene();
     const before = namesIn(root);
     for (const name of WRITING) {
@@ -186,6 +189,7 @@ for (;;) {
 test.runIf(process.platform === "linux")(
   "nothing outside is reached while somebody puts a link in the place of a folder, again and again",
   async () => {
+    counters("T-PATH-2");
     const [root, outside] = [temporaryFolder(), temporaryFolder()];
     const folder = path.join(root, "folder");
     mkdirSync(folder);

@@ -13,6 +13,7 @@ export interface FileToolsOptions {
   readonly root: string;
 }
 
+/** The six tools that read and change files of a workspace. */
 export function createFileTools({ root }: FileToolsOptions): readonly ShippedTool[] {
   const consent = createConsent();
   return [

@@ -31,7 +31,10 @@ const SKIPPED: ReadonlySet<string> = new Set([".git", ".jp", "node_modules"]);
 const MOST_IGNORE_BYTES = 64 * 1024;
 
 /** The place itself, if it is a file. Files come before folders, each in the order of their names. */
-export async function* walkFiles(place: Place, options: WalkOptions): AsyncGenerator<FoundFile> {
+export async function* walkFiles(
+  place: Place,
+  options: WalkOptions,
+): AsyncGenerator<FoundFile, void, undefined> {
   if (place.missing.length > 0) throw notThere(place.shown);
   const stats = await stat(place.real).catch((error: unknown) => {
     throw explainFailure("list", place.shown, error);
@@ -58,7 +61,7 @@ export async function* walkFiles(place: Place, options: WalkOptions): AsyncGener
   }
 }
 
-async function* oneFile({ root, real }: Place): AsyncGenerator<FoundFile> {
+async function* oneFile({ root, real }: Place): AsyncGenerator<FoundFile, void, undefined> {
   await using folder = await openFolder(path.dirname(real));
   const shown = showPath(path.relative(root, real));
   yield { shown, folder, name: path.basename(real), isLink: false, isNamed: true };
