@@ -60,13 +60,13 @@ function measureHeavy({ scenario, name, size, fill }: Heavy, folder: string): Re
         `by the clock ${least(all, "milliseconds").toFixed(0)} ms`,
     },
     {
-      name: "  memory / of a tenth",
+      name: `${scenario}: memory / of a tenth`,
       aim: MOST_GROWTH,
       ratio: memory[0] / Math.max(memory[1], 1e6),
       detail: `${megabytes(memory[0])} against ${megabytes(memory[1])}`,
     },
     {
-      name: `  longest stall / ${MOST_STALL_MS} ms`,
+      name: `${scenario}: longest stall / ${MOST_STALL_MS} ms`,
       aim: 1,
       ratio: most / MOST_STALL_MS,
       detail:

@@ -1,11 +1,13 @@
 /**
  * `npm run bench`: one table of ratios, and the same as JSON in bench/results. With `-- --load` the
- * heavy scenarios instead, which take minutes and gigabytes.
+ * heavy scenarios instead, which take minutes and gigabytes; with `--compare` it fails if a ratio is
+ * worse by half than in the stored baseline; `--store` makes this run the baseline.
  */
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { benchAppend } from "./append.ts";
+import { compareWithBaseline, storeBaseline } from "./baseline.ts";
 import { benchList, benchSearch, benchStart } from "./commands.ts";
 import { benchHeavy } from "./heavy.ts";
 import { benchInquiry } from "./inquiry.ts";
@@ -52,3 +54,10 @@ writeFileSync(
   path.join(folder, isLoad ? "load.json" : "latest.json"),
   `${JSON.stringify(results, null, 2)}\n`,
 );
+
+if (process.argv.includes("--store")) storeBaseline(results);
+if (process.argv.includes("--compare")) {
+  const worse = compareWithBaseline(results);
+  for (const line of worse) console.error(`worse: ${line}`);
+  if (worse.length > 0) process.exitCode = 1;
+}

@@ -4,7 +4,7 @@
  */
 import { readdirSync, readFileSync } from "node:fs";
 import path from "node:path";
-import { describe, expect, test } from "vitest";
+import { describe, expect, test, onTestFinished } from "vitest";
 import type { TurnUpdate } from "../../src/agent/index.ts";
 import { createLocalExecutor } from "../../src/executor/index.ts";
 import type { InquiryCall } from "../../src/inquiry/index.ts";
@@ -91,6 +91,8 @@ interface Scene {
 
 async function setScene(config: JsonObject, answer: Json): Promise<Scene> {
   const workspace = temporaryWorkspace();
+  const conversation = await workspace.conversations.create({});
+  onTestFinished(() => conversation.release());
   const updates: TurnUpdate[] = [];
   const turn = await ToolTurn.start({
     tools: [
@@ -107,7 +109,7 @@ async function setScene(config: JsonObject, answer: Json): Promise<Scene> {
     },
     script: { answers: () => ({ answer, isRemembered: true }) },
     answers: () => ({ type: "answered", answer: true, model: "test/model" }),
-    conversation: await workspace.conversations.create({}),
+    conversation,
     parts: { observer: { observe: (update) => updates.push(structuredClone(update)) } },
   });
   return { workspace, turn, updates };

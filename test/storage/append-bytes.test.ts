@@ -50,12 +50,17 @@ test("any number of appends gives the file that one program would have written a
         await events.open();
         for (const group of groups) await events.append(group);
         await events.close();
-        expect(readFileSync(eventsFile, "utf8")).toBe(laidOut(groups.flat()));
+        expect(readFileSync(eventsFile, "utf8")).toBe(wellFormed(laidOut(groups.flat())));
       },
     ),
     { numRuns: 60 },
   );
 });
+
+/** Without escapes of half a character, as which only these are written. */
+function wellFormed(json: string): string {
+  return json.replaceAll(/\\\\|\\ud[89a-f]../g, (found) => (found === "\\\\" ? found : "\u{fffd}"));
+}
 
 test("half a character is written as a sign for one: other parsers would refuse the whole file", async () => {
   const { events, eventsFile } = placeEvents(fastTemporaryFolder(), "[]\n");

@@ -146,7 +146,7 @@ test("a crash at any step of a failed append leaves a record that can be opened"
     const events = new EventFile(copy, () => undefined);
     opened.push(
       await events.open().then(
-        ({ elements }) => elements.slice(0, 2),
+        ({ entries }) => entries.slice(0, 2).map(({ raw }) => raw),
         (error: Error) => error.message,
       ),
     );

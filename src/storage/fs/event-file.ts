@@ -4,6 +4,7 @@
  */
 import { type BigIntStats, constants, fstatSync, lstatSync, statSync } from "node:fs";
 import { type FileHandle, open } from "node:fs/promises";
+import { StreamEntry } from "../../conversation/index.ts";
 import { breathe, isOutOfBreath, type JsonObject } from "../../util/index.ts";
 import type { RecordProblem } from "../port.ts";
 import { writeFailed } from "../storage-error.ts";
@@ -24,7 +25,7 @@ import { readElements } from "./event-reader.ts";
 export type OpenFile = (file: string) => Promise<FileHandle>;
 
 export interface OpenedEvents {
-  readonly elements: readonly JsonObject[];
+  readonly entries: StreamEntry[];
   readonly problems: readonly RecordProblem[];
 }
 
@@ -184,11 +185,11 @@ export class EventFile {
 
 /** Everything in the file, its torn end mended and its layout restored first. */
 async function readForWriting(file: string): Promise<OpenedEvents> {
-  const elements: JsonObject[] = [];
+  const entries: StreamEntry[] = [];
   const problems: RecordProblem[] = [];
   let isAsWritten = true;
   for (const batch of readElements(file)) {
-    for (const element of batch.elements) elements.push(element);
+    for (const element of batch.elements) entries.push(StreamEntry.fromJson(element));
     problems.push(...batch.problems);
     isAsWritten &&= !batch.isScanned;
     if (isOutOfBreath()) await breathe();
@@ -197,7 +198,7 @@ async function readForWriting(file: string): Promise<OpenedEvents> {
   if (damage !== undefined) throw damaged(damage);
   const mended = await Promise.all(problems.map(repairTornEnd));
   if (!isAsWritten || !(await hasLayout(file))) await rewriteInLayout(file);
-  return { elements, problems: mended };
+  return { entries, problems: mended };
 }
 
 async function hasLayout(file: string): Promise<boolean> {

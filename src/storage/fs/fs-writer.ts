@@ -120,8 +120,7 @@ export class FsConversationWriter implements ConversationWriter {
     if (isRenamed) await this.#events.move(() => this.#renameFolders());
   }
 
-  #take({ elements, problems }: OpenedEvents): void {
-    const entries = elements.map((element) => StreamEntry.fromJson(element));
+  #take({ entries, problems }: OpenedEvents): void {
     const stream = createStream({ ...this.#base, entries });
     this.#stream = { ...stream, entries: stream.entries.slice() };
     this.#problems = [...this.#problems, ...problems];

@@ -1,0 +1,34 @@
+/** The ratios of an earlier run, and which of the new ones are worse than they may be. */
+import { existsSync, readFileSync, writeFileSync } from "node:fs";
+import path from "node:path";
+import type { Result } from "./measure.ts";
+
+/** Worse by half is no noise. */
+const MOST = 1.5;
+const FILE = path.join(import.meta.dirname, "baseline.json");
+
+type Baseline = Readonly<Record<string, number>>;
+
+export function storeBaseline(results: readonly Result[]): void {
+  const entries = results.map(({ name, ratio }) => [name, Number(ratio.toFixed(3))]);
+  const all = { ...readBaseline(), ...Object.fromEntries(entries) };
+  writeFileSync(FILE, `${JSON.stringify(all, null, 2)}\n`);
+}
+
+/** A line for each that is worse by half, or that nobody has measured before. */
+export function compareWithBaseline(
+  results: readonly Result[],
+  baseline: Baseline = readBaseline(),
+): readonly string[] {
+  return results.flatMap(({ name, ratio }) => {
+    const before = baseline[name];
+    if (before === undefined) return [`${name}: not in the baseline; store it with --store`];
+    if (ratio <= before * MOST) return [];
+    return [`${name}: ${ratio.toFixed(2)}, and was ${before.toFixed(2)}`];
+  });
+}
+
+function readBaseline(): Baseline {
+  if (!existsSync(FILE)) return {};
+  return JSON.parse(readFileSync(FILE, "utf8")) as Baseline; // Written above.
+}
