@@ -2,7 +2,7 @@
 import { existsSync, readFileSync } from "node:fs";
 import path from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
-import { onTestFinished } from "vitest";
+import { inject, onTestFinished } from "vitest";
 import type { McpServerSettings } from "../../src/config/index.ts";
 import {
   type CallResult,
@@ -17,7 +17,7 @@ import { temporaryFolder } from "../support/temporary-workspace.ts";
 
 type StdioSettings = Extract<McpServerSettings, { type: "stdio" }>;
 
-export const TEST_PROGRAM = path.join(import.meta.dirname, "test-server-program.ts");
+export const TEST_PROGRAM = path.join(inject("programs"), "server.mjs");
 const ROOT = path.join(import.meta.dirname, "..", "..");
 
 export const EVERYTHING = path.join(

@@ -1,6 +1,7 @@
 /** The terminal prompter at work on a terminal of its own. */
 import { existsSync, readFileSync } from "node:fs";
 import path from "node:path";
+import { inject } from "vitest";
 import type { PrompterTask } from "./prompter-task.ts";
 import { PseudoTerminal } from "./pseudo-terminal.ts";
 import { temporaryFolder } from "./temporary-workspace.ts";
@@ -14,7 +15,7 @@ export interface PromptScreenOptions {
 }
 
 const ROOT = path.join(import.meta.dirname, "..", "..");
-const PROGRAM = path.join(ROOT, "test", "support", "prompter-program.ts");
+const PROGRAM = path.join(inject("programs"), "prompter.mjs");
 /** Programs in TypeScript start three times as fast the second time. */
 const NODE_COMPILE_CACHE = path.join(ROOT, "node_modules", ".cache", "node-compile");
 
