@@ -1,7 +1,15 @@
 // Builds dist/: the command as split CommonJS (it starts faster than ESM), and the library as ESM
 // with its types.
 import { spawnSync } from "node:child_process";
-import { chmodSync, existsSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
+import {
+  chmodSync,
+  existsSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  writeFileSync,
+} from "node:fs";
 import process from "node:process";
 import { rolldown } from "rolldown";
 
@@ -49,6 +57,8 @@ chmodSync(`${made}/bin/jp.cjs`, 0o755);
 const help = spawnSync(process.execPath, [`${made}/bin/jp.cjs`, "--help"], { encoding: "utf8" });
 writeFileSync(`${made}/bin/help.txt`, help.stdout);
 
+writeFileSync(`${made}/bin/THIRD-PARTY-NOTICES.txt`, noticesOf("package-lock.json"));
+
 const options = ["--project", "tsconfig.build.json", "--outDir", `${made}/lib`];
 const types = spawnSync("tsc", options, { stdio: "inherit" });
 const replaced = `${made}-replaced`;
@@ -56,3 +66,17 @@ if (existsSync("dist")) renameSync("dist", replaced);
 renameSync(made, "dist");
 rmSync(replaced, { recursive: true, force: true });
 process.exitCode = types.status ?? 1;
+
+/** The licences of all that may be in the bundle, as their authors want them to be passed on. */
+function noticesOf(lockFile) {
+  const { packages } = JSON.parse(readFileSync(lockFile, "utf8"));
+  return Object.entries(packages)
+    .filter(([folder, { dev }]) => folder !== "" && dev !== true && existsSync(folder))
+    .map(([folder, { version: shipped, license }]) => {
+      const file = readdirSync(folder).find((name) => /^(?:licen[cs]e|copying)/i.test(name));
+      const text = file === undefined ? "" : readFileSync(`${folder}/${file}`, "utf8").trim();
+      const name = folder.replace(/^.*node_modules\//, "");
+      return `${name} ${shipped} (${license})\n\n${text}\n`;
+    })
+    .join(`\n${"-".repeat(80)}\n\n`);
+}

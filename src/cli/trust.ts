@@ -103,7 +103,7 @@ export async function askTrust(person: Prompter, claims: readonly Claim[]): Prom
     context: [
       `The files of this workspace bring ${things} that you have not trusted yet:`,
       ...listClaims(claims),
-      "With no, everything goes on without that. You are asked again when it changes.",
+      "With yes, you are asked again when it changes. With no, everything goes on without it for now.",
     ].join("\n"),
     default: false,
     persistence: "none",

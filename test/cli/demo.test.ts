@@ -77,12 +77,21 @@ describe("the tour", () => {
     screen.type("\r");
     await screen.until("Passphrase of the key?");
     screen.type("hunter2\r");
+    await screen.until(" upload 0.");
+    screen.type("\u0003");
     const { status, bytes, lines } = await screen.end();
     expect({
       status,
       isSecretShown: bytes.includes("hunter2"),
       isSigned: bytes.includes("signed, with a passphrase of 7 characters"),
+      interrupted: lines.filter((line) => /^○ upload\(\)|^The call is on record/.test(line)),
       record: lines.find((line) => line.startsWith("The record is "))?.includes(path.sep),
-    }).toEqual({ status: 0, isSecretShown: false, isSigned: true, record: true });
+    }).toEqual({
+      status: 0,
+      isSecretShown: false,
+      isSigned: true,
+      interrupted: ["○ upload() stopped", "The call is on record, with its end."],
+      record: true,
+    });
   });
 });

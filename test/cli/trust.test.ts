@@ -137,7 +137,7 @@ describe("a person who is asked", () => {
         "The files of this workspace bring one thing that you have not trusted yet:",
         `${path.join(project.root, ".jp", "config.toml")}:`,
         "- tool build: runs node build.cjs, without asking",
-        "With no, everything goes on without that. You are asked again when it changes.",
+        "With yes, you are asked again when it changes. With no, everything goes on without it for now.",
         "✔ Trust this workspace with that? no",
         ...REFUSED.stderr.trimEnd().split("\n"),
       ],
@@ -263,6 +263,14 @@ describe("trust", () => {
     });
     const { stderr } = await query(project, ["--id", conversation.id, "Go."]);
     expect([stderr.includes(WITHHELD), hasRun(project)]).toEqual([true, false]);
+    const { status, stdout } = await jp(project, "trust", "--id", conversation.id);
+    expect([status, stdout]).toEqual([
+      1,
+      'the record of this conversation:\n- tool build: runs sh -c "touch RAN", without asking\n',
+    ]);
+    await jp(project, "trust", "--yes"); // The query has made it the active one.
+    const again = await query(project, ["Go."]);
+    expect(again.stderr).not.toContain("trusted");
   });
 
   test("goes with what was said on the command line into the turns that follow", async () => {

@@ -23,7 +23,7 @@ beforeAll(async () => {
 afterAll(() => rm(folder, { recursive: true, force: true }), LONG);
 
 describe("the package", { timeout: LONG }, () => {
-  test("has the command, the library, and four files about it", () => {
+  test("has the command, the library, and what there is to know about them", () => {
     const others = tarball.contents.filter(
       (file) => !/^dist\/bin\/[\w-]+\.cjs$|^dist\/lib\/[\w/-]+\.(?:js|d\.ts)$/.test(file),
     );
@@ -31,6 +31,7 @@ describe("the package", { timeout: LONG }, () => {
       "CHANGELOG.md",
       "LICENSE",
       "README.md",
+      "dist/bin/THIRD-PARTY-NOTICES.txt",
       "dist/bin/help.txt",
       "package.json",
     ]);

@@ -15,7 +15,7 @@ import {
   createWorkspaceFolder,
   openWorkspace,
 } from "../../../storage/index.ts";
-import { createStatusLine, TerminalPrompter } from "../../../terminal/index.ts";
+import { createStatusLine, type Output, TerminalPrompter } from "../../../terminal/index.ts";
 import type { Json, JsonObject } from "../../../util/index.ts";
 import type { CommandContext } from "../../compose.ts";
 import type { Call } from "../../define.ts";
@@ -56,6 +56,8 @@ interface Tour {
   readonly conversation: ConversationWriter;
   readonly person: Prompter;
   readonly isPlain: boolean;
+  /** How this program is called: after `npm start` in a clone, it is not in the path. */
+  readonly command: string;
   readonly answersFile?: string;
 }
 
@@ -71,7 +73,9 @@ async function createTour(context: CommandContext): Promise<Tour> {
   const conversation = await workspace.conversations.create({ title: "The tour" });
   const inLines = isPlain(context, {});
   const terminal = new TerminalPrompter({ isPlain: inLines });
-  const tour = { context: own, conversation, isPlain: inLines };
+  const isStarted = context.environment.variables["npm_lifecycle_event"] === "start";
+  const command = isStarted ? path.join("bin", "jp") : "jp";
+  const tour = { context: own, conversation, isPlain: inLines, command };
   if (terminal.canAsk()) return { ...tour, person: terminal };
   const answersFile = path.join(root, "answers.json");
   const answers: readonly Json[] = TOUR.flatMap((step) => step.answers);
@@ -111,7 +115,9 @@ async function show(step: TourStep, tour: Tour): Promise<boolean> {
     isVerbose: false,
   });
   const asked = createLeavingPrompter(withScreen(person, view));
-  using interrupt = onInterrupt();
+  using interrupt = onInterrupt(() => view.noteStop(), output);
+  // Where nobody can press it, the tour does.
+  if (step.isInterrupted === true && tour.answersFile !== undefined) interrupt.after(PRESSED_MS);
   const end = await runTurn(
     {
       conversation,
@@ -126,27 +132,57 @@ async function show(step: TourStep, tour: Tour): Promise<boolean> {
     step.request,
   );
   await view.end(end);
+  if (step.isInterrupted === true && end.type === "interrupted") {
+    say("The call is on record, with its end.", tour);
+    return true;
+  }
   return end.type !== "interrupted" && !asked.hasLeft;
 }
 
-function onInterrupt(): Disposable & { readonly signal: AbortSignal } {
+const PRESSED_MS = 300;
+
+interface Interrupt extends Disposable {
+  readonly signal: AbortSignal;
+  /** As if it had been pressed then. */
+  after(milliseconds: number): void;
+}
+
+function onInterrupt(onStop: () => void, output: Output): Interrupt {
   const abort = new AbortController();
-  const onSignal = () => abort.abort();
+  const stop = () => {
+    onStop();
+    abort.abort();
+  };
+  const onSignal = () => {
+    output.notice(""); // The terminal has written ^C into the line.
+    stop();
+  };
+  let timer: NodeJS.Timeout | undefined;
   process.on("SIGINT", onSignal);
-  return { signal: abort.signal, [Symbol.dispose]: () => process.off("SIGINT", onSignal) };
+  return {
+    signal: abort.signal,
+    after: (milliseconds) => {
+      timer = setTimeout(stop, milliseconds);
+    },
+    [Symbol.dispose]: () => {
+      clearTimeout(timer);
+      process.off("SIGINT", onSignal);
+    },
+  };
 }
 
 async function showRecord(tour: Tour): Promise<void> {
   const { context, conversation } = tour;
   const { output, workspace } = context;
+  const { command: jp } = tour;
   output.print("");
   say("What is on record: every question, who asked, who answered", tour, "bold");
   output.print(output.paint("dim", "$ jp inquiry ls"));
   await listInquiries({ words: [], options: {}, context });
   output.print("");
   output.print(`The record is ${workspace.files.paths(conversation.id).events}`);
-  output.print(`Look around:  jp --workspace ${workspace.root} conversation print newest`);
-  output.print('Your own:     jp init, then jp query "…"');
+  output.print(`Look around:  ${jp} --workspace ${workspace.root} conversation print newest`);
+  output.print(`Your own:     ${jp} init, then ${jp} query "…"`);
 }
 
 /** No wider than is good to read. */

@@ -16,6 +16,8 @@ export interface TourStep {
   readonly answers: readonly Json[];
   /** As if nobody were there. */
   readonly isDetached?: boolean;
+  /** The person is to interrupt it; that does not end the tour. */
+  readonly isInterrupted?: boolean;
 }
 
 interface TourCall {
@@ -104,5 +106,16 @@ export const TOUR: readonly TourStep[] = [
     conclusion: "I stop here. I was told: …",
     answers: [],
     isDetached: true,
+  },
+  {
+    title: "6. Ctrl-C",
+    about:
+      "Press Ctrl-C while the tool works. Everything that was started ends, and what is on record " +
+      "stays. (A query asks first: go on, reply, stop, or begin the tools again.)",
+    request: "Upload the pictures.",
+    calls: [{ name: "upload", arguments: {} }],
+    conclusion: "You let it work. …",
+    answers: [],
+    isInterrupted: true,
   },
 ];

@@ -1,4 +1,5 @@
 /** The tools of the tour that are nowhere else: they ask, and do nothing. */
+import { setTimeout } from "node:timers/promises";
 import {
   booleanQuestion,
   type BuiltinTool,
@@ -31,4 +32,16 @@ const sign = defineTool({
   },
 });
 
-export const TOUR_TOOLS: readonly BuiltinTool[] = [deploy, sign];
+const UPLOAD_MS = 10_000;
+
+const upload = defineTool({
+  name: "upload",
+  description: "Uploads pictures, slowly.",
+  parameters: { type: "object" },
+  run: async (_args, { signal }) => {
+    await setTimeout(UPLOAD_MS, undefined, { signal });
+    return "The pictures are there.";
+  },
+});
+
+export const TOUR_TOOLS: readonly BuiltinTool[] = [deploy, sign, upload];

@@ -5,6 +5,10 @@ import { command } from "../../define.ts";
 export function defineTrust(definition: Command): void {
   definition
     .option("-y, --yes", "trust it without being asked")
+    .option(
+      "--id <target>",
+      "with the config that this conversation remembers (default: the active one)",
+    )
     .option("--forget", "trust nothing of this workspace any more")
     .addHelpText(
       "after",

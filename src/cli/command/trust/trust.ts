@@ -6,9 +6,12 @@ import { ExitStatus } from "../../exit-status.ts";
 import { listClaims } from "../../claim-text.ts";
 import { loadConfig } from "../../load-config.ts";
 import { findPresentPerson } from "../../prompter.ts";
+import { findConversation } from "../query/open-conversation.ts";
 import { askTrust, trustClaims, untrustedClaims } from "../../trust.ts";
 
 export interface TrustFlags {
+  /** A conversation whose config is looked at, too; without it, the one that a query would go on with. */
+  readonly id?: string;
   readonly yes?: boolean;
   readonly forget?: boolean;
 }
@@ -20,8 +23,9 @@ export async function trust({ options, context }: Call<TrustFlags>): Promise<voi
     output.notice(neutralize(`Nothing of ${workspace.root} is trusted any more.`));
     return;
   }
-  const layers = await loadConfig(context, {});
-  const claims = await untrustedClaims(context, layers);
+  const id = await findConversation(context, options);
+  const layers = await loadConfig(context, id === undefined ? {} : { id });
+  const claims = await untrustedClaims(context, layers, id);
   if (claims.length === 0) {
     output.notice("There is nothing here that waits to be trusted.");
     return;
