@@ -1,5 +1,21 @@
 import { expect, test } from "vitest";
-import { reasonOf } from "./mcp-error.ts";
+import { reasonOf, startFailed } from "./mcp-error.ts";
+
+test("a command that is to be run by hand can be pasted into a shell", () => {
+  const settings = {
+    type: "stdio",
+    name: "docs",
+    command: "sh",
+    arguments: ["-c", "echo it's; cat"],
+    variables: [],
+    isOptional: false,
+    allowsSecrets: false,
+    allowsSampling: false,
+    startupTimeoutMs: 1,
+  } as const;
+  const { hint } = startFailed(settings, { reason: "it ended", lastLines: [] });
+  expect(hint).toBe(String.raw`Run its command by hand: sh -c 'echo it'\''s; cat'`);
+});
 
 test("the reason of an error is at its bottom", () => {
   const refused = new AggregateError([new Error("connect ECONNREFUSED 127.0.0.1:1")]);

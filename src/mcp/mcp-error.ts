@@ -1,6 +1,6 @@
 /** The errors of MCP servers: which one, what happened, what it wrote last, what to do about it. */
 import type { McpServerSettings } from "../config/index.ts";
-import { CodedError } from "../util/index.ts";
+import { CodedError, quoteWord } from "../util/index.ts";
 
 /** The codes of an `McpError`. */
 export type McpErrorCode =
@@ -42,7 +42,7 @@ export function startFailed(settings: McpServerSettings, failure: Failure): McpE
   const isProgram = settings.type === "stdio";
   const what = isProgram ? "did not start" : "cannot be reached";
   const hint = isProgram
-    ? `Run its command by hand: ${[settings.command, ...settings.arguments].join(" ")}`
+    ? `Run its command by hand: ${[settings.command, ...settings.arguments].map(asWord).join(" ")}`
     : `Check that it is running, and providers.mcp.${name}.url.`;
   const message = `The MCP server "${name}" ${what}: ${reason}.`;
   return new McpError("mcp_start_failed", withLastLines(message, lastLines), { cause, hint });
@@ -96,3 +96,8 @@ export function reasonOf(error: unknown): string {
 
 /** A server may answer with a whole page where a sentence was expected. */
 const MOST_CHARACTERS = 1000;
+
+/** One word of a shell, as it is if it is one already. */
+function asWord(text: string): string {
+  return /^[\w@%+=:,./-]+$/.test(text) ? text : quoteWord(text);
+}

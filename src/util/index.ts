@@ -34,3 +34,4 @@ export {
   stringField,
   unknownFields,
 } from "./shape.ts";
+export { quoteWord } from "./shell-quote.ts";

@@ -1,6 +1,6 @@
 /** From a command in the config to a program and its arguments, templates rendered. */
+import { quoteWord } from "../../util/index.ts";
 import type { CommandConfig } from "../../config/index.ts";
-import { quoteWord } from "./shell-quote.ts";
 import { ShellValues } from "./shell-values.ts";
 import { renderTemplate, type TemplateContext } from "./template.ts";
 

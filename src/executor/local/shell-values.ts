@@ -8,8 +8,8 @@
  *
  * What a program evaluates itself (`eval`, text it hands to another shell) is beyond this.
  */
+import { quoteWord } from "../../util/index.ts";
 import { type Place, replaceReferences } from "./shell-places.ts";
-import { quoteWord } from "./shell-quote.ts";
 import { TemplateError } from "./template-error.ts";
 
 export class ShellValues {

@@ -46,10 +46,18 @@ export async function serveMcp({ options, context }: Call<ServeFlags>): Promise<
     onProblem: (message) => warn(message, context.output),
   };
   using stop = untilSignal();
-  await (http ? listen(setup, { options, context }, stop.signal) : talk(setup, stop.signal));
+  await (http
+    ? listen(setup, { options, context }, stop.signal)
+    : talk(setup, context, stop.signal));
 }
 
-async function talk(setup: ServeSetup, signal: AbortSignal): Promise<void> {
+async function talk(
+  setup: ServeSetup,
+  { output }: CommandContext,
+  signal: AbortSignal,
+): Promise<void> {
+  if (process.stdin.isTTY)
+    output.notice("This talks to a program on standard input. Ctrl-C ends it; see --help.");
   // A client that is gone must not end us before its questions are closed in the record.
   process.stdout.removeAllListeners("error");
   await serveStdio(setup, { input: process.stdin, output: process.stdout }, signal);

@@ -2,7 +2,7 @@ import { spawnSync } from "node:child_process";
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
 import { quoteWord } from "./shell-quote.ts";
-import { counters } from "../../../test/security/threats.ts";
+import { counters } from "../../test/security/threats.ts";
 
 /** What a real shell takes for its words. */
 function wordsOf(line: string): string[] {
