@@ -2,7 +2,7 @@
  * What a workspace wants to run or reach, in words for the person who is to trust it. One line for each,
  * whatever its names and words hold: none of them can look like a line of ours.
  */
-import type { Claim } from "../config/index.ts";
+import { type Claim, transportType } from "../config/index.ts";
 import { isJsonArray, isJsonObject, type Json } from "../util/index.ts";
 
 /** As in `tool deploy`. */
@@ -104,7 +104,7 @@ function policyText({ run, result, detached, questions, enable }: Entry): readon
 /** As it will be reached: what is written beside it does not count. */
 function serverText(server: Entry): readonly string[] {
   const { url, command, variables, headers, allow_secrets, allow_sampling } = server;
-  const isHttp = (server["type"] ?? (url === undefined ? "stdio" : "http")) === "http";
+  const isHttp = transportType(server) === "http";
   const sent = isJsonObject(headers) ? Object.entries(headers).map(headerText) : [];
   const seen = list(variables).map(wordText);
   return [

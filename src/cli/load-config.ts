@@ -3,7 +3,6 @@ import path from "node:path";
 import {
   applyDirectives,
   type ConfigPlaces,
-  conversationConfig,
   findProblems,
   foldLayers,
   type Layer,
@@ -15,6 +14,7 @@ import {
 import type { UserEnvironment, Workspace } from "../storage/index.ts";
 import { isCodedError } from "../util/index.ts";
 import type { CommandContext } from "./compose.ts";
+import { rememberedConfig } from "./remembered-config.ts";
 import { shippedConfig } from "./shipped-tools.ts";
 import { resolveTarget } from "./target.ts";
 import { warn } from "./warnings.ts";
@@ -57,10 +57,7 @@ export async function configInForce(
 async function remembered(context: CommandContext, target: string): Promise<PartialConfig> {
   const { id } = await resolveTarget(context, target);
   const { stream } = await context.workspace.conversations.load(id);
-  const deltas = stream.entries.flatMap(({ content }) =>
-    content.kind === "config_delta" ? [content.delta] : [],
-  );
-  return conversationConfig(stream.baseConfig, deltas);
+  return rememberedConfig(stream);
 }
 
 export function configPlaces(context: CommandContext): ConfigPlaces {

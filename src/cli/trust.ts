@@ -8,7 +8,6 @@ import type { Prompter } from "../agent/index.ts";
 import {
   applyDirectives,
   type Claim,
-  conversationConfig,
   findClaims,
   foldLayers,
   isClaimWithin,
@@ -24,6 +23,7 @@ import { describeClaim, listClaims } from "./claim-text.ts";
 import type { CommandContext } from "./compose.ts";
 import { type ConfigFlags, findWorkspace, loadConfig } from "./load-config.ts";
 import { findPresentPerson, type InteractionFlags } from "./prompter.ts";
+import { rememberedConfig } from "./remembered-config.ts";
 import { warn } from "./warnings.ts";
 
 export interface TrustedConfig {
@@ -130,13 +130,10 @@ export async function trustClaims(
 export async function trustRecord(
   context: CommandContext,
   { layers, config: inForce }: TrustedConfig,
-  { id, stream: { baseConfig, entries } }: ConversationWriter,
+  { id, stream }: ConversationWriter,
 ): Promise<void> {
   if (isTrustedByVariable(context)) return;
-  const deltas = entries.flatMap(({ content }) =>
-    content.kind === "config_delta" ? [content.delta] : [],
-  );
-  const config = conversationConfig(baseConfig, deltas);
+  const config = rememberedConfig(stream);
   const standing = layers.filter(({ name, isForOnce }) => name !== "conversation" && !isForOnce);
   const record: Layer = { name: "conversation", config, isOfWorkspace: true };
   const claims = await untrustedClaims(context, [...standing, record], id);

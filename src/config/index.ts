@@ -14,7 +14,7 @@ export { configJsonSchema } from "./json-schema.ts";
 export { type ExplainedValue, explainLayers, foldLayers, type Layer, valueAt } from "./layer.ts";
 export { findConfigFile } from "./load/config-file.ts";
 export { type ConfigPlaces, filesOf, loadLayers, type LoadOptions } from "./load/load-config.ts";
-export { type McpServerSettings, resolveMcpServers } from "./mcp-settings.ts";
+export { type McpServerSettings, resolveMcpServers, transportType } from "./mcp-settings.ts";
 export { mergeConfig } from "./merge.ts";
 export { nearest } from "./nearest.ts";
 export { parseConfig, type ParsedConfig, parseConfigOrThrow } from "./parse-config.ts";

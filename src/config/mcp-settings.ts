@@ -49,9 +49,20 @@ export function resolveMcpServers(config: PartialConfig): ReadonlyMap<string, Mc
 
 type PartialServer = NonNullable<NonNullable<PartialConfig["providers"]>["mcp"]>[string];
 
+interface AnyServer {
+  readonly type?: unknown;
+  readonly url?: unknown;
+}
+
+/** How a server is reached, by its entry in the config: what it says besides does not count. */
+export function transportType({ type, url }: AnyServer): "stdio" | "http" {
+  if (type === "stdio" || type === "http") return type;
+  return url === undefined ? "stdio" : "http";
+}
+
 function transportOf(server: PartialServer) {
   const { url, command, checksum } = server;
-  const type = server.type ?? (url === undefined ? "stdio" : "http");
+  const type = transportType(server);
   if (type === "http") {
     return url === undefined ? undefined : { type, url, headers: server.headers ?? {} };
   }

@@ -1,10 +1,5 @@
 /** The conversation that a query goes to, and what it remembers of the config. */
-import {
-  configDelta,
-  configToJson,
-  conversationConfig,
-  type PartialConfig,
-} from "../../../config/index.ts";
+import { configDelta, configToJson, type PartialConfig } from "../../../config/index.ts";
 import {
   type ConversationId,
   StreamEntry,
@@ -15,6 +10,7 @@ import { type ConversationWriter, MemoryConversationStore } from "../../../stora
 import { isCodedError } from "../../../util/index.ts";
 import type { CommandContext } from "../../compose.ts";
 import { usageError } from "../../exit-status.ts";
+import { rememberedConfig } from "../../remembered-config.ts";
 import { resolveTarget } from "../../target.ts";
 import { warnOf } from "../../warnings.ts";
 
@@ -98,11 +94,7 @@ async function recordConfig(
   config: PartialConfig,
   { clock }: CommandContext,
 ): Promise<void> {
-  const { baseConfig, entries } = conversation.stream;
-  const deltas = entries.flatMap(({ content }) =>
-    content.kind === "config_delta" ? [content.delta] : [],
-  );
-  const delta = configDelta(conversationConfig(baseConfig, deltas), config);
+  const delta = configDelta(rememberedConfig(conversation.stream), config);
   if (delta === undefined) return;
   const timestamp = timestampFromDate(clock.now());
   await conversation.appendEntries([
