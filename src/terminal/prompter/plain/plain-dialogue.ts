@@ -83,7 +83,7 @@ export class PlainDialogue implements Dialogue {
   }
 
   printClosed({ message, said, isCancelled = false }: ClosedQuestion): void {
-    this.#sayWords(isCancelled ? `Cancelled: ${message}` : `Answered: ${message} ${oneLine(said)}`);
+    this.#say(isCancelled ? `Cancelled: ${message}` : `Answered: ${message} ${oneLine(said)}`);
   }
 
   async choose<Choice extends string>(menu: KeyMenu<Choice>): Promise<Chosen<Choice> | Closed> {
