@@ -301,7 +301,6 @@ fuzz(
 );
 
 test.each<[string, (count: number) => string]>([
-  ["typed", (count) => "a".repeat(count)],
   ["pasted without marks", (count) => "word \r".repeat(count / 6)],
   ["pasted", (count) => `\u001b[200~${"日本 ".repeat(count / 3)}\u001b[201~`],
   ["sent as sequences", (count) => "\u001b[D\u001b[1;5C".repeat(count / 9)],
