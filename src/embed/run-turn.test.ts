@@ -76,6 +76,34 @@ describe("a turn of a program", () => {
     );
   });
 
+  test("asks a model about a question with the tools and documents that the turn has", async () => {
+    const conversation = await openConversation();
+    const call = replies[0] ?? "";
+    const model = new ScriptedModel({
+      replies: [call, [{ type: "structured", data: { answer: true } }], "Done."],
+    });
+    const attachments = [{ source: "a.md", content: "A" }];
+    const options = {
+      conversation,
+      model,
+      attachments,
+      tools: [deploy],
+      systemPrompt: "Hi.",
+      clock,
+    };
+    await runTurn(options, "Go.");
+    const [first, inquiry] = model.requests.map(({ tools, toolChoice, parts }) => {
+      const { systemParts } = parts;
+      return { tools, toolChoice, systemParts };
+    });
+    expect(inquiry).toEqual(first);
+    expect(first?.tools.map(({ name }) => name)).toEqual(["deploy"]);
+    expect(inquiry?.systemParts).toEqual([
+      { tag: "prompt", text: "Hi." },
+      { tag: "attachments", text: expect.stringContaining("a.md") },
+    ]);
+  });
+
   test("takes the config of its tools as a config file has it", async () => {
     const conversation = await openConversation();
     const model = new ScriptedModel({ replies });
