@@ -1,5 +1,6 @@
 import type { LanguageModelV4StreamPart } from "@ai-sdk/provider";
 import { describe, expect, test } from "vitest";
+import { counters } from "../../test/security/threats.ts";
 import type { TurnUpdate } from "../agent/index.ts";
 import { eventsOf } from "../conversation/index.ts";
 import type { LanguageModel } from "../provider/index.ts";
@@ -74,6 +75,58 @@ describe("a turn of a program", () => {
         expect.objectContaining({ type: "tool_call_response", content: "left alone" }),
       ]),
     );
+  });
+
+  test("asks a model about a question with the tools and documents that the turn has", async () => {
+    const conversation = await openConversation();
+    const call = replies[0] ?? "";
+    const model = new ScriptedModel({
+      replies: [call, [{ type: "structured", data: { answer: true } }], "Done."],
+    });
+    const attachments = [{ source: "a.md", content: "A" }];
+    const options = {
+      conversation,
+      model,
+      attachments,
+      tools: [deploy],
+      systemPrompt: "Hi.",
+      clock,
+    };
+    await runTurn(options, "Go.");
+    const [first, inquiry] = model.requests.map(({ tools, toolChoice, parts }) => {
+      const { systemParts } = parts;
+      return { tools, toolChoice, systemParts };
+    });
+    expect(inquiry).toEqual(first);
+    expect(first?.tools.map(({ name }) => name)).toEqual(["deploy"]);
+    expect(inquiry?.systemParts).toEqual([
+      { tag: "prompt", text: "Hi." },
+      { tag: "attachments", text: expect.stringContaining("a.md") },
+    ]);
+  });
+
+  test("runs nothing that the model calls when it is asked for an answer", async () => {
+    counters("T-INQ-2");
+    const conversation = await openConversation();
+    let runs = 0;
+    const boom = defineTool({
+      name: "boom",
+      description: "Counts.",
+      parameters: { type: "object" },
+      run: async () => `${(runs += 1)}`,
+    });
+    const call = [{ type: "tool_call", id: "call_2", name: "boom" }] as const;
+    const model = new ScriptedModel({ replies: [replies[0] ?? "", call, call, call, "Failed."] });
+    await runTurn({ conversation, model, tools: [deploy, boom], clock }, "Go.");
+    const [failure, ...others] = [...eventsOf(conversation.stream.entries)]
+      .filter(({ type }) => type === "inquiry_response" || type === "tool_call_request")
+      .slice(1);
+    expect({ runs, failure, others, requests: model.requests.length }).toMatchObject({
+      runs: 0,
+      failure: { outcome: "cancelled", reason: "backend_error" },
+      others: [],
+      requests: 5,
+    });
   });
 
   test("takes the config of its tools as a config file has it", async () => {

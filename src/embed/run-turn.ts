@@ -21,22 +21,26 @@ export async function runTurn(
   message: string | TurnRequest,
 ): Promise<TurnResult> {
   const { conversation, prompter = NOBODY, clock = systemClock, signal, ...rest } = options;
+  const { attachments = [] } = rest;
   const model = toModel(options.model);
   const assistant = createAssistant(options);
+  const tools = createToolbox(options);
   const turn = new Turn({
     conversation,
     model,
     assistant,
-    tools: createToolbox(options),
+    tools,
     prompter,
     inquiries: createInquiries({
       model: options.inquiryModel === undefined ? model : toModel(options.inquiryModel),
       assistant,
+      tools: tools.described,
+      attachments,
       clock,
     }),
     clock,
     maxCycles: rest.maxCycles ?? MOST_CYCLES,
-    ...(rest.attachments !== undefined && { attachments: rest.attachments }),
+    attachments,
     ...(rest.observer !== undefined && { observer: rest.observer }),
   });
   const onAbort = () => turn.leave();

@@ -2,11 +2,17 @@
 import type { CallableTool, Toolbox } from "../agent/index.ts";
 import { parseConfigOrThrow, resolveTools } from "../config/index.ts";
 import { createBuiltinExecutor } from "../executor/index.ts";
+import type { ToolSchema } from "../provider/index.ts";
 import type { BuiltinTool } from "../tool/index.ts";
 import type { TurnOptions } from "./turn-options.ts";
 
+export interface OwnToolbox extends Toolbox {
+  /** What the model is told of them. */
+  readonly described: readonly ToolSchema[];
+}
+
 /** Throws `config_invalid`. */
-export function createToolbox({ tools = [], toolConfig = {} }: TurnOptions): Toolbox {
+export function createToolbox({ tools = [], toolConfig = {} }: TurnOptions): OwnToolbox {
   const config = Object.fromEntries(
     tools.map(({ name }) => [name, { source: "builtin", run: "unattended", ...toolConfig[name] }]),
   );
@@ -19,13 +25,14 @@ export function createToolbox({ tools = [], toolConfig = {} }: TurnOptions): Too
       ? []
       : [{ ...describe(tool), settings: own, executor: createBuiltinExecutor(tool, tool.name) }];
   });
+  const described = callable.map(({ description: { name, summary, parameters } }) => ({
+    name,
+    description: summary,
+    parameters,
+  }));
   return {
-    schemas: async () =>
-      callable.map(({ description: { name, summary, parameters } }) => ({
-        name,
-        description: summary,
-        parameters,
-      })),
+    described,
+    schemas: async () => described,
     find: async (name) => callable.find(({ description }) => description.name === name),
   };
 }

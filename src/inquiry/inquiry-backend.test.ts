@@ -114,7 +114,8 @@ describe("the request", () => {
           schema: answerSchema(QUESTION),
         },
         tools: TOOLS,
-        toolChoice: "none",
+        toolChoice: "auto",
+        schemaMayChange: "nothing",
         parameters: { temperature: 0, other: { seed: 1 } },
         cache: "long",
         signal: undefined,
@@ -211,7 +212,8 @@ describe("a reply that is no answer", () => {
     verifies("028/backend/answer-extracted-and-validated");
     const { answer, model } = await ask(["Yes.", '{"answer": "yes"}', YES]);
     const said = model.requests[2]?.parts.events.slice(-4).map((event) => event);
-    const form = 'Reply with one JSON object and nothing else: {"answer": true or false}';
+    const form =
+      'Call no tool. Reply with one JSON object and nothing else: {"answer": true or false}';
     expect({ answer, requests: model.requests.length, said }).toMatchObject({
       answer: ANSWERED,
       requests: 3,
@@ -226,10 +228,23 @@ describe("a reply that is no answer", () => {
     });
   });
 
-  test("keeps the schema in every request", async () => {
+  test("keeps the schema and the tools in every request, and the last is held to it", async () => {
     const { model } = await ask(["no", "no", YES]);
-    const schema = answerSchema(QUESTION);
-    expect(model.requests.map(({ parts }) => parts.schema)).toEqual([schema, schema, schema]);
+    const same = { schema: answerSchema(QUESTION), tools: TOOLS };
+    const asMain = { ...same, toolChoice: "auto", schemaMayChange: "nothing" };
+    expect(
+      model.requests.map(({ parts, tools, toolChoice, schemaMayChange }) => {
+        const { schema } = parts;
+        return { schema, tools, toolChoice, schemaMayChange };
+      }),
+    ).toEqual([asMain, asMain, { ...same, toolChoice: "none", schemaMayChange: "prompt" }]);
+  });
+
+  test("is not a call where the conversation allows none", async () => {
+    const { model } = await ask([YES], {
+      options: { assistant: () => ({ ...ASSISTANT, toolChoice: "none" }) },
+    });
+    expect(model.requests[0]?.toolChoice).toBe("none");
   });
 
   test.each<[string, ScriptedReply, object]>([
@@ -245,7 +260,21 @@ describe("a reply that is no answer", () => {
     [
       "a call of a tool",
       [{ type: "tool_call", id: "c", name: "a_tool" }],
-      { kind: "missing_data", message: "test/scripted: no tool can be called here" },
+      {
+        kind: "missing_data",
+        message: "test/scripted: the reply calls `a_tool`, which does not run here",
+      },
+    ],
+    [
+      "a call beside an answer",
+      [
+        { type: "text", text: YES },
+        { type: "tool_call", id: "c", name: "no such tool\n" },
+      ],
+      {
+        kind: "missing_data",
+        message: "test/scripted: the reply calls a tool, which does not run here",
+      },
     ],
     [
       "half of it",

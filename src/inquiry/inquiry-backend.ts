@@ -1,4 +1,7 @@
-/** The inquiry model: a structured reply on a copy of the conversation, checked before anyone uses it. */
+/**
+ * The inquiry model: a structured reply on a copy of the conversation, checked before anyone uses it. The
+ * request is the conversation's own up to the question, so that a provider's cache serves both.
+ */
 import type { AssistantSettings } from "../config/index.ts";
 import {
   type Attachment,
@@ -10,6 +13,7 @@ import {
   type CollectedReply,
   collectReply,
   type Model,
+  type ModelRequest,
   type ToolSchema,
 } from "../provider/index.ts";
 import {
@@ -21,7 +25,7 @@ import {
   messageOf,
 } from "../util/index.ts";
 import type { ReplyForm } from "./answer-schema.ts";
-import { extractAnswer } from "./extract-answer.ts";
+import { type Extraction, extractAnswer } from "./extract-answer.ts";
 import { createInquiryThread, extendThread, inquiryParts } from "./inquiry-thread.ts";
 import type { InquiryAnswer, InquiryBackend, InquiryCall } from "./port.ts";
 import { answerPrompt, refusedBy } from "./prompt-answer.ts";
@@ -95,17 +99,18 @@ async function askModel(inquiry: Inquiry): Promise<InquiryAnswer> {
   const given = { call, form, assistant, attachments, tools, contextWindow, timestamp };
   let thread = createInquiryThread(given);
   for (let corrections = 0; ; corrections += 1) {
+    const isLast = corrections === MOST_CORRECTIONS;
+    const way = isLast ? ENFORCED : sameAsMain(assistant);
     const parts = inquiryParts(thread);
-    const { signal } = call;
-    const request = { parts, tools, toolChoice: "none", parameters, cache, signal } as const;
+    const request = { parts, tools, ...way, parameters, cache, signal: call.signal };
     const reply = await collectReply({ model, request, policy, clock });
     if (reply.reason === "refused") return refusedBy(model);
-    const extraction = extractAnswer(reply.text, form);
+    const extraction = readReply(reply, form, tools);
     if (extraction.type === "answer") {
       return { type: "answered", answer: extraction.answer, model: model.id };
     }
     const problem = explain(reply, extraction.message);
-    if (corrections === MOST_CORRECTIONS) {
+    if (isLast) {
       return { type: "failed", kind: extraction.type, message: `${model.id}: ${problem}` };
     }
     const content = correctionMessage(problem, form);
@@ -114,8 +119,33 @@ async function askModel(inquiry: Inquiry): Promise<InquiryAnswer> {
   }
 }
 
-function explain({ toolCalls, reason }: CollectedReply, problem: string): string {
-  if (toolCalls.length > 0) return "no tool can be called here";
+type Enforcement = Pick<ModelRequest, "toolChoice" | "schemaMayChange">;
+
+/** When words have not helped, the cache is given up for a provider's guarantee; the tools never are. */
+const ENFORCED: Enforcement = { toolChoice: "none", schemaMayChange: "prompt" };
+
+/**
+ * A schema in the prompt or another tool choice would have the provider read the conversation anew. A call
+ * that is demanded is demanded of the first reply of a turn only, and never of an answer.
+ */
+function sameAsMain({ toolChoice }: AssistantSettings): Enforcement {
+  return { toolChoice: toolChoice === "none" ? "none" : "auto", schemaMayChange: "nothing" };
+}
+
+/** Nothing is run here. Whoever calls a tool has not decided yet, whatever else the reply says. */
+function readReply(
+  { text, toolCalls: [call] }: CollectedReply,
+  form: ReplyForm,
+  tools: readonly ToolSchema[],
+): Extraction {
+  if (call === undefined) return extractAnswer(text, form);
+  // Any other name is only a text of the model's.
+  const isKnown = tools.some(({ name }) => name === call.name);
+  const called = isKnown ? `\`${call.name}\`` : "a tool";
+  return { type: "missing_data", message: `the reply calls ${called}, which does not run here` };
+}
+
+function explain({ reason }: CollectedReply, problem: string): string {
   return reason === "length" ? `${problem}, because it reached the limit of its length` : problem;
 }
 

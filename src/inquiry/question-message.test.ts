@@ -18,7 +18,7 @@ test("a question is told with its context, and the form that its answer has to h
       "The question:",
       "```\nApply the patch?\n```",
       "The tool suggests true, which you need not follow.",
-      "Answer with what this conversation tells you. Reply with one JSON object and nothing " +
+      "Answer with what this conversation tells you. Call no tool. Reply with one JSON object and nothing " +
         'else: {"answer": true or false}',
     ].join("\n\n"),
   );
@@ -58,7 +58,7 @@ test("no context can leave its fence, and none is changed", () => {
 test("a correction says what is wrong and what is wanted", () => {
   const form = { answerType: { type: "boolean" } } as const;
   expect(correctionMessage("the reply is not JSON", form)).toBe(
-    "That is no answer: the reply is not JSON. Reply with one JSON object and nothing else: " +
+    "That is no answer: the reply is not JSON. Call no tool. Reply with one JSON object and nothing else: " +
       '{"answer": true or false}',
   );
 });

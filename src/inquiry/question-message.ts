@@ -27,7 +27,7 @@ export function correctionMessage(problem: string, form: ReplyForm): string {
 }
 
 function formRequest(form: ReplyForm): string {
-  return `Reply with one JSON object and nothing else: ${describeForm(form)}`;
+  return `Call no tool. Reply with one JSON object and nothing else: ${describeForm(form)}`;
 }
 
 function optionLines(options: readonly SelectOption[]): string {

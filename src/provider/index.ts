@@ -15,6 +15,7 @@ export type {
   ModelParameters,
   ModelRequest,
   Reasoning,
+  SchemaChange,
   ToolChoice,
   ToolSchema,
   Usage,

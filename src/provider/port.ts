@@ -23,12 +23,21 @@ export interface Model {
 export interface ModelRequest {
   /** With the schema of the structured output, if one is wanted. */
   readonly parts: ThreadParts;
+  /** What a provider may change to enforce that schema; if absent, anything. */
+  readonly schemaMayChange?: SchemaChange;
   readonly tools: readonly ToolSchema[];
   readonly toolChoice: ToolChoice;
   readonly parameters: ModelParameters;
   readonly cache: CachePolicy;
   readonly signal: AbortSignal;
 }
+
+/**
+ * What a schema changes in the rest of a request: nothing, where it only constrains what is written; the
+ * prompt, where the provider explains it to the model; the tools, where a tool is made of it. A cache
+ * of an earlier request serves this one up to what changed.
+ */
+export type SchemaChange = "nothing" | "prompt" | "tools";
 
 /** A tool as a model is told of it. */
 export interface ToolSchema {

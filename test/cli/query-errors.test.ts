@@ -1,6 +1,7 @@
 import { readdirSync, readFileSync } from "node:fs";
 import path from "node:path";
 import { describe, expect, test } from "vitest";
+import { AllProviders } from "../support/all-providers.ts";
 import { ModelServer } from "./model-server.ts";
 import {
   entriesOf,
@@ -239,6 +240,23 @@ describe("what goes wrong", () => {
       ]);
     });
 
+    test("it is looked for on this machine first, and then by the keys that are set", async () => {
+      await using providers = await AllProviders.start(() => ({ text: "Yes." }));
+      const closed = await ModelServer.closedUrl();
+      const order = ["ollama", "llamacpp", "anthropic", "openai", "google", "openrouter"];
+      const keys = ["ANTHROPIC", "OPENAI", "GEMINI", "OPENROUTER"];
+      for (const position of order.keys()) {
+        const gone = order.slice(0, position).map((name) => [addressOf(name), closed]);
+        const variables = {
+          ...providers.variables,
+          ...Object.fromEntries(keys.map((name) => [`${name}_API_KEY`, "a key"])),
+          ...Object.fromEntries(gone),
+        };
+        await query(queryProject({}), ["one"], { variables });
+      }
+      expect(providers.asked).toEqual(order);
+    });
+
     test("the ways to get one are told in five lines", async () => {
       const closed = await ModelServer.closedUrl();
       const config = LOCAL.map((key) => `${key} = "${closed}"`);
@@ -256,6 +274,10 @@ describe("what goes wrong", () => {
     });
   });
 });
+
+function addressOf(provider: string): string {
+  return `JP_CFG_PROVIDERS_LLM_${provider.toUpperCase()}_BASE_URL`;
+}
 
 function failed(...stderr: readonly string[]): Finished {
   return { status: 1, stdout: "", stderr: lines(...stderr) };

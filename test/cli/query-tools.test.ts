@@ -366,6 +366,9 @@ describe("the inquiry model", () => {
       [false, true, false],
       "I try.\nDone.\n",
     ]);
+    const shared = { messages: first?.messages, response_format: undefined };
+    expect({ ...inquiry, ...shared }).toEqual(first);
+    expect(JSON.stringify(inquiry?.["tools"])).toContain('"name":"asker"');
     expect(inquiry?.messages.slice(0, 2)).toEqual(first?.messages);
     expect(inquiry?.messages.slice(0, 3)).toEqual(last?.messages.slice(0, 3));
     expect(inquiry?.messages.slice(3)).toEqual([

@@ -169,6 +169,10 @@ export const rfd028: readonly Requirement[] = [
       "The question goes to the model as a chat request at the end of the copied stream, with " +
       "the answer schema attached.",
     state: "met",
+    deviation:
+      "Where a provider makes a part of the prompt of a schema, only the last of three attempts " +
+      "sends it, and none where it would replace the tools; the others describe it in words, " +
+      "because a schema in the prompt would invalidate the cache of the conversation.",
   },
   {
     id: "028/backend/structured-call-is-retried",

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import type { ProviderName } from "../../src/provider/index.ts";
+import type { ProviderName, Reasoning } from "../../src/provider/index.ts";
 import type { JsonObject } from "../../src/util/index.ts";
 import { verifies } from "../conformance/manifest.ts";
 import { chatRequest, message, toolCall, toolResult, turnStart } from "../support/events.ts";
@@ -279,6 +279,8 @@ const BODIES: Readonly<Record<ProviderName, JsonObject>> = {
       { role: "assistant", content: "One is missing." },
       { role: "user", content: "Are they the same?" },
     ],
+    // No call fits the format, so the tools can stay where a cache has them.
+    tools: chatTools,
   },
 };
 
@@ -326,6 +328,11 @@ test.each(["openai", "openrouter", "llamacpp"] as const)(
   },
 );
 
+async function bodyThinking(provider: ProviderName, reasoning: Reasoning, modelName?: string) {
+  const parameters = { reasoning, other: {} };
+  return bodySentTo(provider, requestOf([chatRequest("Hi")], { parameters }), modelName);
+}
+
 test.each([
   ["anthropic", { thinking: { type: "enabled", budget_tokens: 2000 } }],
   ["google", { generationConfig: { thinkingConfig: { thinkingBudget: 2000 } } }],
@@ -335,9 +342,54 @@ test.each([
   ["llamacpp", { chat_template_kwargs: { reasoning_effort: "low" } }],
 ] as const)("%s is told how much to think", async (provider, expected) => {
   const reasoning = { type: "effort", effort: 2000, isHidden: false } as const;
-  const parameters = { reasoning, other: {} };
-  const body = await bodySentTo(provider, requestOf([chatRequest("Hi")], { parameters }));
-  expect(body).toMatchObject(expected);
+  expect(await bodyThinking(provider, reasoning)).toMatchObject(expected);
+});
+
+test.each([
+  ["anthropic", "claude-opus-4-6", { output_config: { effort: "high" } }],
+  ["anthropic", "claude-sonnet-4-5", { thinking: { budget_tokens: expect.any(Number) } }],
+  ["google", "gemini-3-pro-preview", { thinkingConfig: { thinkingLevel: "high" } }],
+  ["google", "gemini-2.5-flash", { thinkingConfig: { thinkingBudget: expect.any(Number) } }],
+  ["openai", "gpt-5", { reasoning: { effort: "high", summary: "auto" } }],
+  ["openrouter", "openai/gpt-5", { reasoning: { effort: "high" } }],
+  ["ollama", "qwen3", { think: true }],
+  ["ollama", "gpt-oss:20b", { think: "high" }],
+  ["llamacpp", "local", { chat_template_kwargs: { reasoning_effort: "high" } }],
+] as const)("%s (%s) is told by name how much to think", async (provider, model, expected) => {
+  const reasoning = { type: "effort", effort: "high", isHidden: false } as const;
+  const body = await bodyThinking(provider, reasoning, model);
+  expect(body).toMatchObject(provider === "google" ? { generationConfig: expected } : expected);
+});
+
+test.each([
+  ["anthropic", { thinking: { budget_tokens: expect.any(Number) } }],
+  ["google", { generationConfig: { thinkingConfig: { includeThoughts: true } } }],
+  ["openai", { reasoning: { summary: "auto" } }],
+  ["openrouter", { reasoning: { enabled: true } }],
+] as const)("%s may think as much as it likes", async (provider, expected) => {
+  expect(await bodyThinking(provider, { type: "auto" })).toMatchObject(expected);
+});
+
+test("models on this machine, and a Claude that cannot think, are not told to", async () => {
+  const said = [
+    await bodyThinking("ollama", { type: "auto" }),
+    await bodyThinking("llamacpp", { type: "auto" }),
+    await bodyThinking("anthropic", { type: "auto" }, "claude-3-5-haiku-latest"),
+  ];
+  expect(JSON.stringify(said)).not.toMatch(/think|reasoning/);
+});
+
+test("thoughts are left out by those providers that can do that", async () => {
+  const reasoning = { type: "effort", effort: "high", isHidden: true } as const;
+  expect({
+    google: await bodyThinking("google", reasoning),
+    openai: await bodyThinking("openai", reasoning),
+    openrouter: await bodyThinking("openrouter", reasoning),
+  }).toMatchObject({
+    google: { generationConfig: { thinkingConfig: { includeThoughts: false } } },
+    openai: { reasoning: { effort: "high" } },
+    openrouter: { reasoning: { exclude: true } },
+  });
 });
 
 test.each([
@@ -347,9 +399,7 @@ test.each([
   ["ollama", { think: false }],
   ["llamacpp", { chat_template_kwargs: { enable_thinking: false } }],
 ] as const)("%s is told not to think", async (provider, expected) => {
-  const parameters = { reasoning: { type: "off" }, other: {} } as const;
-  const body = await bodySentTo(provider, requestOf([chatRequest("Hi")], { parameters }));
-  expect(body).toMatchObject(expected);
+  expect(await bodyThinking(provider, { type: "off" })).toMatchObject(expected);
 });
 
 test("free parameters are merged into what is there, for Ollama into its options", async () => {

@@ -277,6 +277,19 @@ const others: Area = {
       threat: "A program or a web page on this machine talks to `jp mcp serve --http`.",
       holds: "Loopback only, with a token, and for the right host.",
     },
+    {
+      id: "T-INQ-1",
+      threat:
+        "A tool asks a model again and again, and each time the provider reads the whole conversation anew, at the full price.",
+      holds:
+        "The request begins byte for byte as the conversation's own, tools included, so that the provider's cache serves " +
+        "both. Only the last of three attempts may give up the cache, and none the tools.",
+    },
+    {
+      id: "T-INQ-2",
+      threat: "A model that is asked for an answer calls a tool instead, or beside its answer.",
+      holds: "Nothing runs. Such a reply is not an answer, and the third one fails the question.",
+    },
   ],
 };
 

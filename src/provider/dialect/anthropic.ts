@@ -24,6 +24,7 @@ export function anthropicDialect(modelName: string): Dialect {
       places: new Set<CachePlace>(["system", "tools", "user", "assistant", "tool"]),
       mark: anthropicCacheMark,
     },
+    schemaChanges: hasOutputFormat(modelName) ? "prompt" : "tools",
     contextTooLong: /prompt is too long|exceed context limit|request_too_large/i,
     toEventMetadata: (_, metadata) => renamed(metadata, KEYS),
     toPartOptions,
@@ -65,4 +66,13 @@ function toOptions(reasoning: ModelParameters["reasoning"], modelName: string): 
 /** All but the third generation, of which only 3.7 does. */
 function canThink(modelName: string): boolean {
   return !/claude-3-(?!7)/.test(modelName);
+}
+
+/**
+ * Others take a schema only as a tool, which the package then sends instead of the tools. Names that are
+ * not Claude's belong to servers that copy the API.
+ */
+function hasOutputFormat(modelName: string): boolean {
+  const isOlder = /claude-(?:instant|v?[23]\b|(?:opus|sonnet)-4(?:$|@|-0|-\d{8}))/.test(modelName);
+  return modelName.includes("claude-") && !isOlder;
 }

@@ -5,7 +5,7 @@
 import type { LanguageModelV4CallOptions } from "@ai-sdk/provider";
 import type { ProviderEvent } from "../../conversation/index.ts";
 import type { JsonObject } from "../../util/index.ts";
-import type { CachePolicy, ModelParameters } from "../port.ts";
+import type { CachePolicy, ModelParameters, SchemaChange } from "../port.ts";
 import { toEffort } from "./effort.ts";
 
 export interface Dialect {
@@ -15,6 +15,8 @@ export interface Dialect {
   readonly joinsSystemParts: boolean;
   /** Absent where a provider decides by itself what it keeps. */
   readonly cache?: CacheSupport;
+  /** What a schema changes in a request that has tools. */
+  readonly schemaChanges: SchemaChange;
   /**
    * Whether a complete reply always says why it ended. Its package makes up the rest of one that does
    * not: an end, and arguments for calls that had none yet.
@@ -56,6 +58,7 @@ export function plainDialect(key: string): Dialect {
   return {
     key,
     joinsSystemParts: false,
+    schemaChanges: "prompt",
     isEndAlwaysNamed: false,
     contextTooLong: /context.?(?:length|window|size|limit)|too many tokens|prompt is too long/i,
     toEventMetadata: () => ({}),

@@ -17,6 +17,7 @@ const SIGNATURE = "google_thought_signature";
 export function googleDialect(modelName: string): Dialect {
   return {
     ...plainDialect("google"),
+    schemaChanges: takesSchemaBesideTools(modelName) ? "prompt" : "tools",
     contextTooLong: /input token count .*exceeds|exceeds the maximum number of tokens/i,
     toEventMetadata: (_, metadata) => renamed(metadata, { thoughtSignature: SIGNATURE }),
     toPartOptions,
@@ -49,4 +50,10 @@ function toOptions(reasoning: ModelParameters["reasoning"], modelName: string): 
 /** Older ones refuse a request that says anything about thinking. */
 function canThink(modelName: string): boolean {
   return !/gemini-(?:1|2\.0)/.test(modelName);
+}
+
+/** From Gemini 3 on. For others the package makes a tool of the schema. */
+function takesSchemaBesideTools(modelName: string): boolean {
+  const isOlder = /gemini-(?:[12]\b|pro(?:-vision)?$|robotics-er-1)/i.test(modelName);
+  return /gemini-/i.test(modelName) && !isOlder;
 }

@@ -34,6 +34,7 @@ function localDialect(key: string): Dialect {
   return {
     ...plainDialect(key),
     joinsSystemParts: true,
+    schemaChanges: "nothing", // It becomes a grammar for what is written.
     withOwnReasoning: (events) => events.filter((event) => !isReasoning(event) || !isSigned(event)),
   };
 }

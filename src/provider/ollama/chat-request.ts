@@ -36,9 +36,12 @@ function toOptions(call: LanguageModelV4CallOptions): Partial<Options> {
   };
 }
 
-/** Ollama has no choice of tools: it can only be told of none. */
-function toTools({ tools = [], toolChoice }: LanguageModelV4CallOptions): Tool[] {
-  if (toolChoice?.type === "none") return [];
+/**
+ * Ollama has no choice of tools: it can only be told of none. Beside a format that is not needed, as a
+ * call does not fit it, and the prompt begins as it does in requests that allow calls.
+ */
+function toTools({ tools = [], toolChoice, responseFormat }: LanguageModelV4CallOptions): Tool[] {
+  if (toolChoice?.type === "none" && responseFormat?.type !== "json") return [];
   return tools.flatMap((tool) => {
     if (tool.type !== "function") return [];
     const { name, description = "", inputSchema } = tool;

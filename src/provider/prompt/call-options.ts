@@ -7,7 +7,13 @@ import type {
 } from "@ai-sdk/provider";
 import type { JsonObject } from "../../util/index.ts";
 import type { Dialect } from "../dialect/index.ts";
-import type { ModelParameters, ModelRequest, ToolChoice, ToolSchema } from "../port.ts";
+import type {
+  ModelParameters,
+  ModelRequest,
+  SchemaChange,
+  ToolChoice,
+  ToolSchema,
+} from "../port.ts";
 import { optionsFor } from "../sdk-json.ts";
 import { planCachePoints } from "./cache-points.ts";
 import { conversationMessages, type Marking, systemMessages } from "./messages.ts";
@@ -15,7 +21,8 @@ import { toPieces } from "./pieces.ts";
 
 export function toCallOptions(request: ModelRequest, dialect: Dialect): LanguageModelV4CallOptions {
   const { parts, tools, toolChoice, parameters, cache: policy } = request;
-  const { events, schema } = parts;
+  const { events } = parts;
+  const schema = isSchemaSent(request, dialect) ? parts.schema : undefined;
   // An empty part is refused.
   const systemParts = parts.systemParts.filter(({ text }) => text.trim() !== "");
   const pieces = toPieces(events, dialect);
@@ -38,6 +45,13 @@ export function toCallOptions(request: ModelRequest, dialect: Dialect): Language
     ...reasoning,
     ...optionsFor(dialect.key, { ...options, ...parameters.other }),
   };
+}
+
+/** From what leaves all of a cache to what leaves none of it. */
+const CHANGES: readonly SchemaChange[] = ["nothing", "prompt", "tools"];
+
+function isSchemaSent({ schemaMayChange = "tools" }: ModelRequest, dialect: Dialect): boolean {
+  return CHANGES.indexOf(dialect.schemaChanges) <= CHANGES.indexOf(schemaMayChange);
 }
 
 function toTool(
