@@ -249,16 +249,19 @@ test.each([
   ["fs_create_file", "a.txt", "Overwrite a.txt?", "none"],
   ["fs_modify_file", "a.txt", "Apply these changes to a.txt?", "turn"],
   ["fs_delete_file", "a.txt", "Delete a.txt?", "none"],
-])("%s of %s changes nothing before a person answers: %s", async (name, file, text, persistence) => {
-  counters("T-FILE-1", "T-FILE-2", "T-FILE-3");
-  const { root } = scene();
-  const before = snapshotOf(root);
-  const outcome = await attempt(root, [name, file], {});
-  expect([outcome, snapshotOf(root)]).toMatchObject([
-    { type: "needs_input", question: { text, exclusive: true, persistence } },
-    before,
-  ]);
-});
+])(
+  "%s of %s changes nothing before a person answers: %s",
+  async (name, file, text, persistence) => {
+    counters("T-FILE-1", "T-FILE-2", "T-FILE-3");
+    const { root } = scene();
+    const before = snapshotOf(root);
+    const outcome = await attempt(root, [name, file], {});
+    expect([outcome, snapshotOf(root)]).toMatchObject([
+      { type: "needs_input", question: { text, exclusive: true, persistence } },
+      before,
+    ]);
+  },
+);
 
 test("a question about a file behind a link names the file as well as the link", async () => {
   counters("T-FILE-4");
