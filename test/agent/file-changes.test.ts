@@ -20,14 +20,16 @@ interface Scene extends Pick<ToolTurnOptions, "script" | "isSomebodyThere"> {
 
 const FILES = ["a.txt", "b.txt"];
 
+const refuse: ScriptedAnswers = () => Promise.reject(new Error("No model may be asked."));
+const agree: ScriptedAnswers = () => ({ type: "answered", answer: true, model: "test/scripted" });
+
 /** A folder with two files, and a turn with the file tools. */
 async function start({ questions = {}, detached = "auto", ...options }: Scene) {
   const root = temporaryFolder();
   for (const name of FILES) writeFileSync(path.join(root, name), "old\n");
   const tools = createFileTools({ root }).map(({ tool }) => tool);
   const config = Object.fromEntries(tools.map(({ name }) => [name, { questions, detached }]));
-  const answers: ScriptedAnswers = () => Promise.reject(new Error("No model may be asked."));
-  const turn = await ToolTurn.start({ answers, ...options, tools, config });
+  const turn = await ToolTurn.start({ answers: refuse, ...options, tools, config });
   return { root, turn };
 }
 
@@ -142,8 +144,7 @@ describe("in a non-interactive run", () => {
 
   test.each(ALL)("config may let a model answer %s, and the record says so", async (id, tool) => {
     const questions = { [id]: { exclusive: false } };
-    const answers = () => ({ type: "answered", answer: true, model: "test/scripted" }) as const;
-    const scene = await start({ isSomebodyThere: false, questions, answers });
+    const scene = await start({ isSomebodyThere: false, questions, answers: agree });
     const { deciders, files } = await callBoth(scene, tool);
     const requests = scene.turn.recorded("inquiry_request");
     expect([deciders, files, requests.map(({ question }) => question.exclusive)]).toEqual([

@@ -368,7 +368,8 @@ allow_secrets = true
   });
 
   test("tells the shell, the options and the defaults that a command is filled with", async () => {
-    counters("T-WORK-6", "T-FILE-5");
+    counters("T-WORK-6");
+    counters("T-FILE-5");
     const project = clone({
       ".jp/config.toml": `
 [conversation.tools.build]

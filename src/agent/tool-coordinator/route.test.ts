@@ -143,17 +143,18 @@ test("that only people may answer is no target: there is no such word", () => {
 
 test("whether a question is exclusive is for its author to say, unless config says otherwise", () => {
   verifies("083/scope/no-exclusive-in-config");
-  const inForce = (exclusive: boolean, own: JsonObject) => {
+  const configs = [{}, { exclusive: false }, { exclusive: true }];
+  for (const exclusive of [false, true]) {
     const question = booleanQuestion("q", "?", { exclusive });
-    const settings = settingsOf("x", { source: "local", questions: { q: own, other: {} } });
-    return withConfiguredExclusive(question, settings);
-  };
-  const [lifted, set] = [{ exclusive: false }, { exclusive: true }];
-  expect([false, true].map((said) => [{}, lifted, set].map((own) => inForce(said, own)))).toEqual(
-    [false, true].map((said) =>
-      [said, false, true].map((exclusive) => booleanQuestion("q", "?", { exclusive })),
-    ),
-  );
+    const inForce = configs.map((own) => {
+      const settings = settingsOf("x", { source: "local", questions: { q: own, other: {} } });
+      return withConfiguredExclusive(question, settings);
+    });
+    expect(inForce).toEqual([
+      question,
+      ...configs.slice(1).map((own) => ({ ...question, ...own })),
+    ]);
+  }
 });
 
 test("a configured answer is compared by its type and not by its look", () => {

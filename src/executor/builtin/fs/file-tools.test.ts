@@ -252,7 +252,9 @@ test.each([
 ])(
   "%s of %s changes nothing before a person answers: %s",
   async (name, file, text, persistence) => {
-    counters("T-FILE-1", "T-FILE-2", "T-FILE-3");
+    counters("T-FILE-1");
+    counters("T-FILE-2");
+    counters("T-FILE-3");
     const { root } = scene();
     const before = snapshotOf(root);
     const outcome = await attempt(root, [name, file], {});
