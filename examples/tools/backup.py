@@ -15,6 +15,7 @@ if os.path.exists(path + ".bak") and overwrite is None:
         "text": "There is a backup already. Replace it?",
         "answer_type": {"type": "boolean"},
         "default": False,
+        "persistence": "none",
     }
     print(json.dumps({"type": "needs_input", "question": question}))
 elif overwrite is False:

@@ -9,7 +9,8 @@ if [ -e "$1.bak" ] && [ "$2" = null ]; then
     "id": "overwrite",
     "text": "There is a backup already. Replace it?",
     "answer_type": { "type": "boolean" },
-    "default": false
+    "default": false,
+    "persistence": "none"
   }
 }
 END

@@ -13,10 +13,10 @@ const backup = defineTool<{ readonly path: string }>({
     required: ["path"],
   },
   async run({ path }, { ask }) {
-    const question = "There is a backup already. Replace it?";
-    if (existsSync(`${path}.bak`)) {
-      const isWanted = await ask(booleanQuestion("overwrite", question, { default: false }));
-      if (!isWanted) return "The old backup was kept.";
+    const text = "There is a backup already. Replace it?";
+    const question = booleanQuestion("overwrite", text, { default: false, persistence: "none" });
+    if (existsSync(`${path}.bak`) && !(await ask(question))) {
+      return "The old backup was kept.";
     }
     await copyFile(path, `${path}.bak`);
     return `Saved ${path}.bak`;

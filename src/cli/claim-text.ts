@@ -79,15 +79,15 @@ function commandText(does: string, command: Json | undefined): string {
 /** What it allows without anybody being asked. An answer may be a secret: only that there is one is told. */
 function policyText({ run, result, detached, questions, enable }: Entry): readonly string[] {
   const asked = isJsonObject(questions) ? Object.entries(questions) : [];
-  const having = (key: string, isMeant: (value: Json | undefined) => boolean) =>
+  const having = (isMeant: (question: Entry) => boolean) =>
     asked
-      .filter(([, question]) => isJsonObject(question) && isMeant(question[key]))
+      .filter(([, question]) => isJsonObject(question) && isMeant(question))
       .map(([id]) => wordText(id))
       .join(", ");
-  const answered = having("answer", (answer) => answer !== undefined);
+  const answered = having(({ answer }) => answer !== undefined);
   const routed = having(
-    "target",
-    (target) => isJsonObject(target) && target["type"] === "assistant",
+    ({ target, exclusive }) =>
+      exclusive === false || (isJsonObject(target) && target["type"] === "assistant"),
   );
   const { run: detachedRun, tool: detachedTool } = isJsonObject(detached) ? detached : {};
   return [

@@ -49,7 +49,7 @@ function loosening(said: JsonObject, own: JsonObject): JsonObject {
       "detached",
       pick(detached, (mode) => mode !== "deny"),
     ),
-    ...entryOf("questions", pick(questions, isAnsweredByAnother)),
+    ...entryOf("questions", pick(questions, mayBeAnsweredByAnother)),
     ...(switchesOn(enable, own) && { enable: { state: true } }),
     ...(options !== undefined && { options }),
     ...(parameters !== undefined && { parameters }),
@@ -89,10 +89,11 @@ export function parametersWeight(said: JsonObject): JsonObject {
   return { ...(isJsonObject(other) && other), ...without(said, KNOWN_PARAMETERS) };
 }
 
-function isAnsweredByAnother(question: Json): boolean {
+function mayBeAnsweredByAnother(question: Json): boolean {
   if (!isJsonObject(question)) return false;
-  const { answer, target } = question;
-  return answer !== undefined || (isJsonObject(target) && target["type"] === "assistant");
+  const { answer, target, exclusive } = question;
+  const isForModel = isJsonObject(target) && target["type"] === "assistant";
+  return answer !== undefined || isForModel || exclusive === false;
 }
 
 /** Ours are off at first, and meant to be switched on. */

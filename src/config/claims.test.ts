@@ -138,6 +138,7 @@ test.each<[string, JsonObject, JsonObject]>([
   ["runs it unasked as we would", { run: "ask" }, { detached: { run: "auto" } }],
   ["delivers its results unasked", { result: "ask" }, { result: "unattended" }],
   ["switches it on", { enable: false }, { enable: true }],
+  ["lets a model answer", {}, { questions: { sure: { exclusive: false } } }],
   ["fills its command", {}, { options: { a: "b" } }],
   ["gives its arguments", {}, { parameters: { a: { type: "string", default: "b" } } }],
 ])("of a tool of the person's, what %s needs trust", (_name, own, said) => {
@@ -145,7 +146,14 @@ test.each<[string, JsonObject, JsonObject]>([
     user({ conversation: tools({ make: { ...LOCAL, ...own } }) }),
     workspace({ conversation: tools({ make: said }) }),
   ];
+  counters("T-FILE-5");
   expect(claimed(...layers)).toEqual(["tool make"]);
+});
+
+test("to keep a question of the person's tool from models needs no trust", () => {
+  const own = user({ conversation: tools({ make: LOCAL }) });
+  const stricter = { make: { questions: { sure: { exclusive: true } } } };
+  expect(claimed(own, workspace({ conversation: tools(stricter) }))).toEqual([]);
 });
 
 test("what is ours needs trust again where the person wants it otherwise", () => {

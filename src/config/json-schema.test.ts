@@ -58,6 +58,13 @@ test("the label of a question is a text that the schema knows", () => {
   });
 });
 
+test("whether a question is exclusive is true or false, and the schema knows it", () => {
+  expect(at("conversation.tools.x.questions.q.exclusive")).toEqual({
+    description: expect.stringMatching(/\w/),
+    type: "boolean",
+  });
+});
+
 describe("what may be written", () => {
   test.each<[string, Json]>([
     ["nothing", {}],

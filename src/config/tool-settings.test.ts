@@ -59,7 +59,7 @@ test("a tool has all that its config says", () => {
     description: "D",
     examples: "E",
     parameters: { p: { type: ["string", "null"], minLength: 1 } },
-    questions: { q: { target: "assistant", answer: false, prompt_label: "L" } },
+    questions: { q: { target: "assistant", answer: false, exclusive: false, prompt_label: "L" } },
     options: { o: { deep: [1, null] } },
     run: "skip",
     result: "edit",
@@ -89,6 +89,7 @@ test("a tool has all that its config says", () => {
         {
           target: { type: "assistant", assistant: {} },
           answer: { value: false },
+          exclusive: false,
           promptLabel: "L",
         },
       ],

@@ -45,6 +45,8 @@ export interface QuestionSettings {
   readonly target: QuestionTarget;
   /** Wrapped, because any JSON may be an answer. */
   readonly answer?: { readonly value: unknown };
+  /** Overrides what the tool says. Absent, the tool decides. */
+  readonly exclusive?: boolean;
   readonly promptLabel?: string;
 }
 
@@ -115,16 +117,18 @@ function parseSource(text: string): ToolSource {
 type PartialQuestions = NonNullable<PartialToolConfig["questions"]>;
 
 function resolveQuestions(questions: PartialQuestions): ReadonlyMap<string, QuestionSettings> {
-  const entries = Object.entries(questions).map(
-    ([id, { target, answer, prompt_label: promptLabel }]): [string, QuestionSettings] => [
+  const entries = Object.entries(questions).map(([id, question]): [string, QuestionSettings] => {
+    const { target, answer, exclusive, prompt_label: promptLabel } = question;
+    return [
       id,
       {
         target: target ?? { type: "user" },
         ...(answer !== undefined && { answer: { value: answer } }),
+        ...(exclusive !== undefined && { exclusive }),
         ...(promptLabel !== undefined && { promptLabel }),
       },
-    ],
-  );
+    ];
+  });
   return new Map(entries);
 }
 

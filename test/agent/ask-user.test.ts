@@ -262,6 +262,17 @@ describe("its question in the config", () => {
     });
   });
 
+  test("goes to a model only where the config lifts what the tool says", async () => {
+    const config = { questions: { answer: { exclusive: false } } };
+    const turn = await start({ config, isSomebodyThere: false });
+    await turn.call("ask_user", SURE);
+    const requests = turn.recorded("inquiry_request");
+    expect([turn.inquiries.calls.length, requests]).toMatchObject([
+      1,
+      [{ source: { source: "assistant" }, question: { exclusive: false } }],
+    ]);
+  });
+
   test.each<[JsonObject, Json, string]>([
     [SURE, false, '{"answer_type":"boolean","answer":false}'],
     [SELECT, "abort", '{"answer_type":"select","answer":"abort"}'],

@@ -2,6 +2,8 @@ import { existsSync, mkdirSync, readFileSync, rmSync, symlinkSync, writeFileSync
 import path from "node:path";
 import { describe, expect, test } from "vitest";
 import { snapshotOf } from "../support/folder-snapshot.ts";
+import { counters } from "../security/threats.ts";
+import { resultsIn } from "./calling-model.ts";
 import { ModelServer } from "./model-server.ts";
 import { placeRelease } from "./samples.ts";
 import { Screen } from "./screen.ts";
@@ -65,7 +67,7 @@ async function settings({ project, variables }: Machine, ...keys: readonly strin
 const MODEL = "assistant.model.id";
 const RUN = "conversation.tools.*.run";
 const WHICH = "Which model answers here?";
-const ASK = "Ask before a tool runs?";
+const ASK = "Ask before commands and MCP tools run?";
 
 describe("a new workspace", () => {
   test("where nobody is asked has an id and a config in which nothing is chosen", async () => {
@@ -238,6 +240,43 @@ describe("on a terminal", () => {
       ["ask"],
       ["unattended"],
     ]);
+  });
+
+  test.each([
+    ["yes", "y", false],
+    ["no", "n", true],
+  ])("%s means for each tool what the question says", async (_answer, key, isRun) => {
+    counters("T-FILE-6");
+    const paths = { path: "a.txt" };
+    const calls = [
+      { name: "fs_read_file", arguments: paths },
+      { name: "fs_delete_file", arguments: paths },
+      { name: "touch" },
+    ];
+    await using server = await ModelServer.start([{ calls }, "Done."], ["qwen3"]);
+    const here = await machine(
+      server,
+      '[conversation.tools.touch]\nsource = "local"\ncommand = "touch made"',
+    );
+    const { root } = here.project;
+    const { bytes } = await answer(onScreen(here), [WHICH, "\r"], [ASK, key]);
+    writeFileSync(path.join(root, "a.txt"), "content\n");
+    await here.project.jpWith(here.variables, "query", "--non-interactive", "-t", "fs", "Go.");
+    expect({
+      isSaid: [
+        "read files in this workspace without asking.",
+        "Before they change one, they show you the change and ask.",
+        "With yes, jp asks before it runs one; with no, it runs at once.",
+      ].map((words) => bytes.replaceAll(/\s+/g, " ").includes(words)),
+      isRead: resultsIn(server)[0],
+      isDeleted: !existsSync(path.join(root, "a.txt")),
+      isRun: existsSync(path.join(root, "made")),
+    }).toEqual({
+      isSaid: [true, true, true],
+      isRead: "content\n",
+      isDeleted: false,
+      isRun,
+    });
   });
 
   test("what was chosen need not be trusted once more", async () => {

@@ -204,6 +204,9 @@ export const rfd083AskUser: readonly Requirement[] = [
       "That the question is exclusive and not remembered comes from the tool's code and not from " +
       "configuration.",
     state: "met",
+    deviation:
+      "A person's own config may lift it with `questions.<id>.exclusive = false`, which RFD 049 adds " +
+      "for every tool.",
   },
   {
     id: "083/ask-user/boolean-result",

@@ -402,6 +402,9 @@ export const rfd083Question: readonly Requirement[] = [
       "The configuration of a question has no `exclusive` setting; only the tool's author " +
       "decides.",
     state: "met",
+    deviation:
+      "`questions.<id>.exclusive` exists, as RFD 049 describes it and this RFD foresees; where it is " +
+      "not set, the tool's author decides.",
   },
   {
     id: "083/scope/no-detached-policy",

@@ -258,6 +258,50 @@ const workspace: Area = {
   ],
 };
 
+const files: Area = {
+  title: "Changes to files",
+  threats: [
+    {
+      id: "T-FILE-1",
+      threat:
+        "A model gets a yes for one file, for the rest of the turn, and deletes or overwrites another.",
+      holds:
+        "Deleting and overwriting are asked anew for each file. A yes to creating a file does not overwrite one that " +
+        "came meanwhile.",
+    },
+    {
+      id: "T-FILE-2",
+      threat: "In a non-interactive run a model approves its own change.",
+      holds:
+        "The questions of the tools that change files are for a person. Only the person's config can let a model answer.",
+    },
+    {
+      id: "T-FILE-3",
+      threat: "A model writes a file whose content the person has not seen.",
+      holds:
+        "Nothing is written before a question that has the whole change as its context, new files included. Each " +
+        "change has its own question on record, also where the person has said yes for the turn.",
+    },
+    {
+      id: "T-FILE-4",
+      threat: "A link in the workspace gives a file a harmless name.",
+      holds: "The question names the link and the file it leads to.",
+    },
+    {
+      id: "T-FILE-5",
+      threat: "A workspace lets a model answer what is kept for the person (`exclusive = false`).",
+      holds: "That is a claim, and shown as such.",
+    },
+    {
+      id: "T-FILE-6",
+      threat: "`jp init` promises to ask about more than jp asks about.",
+      holds:
+        "It says that its file tools read without asking and show every change first, and that the choice is about " +
+        "other tools.",
+    },
+  ],
+};
+
 const others: Area = {
   title: "Models and neighbours",
   threats: [
@@ -293,7 +337,15 @@ const others: Area = {
   ],
 };
 
-export const areas: readonly Area[] = [provenance, terminal, paths, secrets, workspace, others];
+export const areas: readonly Area[] = [
+  provenance,
+  terminal,
+  paths,
+  secrets,
+  workspace,
+  files,
+  others,
+];
 
 const ids = new Set(areas.flatMap(({ threats }) => threats.map(({ id }) => id)));
 

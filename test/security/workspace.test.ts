@@ -369,6 +369,7 @@ allow_secrets = true
 
   test("tells the shell, the options and the defaults that a command is filled with", async () => {
     counters("T-WORK-6");
+    counters("T-FILE-5");
     const project = clone({
       ".jp/config.toml": `
 [conversation.tools.build]
@@ -377,13 +378,16 @@ command = { program = "{{tool.options.script}} {{tool.arguments.more}}", shell =
 options.script = "touch RAN"
 parameters.more = { type = "string", default = "; touch RAN" }
 questions.sure.target = "assistant"
+questions.when.exclusive = false
+questions.where.exclusive = true
 `,
     });
     const { stdout } = await jp(project, "trust");
     expect(stdout.split("\n").at(1)).toBe(
       '- tool build: runs "{{tool.options.script}} {{tool.arguments.more}}" in a shell, ' +
         'with options {"script":"touch RAN"}, ' +
-        'with parameters {"more":{"type":"string","default":"; touch RAN"}}, lets a model answer sure',
+        'with parameters {"more":{"type":"string","default":"; touch RAN"}}, ' +
+        "lets a model answer sure, when",
     );
   });
 

@@ -82,6 +82,7 @@ function question(): fc.Arbitrary<unknown> {
   return some({
     target: fc.oneof(fc.constantFrom("user", "assistant"), assistant()),
     answer: fc.constantFrom<Json>(SECRET, { nested: SECRET }, [SECRET]),
+    exclusive: fc.boolean(),
     prompt_label: word(),
   });
 }

@@ -137,6 +137,58 @@ describe("a person who is asked", () => {
   );
 });
 
+describe("config that says whether a question is exclusive", () => {
+  const answers = { "call_1.q.1": true };
+  const exclusive = booleanQuestion("q", "Sure?", { exclusive: true });
+
+  test("lets a model answer what the tool keeps for a person, and the record says so", async () => {
+    const config = { exclusive: false };
+    for (const more of [
+      { isSomebodyThere: false },
+      { config: { ...config, target: "assistant" } },
+    ]) {
+      const { turn } = await ask({ question: exclusive, config, answers, ...more });
+      expect(turn.recorded("inquiry_request")).toMatchObject([{ question: { exclusive: false } }]);
+      expect(responsesOf(turn)).toMatchObject([
+        { answer: true, answeredBy: { kind: "assistant" } },
+      ]);
+    }
+  });
+
+  test("still asks the person who is there", async () => {
+    const script = { answers: [{ answer: false }] };
+    const { turn } = await ask({ question: exclusive, config: { exclusive: false }, script });
+    expect(turn.prompter.questions).toMatchObject([{ question: { exclusive: false } }]);
+    expect(responsesOf(turn)).toMatchObject([{ answer: false, answeredBy: { kind: "user" } }]);
+  });
+
+  test("keeps any question for a person", async () => {
+    const config = { exclusive: true };
+    const away = { isSomebodyThere: false, config, answers };
+    expect(await failureOf(away)).toEqual({
+      requests: ["call_1.q.1"],
+      responses: cancelledBy("no_prompt_backend"),
+      told: [NOBODY_THERE, true],
+      asked: [0, 0],
+    });
+    expect(await failureOf({ config: { ...config, target: "assistant" }, answers })).toEqual({
+      requests: ["call_1.q.1"],
+      responses: cancelledBy("assistant_routing_denied"),
+      told: [NEEDS_HUMAN, true],
+      asked: [0, 0],
+    });
+    const { turn } = await ask(away);
+    expect(turn.recorded("inquiry_request")).toMatchObject([{ question: { exclusive: true } }]);
+  });
+
+  test("never hands a secret to a model", async () => {
+    const question = secretQuestion("q", "Key?");
+    const config = { exclusive: false };
+    const { asked } = await failureOf({ question, config, answers, isSomebodyThere: false });
+    expect(asked).toEqual([0, 0]);
+  });
+});
+
 describe("a model that is asked", () => {
   const config = { target: "assistant" };
 

@@ -25,7 +25,7 @@ import { timestampOf } from "../timestamp-of.ts";
 import type { GivenAnswer } from "./given-answers.ts";
 import { toInquiryRequest } from "./inquiry-request.ts";
 import { INPUT_CANCELLED, inquiryFailed, keepsAsking, promptFailed } from "./model-texts.ts";
-import { type AssistantTarget, decideRoute, type Route } from "./route.ts";
+import { type AssistantTarget, decideRoute, type Route, withConfiguredExclusive } from "./route.ts";
 import type { CallableTool, TurnParts } from "./turn-parts.ts";
 
 export interface AskedQuestion {
@@ -77,8 +77,11 @@ export class Inquiry {
     questions: readonly AskedQuestion[],
   ): Promise<readonly Inquiry[]> {
     const inquiries = questions.map((asked) => {
-      const id = parts.state.nextInquiryId(asked.toolCallId, asked.question.id);
-      return new Inquiry(parts, asked, id);
+      const { toolCallId, tool } = asked;
+      // From here on it is the question that is in force: recorded, shown and routed alike.
+      const question = withConfiguredExclusive(asked.question, tool.settings);
+      const id = parts.state.nextInquiryId(toolCallId, question.id);
+      return new Inquiry(parts, { ...asked, question }, id);
     });
     await parts.journal.record(...inquiries.map((inquiry) => inquiry.#request()));
     return inquiries;

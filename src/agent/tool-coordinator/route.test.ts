@@ -11,7 +11,7 @@ import {
   textQuestion,
 } from "../../tool/index.ts";
 import type { Json, JsonObject } from "../../util/index.ts";
-import { decideRoute, type Route, type RouteInput } from "./route.ts";
+import { decideRoute, type Route, type RouteInput, withConfiguredExclusive } from "./route.ts";
 
 /** One row of the table: everything that can matter for who answers. */
 interface Row {
@@ -135,12 +135,25 @@ test("only the question's own id counts, also where it is the name of something 
   expect(routes).toEqual(["person", "person", "person", "configured"]);
 });
 
-test("that only people may answer is neither a target nor a setting: there are no such words", () => {
-  verifies("083/exclusive/no-new-target", "083/scope/no-exclusive-in-config");
-  const wrong = [{ exclusive: false }, { exclusive: true }, { target: "user_only" }];
-  for (const fields of wrong) {
-    const config = { source: "builtin", questions: { q: fields } };
-    expect(() => settingsOf("x", config)).toThrow(/questions\.q\.(exclusive|target): /);
+test("that only people may answer is no target: there is no such word", () => {
+  verifies("083/exclusive/no-new-target");
+  const config = { source: "builtin", questions: { q: { target: "user_only" } } };
+  expect(() => settingsOf("x", config)).toThrow(/questions\.q\.target: /);
+});
+
+test("whether a question is exclusive is for its author to say, unless config says otherwise", () => {
+  verifies("083/scope/no-exclusive-in-config");
+  const configs = [{}, { exclusive: false }, { exclusive: true }];
+  for (const exclusive of [false, true]) {
+    const question = booleanQuestion("q", "?", { exclusive });
+    const inForce = configs.map((own) => {
+      const settings = settingsOf("x", { source: "local", questions: { q: own, other: {} } });
+      return withConfiguredExclusive(question, settings);
+    });
+    expect(inForce).toEqual([
+      question,
+      ...configs.slice(1).map((own) => ({ ...question, ...own })),
+    ]);
   }
 });
 
@@ -311,5 +324,19 @@ describe("words for a model", () => {
     const settings = settingsOf("x", { source: "local", questions: { q: own } });
     const input = { question, isPrompt: true, settings, remembered: undefined, canAsk: true };
     expect(decideRoute(input)).toEqual(expected);
+  });
+
+  test("go to nobody where config keeps them from every model", () => {
+    const settings = settingsOf("x", { source: "local", questions: { q: { exclusive: true } } });
+    const routes = [true, false].map((canAsk) =>
+      decideRoute({
+        question: withConfiguredExclusive(question, settings),
+        isPrompt: true,
+        settings,
+        remembered: undefined,
+        canAsk,
+      }),
+    );
+    expect(routes).toEqual([NEEDS_HUMAN, NEEDS_HUMAN]);
   });
 });

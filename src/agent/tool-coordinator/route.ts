@@ -10,6 +10,7 @@ import { configuredMisfit, needsHuman, nobodyThere } from "./model-texts.ts";
 import type { RememberedAnswer } from "./turn-state.ts";
 
 export interface RouteInput {
+  /** With what config says of it. */
   readonly question: Question;
   /** It is words for a model: no person is asked, and `detached` has no say. */
   readonly isPrompt?: boolean;
@@ -54,7 +55,7 @@ export function decideRoute(input: RouteInput): Route {
   if (configured !== undefined) {
     return useConfigured(tool, question, configured.value as Json); // From a config file: JSON.
   }
-  if (isForPerson && target.type === "assistant") {
+  if (isForPerson && (isPrompt || target.type === "assistant")) {
     return { type: "refused", reason: "assistant_routing_denied", message: needsHuman(tool) };
   }
   if (target.type === "assistant") return { type: "model", target };
@@ -62,6 +63,15 @@ export function decideRoute(input: RouteInput): Route {
   if (canAsk) return { type: "person" };
   if (isForPerson) return refuseNobodyThere(tool);
   return routeDetached(question, settings);
+}
+
+/** The question as config lets it be asked: config has the last word on who may answer. */
+export function withConfiguredExclusive(
+  question: Question,
+  { questions }: Pick<ToolSettings, "questions">,
+): Question {
+  const { exclusive = question.exclusive } = questions.get(question.id) ?? {};
+  return exclusive === question.exclusive ? question : { ...question, exclusive };
 }
 
 /** For a person, and there is none. */

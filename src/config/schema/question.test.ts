@@ -125,14 +125,19 @@ test("questions merge by id, and each by key", () => {
   const lower = readConfig(
     ofTool({
       source: "local",
-      questions: { q: { target: "assistant", prompt_label: "A" }, r: { answer: 1 } },
+      questions: {
+        q: { target: "assistant", exclusive: true, prompt_label: "A" },
+        r: { answer: 1, exclusive: true },
+      },
     }),
   );
-  const upper = readConfig(ofTool({ questions: { q: { prompt_label: "B" }, s: {} } }));
+  const upper = readConfig(
+    ofTool({ questions: { q: { prompt_label: "B" }, r: { exclusive: false }, s: {} } }),
+  );
   expect(resolveTools(mergeConfig(lower, upper)).get("x")?.questions).toStrictEqual(
     new Map<string, unknown>([
-      ["q", { target: { type: "assistant", assistant: {} }, promptLabel: "B" }],
-      ["r", { target: { type: "user" }, answer: { value: 1 } }],
+      ["q", { target: { type: "assistant", assistant: {} }, exclusive: true, promptLabel: "B" }],
+      ["r", { target: { type: "user" }, answer: { value: 1 }, exclusive: false }],
       ["s", { target: { type: "user" } }],
     ]),
   );

@@ -32,5 +32,9 @@ export const questionSchema = group({
     "the answer, given without asking anybody; it must fit the question",
     v.pipe(v.unknown(), behaviour({ isPrivate: true })),
   ),
+  exclusive: described(
+    "true if no model may answer, false if one may; overrides what the tool says",
+    v.boolean(),
+  ),
   prompt_label: described("who is said to be asking; for the eye only", v.string()),
 });

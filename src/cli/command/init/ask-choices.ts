@@ -24,10 +24,12 @@ export async function askChoices(
 ): Promise<Choices | undefined> {
   const model = await askModel(prompter, circumstances);
   if (model === undefined) return undefined;
-  const question = booleanQuestion("ask", "Ask before a tool runs?", {
+  const question = booleanQuestion("ask", "Ask before commands and MCP tools run?", {
     context:
-      "A tool can read and change files, run programs, reach the network. " +
-      "With yes, you are asked before each call; with no, it runs at once.",
+      "jp's file tools read files in this workspace without asking. Before they change one, they show " +
+      "you the change and ask.\n" +
+      "Other tools are commands and MCP servers. With yes, jp asks before it runs one; with no, it " +
+      "runs at once.",
     default: true,
     persistence: "none",
   });

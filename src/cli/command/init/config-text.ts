@@ -21,11 +21,14 @@ export function configText({ model, run }: Choices, found: readonly string[]): s
 [assistant.model]
 ${isOpen ? "#" : ""}id = ${JSON.stringify(model ?? suggested)}
 ${isOpen && others.length > 0 ? `# Also found: ${others.join(", ")}\n` : ""}
-# For all tools. Before one runs: ask, unattended (it runs at once), edit (its arguments) or skip.
+# For tools without a setting of their own. Before one runs: ask, unattended (it runs at once), edit
+# (its arguments) or skip. jp's file tools have their own: they read files in this workspace without
+# asking. Before they change one, they show you the change and ask.
 [conversation.tools.'*']
 ${run === undefined ? "#" : ""}run = "${run ?? "ask"}"
-# Where nobody can be asked, in a script for example: what is not allowed does not run, and the
-# questions of tools go to a model (auto), take their defaults, or are refused (deny).
+# In a non-interactive run, a script for example: a tool that jp would ask about does not run (deny).
+# Questions of tools go to a model (auto), take their defaults, or are refused (deny). Those that only
+# you may answer, such as those about changes to files, are always refused.
 #detached = { run = "deny", tool = "defaults" }
 
 # The file tools that come with jp. For one query: jp query -t fs

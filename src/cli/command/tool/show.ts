@@ -1,5 +1,5 @@
 /** `jp tool show`: the tool as a model sees it. A server that it comes from is started for that. */
-import type { ToolSettings } from "../../../config/index.ts";
+import type { QuestionSettings, ToolSettings } from "../../../config/index.ts";
 import type { ToolDescription } from "../../../executor/index.ts";
 import { jsonLine, neutralize, oneLine } from "../../../render/index.ts";
 import type { Output } from "../../../terminal/index.ts";
@@ -34,10 +34,7 @@ function print(settings: ToolSettings, description: ToolDescription, output: Out
     Result: result,
     Timeout: timeoutMs === undefined ? "none" : `${timeoutMs / 1000} s`,
     Questions: [...settings.questions]
-      .map(
-        ([id, { target, answer }]) =>
-          `${id} (${answer === undefined ? `asks ${target.type}` : "answered by config"})`,
-      )
+      .map(([id, question]) => `${id} (${questionText(question)})`)
       .join(", "),
     Summary: description.summary,
   };
@@ -47,6 +44,13 @@ function print(settings: ToolSettings, description: ToolDescription, output: Out
   section("Description", description.description, output);
   section("Examples", description.examples, output);
   section("Parameters", JSON.stringify(description.parameters, null, 2), output);
+}
+
+function questionText({ target, answer, exclusive }: QuestionSettings): string {
+  if (answer !== undefined) return "answered by config";
+  const asked = `asks ${target.type}`;
+  if (exclusive === undefined) return asked;
+  return `${asked}, ${exclusive ? "exclusive" : "not exclusive"}`;
 }
 
 function section(title: string, text: string | undefined, output: Output): void {

@@ -73,7 +73,7 @@ function toQuestion(id: string, asked: JsonObject): Question {
   const more = {
     ...(typeof context === "string" && context !== "" && { context }),
     ...(suggested !== undefined && { default: suggested }),
-    // Only a person can answer, every time anew: this is what the tool is for, and no setting.
+    // Only a person can answer, every time anew: this is what the tool is for.
     exclusive: true,
     persistence: "none" as const,
     allowsNote: true,

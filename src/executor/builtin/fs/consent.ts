@@ -1,5 +1,5 @@
 /**
- * Asks before a change, and holds the answer to what was shown. A call that asks is made again with
+ * Asks a person before a change, and holds the answer to what was shown. A call that asks is made again with
  * the answer: if the file, and so the change, is another one by then, a yes was not meant for it. What
  * was shown is known to this process only; after a restart an answer is taken as it is.
  */
@@ -21,7 +21,10 @@ interface ConsentRequest {
   readonly shown: string;
   /** All that the change is made of. */
   readonly change: readonly (string | Buffer)[];
-  readonly question: QuestionOptions & { readonly id: string; readonly text: string };
+  readonly question: Omit<QuestionOptions, "exclusive"> & {
+    readonly id: string;
+    readonly text: string;
+  };
 }
 
 /** Calls that were cancelled while they asked are forgotten after so many others. */
@@ -42,7 +45,8 @@ export function createConsent(): Consent {
       const key = JSON.stringify(call);
       const now = digestOf(change);
       const isYes = await context
-        .ask(booleanQuestion(id, text, options))
+        // The model that wants the change does not approve it, unless config lets it.
+        .ask(booleanQuestion(id, text, { ...options, exclusive: true }))
         .catch((unanswered: unknown) => {
           set(key, [...(open.get(key) ?? []), now]);
           throw unanswered;

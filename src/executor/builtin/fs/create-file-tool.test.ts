@@ -11,6 +11,7 @@ import {
 } from "node:fs";
 import path from "node:path";
 import { describe, expect, test } from "vitest";
+import { counters } from "../../../../test/security/threats.ts";
 import { temporaryFolder } from "../../../../test/support/temporary-workspace.ts";
 import type { BuiltinTool, Outcome } from "../../../tool/index.ts";
 import { createConsent } from "./consent.ts";
@@ -33,7 +34,7 @@ function scene(content?: string | Buffer): Scene {
 
 async function create(tool: BuiltinTool, content: string, answer?: boolean, name = "a.txt") {
   const { signal } = new AbortController();
-  const answers = answer === undefined ? {} : { overwrite_file: answer };
+  const answers = answer === undefined ? {} : { create_file: answer, overwrite_file: answer };
   return tool.execute({ arguments: { path: name, content }, answers, signal });
 }
 
@@ -41,30 +42,74 @@ const success = (content: string) => ({ type: "success", content });
 
 describe("a new file", () => {
   test.each(["", "a", "a\n", "a\r\nb\n", "ä€𝄞", "\uFEFFmarked", "a\0b"])(
-    "with %j gets exactly this, without a question",
+    "with %j gets exactly this",
     async (content) => {
       const { root, file, create: call } = scene();
-      expect(await call(content)).toEqual(success("Created a.txt."));
+      expect(await call(content, true)).toEqual(success("Created a.txt."));
       expect([readFileSync(file, "utf8"), readdirSync(root)]).toEqual([content, ["a.txt"]]);
     },
   );
 
+  test("is created only after a question, which shows all of it", async () => {
+    counters("T-FILE-3");
+    const { root, file, create: call } = scene();
+    expect([await call("one\ntwo"), readdirSync(root)]).toEqual([
+      {
+        type: "needs_input",
+        question: {
+          id: "create_file",
+          text: "Create a.txt?",
+          context:
+            "--- /dev/null\n+++ b/a.txt\n@@ -0,0 +1,2 @@\n+one\n+two\n\\ No newline at end of file\n",
+          answerType: { type: "boolean" },
+          default: true,
+          exclusive: true,
+          persistence: "turn",
+        },
+      },
+      [],
+    ]);
+    expect(await call("one\ntwo", true)).toEqual(success("Created a.txt."));
+    expect(readFileSync(file, "utf8")).toBe("one\ntwo");
+  });
+
+  test("of any length is shown whole", async () => {
+    const content = Array.from({ length: 3000 }, (_, index) => `line ${index}\n`).join("");
+    const asked = await scene().create(content);
+    const context = asked.type === "needs_input" ? asked.question.context : "";
+    const added = context?.split("\n").flatMap((line) => /^\+(?!\+)(.*)/.exec(line)?.[1] ?? []);
+    expect(added?.map((line) => `${line}\n`).join("")).toBe(content);
+  });
+
+  test("that is empty is said to be", async () => {
+    expect(await scene().create("")).toMatchObject({ question: { context: "An empty file." } });
+  });
+
+  test("is not created after a no, which is no error", async () => {
+    const { root, create: call } = scene();
+    await call("text", undefined, "b/a.txt");
+    expect(await call("text", false, "b/a.txt")).toEqual(
+      success("The user declined to create b/a.txt. Nothing was changed."),
+    );
+    expect(readdirSync(root)).toEqual([]);
+  });
+
   test("gets the folders on the way", async () => {
     const { root, create: call } = scene();
-    expect(await call("text", undefined, "b/c/ü d.txt")).toEqual(success("Created b/c/ü d.txt."));
+    expect(await call("text", true, "b/c/ü d.txt")).toEqual(success("Created b/c/ü d.txt."));
     expect(readFileSync(path.join(root, "b", "c", "ü d.txt"), "utf8")).toBe("text");
   });
 
   test("has the mode that new files have", async () => {
     const { root, file, create: call } = scene();
     writeFileSync(path.join(root, "other"), "");
-    await call("text");
+    await call("text", true);
     expect(statSync(file).mode).toBe(statSync(path.join(root, "other")).mode);
   });
 
   test("of the longest name there can be is written", async () => {
     const name = "x".repeat(255);
-    expect(await scene().create("text", undefined, name)).toEqual(success(`Created ${name}.`));
+    expect(await scene().create("text", true, name)).toEqual(success(`Created ${name}.`));
   });
 
   test.each([
@@ -108,8 +153,8 @@ describe("a file that exists", () => {
           context: "--- a/a.txt\n+++ b/a.txt\n@@ -1,2 +1,2 @@\n one\n-two\n+2\n",
           answerType: { type: "boolean" },
           default: false,
-          exclusive: false,
-          persistence: "turn",
+          exclusive: true,
+          persistence: "none",
         },
       },
       "one\ntwo\n",
@@ -212,10 +257,19 @@ describe("between the question and the answer", () => {
     expect(await call("new", true)).toEqual(success("Created a.txt."));
   });
 
-  test("a file that came is asked about", async () => {
-    const { file, create: call } = scene();
+  test("a file that came is asked about, and a yes to creating it does not overwrite it", async () => {
+    counters("T-FILE-1");
+    const { root, file } = scene();
+    const { tool } = createCreateFileTool({ root, consent: createConsent() });
+    const { signal } = new AbortController();
+    const call = { arguments: { path: "a.txt", content: "new" }, signal };
+    await tool.execute({ ...call, answers: {} });
     writeFileSync(file, "of somebody else");
-    expect((await call("new")).type).toBe("needs_input");
+    const outcome = await tool.execute({ ...call, answers: { create_file: true } });
+    expect([outcome, readFileSync(file, "utf8")]).toMatchObject([
+      { type: "needs_input", question: { id: "overwrite_file" } },
+      "of somebody else",
+    ]);
   });
 });
 
@@ -224,7 +278,8 @@ test("a call that was cancelled writes nothing", async () => {
   const { tool } = createCreateFileTool({ root, consent: createConsent() });
   const signal = AbortSignal.abort();
   for (const name of ["a.txt", "b.txt", "c/d.txt"]) {
-    const call = { arguments: { path: name, content: "new" }, answers: { overwrite_file: true } };
+    const answers = { create_file: true, overwrite_file: true };
+    const call = { arguments: { path: name, content: "new" }, answers };
     expect((await tool.execute({ ...call, signal })).type).toBe("error");
   }
   expect([readdirSync(root), readFileSync(path.join(root, "a.txt"), "utf8")]).toEqual([

@@ -1,8 +1,8 @@
-/** `fs_create_file`: a new file, or, after a question, a new content for an old one. */
+/** `fs_create_file`: a new file, or a new content for an old one, after a person has seen it. */
 import { defineTool, type ToolContext } from "../../../tool/index.ts";
 import type { ShippedTool } from "../shipped-tool.ts";
 import type { Consent } from "./consent.ts";
-import { afterApproval } from "./file-tool-config.ts";
+import { fileToolConfig } from "./file-tool-config.ts";
 import { findVersion, type Version } from "./open-file.ts";
 import { findWritableTarget, type Target } from "./place.ts";
 import { Refusal } from "./refusal.ts";
@@ -22,8 +22,9 @@ export interface WritingToolOptions {
 
 const NAME = "fs_create_file";
 const DESCRIPTION =
-  "Writes the content to the path, with the folders on the way. If the file exists, the user sees a " +
-  "diff and is asked first; its line ends (CR LF), byte order mark and mode are kept. The result says " +
+  "Writes the content to the path, with the folders on the way. The user sees the content, or a diff " +
+  "if the file exists, and is asked first. The line ends (CR LF), byte order mark and mode of a file " +
+  "that exists are kept. The result says " +
   "whether the file was created, overwritten, or left alone because the user declined. Errors: the " +
   "path is a folder, is outside the workspace, or is protected (.git, .jp), or the file changed " +
   "meanwhile; then nothing was written. To change a part of a file use fs_modify_file.";
@@ -43,38 +44,47 @@ export function createCreateFileTool(options: WritingToolOptions): ShippedTool {
     },
     run: (args, context) => createFile(options, args, context),
   });
-  const summary = "Create a text file in the workspace, or overwrite one if the user agrees.";
-  // Its own question is about files that exist. A new one is written without it, so the call asks.
-  return { tool, config: afterApproval({ summary, description: DESCRIPTION }) };
+  const summary = "Create or overwrite a text file in the workspace, if the user agrees.";
+  // It writes nothing before its own question is answered: the call need not ask.
+  return { tool, config: fileToolConfig({ summary, description: DESCRIPTION }) };
 }
+
+const CREATING = { verb: "create", question: { id: "create_file", default: true } } as const;
+const OVERWRITING = {
+  verb: "overwrite",
+  // What is overwritten is gone: a yes is for this file, and not for the next.
+  question: { id: "overwrite_file", default: false, persistence: "none" },
+} as const;
 
 async function createFile(
   { root, consent }: WritingToolOptions,
-  args: CreateFileArguments,
+  { path, content }: CreateFileArguments,
   context: ToolContext,
 ): Promise<string> {
-  const { path, content } = args;
   if (!content.isWellFormed()) throw new Refusal("The content is not valid Unicode text.");
   const target = await findWritableTarget(root, path);
-  const { shown } = target;
+  const { shown, asked } = target;
   const { signal } = context;
   const before = await findVersion(target);
-  const call = [NAME, { path, content }] as const;
-  // A file that was there when the question was asked: whoever said no, said it to this call.
-  if (before === undefined && !consent.isOpen(call)) {
-    await saveNewFile({ target, bytes: Buffer.from(content), signal });
-    return `Created ${shown}.`;
-  }
-  const { bytes, diff } = plan(target, content, before);
-  if (before?.bytes.equals(bytes))
+  const { bytes, preview } = plan(target, content, before);
+  if (before?.bytes.equals(bytes)) {
     return `${shown} holds exactly this already. Nothing was changed.`;
+  }
+  const callFor = (question: string) => [NAME, { path, content, question }] as const;
+  // A file that was there when the question was asked: whoever said no, said it to this call.
+  const wasThere = before !== undefined || consent.isOpen(callFor(OVERWRITING.question.id));
+  const { verb, question } = wasThere ? OVERWRITING : CREATING;
   const isAgreed = await consent.ask(context, {
-    call,
+    call: callFor(question.id),
     shown,
     change: [before?.bytes ?? "absent", bytes],
-    question: { id: "overwrite_file", text: `Overwrite ${shown}?`, context: diff, default: false },
+    question: {
+      ...question,
+      text: `${wasThere ? "Overwrite" : "Create"} ${asked}?`,
+      context: preview,
+    },
   });
-  if (!isAgreed) return `The user declined to overwrite ${shown}. Nothing was changed.`;
+  if (!isAgreed) return `The user declined to ${verb} ${shown}. Nothing was changed.`;
   if (before === undefined) {
     await saveNewFile({ target, bytes, signal });
     return `Created ${shown}.`;
@@ -85,21 +95,23 @@ async function createFile(
 
 interface Plan {
   readonly bytes: Buffer;
-  readonly diff: string;
+  /** What a person is shown of it. */
+  readonly preview: string;
 }
 
-/** What would be written, and what a person is shown of it. */
+/** What would be written. */
 function plan({ shown }: Target, content: string, before: Version | undefined): Plan {
-  const old = before === undefined ? undefined : parseText(before.bytes);
-  if (old === undefined) {
-    const was =
-      before === undefined
-        ? "The file is not there any more; it would be created again:"
-        : `The file is binary, or not in UTF-8 (${before.bytes.length} bytes). It would become:`;
-    const diff = unifiedDiff({ path: shown, before: "", after: content });
-    return { bytes: Buffer.from(content), diff: `${was}\n${diff}` };
+  const old = before && parseText(before.bytes);
+  if (old !== undefined) {
+    const body = toBody(content, old.format);
+    const preview = unifiedDiff({ path: shown, before: old.body, after: body });
+    return { bytes: toBytes({ body, format: old.format }), preview };
   }
-  const body = toBody(content, old.format);
-  const diff = unifiedDiff({ path: shown, before: old.body, after: body });
-  return { bytes: toBytes({ body, format: old.format }), diff };
+  const diff = unifiedDiff({ path: shown, before: before && "", after: content });
+  const added = diff === "" ? "An empty file." : diff;
+  const preview =
+    before === undefined
+      ? added
+      : `The file is binary, or not in UTF-8 (${before.bytes.length} bytes). It would become:\n${added}`;
+  return { bytes: Buffer.from(content), preview };
 }

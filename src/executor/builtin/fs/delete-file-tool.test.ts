@@ -38,7 +38,7 @@ test("a file is deleted only after a question", async () => {
         answerType: { type: "boolean" },
         default: false,
         exclusive: true,
-        persistence: "turn",
+        persistence: "none",
       },
     },
     ["a.txt"],

@@ -4,7 +4,7 @@ import { lstat, unlink } from "node:fs/promises";
 import { defineTool, type ToolContext } from "../../../tool/index.ts";
 import type { ShippedTool } from "../shipped-tool.ts";
 import type { WritingToolOptions } from "./create-file-tool.ts";
-import { unattended } from "./file-tool-config.ts";
+import { fileToolConfig } from "./file-tool-config.ts";
 import { openFolder } from "./folder.ts";
 import { findWritableTarget, type Target } from "./place.ts";
 import { changedMeanwhile, explainFailure, notThere, Refusal, systemCode } from "./refusal.ts";
@@ -35,7 +35,7 @@ export function createDeleteFileTool(options: WritingToolOptions): ShippedTool {
   });
   const summary = "Delete a file of the workspace, if the user agrees.";
   // It deletes nothing before its own question is answered: the call need not ask.
-  return { tool, config: unattended({ summary, description: DESCRIPTION }) };
+  return { tool, config: fileToolConfig({ summary, description: DESCRIPTION }) };
 }
 
 async function deleteFile(
@@ -44,7 +44,7 @@ async function deleteFile(
   context: ToolContext,
 ): Promise<string> {
   const target = await findWritableTarget(root, path);
-  const { shown } = target;
+  const { shown, asked } = target;
   const before = await inspect(target);
   const isAgreed = await consent.ask(context, {
     call: [NAME, { path }],
@@ -52,11 +52,11 @@ async function deleteFile(
     change: [identityOf(before)],
     question: {
       id: "delete_file",
-      text: `Delete ${shown}?`,
+      text: `Delete ${asked}?`,
       context: `${before.size} bytes, last changed ${before.mtime.toISOString()}.`,
       default: false,
-      // What is deleted is gone: no model decides that.
-      exclusive: true,
+      // What is deleted is gone: a yes is for this file, and not for the next.
+      persistence: "none",
     },
   });
   if (!isAgreed) return `The user declined to delete ${shown}. Nothing was changed.`;

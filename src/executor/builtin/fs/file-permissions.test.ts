@@ -22,7 +22,8 @@ function callAsNobody(
     }
     console.log(JSON.stringify(told));
   `;
-  const answers = { overwrite_file: true, apply_changes: true, delete_file: true };
+  const ids = ["create_file", "overwrite_file", "apply_changes", "delete_file"];
+  const answers = Object.fromEntries(ids.map((id) => [id, true]));
   const request = { root, calls, answers };
   const module = path.join(import.meta.dirname, "file-tools.ts");
   const { stdout, stderr } = spawnSync(

@@ -8,18 +8,16 @@ export interface FileToolTexts {
   readonly description: string;
 }
 
-/** Tools that only read, and tools that change a file only after a question of their own. */
-export function unattended(texts: FileToolTexts): PartialToolConfig {
-  return { ...texts, ...OFF_UNTIL_ENABLED, run: "unattended" };
+/**
+ * Off until enabled. No call asks for permission: each tool only reads, or changes a file only after a
+ * question of its own.
+ */
+export function fileToolConfig(texts: FileToolTexts): PartialToolConfig {
+  return {
+    ...texts,
+    source: "builtin",
+    group: "fs",
+    enable: { state: false, allow_toggle: "any" },
+    run: "unattended",
+  };
 }
-
-/** Tools that can change something without having asked. */
-export function afterApproval(texts: FileToolTexts): PartialToolConfig {
-  return { ...texts, ...OFF_UNTIL_ENABLED, run: "ask" };
-}
-
-const OFF_UNTIL_ENABLED = {
-  source: "builtin",
-  group: "fs",
-  enable: { state: false, allow_toggle: "any" },
-} as const;

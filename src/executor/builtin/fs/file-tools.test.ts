@@ -3,6 +3,7 @@ import path from "node:path";
 import { Worker } from "node:worker_threads";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { temporaryFolder } from "../../../../test/support/temporary-workspace.ts";
+import { snapshotOf } from "../../../../test/support/folder-snapshot.ts";
 import { parseConfig } from "../../../config/index.ts";
 import type { Outcome } from "../../../tool/index.ts";
 import type { JsonObject } from "../../../util/index.ts";
@@ -20,14 +21,22 @@ const CALLS: Readonly<Record<string, (path: string) => JsonObject>> = {
 };
 const NAMES = Object.keys(CALLS);
 const WRITING = ["fs_create_file", "fs_modify_file", "fs_delete_file"];
-const YES = { overwrite_file: true, apply_changes: true, delete_file: true };
+const YES = { create_file: true, overwrite_file: true, apply_changes: true, delete_file: true };
 
 async function call(root: string, name: string, file: string): Promise<Outcome> {
+  return attempt(root, [name, file], YES);
+}
+
+async function attempt(
+  root: string,
+  [name, file]: readonly [name: string, file: string],
+  answers: Readonly<Record<string, boolean>>,
+): Promise<Outcome> {
   const shipped = createFileTools({ root }).find(({ tool }) => tool.name === name);
   const args = CALLS[name]?.(file);
   if (shipped === undefined || args === undefined) throw new Error(`there is no ${name}`);
   const { signal } = new AbortController();
-  return shipped.tool.execute({ arguments: args, answers: YES, signal });
+  return shipped.tool.execute({ arguments: args, answers, signal });
 }
 
 function namesIn(root: string): readonly string[] {
@@ -217,22 +226,64 @@ test.runIf(process.platform === "linux")(
   },
 );
 
-test("the configs are valid: off until enabled, and asking where the tool itself might not", () => {
+test("the configs are valid: off until enabled, and without a permission prompt", () => {
   const shipped = createFileTools({ root: "/" });
   const tools = Object.fromEntries(shipped.map(({ tool, config }) => [tool.name, config]));
   const { errors, warnings } = parseConfig({ conversation: { tools } });
-  const rest = { source: "builtin", group: "fs", enable: { state: false, allow_toggle: "any" } };
+  const rest = {
+    source: "builtin",
+    group: "fs",
+    enable: { state: false, allow_toggle: "any" },
+    run: "unattended",
+  };
   expect([errors, warnings]).toEqual([[], []]);
-  expect(shipped.map(({ tool, config }) => [tool.name, config.run])).toEqual([
-    ["fs_read_file", "unattended"],
-    ["fs_list_files", "unattended"],
-    ["fs_grep_files", "unattended"],
-    ["fs_create_file", "ask"],
-    ["fs_modify_file", "unattended"],
-    ["fs_delete_file", "unattended"],
-  ]);
+  expect(shipped.map(({ tool }) => tool.name)).toEqual(NAMES);
   for (const { tool, config } of shipped) {
     expect(config).toMatchObject({ ...rest, description: tool.description });
     expect(config.summary?.length).toBeLessThan(100);
   }
+});
+
+test.each([
+  ["fs_create_file", "new.txt", "Create new.txt?", "turn"],
+  ["fs_create_file", "a.txt", "Overwrite a.txt?", "none"],
+  ["fs_modify_file", "a.txt", "Apply these changes to a.txt?", "turn"],
+  ["fs_delete_file", "a.txt", "Delete a.txt?", "none"],
+])(
+  "%s of %s changes nothing before a person answers: %s",
+  async (name, file, text, persistence) => {
+    counters("T-FILE-1");
+    counters("T-FILE-2");
+    counters("T-FILE-3");
+    const { root } = scene();
+    const before = snapshotOf(root);
+    const outcome = await attempt(root, [name, file], {});
+    expect([outcome, snapshotOf(root)]).toMatchObject([
+      { type: "needs_input", question: { text, exclusive: true, persistence } },
+      before,
+    ]);
+  },
+);
+
+test("a question about a file behind a link names the file as well as the link", async () => {
+  counters("T-FILE-4");
+  const { root } = scene();
+  symlinkSync("folder", path.join(root, "docs"));
+  symlinkSync("a.txt", path.join(root, "notes"));
+  const texts: string[] = [];
+  for (const [name, file] of [
+    ["fs_create_file", "docs/new.txt"],
+    ["fs_create_file", "notes"],
+    ["fs_modify_file", "docs/b.txt"],
+    ["fs_delete_file", "docs/b.txt"],
+  ] as const) {
+    const outcome = await attempt(root, [name, file], {});
+    texts.push(outcome.type === "needs_input" ? outcome.question.text : outcome.type);
+  }
+  expect(texts).toEqual([
+    "Create docs/new.txt (a link to folder/new.txt)?",
+    "Overwrite notes (a link to a.txt)?",
+    "Apply these changes to docs/b.txt (a link to folder/b.txt)?",
+    "Delete docs/b.txt (a link to folder/b.txt)?",
+  ]);
 });

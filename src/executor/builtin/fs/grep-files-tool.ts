@@ -2,7 +2,7 @@
 import { defineTool, type ToolContext } from "../../../tool/index.ts";
 import type { ShippedTool } from "../shipped-tool.ts";
 import { createExpressionSearch } from "./expression-search.ts";
-import { unattended } from "./file-tool-config.ts";
+import { fileToolConfig } from "./file-tool-config.ts";
 import { grepFiles } from "./grep-files.ts";
 import { createLiteralSearch, type LineSearch } from "./line-search.ts";
 import { Refusal } from "./refusal.ts";
@@ -57,7 +57,7 @@ export function createGrepFilesTool({ root, timeLimitMs = 5000 }: GrepFilesOptio
   });
   const summary =
     "Find lines in the workspace's files that hold a text, or match a regular expression.";
-  return { tool, config: unattended({ summary, description: DESCRIPTION }) };
+  return { tool, config: fileToolConfig({ summary, description: DESCRIPTION }) };
 }
 
 interface Surroundings extends Required<GrepFilesOptions> {

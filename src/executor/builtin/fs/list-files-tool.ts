@@ -1,7 +1,7 @@
 /** `fs_list_files`: which files there are. */
 import { defineTool, type ToolContext } from "../../../tool/index.ts";
 import type { ShippedTool } from "../shipped-tool.ts";
-import { unattended } from "./file-tool-config.ts";
+import { fileToolConfig } from "./file-tool-config.ts";
 import { findPlace } from "./place.ts";
 import { walkFiles } from "./walk-files.ts";
 
@@ -36,7 +36,7 @@ export function createListFilesTool({ root }: { readonly root: string }): Shippe
     run: (args, context) => listFiles(root, args, context),
   });
   const summary = "List the files of the workspace, or of one folder, at any depth.";
-  return { tool, config: unattended({ summary, description: DESCRIPTION }) };
+  return { tool, config: fileToolConfig({ summary, description: DESCRIPTION }) };
 }
 
 async function listFiles(

@@ -61,7 +61,7 @@ describe("changes", () => {
           context: "--- a/a.txt\n+++ b/a.txt\n@@ -1,2 +1,2 @@\n one\n-two\n+2\n",
           answerType: { type: "boolean" },
           default: true,
-          exclusive: false,
+          exclusive: true,
           persistence: "turn",
         },
       },

@@ -3,7 +3,7 @@ import { defineTool, type ToolContext } from "../../../tool/index.ts";
 import type { ShippedTool } from "../shipped-tool.ts";
 import { applyPatterns, type Pattern } from "./apply-patterns.ts";
 import type { WritingToolOptions } from "./create-file-tool.ts";
-import { unattended } from "./file-tool-config.ts";
+import { fileToolConfig } from "./file-tool-config.ts";
 import { findVersion } from "./open-file.ts";
 import { findWritableTarget } from "./place.ts";
 import { notThere, Refusal } from "./refusal.ts";
@@ -62,7 +62,7 @@ export function createModifyFileTool(options: WritingToolOptions): ShippedTool {
   });
   const summary = "Replace exact pieces of text in a file of the workspace, if the user agrees.";
   // It changes nothing before its own question, with the diff, is answered: the call need not ask.
-  return { tool, config: unattended({ summary, description: DESCRIPTION }) };
+  return { tool, config: fileToolConfig({ summary, description: DESCRIPTION }) };
 }
 
 async function modifyFile(
@@ -74,7 +74,7 @@ async function modifyFile(
     throw new Refusal("The new text is not valid Unicode text.");
   }
   const target = await findWritableTarget(root, path);
-  const { shown } = target;
+  const { shown, asked } = target;
   const before = await findVersion(target);
   if (before === undefined) throw notThere(shown);
   const old = parseText(before.bytes);
@@ -98,7 +98,7 @@ async function modifyFile(
     change: [before.bytes, bytes],
     question: {
       id: "apply_changes",
-      text: `Apply these changes to ${shown}?`,
+      text: `Apply these changes to ${asked}?`,
       context: diff,
       default: true,
     },

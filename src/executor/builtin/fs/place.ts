@@ -22,6 +22,8 @@ export interface Place {
 /** A name in a folder; the folder may have to be made first. */
 export interface Target {
   readonly shown: string;
+  /** As questions name it: also where it really is, if a symbolic link leads there. */
+  readonly asked: string;
   /** Exists, without symbolic links. */
   readonly folder: string;
   readonly newFolders: readonly string[];
@@ -65,13 +67,19 @@ export async function findWritableTarget(root: string, requested: string): Promi
   return toTarget(place);
 }
 
-export function toTarget({ shown, root, real, missing, isLink }: Place): Target {
+export function toTarget(place: Place): Target {
+  const { shown, root, real, missing, isLink } = place;
   const name = missing.at(-1);
-  if (name !== undefined) {
-    return { shown, folder: real, newFolders: missing.slice(0, -1), name, isLink };
-  }
+  const named = { shown, asked: askedPath(place), isLink };
+  if (name !== undefined) return { ...named, folder: real, newFolders: missing.slice(0, -1), name };
   if (real === root) throw new Refusal(`${shown} is a folder, not a file.`);
-  return { shown, folder: path.dirname(real), newFolders: [], name: path.basename(real), isLink };
+  return { ...named, folder: path.dirname(real), newFolders: [], name: path.basename(real) };
+}
+
+/** A yes is for the file that changes, not for the name of a link to it. */
+function askedPath({ shown, root, real, missing }: Place): string {
+  const file = showPath(path.relative(root, path.join(real, ...missing)));
+  return file === shown ? shown : `${shown} (a link to ${file})`;
 }
 
 /** Relative to the root, with forward slashes. A name with line breaks cannot forge a line. */

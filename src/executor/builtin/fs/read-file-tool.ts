@@ -1,7 +1,7 @@
 /** `fs_read_file`: the text of a file, or some lines of it, as it is. */
 import { defineTool, type ToolContext } from "../../../tool/index.ts";
 import type { ShippedTool } from "../shipped-tool.ts";
-import { unattended } from "./file-tool-config.ts";
+import { fileToolConfig } from "./file-tool-config.ts";
 import { openFolder } from "./folder.ts";
 import { openFile } from "./open-file.ts";
 import { findPlace, toTarget } from "./place.ts";
@@ -41,7 +41,7 @@ export function createReadFileTool({ root }: { readonly root: string }): Shipped
     run: (args, context) => readText(root, args, context),
   });
   const summary = "Read a text file of the workspace, whole or from start_line to end_line.";
-  return { tool, config: unattended({ summary, description: DESCRIPTION }) };
+  return { tool, config: fileToolConfig({ summary, description: DESCRIPTION }) };
 }
 
 async function readText(

@@ -3,7 +3,8 @@ import { diffLines, type LineChange } from "./line-diff.ts";
 
 export interface DiffedTexts {
   readonly path: string;
-  readonly before: string;
+  /** Undefined for a file that is new. */
+  readonly before: string | undefined;
   readonly after: string;
 }
 
@@ -11,12 +12,12 @@ const CONTEXT_LINES = 3;
 
 /** Empty for equal texts; else it ends with a line break. */
 export function unifiedDiff({ path, before, after }: DiffedTexts): string {
-  const texts = { old: splitLines(before), new: splitLines(after) };
+  const texts = { old: splitLines(before ?? ""), new: splitLines(after) };
   const hunks = intoHunks(diffLines(texts.old, texts.new));
   if (hunks.length === 0) return "";
-  return [`--- a/${path}\n+++ b/${path}\n`, ...hunks.map((hunk) => printHunk(hunk, texts))].join(
-    "",
-  );
+  const from = before === undefined ? "/dev/null" : `a/${path}`;
+  const heading = `--- ${from}\n+++ b/${path}\n`;
+  return [heading, ...hunks.map((hunk) => printHunk(hunk, texts))].join("");
 }
 
 /** Each with its line break, except a last one that has none. */

@@ -1,0 +1,156 @@
+/** What a person, a model and config may decide about a change that a file tool wants to make. */
+import { readdirSync, readFileSync, writeFileSync } from "node:fs";
+import path from "node:path";
+import { describe, expect, test } from "vitest";
+import { createFileTools } from "../../src/executor/index.ts";
+import type { ScriptedAnswers } from "../../src/testing/index.ts";
+import type { JsonObject } from "../../src/util/index.ts";
+import { counters } from "../security/threats.ts";
+import { toolCall } from "../support/events.ts";
+import { temporaryFolder } from "../support/temporary-workspace.ts";
+import { ToolTurn, type ToolTurnOptions } from "../support/tool-turn.ts";
+
+interface Scene extends Pick<ToolTurnOptions, "script" | "isSomebodyThere"> {
+  /** Of the questions of every file tool. */
+  readonly questions?: JsonObject;
+  readonly detached?: string;
+  /** Of the model, if it may be asked. */
+  readonly answers?: ScriptedAnswers;
+}
+
+const FILES = ["a.txt", "b.txt"];
+
+const refuse: ScriptedAnswers = () => Promise.reject(new Error("No model may be asked."));
+const agree: ScriptedAnswers = () => ({ type: "answered", answer: true, model: "test/scripted" });
+
+/** A folder with two files, and a turn with the file tools. */
+async function start({ questions = {}, detached = "auto", ...options }: Scene) {
+  const root = temporaryFolder();
+  for (const name of FILES) writeFileSync(path.join(root, name), "old\n");
+  const tools = createFileTools({ root }).map(({ tool }) => tool);
+  const config = Object.fromEntries(tools.map(({ name }) => [name, { questions, detached }]));
+  const turn = await ToolTurn.start({ answers: refuse, ...options, tools, config });
+  return { root, turn };
+}
+
+/** One call after the other, in the same turn. */
+async function callBoth({ turn, root }: Awaited<ReturnType<typeof start>>, tool: Called) {
+  for (const file of FILES) {
+    await turn.run(toolCall(`call_${file}`, tool.name, tool.arguments(file)));
+  }
+  return {
+    shown: turn.prompter.questions.map(({ question }) => question.text),
+    contexts: turn.recorded("inquiry_request").map(({ question }) => question.context),
+    deciders: turn.recorded("inquiry_response").map((response) => {
+      if (response.outcome === "cancelled") return response.reason;
+      return response.answeredBy?.kind;
+    }),
+    files: readdirSync(root)
+      .toSorted()
+      .map((name) => `${name}: ${readFileSync(path.join(root, name), "utf8").trim()}`),
+  };
+}
+
+interface Called {
+  readonly name: string;
+  readonly question: string;
+  readonly arguments: (file: string) => JsonObject;
+  /** What is there once both calls were answered with yes. */
+  readonly after: readonly string[];
+}
+
+const UNCHANGED = ["a.txt: old", "b.txt: old"];
+const DELETE: Called = {
+  name: "fs_delete_file",
+  question: "delete_file",
+  arguments: (file) => ({ path: file }),
+  after: [],
+};
+const OVERWRITE: Called = {
+  name: "fs_create_file",
+  question: "overwrite_file",
+  arguments: (file) => ({ path: file, content: "new\n" }),
+  after: ["a.txt: new", "b.txt: new"],
+};
+const MODIFY: Called = {
+  name: "fs_modify_file",
+  question: "apply_changes",
+  arguments: (file) => ({ path: file, patterns: [{ old: "old", new: "new" }] }),
+  after: ["a.txt: new", "b.txt: new"],
+};
+const CREATE: Called = {
+  name: "fs_create_file",
+  question: "create_file",
+  arguments: (file) => ({ path: `new-${file}`, content: "new\n" }),
+  after: [...UNCHANGED, "new-a.txt: new", "new-b.txt: new"],
+};
+const ALL = [DELETE, OVERWRITE, MODIFY, CREATE].map((tool) => [tool.question, tool] as const);
+
+const YES_FOR_THE_TURN = { answer: true, isRemembered: true };
+
+describe("yes for the rest of the turn", () => {
+  test.each([
+    ["deletes", DELETE],
+    ["overwrites", OVERWRITE],
+  ])("%s one file and no other", async (_, tool) => {
+    counters("T-FILE-1");
+    const scene = await start({ script: { answers: [YES_FOR_THE_TURN, { answer: false }] } });
+    const { shown, deciders, files } = await callBoth(scene, tool);
+    expect([shown.length, deciders, files.at(-1)]).toEqual([2, ["user", "user"], "b.txt: old"]);
+    expect(scene.turn.parts.state.findAnswer(tool.name, tool.question)).toBeUndefined();
+  });
+
+  test.each([
+    ["an edit", MODIFY, FILES],
+    ["a new file", CREATE, FILES.map((file) => `new-${file}`)],
+  ])("covers %s of the same turn, each with its own change on record", async (_, tool, paths) => {
+    counters("T-FILE-3");
+    const scene = await start({ script: { answers: [YES_FOR_THE_TURN] } });
+    const { shown, contexts, deciders, files } = await callBoth(scene, tool);
+    expect([shown.length, deciders, files]).toEqual([1, ["user", "remembered"], tool.after]);
+    expect(contexts).toEqual(
+      paths.map((file) => expect.stringMatching(new RegExp(`\\+\\+\\+ b/${file}\n(.*\n)+\\+new`))),
+    );
+  });
+});
+
+describe("in a non-interactive run", () => {
+  test.each(ALL)("no model answers %s, and no default does", async (_, tool) => {
+    counters("T-FILE-2");
+    for (const detached of ["auto", "defaults", "deny"]) {
+      const scene = await start({ isSomebodyThere: false, detached });
+      const { deciders, files } = await callBoth(scene, tool);
+      expect([detached, deciders, files]).toEqual([
+        detached,
+        ["no_prompt_backend", "no_prompt_backend"],
+        UNCHANGED,
+      ]);
+      expect(scene.turn.inquiries.calls).toEqual([]);
+    }
+  });
+
+  test.each(ALL)("%s is not handed to a model by its target alone", async (id, tool) => {
+    counters("T-FILE-2");
+    const questions = { [id]: { target: "assistant" } };
+    const { deciders, files } = await callBoth(await start({ questions }), tool);
+    expect([new Set(deciders), files]).toEqual([new Set(["assistant_routing_denied"]), UNCHANGED]);
+  });
+
+  test.each(ALL)("config may answer %s", async (id, tool) => {
+    const scene = await start({ isSomebodyThere: false, questions: { [id]: { answer: true } } });
+    const { deciders, files } = await callBoth(scene, tool);
+    expect([deciders, files]).toEqual([["config", "config"], tool.after]);
+  });
+
+  test.each(ALL)("config may let a model answer %s, and the record says so", async (id, tool) => {
+    const questions = { [id]: { exclusive: false } };
+    const scene = await start({ isSomebodyThere: false, questions, answers: agree });
+    const { deciders, files } = await callBoth(scene, tool);
+    const requests = scene.turn.recorded("inquiry_request");
+    expect([deciders, files, requests.map(({ question }) => question.exclusive)]).toEqual([
+      ["assistant", "assistant"],
+      tool.after,
+      [false, false],
+    ]);
+  });
+});
