@@ -3,6 +3,7 @@ import { homedir } from "node:os";
 import { openWorkspace, type UserEnvironment, type Workspace } from "../storage/index.ts";
 import { createOutput, type Output } from "../terminal/index.ts";
 import { type Clock, systemClock } from "../util/index.ts";
+import { warn } from "./warnings.ts";
 
 /** The options that every command takes. */
 export interface GlobalOptions {
@@ -35,11 +36,13 @@ export function createContext(options: GlobalOptions): CommandContext {
     platform: process.platform,
   };
   const cwd = options.workspace ?? process.cwd();
+  const { stdout, stderr } = process;
+  const output = createOutput({ stdout, stderr, width: options.width });
   return {
     environment,
     cwd,
     version: JP_VERSION,
-    output: createOutput({ stdout: process.stdout, stderr: process.stderr, width: options.width }),
+    output,
     clock: systemClock,
     onOutputGone: (action) => {
       onGone = action;
@@ -55,6 +58,7 @@ export function createContext(options: GlobalOptions): CommandContext {
         environment,
         clock: systemClock,
         pid: process.pid,
+        onWarning: (message) => warn(message, output),
       });
       return workspace;
     },

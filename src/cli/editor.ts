@@ -1,10 +1,10 @@
 /** The user's editor on a text. */
-import { spawn } from "node:child_process";
+import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import path from "node:path";
-import { CodedError } from "../util/index.ts";
+import { CodedError, findProgram, withoutRelativeFolders } from "../util/index.ts";
 
 export interface EditedText {
   readonly text: string;
@@ -41,19 +41,30 @@ function findEditor(variables: NodeJS.ProcessEnv): string {
   });
 }
 
-/** Through a shell, because people write `EDITOR="code --wait"`. Ctrl-C is the editor's meanwhile. */
+/**
+ * Through a shell, because people write `EDITOR="code --wait"`. Neither is looked for in the current
+ * folder, which may be a clone. Ctrl-C is the editor's meanwhile.
+ */
 async function runEditor(editor: string, file: string): Promise<number> {
   process.on("SIGINT", leaveIt);
   try {
-    const isWindows = process.platform === "win32";
-    const child = isWindows
-      ? spawn(`${editor} "${file}"`, { stdio: "inherit", shell: true })
-      : spawn("sh", ["-c", `${editor} "$@"`, "sh", file], { stdio: "inherit" });
+    const child = process.platform === "win32" ? startOnWindows(editor, file) : start(editor, file);
     const [status] = (await once(child, "exit")) as [number | null];
     return status ?? 1;
   } finally {
     process.off("SIGINT", leaveIt);
   }
+}
+
+function start(editor: string, file: string): ChildProcess {
+  const env = { ...process.env, PATH: withoutRelativeFolders(process.env["PATH"]) };
+  const shell = findProgram("sh") ?? "/bin/sh";
+  return spawn(shell, ["-c", `${editor} "$@"`, "sh", file], { stdio: "inherit", env });
+}
+
+function startOnWindows(editor: string, file: string): ChildProcess {
+  const env = { ...process.env, NoDefaultCurrentDirectoryInExePath: "1" };
+  return spawn(`${editor} "${file}"`, { stdio: "inherit", shell: true, env });
 }
 
 function leaveIt(): void {

@@ -156,6 +156,9 @@ export interface RecordFiles {
   /** Those that are read. Throws `conversation_not_found`. */
   paths(id: ConversationId): RecordPaths;
 
+  /** Its text; undefined if it is not there. Throws `conversation_not_found`, `read_failed`. */
+  read(id: ConversationId, file: RecordFile): string | undefined;
+
   /**
    * Puts a new text in the place of an old one, if it can be read as such a file. Throws
    * `invalid_record`, which says what is wrong with it; `conversation_locked`; `record_changed` if

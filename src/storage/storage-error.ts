@@ -19,6 +19,11 @@ export type StorageErrorCode =
 /** A record that cannot be read or written. */
 export class StorageError extends CodedError<StorageErrorCode> {}
 
+/** What stands in the place of a record is nothing that jp opens. */
+export class UnsafePathError extends Error {
+  override readonly name = "UnsafePathError";
+}
+
 export function notFound(id: ConversationId): StorageError {
   return new StorageError("conversation_not_found", `There is no conversation ${id}.`, {
     hint: "`jp conversation ls` lists them; `jp conversation ls --archived` those put away.",
@@ -29,6 +34,14 @@ export function archived(id: ConversationId): StorageError {
   return new StorageError("conversation_archived", `Conversation ${id} is archived.`, {
     hint: `Bring it back first: jp conversation unarchive ${id}`,
   });
+}
+
+export function noFreeId(tried: number): StorageError {
+  return new StorageError(
+    "conversation_locked",
+    `Cannot start a conversation: ${tried} ids in a row are locked by other processes.`,
+    { hint: "Try again. If no other jp is running, check that the command `flock` works." },
+  );
 }
 
 export function changedMeanwhile(file: string): StorageError {
@@ -49,6 +62,9 @@ const REASONS: Readonly<Record<string, readonly [reason: string, hint: string]>>
   EISDIR: ["it is a folder", "`jp conversation path` shows where it is."],
   EIO: ["the disk reported an error", "Check the disk before going on."],
 };
+
+const UNSAFE_HINT =
+  "Replace it with a regular file or folder. A link in a cloned project could expose files of yours.";
 
 /** An error that is ours already says enough. */
 export function writeFailed(file: string, cause: unknown): StorageError {
@@ -71,6 +87,7 @@ export function systemCode(error: unknown): string | undefined {
 }
 
 function explain(cause: unknown): { readonly reason: string; readonly hint?: string } {
+  if (cause instanceof UnsafePathError) return { reason: cause.message, hint: UNSAFE_HINT };
   const [reason, hint] = REASONS[systemCode(cause) ?? ""] ?? [];
   if (reason !== undefined && hint !== undefined) return { reason, hint };
   return { reason: cause instanceof Error ? cause.message : String(cause) };

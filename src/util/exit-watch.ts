@@ -3,6 +3,7 @@
  * is told until nobody is there who could tell more. POSIX only.
  */
 import type { Socket } from "node:net";
+import { findProgram } from "./find-program.ts";
 
 /** The variable by which a program is found. */
 export const MARK = "JP_PROCESS_GROUP";
@@ -32,15 +33,16 @@ done`;
 
 /** Returns how it is told a line. It keeps nothing of ours open, and this process not running. */
 export function startWatch(): (line: string) => void {
-  if (process.platform === "win32") return () => undefined;
+  const shell = process.platform === "win32" ? undefined : findProgram("sh");
+  if (shell === undefined) return () => undefined; // Then only an exit ends them.
   // Nobody pays for loading it who starts no program.
   const { spawn } = process.getBuiltinModule("node:child_process");
-  const watch = spawn("sh", ["-c", SCRIPT], {
+  const watch = spawn(shell, ["-c", SCRIPT], {
     stdio: ["pipe", "ignore", "ignore"],
-    cwd: "/",
+    cwd: "/", // What it runs by name is not looked for in the workspace, either.
     detached: true, // A Ctrl-C in the terminal is not for it.
   });
-  watch.on("error", () => undefined); // There is no shell. Then only an exit ends them.
+  watch.on("error", () => undefined); // The same if it cannot be started.
   watch.unref();
   const input = watch.stdin as Socket; // What a pipe to a child is; its type does not say so.
   input.on("error", () => undefined);

@@ -7,6 +7,7 @@ export { breathe, isOutOfBreath } from "./breathe.ts";
 export { type Clock, LONGEST_TIMER_MS, systemClock } from "./clock.ts";
 export { CodedError, type CodedErrorOptions, isCodedError } from "./coded-error.ts";
 export { guardGroup } from "./exit-guard.ts";
+export { findProgram, withoutRelativeFolders } from "./find-program.ts";
 export {
   findJson,
   isJsonArray,

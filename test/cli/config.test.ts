@@ -1,6 +1,15 @@
-import { existsSync, mkdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
+import {
+  existsSync,
+  lstatSync,
+  mkdirSync,
+  readFileSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
 import path from "node:path";
 import { describe, expect, test } from "vitest";
+import { counters } from "../security/threats.ts";
 import { lines, printed, Project } from "./support.ts";
 
 function configure(project: Project, text: string): string {
@@ -167,6 +176,29 @@ describe("setting a value", () => {
       await project.jp("config", "get", "conversation.max_cycles"),
       existsSync(path.join(project.root, ".jp", "config.toml")),
     ]).toEqual(['[user]\nname = "Ada"\n', printed(lines("3")), false]);
+  });
+
+  test("follows a link of the person's own, and refuses one that came with the workspace", async () => {
+    counters("T-PATH-7");
+    const project = new Project();
+    const folder = path.join(project.home, ".config", "jp");
+    const [own, other] = ["own.toml", "other.toml"].map((name) => path.join(project.home, name));
+    for (const file of [own, other]) writeFileSync(file ?? "", 'user.name = "Ada"\n');
+    mkdirSync(folder, { recursive: true });
+    symlinkSync(own ?? "", path.join(folder, "config.toml"));
+    const link = path.join(project.root, ".jp", "config.toml");
+    symlinkSync(other ?? "", link);
+    await project.jp("config", "set", "user.name", "Grace", "--in", "user");
+    const { status, stderr } = await project.jp("config", "set", "user.name", "Grace");
+    expect([status, stderr.split("\n")[0]]).toEqual([
+      1,
+      `jp: Cannot write ${link}: it is a symbolic link, which jp does not follow.`,
+    ]);
+    expect([own, other].map((file) => readFileSync(file ?? "", "utf8"))).toEqual([
+      'user.name = "Grace"\n',
+      'user.name = "Ada"\n',
+    ]);
+    expect(lstatSync(path.join(folder, "config.toml")).isSymbolicLink()).toBe(true);
   });
 
   test("gives what every reader of TOML can read, whatever the file looks like", async () => {

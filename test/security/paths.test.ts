@@ -1,4 +1,12 @@
-import { mkdirSync, readdirSync, writeFileSync } from "node:fs";
+import {
+  chmodSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
 import path from "node:path";
 import { expect, test } from "vitest";
 import { calling } from "../cli/calling-model.ts";
@@ -100,4 +108,70 @@ test("what a config extends, or a schema names, is not shown if it is none", asy
   }
   const { stderr } = await project.jp("query", "-s", `@${outside}`, "one");
   expect([...outputs, stderr].filter((text) => /a line that|canary-value/.test(text))).toEqual([]);
+});
+
+test("reading commands show nothing of what a linked record leads to, and go on with the others", async () => {
+  counters("T-PATH-7");
+  const project = new Project();
+  const good = project.place({ second: 0, title: "Good", config: {} });
+  const linked = ["metadata.json", "events.json"].map((name, index) => {
+    const placed = project.place({ second: index + 1, config: {} });
+    const outside = path.join(project.home, `private-${index}`);
+    writeFileSync(outside, "canary: a private key\n");
+    rmSync(path.join(placed.folder, name));
+    symlinkSync(outside, path.join(placed.folder, name));
+    return placed.id;
+  });
+  const outputs: string[] = [];
+  for (const id of linked) {
+    for (const words of [["show"], ["print"], ["edit", "--metadata"], ["edit", "--events"]]) {
+      const [command = "", ...rest] = words;
+      const variables = { JP_DEBUG: "1", ...project.editor('cat "$1"') };
+      const end = await project.jpWith(variables, "conversation", command, ...rest, id);
+      outputs.push(end.stdout, end.stderr);
+    }
+  }
+  const listed = await project.jp("conversation", "ls");
+  const searched = await project.jp("conversation", "grep", "Good|canary", "--regex");
+  const all = [...outputs, listed.stdout, searched.stdout, searched.stderr].join("\n");
+  expect([all.includes("a private key"), listed.status, searched.status]).toEqual([false, 0, 0]);
+  expect(listed.stdout).toMatch(/metadata\.json: it is a symbolic link, which jp does not follow/);
+  expect(searched.stdout).toContain(good.id);
+});
+
+test("no program of a clone is run because PATH has an empty or relative entry", async () => {
+  counters("T-PROG-1");
+  await using server = await calling(["shell"]);
+  const project = queryProject({
+    server,
+    config:
+      '[conversation.tools.shell]\nsource = "local"\nrun = "unattended"\n' +
+      'command = { program = "echo done", shell = true }\n',
+  });
+  const ran = path.join(project.home, "ran");
+  for (const name of ["flock", "sh", "stty", "my-editor", "grep", "tr"]) {
+    const file = path.join(project.root, name);
+    writeFileSync(file, `#!/bin/sh\necho ${name} >> ${ran}\n`);
+    chmodSync(file, 0o755);
+  }
+  const variables = { PATH: `:.:${process.env["PATH"] ?? ""}`, EDITOR: "my-editor" };
+  await query(project, ["Go."], { variables });
+  await project.jpWith(variables, "conversation", "edit", "--metadata");
+  expect([existsSync(ran), server.requests.length]).toEqual([false, 2]);
+});
+
+test("a flock(1) that fails is told of, and the query goes on", async () => {
+  counters("T-LOCK-1");
+  await using server = await calling([]);
+  const project = queryProject({ server });
+  const folder = path.join(project.home, "bin");
+  mkdirSync(folder);
+  writeFileSync(path.join(folder, "flock"), "#!/bin/sh\nexit 1\n");
+  chmodSync(path.join(folder, "flock"), 0o755);
+  const PATH = `${folder}:${process.env["PATH"] ?? ""}`;
+  const { status, stderr } = await query(project, ["Go."], { variables: { PATH } });
+  expect([status, stderr.replaceAll(/\s+/g, " ").includes("flock ended with status 1")]).toEqual([
+    0,
+    process.platform === "linux",
+  ]);
 });

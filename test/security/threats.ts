@@ -137,6 +137,30 @@ const paths: Area = {
       threat: "A model changes what is run later: `.git`, `.jp`, `.jp.*`.",
       holds: "File tools do not write there, whatever the letters' case.",
     },
+    {
+      id: "T-PATH-7",
+      threat:
+        "A cloned workspace has a link in the place of `.jp`, of a folder or of a file in it: a private file is shown, or " +
+        "copied to where a model can read it. Or a pipe, and jp waits for ever.",
+      holds:
+        "No link is followed inside `.jp`, and only regular files are read. A program with the person's own rights could " +
+        "exchange a folder in the moment between the check and the opening.",
+    },
+    {
+      id: "T-PATH-8",
+      threat:
+        "A model reads other conversations in `.jp`, or credentials in `.git`, by name, through a link, or where a " +
+        "repository's folder has another name.",
+      holds:
+        "File tools neither list, read nor write there. A repository's folder is told by what is in it.",
+    },
+    {
+      id: "T-PATH-9",
+      threat: "A name in the workspace is a hard link to a private file.",
+      holds:
+        "File tools neither read nor write a file that has more than one name, because the others cannot be found. " +
+        "Deleting the name is allowed: the file stays.",
+    },
   ],
 };
 
@@ -333,6 +357,20 @@ const others: Area = {
       id: "T-INQ-2",
       threat: "A model that is asked for an answer calls a tool instead, or beside its answer.",
       holds: "Nothing runs. Such a reply is not an answer, and the third one fails the question.",
+    },
+    {
+      id: "T-LOCK-1",
+      threat: "The command `flock` hangs, fails or is missing.",
+      holds:
+        "It gets five seconds, then jp goes on without it and says so: only the Rust version of jp is not kept out.",
+    },
+    {
+      id: "T-PROG-1",
+      threat:
+        "`PATH` has an empty or relative entry, and a workspace brings a `flock`, `sh`, `stty` or editor of its own.",
+      holds:
+        "Programs that jp runs for itself are looked for in absolute folders only. What a configured tool or server is " +
+        "called is up to whoever configured it.",
     },
   ],
 };

@@ -12,7 +12,7 @@ const [root = "", data = "", id = ""] = process.argv.slice(2);
 const { conversations } = openWorkspace({
   from: root,
   environment: {
-    variables: { JP_USER_DATA_DIR: data },
+    variables: { JP_USER_DATA_DIR: data, PATH: process.env["PATH"] },
     home: root,
     platform: process.platform,
   },

@@ -1,5 +1,5 @@
 /** From a command in the config to a program and its arguments, templates rendered. */
-import { quoteWord } from "../../util/index.ts";
+import { findProgram, quoteWord } from "../../util/index.ts";
 import type { CommandConfig } from "../../config/index.ts";
 import { ShellValues } from "./shell-values.ts";
 import { renderTemplate, type TemplateContext } from "./template.ts";
@@ -20,7 +20,9 @@ export async function renderCommand(
   }
   if (command.shell) {
     const text = await renderShellProgram(command.program, context);
-    return { program: "sh", args: ["-c", [text, ...args.map(quoteWord)].join(" ")] };
+    // Not one that the workspace brings, if PATH leads there.
+    const program = findProgram("sh") ?? "sh";
+    return { program, args: ["-c", [text, ...args.map(quoteWord)].join(" ")] };
   }
   const program = await renderTemplate({ name: "the program", source: command.program }, context);
   return { program, args };

@@ -1,6 +1,7 @@
 /** A stretch of a file that moves forward and grows as far as its reader needs. */
-import { closeSync, openSync, readSync } from "node:fs";
+import { closeSync, readSync } from "node:fs";
 import { readFailed } from "../storage-error.ts";
+import { openRecord } from "./record-path.ts";
 
 const STEP = 1 << 18;
 
@@ -19,7 +20,7 @@ export class ByteWindow implements Disposable {
   constructor(file: string) {
     this.file = file;
     try {
-      this.#fd = openSync(file, "r");
+      this.#fd = openRecord(file);
     } catch (error) {
       throw readFailed(file, error);
     }

@@ -1,5 +1,4 @@
 /** The three files of a conversation's folder, and the folder as a whole. */
-import { readFileSync } from "node:fs";
 import { cp, rename, rm } from "node:fs/promises";
 import path from "node:path";
 import {
@@ -26,6 +25,7 @@ import {
   writeJson,
 } from "./durable.ts";
 import { partialFolder } from "./leftovers.ts";
+import { assertNoLink, readRecord } from "./record-path.ts";
 import { readMetadata } from "./summary.ts";
 
 export interface ConversationFiles {
@@ -85,7 +85,7 @@ export function readBaseConfig(folder: string): JsonObject | undefined {
 /** Undefined if it is not there. Throws `read_failed`. */
 export function findFile(file: string): Buffer | undefined {
   try {
-    return readFileSync(file);
+    return readRecord(file);
   } catch (error) {
     if (systemCode(error) === "ENOENT") return undefined;
     throw readFailed(file, error);
@@ -94,12 +94,13 @@ export function findFile(file: string): Buffer | undefined {
 
 /**
  * One copy that is up to date: the one in the preferred root if there is one. Where another was
- * changed later, its files are taken over first. Returns the copy's folder.
+ * changed later, its files are taken over first. Returns the copy's folder. Throws `read_failed`.
  */
 export async function bringTogether(
   copies: readonly ConversationCopy[],
   preferred: Root,
 ): Promise<string> {
+  for (const { folder } of copies) assertNoLink(folder);
   const candidates = copies.filter((copy) => copy.root === preferred);
   const target = youngestCopy(candidates.length > 0 ? candidates : copies, EVENTS)?.folder ?? "";
   for (const unit of [[BASE_CONFIG, EVENTS], [METADATA]]) {

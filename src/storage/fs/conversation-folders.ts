@@ -2,7 +2,7 @@
  * Which folders hold which conversation. One may exist twice, with the workspace and for the user
  * alone; then the copy whose files changed last is the one to read, as the Rust original has it.
  */
-import { statSync } from "node:fs";
+import { lstatSync } from "node:fs";
 import path from "node:path";
 import {
   type ConversationId,
@@ -10,6 +10,7 @@ import {
   findIdInFolderName,
 } from "../../conversation/index.ts";
 import type { FolderNames } from "./folder-names.ts";
+import { assertNoLink } from "./record-path.ts";
 
 export const EVENTS = "events.json";
 export const METADATA = "metadata.json";
@@ -73,11 +74,16 @@ export function currentCopies(copies: readonly ConversationCopy[]): readonly Con
   return live.length > 0 ? live : copies;
 }
 
-/** Where a conversation's folder belongs. */
+/**
+ * Where a conversation's folder belongs. What a workspace has in its place may be a link that came with
+ * it; what the user has is their own affair. Throws `read_failed`.
+ */
 export function parentFolder(roots: ConversationRoots, root: Root, isArchived: boolean): string {
   const folder = roots[root];
   if (folder === undefined) throw new Error("there is no folder for local conversations");
-  return isArchived ? path.join(folder, ARCHIVE) : folder;
+  const parent = isArchived ? path.join(folder, ARCHIVE) : folder;
+  if (root === "workspace") [path.dirname(folder), folder, parent].forEach(assertNoLink);
+  return parent;
 }
 
 /** The copy in which one of these files changed last; the user's own if they are of one moment. */
@@ -111,7 +117,7 @@ function listRoot(
 
 function lastChange(folder: string, files: readonly string[]): number {
   const times = files.map(
-    (file) => statSync(path.join(folder, file), { throwIfNoEntry: false })?.mtimeMs ?? 0,
+    (file) => lstatSync(path.join(folder, file), { throwIfNoEntry: false })?.mtimeMs ?? 0,
   );
   return Math.max(...times);
 }

@@ -1,14 +1,18 @@
 /** Writing whole files so that a crash leaves the old one or the new one, on the disk, and no third. */
-import { existsSync } from "node:fs";
-import { mkdir, open, readFile, rename, rm, stat } from "node:fs/promises";
+import { existsSync, lstatSync } from "node:fs";
+import { mkdir, open, rename, rm } from "node:fs/promises";
 import path from "node:path";
 import { systemCode, writeFailed } from "../storage-error.ts";
+import { readRegularFile } from "./record-path.ts";
 
-/** `mode` is that of a new file. One that holds the content is not touched. Throws `write_failed`. */
+/**
+ * `mode` is that of a new file. One that holds the content is not touched, and a link is not replaced.
+ * Throws `write_failed`.
+ */
 export async function writeDurably(file: string, content: Buffer, mode = 0o644): Promise<void> {
   const temporary = `${file}.${crypto.randomUUID().slice(0, 8)}.tmp`;
   try {
-    const before = await findFile(file);
+    const before = findFile(file);
     if (before?.content.equals(content)) return;
     await using handle = await open(temporary, "wx", before?.mode ?? mode);
     await handle.writeFile(content);
@@ -85,12 +89,8 @@ export async function syncFolder(folder: string): Promise<void> {
   await handle.sync();
 }
 
-async function findFile(file: string) {
-  try {
-    const [content, { mode }] = await Promise.all([readFile(file), stat(file)]);
-    return { content, mode: mode & 0o777 };
-  } catch (error) {
-    if (systemCode(error) === "ENOENT") return undefined;
-    throw error;
-  }
+function findFile(file: string) {
+  const stats = lstatSync(file, { throwIfNoEntry: false });
+  if (stats === undefined) return undefined;
+  return { content: readRegularFile(file), mode: stats.mode & 0o777 };
 }

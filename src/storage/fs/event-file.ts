@@ -2,8 +2,8 @@
  * The one writer of an `events.json`. An append costs the bytes of its events, whatever the length
  * of the file, and is on the disk when it resolves. Appends that wait for each other share one sync.
  */
-import { type BigIntStats, constants, fstatSync, lstatSync, statSync } from "node:fs";
-import { type FileHandle, open } from "node:fs/promises";
+import { type BigIntStats, fstatSync, lstatSync } from "node:fs";
+import type { FileHandle } from "node:fs/promises";
 import { StreamEntry } from "../../conversation/index.ts";
 import { breathe, isOutOfBreath, type JsonObject } from "../../util/index.ts";
 import type { RecordProblem } from "../port.ts";
@@ -20,6 +20,7 @@ import {
   rewriteInLayout,
 } from "./event-layout.ts";
 import { readElements } from "./event-reader.ts";
+import { openRecordToWrite } from "./record-path.ts";
 
 /** Opens the file for reading and writing; tests put a failing disk in its place. */
 export type OpenFile = (file: string) => Promise<FileHandle>;
@@ -33,9 +34,6 @@ interface Waiting {
   readonly elements: readonly JsonObject[];
   readonly done: PromiseWithResolvers<void>;
 }
-
-/** Never through a link: a record may come with a clone, and a link of it leads anywhere. */
-const openFile: OpenFile = (file) => open(file, constants.O_RDWR | constants.O_NOFOLLOW);
 
 export class EventFile {
   readonly #open: OpenFile;
@@ -53,7 +51,11 @@ export class EventFile {
   #busy: Promise<unknown> = Promise.resolve();
   #isClosed = false;
 
-  constructor(file: string, onChanged: (opened: OpenedEvents) => void, openWith = openFile) {
+  constructor(
+    file: string,
+    onChanged: (opened: OpenedEvents) => void,
+    openWith: OpenFile = openRecordToWrite,
+  ) {
     this.#file = file;
     this.#onChanged = onChanged;
     this.#open = openWith;
@@ -62,9 +64,6 @@ export class EventFile {
   /** Reads and, where needed, mends the file. Throws `record_damaged`, `write_failed`. */
   async open(): Promise<OpenedEvents> {
     await this.#closeHandle();
-    if (lstatSync(this.#file, { throwIfNoEntry: false })?.isSymbolicLink() === true) {
-      throw writeFailed(this.#file, new Error("it is a symbolic link"));
-    }
     const opened = await readForWriting(this.#file);
     try {
       const handle = await this.#open(this.#file);
@@ -156,7 +155,7 @@ export class EventFile {
 
   #look(): BigIntStats {
     try {
-      return statSync(this.#file, { bigint: true });
+      return lstatSync(this.#file, { bigint: true });
     } catch (error) {
       throw writeFailed(this.#file, error);
     }
@@ -202,8 +201,12 @@ async function readForWriting(file: string): Promise<OpenedEvents> {
 }
 
 async function hasLayout(file: string): Promise<boolean> {
-  await using handle = await open(file, "r");
-  return (await readAppendPoint(handle)) !== undefined;
+  try {
+    await using handle = await openRecordToWrite(file);
+    return (await readAppendPoint(handle)) !== undefined;
+  } catch (error) {
+    throw writeFailed(file, error);
+  }
 }
 
 async function readAppendPoint(handle: FileHandle): Promise<AppendPoint | undefined> {

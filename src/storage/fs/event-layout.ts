@@ -3,13 +3,13 @@
  * closed by a bracket on a line of its own. Because of it an event can be written over the last
  * three bytes of a file, however long that is.
  */
-import { open } from "node:fs/promises";
 import type { JsonObject } from "../../util/index.ts";
 import type { RecordProblem } from "../port.ts";
 import { StorageError, writeFailed } from "../storage-error.ts";
 import { ByteWindow } from "./byte-window.ts";
 import { setAside, writeDurably } from "./durable.ts";
 import { scanElements } from "./element-scan.ts";
+import { openRecordToWrite } from "./record-path.ts";
 import { reindentJson } from "./reindent.ts";
 
 export const EMPTY = "[]\n";
@@ -54,7 +54,7 @@ function withoutHalves(json: string): string {
 export async function repairTornEnd(problem: RecordProblem): Promise<RecordProblem> {
   const { file, offset } = problem;
   try {
-    await using handle = await open(file, "r+");
+    await using handle = await openRecordToWrite(file);
     const torn = Buffer.alloc(problem.length);
     await handle.read(torn, 0, torn.length, offset);
     const kept = /[^\s,\]\0]/.test(torn.toString("latin1"))

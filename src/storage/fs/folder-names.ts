@@ -1,6 +1,7 @@
 /**
  * The names of the folders in a folder, remembered as long as it does not change. Whoever reads a
- * thousand conversations, one after the other, looks each of them up.
+ * thousand conversations, one after the other, looks each of them up. Links are among them: what is
+ * opened in such a folder says what is wrong with it.
  */
 import { readdirSync, statSync } from "node:fs";
 import { readFailed, systemCode } from "../storage-error.ts";
@@ -31,7 +32,7 @@ export class FolderNames {
 function listFolders(folder: string): readonly string[] {
   try {
     return readdirSync(folder, { withFileTypes: true })
-      .filter((entry) => entry.isDirectory())
+      .filter((entry) => entry.isDirectory() || entry.isSymbolicLink())
       .map((entry) => entry.name);
   } catch (error) {
     if (systemCode(error) === "ENOENT" || systemCode(error) === "ENOTDIR") return [];

@@ -7,7 +7,7 @@ import {
   conversationIdToNumber,
 } from "../../conversation/index.ts";
 import { type Clock, isCodedError } from "../../util/index.ts";
-import { archived, notFound } from "../storage-error.ts";
+import { archived, noFreeId, notFound } from "../storage-error.ts";
 import {
   type ConversationCopy,
   type ConversationRoots,
@@ -15,6 +15,7 @@ import {
   currentCopies,
 } from "./conversation-folders.ts";
 import type { OpenFile } from "./event-file.ts";
+import type { Flock } from "./flock.ts";
 import { FolderNames } from "./folder-names.ts";
 import { removeLeftovers } from "./leftovers.ts";
 import { acquireLock, type ConversationLock, listLockFiles } from "./lock.ts";
@@ -30,7 +31,12 @@ export interface FsStoreOptions {
   readonly pid: number;
   readonly session?: string;
   readonly openFile?: OpenFile;
+  /** Keeps the Rust original out, where it takes another lock than ours. */
+  readonly flock?: Flock;
 }
+
+/** Others may make conversations at the same moment, but not so many. */
+const MAX_LOCKED_IDS = 100;
 
 export class FsContext {
   readonly options: FsStoreOptions;
@@ -71,10 +77,11 @@ export class FsContext {
 
   /** Throws `conversation_locked`. */
   async lock(id: ConversationId): Promise<ConversationLock> {
-    const { ensureUserFolder, pid, session, clock } = this.options;
+    const { ensureUserFolder, pid, session, clock, flock } = this.options;
     const folder = locksIn(await ensureUserFolder());
     const acquiredAt = clock.now().toISOString();
-    return acquireLock(folder, id, { pid, acquiredAt, ...(session !== undefined && { session }) });
+    const owner = { pid, acquiredAt, ...(session !== undefined && { session }) };
+    return acquireLock(folder, id, { owner, ...(flock !== undefined && { flock }) });
   }
 
   /** Runs with the lock, and gives it back. */
@@ -88,18 +95,22 @@ export class FsContext {
     }
   }
 
-  /** A new id, locked: the present moment, or the next that nobody has. */
+  /** A new id, locked: the present moment, or the next that nobody has. Throws `conversation_locked`. */
   async reserve(): Promise<{ readonly id: ConversationId; readonly lock: ConversationLock }> {
     await this.#clearAbandoned();
     let moment = conversationIdToNumber(conversationIdFromDate(this.options.clock.now()));
-    for (; ; moment += 1) {
+    for (let locked = 0; locked < MAX_LOCKED_IDS; moment += 1) {
       const id = conversationIdFromNumber(moment);
       if (this.#isTaken(id)) continue;
       const lock = await this.#tryLock(id);
-      if (lock === undefined) continue;
+      if (lock === undefined) {
+        locked += 1;
+        continue;
+      }
       if (!this.#isTaken(id)) return { id, lock };
       lock.release();
     }
+    throw noFreeId(MAX_LOCKED_IDS);
   }
 
   /** Ids of conversations that were being made when their process was killed. */

@@ -202,11 +202,15 @@ export class FsConversationStore implements ConversationStore, RecordFiles {
     };
   }
 
+  read(id: ConversationId, file: RecordFile): string | undefined {
+    return findFile(this.paths(id)[file])?.toString("utf8");
+  }
+
   async replace(id: ConversationId, file: RecordFile, edit: FileEdit): Promise<void> {
     checkRecordFile(file, edit.after);
     await this.#context.whileLocked(id, async () => {
       const target = this.paths(id)[file];
-      if (findFile(target)?.toString("utf8") !== edit.before) throw changedMeanwhile(target);
+      if (this.read(id, file) !== edit.before) throw changedMeanwhile(target);
       await writeDurably(target, Buffer.from(edit.after));
       if (file === "metadata") await this.#followTitle(id);
     });

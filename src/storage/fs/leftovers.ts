@@ -14,6 +14,7 @@ import {
   METADATA,
   parentFolder,
 } from "./conversation-folders.ts";
+import { isLink } from "./record-path.ts";
 
 const PARTIAL_FOLDER = /^\.(.*)\.tmp$/;
 const FILES: ReadonlySet<string> = new Set([EVENTS, METADATA, BASE_CONFIG]);
@@ -44,6 +45,7 @@ function partialFolders(roots: ConversationRoots, id: ConversationId): string[] 
 }
 
 function partialFiles(folder: string): string[] {
+  if (isLink(folder)) return [];
   return readdirSync(folder)
     .filter((name) => FILES.has(PARTIAL_FILE.exec(name)?.[1] ?? ""))
     .map((name) => path.join(folder, name));

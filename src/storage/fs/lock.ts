@@ -2,7 +2,6 @@
  * One writer per conversation. The lock belongs to an open file, so it ends with the process that
  * holds it, however that ends; the JSON inside only tells who that is.
  */
-import type { spawnSync } from "node:child_process";
 import {
   closeSync,
   existsSync,
@@ -24,13 +23,14 @@ import {
 import { isJsonObject } from "../../util/index.ts";
 import { StorageError, systemCode, writeFailed } from "../storage-error.ts";
 import { makeFolder } from "./durable.ts";
+import type { Flock, FlockResult } from "./flock.ts";
 
 export interface ConversationLock {
   /** Safe to call twice. */
   release(): void;
 }
 
-export interface LockOwner {
+interface LockOwner {
   readonly pid: number;
   /** The session it works for, if it has one. */
   readonly session?: string;
@@ -38,8 +38,15 @@ export interface LockOwner {
   readonly acquiredAt: string;
 }
 
+export interface LockRequest {
+  readonly owner: LockOwner;
+  /** Absent where the original need not be kept out. */
+  readonly flock?: Flock;
+}
+
 /** One byte far behind the JSON: on Windows a locked byte cannot be read by others. */
 const LOCKED_BYTE = 0xffff_ffff;
+const TAKEN: FlockResult = { type: "taken" };
 
 /** The conversations that are locked, and those whose holder was killed. */
 export function listLockFiles(folder: string): ConversationId[] {
@@ -54,24 +61,25 @@ export function listLockFiles(folder: string): ConversationId[] {
 export async function acquireLock(
   folder: string,
   id: ConversationId,
-  owner: LockOwner,
+  { owner, flock }: LockRequest,
 ): Promise<ConversationLock> {
   const file = path.join(folder, `jp-c${conversationIdToNumber(id)}.lock`);
   await makeFolder(folder);
   // Loaded when somebody writes: most commands only read.
   const { tryLock } = await import("fs-native-extensions");
-  const { spawnSync } = await import("node:child_process");
   for (;;) {
     const fd = openLockFile(file);
-    if (!tryLock(fd, LOCKED_BYTE, 1) || !tryFlock(fd, spawnSync)) {
-      closeSync(fd);
+    const foreign = tryLock(fd, LOCKED_BYTE, 1) ? await flock?.tryLock(fd) : TAKEN;
+    const fds = foreign?.type === "held" ? [foreign.fd, fd] : [fd];
+    if (foreign?.type === "taken") {
+      closeAll(fds);
       throw locked(id, file);
     }
     if (!isStillAt(fd, file)) {
-      closeSync(fd); // Its last holder deleted it between our open and our lock.
+      closeAll(fds); // Its last holder deleted it between our open and our lock.
       continue;
     }
-    const release = releaseOnce(fd, file);
+    const release = releaseOnce(fds, file);
     try {
       writeOwner(fd, owner);
     } catch (error) {
@@ -90,17 +98,8 @@ function openLockFile(file: string): number {
   }
 }
 
-/**
- * The Rust original holds `flock(2)`, which on Linux does not see the locks Node's addon takes. A
- * `flock(1)` that inherits our open file locks it for us, and the lock stays when it has exited.
- * Where there is no such command, only the original's processes are not kept out.
- */
-function tryFlock(fd: number, run: typeof spawnSync): boolean {
-  if (process.platform !== "linux") return true;
-  const { status } = run("flock", ["--nonblock", "--exclusive", "3"], {
-    stdio: ["ignore", "ignore", "ignore", fd],
-  });
-  return status !== 1;
+function closeAll(fds: readonly number[]): void {
+  for (const fd of fds) closeSync(fd);
 }
 
 function isStillAt(fd: number, file: string): boolean {
@@ -119,7 +118,7 @@ function writeOwner(fd: number, owner: LockOwner): void {
 }
 
 /** Deleted while still held: whoever opened it meanwhile sees that it is gone, and starts again. */
-function releaseOnce(fd: number, file: string): () => void {
+function releaseOnce(fds: readonly number[], file: string): () => void {
   let isReleased = false;
   return () => {
     if (isReleased) return;
@@ -129,7 +128,7 @@ function releaseOnce(fd: number, file: string): () => void {
     } catch {
       // A file that stays locks nobody out.
     }
-    closeSync(fd);
+    closeAll(fds);
   };
 }
 

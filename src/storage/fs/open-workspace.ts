@@ -1,7 +1,8 @@
 /** Puts together everything that is kept of a workspace. */
-import type { Clock } from "../../util/index.ts";
+import { type Clock, findProgram } from "../../util/index.ts";
 import type { ConversationStore, RecordFiles, SessionStore, TrustStore } from "../port.ts";
 import type { OpenFile } from "./event-file.ts";
+import { Flock } from "./flock.ts";
 import { FsConversationStore } from "./fs-store.ts";
 import { FsSessionStore } from "./session-file.ts";
 import { findSessionId } from "./session-id.ts";
@@ -46,6 +47,8 @@ export interface OpenWorkspaceOptions {
   readonly clock: Clock;
   /** Of this process: its locks name it. */
   readonly pid: number;
+  /** Told what does not work as it should, and is no reason to stop. */
+  readonly onWarning?: (message: string) => void;
   /** Other than by the system, in tests. */
   readonly openFile?: OpenFile;
 }
@@ -62,6 +65,7 @@ export function openWorkspace(options: OpenWorkspaceOptions): Workspace {
   };
   const ensureUserFolder = async () =>
     ensureWorkspaceData(data, { id: await ensureWorkspaceId(root, clock), root });
+  const flock = findFlock(options);
   const conversations = new FsConversationStore({
     storage: storageFolder(root),
     findUserFolder,
@@ -70,6 +74,7 @@ export function openWorkspace(options: OpenWorkspaceOptions): Workspace {
     pid,
     ...(session !== undefined && { session: session.id }),
     ...(openFile !== undefined && { openFile }),
+    ...(flock !== undefined && { flock }),
   });
   const sessions = new FsSessionStore({ session, findUserFolder, ensureUserFolder, clock });
   return {
@@ -86,4 +91,13 @@ export function openWorkspace(options: OpenWorkspaceOptions): Workspace {
     },
     ensureUserFolder,
   };
+}
+
+/** Only on Linux is the lock of the Rust original another one than ours. */
+function findFlock({ environment, onWarning }: OpenWorkspaceOptions): Flock | undefined {
+  if (environment.platform !== "linux") return undefined;
+  return new Flock({
+    findProgram: () => findProgram("flock", environment.variables["PATH"]),
+    ...(onWarning !== undefined && { onFailure: onWarning }),
+  });
 }

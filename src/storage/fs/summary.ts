@@ -1,5 +1,5 @@
 /** What a list shows of a conversation: its metadata, and the end of its events, not the whole. */
-import { closeSync, fstatSync, openSync, readFileSync, readSync } from "node:fs";
+import { closeSync, fstatSync, readSync } from "node:fs";
 import path from "node:path";
 import {
   type ConversationId,
@@ -21,6 +21,7 @@ import {
 } from "./conversation-folders.ts";
 import { ENDING_LENGTH, findAppendPoint } from "./event-layout.ts";
 import { readElements } from "./event-reader.ts";
+import { openRecord, readRecord } from "./record-path.ts";
 
 const FIRST_LOOK = 4096;
 /** One for all: a thousand conversations are looked at one after the other. */
@@ -50,7 +51,7 @@ export function summarize(
 
 /** Throws what reading or parsing throws. */
 export function readMetadata(folder: string): ConversationMetadata {
-  return parseMetadata(JSON.parse(readFileSync(path.join(folder, METADATA), "utf8")));
+  return parseMetadata(JSON.parse(readRecord(path.join(folder, METADATA)).toString("utf8")));
 }
 
 export function folderWith(copies: readonly ConversationCopy[], ...files: string[]): string {
@@ -62,7 +63,7 @@ export function folderWith(copies: readonly ConversationCopy[], ...files: string
  * write, only an element's own time is indented by four spaces; any other file is read as a whole.
  */
 function findLastTimestamp(file: string): Timestamp | undefined {
-  const fd = openSync(file, "r");
+  const fd = openRecord(file);
   try {
     const { size } = fstatSync(fd);
     for (let length = FIRST_LOOK; ; length *= 8) {

@@ -1,14 +1,15 @@
 /** The `.jp` folder: finding it from anywhere below, its id, making a new one. */
-import { readFileSync, statSync } from "node:fs";
+import { statSync } from "node:fs";
 import path from "node:path";
 import type { Clock } from "../../util/index.ts";
-import { StorageError, systemCode } from "../storage-error.ts";
+import { readFailed, StorageError, systemCode } from "../storage-error.ts";
 import { makeFolder, writeDurably } from "./durable.ts";
+import { assertNoLink, readRecord } from "./record-path.ts";
 
 const FOLDER = ".jp";
 const ID_NOTE = "# The id of this workspace. Written by jp; do not edit.";
 
-/** The nearest folder, upwards, that has a `.jp` folder. Throws `no_workspace`. */
+/** The nearest folder, upwards, that has a `.jp` folder. Throws `no_workspace`; `read_failed` for a link. */
 export function findWorkspaceRoot(from: string): string {
   for (let folder = path.resolve(from); ; folder = path.dirname(folder)) {
     if (isFolder(path.join(folder, FOLDER))) return folder;
@@ -25,15 +26,14 @@ export function storageFolder(root: string): string {
 
 /** The last line of `.jp/.id`; undefined if there is none, which only a writer puts right. */
 export function findWorkspaceId(root: string): string | undefined {
+  const file = path.join(root, FOLDER, ".id");
   try {
-    const lines = readFileSync(path.join(root, FOLDER, ".id"), "utf8")
-      .trim()
-      .split("\n");
+    const lines = readRecord(file).toString("utf8").trim().split("\n");
     const id = lines.at(-1)?.trim() ?? "";
     return /^[0-9a-z]{5}$/.test(id) ? id : undefined;
   } catch (error) {
     if (systemCode(error) === "ENOENT") return undefined;
-    throw error;
+    throw readFailed(file, error);
   }
 }
 
@@ -58,6 +58,9 @@ export async function createWorkspaceFolder(root: string, clock: Clock): Promise
   return ensureWorkspaceId(root, clock);
 }
 
+/** Throws `read_failed` for a link to one: what is kept there would be wherever it leads. */
 function isFolder(file: string): boolean {
-  return statSync(file, { throwIfNoEntry: false })?.isDirectory() ?? false;
+  const isThere = statSync(file, { throwIfNoEntry: false })?.isDirectory() ?? false;
+  if (isThere) assertNoLink(file);
+  return isThere;
 }

@@ -1,6 +1,6 @@
 /** `jp config set`: one key of one file. What does not fit the schema is not written. */
 import { existsSync } from "node:fs";
-import { readFile } from "node:fs/promises";
+import { readFile, realpath } from "node:fs/promises";
 import path from "node:path";
 import {
   findConfigFile,
@@ -62,7 +62,10 @@ async function fileFor(
   context: CommandContext,
 ): Promise<string> {
   const folder = await folderFor(place, context);
-  return findConfigFile(folder, "config") ?? path.join(folder, "config.toml");
+  const found = findConfigFile(folder, "config");
+  if (found === undefined) return path.join(folder, "config.toml");
+  // People keep their own config elsewhere and link to it. A link of a workspace may lead anywhere.
+  return place === "workspace" ? found : realpath(found);
 }
 
 async function folderFor(

@@ -1,5 +1,4 @@
 /** `jp conversation edit`: properties by flag, files in the editor. */
-import { readFileSync } from "node:fs";
 import path from "node:path";
 import {
   type ConversationId,
@@ -82,7 +81,10 @@ async function editFile(
 ): Promise<void> {
   const { workspace, output } = context;
   const target = workspace.files.paths(id)[file];
-  const before = readText(target);
+  const before = workspace.files.read(id, file);
+  if (before === undefined) {
+    throw new CodedError("no_such_file", `There is no ${target}.`, { hint: PACKED_HINT });
+  }
   const edited = await editText(path.basename(target), before);
   if (edited.text === before) {
     output.notice("Nothing was changed.");
@@ -94,17 +96,6 @@ async function editFile(
     output.notice(`${target} is changed.`);
   }
   await edited.discard();
-}
-
-function readText(file: string): string {
-  try {
-    return readFileSync(file, "utf8");
-  } catch (cause) {
-    throw new CodedError("no_such_file", `There is no ${file}.`, {
-      cause,
-      hint: PACKED_HINT,
-    });
-  }
 }
 
 async function replace(action: () => Promise<void>, draft: string): Promise<void> {

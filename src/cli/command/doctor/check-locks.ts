@@ -1,11 +1,15 @@
 /** Who is writing to conversations of this workspace. No lock is taken to find out. */
 import { readdirSync, readFileSync } from "node:fs";
 import path from "node:path";
+import { findProgram, isJsonObject } from "../../../util/index.ts";
 import type { Workspace } from "../../../storage/index.ts";
-import { isJsonObject } from "../../../util/index.ts";
+import type { CommandContext } from "../../compose.ts";
 import type { Finding } from "./finding.ts";
 
-export function checkLocks(workspace: Workspace): readonly Finding[] {
+export function checkLocks(
+  workspace: Workspace,
+  { environment }: CommandContext,
+): readonly Finding[] {
   const check = "locks";
   const userFolder = workspace.findUserFolder();
   const files = userFolder === undefined ? [] : lockFiles(path.join(userFolder, "locks"));
@@ -24,6 +28,17 @@ export function checkLocks(workspace: Workspace): readonly Finding[] {
           message: `${id} was in use by process ${pid}${since}, which has ended; that holds nobody up`,
         };
   });
+  const { platform, variables } = environment;
+  if (platform === "linux" && findProgram("flock", variables["PATH"]) === undefined) {
+    const message =
+      "The command flock is missing: the Rust version of jp does not see which conversations are in use.";
+    findings.push({
+      check,
+      state: "warning",
+      message,
+      hint: "Install util-linux if you use both.",
+    });
+  }
   return findings.length > 0 ? findings : [{ check, state: "ok", message: "none is held" }];
 }
 

@@ -41,7 +41,7 @@ async function* examine(context: CommandContext, seconds: number): AsyncGenerato
   yield checkWorkspace(context);
   const workspace = findWorkspace(context);
   if (workspace !== undefined) {
-    yield* checkLocks(workspace);
+    yield* checkLocks(workspace, context);
     yield* await checkRecords(workspace);
   }
   yield* findings;

@@ -26,7 +26,7 @@ const DESCRIPTION =
   "if the file exists, and is asked first. The line ends (CR LF), byte order mark and mode of a file " +
   "that exists are kept. The result says " +
   "whether the file was created, overwritten, or left alone because the user declined. Errors: the " +
-  "path is a folder, is outside the workspace, or is protected (.git, .jp), or the file changed " +
+  "path is a folder or a hard link, is outside the workspace or protected (.git, .jp), or the file changed " +
   "meanwhile; then nothing was written. To change a part of a file use fs_modify_file.";
 
 export function createCreateFileTool(options: WritingToolOptions): ShippedTool {

@@ -1,4 +1,11 @@
-import { mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
+import {
+  linkSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
 import path from "node:path";
 import { Worker } from "node:worker_threads";
 import { describe, expect, onTestFinished, test } from "vitest";
@@ -20,7 +27,6 @@ const CALLS: Readonly<Record<string, (path: string) => JsonObject>> = {
   fs_delete_file: (each) => ({ path: each }),
 };
 const NAMES = Object.keys(CALLS);
-const WRITING = ["fs_create_file", "fs_modify_file", "fs_delete_file"];
 const YES = { create_file: true, overwrite_file: true, apply_changes: true, delete_file: true };
 
 async function call(root: string, name: string, file: string): Promise<Outcome> {
@@ -144,6 +150,7 @@ describe("the files of version control and of the assistant", () => {
     ".git",
     ".GIT/config",
     ".git./config",
+    ".git::$INDEX_ALLOCATION/config",
     ".g\u200Dit/config",
     "folder/.git/hooks/new",
     "folder/../.git/config",
@@ -157,11 +164,12 @@ describe("the files of version control and of the assistant", () => {
     ".jp.json",
     "folder/.jp.yaml",
     ".jp.yml",
-  ])("%j is not written", async (file) => {
+  ])("%j is neither written nor read", async (file) => {
     counters("T-PATH-6");
+    counters("T-PATH-8");
     const { root } = scene();
     const before = namesIn(root);
-    for (const name of WRITING) {
+    for (const name of NAMES) {
       const outcome = await call(root, name, file);
       expect([name, outcome]).toMatchObject([
         name,
@@ -171,15 +179,78 @@ describe("the files of version control and of the assistant", () => {
     expect(namesIn(root)).toEqual(before);
   });
 
-  test("are read, and names that only look like theirs are written", async () => {
+  test("are not found, at any depth", async () => {
+    counters("T-PATH-8");
     const { root } = scene();
-    expect(await call(root, "fs_read_file", ".jp/config.toml")).toMatchObject({
-      content: "secret",
-    });
+    for (const folder of [".jp", "folder/.jp", "folder/.JP.d", "folder/.Git"]) {
+      mkdirSync(path.join(root, folder), { recursive: true });
+      writeFileSync(path.join(root, folder, "hidden.txt"), "secret");
+    }
+    writeFileSync(path.join(root, "folder", ".jp.json"), "secret");
+    expect([
+      await call(root, "fs_list_files", "."),
+      await call(root, "fs_grep_files", "."),
+    ]).toMatchObject([
+      { content: expect.not.stringMatching(/hidden|\.jp|\.git/i) },
+      { content: "a.txt:1:secret\nfolder/b.txt:1:secret" },
+    ]);
+  });
+
+  test("are protected under whatever name `.git` and `.jp` lead to", async () => {
+    counters("T-PATH-8");
+    const root = temporaryFolder();
+    const place = (name: string) => {
+      const file = path.join(root, name);
+      mkdirSync(path.dirname(file), { recursive: true });
+      writeFileSync(file, "secret");
+    };
+    // A repository whose folder is elsewhere, one of a submodule, and a worktree's.
+    for (const folder of ["meta", "sub/bare"]) {
+      for (const name of ["HEAD", "config", "objects/x", "refs/x", "hooks/x"]) {
+        place(`${folder}/${name}`);
+      }
+    }
+    for (const name of ["HEAD", "commondir", "config.worktree"]) place(`trees/one/${name}`);
+    writeFileSync(path.join(root, ".git"), "gitdir: meta\n");
+    place("store/conversations/1/events.json");
+    symlinkSync("store", path.join(root, ".jp"));
+    const told = ["meta/config", "sub/bare/hooks/x", "trees/one/config.worktree", "store/new"].map(
+      async (file) => Promise.all(NAMES.map((name) => call(root, name, file))),
+    );
+    const messages = (await Promise.all(told))
+      .flat()
+      .map((outcome) => outcome.type === "error" && outcome.message.includes("is protected"));
+    expect([new Set(messages), await call(root, "fs_list_files", ".")]).toMatchObject([
+      new Set([true]),
+      { content: "[There are no such files.]" },
+    ]);
+  });
+
+  test("are not what names are that only look like theirs", async () => {
+    const { root } = scene();
     for (const name of [".gitignore", ".github/a.yml", ".jpg", "git/x", "a.jp", ".jp-x", "..x"]) {
       expect(await call(root, "fs_create_file", name)).toMatchObject({ type: "success" });
     }
   });
+});
+
+test("a file that has another name, which may be outside, is neither read nor written", async () => {
+  counters("T-PATH-9");
+  const { root, outside } = scene();
+  linkSync(path.join(outside, "secret.txt"), path.join(root, "hard.txt"));
+  const outcomes = await Promise.all(
+    ["fs_read_file", "fs_create_file", "fs_modify_file"].map((name) =>
+      call(root, name, "hard.txt"),
+    ),
+  );
+  const searched = await call(root, "fs_grep_files", "hard.txt");
+  const deleted = await call(root, "fs_delete_file", "hard.txt");
+  expect([outcomes, searched, deleted]).toMatchObject([
+    outcomes.map(() => ({ type: "error", message: expect.stringContaining("is a hard link") })),
+    { content: "[No line matches.]\n[Files that cannot be read: hard.txt]" },
+    { content: "Deleted hard.txt." },
+  ]);
+  expect(readFileSync(path.join(outside, "secret.txt"), "utf8")).toBe("secret");
 });
 
 /** Puts a link in the place of a folder, and back, as fast as it can. */

@@ -23,10 +23,10 @@ export interface GrepFilesOptions {
 const DESCRIPTION =
   "Searches line by line, with case, for the pattern as plain text, or as a JavaScript regular " +
   "expression if regex is true. Gives path:line:text for each line that matches and path-line-text " +
-  "for context, groups apart by --. Looks at the same files as fs_list_files, without symbolic links, " +
-  "binary files and files over 8 MiB. At most 200 matching lines per call: a notice in square brackets " +
+  "for context, groups apart by --. Looks at the same files as fs_list_files, without links, symbolic " +
+  "or hard, binary files and files over 8 MiB. At most 200 matching lines per call: a notice in square brackets " +
   "says so; then narrow the pattern or the paths. Errors: the expression is not valid or takes too " +
-  "long (5 seconds for a file), or a path does not exist or is outside the workspace.";
+  "long (5 seconds for a file), or a path does not exist, is outside the workspace or is protected.";
 
 export function createGrepFilesTool({ root, timeLimitMs = 5000 }: GrepFilesOptions): ShippedTool {
   const tool = defineTool<GrepFilesArguments>({

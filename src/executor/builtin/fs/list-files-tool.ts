@@ -16,10 +16,10 @@ const PROGRESS_FILES = 1000;
 
 const DESCRIPTION =
   "Lists files below a folder and its folders, one per line, relative to the workspace's root. Left " +
-  "out are .git, .jp, node_modules and what the .gitignore at the root names; give one of these as " +
-  "path to see what is in it. Symbolic links are marked and not followed. At most 1000 files per " +
-  "call: a notice in square brackets says so; then give a path or an extension. Errors: the path does " +
-  "not exist or is outside the workspace.";
+  "out are .git, .jp and .jp.*, which cannot be read, and node_modules and what the .gitignore at the " +
+  "root names; give one of these as path to see what is in it. Symbolic links are marked and not " +
+  "followed. At most 1000 files per call: a notice in square brackets says so; then give a path or an " +
+  "extension. Errors: the path does not exist, is outside the workspace or is protected (.git, .jp).";
 
 export function createListFilesTool({ root }: { readonly root: string }): ShippedTool {
   const tool = defineTool<ListFilesArguments>({

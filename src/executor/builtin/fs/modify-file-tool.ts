@@ -23,7 +23,7 @@ const DESCRIPTION =
   "All patterns are applied or none. The user sees a diff and is asked first; the result says whether " +
   "the file was changed or the user declined. Line ends, byte order mark and mode are kept: write line " +
   "breaks as \\n. Errors: a pattern was not found or occurs more than once; the file does not exist, " +
-  "is binary, outside the workspace or protected (.git, .jp), or changed meanwhile. Then nothing was " +
+  "is binary, a hard link, outside the workspace or protected (.git, .jp), or changed meanwhile. Then nothing was " +
   "written: read the file again and correct the patterns.";
 
 const PARAMETERS = {

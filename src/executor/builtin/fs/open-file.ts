@@ -1,4 +1,4 @@
-/** Opens and reads regular files in a folder that is held open. Never follows a symbolic link. */
+/** Opens and reads regular files in a folder that is held open. Never uses a link, symbolic or hard. */
 import { constants, type Stats } from "node:fs";
 import { type FileHandle, lstat, open } from "node:fs/promises";
 import { type Folder, openFolder } from "./folder.ts";
@@ -77,4 +77,11 @@ function refuseOther(stats: Stats, shown: string): void {
     throw new Refusal(`${shown} is a folder, not a file. fs_list_files shows what is in it.`);
   }
   if (!stats.isFile()) throw new Refusal(`${shown} is not a regular file.`);
+  // Where the others are cannot be told, and may be outside the root.
+  if (stats.nlink > 1) {
+    throw new Refusal(
+      `${shown} is a hard link: the same file has ${stats.nlink} names, and some may be outside the ` +
+        "workspace. It can be neither read nor changed.",
+    );
+  }
 }

@@ -4,6 +4,7 @@
  */
 import { lstat, realpath } from "node:fs/promises";
 import path from "node:path";
+import { hasProtectedName, isInProtectedFolder, protectedPath } from "./protected.ts";
 import { explainFailure, Refusal, systemCode } from "./refusal.ts";
 
 export interface Place {
@@ -32,7 +33,7 @@ export interface Target {
   readonly isLink: boolean;
 }
 
-/** Throws a refusal for everything that is, or leads, outside the root. */
+/** Throws a refusal for everything that is, or leads, outside the root, or is protected. */
 export async function findPlace(root: string, requested: string): Promise<Place> {
   if (requested === "") throw new Refusal("The path is empty. Name a file relative to the root.");
   if (requested.includes("\0")) throw new Refusal("The path contains a NUL character.");
@@ -47,6 +48,10 @@ export async function findPlace(root: string, requested: string): Promise<Place>
         `${shown} leads outside the workspace through a symbolic link. Only files inside it can be used.`,
       );
     }
+    const names = [relative, path.relative(realRoot, path.join(real, ...missing))];
+    if (names.some(hasProtectedName) || (await isInProtectedFolder(realRoot, real))) {
+      throw protectedPath(shown);
+    }
     return { shown, root: realRoot, real, missing, isLink: await isSymbolicLink(absolute) };
   } catch (error) {
     throw explainFailure("use", shown, error);
@@ -56,13 +61,6 @@ export async function findPlace(root: string, requested: string): Promise<Place>
 /** The same for a file that will be written or deleted. */
 export async function findWritableTarget(root: string, requested: string): Promise<Target> {
   const place = await findPlace(root, requested);
-  const real = path.relative(place.root, path.join(place.real, ...place.missing));
-  if ([place.shown, real].some((each) => each.split(/[/\\]/).some(isProtected))) {
-    throw new Refusal(
-      `${place.shown} is protected: the version control's and the assistant's own files ` +
-        "(.git, .jp, .jp.*) can be read, but not changed.",
-    );
-  }
   if (/[/\\]$/.test(requested)) throw new Refusal(`${place.shown}/ names a folder, not a file.`);
   return toTarget(place);
 }
@@ -125,13 +123,4 @@ async function isSymbolicLink(file: string): Promise<boolean> {
     (stats) => stats.isSymbolicLink(),
     () => false,
   );
-}
-
-/** As file systems see it that ignore case, trailing dots, or characters without a width. */
-function isProtected(name: string): boolean {
-  const plain = name
-    .replaceAll(/\p{Cf}/gu, "")
-    .replace(/[. ]+$/, "")
-    .toLowerCase();
-  return plain === ".git" || plain === ".jp" || plain.startsWith(".jp.");
 }

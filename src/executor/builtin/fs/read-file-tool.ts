@@ -22,7 +22,8 @@ const DESCRIPTION =
   "Gives the text exactly as it is in the file, without line numbers; of a byte order mark at the " +
   "start nothing is shown. At most 64 KiB of whole lines per call: a notice in square brackets after " +
   "the text says so, and with which start_line to read on. Errors: the file does not exist, is a " +
-  "folder, is outside the workspace, or is not text in UTF-8; none of them goes away by a retry.";
+  "folder or a hard link, is outside the workspace or protected (.git, .jp), or is not text in UTF-8; " +
+  "none of them goes away by a retry.";
 
 export function createReadFileTool({ root }: { readonly root: string }): ShippedTool {
   const tool = defineTool<ReadFileArguments>({

@@ -6,6 +6,7 @@ import { type Folder, openFolder } from "./folder.ts";
 import { type IgnoreRules, parseIgnoreRules } from "./ignore-rules.ts";
 import { openFile } from "./open-file.ts";
 import { type Place, showPath } from "./place.ts";
+import { hasGitNames, isProtectedName, protectedFolders } from "./protected.ts";
 import { explainFailure, notThere, Refusal } from "./refusal.ts";
 
 export interface FoundFile {
@@ -25,8 +26,8 @@ export interface WalkOptions {
   readonly onUnreadable: (shown: string) => void;
 }
 
-/** Left out wherever they are met; who names one of them gets what is in it. */
-const SKIPPED: ReadonlySet<string> = new Set([".git", ".jp", "node_modules"]);
+/** Left out wherever it is met; who names it gets what is in it. */
+const SKIPPED = "node_modules";
 
 const MOST_IGNORE_BYTES = 64 * 1024;
 
@@ -41,11 +42,12 @@ export async function* walkFiles(
   });
   if (!stats.isDirectory()) return yield* oneFile(place);
   const rules = await readIgnoreRules(place.root);
+  const hidden = await protectedFolders(place.root);
   const start = path.relative(place.root, place.real);
   const waiting = [start];
   for (let next = waiting.pop(); next !== undefined; next = waiting.pop()) {
     options.signal.throwIfAborted();
-    const listed = await listFolder({ root: place.root, relative: next, rules });
+    const listed = await listFolder({ root: place.root, relative: next, rules, hidden });
     if (listed instanceof Error) {
       // What changes or cannot be read below is told; the rest is still worth having.
       if (next === start || !(listed instanceof Refusal)) throw listed;
@@ -77,15 +79,18 @@ interface ListRequest {
   readonly root: string;
   readonly relative: string;
   readonly rules: IgnoreRules;
+  readonly hidden: ReadonlySet<string>;
 }
 
-async function listFolder({ root, relative, rules }: ListRequest): Promise<ListedFolder | Error> {
+async function listFolder(request: ListRequest): Promise<ListedFolder | Error> {
+  const { root, relative, rules, hidden } = request;
   let folder: Folder | undefined;
   try {
     folder = await openFolder(path.join(root, relative));
     const all = await readdir(folder.path, { withFileTypes: true });
-    const wanted = all
-      .filter(({ name }) => !SKIPPED.has(name))
+    const isHidden = hidden.has(folder.real) || hasGitNames(all.map(({ name }) => name));
+    const wanted = (isHidden ? [] : all)
+      .filter(({ name }) => name !== SKIPPED && !isProtectedName(name))
       .filter((entry) => !rules.isIgnored(posixJoin(relative, entry.name), entry.isDirectory()))
       .toSorted((a, b) => (a.name < b.name ? -1 : 1));
     return {

@@ -6,6 +6,7 @@ import { spawnSync } from "node:child_process";
 import { closeSync, constants, openSync, readSync } from "node:fs";
 import { ReadStream } from "node:tty";
 import { stripVTControlCharacters } from "node:util";
+import { findProgram } from "../../../util/index.ts";
 import { isCancelling, isKey } from "../key.ts";
 import { secretEntry } from "../secret-entry.ts";
 import { openStreams, readKeys, sizeOf } from "../terminal-device.ts";
@@ -73,10 +74,12 @@ export function openLineTerminal(): LineTerminal {
 
 /** Only a program can do it. Where there is none, the terminal stays as it is. */
 function setTerminal(...settings: readonly string[]): string {
+  const program = findProgram("stty");
+  if (program === undefined) return "";
   let terminal: number | undefined;
   try {
     terminal = openSync("/dev/tty", "r");
-    const { stdout } = spawnSync("stty", settings.filter(Boolean), {
+    const { stdout } = spawnSync(program, settings.filter(Boolean), {
       stdio: [terminal, "pipe", "ignore"],
       encoding: "utf8",
     });

@@ -1,0 +1,117 @@
+import { spawnSync } from "node:child_process";
+import { chmodSync, closeSync, openSync, writeFileSync } from "node:fs";
+import path from "node:path";
+import { describe, expect, onTestFinished, test } from "vitest";
+import { counters } from "../../../test/security/threats.ts";
+import { temporaryFolder, temporaryWorkspace } from "../../../test/support/temporary-workspace.ts";
+import { findProgram } from "../../util/index.ts";
+import { Flock, type FlockOptions } from "./flock.ts";
+import { FsConversationStore } from "./fs-store.ts";
+
+const REAL = process.platform === "linux" ? findProgram("flock") : undefined;
+
+/** A program that stands in for `flock(1)`. */
+function fake(script: string): string {
+  const file = path.join(temporaryFolder(), "flock");
+  writeFileSync(file, `#!/bin/sh\n${script}\n`);
+  chmodSync(file, 0o755);
+  return file;
+}
+
+function openLockFile(file = path.join(temporaryFolder(), "lock")): number {
+  const fd = openSync(file, "a+");
+  onTestFinished(() => closeSync(fd));
+  return fd;
+}
+
+async function tryWith(program: string | undefined, options: Partial<FlockOptions> = {}) {
+  const warnings: string[] = [];
+  const onFailure = (message: string) => void warnings.push(message);
+  const flock = new Flock({ findProgram: () => program, onFailure, ...options });
+  const fd = openLockFile();
+  const types = [await flock.tryLock(fd), await flock.tryLock(fd)].map(({ type }) => type);
+  return { types, warnings };
+}
+
+describe.runIf(process.platform === "linux")("a flock(1)", () => {
+  test.each([
+    ["hangs", "exec sleep 600", /did not end within 0\.1 seconds/],
+    ["fails", "exit 1", /ended with status 1\./],
+    ["fails otherwise", "exit 71", /ended with status 71\./],
+    ["fails and says why", "echo 'No locks available' >&2; exit 1", /ended with status 1\./],
+    ["is killed", "kill -9 $$", /ended with status SIGKILL/],
+    ["cannot be run", "#", /./],
+  ])("that %s is given up, told of once, and not tried again", async (how, script, reason) => {
+    counters("T-LOCK-1");
+    const program = fake(script);
+    if (how === "cannot be run") chmodSync(program, 0o644);
+    const { types, warnings } = await tryWith(program, {
+      timeoutMs: how === "hangs" ? 100 : 30_000,
+    });
+    expect([types, warnings.length]).toEqual([["unavailable", "unavailable"], 1]);
+    expect(warnings[0]).toMatch(reason);
+  });
+
+  test("that is missing is not told of", async () => {
+    counters("T-LOCK-1");
+    expect(await tryWith(undefined)).toEqual({
+      types: ["unavailable", "unavailable"],
+      warnings: [],
+    });
+  });
+
+  test.each([
+    ["has the option for it", '[ "$3" = -E ] && exit "$4"'],
+    ["has no such option, as BusyBox", '[ "$3" = -E ] && echo usage >&2; exit 1'],
+  ])("that %s says that another process has the lock", async (_, script) => {
+    expect(await tryWith(fake(script))).toEqual({ types: ["taken", "taken"], warnings: [] });
+  });
+
+  test("that does not end does not hold on to our own lock", async () => {
+    counters("T-LOCK-1");
+    const { tryLock } = await import("fs-native-extensions");
+    const file = path.join(temporaryFolder(), "lock");
+    const ours = openSync(file, "a+");
+    tryLock(ours);
+    // The sleeper is a child of the child: it outlives it, with all that it has open.
+    const program = fake('sleep 60 & echo $! > "$0.pid"; wait');
+    await new Flock({ findProgram: () => program, timeoutMs: 500 }).tryLock(ours);
+    closeSync(ours);
+    const isFree = tryLock(openLockFile(file));
+    spawnSync("sh", ["-c", `kill -9 $(cat ${program}.pid)`]);
+    expect(isFree).toBe(true);
+  });
+});
+
+test.runIf(REAL !== undefined)("a lock is held until its descriptor is closed", async () => {
+  const file = path.join(temporaryFolder(), "lock");
+  const flock = new Flock({ findProgram: () => REAL });
+  const [first, second] = [openLockFile(file), openLockFile(file)];
+  const held = await flock.tryLock(first);
+  const refused = await flock.tryLock(second);
+  if (held.type === "held") closeSync(held.fd);
+  const after = await flock.tryLock(second);
+  if (after.type === "held") closeSync(after.fd);
+  expect([held.type, refused.type, after.type]).toEqual(["held", "taken", "held"]);
+});
+
+test.runIf(process.platform === "linux")(
+  "a flock(1) by which every lock is taken does not keep a new conversation searching for ever",
+  async () => {
+    counters("T-LOCK-1");
+    const { root, clock, userFolder } = temporaryWorkspace();
+    const program = fake('[ "$3" = -E ] && exit "$4"');
+    const store = new FsConversationStore({
+      storage: path.join(root, ".jp"),
+      findUserFolder: () => userFolder,
+      ensureUserFolder: async () => userFolder,
+      clock,
+      pid: process.pid,
+      flock: new Flock({ findProgram: () => program }),
+    });
+    await expect(store.create({})).rejects.toMatchObject({
+      code: "conversation_locked",
+      message: "Cannot start a conversation: 100 ids in a row are locked by other processes.",
+    });
+  },
+);
