@@ -16,6 +16,7 @@ export {
   type JsonObject,
   jsonTypeOf,
   MOST_LEVELS,
+  parseJson,
 } from "./json.ts";
 export { messageOf } from "./message-of.ts";
 export {

@@ -1,5 +1,6 @@
 /** `assistant`: the model, what it is told, and how requests to it are made. */
 import * as v from "valibot";
+import { behaviour } from "./behaviour.ts";
 import { list } from "./list.ts";
 import { modelIdSchema } from "./model-id.ts";
 import { atLeast, described, group, namedBy, openGroup, table } from "./node.ts";
@@ -15,17 +16,24 @@ const reasoning = v.union([
   ),
 ]);
 
-const parameters = openGroup({
-  max_tokens: described("the most tokens of a reply", atLeast(0)),
-  reasoning: described("how much to think: off, auto, an effort, or {effort, exclude}", reasoning),
-  temperature: described("sampling temperature", atLeast(0)),
-  top_p: described("nucleus sampling", atLeast(0)),
-  top_k: described("sample among so many tokens", atLeast(0)),
-  stop_words: described("texts that end a reply", v.array(v.string())),
-  other: described("further parameters, passed on as they are", namedBy(v.unknown())),
-});
+const parameters = v.pipe(
+  openGroup({
+    max_tokens: described("the most tokens of a reply", atLeast(0)),
+    reasoning: described(
+      "how much to think: off, auto, an effort, or {effort, exclude}",
+      reasoning,
+    ),
+    temperature: described("sampling temperature", atLeast(0)),
+    top_p: described("nucleus sampling", atLeast(0)),
+    top_k: described("sample among so many tokens", atLeast(0)),
+    stop_words: described("texts that end a reply", v.array(v.string())),
+    other: described("further parameters, passed on as they are", namedBy(v.unknown())),
+  }),
+  behaviour({ isPassedOn: true }),
+);
 
-const model = group({
+/** A model and its parameters: wherever one is configured, these may stand. */
+export const modelSchema = group({
   id: described("provider/name, or an alias", modelIdSchema),
   parameters: described("parameters of the model; unknown ones are passed on", parameters),
 });
@@ -68,6 +76,6 @@ export const assistantSchema = group({
   system_prompt_sections: described("further parts of the system prompt", list.of(section)),
   instructions: described("instructions in groups", list.of(instruction)),
   tool_choice: described("auto, none, required, or the name of a tool", v.string()),
-  model,
+  model: modelSchema,
   request,
 });

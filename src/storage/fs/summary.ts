@@ -10,7 +10,7 @@ import {
 } from "../../conversation/index.ts";
 import type { ConversationSummary } from "../port.ts";
 import { systemCode } from "../storage-error.ts";
-import { messageOf } from "../../util/index.ts";
+import { messageOf, parseJson } from "../../util/index.ts";
 import {
   BASE_CONFIG,
   type ConversationCopy,
@@ -50,7 +50,7 @@ export function summarize(
 
 /** Throws what reading or parsing throws. */
 export function readMetadata(folder: string): ConversationMetadata {
-  return parseMetadata(JSON.parse(readFileSync(path.join(folder, METADATA), "utf8")));
+  return parseMetadata(parseJson(readFileSync(path.join(folder, METADATA), "utf8")));
 }
 
 export function folderWith(copies: readonly ConversationCopy[], ...files: string[]): string {
