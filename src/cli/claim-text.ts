@@ -50,7 +50,7 @@ function doings(claim: Claim): string {
 function doingsOf({ kind, value, inForce }: Claim): readonly string[] {
   switch (kind) {
     case "tool":
-      return [...toolText(inForce), ...policyText(value)];
+      return [...toolText(value, inForce), ...policyText(value)];
     case "mcp":
       return serverText(inForce);
     case "llm":
@@ -65,16 +65,24 @@ function doingsOf({ kind, value, inForce }: Claim): readonly string[] {
 type Entry = Claim["value"];
 
 /** Also where only a policy is claimed: what it is for, and not which name it has. */
-function toolText({ command, source, options, parameters, style }: Entry): readonly string[] {
+function toolText(value: Entry, inForce: Entry): readonly string[] {
+  const { command, source, options, parameters, style } = inForce;
   const from = typeof source === "string" && source !== "local" ? `from ${wordText(source)}` : "";
   const hasDefaults = JSON.stringify(parameters ?? {}).includes('"default":');
+  // Of a tool that is there without the workspace, any other parameters are worth knowing.
+  const areTold = value["parameters"] !== undefined && (hasDefaults || !isNew(value));
   return [
     commandText("runs", command),
     command === undefined ? from : "",
     options === undefined ? "" : `with options ${jsonText(options)}`,
-    hasDefaults ? `with parameters ${jsonText(parameters)}` : "",
+    areTold ? `with parameters ${jsonText(parameters)}` : "",
     isJsonObject(style) ? commandText("shows its arguments by", style["parameters"]) : "",
   ];
+}
+
+/** The tool itself is the workspace's, and not only what it is allowed. */
+function isNew({ source, command }: Entry): boolean {
+  return source !== undefined || command !== undefined;
 }
 
 function commandText(does: string, command: Json | undefined): string {
@@ -85,16 +93,14 @@ function commandText(does: string, command: Json | undefined): string {
 
 /** What it allows without anybody being asked. An answer may be a secret: only that there is one is told. */
 function policyText(value: Entry): readonly string[] {
-  const { run, result, format, group, enable, source, command, parameters } = value;
-  const isLoosened = source === undefined && command === undefined;
+  const { run, result, format, group, enable } = value;
   return [
     ...(isJsonObject(enable) ? enableText(enable) : []),
     run === "unattended" ? "without asking" : run === undefined ? "" : "is not skipped",
     result === "unattended" ? "its results go to the model at once" : "",
     result === "ask" || result === "edit" ? "its results are not skipped" : "",
-    isLoosened && format === "unattended" ? "its arguments are formatted before you approve" : "",
-    isLoosened && group !== undefined ? `belongs to the group ${wordText(group)}` : "",
-    isLoosened && parameters !== undefined ? "has other parameters" : "",
+    format === "unattended" ? "its arguments are formatted before you approve" : "",
+    group !== undefined ? `belongs to the group ${wordText(group)}` : "",
     ...(isJsonObject(value["detached"]) ? detachedText(value["detached"]) : []),
     ...(isJsonObject(value["questions"]) ? questionsText(value["questions"]) : []),
   ];
