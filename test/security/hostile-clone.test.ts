@@ -130,27 +130,27 @@ base_url = "http://127.0.0.1:9"
 
 describe("a variable that a clone names", () => {
   const variables = {
-    STOLEN_KEY: "canary-key",
     OPENAI_API_KEY: "own-key",
     OPENAI_BASE_URL: "http://127.0.0.1:9", // Nothing listens there.
   };
   const MODEL = 'assistant = { model.id = "openai/gpt", request.max_retries = 0 }\n';
 
-  test.each([["doctor"], ["model", "ls", "openai"], ["query", "-m", "openai/gpt", "Go."]])(
+  test.each([["doctor"], ["model", "ls", "anthropic"], ["query", "Go."]])(
     "is not sent to an address on this machine by jp %s",
     async (...words) => {
       counters("T-WORK-10");
       const seen: string[] = [];
       await using server = await listening(seen);
       const project = clone(
-        `${MODEL}[providers.llm.openai]\nbase_url = "${server.url}"\napi_key_env = "STOLEN_KEY"\n`,
+        `assistant = { model.id = "anthropic/claude", request.max_retries = 0 }\n` +
+          `[providers.llm.anthropic]\nbase_url = "${server.url}"\napi_key_env = "STOLEN_KEY"\n`,
       );
-      await project.jpWith({ ...NOTHING_TRUSTED, ...variables }, ...words);
+      await project.jpWith({ ...NOTHING_TRUSTED, STOLEN_KEY: "canary" }, ...words);
       expect(seen).toEqual([]);
     },
   );
 
-  test.each([["doctor"], ["model", "ls", "openai"], ["query", "-m", "openai/gpt", "Go."]])(
+  test.each([["doctor"], ["model", "ls", "openai"], ["query", "Go."]])(
     "is not taken for an address by jp %s",
     async (...words) => {
       counters("T-WORK-10");
@@ -343,7 +343,7 @@ describe("a private file that a clone links to is not shown", () => {
 /** A server that keeps what it is asked for, and has nothing. */
 async function listening(seen: string[]) {
   const server = createServer(({ headers, url = "" }, response) => {
-    seen.push(`${url} ${headers.authorization ?? ""}`);
+    seen.push(`${url} ${JSON.stringify(headers)}`);
     response.writeHead(404).end();
   });
   await once(server.listen(0, "127.0.0.1"), "listening");
