@@ -112,8 +112,8 @@ function enableText({ state, allow_toggle }: Entry): readonly string[] {
 }
 
 const DETACHED_TEXTS: Readonly<Record<string, string>> = {
-  run: "also when nobody is there",
-  tool: "a model answers when nobody is there",
+  run: "runs unasked where no terminal is available",
+  tool: "a model answers where no terminal is available",
 };
 
 function detachedText(detached: Entry): readonly string[] {
@@ -139,8 +139,8 @@ function questionsText(questions: Entry): readonly string[] {
     routed.length === 0
       ? ""
       : `lets a model answer ${routed.map(([id]) => wordText(id)).join(", ")}`,
-    having("lets others than you answer", "exclusive"),
-    having("changes who seems to ask", "prompt_label"),
+    having("lets others answer", "exclusive"),
+    having("changes the label of", "prompt_label"),
   ];
 }
 

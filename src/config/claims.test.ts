@@ -5,6 +5,7 @@ import { DEFAULTS } from "./defaults.ts";
 import type { Layer } from "./layer.ts";
 import { parseConfigOrThrow } from "./parse-config.ts";
 import { configSchema } from "./schema/config-schema.ts";
+import { toolWeight } from "./tool-weight.ts";
 import { withValue } from "./with-value.ts";
 import { tablesOf } from "./written-form.ts";
 import type { Json, JsonObject } from "../util/index.ts";
@@ -186,6 +187,20 @@ test("so does what does it to the same tool under a name of the person's", () =>
   expect(claimed(own, looser)).toEqual(["tool save"]);
 });
 
+test("only what makes a question stricter is left out of a claim", () => {
+  counters("T-WORK-11");
+  const own = { enable: { state: true, allow_toggle: "any" } };
+  const background = { own, isSetByPerson: () => false, isReadOnly: false };
+  const questions = {
+    strict: { target: { type: "user" }, exclusive: true },
+    loose: { target: { type: "user" }, exclusive: false },
+    new: { a_key_of_tomorrow: 1 },
+  };
+  expect(toolWeight({ questions }, background)).toEqual({
+    questions: { loose: { exclusive: false }, new: { a_key_of_tomorrow: 1 } },
+  });
+});
+
 test.each<[string, JsonObject]>([
   ["asks a person", { questions: { sure: { target: "user" } } }],
   ["is off", { enable: false }],
@@ -196,14 +211,16 @@ test.each<[string, JsonObject]>([
   expect(claimed(workspace({ conversation: tools({ write: said }) }))).toEqual([]);
 });
 
-test("a tool of the person's that is locked needs trust to be unlocked, or to be locked on", () => {
-  const own = (enable: Json) => user({ conversation: tools({ make: { ...LOCAL, enable } }) });
-  const said = (enable: Json) => workspace({ conversation: tools({ make: { enable } }) });
-  expect([
-    claimed(own({ state: false, allow_toggle: "never" }), said("off")),
-    claimed(own("on"), said("always")),
-    claimed(own("always"), said("on")),
-  ]).toEqual([["tool make"], ["tool make"], []]);
+test.each<[Json, Json, readonly string[]]>([
+  [{ state: false, allow_toggle: "never" }, "off", ["tool make"]],
+  ["on", "always", ["tool make"]],
+  ["always", "on", []],
+])("a tool of the person's that is %j needs trust to be %j: %j", (own, said, claims) => {
+  const layers = [
+    user({ conversation: tools({ make: { ...LOCAL, enable: own } }) }),
+    workspace({ conversation: tools({ make: { enable: said } }) }),
+  ];
+  expect(claimed(...layers)).toEqual(claims);
 });
 
 test.each<[string, JsonObject, JsonObject]>([

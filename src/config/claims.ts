@@ -113,13 +113,12 @@ function toolClaims(parts: Said): readonly Found[] {
 }
 
 function backgroundOf(name: string, { own, personal, readOnlyTools }: Said) {
-  const entryIn = (config: PartialConfig) => entryAt(config, [...TOOLS, name]);
-  const commonIn = (config: PartialConfig) => entryAt(config, [...TOOLS, "*"]);
+  const entry = entryAt(own, [...TOOLS, name]);
+  const set = [name, "*"].map((one) => entryAt(personal, [...TOOLS, one]));
   return {
-    own: policyOf(commonIn(own), entryIn(own)),
-    isSetByPerson: (key: string) =>
-      entryIn(personal)[key] !== undefined || commonIn(personal)[key] !== undefined,
-    isReadOnly: isReadOnly(name, entryIn(own), readOnlyTools),
+    own: policyOf(entryAt(own, [...TOOLS, "*"]), entry),
+    isSetByPerson: (key: string) => set.some((table) => table[key] !== undefined),
+    isReadOnly: isReadOnly(name, entry, readOnlyTools),
   };
 }
 

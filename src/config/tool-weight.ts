@@ -6,7 +6,7 @@ import { isDeepStrictEqual } from "node:util";
 import { isJsonObject, type Json, type JsonObject } from "../util/index.ts";
 
 /** By these nothing more is run, reached or allowed. */
-const DESCRIBING = [
+const DESCRIBING = new Set([
   "enable",
   "group",
   "summary",
@@ -15,7 +15,7 @@ const DESCRIBING = [
   "cancellation_response",
   "timeout_secs",
   "style",
-];
+]);
 
 /** What else is known of a tool that a workspace says something of. */
 export interface ToolBackground {
@@ -33,7 +33,7 @@ export function toolWeight(said: JsonObject, background: ToolBackground): JsonOb
   const isAnother = ["source", "command"].some(
     (key) => said[key] !== undefined && !isDeepStrictEqual(said[key], own[key]),
   );
-  if (isAnother) return { ...pick(said, (key) => !DESCRIBING.includes(key)), ...formatter(said) };
+  if (isAnother) return { ...pick(said, (key) => !DESCRIBING.has(key)), ...formatter(said) };
   const loosened = loosening(said, background);
   const counting = isReadOnly ? pick(loosened, isSetByPerson) : loosened;
   return { ...counting, ...formatter(said) };

@@ -109,11 +109,11 @@ base_url = "http://127.0.0.1:9"
     1,
     `${path.join(project.root, ".jp", "config.toml")}:`,
     "- your own config: it is not used here",
-    "- settings for all tools: without asking, also when nobody is there",
+    "- settings for all tools: without asking, runs unasked where no terminal is available",
     "- tool fs_create_file: from builtin, is always on, without asking",
     "- tool fs_modify_file: from builtin, is switched on, answers apply_changes for you, lets a model answer more",
-    "- tool fs_delete_file: from builtin, belongs to the group docs, also when nobody is there, " +
-      "lets a model answer delete_file, changes who seems to ask delete_file",
+    "- tool fs_delete_file: from builtin, belongs to the group docs, runs unasked where no terminal is available, " +
+      "lets a model answer delete_file, changes the label of delete_file",
     "- tool ask_user: from builtin, answers answer for you",
     "- tool build: runs sh build.sh",
     "- MCP server docs: runs sh docs.sh",
@@ -218,18 +218,19 @@ questions.overwrite_file.answer = true
   });
 });
 
-describe("a conversation from another machine", () => {
-  const elsewhere = (url: string): JsonObject => ({
-    providers: {
-      llm: {
-        llamacpp: { base_url: url },
-        openai: { base_url: url, base_url_env: "STOLEN_URL", api_key_env: "STOLEN_KEY" },
-      },
-      mcp: { docs: { command: "sh", arguments: ["-c", "touch RAN"] } },
+/** What the base config of another machine says. */
+const elsewhere = (url: string): JsonObject => ({
+  providers: {
+    llm: {
+      llamacpp: { base_url: url },
+      openai: { base_url: url, base_url_env: "STOLEN_URL", api_key_env: "STOLEN_KEY" },
     },
-    assistant: { model: { id: "llamacpp/theirs", parameters: { temperature: 0.3 } } },
-  });
+    mcp: { docs: { command: "sh", arguments: ["-c", "touch RAN"] } },
+  },
+  assistant: { model: { id: "llamacpp/theirs", parameters: { temperature: 0.3 } } },
+});
 
+describe("a conversation from another machine", () => {
   test.each<[string, (there: JsonObject) => Parameters<Project["place"]>[0]]>([
     ["its base config", (config) => ({ second: 1, config })],
     [
@@ -326,19 +327,19 @@ describe("a private file that a clone links to is not shown", () => {
       expect(await outputOf(project, "query", "-s", `@${file}`, "Go.")).not.toContain("canary");
     },
   );
-
-  /** With what `JP_DEBUG` shows besides. */
-  async function outputOf(project: Project, ...words: readonly string[]): Promise<string> {
-    const { stdout, stderr } = await project.jpWith({ JP_DEBUG: "1" }, ...words);
-    return stdout + stderr;
-  }
-
-  function linkTo(file: string, { project, text }: { project: Project; text: string }): void {
-    const name = `private-${readdirSync(project.home).length}`;
-    place(project.home, { [name]: text });
-    symlinkSync(path.join(project.home, name), file);
-  }
 });
+
+/** With what `JP_DEBUG` shows besides. */
+async function outputOf(project: Project, ...words: readonly string[]): Promise<string> {
+  const { stdout, stderr } = await project.jpWith({ JP_DEBUG: "1" }, ...words);
+  return stdout + stderr;
+}
+
+function linkTo(file: string, { project, text }: { project: Project; text: string }): void {
+  const name = `private-${readdirSync(project.home).length}`;
+  place(project.home, { [name]: text });
+  symlinkSync(path.join(project.home, name), file);
+}
 
 /** A server that keeps what it is asked for, and has nothing. */
 async function listening(seen: string[]) {

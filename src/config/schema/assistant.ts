@@ -32,8 +32,7 @@ const parameters = v.pipe(
   behaviour({ isPassedOn: true }),
 );
 
-/** A model and its parameters: wherever one is configured, these may stand. */
-export const modelSchema = group({
+const model = group({
   id: described("provider/name, or an alias", modelIdSchema),
   parameters: described("parameters of the model; unknown ones are passed on", parameters),
 });
@@ -76,6 +75,6 @@ export const assistantSchema = group({
   system_prompt_sections: described("further parts of the system prompt", list.of(section)),
   instructions: described("instructions in groups", list.of(instruction)),
   tool_choice: described("auto, none, required, or the name of a tool", v.string()),
-  model: modelSchema,
+  model,
   request,
 });

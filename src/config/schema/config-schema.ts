@@ -1,8 +1,9 @@
 /** The whole of it: every key there is, what may stand there, and what it means. */
 import * as v from "valibot";
-import { assistantSchema, modelSchema } from "./assistant.ts";
+import { assistantSchema } from "./assistant.ts";
 import { behaviour } from "./behaviour.ts";
 import { list } from "./list.ts";
+import { modelIdSchema } from "./model-id.ts";
 import { atLeast, described, group, namedBy, openGroup, table } from "./node.ts";
 import { providersSchema } from "./providers.ts";
 import { editorSchema, interruptSchema, styleSchema } from "./style.ts";
@@ -12,7 +13,10 @@ const conversation = group({
   title: group({
     generate: group({
       auto: described("give new conversations a title", v.boolean()),
-      model: modelSchema,
+      model: group({
+        id: described("the model that does", modelIdSchema),
+        parameters: v.pipe(openGroup({}), behaviour({ isPassedOn: true })),
+      }),
     }),
   }),
   tools: toolsSchema,

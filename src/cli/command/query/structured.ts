@@ -29,14 +29,14 @@ export async function readSchema(words: string, { cwd }: CommandContext): Promis
   }
   const unknown = findUnknownType(schema);
   if (unknown !== undefined) {
-    throw usageError(`${where}: not a JSON Schema: ${pathToText(unknown)} is not a type.`);
+    throw usageError(`${where}: not a JSON Schema: unknown type (${pathToText(unknown)}).`);
   }
   try {
     await findViolations(schema, {});
   } catch (error) {
     // What is typed may be repeated, what stands in a file may not: it may be a private one.
-    const problem = isFile ? "the validator rejects it" : messageOf(error).split("\n")[0];
-    throw usageError(`${where}: not a JSON Schema: ${problem}.`);
+    const problem = isFile ? "the validator rejects it." : messageOf(error).split("\n")[0];
+    throw usageError(`${where}: not a JSON Schema: ${problem}`);
   }
   return schema;
 }
@@ -67,12 +67,12 @@ const DATA = new Set(["const", "default", "enum", "examples"]);
 /** Where it is. The validator takes any word for a type, and nothing fits it. */
 function findUnknownType(
   schema: Json,
-  path: readonly string[] = [],
+  keys: readonly string[] = [],
 ): readonly string[] | undefined {
   if (typeof schema !== "object" || schema === null) return undefined;
   for (const [key, value] of Object.entries(schema)) {
     if (DATA.has(key) && !Array.isArray(schema)) continue;
-    const inside = [...path, key];
+    const inside = [...keys, key];
     const names = key === "type" && !isJsonObject(value) ? [value].flat() : [];
     if (names.some((name) => !TYPES.some((type) => type === name))) return inside;
     const deeper = findUnknownType(value, inside);
