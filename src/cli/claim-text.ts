@@ -15,10 +15,17 @@ export function describeClaim({ kind, name }: Claim): string {
     case "llm":
       return `provider ${wordText(name)}`;
     case "model":
-      return `parameters of the ${name === "inquiry" ? "model that answers tools" : "assistant's model"}`;
+      return `parameters of ${modelText(name)}`;
     case "inherit":
       return "your own config";
   }
+}
+
+/** By the keys of what the model belongs to. */
+function modelText(name: string): string {
+  if (name === "assistant") return "the assistant's model";
+  if (name === "conversation.inquiry.assistant") return "the model that answers tools";
+  return `the model of ${wordText(name)}`;
 }
 
 /** What each would do, below the files that say so. */
@@ -43,7 +50,7 @@ function doings(claim: Claim): string {
 function doingsOf({ kind, value, inForce }: Claim): readonly string[] {
   switch (kind) {
     case "tool":
-      return [...toolText(inForce), ...policyText(value)];
+      return [...toolText(value, inForce), ...policyText(value)];
     case "mcp":
       return serverText(inForce);
     case "llm":
@@ -58,16 +65,24 @@ function doingsOf({ kind, value, inForce }: Claim): readonly string[] {
 type Entry = Claim["value"];
 
 /** Also where only a policy is claimed: what it is for, and not which name it has. */
-function toolText({ command, source, options, parameters, style }: Entry): readonly string[] {
+function toolText(value: Entry, inForce: Entry): readonly string[] {
+  const { command, source, options, parameters, style } = inForce;
   const from = typeof source === "string" && source !== "local" ? `from ${wordText(source)}` : "";
   const hasDefaults = JSON.stringify(parameters ?? {}).includes('"default":');
+  // Of a tool that is there without the workspace, any other parameters are worth knowing.
+  const areTold = value["parameters"] !== undefined && (hasDefaults || !isNew(value));
   return [
     commandText("runs", command),
     command === undefined ? from : "",
     options === undefined ? "" : `with options ${jsonText(options)}`,
-    hasDefaults ? `with parameters ${jsonText(parameters)}` : "",
+    areTold ? `with parameters ${jsonText(parameters)}` : "",
     isJsonObject(style) ? commandText("shows its arguments by", style["parameters"]) : "",
   ];
+}
+
+/** The tool itself is the workspace's, and not only what it is allowed. */
+function isNew({ source, command }: Entry): boolean {
+  return source !== undefined || command !== undefined;
 }
 
 function commandText(does: string, command: Json | undefined): string {
@@ -77,28 +92,60 @@ function commandText(does: string, command: Json | undefined): string {
 }
 
 /** What it allows without anybody being asked. An answer may be a secret: only that there is one is told. */
-function policyText({ run, result, detached, questions, enable }: Entry): readonly string[] {
-  const asked = isJsonObject(questions) ? Object.entries(questions) : [];
-  const having = (isMeant: (question: Entry) => boolean) =>
-    asked
-      .filter(([, question]) => isJsonObject(question) && isMeant(question))
-      .map(([id]) => wordText(id))
-      .join(", ");
-  const answered = having(({ answer }) => answer !== undefined);
-  const routed = having(
-    ({ target, exclusive }) =>
-      exclusive === false || (isJsonObject(target) && target["type"] === "assistant"),
-  );
-  const { run: detachedRun, tool: detachedTool } = isJsonObject(detached) ? detached : {};
+function policyText(value: Entry): readonly string[] {
+  const { run, result, format, group, enable } = value;
   return [
-    enable === undefined ? "" : "is switched on",
-    run === "unattended" ? "without asking" : "",
+    ...(isJsonObject(enable) ? enableText(enable) : []),
+    run === "unattended" ? "without asking" : run === undefined ? "" : "is not skipped",
     result === "unattended" ? "its results go to the model at once" : "",
-    detachedRun === "auto" ? "also when nobody is there" : "",
-    detachedTool === "auto" ? "a model answers when nobody is there" : "",
-    answered === "" ? "" : `answers ${answered} for you`,
-    routed === "" ? "" : `lets a model answer ${routed}`,
+    result === "ask" || result === "edit" ? "its results are not skipped" : "",
+    format === "unattended" ? "its arguments are formatted before you approve" : "",
+    group !== undefined ? `belongs to the group ${wordText(group)}` : "",
+    ...(isJsonObject(value["detached"]) ? detachedText(value["detached"]) : []),
+    ...(isJsonObject(value["questions"]) ? questionsText(value["questions"]) : []),
   ];
+}
+
+function enableText({ state, allow_toggle }: Entry): readonly string[] {
+  if (state === true) return [allow_toggle === "never" ? "is always on" : "is switched on"];
+  return ["can be switched on or off otherwise"];
+}
+
+const DETACHED_TEXTS: Readonly<Record<string, string>> = {
+  run: "runs unasked where no terminal is available",
+  tool: "a model answers where no terminal is available",
+};
+
+function detachedText(detached: Entry): readonly string[] {
+  return Object.entries(detached).map(([prompt, mode]) => {
+    const text = mode === "auto" ? DETACHED_TEXTS[prompt] : undefined;
+    return text ?? `detached.${prompt} is ${wordText(mode)}`;
+  });
+}
+
+function questionsText(questions: Entry): readonly string[] {
+  const asked = Object.entries(questions);
+  const having = (does: string, key: string, ending = "") => {
+    const ids = asked
+      .filter(([, question]) => isJsonObject(question) && question[key] !== undefined)
+      .map(([id]) => wordText(id));
+    return ids.length === 0 ? "" : `${does} ${ids.join(", ")}${ending}`;
+  };
+  const routed = asked.filter(
+    ([, question]) => isJsonObject(question) && isForModel(question["target"]),
+  );
+  return [
+    having("answers", "answer", " for you"),
+    routed.length === 0
+      ? ""
+      : `lets a model answer ${routed.map(([id]) => wordText(id)).join(", ")}`,
+    having("lets others answer", "exclusive"),
+    having("changes the label of", "prompt_label"),
+  ];
+}
+
+function isForModel(target: Json | undefined): boolean {
+  return isJsonObject(target) && target["type"] === "assistant";
 }
 
 /** As it will be reached: what is written beside it does not count. */

@@ -15,7 +15,7 @@ import type { UserEnvironment, Workspace } from "../storage/index.ts";
 import { isCodedError } from "../util/index.ts";
 import type { CommandContext } from "./compose.ts";
 import { rememberedConfig } from "./remembered-config.ts";
-import { shippedConfig } from "./shipped-tools.ts";
+import { shippedLayer } from "./shipped-tools.ts";
 import { resolveTarget } from "./target.ts";
 import { warn } from "./warnings.ts";
 
@@ -35,7 +35,7 @@ export async function loadConfig(
 ): Promise<readonly Layer[]> {
   const { layers, warnings } = await loadLayers({
     places: configPlaces(context),
-    builtins: shippedConfig(),
+    ...shippedLayer(),
     ...(id !== undefined && { conversation: await remembered(context, id) }),
     settings: cfg,
   });

@@ -22,7 +22,14 @@ export function createShippedTools({
 
 /** What they are by themselves; the user's config merges over it, field by field. */
 export function shippedConfig(): PartialConfig {
+  return shippedLayer().builtins;
+}
+
+/** The same for the loader of layers, with which of them need no trust. */
+export function shippedLayer() {
   const tools = createShippedTools({ root: "", describe: async () => undefined });
   const entries = tools.map(({ tool, config }) => [tool.name, config] as const);
-  return { conversation: { tools: Object.fromEntries(entries) } };
+  const builtins: PartialConfig = { conversation: { tools: Object.fromEntries(entries) } };
+  const readOnlyTools = tools.flatMap(({ tool, isReadOnly }) => (isReadOnly ? [tool.name] : []));
+  return { builtins, readOnlyTools };
 }

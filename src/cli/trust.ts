@@ -13,6 +13,7 @@ import {
   isClaimWithin,
   type Layer,
   type PartialConfig,
+  resolveTools,
   withoutClaims,
 } from "../config/index.ts";
 import type { InquiryId } from "../conversation/index.ts";
@@ -49,7 +50,7 @@ export async function trustedConfig(
     return { config: applyDirectives(config, flags.directives ?? []), withheld, layers };
   } catch (error) {
     if (!isCodedError(error) || error.code !== "unknown_tool") throw error;
-    for (const { name = "" } of flags.directives ?? []) refuseUntrusted(name, withheld);
+    for (const { name = "" } of flags.directives ?? []) refuseUntrusted(name, { config, withheld });
     throw error;
   }
 }
@@ -141,8 +142,15 @@ export async function trustRecord(
   await context.workspace.trust.trust(wanted.map((claim) => wordsOf(claim, id)));
 }
 
-/** Throws `workspace_not_trusted` if it is a tool that is withheld. */
-export function refuseUntrusted(tool: string, withheld: readonly Claim[]): void {
+/**
+ * Throws `workspace_not_trusted` if the tool is withheld. One that is there without the workspace is not: what
+ * the workspace says of it does not count, and that is all.
+ */
+export function refuseUntrusted(
+  tool: string,
+  { config, withheld }: Pick<TrustedConfig, "config" | "withheld">,
+): void {
+  if (resolveTools(config).has(tool)) return;
   if (!withheld.some(({ kind, name }) => kind === "tool" && name === tool)) return;
   const message = `The tool ${tool} comes with this workspace, which nobody has trusted yet.`;
   throw new CodedError("workspace_not_trusted", message, { hint: TRUST_HINT });

@@ -3,7 +3,7 @@
  * object. Files and names are for the loader to find. No error repeats a value: it may be private.
  */
 import * as v from "valibot";
-import { findJson, isJsonObject, type Json, type JsonObject } from "../util/index.ts";
+import { findJson, isJsonObject, type Json, type JsonObject, parseJson } from "../util/index.ts";
 import { configError } from "./config-error.ts";
 import { findBehaviour } from "./schema/behaviour.ts";
 import { configSchema } from "./schema/config-schema.ts";
@@ -54,7 +54,7 @@ export function assign(path: readonly string[], assigned: AssignedText, where: s
   const schema = findSchema(path);
   // Whoever reads the layer warns of a key that there is not.
   if (schema === undefined) {
-    const value = assigned.isJson ? parseJson(assigned.text, where) : assigned.text;
+    const value = assigned.isJson ? parseValue(assigned.text, where) : assigned.text;
     return { value: nest(path, value), cleared: [] };
   }
   const isList = findBehaviour(unwrap(schema)).merge === "list";
@@ -87,7 +87,7 @@ function findSchema(path: readonly string[]): v.GenericSchema | undefined {
 }
 
 function read(schema: v.GenericSchema, { text, isJson }: AssignedText, where: string): Json {
-  return isJson ? parseJson(text, where) : fromText(schema, text);
+  return isJson ? parseValue(text, where) : fromText(schema, text);
 }
 
 /** A list or a text that layers add to, with how it meets what is below. */
@@ -116,7 +116,7 @@ function fromText(schema: v.GenericSchema, text: string): Json {
 }
 
 function parseObject(text: string): Assignment {
-  const value = parseJson(text, OBJECT);
+  const value = parseValue(text, OBJECT);
   if (!isJsonObject(value)) {
     throw configError(OBJECT, { path: [], message: "expected a JSON object" });
   }
@@ -155,9 +155,9 @@ function isMergedByKey(schema: v.GenericSchema): boolean {
   return nodeOf(schema).kind !== "leaf" || findBehaviour(unwrap(schema)).merge === "fields";
 }
 
-function parseJson(text: string, where: string): Json {
+function parseValue(text: string, where: string): Json {
   try {
-    return JSON.parse(text) as Json; // JSON.parse gives JSON.
+    return parseJson(text);
   } catch (error) {
     throw configError(where, { path: [], message: describeSyntaxError(error) });
   }

@@ -26,7 +26,7 @@ export function parseCachePolicy(written: boolean | string): CachePolicy {
   const text = String(written).trim();
   if (Object.hasOwn(NAMED, text)) return NAMED[text] ?? "off";
   const seconds = findSeconds(text);
-  if (seconds === undefined) throw unreadable(text);
+  if (seconds === undefined) throw unreadable();
   if (seconds === 0) return "off";
   return seconds >= HOUR ? "long" : "short";
 }
@@ -40,9 +40,9 @@ function findSeconds(text: string): number | undefined {
     .reduce((sum, seconds) => sum + seconds, 0);
 }
 
-function unreadable(text: string): Error {
+function unreadable(): Error {
   return configError("config", {
     path: ["assistant", "request", "cache"],
-    message: `expected true, short, long, false, off or a duration like 30m, got "${text}"`,
+    message: "expected true, short, long, false, off or a duration like 30m",
   });
 }

@@ -1,17 +1,29 @@
-import { expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
+import type * as v from "valibot";
 import { findClaims, withoutClaims } from "./claims.ts";
 import { DEFAULTS } from "./defaults.ts";
 import type { Layer } from "./layer.ts";
 import { parseConfigOrThrow } from "./parse-config.ts";
-import type { JsonObject } from "../util/index.ts";
+import { configSchema } from "./schema/config-schema.ts";
+import { toolWeight } from "./tool-weight.ts";
+import { withValue } from "./with-value.ts";
+import { tablesOf } from "./written-form.ts";
+import type { Json, JsonObject } from "../util/index.ts";
 import { counters } from "../../test/security/threats.ts";
 
 const BASE: readonly Layer[] = [
   { name: "defaults", config: DEFAULTS, isBase: true },
   {
     name: "builtin tools",
-    config: config({ conversation: tools({ fs: { source: "builtin" } }) }),
+    config: config({
+      conversation: tools({
+        read: { source: "builtin", enable: false, run: "unattended" },
+        write: { source: "builtin", enable: false, run: "ask", group: "files" },
+        ask_user: { source: "builtin", enable: "always", run: "unattended" },
+      }),
+    }),
     isBase: true,
+    readOnlyTools: ["read"],
   },
 ];
 
@@ -53,32 +65,46 @@ test.each<[string, JsonObject, readonly string[]]>([
     { providers: { llm: { ollama: { base_url: "http://127.0.0.1.a.b" } } } },
     ["llm ollama"],
   ],
-  ["a program in a builtin's place", { conversation: tools({ fs: LOCAL }) }, ["tool fs"]],
+  ["a program in a builtin's place", { conversation: tools({ read: LOCAL }) }, ["tool read"]],
   [
     "a policy for all, with a program",
     { conversation: tools({ "*": { run: "unattended" }, make: LOCAL }) },
     ["tool *", "tool make"],
   ],
-  ["a policy for all, without", { conversation: tools({ "*": { run: "unattended" } }) }, []],
-  ["a policy for a builtin", { conversation: tools({ fs: { run: "unattended" } }) }, []],
   [
-    "an answer for a builtin",
-    { conversation: tools({ fs: { questions: { sure: { answer: true } } } }) },
+    "a policy for all that every builtin has of its own",
+    { conversation: tools({ "*": { run: "unattended" } }) },
+    [],
+  ],
+  [
+    "a policy for all that concerns a tool that changes files",
+    { conversation: tools({ "*": { detached: { run: "auto" } } }) },
+    ["tool *"],
+  ],
+  [
+    "a command for all that shows arguments",
+    { conversation: tools({ "*": { style: { parameters: "sh x.sh" } } }) },
+    ["tool *"],
+  ],
+  ["a policy for a tool that reads", { conversation: tools({ read: { result: "ask" } }) }, []],
+  [
+    "an answer for a tool that reads",
+    { conversation: tools({ read: { questions: { sure: { answer: true } } } }) },
     [],
   ],
   [
     "a builtin under another name",
-    { conversation: tools({ harmless: { source: "builtin.fs" } }) },
+    { conversation: tools({ harmless: { source: "builtin.write" } }) },
     ["tool harmless"],
   ],
   [
     "a command that shows arguments",
-    { conversation: tools({ fs: { style: { parameters: "sh x.sh" } } }) },
-    ["tool fs"],
+    { conversation: tools({ read: { style: { parameters: "sh x.sh" } } }) },
+    ["tool read"],
   ],
   [
     "an address on this machine",
-    { providers: { llm: { openai: { base_url: "http://127.0.0.1:1/v1", api_key_env: "X" } } } },
+    { providers: { llm: { openai: { base_url: "http://127.0.0.1:1/v1" } } } },
     [],
   ],
   [
@@ -89,15 +115,15 @@ test.each<[string, JsonObject, readonly string[]]>([
   [
     "the same for the model that answers tools",
     { conversation: { inquiry: { assistant: { model: { parameters: { mcp_servers: [] } } } } } },
-    ["model inquiry"],
+    ["model conversation.inquiry.assistant"],
   ],
   ["a parameter that we know", { assistant: { model: { parameters: { top_k: 1 } } } }, []],
   [
     "a stricter policy",
-    { conversation: tools({ "*": { run: "ask", detached: "deny" }, fs: { run: "skip" } }) },
+    { conversation: tools({ "*": { run: "ask", detached: "deny" }, write: { run: "skip" } }) },
     [],
   ],
-  ["a builtin that is switched on", { conversation: tools({ fs: { enable: true } }) }, []],
+  ["a tool that reads, switched on", { conversation: tools({ read: { enable: true } }) }, []],
   ["a tool that there is not", { conversation: tools({ none: { run: "unattended" } }) }, []],
   ["names that every object has", { conversation: tools({ constructor: LOCAL }) }, []],
   [
@@ -121,6 +147,154 @@ test.each<[string, JsonObject, readonly string[]]>([
   counters("T-WORK-4");
   expect(claimed(workspace(said))).toEqual(claims);
 });
+
+test.each<[string, JsonObject]>([
+  ["the variable with its key", { api_key_env: "AWS_SECRET_ACCESS_KEY" }],
+  ["the variable with its address", { base_url_env: "AWS_SECRET_ACCESS_KEY" }],
+])("beside an address on this machine, %s needs trust", (_name, variable) => {
+  counters("T-WORK-10");
+  const openai = { base_url: "http://127.0.0.1:1/v1", ...variable };
+  const layers = [...BASE, workspace({ providers: { llm: { openai } } })];
+  const [claim, ...others] = findClaims(layers);
+  expect([
+    claim?.value,
+    others,
+    withoutClaims(layers, findClaims(layers)).providers?.llm?.openai,
+  ]).toEqual([variable, [], DEFAULTS.providers?.llm?.openai]);
+});
+
+test.each<[string, string, JsonObject]>([
+  ["switches on", "write", { enable: true }],
+  ["switches on for good", "write", { enable: "always" }],
+  ["runs without asking", "write", { run: "unattended" }],
+  ["runs where nobody is", "write", { detached: "auto" }],
+  ["answers", "write", { questions: { sure: { answer: true } } }],
+  ["has a model answer", "write", { questions: { sure: { target: "assistant" } } }],
+  ["seems to be another", "write", { questions: { sure: { prompt_label: "jp" } } }],
+  ["puts into another group", "write", { group: "docs" }],
+  ["gives arguments", "write", { parameters: { path: { type: "string", default: "x" } } }],
+  ["answers", "ask_user", { questions: { answer: { answer: "yes" } } }],
+  ["has a model answer", "ask_user", { questions: { answer: { target: "assistant" } } }],
+])("what %s %s needs trust, although it comes with jp", (_does, name, said) => {
+  counters("T-WORK-11");
+  expect(claimed(workspace({ conversation: tools({ [name]: said }) }))).toEqual([`tool ${name}`]);
+});
+
+test("so does what does it to the same tool under a name of the person's", () => {
+  counters("T-WORK-11");
+  const own = user({ conversation: tools({ save: { source: "builtin.write", run: "ask" } }) });
+  const looser = workspace({ conversation: tools({ save: { run: "unattended" } }) });
+  expect(claimed(own, looser)).toEqual(["tool save"]);
+});
+
+test("only what makes a question stricter is left out of a claim", () => {
+  counters("T-WORK-11");
+  const own = { enable: { state: true, allow_toggle: "any" } };
+  const background = { own, isSetByPerson: () => false, isReadOnly: false };
+  const questions = {
+    strict: { target: { type: "user" }, exclusive: true },
+    loose: { target: { type: "user" }, exclusive: false },
+    new: { a_key_of_tomorrow: 1 },
+  };
+  expect(toolWeight({ questions }, background)).toEqual({
+    questions: { loose: { exclusive: false }, new: { a_key_of_tomorrow: 1 } },
+  });
+});
+
+test.each<[string, JsonObject]>([
+  ["asks a person", { questions: { sure: { target: "user" } } }],
+  ["is off", { enable: false }],
+  ["is off unless it is named", { enable: "explicit" }],
+  ["is as it was", { enable: "off", run: "ask", group: "files", detached: { run: "deny" } }],
+])("a tool that changes files and %s needs none", (_name, said) => {
+  counters("T-WORK-11");
+  expect(claimed(workspace({ conversation: tools({ write: said }) }))).toEqual([]);
+});
+
+test.each<[Json, Json, readonly string[]]>([
+  [{ state: false, allow_toggle: "never" }, "off", ["tool make"]],
+  ["on", "always", ["tool make"]],
+  ["always", "on", []],
+])("a tool of the person's that is %j needs trust to be %j: %j", (own, said, claims) => {
+  const layers = [
+    user({ conversation: tools({ make: { ...LOCAL, enable: own } }) }),
+    workspace({ conversation: tools({ make: { enable: said } }) }),
+  ];
+  expect(claimed(...layers)).toEqual(claims);
+});
+
+test.each<[string, JsonObject, JsonObject]>([
+  ["run", { run: "ask" }, { run: "unattended" }],
+  ["result", { result: "ask" }, { result: "unattended" }],
+  ["enable", { enable: { state: false } }, { enable: { state: true } }],
+  ["detached", { detached: { tool: "deny" } }, { detached: { tool: "defaults" } }],
+])("what loosens %s for all tools needs trust where the person has set it", (_key, own, said) => {
+  counters("T-WORK-12");
+  const layers = [
+    user({ conversation: tools({ "*": own }) }),
+    workspace({ conversation: tools({ "*": said }) }),
+  ];
+  expect(claimed(...layers)).toEqual(["tool *"]);
+});
+
+test("what is set to its default for all tools holds for those that only read, too", () => {
+  counters("T-WORK-12");
+  const own = user({ conversation: tools({ "*": { detached: { run: "deny" } } }) });
+  const looser = workspace({ conversation: tools({ read: { detached: { run: "auto" } } }) });
+  expect([claimed(looser), claimed(own, looser)]).toEqual([[], ["tool read"]]);
+});
+
+describe("parameters that only a provider knows", () => {
+  const places = modelPlaces(configSchema, []);
+
+  test("may stand at these places", () => {
+    expect(places.map((keys) => keys.join("."))).toEqual([
+      "assistant.model",
+      "conversation.title.generate.model",
+      "conversation.tools.x.questions.x.target.model",
+      "conversation.inquiry.assistant.model",
+    ]);
+  });
+
+  test.each(places.map((keys) => [keys.join("."), keys] as const))(
+    "need trust at %s, and are not used without it",
+    (_name, keys) => {
+      counters("T-WORK-13");
+      const parameters = { mcp_servers: [{ url: "https://stranger.invalid" }], top_k: 1 };
+      const said = withValue({}, { keys: [...keys, "parameters"], value: parameters });
+      const own = user(withValue({}, { keys: [...keys, "id"], value: "openai/gpt" }));
+      const layers = [...BASE, own, workspace(said)];
+      const claims = findClaims(layers).filter(({ kind }) => kind === "model");
+      const left = JSON.stringify(withoutClaims(layers, claims));
+      expect([
+        claims.map(({ value }) => value),
+        left.includes("stranger"),
+        left.includes("gpt"),
+      ]).toEqual([[{ mcp_servers: parameters.mcp_servers }], false, true]);
+    },
+  );
+
+  test("need none where the person passes them on as well", () => {
+    const said = {
+      conversation: tools({
+        read: { questions: { q: { target: { model: { parameters: { seed: 1 } } } } } },
+      }),
+    };
+    expect(claimed(user(said), workspace(said))).toEqual([]);
+  });
+});
+
+/** Every place of the schema where a model is named: its id says so. */
+function modelPlaces(schema: v.GenericSchema, path: readonly string[]): readonly string[][] {
+  return tablesOf(schema).flatMap(({ entries, rest }) => {
+    const isModel = entries["id"] !== undefined && tablesOf(entries["id"]).length > 0;
+    const children = [...Object.entries(entries), ...(rest ? [["x", rest] as const] : [])];
+    const inner = children
+      .filter(([key]) => key !== "parameters" && key !== "*")
+      .flatMap(([key, child]) => modelPlaces(child, [...path, key]));
+    return isModel ? [[...path]] : inner;
+  });
+}
 
 test("what the person says too needs none", () => {
   const said = { conversation: tools({ make: { ...LOCAL, run: "unattended" } }) };
@@ -157,14 +331,10 @@ test("to keep a question of the person's tool from models needs no trust", () =>
 });
 
 test("what is ours needs trust again where the person wants it otherwise", () => {
-  const base: Layer = { ...workspace({ conversation: tools({ fs: { run: "unattended" } }) }) };
-  const layers = [
-    ...BASE,
-    { ...base, isOfWorkspace: false, isBase: true },
-    user({ conversation: tools({ fs: { run: "ask" } }) }),
-    base,
-  ];
-  expect(findClaims(layers).map(({ name }) => name)).toEqual(["fs"]);
+  const own = user({ conversation: tools({ read: { run: "ask", enable: false } }) });
+  const said = [{ run: "unattended" }, { enable: true }, { result: "unattended" }];
+  const claims = said.map((read) => claimed(own, workspace({ conversation: tools({ read }) })));
+  expect(claims).toEqual([["tool read"], ["tool read"], []]);
 });
 
 test("to silence the person's config needs trust, and hides no other claim", () => {
@@ -203,15 +373,15 @@ test("how a tool is described and shown makes no difference to a claim", () => {
 test("without its claims a config has what the person says of the same things", () => {
   const own = user({ conversation: tools({ make: LOCAL }) });
   const foreign = workspace({
-    conversation: tools({ make: { command: "rm" }, more: LOCAL, fs: { run: "ask" } }),
+    conversation: tools({ make: { command: "rm" }, more: LOCAL, read: { run: "ask" } }),
     providers: { mcp: { s: { command: "s" } } },
   });
   const layers = [...BASE, own, foreign];
   const { conversation, providers } = withoutClaims(layers, findClaims(layers));
-  const { "*": _all, ...left } = conversation?.tools ?? {};
+  const { "*": _all, write: _write, ask_user: _ask, ...left } = conversation?.tools ?? {};
   expect([left, providers?.mcp]).toEqual([
     {
-      fs: { source: "builtin", run: "ask" },
+      read: { source: "builtin", run: "ask", enable: { state: false, allow_toggle: "any" } },
       make: { source: "local", command: { program: "make", args: [], shell: false } },
     },
     {},

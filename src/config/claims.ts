@@ -7,22 +7,28 @@ import { isDeepStrictEqual } from "node:util";
 import { isJsonObject, type Json, type JsonObject } from "../util/index.ts";
 import {
   addressWeight,
-  isBuiltin,
-  parametersWeight,
+  findModelParameters,
+  type ModelParameters,
   serverWeight,
-  toolWeight,
 } from "./claim-weight.ts";
 import { audible, foldLayers, type Layer, valueAt, without } from "./layer.ts";
 import { mergeConfig } from "./merge.ts";
 import type { PartialConfig } from "./schema/config-schema.ts";
+import { parseSource } from "./tool-settings.ts";
+import { isLeftToCommon, policyOf, toolWeight } from "./tool-weight.ts";
 import { withValue } from "./with-value.ts";
 
 /** What files of a workspace would have run or reached, for which the user has to trust them. */
 export interface Claim {
   /** A model is claimed if its requests are to hold what only the provider understands. */
   readonly kind: "tool" | "mcp" | "llm" | "model" | "inherit";
-  /** Of the tool, the server or the provider; `*` for what all tools have in common. */
+  /**
+   * Of the tool, the server or the provider; `*` for what all tools have in common; of a model, the keys of
+   * whatever it belongs to.
+   */
   readonly name: string;
+  /** What is not used as long as it is not trusted; empty if it is about no single place. */
+  readonly path: readonly string[];
   /** What matters of it. What it is called and how it looks does not. */
   readonly value: JsonObject;
   /** The whole entry as it would hold, with what the person's own config says of it. */
@@ -31,23 +37,14 @@ export interface Claim {
   readonly files: readonly string[];
 }
 
-type Named = Pick<Claim, "kind" | "name">;
-
-const PLACES = {
-  tool: ["conversation", "tools"],
-  mcp: ["providers", "mcp"],
-  llm: ["providers", "llm"],
-} as const;
-
-const MODELS = {
-  assistant: ["assistant", "model", "parameters"],
-  inquiry: ["conversation", "inquiry", "assistant", "model", "parameters"],
-} as const;
+const TOOLS = ["conversation", "tools"];
+const MCP = ["providers", "mcp"];
+const LLM = ["providers", "llm"];
 
 /** Those that say more than the person's own config and ours. */
 export function findClaims(layers: readonly Layer[]): readonly Claim[] {
   const own = ownConfig(layers);
-  return allClaims(layers).filter((claim) => !isClaimWithin(own, claim));
+  return [...silences(layers), ...allClaims(layers)].filter((claim) => !isClaimWithin(own, claim));
 }
 
 /** Without what these claims say. Of the same things, what the person's own config says holds. */
@@ -55,7 +52,7 @@ export function withoutClaims(layers: readonly Layer[], claims: readonly Claim[]
   const isSilencing = !claims.some(({ kind }) => kind === "inherit");
   const config = foldLayers(isSilencing ? layers : withoutSilence(layers));
   const own = ownConfig(layers);
-  const paths = claims.map(pathOf).filter((path) => path.length > 0);
+  const paths = claims.map(({ path }) => path).filter((path) => path.length > 0);
   const said = paths.flatMap((keys) => {
     const value = valueAt(own, keys);
     return isJsonObject(value) ? [withValue({}, { keys, value })] : [];
@@ -67,34 +64,105 @@ export function withoutClaims(layers: readonly Layer[], claims: readonly Claim[]
   );
 }
 
+/** What claims are found in, and compared with. */
+interface Said {
+  /** By the files of the workspace. */
+  readonly said: PartialConfig;
+  /** Without the workspace. */
+  readonly own: PartialConfig;
+  /** By the person alone, without what is ours. */
+  readonly personal: PartialConfig;
+  readonly inForce: PartialConfig;
+  readonly readOnlyTools: ReadonlySet<string>;
+}
+
 /** That a file silences others is a claim like any other: nothing is left out because of it. */
 function allClaims(layers: readonly Layer[]): readonly Claim[] {
   const heard = audible(withoutSilence(layers));
   const files = heard.filter(({ isOfWorkspace }) => isOfWorkspace);
-  const said = foldLayers(files);
-  const own = ownConfig(layers);
-  const base = foldLayers(layers.filter(({ isBase }) => isBase));
-  const inForce = foldLayers(heard);
-  const claims = namesIn(said).flatMap((named): readonly Claim[] => {
-    const path = pathOf(named);
-    const value = weightOf(named, said, { own, base });
-    const entry = entryAt(inForce, path);
-    if (Object.keys(value).length === 0 || isAboutNothing(named, inForce)) return [];
-    const saying = files.filter(({ config }) => valueAt(config, path) !== undefined);
-    return [{ ...named, value, inForce: entry, files: saying.map(({ name }) => name) }];
-  });
-  return [...silences(layers), ...claims];
+  const parts: Said = {
+    said: foldLayers(files),
+    own: ownConfig(layers),
+    personal: foldLayers(layers.filter((layer) => !layer.isBase && !layer.isOfWorkspace)),
+    inForce: foldLayers(heard),
+    readOnlyTools: new Set(layers.flatMap(({ readOnlyTools = [] }) => readOnlyTools)),
+  };
+  return [...toolClaims(parts), ...reachClaims(parts), ...modelClaims(parts)]
+    .filter(({ value }) => Object.keys(value).length > 0)
+    .map((claim) => ({
+      ...claim,
+      inForce: entryAt(parts.inForce, claim.path),
+      files: files
+        .filter(({ config }) => valueAt(config, claim.path) !== undefined)
+        .map(({ name }) => name),
+    }));
 }
 
-/** Of a tool without a source nobody has ever heard; what all have in common matters if there are such. */
-function isAboutNothing({ kind, name }: Named, inForce: PartialConfig): boolean {
-  if (kind !== "tool") return false;
-  const tools = entryAt(inForce, PLACES.tool);
-  const meant = name === "*" ? Object.keys(tools) : [name];
-  return !meant.some((one) => {
-    const { source } = entryAt(inForce, [...PLACES.tool, one]);
-    return source !== undefined && (name !== "*" || !isBuiltin({ source }));
+type Found = Omit<Claim, "inForce" | "files">;
+
+function toolClaims(parts: Said): readonly Found[] {
+  const { said, inForce } = parts;
+  return Object.keys(entryAt(said, TOOLS)).flatMap((name): readonly Found[] => {
+    const path = [...TOOLS, name];
+    const value = toolWeight(entryAt(said, path), backgroundOf(name, parts));
+    if (name === "*") return [{ kind: "tool", name, path, value: effectOnTools(value, parts) }];
+    // A tool without a source is unknown to everybody.
+    if (entryAt(inForce, path)["source"] === undefined) return [];
+    return [{ kind: "tool", name, path, value }];
   });
+}
+
+function backgroundOf(name: string, { own, personal, readOnlyTools }: Said) {
+  const entry = entryAt(own, [...TOOLS, name]);
+  const set = [name, "*"].map((one) => entryAt(personal, [...TOOLS, one]));
+  return {
+    own: policyOf(entryAt(own, [...TOOLS, "*"]), entry),
+    isSetByPerson: (key: string) => set.some((table) => table[key] !== undefined),
+    isReadOnly: isReadOnly(name, entry, readOnlyTools),
+  };
+}
+
+function isReadOnly(name: string, { source }: JsonObject, readOnly: ReadonlySet<string>): boolean {
+  if (typeof source !== "string") return false;
+  const { type, tool = name } = parseSource(source);
+  return type === "builtin" && readOnly.has(tool);
+}
+
+/** What the person has not said matters only as far as a tool that does more than read is left to it. */
+function effectOnTools(value: JsonObject, { inForce, personal, readOnlyTools }: Said): JsonObject {
+  const { "*": _common, ...tools } = entryAt(inForce, TOOLS);
+  const entries = Object.entries(tools).flatMap(([name, entry]) =>
+    isJsonObject(entry) && entry["source"] !== undefined && !isReadOnly(name, entry, readOnlyTools)
+      ? [entry]
+      : [],
+  );
+  const own = entryAt(personal, [...TOOLS, "*"]);
+  const counting = Object.entries(value).filter(
+    ([key, claimed]) =>
+      own[key] !== undefined || entries.some((entry) => isLeftToCommon(entry, key, claimed)),
+  );
+  return Object.fromEntries(counting);
+}
+
+function reachClaims({ said }: Said): readonly Found[] {
+  const claimsIn = (kind: "mcp" | "llm", parent: readonly string[]) =>
+    Object.keys(entryAt(said, parent)).map((name): Found => {
+      const path = [...parent, name];
+      const entry = entryAt(said, path);
+      const value = kind === "mcp" ? serverWeight(entry) : addressWeight(entry);
+      return { kind, name, path, value };
+    });
+  const isProvider = ({ name }: Found) => name !== "aliases";
+  return [...claimsIn("mcp", MCP), ...claimsIn("llm", LLM).filter(isProvider)];
+}
+
+function modelClaims({ said }: Said): readonly Found[] {
+  return findModelParameters(said).map(({ name, path, passedOn: value }) => ({
+    kind: "model",
+    name,
+    path,
+    value,
+  }));
 }
 
 /** Files of the workspace by which the person's own config would not count. */
@@ -107,7 +175,7 @@ function silences(layers: readonly Layer[]): readonly Claim[] {
   if (files.length === 0) return [];
   const value = { inherit: false };
   const names = files.map(({ name }) => name);
-  return [{ kind: "inherit", name: "", value, inForce: value, files: names }];
+  return [{ kind: "inherit", name: "", path: [], value, inForce: value, files: names }];
 }
 
 function withoutSilence(layers: readonly Layer[]): readonly Layer[] {
@@ -121,59 +189,17 @@ function ownConfig(layers: readonly Layer[]): PartialConfig {
   return foldLayers(layers.filter(({ isOfWorkspace }) => isOfWorkspace !== true));
 }
 
-function namesIn(config: PartialConfig): readonly Named[] {
-  const kinds = Object.keys(PLACES) as (keyof typeof PLACES)[];
-  const named = kinds.flatMap((kind) =>
-    Object.keys(entryAt(config, PLACES[kind])).map((name): Named => ({ kind, name })),
-  );
-  const models = Object.keys(MODELS).map((name): Named => ({ kind: "model", name }));
-  return [...named.filter(({ kind, name }) => kind !== "llm" || name !== "aliases"), ...models];
-}
-
-/** Empty if it is about no single place. */
-function pathOf({ kind, name }: Named): readonly string[] {
-  if (kind === "inherit") return [];
-  // Of these, `namesIn` has made the name.
-  return kind === "model" ? MODELS[name as keyof typeof MODELS] : [...PLACES[kind], name];
-}
-
-interface Unsaid {
-  readonly own: PartialConfig;
-  readonly base: PartialConfig;
-}
-
-function weightOf(named: Named, said: PartialConfig, { own, base }: Unsaid): JsonObject {
-  const path = pathOf(named);
-  const entry = entryAt(said, path);
-  switch (named.kind) {
-    case "tool": {
-      const policyIn = (config: PartialConfig) => ({
-        ...entryAt(config, [...PLACES.tool, "*"]),
-        ...entryAt(config, path),
-      });
-      return toolWeight(entry, { own: policyIn(own), base: policyIn(base) });
-    }
-    case "mcp":
-      return serverWeight(entry);
-    case "llm":
-      return addressWeight(entry);
-    case "model":
-      return parametersWeight(entry);
-    case "inherit":
-      return {};
-  }
-}
-
 function entryAt(config: PartialConfig, path: readonly string[]): JsonObject {
   const entry = valueAt(config, path);
   return isJsonObject(entry) ? entry : {};
 }
 
 /** Whether the config says so, too. */
-export function isClaimWithin(config: PartialConfig, claim: Claim): boolean {
-  if (claim.kind === "inherit") return false; // Nobody silences their own config.
-  const entry = entryAt(config, pathOf(claim));
-  return isWithin(claim.value, claim.kind === "model" ? parametersWeight(entry) : entry);
+export function isClaimWithin(config: PartialConfig, { kind, name, path, value }: Claim): boolean {
+  if (kind === "inherit") return false; // Nobody silences their own config.
+  if (kind !== "model") return isWithin(value, entryAt(config, path));
+  const isMeant = (place: ModelParameters) => place.name === name;
+  return isWithin(value, findModelParameters(config).find(isMeant)?.passedOn ?? {});
 }
 
 /** Whether one says nothing that the other does not say too. */

@@ -1,5 +1,6 @@
 import { describe, expect, test } from "vitest";
 import * as fc from "fast-check";
+import { counters } from "../../test/security/threats.ts";
 import { anyConfig, ofTool, readConfig } from "../../test/support/any-config.ts";
 import type { Json, JsonObject } from "../util/index.ts";
 import { conversationConfig } from "./conversation-layer.ts";
@@ -26,14 +27,39 @@ test("how files find each other is not for a conversation to say", () => {
   });
 });
 
+test("where things are reached is for this machine to say, and what it is for the conversation", () => {
+  counters("T-WORK-14");
+  const places = {
+    llm: {
+      aliases: { fast: "openai/gpt" },
+      anthropic: { base_url: "http://a", api_key_env: "A", chain_on_max_tokens: false },
+      openai: { base_url: "http://b", base_url_env: "B", api_key_env: "C" },
+      ollama: { base_url: "http://c" },
+    },
+    mcp: { s: { command: "s", variables: ["V"] }, h: { url: "http://h", headers: { A: "$B" } } },
+  };
+  const base = { providers: places, assistant: { name: "a" } };
+  const config = conversationConfig(base, [{ providers: places, ...ofTool({ run: "ask" }) }]);
+  expect(config).toStrictEqual({
+    assistant: { name: "a" },
+    conversation: { tools: { x: { run: "ask" } } },
+    providers: {
+      llm: {
+        aliases: { fast: { provider: "openai", name: "gpt" } },
+        anthropic: { chain_on_max_tokens: false },
+      },
+    },
+  });
+});
+
 describe("what cannot be read does not count, and the rest does", () => {
   test("unknown keys", () => {
     const base = {
       colour: 1,
-      providers: { llm: { cerebras: { base_url: "x" }, ollama: { base_url: "y" } } },
+      providers: { llm: { cerebras: { app_name: "x" }, openrouter: { app_name: "y" } } },
     };
     expect(conversationConfig(base, [])).toStrictEqual({
-      providers: { llm: { ollama: { base_url: "y" } } },
+      providers: { llm: { openrouter: { app_name: "y" } } },
     });
   });
 
@@ -66,9 +92,9 @@ describe("what cannot be read does not count, and the rest does", () => {
       { conversation: {} },
     ],
     [
-      "a checksum without a value",
-      { providers: { mcp: { s: { checksum: { algorithm: "sha1" } } } } },
-      { providers: { mcp: { s: {} } } },
+      "a title of a model without a name",
+      { conversation: { title: { generate: { model: { id: { name: "x" } } } } } },
+      { conversation: { title: { generate: { model: {} } } } },
     ],
   ])("what lacks a part it needs: %s", (_name, base, expected) => {
     expect(readTame(base)).toStrictEqual({ ...expected, user: { name: "me" } });

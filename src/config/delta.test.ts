@@ -2,7 +2,7 @@ import { describe, expect, test } from "vitest";
 import * as fc from "fast-check";
 import { anyConfig, ofTool, readConfig, SECRET } from "../../test/support/any-config.ts";
 import type { Json, JsonObject } from "../util/index.ts";
-import { conversationConfig } from "./conversation-layer.ts";
+import { conversationConfig, withoutMachine } from "./conversation-layer.ts";
 import { configDelta, configToJson } from "./delta.ts";
 import { explainLayers } from "./layer.ts";
 import { mergeConfig } from "./merge.ts";
@@ -164,8 +164,8 @@ describe("a delta", () => {
   test("over the base it was made from gives the new config", () => {
     fc.assert(
       fc.property(anyConfig(), anyConfig(), (raw, change) => {
-        const before = readConfig(raw);
-        const after = mergeConfig(before, readConfig(change));
+        const before = withoutMachine(readConfig(raw));
+        const after = withoutMachine(mergeConfig(before, readConfig(change)));
         const delta = configDelta(before, after);
         const deltas = delta === undefined ? [] : [throughText(delta)];
         const read = conversationConfig(throughText(configToJson(before)), deltas);
@@ -177,8 +177,8 @@ describe("a delta", () => {
   test("is nothing the second time: what was stored is not stored again", () => {
     fc.assert(
       fc.property(anyConfig(), anyConfig(), (raw, change) => {
-        const before = readConfig(raw);
-        const after = mergeConfig(before, readConfig(change));
+        const before = withoutMachine(readConfig(raw));
+        const after = withoutMachine(mergeConfig(before, readConfig(change)));
         const delta = configDelta(before, after) ?? {};
         const read = conversationConfig(configToJson(before), [delta]);
         expect(configDelta(read, after)).toBeUndefined();

@@ -1,6 +1,6 @@
 /** Changes one key of a config file, and leaves the rest of it as people wrote it. */
 import path from "node:path";
-import { isJsonObject, type JsonObject } from "../util/index.ts";
+import { isJsonObject, type JsonObject, parseJson } from "../util/index.ts";
 import { ConfigError } from "./config-error.ts";
 import { setInToml } from "./edit-toml.ts";
 import { describeSyntaxError } from "./syntax-error.ts";
@@ -30,7 +30,7 @@ function setInJson(file: string, text: string, change: Change): string {
 function readJson(file: string, text: string): JsonObject {
   let value: unknown;
   try {
-    value = JSON.parse(text.replace(/^\uFEFF/, ""));
+    value = parseJson(text.replace(/^\uFEFF/, ""));
   } catch (error) {
     throw new ConfigError("config_unreadable", `${file}: ${describeSyntaxError(error)}`);
   }

@@ -6,7 +6,7 @@ export {
 export { type Assignment, parseAssignment, splitPath } from "./assignment.ts";
 export { type Claim, findClaims, isClaimWithin, withoutClaims } from "./claims.ts";
 export { ConfigError, type ConfigErrorCode, type ConfigIssue, pathToText } from "./config-error.ts";
-export { conversationConfig } from "./conversation-layer.ts";
+export { conversationConfig, withoutMachine } from "./conversation-layer.ts";
 export { applyDirectives, type ToolDirective } from "./directives.ts";
 export { configDelta, configToJson } from "./delta.ts";
 export { setInText } from "./edit-file.ts";

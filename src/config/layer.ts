@@ -16,6 +16,8 @@ export interface Layer {
   readonly cleared?: readonly (readonly string[])[];
   /** Ours, below everything a user says; `inherit = false` does not silence it. */
   readonly isBase?: boolean;
+  /** Of the tools in it, those that only read: what a workspace says of them needs no trust. */
+  readonly readOnlyTools?: readonly string[];
   /** From a file that came with the workspace, its records among them: perhaps with a clone. */
   readonly isOfWorkspace?: boolean;
   /** From the command line: the next command knows nothing of it. */

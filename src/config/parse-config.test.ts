@@ -1,6 +1,7 @@
 import { describe, expect, test } from "vitest";
 import * as fc from "fast-check";
-import { anyConfig, ofTool } from "../../test/support/any-config.ts";
+import { counters } from "../../test/security/threats.ts";
+import { anyConfig, ofTool, SECRET } from "../../test/support/any-config.ts";
 import type { Json } from "../util/index.ts";
 import { parseConfig, parseConfigOrThrow } from "./parse-config.ts";
 
@@ -13,18 +14,18 @@ describe("a wrong type", () => {
         providers: { mcp: { s: { type: "sse", headers: { a: 1 } } } },
       }).errors,
     ).toEqual([
-      { path: ["assistant", "name"], message: "expected string, got 3" },
-      { path: ["assistant", "request", "max_retries"], message: 'expected number, got "5"' },
+      { path: ["assistant", "name"], message: "expected string, got a number" },
+      { path: ["assistant", "request", "max_retries"], message: "expected number, got a string" },
       {
         path: ["conversation", "tools", "my.tool", "run"],
-        message: 'expected "ask" or "unattended" or "edit" or "skip", got "sometimes"',
+        message: 'expected "ask" or "unattended" or "edit" or "skip", got another string',
       },
-      { path: ["conversation", "start_local"], message: 'expected boolean, got "yes"' },
+      { path: ["conversation", "start_local"], message: "expected boolean, got a string" },
       {
         path: ["providers", "mcp", "s", "type"],
-        message: 'expected "stdio" or "http", got "sse"',
+        message: 'expected "stdio" or "http", got another string',
       },
-      { path: ["providers", "mcp", "s", "headers", "a"], message: "expected string, got 1" },
+      { path: ["providers", "mcp", "s", "headers", "a"], message: "expected string, got a number" },
     ]);
   });
 
@@ -32,9 +33,9 @@ describe("a wrong type", () => {
     const whole: Json[] = [null, "text", 3, true];
     expect(whole.map((value) => parseConfig(value).errors)).toEqual([
       [{ path: [], message: "expected a table, got null" }],
-      [{ path: [], message: 'expected a table, got "text"' }],
-      [{ path: [], message: "expected a table, got 3" }],
-      [{ path: [], message: "expected a table, got true" }],
+      [{ path: [], message: "expected a table, got a string" }],
+      [{ path: [], message: "expected a table, got a number" }],
+      [{ path: [], message: "expected a table, got a boolean" }],
     ]);
   });
 
@@ -105,7 +106,7 @@ test("a list is told as what it is, and what is missing by its name", () => {
   );
   expect(messages).toEqual([
     ["expected a table, got a list"],
-    ['expected a list, got "a"'],
+    ["expected a list, got a string"],
     ["program is missing"],
   ]);
 });
@@ -174,7 +175,7 @@ describe("an unknown key", () => {
       expect.objectContaining({
         code: "config_invalid",
         message:
-          "these words: user.name: expected string, got 2\n" +
+          "these words: user.name: expected string, got a number\n" +
           "these words: user.nam: there is no such key; did you mean name?",
       }),
     );
@@ -259,11 +260,34 @@ function unknown(path: string, meant: string) {
   return { path: path.split("."), message: `there is no such key; did you mean ${meant}?` };
 }
 
-test("a value that is told stays on one line and within bounds", () => {
-  const { errors } = parseConfig({ user: "a\n\u001b[2J".repeat(100), "x\ny": 1, style: [] });
-  expect(errors.map(({ message }) => message)).toEqual([
-    "expected a table, got a list",
-    `expected a table, got ${JSON.stringify("a\n\u001b[2J".repeat(100).slice(0, 60))}`,
+test("no wrong value is repeated, wherever it stands", () => {
+  counters("T-PATH-5");
+  const wrong: Json[] = [SECRET, 7654321, [SECRET], { [`${SECRET}s key`]: SECRET }];
+  const places = [
+    ...["assistant", "user", "conversation", "providers", "style", "inherit", "extends"].map(
+      (key) => (value: Json) => ({ [key]: value }),
+    ),
+    ...[
+      "source",
+      "run",
+      "enable",
+      "detached",
+      "command",
+      "parameters",
+      "questions",
+      "timeout_secs",
+    ].map((key) => (value: Json) => ofTool({ [key]: value })),
+    (value: Json) => ofTool({ questions: { q: { target: value } } }),
+    (value: Json) => ({ assistant: { model: { id: value, parameters: { reasoning: value } } } }),
+    (value: Json) => ({ providers: { mcp: { s: { type: value, checksum: value } } } }),
+    (value: Json) => value,
+  ];
+  const told = places.flatMap((place) =>
+    wrong.flatMap((value) => parseConfig(place(value)).errors.map(({ message }) => message)),
+  );
+  expect([told.length > 60, told.filter((text) => /hunter2|7654321/.test(text))]).toEqual([
+    true,
+    [],
   ]);
 });
 

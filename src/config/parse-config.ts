@@ -41,8 +41,6 @@ export function parseConfigOrThrow(where: string, value: unknown): PartialConfig
   return config;
 }
 
-/** Of a text that is not what was expected. */
-const MOST_SHOWN = 60;
 /** As deep as YAML is read, and deeper than any key is. */
 const MOST_LEVELS = 100;
 
@@ -67,12 +65,14 @@ function describe(issue: v.GenericIssue, key: string | undefined): string {
   return `expected ${readable(issue.expected)}, got ${received(issue)}`;
 }
 
-function received({ input, received: text }: v.GenericIssue): string {
+/** Never the value: the file may be a link to a private one. */
+function received({ input, expected }: v.GenericIssue): string {
   if (Array.isArray(input)) return "a list";
   if (input instanceof Date) return "a date";
-  // On one line, whatever it holds.
-  if (typeof input === "string") return JSON.stringify(input.slice(0, MOST_SHOWN));
-  return typeof input === "object" && input !== null ? "a table" : text;
+  if (input === null) return "null";
+  if (typeof input === "object") return "a table";
+  // A closed set of strings is told in quotes.
+  return `${typeof input === "string" && expected?.includes('"') ? "another" : "a"} ${typeof input}`;
 }
 
 /** `("ask" | "skip")` is how the library says it. */

@@ -105,7 +105,8 @@ function resolveTool(name: string, tool: PartialToolConfig, defaults: Defaults):
   };
 }
 
-function parseSource(text: string): ToolSource {
+/** From the notation of a config. */
+export function parseSource(text: string): ToolSource {
   const [type = "", first, ...rest] = text.split(".");
   const tool = rest.length === 0 ? undefined : rest.join(".");
   if (type === "mcp") return { type, server: first ?? "", ...(tool !== undefined && { tool }) };

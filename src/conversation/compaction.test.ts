@@ -47,19 +47,19 @@ test.each<[string, JsonObject, Partial<Compaction>]>([
 test.each<[string, JsonObject, string, string]>([
   ["half a turn", { from_turn: 0.5 }, "from_turn", "expected an integer, got number"],
   ["no end", { to_turn: null }, "to_turn", "expected an integer, got null"],
-  ["a summary that is a text", { summary: "s" }, "summary", 'expected an object, got "s"'],
+  ["a summary that is a text", { summary: "s" }, "summary", "expected an object, got a string"],
   ["a summary without text", { summary: {} }, "summary.summary", "expected a string, got nothing"],
   [
     "another way with reasoning",
     { reasoning: "keep" },
     "reasoning",
-    'expected "strip", got "keep"',
+    'expected "strip", got another string',
   ],
   [
     "another way with tool calls",
     { tool_calls: { policy: "hide" } },
     "tool_calls.policy",
-    'expected "strip" or "omit", got "hide"',
+    'expected "strip" or "omit", got another string',
   ],
 ])("a compaction with %s is refused", (_, fields, path, problem) => {
   expect(() => parseCompaction(compaction(fields))).toThrow(new ShapeError(path, problem));

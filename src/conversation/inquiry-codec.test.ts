@@ -243,7 +243,7 @@ describe("a response has exactly one outcome", () => {
       "an outcome that does not exist",
       { outcome: "ignored", answer: true },
       "outcome",
-      'expected "answered" or "cancelled" or "redacted", got "ignored"',
+      'expected "answered" or "cancelled" or "redacted", got another string',
     ],
     [
       "an outcome that is null",
@@ -317,7 +317,7 @@ describe("a request", () => {
       "source.name",
       "expected a string, got nothing",
     ],
-    ["no question", { question: "Go on?" }, "question", 'expected an object, got "Go on?"'],
+    ["no question", { question: "Go on?" }, "question", "expected an object, got a string"],
     [
       "a question without an answer type",
       { question: { text: "Go on?" } },

@@ -24,14 +24,14 @@ test.each<[string, unknown, string]>([
   ["no value", undefined, "nothing"],
   ["a number", 1767323045, "number"],
   ["a list deeper than a stack", JSON.parse("[".repeat(20_000) + "]".repeat(20_000)), "array"],
-  ["a word", "yesterday", '"yesterday"'],
-  ["a day without a time", "2026-01-02", '"2026-01-02"'],
-  ["ten digits of a second", "2026-01-02 03:04:05.1234567890", '"2026-01-02 03:04:05.1234567890"'],
-  ["a point without digits", "2026-01-02 03:04:05.", '"2026-01-02 03:04:05."'],
-  ["a thirteenth month", "2026-13-02 03:04:05.0", '"2026-13-02 03:04:05.0"'],
-  ["a thirtieth of February", "2026-02-30 03:04:05.0", '"2026-02-30 03:04:05.0"'],
-  ["an hour twenty-four", "2026-01-02 24:00:00.0", '"2026-01-02 24:00:00.0"'],
-  ["a zone twenty-five hours away", "2026-01-02T03:04:05+25:00", '"2026-01-02T03:04:05+25:00"'],
+  ["a word", "yesterday", "a string"],
+  ["a day without a time", "2026-01-02", "a string"],
+  ["ten digits of a second", "2026-01-02 03:04:05.1234567890", "a string"],
+  ["a point without digits", "2026-01-02 03:04:05.", "a string"],
+  ["a thirteenth month", "2026-13-02 03:04:05.0", "a string"],
+  ["a thirtieth of February", "2026-02-30 03:04:05.0", "a string"],
+  ["an hour twenty-four", "2026-01-02 24:00:00.0", "a string"],
+  ["a zone twenty-five hours away", "2026-01-02T03:04:05+25:00", "a string"],
 ])("%s is refused as a time", (_, value, shown) => {
   expect(() => parseTimestamp(value)).toThrow(
     new ShapeError("timestamp", `expected a time like "2026-01-02 03:04:05.678", got ${shown}`),
@@ -40,7 +40,7 @@ test.each<[string, unknown, string]>([
 
 test("the error leads to the field that was read", () => {
   expect(() => parseTimestamp("soon", "pinned_at")).toThrow(
-    new ShapeError("pinned_at", 'expected a time like "2026-01-02 03:04:05.678", got "soon"'),
+    new ShapeError("pinned_at", 'expected a time like "2026-01-02 03:04:05.678", got a string'),
   );
 });
 

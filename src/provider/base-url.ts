@@ -5,7 +5,7 @@ import { ProviderError } from "./provider-error.ts";
 export function apiUrl(baseUrl: string, path: string): string {
   const url = URL.parse(baseUrl);
   if (url === null || !/^https?:$/.test(url.protocol)) {
-    throw new ProviderError("invalid_request", `"${baseUrl}" is no web address.`, {
+    throw new ProviderError("invalid_request", "The provider's base URL is not a web address.", {
       isRetryable: false,
       hint: "Set `providers.llm.<provider>.base_url` to an address that begins with http.",
     });

@@ -5,7 +5,7 @@
 import { stdin, stdout, stderr } from "node:process";
 import { text } from "node:stream/consumers";
 import { type BuiltinTool, type Outcome, outcomeToWire } from "../tool/index.ts";
-import { messageOf, objectField, shapeOf, stringField } from "../util/index.ts";
+import { messageOf, objectField, parseJson, shapeOf, stringField } from "../util/index.ts";
 
 /** Resolves when the outcome is written. SIGTERM aborts the call. Never throws. */
 export async function serveTool(tool: BuiltinTool): Promise<void> {
@@ -17,7 +17,7 @@ export async function serveTool(tool: BuiltinTool): Promise<void> {
 
 async function answer(tool: BuiltinTool, document: string, signal: AbortSignal): Promise<Outcome> {
   try {
-    const call = objectField(shapeOf(JSON.parse(document)), "tool");
+    const call = objectField(shapeOf(parseJson(document)), "tool");
     stringField(call, "name");
     return await tool.execute({
       arguments: objectField(call, "arguments").value,

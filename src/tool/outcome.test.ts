@@ -84,7 +84,7 @@ test.each<[string, unknown, string, string]>([
     "an error that is transient in words",
     { type: "error", message: "m", transient: "yes" },
     "transient",
-    'expected true or false, got "yes"',
+    "expected true or false, got a string",
   ],
   [
     "a needs_input without a question",

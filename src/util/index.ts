@@ -17,6 +17,7 @@ export {
   type JsonObject,
   jsonTypeOf,
   MOST_LEVELS,
+  parseJson,
 } from "./json.ts";
 export { messageOf } from "./message-of.ts";
 export {

@@ -32,6 +32,28 @@ export function isTooDeep(value: unknown, levels = MOST_LEVELS): boolean {
   return levels === 0 || Object.values(value).some((member) => isTooDeep(member, levels - 1));
 }
 
+/**
+ * Throws a `SyntaxError` that says where the text is wrong. The engine's own message would quote the text,
+ * which may be a private file that a link leads to.
+ */
+export function parseJson(text: string): Json {
+  try {
+    return JSON.parse(text) as Json; // JSON.parse gives JSON.
+  } catch (error) {
+    throw new SyntaxError(describeJsonError(text, error instanceof Error ? error.message : ""));
+  }
+}
+
+/** Only the position is taken from the engine's message. */
+function describeJsonError(text: string, message: string): string {
+  const position = / at position (\d+)(?: \(line \d+ column \d+\))?$/.exec(message)?.[1];
+  if (position === undefined) {
+    return message.includes("end of JSON") ? "invalid JSON: it ends too early" : "invalid JSON";
+  }
+  const lines = text.slice(0, Number(position)).split("\n");
+  return `${lines.length}:${(lines.at(-1) ?? "").length + 1}: invalid JSON`;
+}
+
 /** What the text says as JSON; undefined if it is none. */
 export function findJson(text: string): Json | undefined {
   try {

@@ -75,8 +75,9 @@ export function oneOf<const Member extends string>(
 ): Member {
   const value = shape.value[key];
   const found = members.find((member) => member === value);
-  if (found === undefined) throw mismatch(fieldPath(shape, key), listed(members), value);
-  return found;
+  if (found !== undefined) return found;
+  const got = typeof value === "string" ? "another string" : typeNameOf(value);
+  throw new ShapeError(fieldPath(shape, key), `expected ${listed(members)}, got ${got}`);
 }
 
 /** The fields whose keys are not in `known`; undefined when there are none. */
@@ -90,9 +91,14 @@ export function unknownFields(
   return Object.fromEntries(unknown.map((key) => [key, value[key] as Json])); // A key of its own.
 }
 
+/** Never the value itself: what is read as a record may be a link to a private file. */
 export function mismatch(path: string, expected: string, value: unknown): ShapeError {
-  const got = typeof value === "string" ? JSON.stringify(value.slice(0, 60)) : jsonTypeOf(value);
-  return new ShapeError(path, `expected ${expected}, got ${got}`);
+  return new ShapeError(path, `expected ${expected}, got ${typeNameOf(value)}`);
+}
+
+function typeNameOf(value: unknown): string {
+  if (typeof value !== "string") return jsonTypeOf(value);
+  return value === "" ? "an empty string" : "a string";
 }
 
 function listed(members: readonly string[]): string {

@@ -110,7 +110,7 @@ describe("a config with mistakes", () => {
     expect({ status, stdout, first: stderr.split("\n")[0] }).toEqual({
       status: 1,
       stdout: "",
-      first: `jp: ${file}:5: conversation.tools.x.run: expected "ask" or "unattended" or "edit" or "skip", got "maybe"`,
+      first: `jp: ${file}:5: conversation.tools.x.run: expected "ask" or "unattended" or "edit" or "skip", got another string`,
     });
   });
 

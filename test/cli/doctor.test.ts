@@ -235,7 +235,7 @@ describe("the config", () => {
     const project = await projectWith("this is no TOML");
     const { of } = await examine(project);
     expect(of("config")).toMatchObject([
-      { state: "problem", message: expect.stringMatching(/config\.toml: 3:\d+: this is no TOML/) },
+      { state: "problem", message: expect.stringMatching(/config\.toml: 3:\d+: invalid TOML/) },
     ]);
   });
 

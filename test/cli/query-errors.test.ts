@@ -47,7 +47,7 @@ describe("what goes wrong", () => {
         "Write provider/name, or define it with `jp config set providers.llm.aliases.sonet provider/name`.",
       ),
       failed(
-        'jp: --cfg assistant.model.parameters.temperature: expected number, got "hot"',
+        "jp: --cfg assistant.model.parameters.temperature: expected number, got a string",
         "`jp config schema` lists every key; `jp config show --explain` says where values come from.",
       ),
       failed("jp: There is no tool or group called nothing.", "`jp tool ls` lists them."),
@@ -326,7 +326,7 @@ describe("an answer in the form of a schema", () => {
       expect([status, stdout, stderr.split("\n")[0], recordsOf(project).length]).toEqual([
         2,
         "",
-        expect.stringMatching(/^jp: --schema: this is no JSON Schema/),
+        expect.stringMatching(/^jp: --schema: not a JSON Schema/),
         0,
       ]);
     },

@@ -129,8 +129,10 @@ const paths: Area = {
     },
     {
       id: "T-PATH-5",
-      threat: "A workspace's `extends` leads to a private file, to have its text shown.",
-      holds: "An error says the place, and nothing of the text.",
+      threat:
+        "A workspace's `extends`, or a link in the place of its config or of a record's file, leads to a private file, to have its text shown.",
+      holds:
+        "An error says the file, the line, the key and the type that was expected, and no value.",
     },
     {
       id: "T-PATH-6",
@@ -246,8 +248,8 @@ const workspace: Area = {
         "It loosens what holds for the person: policies, answers and tools that are off, `inherit = false`, parameters by " +
         "which a provider reaches others, an address on another machine.",
       holds:
-        "These are claims. What is stricter, and what only looks different, is not; nor is how jp's own tools work, " +
-        "which stay in the workspace, as far as the person has not said it.",
+        "These are claims. What is stricter, and what only looks different, is not; nor is how those of jp's own tools " +
+        "work that only read, as far as the person has not said it.",
     },
     {
       id: "T-WORK-5",
@@ -278,6 +280,43 @@ const workspace: Area = {
       id: "T-WORK-9",
       threat: "Its config names the editor.",
       holds: "Editors come from the environment only.",
+    },
+    {
+      id: "T-WORK-10",
+      threat:
+        "It names the variables that hold an address or a key, beside an address on this machine that needs no trust, and has " +
+        "any variable of the environment sent anywhere.",
+      holds:
+        "Only the loopback address itself needs no trust. The variables are claims, for every command that reaches a provider.",
+    },
+    {
+      id: "T-WORK-11",
+      threat:
+        "It switches on, loosens or answers a tool of jp's own that changes files, or answers `ask_user`, by the tool's name, " +
+        "its group or for all tools.",
+      holds:
+        "Each builtin tool declares whether it only reads. Of all others, whatever is looser than the person's config is a claim.",
+    },
+    {
+      id: "T-WORK-12",
+      threat: "It loosens for all tools what the person has set to its default on purpose.",
+      holds:
+        "What counts is whether the person's own config sets the key, and not whether its value differs from the default.",
+    },
+    {
+      id: "T-WORK-13",
+      threat:
+        "It passes parameters to a provider (`mcp_servers`) where nobody looks: for one question of a tool, for titles.",
+      holds:
+        "One check finds every place of the schema that takes a model's parameters. A new place is checked without being named.",
+    },
+    {
+      id: "T-WORK-14",
+      threat:
+        "Its conversations, made on another machine, bring addresses, key variables and MCP servers of that machine.",
+      holds:
+        "Where things are reached comes from this machine's config and the command line. It is neither read from a " +
+        "conversation nor written to one.",
     },
   ],
 };

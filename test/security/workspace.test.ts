@@ -13,7 +13,7 @@ import { describe, expect, test } from "vitest";
 import { calling, resultsIn } from "../cli/calling-model.ts";
 import { ModelServer } from "../cli/model-server.ts";
 import { type QueryOptions, query as runQuery, queryProject } from "../cli/query-project.ts";
-import { configDelta } from "../cli/records.ts";
+import { configDelta, time } from "../cli/records.ts";
 import { Screen } from "../cli/screen.ts";
 import { type Finished, Project } from "../cli/support.ts";
 import { temporaryFolder } from "../support/temporary-workspace.ts";
@@ -185,8 +185,11 @@ describe("a cloned record runs nothing", () => {
   test.each([
     ["its base config", { config, events: [] }],
     ["a change of its config", { config: {}, events: [configDelta(0, config)] }],
-    ["the packed form", { events: [config] }],
-    ["the form before there were deltas", { events: [{ ...config, inherit: false }] }],
+    ["the packed form", { events: [configDelta(0, config)] }],
+    [
+      "the form before there were deltas",
+      { events: [{ type: "config_delta", timestamp: time(0), ...config, inherit: false }] },
+    ],
   ])("by %s", async (_name, files) => {
     counters("T-WORK-2");
     await using server = await calling(["build"]);
@@ -290,14 +293,14 @@ describe("a cloned workspace does not loosen what holds for the person", () => {
   test("by doing otherwise with a tool of jp's than the person has said", async () => {
     counters("T-WORK-4");
     await using server = await calling([]);
-    const config = '[conversation.tools.fs_create_file]\nrun = "unattended"\n';
+    const config = '[conversation.tools.fs_read_file]\nrun = "unattended"\n';
     const project = queryProject({ server, config });
     const { stderr: unsaid } = await query(project, ["-n", "Go."]);
     const folder = path.join(project.home, ".config", "jp");
     mkdirSync(folder, { recursive: true });
     writeFileSync(path.join(folder, "config.toml"), config.replace("unattended", "edit"));
     const { stderr } = await query(project, ["-n", "Go."]);
-    expect([unsaid, stderr.includes("tool fs_create_file")]).toEqual(["", true]);
+    expect([unsaid, stderr.includes("tool fs_read_file")]).toEqual(["", true]);
   });
 
   test("for longer than a variable says that it may", async () => {

@@ -1,6 +1,7 @@
 import { mkdirSync, symlinkSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import { describe, expect, test } from "vitest";
+import { counters } from "../../../test/security/threats.ts";
 import { SECRET } from "../../../test/support/any-config.ts";
 import { temporaryFolder } from "../../../test/support/temporary-workspace.ts";
 import { findConfigFile, readConfigFile } from "./config-file.ts";
@@ -79,7 +80,21 @@ describe("a syntax error", () => {
     ["c.yaml", `questions:\n  q: {answer: ${SECRET}}}\n`],
     ["c.yaml", `answer: *${SECRET}\n`],
     ["c.yaml", `answer: !${SECRET} x\n`],
+    ["c.yaml", `answer: !%${SECRET} x\n`],
+    ["c.yaml", `answer: !<${SECRET}^> x\n`],
+    ["c.yaml", `answer: !${SECRET}!a x\n`],
+    ["c.yaml", `%TAG !${SECRET}! a\n%TAG !${SECRET}! a\n---\na: 1\n`],
+    ["c.yaml", `${SECRET}: |\n${SECRET}\n  ${SECRET}: [\n`],
+    ["c.toml", `${SECRET}\n`],
+    ["c.toml", `answer = ${SECRET}\n`],
+    ["c.toml", `answer = 0x${SECRET}\n`],
+    ["c.toml", `answer = 1979-${SECRET}\n`],
+    ["c.toml", `answer = "\\u${SECRET}"\n`],
+    ["c.json", SECRET],
+    ["c.json", `{"answer": "\\u${SECRET}"}`],
+    ["c.json", `{"answer": "${SECRET}`],
   ])("in %s does not repeat an answer that stands there: %j", async (name, text) => {
+    counters("T-PATH-5");
     const error: unknown = await readConfigFile(place(name, text)).catch((cause: unknown) => cause);
     expect(error).toMatchObject({ code: "config_unreadable" });
     expect(String(error)).not.toContain(SECRET);

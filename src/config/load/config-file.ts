@@ -1,6 +1,7 @@
 /** A config file of any of the formats, read but not yet understood. */
 import { readFileSync, statSync } from "node:fs";
 import path from "node:path";
+import { parseJson } from "../../util/index.ts";
 import { ConfigError } from "../config-error.ts";
 import { describeSyntaxError } from "../syntax-error.ts";
 
@@ -39,7 +40,7 @@ export function isFile(file: string): boolean {
 }
 
 async function parseText(extension: string, text: string): Promise<unknown> {
-  if (extension === ".json") return JSON.parse(text);
+  if (extension === ".json") return parseJson(text);
   if (extension === ".yaml" || extension === ".yml") {
     // The parser refuses a text without a document.
     if (text.split("\n").every((line) => /^\s*(?:#.*)?$/.test(line))) return {};
@@ -59,8 +60,9 @@ function withTexts(document: unknown): unknown {
   let count = 0;
   const copy = (value: unknown, level: number): unknown => {
     count += 1;
-    if (count > MOST_VALUES) throw new Error(`it has more than ${MOST_VALUES} values`);
-    if (level > MOST_LEVELS) throw new Error(`it is nested deeper than ${MOST_LEVELS} levels`);
+    if (count > MOST_VALUES) throw new SyntaxError(`it has more than ${MOST_VALUES} values`);
+    if (level > MOST_LEVELS)
+      throw new SyntaxError(`it is nested deeper than ${MOST_LEVELS} levels`);
     if (value instanceof Date) return value.toISOString();
     if (Array.isArray(value)) return value.map((member) => copy(member, level + 1));
     if (typeof value !== "object" || value === null) return value;

@@ -310,7 +310,7 @@ describe("--cfg", () => {
       expect.objectContaining({
         code: "config_invalid",
         message: expect.stringMatching(
-          /^--cfg conversation\.max_cycles.*: expected number, got "many"$/,
+          /^--cfg conversation\.max_cycles.*: expected number, got a string$/,
         ),
       }),
     );
@@ -331,11 +331,11 @@ title = 5
   expect(await failure({ "work/.jp/config.toml": toml })).toEqual({
     code: "config_invalid",
     lines: [
-      "work/.jp/config.toml:2: assistant.name: expected string, got 3",
-      "work/.jp/config.toml:9: assistant.instructions.0.title: expected string, got 5",
-      "work/.jp/config.toml:3: assistant.model.id: expected string or a table, got 4",
-      'work/.jp/config.toml:7: assistant.request.max_retries: expected number, got "x"',
-      'work/.jp/config.toml:5: conversation.tools."my.tool".run: expected "ask" or "unattended" or "edit" or "skip", got "no"',
+      "work/.jp/config.toml:2: assistant.name: expected string, got a number",
+      "work/.jp/config.toml:9: assistant.instructions.0.title: expected string, got a number",
+      "work/.jp/config.toml:3: assistant.model.id: expected string or a table, got a number",
+      "work/.jp/config.toml:7: assistant.request.max_retries: expected number, got a string",
+      'work/.jp/config.toml:5: conversation.tools."my.tool".run: expected "ask" or "unattended" or "edit" or "skip", got another string',
     ],
   });
 });
@@ -347,7 +347,7 @@ test.each([
 ])("a wrong value in %s is told with its line", async (name, text, line) => {
   expect(await failure({ [`work/.jp/${name}`]: text })).toEqual({
     code: "config_invalid",
-    lines: [`work/.jp/${name}:${line}: user.name: expected string, got 3`],
+    lines: [`work/.jp/${name}:${line}: user.name: expected string, got a number`],
   });
 });
 

@@ -44,6 +44,8 @@ export interface LoadOptions {
   readonly places: ConfigPlaces;
   /** What the tools that come with the program are by themselves; the user's config merges over it. */
   readonly builtins?: PartialConfig;
+  /** Of those, the ones that only read. */
+  readonly readOnlyTools?: readonly string[];
   /** What a conversation remembers; its own layer. */
   readonly conversation?: PartialConfig;
   /** The values of `--cfg`, in their order. */
@@ -70,7 +72,12 @@ export async function loadLayers(options: LoadOptions): Promise<LoadedLayers> {
   loader.add("command line", options.flags);
   const ours: readonly Layer[] = [
     { name: "defaults", config: DEFAULTS, isBase: true },
-    { name: "builtin tools", config: options.builtins ?? {}, isBase: true },
+    {
+      name: "builtin tools",
+      config: options.builtins ?? {},
+      isBase: true,
+      readOnlyTools: options.readOnlyTools ?? [],
+    },
   ];
   const all = loader.layers.map((layer, index): Layer =>
     index < standing ? layer : { ...layer, isForOnce: true },

@@ -1,5 +1,6 @@
 /** `assistant`: the model, what it is told, and how requests to it are made. */
 import * as v from "valibot";
+import { behaviour } from "./behaviour.ts";
 import { list } from "./list.ts";
 import { modelIdSchema } from "./model-id.ts";
 import { atLeast, described, group, namedBy, openGroup, table } from "./node.ts";
@@ -15,15 +16,21 @@ const reasoning = v.union([
   ),
 ]);
 
-const parameters = openGroup({
-  max_tokens: described("the most tokens of a reply", atLeast(0)),
-  reasoning: described("how much to think: off, auto, an effort, or {effort, exclude}", reasoning),
-  temperature: described("sampling temperature", atLeast(0)),
-  top_p: described("nucleus sampling", atLeast(0)),
-  top_k: described("sample among so many tokens", atLeast(0)),
-  stop_words: described("texts that end a reply", v.array(v.string())),
-  other: described("further parameters, passed on as they are", namedBy(v.unknown())),
-});
+const parameters = v.pipe(
+  openGroup({
+    max_tokens: described("the most tokens of a reply", atLeast(0)),
+    reasoning: described(
+      "how much to think: off, auto, an effort, or {effort, exclude}",
+      reasoning,
+    ),
+    temperature: described("sampling temperature", atLeast(0)),
+    top_p: described("nucleus sampling", atLeast(0)),
+    top_k: described("sample among so many tokens", atLeast(0)),
+    stop_words: described("texts that end a reply", v.array(v.string())),
+    other: described("further parameters, passed on as they are", namedBy(v.unknown())),
+  }),
+  behaviour({ isPassedOn: true }),
+);
 
 const model = group({
   id: described("provider/name, or an alias", modelIdSchema),

@@ -10,6 +10,10 @@ export interface Behaviour {
   readonly merge?: "fields" | "list";
   /** Never copied: not into a conversation, not into an output, not into an error. */
   readonly isPrivate?: boolean;
+  /** Where something is reached: this machine's config says it, and never a conversation. */
+  readonly isOfMachine?: boolean;
+  /** Parameters of a model: those that we do not know are passed on to its provider. */
+  readonly isPassedOn?: boolean;
   /** Back to the notation of files, where that is not the value itself. */
   readonly toJson?: (value: never) => Json;
 }

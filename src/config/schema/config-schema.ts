@@ -15,7 +15,7 @@ const conversation = group({
       auto: described("give new conversations a title", v.boolean()),
       model: group({
         id: described("the model that does", modelIdSchema),
-        parameters: openGroup({}),
+        parameters: v.pipe(openGroup({}), behaviour({ isPassedOn: true })),
       }),
     }),
   }),

@@ -4,8 +4,9 @@ import { behaviour } from "./behaviour.ts";
 import { modelIdSchema } from "./model-id.ts";
 import { atLeast, described, group, namedBy, table } from "./node.ts";
 
-const baseUrl = described("where it is reached", v.string());
-const keyName = described("the environment variable that holds its key", v.string());
+const place = v.pipe(v.string(), behaviour({ isOfMachine: true }));
+const baseUrl = described("where it is reached", place);
+const keyName = described("the environment variable that holds its key", place);
 
 const hosted = { base_url: baseUrl, api_key_env: keyName };
 
@@ -19,7 +20,7 @@ const llm = group({
   google: group(hosted),
   openai: group({
     ...hosted,
-    base_url_env: described("the environment variable that says where it is reached", v.string()),
+    base_url_env: described("the environment variable that says where it is reached", place),
   }),
   openrouter: group({
     ...hosted,
@@ -53,5 +54,8 @@ const mcpServer = group({
 
 export const providersSchema = group({
   llm,
-  mcp: described("MCP servers by name", namedBy(mcpServer)),
+  mcp: described(
+    "MCP servers by name",
+    v.pipe(namedBy(mcpServer), behaviour({ isOfMachine: true })),
+  ),
 });

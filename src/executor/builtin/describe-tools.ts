@@ -37,6 +37,7 @@ export function createDescribeTools(find: FindDescription): ShippedTool {
   };
   return {
     tool,
+    isReadOnly: true,
     config: {
       source: "builtin",
       enable: { state: true, allow_toggle: "never" },

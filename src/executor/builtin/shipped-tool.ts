@@ -6,4 +6,6 @@ import type { BuiltinTool } from "../../tool/index.ts";
 export interface ShippedTool {
   readonly tool: BuiltinTool;
   readonly config: PartialToolConfig;
+  /** It changes nothing and answers nothing: a workspace may configure it before it is trusted. */
+  readonly isReadOnly?: true;
 }

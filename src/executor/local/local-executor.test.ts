@@ -177,7 +177,7 @@ describe("what a tool prints", () => {
     [
       "a question of no known type",
       { type: "needs_input", question: { id: "a", text: "?", answer_type: { type: "date" } } },
-      'question.answer_type.type: expected "boolean" or "select" or "text" or "secret", got "date".',
+      'question.answer_type.type: expected "boolean" or "select" or "text" or "secret", got another string.',
     ],
   ])("is malformed if it is %s, and the error says how", async (_, value, problem) => {
     expect(await attempt(prints(value))).toEqual({

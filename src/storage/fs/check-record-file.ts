@@ -1,13 +1,13 @@
 /** Says what is wrong with a file that somebody edited, before it takes the place of a good one. */
 import { parseMetadata, StreamEntry } from "../../conversation/index.ts";
-import { isJsonObject, jsonTypeOf } from "../../util/index.ts";
+import { isJsonObject, jsonTypeOf, parseJson } from "../../util/index.ts";
 import type { RecordFile } from "../port.ts";
 import { StorageError } from "../storage-error.ts";
 
 /** Throws `invalid_record`. */
 export function checkRecordFile(file: RecordFile, text: string): void {
   try {
-    CHECKS[file](JSON.parse(text));
+    CHECKS[file](parseJson(text));
   } catch (cause) {
     const reason = cause instanceof Error ? cause.message : String(cause);
     throw new StorageError("invalid_record", `This is no valid ${file} file: ${reason}`, { cause });

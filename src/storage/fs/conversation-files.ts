@@ -6,7 +6,7 @@ import {
   metadataToJson,
   type Timestamp,
 } from "../../conversation/index.ts";
-import { isJsonObject, type JsonObject } from "../../util/index.ts";
+import { isJsonObject, type JsonObject, parseJson } from "../../util/index.ts";
 import { readFailed, systemCode, writeFailed } from "../storage-error.ts";
 import {
   BASE_CONFIG,
@@ -74,7 +74,7 @@ export function readBaseConfig(folder: string): JsonObject | undefined {
   const bytes = findFile(path.join(folder, BASE_CONFIG));
   if (bytes === undefined) return undefined;
   try {
-    const value: unknown = JSON.parse(bytes.toString("utf8"));
+    const value = parseJson(bytes.toString("utf8"));
     if (isJsonObject(value)) return value;
     throw new Error("it is no JSON object");
   } catch (error) {

@@ -10,7 +10,7 @@ import {
 } from "../../conversation/index.ts";
 import type { ConversationSummary } from "../port.ts";
 import { systemCode } from "../storage-error.ts";
-import { messageOf } from "../../util/index.ts";
+import { messageOf, parseJson } from "../../util/index.ts";
 import {
   BASE_CONFIG,
   type ConversationCopy,
@@ -51,7 +51,7 @@ export function summarize(
 
 /** Throws what reading or parsing throws. */
 export function readMetadata(folder: string): ConversationMetadata {
-  return parseMetadata(JSON.parse(readRecord(path.join(folder, METADATA)).toString("utf8")));
+  return parseMetadata(parseJson(readRecord(path.join(folder, METADATA)).toString("utf8")));
 }
 
 export function folderWith(copies: readonly ConversationCopy[], ...files: string[]): string {

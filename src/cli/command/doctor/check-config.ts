@@ -10,7 +10,7 @@ import {
 } from "../../../config/index.ts";
 import type { CommandContext } from "../../compose.ts";
 import { configPlaces } from "../../load-config.ts";
-import { shippedConfig } from "../../shipped-tools.ts";
+import { shippedLayer } from "../../shipped-tools.ts";
 import type { Finding } from "./finding.ts";
 
 export interface CheckedConfig {
@@ -23,7 +23,7 @@ export async function checkConfig(context: CommandContext): Promise<CheckedConfi
   const check = "config";
   const places = configPlaces(context);
   try {
-    const { layers, warnings } = await loadLayers({ places, builtins: shippedConfig() });
+    const { layers, warnings } = await loadLayers({ places, ...shippedLayer() });
     const unusable = findProblems(foldLayers(layers)).map(
       ({ path, message }) => `${pathToText(path)}: ${message}`,
     );

@@ -10,7 +10,7 @@ import type { Call } from "../../define.ts";
 import { ExitStatus } from "../../exit-status.ts";
 import { configPlaces } from "../../load-config.ts";
 import { findPresentPerson, type InteractionFlags } from "../../prompter.ts";
-import { shippedConfig } from "../../shipped-tools.ts";
+import { shippedLayer } from "../../shipped-tools.ts";
 import { trustClaims } from "../../trust.ts";
 import { askChoices, type Circumstances, isProvider } from "./ask-choices.ts";
 import { type Choices, configText } from "./config-text.ts";
@@ -57,7 +57,7 @@ async function trustChoices(root: string, context: CommandContext): Promise<void
   const { environment, clock } = context;
   const { userFolder, variables } = configPlaces(context);
   const places = { userFolder, workspaceRoot: root, cwd: root, variables };
-  const { layers } = await loadLayers({ places, builtins: shippedConfig() });
+  const { layers } = await loadLayers({ places, ...shippedLayer() });
   const workspace = openWorkspace({ from: root, environment, clock, pid: process.pid });
   await trustClaims(workspace, findClaims(layers));
 }

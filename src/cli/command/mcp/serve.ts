@@ -1,7 +1,7 @@
 /** `jp mcp serve`: jp for other agents. Nothing but the protocol is written to standard output. */
 import { NOBODY } from "../../../agent/index.ts";
 import { randomBytes } from "node:crypto";
-import { configToJson } from "../../../config/index.ts";
+import { configToJson, withoutMachine } from "../../../config/index.ts";
 import { type ServeSetup, serveHttp, serveStdio } from "../../../serve-mcp/index.ts";
 import { abortable } from "../../../util/index.ts";
 import type { CommandContext } from "../../compose.ts";
@@ -35,7 +35,7 @@ export async function serveMcp({ options, context }: Call<ServeFlags>): Promise<
     version: context.version,
     conversations,
     newConversation: {
-      baseConfig: configToJson(config),
+      baseConfig: configToJson(withoutMachine(config)),
       isLocal: config.conversation?.start_local ?? false,
     },
     tools: tools.toolbox,

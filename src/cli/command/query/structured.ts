@@ -1,5 +1,6 @@
 /** `--schema`: the form of the answer, and whether it has that form. */
 import path from "node:path";
+import { pathToText } from "../../../config/index.ts";
 import { type ConversationStream, eventsOf } from "../../../conversation/index.ts";
 import { findViolations } from "../../../executor/index.ts";
 import {
@@ -22,19 +23,20 @@ export async function readSchema(words: string, { cwd }: CommandContext): Promis
   const schema = findJson(text);
   if (!isJsonObject(schema)) {
     throw usageError(
-      `${where}: this is no JSON Schema.`,
+      `${where}: not a JSON Schema.`,
       `Give one as JSON, or @file: --schema '{"type":"object","properties":{"answer":{"type":"string"}}}'`,
     );
   }
   const unknown = findUnknownType(schema);
   if (unknown !== undefined) {
-    throw usageError(`${where}: this is no JSON Schema: there is no type ${unknown}.`);
+    throw usageError(`${where}: not a JSON Schema: unknown type (${pathToText(unknown)}).`);
   }
   try {
     await findViolations(schema, {});
   } catch (error) {
-    const problem = messageOf(error);
-    throw usageError(`${where}: this is no JSON Schema: ${problem.split("\n")[0]}`);
+    // What is typed may be repeated, what stands in a file may not: it may be a private one.
+    const problem = isFile ? "the validator rejects it." : messageOf(error).split("\n")[0];
+    throw usageError(`${where}: not a JSON Schema: ${problem}`);
   }
   return schema;
 }
@@ -62,15 +64,18 @@ const TYPES = ["array", "boolean", "integer", "null", "number", "object", "strin
 /** What stands there is data. */
 const DATA = new Set(["const", "default", "enum", "examples"]);
 
-/** The validator takes any word for a type, and nothing fits it. */
-function findUnknownType(schema: Json): string | undefined {
+/** Where it is. The validator takes any word for a type, and nothing fits it. */
+function findUnknownType(
+  schema: Json,
+  keys: readonly string[] = [],
+): readonly string[] | undefined {
   if (typeof schema !== "object" || schema === null) return undefined;
   for (const [key, value] of Object.entries(schema)) {
     if (DATA.has(key) && !Array.isArray(schema)) continue;
+    const inside = [...keys, key];
     const names = key === "type" && !isJsonObject(value) ? [value].flat() : [];
-    const unknown = names.find((name) => !TYPES.some((type) => type === name));
-    if (unknown !== undefined) return JSON.stringify(unknown);
-    const deeper = findUnknownType(value);
+    if (names.some((name) => !TYPES.some((type) => type === name))) return inside;
+    const deeper = findUnknownType(value, inside);
     if (deeper !== undefined) return deeper;
   }
   return undefined;

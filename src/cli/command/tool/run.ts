@@ -12,7 +12,7 @@ import { ExitStatus } from "../../exit-status.ts";
 import type { ConfigFlags } from "../../load-config.ts";
 import { findPrompter, type InteractionFlags } from "../../prompter.ts";
 import { findTool, openTools } from "../../tools.ts";
-import { refuseUntrusted, trustedConfig } from "../../trust.ts";
+import { refuseUntrusted, tellWithheld, trustedConfig } from "../../trust.ts";
 import { type ArgumentFlags, readArguments } from "./arguments.ts";
 import { explainUnanswered } from "./unanswered.ts";
 
@@ -43,8 +43,10 @@ export async function runTool(call: Call<RunToolFlags>): Promise<void> {
 
 async function callOnce({ words, options, context, signal }: ToolRun): Promise<void> {
   const [name = ""] = words;
-  const { config, withheld } = await trustedConfig(context, options, options);
-  refuseUntrusted(name, withheld);
+  const trusted = await trustedConfig(context, options, options);
+  refuseUntrusted(name, trusted);
+  tellWithheld(trusted, context);
+  const { config } = trusted;
   await using tools = openTools(context, config);
   const settings = findTool(tools.settings, name);
   const tool = await tools.open(name, signal);

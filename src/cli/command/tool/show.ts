@@ -6,7 +6,7 @@ import type { Output } from "../../../terminal/index.ts";
 import type { Call } from "../../define.ts";
 import type { ConfigFlags } from "../../load-config.ts";
 import { findTool, openTools } from "../../tools.ts";
-import { refuseUntrusted, trustedConfig } from "../../trust.ts";
+import { refuseUntrusted, tellWithheld, trustedConfig } from "../../trust.ts";
 import { sourceText } from "./ls.ts";
 
 export interface ShowToolFlags extends ConfigFlags {
@@ -15,9 +15,10 @@ export interface ShowToolFlags extends ConfigFlags {
 
 export async function showTool({ words, options, context }: Call<ShowToolFlags>): Promise<void> {
   const [name = ""] = words;
-  const { config, withheld } = await trustedConfig(context, options);
-  refuseUntrusted(name, withheld);
-  await using tools = openTools(context, config);
+  const trusted = await trustedConfig(context, options);
+  refuseUntrusted(name, trusted);
+  tellWithheld(trusted, context);
+  await using tools = openTools(context, trusted.config);
   const settings = findTool(tools.settings, name);
   const { description } = await tools.open(name, new AbortController().signal);
   if (options.format === "json") context.output.print(jsonLine({ ...description }));

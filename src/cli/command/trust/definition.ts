@@ -14,9 +14,10 @@ export function defineTrust(definition: Command): void {
       "after",
       `
 The files of a workspace can name programs to run as tools, MCP servers to
-start or reach, and places to which requests to models go. They may have come
-with a clone, so nothing of it is used before somebody has trusted it: here,
-or when jp query or jp tool run asks. It is asked for again when it changes.
+start or reach, and places to which requests to models go. They can switch on
+tools that change files, and answer their questions. They may have come with a
+clone, so nothing of it is used before you have trusted it: here, or when jp
+query or jp tool run asks. You are asked again when it changes.
 What is trusted is kept with your own data, not in the workspace.
 
 JP_TRUSTED_WORKSPACES names folders whose workspaces are trusted, for machines

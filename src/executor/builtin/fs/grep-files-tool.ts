@@ -57,7 +57,7 @@ export function createGrepFilesTool({ root, timeLimitMs = 5000 }: GrepFilesOptio
   });
   const summary =
     "Find lines in the workspace's files that hold a text, or match a regular expression.";
-  return { tool, config: fileToolConfig({ summary, description: DESCRIPTION }) };
+  return { tool, config: fileToolConfig({ summary, description: DESCRIPTION }), isReadOnly: true };
 }
 
 interface Surroundings extends Required<GrepFilesOptions> {

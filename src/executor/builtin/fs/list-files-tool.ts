@@ -36,7 +36,7 @@ export function createListFilesTool({ root }: { readonly root: string }): Shippe
     run: (args, context) => listFiles(root, args, context),
   });
   const summary = "List the files of the workspace, or of one folder, at any depth.";
-  return { tool, config: fileToolConfig({ summary, description: DESCRIPTION }) };
+  return { tool, config: fileToolConfig({ summary, description: DESCRIPTION }), isReadOnly: true };
 }
 
 async function listFiles(

@@ -42,7 +42,7 @@ export function createReadFileTool({ root }: { readonly root: string }): Shipped
     run: (args, context) => readText(root, args, context),
   });
   const summary = "Read a text file of the workspace, whole or from start_line to end_line.";
-  return { tool, config: fileToolConfig({ summary, description: DESCRIPTION }) };
+  return { tool, config: fileToolConfig({ summary, description: DESCRIPTION }), isReadOnly: true };
 }
 
 async function readText(
