@@ -138,7 +138,18 @@ test("a new conversation consists of three files", async () => {
       "}",
       "",
     ].join("\n"),
-    baseConfig: '{\n  "assistant": {\n    "name": "JP"\n  }\n}\n',
+    // Without a model the Rust original could not open it.
+    baseConfig: `${JSON.stringify(
+      {
+        assistant: {
+          name: "JP",
+          model: { id: { provider: "ollama", name: "no-model-recorded" } },
+        },
+        conversation: { tools: { "*": { run: "ask" } } },
+      },
+      null,
+      2,
+    )}\n`,
   });
 });
 
