@@ -337,24 +337,27 @@ function missing(baseConfig: JsonObject): readonly string[] {
     .map((path) => `#0: needs ${path.join(".")}`);
 }
 
-/** What it checks when it has put all parts together. */
+/** What it checks when it has put all parts together, and what it could offer but not run. */
 function refusals(parts: readonly JsonObject[]): readonly string[] {
   return parts.flatMap((part, index) => {
     const idle = at(part, ["assistant", "request", "stream_idle_timeout_secs"]);
+    const isTooShort = typeof idle === "number" && idle > 0 && idle < 10;
     const tools = at(part, ["conversation", "tools"]);
-    const refused = Object.entries(isJsonObject(tools) ? tools : {}).filter(
-      ([, entry]) =>
-        at(entry, ["access"]) !== undefined && !/^local/.test(String(at(entry, ["source"]))),
+    const ofTools = Object.entries(isJsonObject(tools) ? tools : {}).flatMap(
+      ([toolName, entry]) => {
+        const source = at(entry, ["source"]);
+        const isOf = (kind: string) => typeof source === "string" && source.startsWith(kind);
+        return [
+          ...(at(entry, ["access"]) === undefined || isOf("local")
+            ? []
+            : [`${toolName} has access`]),
+          ...(isOf("builtin") ? [`${toolName} is not one of its builtins`] : []),
+        ];
+      },
     );
-    // It would offer these to a model, and could not run them.
-    const builtins = Object.entries(isJsonObject(tools) ? tools : {}).filter(([, entry]) =>
-      /^builtin/.test(String(at(entry, ["source"]))),
+    return [...(isTooShort ? ["the idle timeout is too short"] : []), ...ofTools].map(
+      (problem) => `#${index}: ${problem}`,
     );
-    return [
-      ...(typeof idle === "number" && idle > 0 && idle < 10 ? [`#${index}: idle timeout`] : []),
-      ...refused.map(([toolName]) => `#${index}: ${toolName} has access and is not local`),
-      ...builtins.map(([toolName]) => `#${index}: ${toolName} is a builtin that it does not have`),
-    ];
   });
 }
 
