@@ -19,6 +19,7 @@ export { mergeConfig } from "./merge.ts";
 export { nearest } from "./nearest.ts";
 export { parseConfig, type ParsedConfig, parseConfigOrThrow } from "./parse-config.ts";
 export { findProblems } from "./problems.ts";
+export { type ConfigChange, recordConfig, type RecordedConfig } from "./recorded-config.ts";
 export type { CommandConfig } from "./schema/command.ts";
 export type { PartialConfig } from "./schema/config-schema.ts";
 export { type ModelId, parseModelId } from "./schema/model-id.ts";

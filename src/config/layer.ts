@@ -1,6 +1,6 @@
 /** Config in layers: each says something, the upper ones win, and it stays known who said what. */
 import type * as v from "valibot";
-import { isJsonObject } from "../util/index.ts";
+import { isJsonObject, type JsonObject } from "../util/index.ts";
 import { mergeConfig } from "./merge.ts";
 import { findBehaviour } from "./schema/behaviour.ts";
 import { configSchema, type PartialConfig } from "./schema/config-schema.ts";
@@ -75,11 +75,11 @@ export function audible(layers: readonly Layer[]): readonly Layer[] {
   return layers.filter(({ isBase }, index) => isBase === true || index >= start);
 }
 
-export function without(
-  config: PartialConfig,
+export function without<Config extends PartialConfig | JsonObject>(
+  config: Config,
   paths: readonly (readonly string[])[],
-): PartialConfig {
-  return paths.reduce((rest, path) => omit(rest, path) as PartialConfig, config); // Only less of it.
+): Config {
+  return paths.reduce((rest, path) => omit(rest, path) as Config, config); // Only less of it.
 }
 
 function omit(value: unknown, [key, ...rest]: readonly string[]): unknown {

@@ -8,12 +8,23 @@ import { type Compaction, parseCompaction } from "./compaction.ts";
 import type { ConversationEvent, EventType } from "./event.ts";
 import { eventToJson, parseEvent } from "./event-codec.ts";
 import { isEventType } from "./event-kinds.ts";
+import type { Timestamp } from "./timestamp.ts";
+
+/**
+ * The delta that holds what the Rust original does not know of a config. It keeps elements of a type
+ * that is new to it, word for word and in their place.
+ */
+const OWN_DELTA = "jp_ts_config_delta";
+
+type ConfigDeltaKind = "config_delta" | "own_config_delta";
 
 /** What an entry of a record turned out to be. */
 export type EntryContent =
   | { readonly kind: "event"; readonly event: ConversationEvent }
   /** Applies to what follows it; its keys are the config's business, not ours. */
   | { readonly kind: "config_delta"; readonly delta: JsonObject }
+  /** The same, for what the Rust original does not know of a config. */
+  | { readonly kind: "own_config_delta"; readonly delta: JsonObject }
   | { readonly kind: "compaction"; readonly compaction: Compaction }
   /** Of a type we do not know: no program of ours looks inside, and none drops it. */
   | { readonly kind: "unknown" }
@@ -37,6 +48,15 @@ export class StreamEntry {
 
   static fromEvent(event: ConversationEvent): StreamEntry {
     return new StreamEntry(undefined, { kind: "event", event });
+  }
+
+  /** A change of the config, from here on. */
+  static fromConfigDelta(
+    timestamp: Timestamp,
+    { kind, delta }: { readonly kind: ConfigDeltaKind; readonly delta: JsonObject },
+  ): StreamEntry {
+    const type = kind === "own_config_delta" ? OWN_DELTA : kind;
+    return StreamEntry.fromJson({ type, timestamp, delta });
   }
 
   /** The element as it stands, or will stand, in the record. */
@@ -69,6 +89,7 @@ function decode(raw: JsonObject): EntryContent {
   try {
     if (isEventType(raw["type"])) return { kind: "event", event: parseEvent(raw) };
     if (raw["type"] === "config_delta") return { kind: "config_delta", delta: deltaOf(raw) };
+    if (raw["type"] === OWN_DELTA) return { kind: "own_config_delta", delta: deltaOf(raw) };
     if (raw["type"] === "compaction") {
       return { kind: "compaction", compaction: parseCompaction(raw) };
     }

@@ -4,6 +4,7 @@ import { verifies } from "../../test/conformance/manifest.ts";
 import {
   anyEvent,
   at,
+  cancelled,
   chatRequest,
   inquiry,
   message,
@@ -325,19 +326,21 @@ test("a stored inquiry names who asks, what, and the kind of answer that is want
     `{${head("inquiry_request")},"id":"call_1.ok.1",` +
     '"source":{"source":"tool","name":"a_tool"},' +
     '"question":{"text":"Go on?","answer_type":{"type":"boolean"}},' +
-    '"tool_call_id":"call_1","question_id":"ok"}';
+    '"tool_call_id":"call_1","question_id":"ok",' +
+    '"metadata":{"jp_ts":{"tool_call_id":"Y2FsbF8x","question_id":"b2s="}}}';
   expect(JSON.stringify(eventToJson(event))).toBe(json);
   expect(parseEvent(JSON.parse(json))).toStrictEqual(event);
 });
 
 test("in plain notation nothing is encoded, and all else is as in the record", () => {
   const call = { ...toolCall("call_1", "a_tool", { path: "a" }), metadata: { key: "b" } };
-  const events = [call, toolResult("call_1", "c"), chatRequest("d")];
+  const events = [call, toolResult("call_1", "c"), chatRequest("d"), cancelled("e", "user")];
   expect(events.map((event) => JSON.stringify(eventToPlainJson(event)))).toEqual([
     `{${head("tool_call_request")},"id":"call_1","name":"a_tool","arguments":{"path":"a"},` +
       '"metadata":{"key":"b"}}',
     `{${head("tool_call_response")},"id":"call_1","content":"c","is_error":false}`,
     `{${head("chat_request")},"content":"d"}`,
+    `{${head("inquiry_response")},"outcome":"cancelled","id":"e","answer":null,"reason":"user"}`,
   ]);
 });
 

@@ -2,6 +2,7 @@
 import {
   booleanField,
   isJsonObject,
+  type Json,
   type JsonObject,
   mismatch,
   objectField,
@@ -24,7 +25,9 @@ import type {
 } from "./event.ts";
 import { isEventType } from "./event-kinds.ts";
 import {
+  inquiryRequestMirror,
   inquiryRequestToJson,
+  inquiryResponseMirror,
   inquiryResponseToJson,
   parseInquiryRequest,
   parseInquiryResponse,
@@ -49,7 +52,12 @@ interface KindCodec<Type extends EventType> {
   readonly keys: ReadonlySet<string>;
   parse(shape: Shape): FieldsOf<Type>;
   toJson(event: EventOf<Type>, notation: Notation): JsonObject;
+  /** Fields that the Rust original drops when it saves, in the shape of the event. */
+  mirror?(event: EventOf<Type>): JsonObject;
 }
+
+/** Where in the metadata they are kept: the original keeps what it does not know there. */
+const MIRROR = "jp_ts";
 
 const knownKeys = (...keys: string[]) => new Set(["timestamp", "type", "metadata", ...keys]);
 
@@ -109,11 +117,13 @@ const CODECS: { readonly [Type in EventType]: KindCodec<Type> } = {
     keys: knownKeys("id", "source", "question", "tool_call_id", "question_id"),
     parse: parseInquiryRequest,
     toJson: inquiryRequestToJson,
+    mirror: inquiryRequestMirror,
   },
   inquiry_response: {
     keys: knownKeys("outcome", "id", "answer", "other", "note", "answered_by", "reason"),
     parse: parseInquiryResponse,
     toJson: inquiryResponseToJson,
+    mirror: inquiryResponseMirror,
   },
   permission_decision: {
     keys: knownKeys(
@@ -141,21 +151,48 @@ const CODECS: { readonly [Type in EventType]: KindCodec<Type> } = {
 /** Throws `ShapeError` if the object is no event of a known kind, or lacks one of its fields. */
 export function parseEvent(value: unknown): ConversationEvent {
   const shape = shapeOf(value);
-  const { type, metadata } = shape.value;
+  const { type } = shape.value;
   if (!isEventType(type)) throw mismatch("type", "a kind of event", type);
-  const extra = unknownFields(shape.value, CODECS[type].keys);
+  const codec = CODECS[type];
+  const extra = unknownFields(shape.value, codec.keys);
+  const { metadata, mirrored } = readMetadata(shape.value["metadata"], codec.mirror !== undefined);
+  const fields = mirrored === undefined ? shape : { ...shape, value: fill(shape.value, mirrored) };
   const event = {
     timestamp: parseTimestamp(shape.value["timestamp"]),
-    ...CODECS[type].parse(shape),
-    ...(isJsonObject(metadata) && { metadata: decodeStrings(metadata) }),
+    ...codec.parse(fields),
+    ...(metadata !== undefined && { metadata }),
     ...(extra !== undefined && { extra }),
   };
   return event as ConversationEvent; // The codec of `type` gave the fields of `type`.
 }
 
+function readMetadata(
+  raw: Json | undefined,
+  isMirrored: boolean,
+): { readonly metadata?: JsonObject; readonly mirrored?: JsonObject } {
+  if (!isJsonObject(raw)) return {};
+  const metadata = decodeStrings(raw);
+  const { [MIRROR]: mirrored, ...rest } = metadata;
+  if (!isMirrored || !isJsonObject(mirrored)) return { metadata };
+  return { mirrored, ...(Object.keys(rest).length > 0 && { metadata: rest }) };
+}
+
+/** What the event itself says counts; what is missing is taken from the mirror. */
+function fill(value: JsonObject, mirrored: JsonObject): JsonObject {
+  const missing = Object.entries(mirrored).flatMap(([key, member]) => {
+    const own = Object.hasOwn(value, key) ? value[key] : undefined;
+    if (own === undefined) return [[key, member] as const];
+    return isJsonObject(own) && isJsonObject(member) ? [[key, fill(own, member)] as const] : [];
+  });
+  return missing.length === 0 ? value : { ...value, ...Object.fromEntries(missing) };
+}
+
 /** The event as the record writes it: keys in the original's order, what is empty left out. */
 export function eventToJson(event: ConversationEvent): JsonObject {
-  return toJson(event, STORED);
+  const codec = CODECS[event.type] as KindCodec<EventType>; // Looked up by the event's own type.
+  const mirror = codec.mirror?.(event) ?? {};
+  if (Object.keys(mirror).length === 0) return toJson(event, STORED);
+  return toJson({ ...event, metadata: { ...event.metadata, [MIRROR]: mirror } }, STORED);
 }
 
 /** The same with nothing encoded, for people and other programs. */

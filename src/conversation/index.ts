@@ -43,6 +43,7 @@ export {
   createStream,
   eventsOf,
   findSchema,
+  withRequiredConfig,
   type StoredStream,
 } from "./stream.ts";
 export {

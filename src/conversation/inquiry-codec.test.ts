@@ -1,7 +1,10 @@
 import { describe, expect, test } from "vitest";
+import * as fc from "fast-check";
 import { verifies } from "../../test/conformance/manifest.ts";
+import { counters } from "../../test/security/threats.ts";
 import {
   answered,
+  anyEvent,
   at,
   cancelled,
   closed,
@@ -9,13 +12,19 @@ import {
   questionOf,
   REASONS,
 } from "../../test/support/events.ts";
-import { secretQuestion } from "../tool/index.ts";
+import { savedByOriginal } from "../../test/support/original-record.ts";
+import { type InquiryQuestion, secretQuestion } from "../tool/index.ts";
 import { type JsonObject, ShapeError } from "../util/index.ts";
-import type { InquiryOutcome, InquiryRequest } from "./event.ts";
+import { encodeStrings } from "./encoded-strings.ts";
+import type { ConversationEvent, InquiryOutcome, InquiryRequest } from "./event.ts";
 import { eventToJson, parseEvent } from "./event-codec.ts";
 import { cancellationTag } from "./inquiry-codec.ts";
 
 const head = '"timestamp":"2026-01-02 03:04:05.0","type":"inquiry_response"';
+
+/** What the Rust original keeps of the fields that it does not know, as it stands in a file. */
+const mirror = (fields: JsonObject) =>
+  `"metadata":${JSON.stringify(encodeStrings({ jp_ts: fields }))}`;
 
 /** A response as it stands in a file. */
 const response = (fields: JsonObject): JsonObject => ({
@@ -42,7 +51,8 @@ describe("a response is written with its outcome", () => {
     });
     const json =
       `{${head},"outcome":"answered","id":"c.ok.1","answer":null,` +
-      '"answered_by":{"kind":"assistant","model":"m-1"}}';
+      '"answered_by":{"kind":"assistant","model":"m-1"},' +
+      `${mirror({ outcome: "answered", answered_by: { kind: "assistant", model: "m-1" } })}}`;
     expect(JSON.stringify(eventToJson(event))).toBe(json);
     expect(parseEvent(JSON.parse(json))).toStrictEqual(event);
   });
@@ -57,14 +67,15 @@ describe("a response is written with its outcome", () => {
     });
     const json =
       `{${head},"outcome":"answered","id":"c.ok.1","answer":"neither","other":true,` +
-      '"note":"ask me\\nagain","answered_by":{"kind":"user","channel":"tty"}}';
+      '"note":"ask me\\nagain","answered_by":{"kind":"user","channel":"tty"},' +
+      `${mirror({ other: true, note: "ask me\nagain", answered_by: { kind: "user", channel: "tty" } })}}`;
     expect(JSON.stringify(eventToJson(event))).toBe(json);
     expect(parseEvent(JSON.parse(json))).toStrictEqual(event);
   });
 
   test("an answer that is kept back", () => {
     verifies("082/response/redacted-form", "082/response/new-writes-are-tagged");
-    const json = `{${head},"outcome":"redacted","id":"c.key.1"}`;
+    const json = `{${head},"outcome":"redacted","id":"c.key.1","answer":null,${mirror({ outcome: "redacted" })}}`;
     const event = closed("c.key.1", { outcome: "redacted" });
     expect(JSON.stringify(eventToJson(event))).toBe(json);
     expect(parseEvent(JSON.parse(json))).toStrictEqual(event);
@@ -77,8 +88,9 @@ describe("a response is written with its outcome", () => {
       answeredBy: { kind: "user", channel: "tty" },
     });
     const json =
-      `{${head},"outcome":"redacted","id":"c.key.1",` +
-      '"answered_by":{"kind":"user","channel":"tty"}}';
+      `{${head},"outcome":"redacted","id":"c.key.1","answer":null,` +
+      '"answered_by":{"kind":"user","channel":"tty"},' +
+      `${mirror({ outcome: "redacted", answered_by: { kind: "user", channel: "tty" } })}}`;
     expect(JSON.stringify(eventToJson(event))).toBe(json);
     expect(parseEvent(JSON.parse(json))).toStrictEqual(event);
   });
@@ -89,8 +101,10 @@ describe("a response is written with its outcome", () => {
       JSON.stringify(eventToJson(cancelled("c.ok.1", reason))),
     );
     expect(forms).toEqual([
-      `{${head},"outcome":"cancelled","id":"c.ok.1","reason":"user"}`,
-      `{${head},"outcome":"cancelled","id":"c.ok.1","reason":"backend_error"}`,
+      `{${head},"outcome":"cancelled","id":"c.ok.1","answer":null,"reason":"user",` +
+        `${mirror({ outcome: "cancelled", reason: "user" })}}`,
+      `{${head},"outcome":"cancelled","id":"c.ok.1","answer":null,"reason":"backend_error",` +
+        `${mirror({ outcome: "cancelled", reason: "backend_error" })}}`,
     ]);
   });
 });
@@ -148,10 +162,15 @@ describe("a reason for the lack of an answer", () => {
       "082/reason/unknown-tag-does-not-fail-the-load",
       "082/reason/set-may-grow",
     );
-    const json = `{${head},"outcome":"cancelled","id":"c.ok.1","reason":"some_future_variant"}`;
-    const event = parseEvent(JSON.parse(json));
-    expect(event).toStrictEqual(cancelled("c.ok.1", { unknown: "some_future_variant" }));
-    expect(JSON.stringify(eventToJson(event))).toBe(json);
+    const reason = "some_future_variant";
+    const event = parseEvent(response({ outcome: "cancelled", reason }));
+    expect([event, eventToJson(event)]).toStrictEqual([
+      cancelled("c.ok.1", { unknown: reason }),
+      {
+        ...response({ outcome: "cancelled", answer: null, reason }),
+        metadata: encodeStrings({ jp_ts: { outcome: "cancelled", reason } }),
+      },
+    ]);
   });
 
   test.each(["", "User", "toString", "__proto__", "user ", "größe"])(
@@ -175,7 +194,7 @@ describe("a reason for the lack of an answer", () => {
 });
 
 describe("a response from before there were outcomes", () => {
-  test.each([true, false, null, "", { nested: [1] }])("is an answer: %j", (answer) => {
+  test.each([true, false, "", { nested: [1] }])("is an answer: %j", (answer) => {
     verifies("082/response/legacy-flat-form-is-answered", "082/response/no-migration-step");
     expect(parseEvent(response({ answer }))).toStrictEqual(answered("c.ok.1", answer));
   });
@@ -199,7 +218,9 @@ describe("a response has exactly one outcome", () => {
   test("a redacted one is written without answer and reason, also if it was read with both", () => {
     verifies("082/response/redacted-form", "082/response/redacted-yields-no-answer");
     const event = parseEvent(response({ outcome: "redacted", answer: "hunter2", reason: "user" }));
-    expect(JSON.stringify(eventToJson(event))).toBe(`{${head},"outcome":"redacted","id":"c.ok.1"}`);
+    expect(JSON.stringify(eventToJson(event))).toBe(
+      `{${head},"outcome":"redacted","id":"c.ok.1","answer":null,${mirror({ outcome: "redacted" })}}`,
+    );
   });
 
   test("what two outcomes need is never in one, neither in a type nor after reading a file", () => {
@@ -269,6 +290,76 @@ describe("a response has exactly one outcome", () => {
     expect(() => parseEvent(response(fields))).toThrow(new ShapeError(path, problem));
   });
 });
+
+describe("the Rust original", () => {
+  test("can decode every response, and every question but a secret one", () => {
+    counters("T-COMPAT-2");
+    fc.assert(
+      fc.property(anyEvent.filter(isReadable), (event) => {
+        expect(savedByOriginal([eventToJson(event)])).toHaveLength(1);
+      }),
+    );
+    const secret = eventToJson(inquiry("c.key.1", { answerType: { type: "secret" } }));
+    expect(() => savedByOriginal([secret])).toThrow("[0].question.answer_type.type");
+  });
+
+  test("saves an inquiry so that nothing of it is lost but what may be long", () => {
+    counters("T-COMPAT-2");
+    fc.assert(
+      fc.property(anyEvent.filter(isReadable), (event) => {
+        if (event.type !== "inquiry_request" && event.type !== "inquiry_response") return;
+        const [saved] = savedByOriginal([eventToJson(event)]);
+        const { extra: _extra, ...known } = event;
+        expect(parseEvent(saved)).toStrictEqual(
+          known.type === "inquiry_request"
+            ? { ...known, question: withoutLongTexts(known.question) }
+            : known,
+        );
+      }),
+    );
+  });
+
+  test("leaves a null of a question without an answer, which is read as no answer", () => {
+    counters("T-COMPAT-2");
+    expect(parseEvent(response({ answer: null }))).toStrictEqual(
+      cancelled("c.ok.1", { unknown: "unrecorded" }),
+    );
+  });
+});
+
+describe("what is mirrored for the Rust original", () => {
+  test("counts only where the event says nothing itself", () => {
+    const metadata = encodeStrings({ jp_ts: { outcome: "cancelled", reason: "user" }, other: 1 });
+    expect([
+      parseEvent(response({ outcome: "answered", answer: true, metadata })),
+      parseEvent(response({ outcome: "redacted", answer: null, metadata })),
+    ]).toStrictEqual([
+      { ...answered("c.ok.1"), metadata: { other: 1 } },
+      { ...closed("c.ok.1", { outcome: "redacted" }), metadata: { other: 1 } },
+    ]);
+  });
+
+  test("does not count in another shape, and is kept", () => {
+    const metadata = encodeStrings({ jp_ts: "cancelled" });
+    expect(parseEvent(response({ answer: true, metadata }))).toStrictEqual({
+      ...answered("c.ok.1"),
+      metadata: { jp_ts: "cancelled" },
+    });
+  });
+});
+
+/** A turn_start with further fields, or a secret question, it cannot read: we write no such start. */
+function isReadable(event: ConversationEvent): boolean {
+  if (event.type === "turn_start") return event.extra === undefined;
+  return event.type !== "inquiry_request" || event.question.answerType.type !== "secret";
+}
+
+function withoutLongTexts({ context: _context, ...question }: InquiryQuestion): InquiryQuestion {
+  const { answerType } = question;
+  if (answerType.type !== "select") return question;
+  const options = answerType.options.map(({ preview: _preview, ...option }) => option);
+  return { ...question, answerType: { ...answerType, options } };
+}
 
 describe("a request", () => {
   test.each<[string, InquiryRequest["source"]]>([

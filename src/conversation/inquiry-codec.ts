@@ -1,6 +1,7 @@
 /**
  * How questions and their ends are written in the record (RFD 005, 082, 083). Old records are read
- * as they are; what we write is always the newest form.
+ * as they are; what we write is always the newest form. The Rust original reads it too: when it saves
+ * a conversation it keeps the fields it knows and all `metadata`, so what must survive is in both.
  */
 import {
   type AnswerType,
@@ -42,6 +43,9 @@ const KNOWN_REASONS = {
   attempts_exhausted: true,
 } as const satisfies Record<KnownCancellationReason, true>;
 
+/** Nobody may be said to have cancelled where no reason is left. */
+const LOST_REASON = "unrecorded";
+
 /** The text of a reason, on disk and wherever a reader shows one. */
 export function cancellationTag(reason: CancellationReason): string {
   return typeof reason === "string" ? reason : reason.unknown;
@@ -65,8 +69,14 @@ export function inquiryRequestToJson(event: InquiryRequest): JsonObject {
     id: event.id,
     source: { ...event.source },
     question: inquiryQuestionToJson(event.question),
-    ...(event.toolCallId !== undefined && { tool_call_id: event.toolCallId }),
-    ...(event.questionId !== undefined && { question_id: event.questionId }),
+    ...callToJson(event),
+  };
+}
+
+function callToJson({ toolCallId, questionId }: InquiryRequest): JsonObject {
+  return {
+    ...(toolCallId !== undefined && { tool_call_id: toolCallId }),
+    ...(questionId !== undefined && { question_id: questionId }),
   };
 }
 
@@ -78,28 +88,58 @@ export function parseInquiryResponse(shape: Shape): Omit<InquiryResponse, "times
   };
 }
 
+/** The original needs an `answer`: null is no answer, and `outcome` says which kind of none. */
 export function inquiryResponseToJson(event: InquiryResponse): JsonObject {
   const { id, outcome } = event;
-  if (outcome === "cancelled") return { outcome, id, reason: cancellationTag(event.reason) };
+  const answer = outcome === "answered" ? event.answer : null;
+  return { outcome, id, answer, ...outcomeDetails(event) };
+}
+
+/** What the original would lose of a request. Its context may be long, and is not kept twice. */
+export function inquiryRequestMirror(event: InquiryRequest): JsonObject {
+  const { answerType } = event.question;
+  const select = answerType.type === "select" ? selectToJson(answerType) : {};
+  const question = {
+    ...reusePolicyToJson(event.question),
+    ...(Object.keys(select).length > 0 && { answer_type: select }),
+  };
   return {
-    outcome,
-    id,
-    ...(outcome === "answered" && answerToJson(event)),
+    ...callToJson(event),
+    ...(Object.keys(question).length > 0 && { question }),
+  };
+}
+
+/** What the original would lose of a response. Without an outcome, an answer is an answer. */
+export function inquiryResponseMirror(event: InquiryResponse): JsonObject {
+  const { outcome } = event;
+  const isPlain = outcome === "answered" && event.answer !== null;
+  return { ...(!isPlain && { outcome }), ...outcomeDetails(event) };
+}
+
+function outcomeDetails(event: InquiryOutcome): JsonObject {
+  if (event.outcome === "cancelled") return { reason: cancellationTag(event.reason) };
+  return {
+    ...(event.outcome === "answered" && answerDetails(event)),
     ...(event.answeredBy !== undefined && { answered_by: deciderToJson(event.answeredBy) }),
   };
 }
 
-function answerToJson({ answer, isOther, note }: Answered): JsonObject {
+function answerDetails({ isOther, note }: Answered): JsonObject {
   return {
-    answer,
     ...(isOther === true && { other: true }),
     ...(note !== undefined && { note }),
   };
 }
 
-/** Before RFD 082 there were only answers, and nothing said so: `{id, answer}`. */
+/**
+ * Before RFD 082 there were only answers, and nothing said so: `{id, answer}`. A null without an
+ * outcome is what the original leaves of a question without an answer.
+ */
 function parseOutcome(shape: Shape): InquiryOutcome {
   const { value } = shape;
+  if (value["outcome"] === undefined && value["answer"] === null) {
+    return { outcome: "cancelled", reason: { unknown: LOST_REASON } };
+  }
   const isFlat = value["outcome"] === undefined && value["answer"] !== undefined;
   const outcome = isFlat ? "answered" : parseOutcomeTag(shape);
   if (outcome === "cancelled") return { outcome, reason: parseReason(shape) };

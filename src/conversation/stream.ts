@@ -1,5 +1,5 @@
 /** A conversation's record as a whole: where its config starts from, and everything since. */
-import type { JsonObject } from "../util/index.ts";
+import { isJsonObject, type JsonObject } from "../util/index.ts";
 import type { StreamEntry } from "./entry.ts";
 import type { ConversationEvent } from "./event.ts";
 import type { Timestamp } from "./timestamp.ts";
@@ -22,11 +22,53 @@ export interface StoredStream {
 
 /** Separates the base config from the entries, wherever the record keeps it. */
 export function createStream(stored: StoredStream): ConversationStream {
-  const { createdAt, baseConfig, entries } = stored;
+  const { createdAt, entries } = stored;
+  const baseConfig = stored.baseConfig && withoutPlaceholders(stored.baseConfig);
   if (baseConfig !== undefined) return { createdAt, baseConfig, entries };
   const first = entries[0]?.content;
   if (first?.kind !== "config_delta") return { createdAt, baseConfig: {}, entries };
   return { createdAt, baseConfig: first.delta, entries: entries.slice(1) };
+}
+
+/** Stands for a model where none is known. It says what it is to those who see it elsewhere. */
+const NO_MODEL = { provider: "ollama", name: "no-model-recorded" };
+
+/** The Rust original does not open a conversation whose base config lacks one of these. */
+const REQUIRED = {
+  assistant: { model: { id: NO_MODEL } },
+  conversation: { tools: { "*": { run: "ask" } } },
+};
+
+/** A base config as it is written, so that the Rust original can open it. */
+export function withRequiredConfig(baseConfig: JsonObject): JsonObject {
+  return withMissing(baseConfig, REQUIRED);
+}
+
+function withMissing(value: JsonObject, required: JsonObject): JsonObject {
+  const members = Object.entries(required).flatMap(([key, member]) => {
+    const own = value[key];
+    if (own === undefined) return [[key, member] as const];
+    const isTable = isJsonObject(own) && isJsonObject(member) && member !== NO_MODEL;
+    return isTable ? [[key, withMissing(own, member)] as const] : [];
+  });
+  return { ...value, ...Object.fromEntries(members) };
+}
+
+/** What was only written because it is required says nothing. */
+function withoutPlaceholders(baseConfig: JsonObject): JsonObject {
+  const isPlaceholder = JSON.stringify(baseConfig["assistant"] ?? {}).includes(NO_MODEL.name);
+  return isPlaceholder ? withoutEqual(baseConfig, REQUIRED) : baseConfig;
+}
+
+function withoutEqual(value: JsonObject, other: JsonObject): JsonObject {
+  const members = Object.entries(value).flatMap(([key, member]) => {
+    const counterpart = Object.hasOwn(other, key) ? other[key] : undefined;
+    if (JSON.stringify(member) === JSON.stringify(counterpart)) return [];
+    if (!isJsonObject(member) || !isJsonObject(counterpart)) return [[key, member] as const];
+    const rest = withoutEqual(member, counterpart);
+    return Object.keys(rest).length === 0 ? [] : [[key, rest] as const];
+  });
+  return Object.fromEntries(members);
 }
 
 /** The readable events, in order. */

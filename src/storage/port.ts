@@ -122,6 +122,8 @@ export interface RecordProblem {
 export interface CreateOptions {
   readonly title?: string;
   readonly baseConfig?: JsonObject;
+  /** What the record begins with; nothing, unless said otherwise. */
+  readonly entries?: readonly StreamEntry[];
   /** Kept only for this user, not with the workspace. */
   readonly isLocal?: boolean;
   readonly labels?: Readonly<Record<string, string>>;

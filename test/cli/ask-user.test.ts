@@ -52,6 +52,7 @@ const answered = (id: string, fields: JsonObject): JsonObject => ({
 const cancelled = (id: string): JsonObject => ({
   outcome: "cancelled",
   id: `call_1_1.${id}.1`,
+  answer: null,
   reason: "user",
 });
 
@@ -410,7 +411,14 @@ describe("with nobody there", () => {
     }).toEqual({
       status: 0,
       stdout: "I ask.\nThen not.\n",
-      ends: [{ outcome: "cancelled", id: "call_1_1.answer.1", reason: "no_prompt_backend" }],
+      ends: [
+        {
+          outcome: "cancelled",
+          id: "call_1_1.answer.1",
+          answer: null,
+          reason: "no_prompt_backend",
+        },
+      ],
       told: ["x", NOBODY_THERE],
     });
   });
@@ -424,7 +432,14 @@ describe("with nobody there", () => {
     expect([status, server.lastMessages.at(-1), endsIn(project)]).toEqual([
       0,
       NOBODY_THERE,
-      [{ outcome: "cancelled", id: "call_1_1.answer.1", reason: "no_prompt_backend" }],
+      [
+        {
+          outcome: "cancelled",
+          id: "call_1_1.answer.1",
+          answer: null,
+          reason: "no_prompt_backend",
+        },
+      ],
     ]);
     expect(lines.join("\n")).not.toContain("ask_user(");
   });

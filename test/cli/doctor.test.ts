@@ -2,10 +2,11 @@ import { chmodSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import { describe, expect, test } from "vitest";
 import { EVERYTHING, TEST_PROGRAM } from "../mcp/support.ts";
+import { counters } from "../security/threats.ts";
 import { snapshotOf } from "../support/folder-snapshot.ts";
 import { ModelServer } from "./model-server.ts";
 import { holdConversation } from "./query-project.ts";
-import { request } from "./records.ts";
+import { question, request } from "./records.ts";
 import { Screen } from "./screen.ts";
 import { jsonLines, Project } from "./support.ts";
 
@@ -169,6 +170,19 @@ describe("records", () => {
       ]),
     ]);
     expect(found).toHaveLength(3);
+  });
+
+  test("that the Rust original cannot open, because they ask for a secret, are named", async () => {
+    counters("T-COMPAT-2");
+    const project = await projectWith();
+    const secret = question(11, "a.key.1", { answer_type: { type: "secret" } });
+    const { id } = project.place({ second: 10, events: [secret] });
+    project.place({ second: 20, events: [question(21, "a.ok.1")] });
+    const { of } = await examine(project);
+    expect(of("conversations").map(({ state, message }) => [state, message])).toEqual([
+      ["ok", "2, all of them readable to their ends"],
+      ["ok", `The Rust original cannot open conversations that ask for a secret: ${id}`],
+    ]);
   });
 
   test("that are in use name who uses them; nobody is kept from writing", async () => {

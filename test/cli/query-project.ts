@@ -144,8 +144,10 @@ export function without(entry: JsonObject, ...keys: readonly string[]): JsonObje
 
 /** What an event says, apart from when. */
 function plain(entry: JsonObject): JsonObject {
-  const said = without(entry, "timestamp");
-  const { type, content, arguments: given } = said;
+  const { type, content, arguments: given, metadata } = entry;
+  // What an inquiry keeps there for the Rust original, it says itself too.
+  const isMirror = isJsonObject(metadata) && Object.keys(metadata).join() === "jp_ts";
+  const said = without(entry, "timestamp", ...(isMirror ? ["metadata"] : []));
   if (type === "tool_call_response") return { ...said, content: decoded(content ?? "") };
   return given === undefined ? said : { ...said, arguments: decoded(given) };
 }

@@ -47,7 +47,7 @@ describe("a secret", () => {
     ]);
     expect(`${finished.stdout}${finished.stderr}`).not.toContain(CANARY);
     expect(outcomesIn(recordOf(project))).toEqual([
-      { outcome: "redacted", answered_by: { kind: "config", key } },
+      { outcome: "redacted", answer: null, answered_by: { kind: "config", key } },
     ]);
   });
 
@@ -67,7 +67,7 @@ describe("a secret", () => {
       false,
     ]);
     expect(outcomesIn(recordOf(project))).toEqual([
-      { outcome: "redacted", answered_by: { kind: "user", channel: "terminal" } },
+      { outcome: "redacted", answer: null, answered_by: { kind: "user", channel: "terminal" } },
     ]);
   });
 });

@@ -218,7 +218,7 @@ describe("a question where nobody is", () => {
   const NOBODY =
     "asker cannot run because no interactive terminal is available. Do not retry this tool call " +
     "in this turn; continue without user input or explain what information is missing.";
-  const REFUSED = { outcome: "cancelled", reason: "no_prompt_backend" };
+  const REFUSED = { outcome: "cancelled", answer: null, reason: "no_prompt_backend" };
   const BY_MODEL = { kind: "assistant", model: "llamacpp/scripted" };
   const BY_DEFAULT = { outcome: "answered", answer: false, answered_by: { kind: "default" } };
 
@@ -313,7 +313,7 @@ describe("a configured answer", () => {
         "asker: the configured conversation.tools.asker.questions.q.answer value does not match " +
           "the question's answer_type. Update the configuration; do not retry.",
       ],
-      [{ outcome: "cancelled", reason: "invalid_static_answer" }],
+      [{ outcome: "cancelled", answer: null, reason: "invalid_static_answer" }],
       false,
     ]);
   });
@@ -338,7 +338,7 @@ describe("a configured answer", () => {
         "The tool 'deaf' keeps asking the same question (\"Go on?\") although it was answered. " +
           "Do not retry this tool call in this turn.",
       ],
-      { outcome: "cancelled", reason: "attempts_exhausted" },
+      { outcome: "cancelled", answer: null, reason: "attempts_exhausted" },
     ]);
   });
 });
@@ -485,7 +485,7 @@ describe("the inquiry model", () => {
       0,
       3,
       [expect.stringMatching(/asked a follow-up question \("Go on\?"\).*failed to provide/)],
-      [{ outcome: "cancelled", reason: "backend_error" }],
+      [{ outcome: "cancelled", answer: null, reason: "backend_error" }],
     ]);
   });
 
@@ -504,7 +504,7 @@ describe("the inquiry model", () => {
         "asker requires a human answer and cannot be routed to the assistant. Do not retry this " +
           "tool call in this turn.",
       ],
-      [{ outcome: "cancelled", reason: "assistant_routing_denied" }],
+      [{ outcome: "cancelled", answer: null, reason: "assistant_routing_denied" }],
       2,
     ]);
   });

@@ -232,13 +232,15 @@ describe("what the command line says of the config", () => {
         type: "config_delta",
         delta: {
           assistant: { model },
-          conversation: { tools: { greet: { enable: on } } },
+          conversation: { tools: { greet: { source: "local", enable: on } } },
         },
       },
       {
         type: "config_delta",
         delta: {
-          conversation: { tools: { greet: { enable: { ...on, state: false } } } },
+          conversation: {
+            tools: { greet: { source: "local", enable: { ...on, state: false } } },
+          },
           user: { name: "Ada" },
         },
       },
@@ -264,11 +266,11 @@ describe("what the command line says of the config", () => {
     const written = files.map((name) => readFileSync(path.join(folder, name), "utf8")).join("");
     expect([
       written.includes("hunter"),
-      entries.find(({ type }) => type === "config_delta"),
+      entries.find(({ type }) => type === "jp_ts_config_delta"),
     ]).toEqual([
       false,
       {
-        type: "config_delta",
+        type: "jp_ts_config_delta",
         delta: {
           conversation: { tools: { greet: { questions: { q: { prompt_label: "Me" } } } } },
         },

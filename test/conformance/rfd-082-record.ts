@@ -21,6 +21,7 @@ export const rfd082Record: readonly Requirement[] = [
     source: "RFD 082, InquiryResponse serialization and phase 2 tests",
     text: "A cancelled response is written as `outcome` `cancelled` with `id` and `reason`.",
     state: "met",
+    deviation: "An `answer` of null stands beside it, because the Rust original requires one.",
   },
   {
     id: "082/response/redacted-form",
@@ -30,7 +31,8 @@ export const rfd082Record: readonly Requirement[] = [
       "answer nor a reason.",
     state: "met",
     deviation:
-      "An optional `answered_by` says who decided, because an audit needs it besides who asked.",
+      "An optional `answered_by` says who decided, because an audit needs it besides who asked. An " +
+      "`answer` of null stands beside it, because the Rust original requires one.",
   },
   {
     id: "082/response/redacted-yields-no-answer",
@@ -51,6 +53,9 @@ export const rfd082Record: readonly Requirement[] = [
     source: "RFD 082, InquiryResponse serialization and phase 2 tests",
     text: "A response with `id` and `answer` but no `outcome` reads as answered.",
     state: "met",
+    deviation:
+      "Null without an outcome reads as no answer: the Rust original leaves it of a response that " +
+      "had none.",
   },
   {
     id: "082/response/no-migration-step",

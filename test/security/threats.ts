@@ -411,6 +411,22 @@ const others: Area = {
         "Programs that jp runs for itself are looked for in absolute folders only. What a configured tool or server is " +
         "called is up to whoever configured it.",
     },
+    {
+      id: "T-COMPAT-1",
+      threat:
+        "The Rust original opens a conversation of ours, does not understand its config, and starts it anew or not at all.",
+      holds:
+        "Base config and config deltas hold only keys and values that it knows, with everything that it requires. What is " +
+        "ours alone is an event of a type that it keeps as it is.",
+    },
+    {
+      id: "T-COMPAT-2",
+      threat:
+        "It saves a conversation, and a refusal is a null afterwards: nothing says that there was no answer, or who answered.",
+      holds:
+        "Every response has an answer, which is null where there is none. Outcome, reason and who answered are also in the " +
+        "metadata, which it keeps; a null without them is no answer. It cannot open a conversation with a secret question.",
+    },
   ],
 };
 

@@ -5,7 +5,10 @@ import * as fc from "fast-check";
 import { expect, test } from "vitest";
 import { conversationIdFromNumber, StreamEntry } from "../../src/conversation/index.ts";
 import { EventFile } from "../../src/storage/fs/event-file.ts";
+import type { JsonObject } from "../../src/util/index.ts";
+import { counters } from "../security/threats.ts";
 import { anyElement } from "../support/any-element.ts";
+import { configProblems } from "../support/original-config.ts";
 import {
   laidOut,
   METADATA_TEXT,
@@ -138,8 +141,32 @@ test("a new conversation consists of three files", async () => {
       "}",
       "",
     ].join("\n"),
-    baseConfig: '{\n  "assistant": {\n    "name": "JP"\n  }\n}\n',
+    // Without a model the Rust original could not open it.
+    baseConfig: `${JSON.stringify(
+      {
+        assistant: {
+          name: "JP",
+          model: { id: { provider: "ollama", name: "no-model-recorded" } },
+        },
+        conversation: { tools: { "*": { run: "ask" } } },
+      },
+      null,
+      2,
+    )}\n`,
   });
+});
+
+test("a conversation of a program that gives it no config can be opened by the Rust original", async () => {
+  counters("T-COMPAT-1");
+  const { conversations, files } = temporaryWorkspace();
+  await using writer = await conversations.create({ title: "Half a character: \ud83d" });
+  const { baseConfig, metadata } = files.paths(writer.id);
+  const written = JSON.parse(readFileSync(baseConfig, "utf8")) as JsonObject;
+  expect({
+    problems: configProblems(written, []),
+    read: (await conversations.load(writer.id)).stream.baseConfig,
+    title: /"title": "(?<title>.*)"/.exec(readFileSync(metadata, "utf8"))?.groups?.["title"],
+  }).toEqual({ problems: [], read: {}, title: "Half a character: \ufffd" });
 });
 
 test("a packed record stays packed: its first element is its base config", async () => {

@@ -27,7 +27,16 @@ export async function writeDurably(file: string, content: Buffer, mode = 0o644):
 
 /** As the record's files are written: two spaces, a newline at the end. */
 export async function writeJson(file: string, value: unknown): Promise<void> {
-  await writeDurably(file, Buffer.from(`${JSON.stringify(value, null, 2)}\n`));
+  await writeDurably(file, Buffer.from(`${jsonText(value)}\n`));
+}
+
+/** Half a character is written as an escape that other parsers of JSON refuse, and the file with it. */
+export function jsonText(value: unknown): string {
+  const json = JSON.stringify(value, null, 2);
+  if (!json.includes("\\ud")) return json;
+  return json.replaceAll(/\\(?:ud[89a-f][0-9a-f]{2}|.)/g, (escape) =>
+    escape.startsWith("\\ud") ? "\u{fffd}" : escape,
+  );
 }
 
 /** Makes a folder, with those above it, so that it stays. Throws `write_failed`. */

@@ -7,7 +7,7 @@ import type { JsonObject } from "../../util/index.ts";
 import type { RecordProblem } from "../port.ts";
 import { StorageError, writeFailed } from "../storage-error.ts";
 import { ByteWindow } from "./byte-window.ts";
-import { setAside, writeDurably } from "./durable.ts";
+import { jsonText, setAside, writeDurably } from "./durable.ts";
 import { scanElements } from "./element-scan.ts";
 import { openRecordToWrite } from "./record-path.ts";
 import { reindentJson } from "./reindent.ts";
@@ -35,16 +35,13 @@ export const ENDING_LENGTH = Math.max(...LAST_ELEMENT.map((last) => (last + CLOS
 
 /** The bytes to write at the append point: elements as they stand in an array, and its end. */
 export function elementsToBytes(elements: readonly JsonObject[], separator: "" | ","): Buffer {
-  const list = withoutHalves(JSON.stringify(elements, null, 2));
-  return Buffer.from(separator + list.slice(1, -2) + CLOSING);
+  return Buffer.from(separator + jsonText(elements).slice(1, -2) + CLOSING);
 }
 
-/** Half a character is written as an escape that other parsers of JSON refuse, and the file with it. */
-function withoutHalves(json: string): string {
-  if (!json.includes("\\ud")) return json;
-  return json.replaceAll(/\\(?:ud[89a-f][0-9a-f]{2}|.)/g, (escape) =>
-    escape.startsWith("\\ud") ? "\u{fffd}" : escape,
-  );
+/** A whole file with these elements. */
+export function fileOf(elements: readonly JsonObject[]): Buffer {
+  if (elements.length === 0) return Buffer.from(EMPTY);
+  return Buffer.concat([Buffer.from("["), elementsToBytes(elements, "")]);
 }
 
 /**

@@ -10,6 +10,7 @@ import {
   folderName,
   StreamEntry,
   timestampFromDate,
+  withRequiredConfig,
 } from "../../conversation/index.ts";
 import { breathe, isOutOfBreath } from "../../util/index.ts";
 import type {
@@ -49,8 +50,8 @@ import {
   type Root,
 } from "./conversation-folders.ts";
 import { checkRecordFile } from "./check-record-file.ts";
-import { makeFolder, moveFolder, renameFolder, writeDurably } from "./durable.ts";
-import { EMPTY, readInLayout } from "./event-layout.ts";
+import { jsonText, makeFolder, moveFolder, renameFolder, writeDurably } from "./durable.ts";
+import { fileOf, readInLayout } from "./event-layout.ts";
 import { readElements } from "./event-reader.ts";
 import { FsContext, type FsStoreOptions } from "./fs-context.ts";
 import { FsConversationWriter } from "./fs-writer.ts";
@@ -107,15 +108,15 @@ export class FsConversationStore implements ConversationStore, RecordFiles {
   }
 
   async create(options: CreateOptions): Promise<FsConversationWriter> {
-    const { title, labels, baseConfig = {} } = options;
+    const { title, labels, baseConfig = {}, entries = [] } = options;
     const files: ConversationFiles = {
       metadata: {
         ...(title !== undefined && { title }),
         lastActivatedAt: this.#now(),
         ...(labels !== undefined && { labels }),
       },
-      baseConfig: Buffer.from(`${JSON.stringify(baseConfig, null, 2)}\n`),
-      events: Buffer.from(EMPTY),
+      baseConfig: Buffer.from(`${jsonText(withRequiredConfig(baseConfig))}\n`),
+      events: fileOf(entries.map(({ raw }) => raw)),
     };
     return this.#add(options.isLocal === true ? "local" : "workspace", files);
   }

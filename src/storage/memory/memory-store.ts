@@ -72,13 +72,13 @@ export class MemoryConversationStore implements ConversationStore {
   }
 
   async create(options: CreateOptions): Promise<ConversationWriter> {
-    const { title, labels, baseConfig = {}, isLocal = false } = options;
+    const { title, labels, baseConfig = {}, entries = [], isLocal = false } = options;
     const metadata: ConversationMetadata = {
       ...(title !== undefined && { title }),
       lastActivatedAt: this.#now(),
       ...(labels !== undefined && { labels }),
     };
-    return new MemoryWriter(this.#add({ metadata, baseConfig, entries: [], isLocal }));
+    return new MemoryWriter(this.#add({ metadata, baseConfig, entries: [...entries], isLocal }));
   }
 
   async open(id: ConversationId): Promise<ConversationWriter> {

@@ -1,7 +1,6 @@
 /** `jp mcp serve`: jp for other agents. Nothing but the protocol is written to standard output. */
 import { NOBODY } from "../../../agent/index.ts";
 import { randomBytes } from "node:crypto";
-import { configToJson, withoutMachine } from "../../../config/index.ts";
 import { type ServeSetup, serveHttp, serveStdio } from "../../../serve-mcp/index.ts";
 import { abortable } from "../../../util/index.ts";
 import type { CommandContext } from "../../compose.ts";
@@ -9,6 +8,7 @@ import type { Call } from "../../define.ts";
 import { usageError } from "../../exit-status.ts";
 import type { ConfigFlags } from "../../load-config.ts";
 import { findPrompter, type InteractionFlags } from "../../prompter.ts";
+import { configOfNew } from "../../remembered-config.ts";
 import { openTools } from "../../tools.ts";
 import { tellWithheld, trustedConfig } from "../../trust.ts";
 import { warn } from "../../warnings.ts";
@@ -35,7 +35,7 @@ export async function serveMcp({ options, context }: Call<ServeFlags>): Promise<
     version: context.version,
     conversations,
     newConversation: {
-      baseConfig: configToJson(withoutMachine(config)),
+      ...configOfNew(config, context.clock),
       isLocal: config.conversation?.start_local ?? false,
     },
     tools: tools.toolbox,

@@ -1,16 +1,16 @@
 /** The conversation that a query goes to, and what it remembers of the config. */
-import { configDelta, configToJson, type PartialConfig } from "../../../config/index.ts";
-import {
-  type ConversationId,
-  StreamEntry,
-  timestampFromDate,
-} from "../../../conversation/index.ts";
+import type { PartialConfig } from "../../../config/index.ts";
+import type { ConversationId } from "../../../conversation/index.ts";
 import { firstLine, truncate } from "../../../render/index.ts";
-import { type ConversationWriter, MemoryConversationStore } from "../../../storage/index.ts";
+import {
+  type ConversationWriter,
+  type CreateOptions,
+  MemoryConversationStore,
+} from "../../../storage/index.ts";
 import { isCodedError } from "../../../util/index.ts";
 import type { CommandContext } from "../../compose.ts";
 import { usageError } from "../../exit-status.ts";
-import { rememberedConfig } from "../../remembered-config.ts";
+import { configChange, configOfNew } from "../../remembered-config.ts";
 import { resolveTarget } from "../../target.ts";
 import { warnOf } from "../../warnings.ts";
 
@@ -58,10 +58,10 @@ export async function openConversation(
   const { conversations, session } = context.workspace;
   const conversation =
     id === undefined
-      ? await conversations.create(createOptions(opened))
+      ? await conversations.create(createOptions(opened, context))
       : await waitFor(() => conversations.open(id), context, opened.config);
   warnOf(conversation.problems, context.output);
-  if (id !== undefined) await recordConfig(conversation, opened.config, context);
+  if (id !== undefined) await recordChange(conversation, opened.config, context);
   await session.activate(conversation.id).catch(ignoreNoSession);
   return conversation;
 }
@@ -72,7 +72,8 @@ async function openCopy(
   id: ConversationId | undefined,
   opened: OpenedConversation,
 ): Promise<ConversationWriter> {
-  const copy = await new MemoryConversationStore(context.clock).create(createOptions(opened));
+  const options = createOptions(opened, context);
+  const copy = await new MemoryConversationStore(context.clock).create(options);
   if (id !== undefined) {
     const { stream } = await context.workspace.conversations.load(id);
     await copy.appendEntries(stream.entries);
@@ -80,26 +81,25 @@ async function openCopy(
   return copy;
 }
 
-function createOptions({ config, message, flags }: OpenedConversation) {
+function createOptions(
+  { config, message, flags }: OpenedConversation,
+  { clock }: CommandContext,
+): CreateOptions {
   return {
+    ...configOfNew(config, clock),
     title: flags.title ?? truncate(firstLine(message), LONGEST_TITLE),
-    baseConfig: configToJson(config),
     isLocal: flags.local ?? config.conversation?.start_local ?? false,
   };
 }
 
 /** What is said now holds for the turns that follow, too. */
-async function recordConfig(
+async function recordChange(
   conversation: ConversationWriter,
   config: PartialConfig,
   { clock }: CommandContext,
 ): Promise<void> {
-  const delta = configDelta(rememberedConfig(conversation.stream), config);
-  if (delta === undefined) return;
-  const timestamp = timestampFromDate(clock.now());
-  await conversation.appendEntries([
-    StreamEntry.fromJson({ timestamp, type: "config_delta", delta }),
-  ]);
+  const entries = configChange(conversation.stream, config, clock);
+  if (entries.length > 0) await conversation.appendEntries(entries);
 }
 
 /** Somebody else may be about to finish. */

@@ -1,6 +1,6 @@
 /** `jp query`: one turn, from what is asked to what is on record. */
 import { NOBODY, Turn, type TurnEnd } from "../../../agent/index.ts";
-import { resolveInquiryAssistant, withoutMachine } from "../../../config/index.ts";
+import { resolveInquiryAssistant } from "../../../config/index.ts";
 import { createInquiryBackend, type InquiryBackend } from "../../../inquiry/index.ts";
 import {
   type Model,
@@ -50,7 +50,7 @@ export async function query({ words, options, context }: Call<QueryFlags>): Prom
   const message = await readMessage(words, options, context);
   if (message === undefined) return context.output.notice("There is nothing to ask.");
   // Where things are reached holds for this command: another machine may continue the conversation.
-  const opened = { config: withoutMachine(config), message: message.text, flags: options };
+  const opened = { config, message: message.text, flags: options };
   await using conversation = await keeping(message, context, () =>
     openConversation(context, id, opened),
   );

@@ -1,0 +1,232 @@
+import { describe, expect, test } from "vitest";
+import * as fc from "fast-check";
+import { counters } from "../../test/security/threats.ts";
+import { anyConfig, ofTool, readConfig, SECRET } from "../../test/support/any-config.ts";
+import { configProblems } from "../../test/support/original-config.ts";
+import { withRequiredConfig } from "../conversation/index.ts";
+import type { JsonObject } from "../util/index.ts";
+import { conversationConfig } from "./conversation-layer.ts";
+import { DEFAULTS } from "./defaults.ts";
+import { mergeConfig } from "./merge.ts";
+import { type RecordedConfig, recordConfig } from "./recorded-config.ts";
+import type { PartialConfig } from "./schema/config-schema.ts";
+
+const MODEL = { assistant: { model: { id: "openai/gpt" } } };
+const REQUIRED = {
+  assistant: { model: { id: { provider: "openai", name: "gpt" } } },
+  conversation: { tools: { "*": { run: "ask" } } },
+};
+
+describe("a new conversation", () => {
+  test("records the model and how tools run, and nothing that ships with jp", () => {
+    counters("T-COMPAT-1");
+    const builtins = readConfig(ofTool({ source: "builtin", group: "fs", enable: "explicit" }));
+    const config = mergeConfig(mergeConfig(DEFAULTS, builtins), readConfig(MODEL));
+    expect(recordConfig({ builtins, config })).toEqual({ shared: REQUIRED });
+  });
+
+  test("records where the Rust original looks what it knows, with the source of each tool", () => {
+    counters("T-COMPAT-1");
+    const x = { source: "local", command: "just x", run: "edit", enable: false };
+    const y = { source: "mcp.files.read", questions: { q: { target: "assistant" } } };
+    const config = { ...MODEL, conversation: { tools: { x, y } }, user: { name: "Ada" } };
+    expect(recordNew(config)).toEqual({
+      shared: {
+        assistant: REQUIRED.assistant,
+        conversation: {
+          tools: {
+            "*": { run: "ask" },
+            x: {
+              source: "local",
+              command: { program: "just", args: ["x"], shell: false },
+              run: "edit",
+              enable: { state: false, allow_toggle: "any" },
+            },
+            y,
+          },
+        },
+        user: { name: "Ada" },
+      },
+    });
+  });
+
+  test.each<[string, JsonObject]>([
+    ["who is said to ask", ofLocal({ questions: { q: { prompt_label: "Me" } } })],
+    ["a group", ofLocal({ group: "fs" })],
+    ["what happens in a non-interactive run", ofLocal({ detached: { run: "deny" } })],
+    ["a timeout", ofLocal({ timeout_secs: 3 })],
+    ["a keyword of a JSON Schema", ofLocal({ parameters: { a: { minLength: 3 } } })],
+    [
+      "a keyword deep in a JSON Schema",
+      ofLocal({ parameters: { a: { items: { type: "string", minLength: 3 } } } }),
+    ],
+    [
+      "an assistant with a parameter called other",
+      ofLocal({ questions: { q: { target: { model: { parameters: { other: { a: 1 } } } } } } }),
+    ],
+    ["an access that it does not understand", ofLocal({ access: { net: true } })],
+    ["the defaults of tools", ofTool({ timeout_secs: 3 }, "*")],
+    ["a limit", { conversation: { max_cycles: 3 } }],
+    ["how questions are put to a model", { conversation: { inquiry: { schema: "bound" } } }],
+    [
+      "parameters of a model that has no id",
+      { conversation: { inquiry: { assistant: { model: { parameters: { top_k: 1 } } } } } },
+    ],
+    ["a conversation that it could not save", { conversation: { default_id: "jp-c17" } }],
+    [
+      "an attachment that is no address",
+      { conversation: { attachments: { value: ["a.md"], strategy: "replace" } } },
+    ],
+    ["how questions are drawn", { style: { prompt: "plain" } }],
+    ["a notification", { style: { notification: { bell: false } } }],
+    ["a number of characters", { style: { reasoning: { display: 80 } } }],
+    ["a delay without a unit", { style: { typewriter: { text_delay: 3 } } }],
+    ["an action", { interrupt: { streaming: { action: "wait" } } }],
+    ["an effort", parametersOf({ reasoning: { effort: "minimal", exclude: false } })],
+    ["an effort in tokens", parametersOf({ reasoning: { effort: 1000, exclude: false } })],
+    ["a fraction", parametersOf({ max_tokens: 0.5 })],
+    ["a number that is too large", parametersOf({ top_k: 2 ** 40 })],
+    ["further parameters", parametersOf({ other: { seed: 1 } })],
+    ["a timeout that it refuses", { assistant: { request: { stream_idle_timeout_secs: 5 } } }],
+    ["a duration", { assistant: { request: { cache: "1.5h" } } }],
+  ])("keeps for itself what the original does not know: %s", (_name, config) => {
+    counters("T-COMPAT-1");
+    const { own } = recordNew({ ...MODEL, ...withModel(config) });
+    expect(own).toEqual(withoutSource(config));
+  });
+
+  test.each<[string, JsonObject]>([
+    ["tools that come with jp", ofTool({ source: "builtin", run: "skip" })],
+    ["a tool that nobody has", ofTool({ run: "skip" })],
+  ])("keeps for itself %s", (_name, config) => {
+    expect(recordNew({ ...MODEL, ...config })).toEqual({ shared: REQUIRED, own: config });
+  });
+
+  test("keeps access to itself where the original would refuse to load the tool", () => {
+    const access = { fs: [{ path: "a", read: true }] };
+    const tools = { x: { source: "local", access }, y: { source: "mcp.s", access } };
+    const { shared, own } = recordNew({ ...MODEL, conversation: { tools } });
+    expect({ shared, own }).toMatchObject({
+      shared: { conversation: { tools: { x: { access } } } },
+      own: { conversation: { tools: { y: { access } } } },
+    });
+  });
+
+  test("keeps a model for itself whose name the original does not take", () => {
+    const id = { provider: "ollama", name: "größe@q4" };
+    expect(recordNew({ assistant: { model: { id } } })).toEqual({
+      shared: { conversation: REQUIRED.conversation },
+      own: { assistant: { model: { id } } },
+    });
+  });
+
+  test("records the model that an alias stands for, and neither aliases nor addresses", () => {
+    const llm = { aliases: { fast: "openai/gpt" }, openai: { base_url: "http://127.0.0.1:1" } };
+    const providers = { llm, mcp: { s: { command: "serve" } } };
+    const config = { assistant: { model: { id: "fast" } }, providers };
+    expect(recordNew(config)).toEqual({ shared: REQUIRED });
+  });
+
+  test.each([
+    [true, "auto"],
+    [false, "off"],
+    ["high", { effort: "high", exclude: false }],
+    [{ exclude: true }, { effort: "auto", exclude: true }],
+  ])("records how much to think in the words of the original: %j", (written, recorded) => {
+    const { shared, own } = recordNew({
+      assistant: { model: { id: "openai/gpt", parameters: { reasoning: written } } },
+    });
+    expect([shared, own]).toMatchObject([
+      { assistant: { model: { parameters: { reasoning: recorded } } } },
+      undefined,
+    ]);
+  });
+});
+
+describe("a conversation that goes on", () => {
+  const remembered = conversationConfig(REQUIRED, [
+    ofTool({ source: "local", options: { a: 1 } }),
+    { assistant: { model: { parameters: { stop_words: ["a"] } } } },
+  ]);
+
+  test("records nothing where nothing has changed", () => {
+    expect(recordChange({})).toEqual({});
+  });
+
+  test("records what differs, with the source of the tool", () => {
+    expect(recordChange(ofTool({ run: "skip", timeout_secs: 3 }))).toEqual({
+      shared: ofTool({ source: "local", run: "skip" }),
+      own: ofTool({ timeout_secs: 3 }),
+    });
+  });
+
+  test("does not have the original add to a list what takes its place", () => {
+    const change = { assistant: { model: { parameters: { stop_words: ["b"] } } } };
+    expect(recordChange(change)).toEqual({ own: change });
+  });
+
+  test("of the original does not record what ships with jp", () => {
+    const builtins = readConfig(ofTool({ source: "builtin" }, "ask_user"));
+    const config = [DEFAULTS, builtins, remembered].reduce(mergeConfig);
+    expect(recordConfig({ builtins, remembered, config })).toEqual({});
+  });
+
+  function recordChange(change: JsonObject): RecordedConfig {
+    const config = mergeConfig(mergeConfig(DEFAULTS, remembered), readConfig(change));
+    return recordConfig({ builtins: {}, remembered, config });
+  }
+});
+
+test("whatever is recorded, the original can read it, and we read the same config from it", () => {
+  counters("T-COMPAT-1");
+  fc.assert(
+    fc.property(anyConfig(), anyConfig(), (first, second) => {
+      const config = mergeConfig(DEFAULTS, readConfig(first));
+      const created = recordConfig({ builtins: {}, config });
+      const base = withRequiredConfig(created.shared ?? {});
+      const remembered = readBack(created.shared ?? {}, [created.own]);
+      expect(recordConfig({ builtins: {}, remembered, config })).toEqual({});
+
+      const next = mergeConfig(mergeConfig(DEFAULTS, remembered), readConfig(second));
+      const changed = recordConfig({ builtins: {}, remembered, config: next });
+      const deltas = [created.own, changed.shared, changed.own];
+      const after = readBack(created.shared ?? {}, deltas);
+      expect(recordConfig({ builtins: {}, remembered: after, config: next })).toEqual({});
+
+      const delta = { type: "config_delta", delta: changed.shared ?? {} };
+      expect(configProblems(base, [delta])).toEqual([]);
+      expect(JSON.stringify([created, changed])).not.toContain(SECRET);
+    }),
+  );
+});
+
+function recordNew(config: JsonObject): RecordedConfig {
+  return recordConfig({ builtins: {}, config: mergeConfig(DEFAULTS, readConfig(config)) });
+}
+
+function readBack(base: JsonObject, deltas: readonly (JsonObject | undefined)[]): PartialConfig {
+  const text = JSON.stringify([base, ...deltas.filter((delta) => delta !== undefined)]);
+  const [first = {}, ...rest] = JSON.parse(text) as JsonObject[];
+  return conversationConfig(first, rest);
+}
+
+/** Of a tool that the original could run. */
+function ofLocal(settings: JsonObject): JsonObject {
+  return ofTool({ source: "local", ...settings });
+}
+
+function parametersOf(parameters: JsonObject): JsonObject {
+  return { assistant: { model: { parameters } } };
+}
+
+function withModel({ assistant, ...rest }: JsonObject): JsonObject {
+  if (assistant === undefined) return rest;
+  const { model = {}, ...others } = assistant as { readonly model?: JsonObject };
+  return { ...rest, assistant: { ...others, model: { ...MODEL.assistant.model, ...model } } };
+}
+
+/** Where a tool comes from, the original knows. */
+function withoutSource(config: JsonObject): JsonObject {
+  const text = JSON.stringify(config).replace('"source":"local",', "");
+  return JSON.parse(text) as JsonObject;
+}
