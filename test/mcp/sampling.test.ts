@@ -172,7 +172,7 @@ describe.each(["older", "newer"])("words for a model of a server of the %s kind"
     const cycle = await turn.begin(toolCall("call_1", "land", { rounds: [{ model: PROMPT }] }));
     const responses = cycle.run();
     await until(() => model.requests.length === 1);
-    cycle.stop();
+    cycle.stop("user");
     await responses;
     expect(model.requests[0]?.signal.aborted).toBe(true);
     expect(turn.recorded("inquiry_response")).toMatchObject([{ outcome: "cancelled" }]);

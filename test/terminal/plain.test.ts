@@ -14,6 +14,7 @@ import type { PrompterTask } from "../support/prompter-task.ts";
 
 const inquiryId = "call_1.q.1" as InquiryId; // Ids are made by the coordinator.
 const CANCELLED = { inquiryId, type: "cancelled" };
+const INTERRUPTED = { inquiryId, type: "interrupted" };
 const QUESTIONS = {
   boolean: booleanQuestion("q", "What then?"),
   select: selectQuestion("q", "What then?", { options: ["a", "b"] }),
@@ -96,14 +97,14 @@ describe("a question in lines of text", () => {
   });
 
   test.each(TYPES)(
-    "of the type %s is cancelled when the terminal goes away",
+    "of the type %s is interrupted when the terminal goes away",
     // On a busy machine the end of the terminal is sometimes not told.
     { retry: 3 },
     async (answerType) => {
       const screen = open(QUESTIONS[answerType]);
       await type(screen, "");
       screen.hangUp();
-      await expect.poll(() => screen.writtenResult(), { timeout: 10_000 }).toEqual(CANCELLED);
+      await expect.poll(() => screen.writtenResult(), { timeout: 10_000 }).toEqual(INTERRUPTED);
     },
   );
 

@@ -52,7 +52,8 @@ export async function attemptCall(parts: TurnParts, call: GrantedCall): Promise<
     // Whoever asked wants no answer any more, and says what came of the call instead.
     if (end.type === "unanswered" && closed?.aborted === true && !signal.aborted) continue;
     if (end.type === "unanswered") {
-      onUnanswered?.(end.reason === "user" ? "cancelled" : "refused");
+      const isClosed = end.reason === "user" || end.reason === "interrupted";
+      onUnanswered?.(isClosed ? "cancelled" : "refused");
       return { type: "unanswered", content: end.content, isError: end.isError };
     }
     for (const { question, ...answer } of end.answers) given.add(question, answer);
@@ -74,7 +75,6 @@ function toAsked(
       automaticAnswers: given.automaticAnswers(each),
       ...(prompt !== undefined && { prompt }),
       signal: closed === undefined ? signal : AbortSignal.any([signal, closed]),
-      ...(closed !== undefined && { closed }),
     };
   });
 }

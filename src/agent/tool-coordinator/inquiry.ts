@@ -21,10 +21,17 @@ import {
 } from "../../tool/index.ts";
 import { assertNever, type Json, messageOf } from "../../util/index.ts";
 import type { PromptRequest, PromptResult } from "../ports.ts";
+import { promptCause, stopCause, type StopCause } from "../stop-cause.ts";
 import { timestampOf } from "../timestamp-of.ts";
 import type { GivenAnswer } from "./given-answers.ts";
 import { toInquiryRequest } from "./inquiry-request.ts";
-import { INPUT_CANCELLED, inquiryFailed, keepsAsking, promptFailed } from "./model-texts.ts";
+import {
+  INPUT_CANCELLED,
+  inquiryFailed,
+  INTERRUPTED_AT_QUESTION,
+  keepsAsking,
+  promptFailed,
+} from "./model-texts.ts";
 import { type AssistantTarget, decideRoute, type Route } from "./route.ts";
 import type { CallableTool, TurnParts } from "./turn-parts.ts";
 
@@ -37,9 +44,8 @@ export interface AskedQuestion {
   readonly automaticAnswers: number;
   /** It is for a model, which sees these words and nothing of the conversation. */
   readonly prompt?: ModelPrompt;
+  /** Also aborted when whoever asked wants no answer any more. */
   readonly signal: AbortSignal;
-  /** Aborted, and the signal with it, when whoever asked wants no answer any more. */
-  readonly closed?: AbortSignal;
 }
 
 export type QuestionEnd = AnsweredEnd | Unanswered;
@@ -97,7 +103,8 @@ export class Inquiry {
 
   /** The whole way, by itself. */
   answer(): Promise<QuestionEnd> {
-    return this.#asked.signal.aborted ? this.cancel() : this.follow(this.route());
+    const { signal } = this.#asked;
+    return signal.aborted ? this.cancel(stopCause(signal)) : this.follow(this.route());
   }
 
   route(): Route {
@@ -138,19 +145,19 @@ export class Inquiry {
     return { type: "unanswered", reason, content, isError: true };
   }
 
-  async cancel(): Promise<Unanswered> {
-    // No person has cancelled what was withdrawn.
-    const reason = this.#asked.closed?.aborted === true ? "interrupted" : "user";
+  async cancel(reason: StopCause): Promise<Unanswered> {
     await this.#close({ outcome: "cancelled", reason });
-    return { type: "unanswered", reason, content: INPUT_CANCELLED, isError: false };
+    return reason === "user"
+      ? { type: "unanswered", reason, content: INPUT_CANCELLED, isError: false }
+      : { type: "unanswered", reason, content: INTERRUPTED_AT_QUESTION, isError: true };
   }
 
-  /** What a prompter gave for it. */
-  async take(result: PromptResult): Promise<QuestionEnd> {
+  /** What a prompter gave for it; the signal is the one that the prompter had. */
+  async take(result: PromptResult, signal: AbortSignal): Promise<QuestionEnd> {
     if (result.inquiryId !== this.#id) {
       return this.failPrompt("the answer was given to another question");
     }
-    if (result.type === "cancelled") return this.cancel();
+    if (result.type !== "answered") return this.cancel(promptCause(result, signal));
     const misfit = explainMisfit(this.#asked.question.answerType, result.answer);
     return misfit === undefined ? this.#takeAnswer(result) : this.failPrompt(misfit);
   }
@@ -165,7 +172,7 @@ export class Inquiry {
       const route = this.route();
       return route.type === "person" ? this.#prompt(signal) : route;
     }, this.#asked.signal);
-    if (next === undefined) return this.cancel();
+    if (next === undefined) return this.cancel(stopCause(this.#asked.signal));
     // What needs no person is done outside: nobody has to wait for it.
     return next.type === "answered" || next.type === "unanswered" ? next : this.follow(next);
   }
@@ -177,7 +184,7 @@ export class Inquiry {
     } catch (error) {
       return this.failPrompt(messageOf(error));
     }
-    return this.take(result);
+    return this.take(result, signal);
   }
 
   /** A person's. It is remembered only where the question allows it, and never if it is a secret. */
@@ -211,7 +218,7 @@ export class Inquiry {
       const message = messageOf(error);
       result = { type: "failed", kind: "other", message };
     }
-    if (result.type === "cancelled") return this.cancel();
+    if (result.type === "cancelled") return this.cancel(stopCause(signal));
     const problem =
       result.type === "failed"
         ? result.message

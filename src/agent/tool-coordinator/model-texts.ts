@@ -10,6 +10,18 @@ export const DELIVERY_SKIPPED = "Result delivery skipped by user.";
 export const DELIVERY_SKIPPED_BY_CONFIG = "Result delivery skipped by configuration.";
 export const DELIVERY_CANCELLED = "Result delivery cancelled.";
 
+/** Of a call that was interrupted: how far it came, and that no one decided against it. */
+export const INTERRUPTED_BEFORE_RUN =
+  "The call was interrupted before the tool ran. The user did not reject it.";
+export const INTERRUPTED_AT_QUESTION =
+  "The call was interrupted before its question was answered. The user did not reject it.";
+export const INTERRUPTED_WHILE_RUNNING =
+  "The call was interrupted while the tool was running, which may have done part of its work. " +
+  "The user did not reject it.";
+export const INTERRUPTED_AT_DELIVERY =
+  "The tool has run, but the call was interrupted before the user decided whether you may see its " +
+  "result. The user did not reject it.";
+
 export function skippedBecause(reason: string): string {
   return `Tool skipped by user: ${reason}`;
 }

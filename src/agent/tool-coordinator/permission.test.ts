@@ -1,5 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { verifies } from "../../../test/conformance/manifest.ts";
+import { counters } from "../../../test/security/threats.ts";
 import { toolCall } from "../../../test/support/events.ts";
 import { until } from "../../../test/support/model-turn.ts";
 import { prompterThat } from "../../../test/support/prompter-that.ts";
@@ -280,4 +281,13 @@ test("a permission is on record before the tool runs", async () => {
   }
   await turn.call("looks");
   expect(seen).toEqual(["turn_start", "tool_call_request", "permission_decision"]);
+});
+
+test("a prompt that closed before the user decided is no decision, and the call does not run", async () => {
+  counters("T-PROV-8");
+  const end = await callWith("ask", { script: { permissions: [{ type: "interrupted" }] } });
+  expect({ decisions: end.decisions, told: end.told }).toEqual({
+    decisions: [],
+    told: ["The call was interrupted before the tool ran. The user did not reject it.", true],
+  });
 });

@@ -68,7 +68,7 @@ async function callOnce({ words, options, context, signal }: ToolRun): Promise<v
       },
     },
   });
-  signal.addEventListener("abort", () => cycle.stop(), { once: true });
+  signal.addEventListener("abort", () => cycle.stop("interrupted"), { once: true });
   const timestamp = timestampFromDate(context.clock.now());
   const request: ToolCallRequest = {
     type: "tool_call_request",

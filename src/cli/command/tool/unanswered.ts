@@ -37,8 +37,10 @@ export function explainUnanswered(
 
 type Unanswered = Extract<InquiryResponse, { outcome: "cancelled" }>;
 
+/** What was withdrawn is not why the call ended: it goes on, and says itself how it ends. */
 function isUnanswered(event: ConversationEvent): event is Unanswered {
-  return event.type === "inquiry_response" && event.outcome === "cancelled";
+  if (event.type !== "inquiry_response" || event.outcome !== "cancelled") return false;
+  return event.reason !== "interrupted";
 }
 
 function explain(
