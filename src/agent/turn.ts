@@ -5,6 +5,7 @@
  *                 ▲            └─► run its tools ─┐
  *                 └───────────── next cycle ◄─────┘
  */
+import type { CallLimits } from "../config/index.ts";
 import { type Attachment, eventsOf, type Timestamp } from "../conversation/index.ts";
 import type { InquiryBackend } from "../inquiry/index.ts";
 import type { EndReason, Model, ToolChoice, ToolSchema } from "../provider/index.ts";
@@ -20,7 +21,7 @@ import { PromptQueue } from "./tool-coordinator/prompt-queue.ts";
 import { StrayQuestions } from "./tool-coordinator/stray-questions.ts";
 import { ToolCycle } from "./tool-coordinator/tool-cycle.ts";
 import type { Toolbox, TurnParts } from "./tool-coordinator/turn-parts.ts";
-import { TurnState } from "./tool-coordinator/turn-state.ts";
+import { type DetachedDenial, TurnState } from "./tool-coordinator/turn-state.ts";
 
 /** What a turn is made of. */
 export interface TurnSetup {
@@ -36,6 +37,8 @@ export interface TurnSetup {
   readonly clock: Clock;
   /** The most requests to the model. */
   readonly maxCycles: number;
+  /** Of every call; the usual ones if absent. */
+  readonly limits?: CallLimits;
   readonly observer?: Observer;
 }
 
@@ -65,6 +68,7 @@ export class Turn {
   readonly #journal: Journal;
   readonly #interrupts: Interrupts;
   readonly #prompts = new PromptQueue();
+  #state: TurnState | undefined;
 
   constructor(setup: TurnSetup) {
     this.#setup = setup;
@@ -85,6 +89,11 @@ export class Turn {
   /** It is being ended. */
   get isLeaving(): boolean {
     return this.#interrupts.isLeaving;
+  }
+
+  /** What was denied so far, only because no one could be asked. */
+  get denials(): readonly DetachedDenial[] {
+    return this.#state?.denials ?? [];
   }
 
   /** Everything that happened is on record, also when it throws: `ProviderError`, `write_failed`. */
@@ -210,12 +219,9 @@ export class Turn {
   #turnParts(): TurnParts {
     const { stream } = this.#journal;
     const start = stream.entries.findLastIndex(({ eventType }) => eventType === "turn_start");
-    return {
-      ...this.#setup,
-      journal: this.#journal,
-      prompts: this.#prompts,
-      state: TurnState.fromEvents(eventsOf(stream.entries.slice(start))),
-    };
+    const state = TurnState.fromEvents(eventsOf(stream.entries.slice(start)));
+    this.#state = state;
+    return { ...this.#setup, journal: this.#journal, prompts: this.#prompts, state };
   }
 
   #now(): Timestamp {

@@ -40,6 +40,7 @@ describe("a turn of a program", () => {
       type: "done",
       reason: "stop",
       text: "It is done.",
+      denials: [],
       events: [...eventsOf(conversation.stream.entries)],
     });
     expect(end.events.map(({ type }) => type)).toEqual([

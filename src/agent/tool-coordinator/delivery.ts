@@ -1,7 +1,7 @@
 /** Whether the model gets to see what a tool gave. A decision that anybody made is on record. */
 import type { Decider, PermissionDecision, ToolCallRequest } from "../../conversation/index.ts";
 import type { DeliveryResult } from "../ports.ts";
-import { promptCause, type StopCause } from "../stop-cause.ts";
+import { promptCause, stopCause, type StopCause } from "../stop-cause.ts";
 import { timestampOf } from "../timestamp-of.ts";
 import { messageOf } from "../../util/index.ts";
 import {
@@ -35,6 +35,7 @@ export async function deliver(
   if (settings.result === "skip") return withholdByPolicy(parts, delivery, "result");
   if (parts.prompter.canAsk()) return askPerson(parts, delivery);
   if (settings.detached.deliver === "deny") {
+    parts.state.noteDenial({ tool: settings.name, what: "delivery" });
     return withholdByPolicy(parts, delivery, "detached.deliver");
   }
   const decidedBy = policy(delivery, "detached.deliver");
@@ -83,8 +84,13 @@ async function prompt(
     isEditing: settings.result === "edit",
     signal,
   });
-  if (decided.type === "deliver" || decided.type === "withhold") return decided;
-  return { type: "closed", cause: promptCause(decided, signal) };
+  if (decided.type === "cancelled" || decided.type === "interrupted") {
+    return { type: "closed", cause: promptCause(decided, signal) };
+  }
+  // A prompter that was closed may report that as a no. It is not one.
+  return decided.type === "withhold" && signal.aborted
+    ? { type: "closed", cause: stopCause(signal) }
+    : decided;
 }
 
 async function withholdByPolicy(

@@ -23,9 +23,11 @@ import { assertNever, type Json, messageOf } from "../../util/index.ts";
 import type { PromptRequest, PromptResult } from "../ports.ts";
 import { promptCause, stopCause, type StopCause } from "../stop-cause.ts";
 import { timestampOf } from "../timestamp-of.ts";
+import type { CallBudget } from "./call-budget.ts";
 import type { GivenAnswer } from "./given-answers.ts";
 import { toInquiryRequest } from "./inquiry-request.ts";
 import {
+  asksTooOften,
   INPUT_CANCELLED,
   inquiryFailed,
   INTERRUPTED_AT_QUESTION,
@@ -42,6 +44,8 @@ export interface AskedQuestion {
   readonly source: InquirySource;
   /** How many times in a row this question of this call was answered without a person. */
   readonly automaticAnswers: number;
+  /** Of the call. */
+  readonly budget: CallBudget;
   /** It is for a model, which sees these words and nothing of the conversation. */
   readonly prompt?: ModelPrompt;
   /** Also aborted when whoever asked wants no answer any more. */
@@ -111,7 +115,7 @@ export class Inquiry {
     const { question, tool, prompt } = this.#asked;
     const { settings } = tool;
     const isPrompt = prompt !== undefined;
-    // Words for a model are new every time; how often they may come, whoever runs the tool knows.
+    // Words for a model are new every time.
     if (!isPrompt && this.#asked.automaticAnswers >= MOST_AUTOMATIC_ANSWERS) {
       const message = keepsAsking(settings.name, question);
       return { type: "refused", reason: "attempts_exhausted", message };
@@ -122,6 +126,21 @@ export class Inquiry {
   }
 
   follow(route: Route): Promise<QuestionEnd> {
+    if (route.type === "person") return this.#askPerson();
+    if (route.type === "refused") return this.#refuseRoute(route);
+    const limit = this.#asked.budget.takeAnswer();
+    if (limit === undefined) return this.#answerByItself(route);
+    const content = asksTooOften(this.#asked.tool.settings.name, limit);
+    return this.refuse("attempts_exhausted", content);
+  }
+
+  #refuseRoute({ reason, message }: Extract<Route, { type: "refused" }>): Promise<Unanswered> {
+    const { name: tool } = this.#asked.tool.settings;
+    if (reason === "no_prompt_backend") this.#parts.state.noteDenial({ tool, what: "question" });
+    return this.refuse(reason, message);
+  }
+
+  #answerByItself(route: Exclude<Route, { type: "refused" | "person" }>): Promise<QuestionEnd> {
     switch (route.type) {
       case "remembered":
         return this.#answerAlone(route.answer, { kind: "remembered", from: route.from });
@@ -129,10 +148,6 @@ export class Inquiry {
         return this.#answerAlone(route.answer, { kind: "config", key: route.key });
       case "default":
         return this.#answerAlone(route.answer, { kind: "default" });
-      case "refused":
-        return this.refuse(route.reason, route.message);
-      case "person":
-        return this.#askPerson();
       case "model":
         return this.#askModel(route.target);
       default:

@@ -52,7 +52,6 @@ export function notPermitted(tool: string): string {
   );
 }
 
-/** What a model is told of a tool that has to ask somebody where nobody is. */
 export function nobodyThere(tool: string): string {
   return (
     `${tool} cannot run because no interactive terminal is available. Do not retry this tool call ` +
@@ -93,5 +92,20 @@ export function keepsAsking(tool: string, question: Question): string {
   return (
     `The tool '${tool}' keeps asking the same question ("${question.text}") although it was ` +
     "answered. Do not retry this tool call in this turn."
+  );
+}
+
+/** `limit` is the key in the config. */
+export function asksTooOften(tool: string, limit: string): string {
+  return (
+    `The tool '${tool}' asks too often: no person answers, and ${limit} is reached. ` +
+    "Do not retry this tool call in this turn."
+  );
+}
+
+export function asksTooMuch(tool: string, limit: string): string {
+  return (
+    `The tool '${tool}' was stopped: its questions are larger than ${limit} allows. The last one was ` +
+    "neither asked nor recorded. Do not retry this tool call in this turn."
   );
 }

@@ -7,7 +7,7 @@ import { prompterThat } from "../../../test/support/prompter-that.ts";
 import { ToolTurn, type ToolTurnOptions } from "../../../test/support/tool-turn.ts";
 import { defineTool } from "../../tool/index.ts";
 import type { JsonObject } from "../../util/index.ts";
-import type { PermissionResult } from "../ports.ts";
+import type { PermissionResult, Prompter } from "../ports.ts";
 
 const USER = { kind: "user", channel: "scripted" };
 const FOR_THE_TURN = { ...USER, scope: "turn" };
@@ -290,4 +290,24 @@ test("a prompt that closed before the user decided is no decision, and the call 
     decisions: [],
     told: ["The call was interrupted before the tool ran. The user did not reject it.", true],
   });
+});
+
+test("a no that came because the prompt was closed from outside is no decision", async () => {
+  counters("T-PROV-8");
+  const prompter: Prompter = {
+    ...prompterThat(neverAsked),
+    askPermission: ({ signal }) =>
+      new Promise((resolve) => {
+        const isRemembered = false;
+        signal.addEventListener("abort", () => resolve({ type: "skip", isRemembered }));
+        cycle.then((started) => started.stop("interrupted"));
+      }),
+  };
+  const turn = await start({ parts: { prompter }, config: { write: { run: "ask" } } });
+  const cycle = turn.begin(toolCall("call_1", "write", { path: "a" }));
+  const [response] = await (await cycle).run();
+  expect([turn.recorded("permission_decision"), response?.content]).toEqual([
+    [],
+    "The call was interrupted before the tool ran. The user did not reject it.",
+  ]);
 });

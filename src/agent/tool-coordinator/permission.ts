@@ -3,7 +3,7 @@ import type { Decider, PermissionDecision, ToolCallRequest } from "../../convers
 import { checkArguments } from "../../executor/index.ts";
 import { assertNever, type JsonObject, messageOf } from "../../util/index.ts";
 import type { PermissionResult } from "../ports.ts";
-import { promptCause, type StopCause } from "../stop-cause.ts";
+import { promptCause, stopCause, type StopCause } from "../stop-cause.ts";
 import { timestampOf } from "../timestamp-of.ts";
 import {
   INTERRUPTED_BEFORE_RUN,
@@ -94,6 +94,8 @@ async function prompt(
   if (result.type === "cancelled" || result.type === "interrupted") {
     return takeClosed(parts, asked, promptCause(result, signal));
   }
+  // A prompter that was closed may report that as a no. It is not one.
+  if (result.type === "skip" && signal.aborted) return takeClosed(parts, asked, stopCause(signal));
   return takeResult(parts, asked, result);
 }
 
@@ -141,6 +143,7 @@ function decideDetached(parts: TurnParts, asked: PermissionQuestion): Promise<Pe
     key: `conversation.tools.${name}.detached.run`,
   };
   if (detached.run === "auto") return grant(parts, asked, { decidedBy });
+  parts.state.noteDenial({ tool: name, what: "permission" });
   return refuse(parts, asked, { decidedBy, content: notPermitted(name), isError: true });
 }
 
