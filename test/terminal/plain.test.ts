@@ -9,6 +9,8 @@ import {
   selectQuestion,
   textQuestion,
 } from "../../src/tool/index.ts";
+import { verifies } from "../conformance/manifest.ts";
+import { counters } from "../security/threats.ts";
 import { PromptScreen, type PromptScreenOptions } from "../support/prompt-screen.ts";
 import type { PrompterTask } from "../support/prompter-task.ts";
 
@@ -90,6 +92,7 @@ describe("a question in lines of text", () => {
       ].map((one) => ({ answerType, ...one })),
     ),
   )("of the type $answerType is cancelled by $name", async ({ answerType, key }) => {
+    verifies("082/cancel/end-of-input-is-user");
     const screen = open(QUESTIONS[answerType]);
     await type(screen, key);
     const result = await screen.result();
@@ -101,6 +104,7 @@ describe("a question in lines of text", () => {
     // On a busy machine the end of the terminal is sometimes not told.
     { retry: 3 },
     async (answerType) => {
+      counters("T-PROV-8");
       const screen = open(QUESTIONS[answerType]);
       await type(screen, "");
       screen.hangUp();

@@ -88,7 +88,8 @@ async function callOnce({ words, options, context, signal }: ToolRun): Promise<v
   const isDenied = state.denials.length > 0;
   const end = explainUnanswered(settings, journal.stream, isDenied);
   if (end === "cancelled") throw cancelled(context);
-  if (end !== undefined) throw isDenied ? new ExitStatus(DENIED, { cause: end }) : end;
+  if (isDenied && end?.code === "no_prompt_backend") throw new ExitStatus(DENIED, { cause: end });
+  if (end !== undefined) throw end;
   if (response !== undefined) show(response, context);
 }
 
