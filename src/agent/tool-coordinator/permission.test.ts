@@ -300,7 +300,7 @@ test("a no that came because the prompt was closed from outside is no decision",
       new Promise((resolve) => {
         const isRemembered = false;
         signal.addEventListener("abort", () => resolve({ type: "skip", isRemembered }));
-        cycle.then((started) => started.stop("interrupted"));
+        void cycle.then((started) => started.stop("interrupted"));
       }),
   };
   const turn = await start({ parts: { prompter }, config: { write: { run: "ask" } } });
