@@ -11,6 +11,7 @@ export interface CallLimits {
   readonly recordBytesPerCall: number;
 }
 
+/** What the config says, and the defaults for the rest. */
 export function resolveLimits({ conversation = {} }: PartialConfig): CallLimits {
   const {
     automatic_answers_per_call: automaticAnswersPerCall = LIMIT_DEFAULTS.automatic_answers_per_call,
