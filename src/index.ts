@@ -3,6 +3,7 @@ export type {
   Assistant,
   DeliveryRequest,
   DeliveryResult,
+  DetachedDenial,
   FormRequest,
   FormResult,
   Observer,
@@ -16,6 +17,7 @@ export type {
   TurnRequest,
   TurnUpdate,
 } from "./agent/index.ts";
+export type { CallLimits } from "./config/index.ts";
 export {
   type Attachment,
   type CancellationReason,

@@ -208,7 +208,7 @@ test("the example of an MCP server asks before it replaces, whoever answers", as
     await run("--cfg", `${answer}:=true`),
   ]).toEqual([
     printed("Saved notes.txt.bak\n"),
-    1,
+    3,
     printed("The old backup was kept.\n"),
     printed("Saved notes.txt.bak\n"),
   ]);

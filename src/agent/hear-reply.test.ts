@@ -170,7 +170,7 @@ describe("a request that fails", () => {
       replies: [[CALL, { type: "error", error: mistake }], "Never said"],
     });
     await expect(turn.run()).rejects.toBe(mistake);
-    expect(turn.record.at(-1)).toMatch(/^a gives: /);
+    expect(turn.record.at(-1)).toMatch(/^a fails: The call was interrupted/);
   });
 
   test("waits as the clock says", async () => {

@@ -17,9 +17,8 @@ export type {
   PromptResult,
   ToolOrigin,
 } from "./ports.ts";
-export { nobodyThere } from "./tool-coordinator/model-texts.ts";
 export { PromptQueue } from "./tool-coordinator/prompt-queue.ts";
 export { ToolCycle } from "./tool-coordinator/tool-cycle.ts";
 export type { CallableTool, Toolbox, TurnParts } from "./tool-coordinator/turn-parts.ts";
-export { TurnState } from "./tool-coordinator/turn-state.ts";
+export { type DetachedDenial, TurnState } from "./tool-coordinator/turn-state.ts";
 export { Turn, type TurnEnd, type TurnRequest, type TurnSetup } from "./turn.ts";

@@ -6,6 +6,7 @@ import {
   settle,
   until,
 } from "../../test/support/model-turn.ts";
+import { counters } from "../../test/security/threats.ts";
 import { echo } from "../../test/support/turn-tools.ts";
 import { ProviderError } from "../provider/index.ts";
 import type { ScriptedStep } from "../testing/index.ts";
@@ -14,6 +15,8 @@ import type { InterruptChoice } from "./ports.ts";
 const CALL = { type: "tool_call", id: "a", name: "echo" } as const;
 const HANG = { type: "hang" } as const;
 const REPLY = { type: "reply", message: "Rather the other one" } as const;
+const NOT_RUN =
+  "a fails: The call was interrupted before the tool ran. The user did not reject it.";
 const TOLD = "Tool run cancelled by user with a custom message:\n\nRather the other one";
 
 /** A reply that never ends is interrupted behind these steps, of which the last is a text. */
@@ -338,7 +341,7 @@ test("a turn that is left before the model was asked never asks it", async () =>
 test("who is asked while the turn is left is no longer asked", async () => {
   const turn = await ModelTurn.create({
     tools: [echo],
-    config: { echo: { run: "ask", cancellation_response: "Stopped." } },
+    config: { echo: { run: "ask" } },
     script: { permissions: () => new Promise<never>(() => undefined) },
     replies: [[CALL], "Never said"],
   });
@@ -347,6 +350,25 @@ test("who is asked while the turn is left is no longer asked", async () => {
   turn.leave();
   expect([await end, turn.record.slice(2)]).toEqual([
     { type: "interrupted" },
-    ["a calls echo", "a gives: Stopped."],
+    ["a calls echo", NOT_RUN],
   ]);
+});
+
+test("who is asked while the reply fails has not rejected anything", async () => {
+  counters("T-PROV-8");
+  const error = new Error("A mistake of the program.");
+  const opened = Promise.withResolvers<void>();
+  const turn = await ModelTurn.create({
+    tools: [echo],
+    config: { echo: { run: "ask" } },
+    script: {
+      permissions: () => {
+        opened.resolve();
+        return new Promise<never>(() => undefined);
+      },
+    },
+    replies: [[CALL, { type: "wait", until: opened.promise }, { type: "error", error }]],
+  });
+  await turn.run().catch(() => undefined);
+  expect(turn.record.slice(2)).toEqual(["a calls echo", NOT_RUN]);
 });

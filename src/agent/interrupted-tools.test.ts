@@ -4,6 +4,7 @@ import { verifies } from "../../test/conformance/manifest.ts";
 import { ModelTurn, type ModelTurnOptions, settle, until } from "../../test/support/model-turn.ts";
 import { isAlive } from "../../test/support/is-alive.ts";
 import { temporaryFolder } from "../../test/support/temporary-workspace.ts";
+import { counters } from "../../test/security/threats.ts";
 import { settingsOf } from "../../test/support/tool-turn.ts";
 import { asker, echo, SlowTool } from "../../test/support/turn-tools.ts";
 import { createLocalExecutor } from "../executor/index.ts";
@@ -109,7 +110,8 @@ describe("tools that a person interrupts", () => {
     ]);
   });
 
-  test("end at the second press, and at the first where there is no menu", async () => {
+  test("end at the second press; at the first where there is no menu, which may be no person's", async () => {
+    counters("T-PROV-8");
     const outcomes = [true, false].map(async (hasMenu) => {
       const { turn, slow, end } = await interrupt([], {
         hasMenu,
@@ -121,8 +123,15 @@ describe("tools that a person interrupts", () => {
       }
       return [await end, slow.cancellations, results(turn)];
     });
-    const expected = [{ type: "interrupted" }, 1, ["b gives: nothing", "a gives: Stopped."]];
-    expect(await Promise.all(outcomes)).toEqual([expected, expected]);
+    const told = "The call was interrupted while the tool was running, which may have done part";
+    expect(await Promise.all(outcomes)).toEqual([
+      [{ type: "interrupted" }, 1, ["b gives: nothing", "a gives: Stopped."]],
+      [
+        { type: "interrupted" },
+        1,
+        ["b gives: nothing", expect.stringMatching(new RegExp(`^a fails: ${told}`))],
+      ],
+    ]);
   });
 
   test("close the menu when they end by themselves", async () => {

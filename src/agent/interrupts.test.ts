@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { settle, until } from "../../test/support/model-turn.ts";
 import { type PrompterScript, ScriptedPrompter } from "../testing/index.ts";
-import { Interrupts } from "./interrupts.ts";
+import { type InterruptDecision, Interrupts } from "./interrupts.ts";
 import type { InterruptChoice } from "./ports.ts";
 import { PromptQueue } from "./tool-coordinator/prompt-queue.ts";
 
@@ -16,7 +16,7 @@ function setUp(choices: NonNullable<PrompterScript["choices"]>, hasMenu = true) 
   const chosen: string[] = [];
   const begin = (name = "") => {
     const { promise, resolve } = Promise.withResolvers<void>();
-    const onChoice = (choice: InterruptChoice) => chosen.push(`${name}${choice.type}`);
+    const onChoice = (choice: InterruptDecision) => chosen.push(`${name}${choice.type}`);
     const done = interrupts.during({ choices: ["continue", "stop"], onChoice }, () => promise);
     return async () => {
       resolve();
@@ -59,7 +59,7 @@ describe("the first press", () => {
     await end();
   });
 
-  test("means to leave where there is no menu, and where it cannot be shown", async () => {
+  test("interrupts the work where there is no menu, and where it cannot be shown", async () => {
     const outcomes = [true, false].map(async (hasMenu) => {
       const { interrupts, chosen, begin } = setUp([], hasMenu);
       const end = begin();
@@ -68,7 +68,7 @@ describe("the first press", () => {
       await end();
       return chosen;
     });
-    expect(await Promise.all(outcomes)).toEqual([["leave"], ["leave"]]);
+    expect(await Promise.all(outcomes)).toEqual([["interrupted"], ["interrupted"]]);
   });
 
   test("is for nothing when nothing is under way", () => {
@@ -78,13 +78,17 @@ describe("the first press", () => {
   });
 });
 
-test("who leaves is gone for the work of the moment, and for all that follows", async () => {
+test("an interruption ends the work of the moment, and all that follows", async () => {
   const { interrupts, chosen, begin } = setUp([]);
   const endFirst = begin("first: ");
-  interrupts.leave();
+  interrupts.interrupt();
+  interrupts.press(); // Too late: it is over already, and not by the person.
   await endFirst();
   await begin("second: ")();
-  expect([interrupts.isLeaving, chosen]).toEqual([true, ["first: leave", "second: leave"]]);
+  expect([interrupts.isLeaving, chosen]).toEqual([
+    true,
+    ["first: interrupted", "first: interrupted", "second: interrupted"],
+  ]);
 });
 
 describe("while the menu is open", () => {
@@ -111,17 +115,17 @@ describe("while the menu is open", () => {
     expect(chosen.filter((type) => type !== "continue")).toEqual(["leave"]);
   });
 
-  test("no other is opened once the person leaves", async () => {
+  test("no other is opened once everything ends", async () => {
     const { menu, interrupts, chosen, begin } = setUp([{ type: "stop" }]);
     const end = begin();
-    interrupts.leave();
+    interrupts.interrupt();
     interrupts.press();
     await settle();
     await end();
     expect([interrupts.isLeaving, menu.interrupts, new Set(chosen)]).toEqual([
       true,
       [],
-      new Set(["leave"]),
+      new Set(["interrupted"]),
     ]);
   });
 

@@ -1,16 +1,22 @@
 /**
  * Ctrl-C while something is under way. The first press opens a menu, or closes the question that is
- * being asked; one more, or a first where nobody can choose, means that the person wants to leave.
+ * being asked; one more means that the person wants to leave. Where there is no menu, nothing says that
+ * a person pressed it: CI systems send the same signal. Then the work is interrupted.
  */
 import type { InterruptChoice, InterruptMenu } from "./ports.ts";
 import type { PromptQueue } from "./tool-coordinator/prompt-queue.ts";
+
+/** What becomes of the work: what the person chose, or an end that came from elsewhere. */
+export type InterruptDecision = InterruptChoice | { readonly type: "interrupted" };
+
+type Leaving = Extract<InterruptDecision, { type: "leave" | "interrupted" }>;
 
 /** What can be done about the work of the moment. */
 export interface InterruptScope {
   /** `leave` is always possible, and need not be here. */
   readonly choices: readonly InterruptChoice["type"][];
   /** Must not throw. */
-  readonly onChoice: (choice: InterruptChoice) => void;
+  readonly onChoice: (choice: InterruptDecision) => void;
 }
 
 interface OpenScope extends InterruptScope {
@@ -23,7 +29,8 @@ export class Interrupts {
   readonly #menu: InterruptMenu | undefined;
   #scope: OpenScope | undefined;
   #isMenuOpen = false;
-  #isLeaving = false;
+  /** Who ended it first stays the one who did. */
+  #leaving: Leaving | undefined;
 
   /** Without a menu nobody can choose. */
   constructor(prompts: PromptQueue, menu?: InterruptMenu) {
@@ -36,7 +43,7 @@ export class Interrupts {
     const outer = this.#scope;
     const ended = new AbortController();
     this.#scope = { ...scope, ended };
-    if (this.#isLeaving) scope.onChoice({ type: "leave" });
+    if (this.#leaving !== undefined) scope.onChoice(this.#leaving);
     try {
       return await action();
     } finally {
@@ -45,23 +52,29 @@ export class Interrupts {
     }
   }
 
-  /** The person wants to go: everything is being ended in good order. */
+  /** Everything is being ended in good order. */
   get isLeaving(): boolean {
-    return this.#isLeaving;
+    return this.#leaving !== undefined;
   }
 
   /** Somebody has pressed Ctrl-C. */
   press(): void {
-    if (this.#menu === undefined || this.#isMenuOpen || this.#isLeaving) this.leave();
+    if (this.#menu === undefined) this.interrupt();
+    else if (this.#isMenuOpen || this.isLeaving) this.#leave({ type: "leave" });
     else if (this.#scope !== undefined && !this.#prompts.cancelOpen()) {
       void this.#choose(this.#menu, this.#scope);
     }
   }
 
-  /** Ends what is under way, and all that would follow. Nothing takes it back: the menu closes. */
-  leave(): void {
-    this.#isLeaving = true;
-    this.#scope?.onChoice({ type: "leave" });
+  /** Something other than a person ends what is under way, and all that would follow. */
+  interrupt(): void {
+    this.#leave({ type: "interrupted" });
+  }
+
+  /** Nothing takes it back: the menu closes. */
+  #leave(leaving: Leaving): void {
+    this.#leaving ??= leaving;
+    this.#scope?.onChoice(this.#leaving);
     this.#scope?.ended.abort();
   }
 
@@ -70,10 +83,10 @@ export class Interrupts {
     try {
       const choose = (signal: AbortSignal) => menu.choose({ choices, signal });
       const choice = await this.#prompts.run(choose, ended.signal);
-      if (choice?.type === "leave") this.leave();
-      else if (choice !== undefined && !this.#isLeaving) onChoice(choice);
+      if (choice?.type === "leave") this.#leave(choice);
+      else if (choice !== undefined && !this.isLeaving) onChoice(choice);
     } catch {
-      this.leave(); // The menu cannot be shown: what is left is to go.
+      this.interrupt(); // The menu cannot be shown: what is left is to go.
     } finally {
       this.#isMenuOpen = false;
     }

@@ -4,8 +4,9 @@ import type { InquiryQuestion } from "../tool/index.ts";
 import type { Json, JsonObject } from "../util/index.ts";
 
 /**
- * A person, and how to reach that person. One thing is asked at a time. Abort closes what is open and
- * gives `cancelled`; a method throws only if its question cannot be shown.
+ * A person, and how to reach that person. One thing is asked at a time. `cancelled` is the person's own
+ * decision not to answer; `interrupted` is any other end, a closed window for example. Abort closes what
+ * is open and gives either: who aborted it is known. A method throws only if its question cannot be shown.
  */
 export interface Prompter {
   /** How the person is reached; recorded with every answer. */
@@ -49,6 +50,8 @@ export type PromptResult = { readonly inquiryId: InquiryId } & (
     }
   /** The person did not answer, and said so. */
   | { readonly type: "cancelled" }
+  /** The person could not answer any more. */
+  | { readonly type: "interrupted" }
 );
 
 /** Several questions of one call, asked together. */
@@ -61,7 +64,8 @@ export interface FormRequest {
 /** All of them, in the order of the fields, or none. */
 export type FormResult =
   | { readonly type: "answered"; readonly results: readonly PromptResult[] }
-  | { readonly type: "cancelled" };
+  | { readonly type: "cancelled" }
+  | { readonly type: "interrupted" };
 
 /** Where a tool comes from. */
 export type ToolOrigin =
@@ -87,7 +91,8 @@ export type PermissionResult =
   | { readonly type: "run"; readonly isRemembered: boolean; readonly arguments?: JsonObject }
   /** `reason` is told to the model. */
   | { readonly type: "skip"; readonly isRemembered: boolean; readonly reason?: string }
-  | { readonly type: "cancelled" };
+  | { readonly type: "cancelled" }
+  | { readonly type: "interrupted" };
 
 /** What a tool gave, and whether the model may see it. */
 export interface DeliveryRequest {
@@ -104,7 +109,8 @@ export type DeliveryResult =
   /** `content`: edited by the person. */
   | { readonly type: "deliver"; readonly content?: string }
   | { readonly type: "withhold" }
-  | { readonly type: "cancelled" };
+  | { readonly type: "cancelled" }
+  | { readonly type: "interrupted" };
 
 /** What to do about work that a person has interrupted. The work goes on meanwhile. */
 export interface InterruptMenu {

@@ -5,22 +5,23 @@
  *                 ▲            └─► run its tools ─┐
  *                 └───────────── next cycle ◄─────┘
  */
+import type { CallLimits } from "../config/index.ts";
 import { type Attachment, eventsOf, type Timestamp } from "../conversation/index.ts";
 import type { InquiryBackend } from "../inquiry/index.ts";
 import type { EndReason, Model, ToolChoice, ToolSchema } from "../provider/index.ts";
 import type { ConversationWriter } from "../storage/index.ts";
 import type { Clock, JsonObject } from "../util/index.ts";
 import { type Assistant, hearReply } from "./hear-reply.ts";
-import { Interrupts } from "./interrupts.ts";
+import { type InterruptDecision, Interrupts } from "./interrupts.ts";
 import { createJournal, type Journal } from "./journal.ts";
 import type { Observer } from "./observer.ts";
-import type { InterruptChoice, InterruptMenu, Prompter } from "./ports.ts";
+import type { InterruptMenu, Prompter } from "./ports.ts";
 import { timestampOf } from "./timestamp-of.ts";
 import { PromptQueue } from "./tool-coordinator/prompt-queue.ts";
 import { StrayQuestions } from "./tool-coordinator/stray-questions.ts";
 import { ToolCycle } from "./tool-coordinator/tool-cycle.ts";
 import type { Toolbox, TurnParts } from "./tool-coordinator/turn-parts.ts";
-import { TurnState } from "./tool-coordinator/turn-state.ts";
+import { type DetachedDenial, TurnState } from "./tool-coordinator/turn-state.ts";
 
 /** What a turn is made of. */
 export interface TurnSetup {
@@ -36,6 +37,8 @@ export interface TurnSetup {
   readonly clock: Clock;
   /** The most requests to the model. */
   readonly maxCycles: number;
+  /** Of every call; the usual ones if absent. */
+  readonly limits?: CallLimits;
   readonly observer?: Observer;
 }
 
@@ -52,12 +55,12 @@ export type TurnEnd =
   | { readonly type: "done"; readonly reason: EndReason }
   /** The person wanted no more of it. */
   | { readonly type: "stopped" }
-  /** The person wants to leave. */
+  /** The person wants to leave, or it was ended from outside: by a signal, or by the program. */
   | { readonly type: "interrupted" }
   | { readonly type: "cycle_limit"; readonly cycles: number };
 
-/** A choice that ends what is under way. */
-type Interruption = Exclude<InterruptChoice, { type: "continue" | "restart" }>;
+/** What ends what is under way. */
+type Interruption = Exclude<InterruptDecision, { type: "continue" | "restart" }>;
 
 /** One turn. It is run once. */
 export class Turn {
@@ -65,6 +68,7 @@ export class Turn {
   readonly #journal: Journal;
   readonly #interrupts: Interrupts;
   readonly #prompts = new PromptQueue();
+  #state: TurnState | undefined;
 
   constructor(setup: TurnSetup) {
     this.#setup = setup;
@@ -77,14 +81,19 @@ export class Turn {
     this.#interrupts.press();
   }
 
-  /** Ends the turn in good order. */
+  /** Ends the turn in good order. It is not put down to the person: that is what `interrupt` is for. */
   leave(): void {
-    this.#interrupts.leave();
+    this.#interrupts.interrupt();
   }
 
   /** It is being ended. */
   get isLeaving(): boolean {
     return this.#interrupts.isLeaving;
+  }
+
+  /** What was denied so far, only because no one could be asked. */
+  get denials(): readonly DetachedDenial[] {
+    return this.#state?.denials ?? [];
   }
 
   /** Everything that happened is on record, also when it throws: `ProviderError`, `write_failed`. */
@@ -126,7 +135,7 @@ export class Turn {
   async #openTools(): Promise<readonly ToolSchema[] | TurnEnd> {
     const opening = new AbortController();
     let interruption: Interruption | undefined;
-    const onChoice = (choice: InterruptChoice) => {
+    const onChoice = (choice: InterruptDecision) => {
       if (choice.type === "continue" || choice.type === "restart") return;
       interruption = choice;
       opening.abort();
@@ -150,7 +159,7 @@ export class Turn {
   ): Promise<Extract<TurnEnd, { type: "done" }> | Interruption> {
     const listening = new AbortController();
     let interruption: Interruption | undefined;
-    const onChoice = (choice: InterruptChoice) => {
+    const onChoice = (choice: InterruptDecision) => {
       // Without a word there is nothing to reply to.
       const isNothing = choice.type === "reply" && choice.message.trim() === "";
       if (choice.type === "continue" || choice.type === "restart" || isNothing) return;
@@ -175,7 +184,7 @@ export class Turn {
       if (interruption !== undefined) return interruption;
       return reason === "aborted" ? { type: "stop" } : { type: "done", reason };
     } catch (error) {
-      calls.stop(); // No question of theirs stays open.
+      calls.stop("interrupted"); // No question of theirs stays open.
       await calls.run().catch(() => undefined); // If the record fails, that is told already.
       throw error;
     }
@@ -184,11 +193,11 @@ export class Turn {
   /** How the person has interrupted them, unless they were left to end by themselves. */
   async #runTools(calls: ToolCycle): Promise<Interruption | undefined> {
     let interruption: Interruption | undefined;
-    const onChoice = (choice: InterruptChoice) => {
+    const onChoice = (choice: InterruptDecision) => {
       if (choice.type === "continue") return;
       if (choice.type === "restart") return calls.restart();
       interruption = choice;
-      calls.stop(choice.type === "reply" ? choice.message : "");
+      stopCalls(calls, choice);
     };
     const choices = ["continue", "reply", "stop", "restart"] as const;
     await this.#interrupts.during({ choices, onChoice }, () => calls.run());
@@ -197,7 +206,7 @@ export class Turn {
 
   /** Calls of a reply that was cut short are on record, and must not stay without an end. */
   async #dropCalls(calls: ToolCycle, interruption: Interruption): Promise<Interruption> {
-    calls.stop(interruption.type === "reply" ? interruption.message : "");
+    stopCalls(calls, interruption);
     await calls.run();
     return interruption;
   }
@@ -210,12 +219,9 @@ export class Turn {
   #turnParts(): TurnParts {
     const { stream } = this.#journal;
     const start = stream.entries.findLastIndex(({ eventType }) => eventType === "turn_start");
-    return {
-      ...this.#setup,
-      journal: this.#journal,
-      prompts: this.#prompts,
-      state: TurnState.fromEvents(eventsOf(stream.entries.slice(start))),
-    };
+    const state = TurnState.fromEvents(eventsOf(stream.entries.slice(start)));
+    this.#state = state;
+    return { ...this.#setup, journal: this.#journal, prompts: this.#prompts, state };
   }
 
   #now(): Timestamp {
@@ -223,6 +229,11 @@ export class Turn {
   }
 }
 
-function endBy(interruption: Interruption): TurnEnd {
-  return { type: interruption.type === "leave" ? "interrupted" : "stopped" };
+function stopCalls(calls: ToolCycle, interruption: Interruption): void {
+  if (interruption.type === "interrupted") calls.stop("interrupted");
+  else calls.stop("user", interruption.type === "reply" ? interruption.message : "");
+}
+
+function endBy({ type }: Interruption): TurnEnd {
+  return { type: type === "leave" || type === "interrupted" ? "interrupted" : "stopped" };
 }

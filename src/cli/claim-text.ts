@@ -132,14 +132,14 @@ function questionsText(questions: Entry): readonly string[] {
     return ids.length === 0 ? "" : `${does} ${ids.join(", ")}${ending}`;
   };
   const routed = asked.filter(
-    ([, question]) => isJsonObject(question) && isForModel(question["target"]),
+    ([, question]) =>
+      isJsonObject(question) && (isForModel(question["target"]) || question["exclusive"] === false),
   );
   return [
     having("answers", "answer", " for you"),
     routed.length === 0
       ? ""
       : `lets a model answer ${routed.map(([id]) => wordText(id)).join(", ")}`,
-    having("lets others answer", "exclusive"),
     having("changes the label of", "prompt_label"),
   ];
 }

@@ -2,6 +2,7 @@
 import { Command, InvalidArgumentError } from "commander";
 import { neutralize } from "../render/index.ts";
 import { command } from "./define.ts";
+import { EXIT_STATUSES } from "./exit-status.ts";
 import { getOutHasColors, getOutHelpWidth, writeOut } from "./write-out.ts";
 
 /** A command whose words are many, most often because it holds others: defined when it is named. */
@@ -85,6 +86,7 @@ export async function createProgram(version: string, words: readonly string[]): 
     .helpCommand("help [command]", "show help for a command")
     .option("-w, --workspace <path>", "use the workspace at or above this path")
     .option("--width <columns>", "wrap and cut lines at this width", parseWidth)
+    .addHelpText("after", `\n${EXIT_STATUSES}`)
     .showHelpAfterError("Run it with --help to see how it is used.")
     .configureOutput({
       writeOut,

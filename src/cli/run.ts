@@ -5,7 +5,7 @@ import { type CodedError, isCodedError } from "../util/index.ts";
 import { ExitStatus } from "./exit-status.ts";
 import { createProgram } from "./program.ts";
 
-/** 0 done, 1 error, 2 usage, 130 interrupted. */
+/** What each status means: `EXIT_STATUSES`. */
 export async function run(argv: readonly string[], version: string): Promise<void> {
   // What nobody waits for, a timer's error for example, is told in the same way as all others.
   process.on("uncaughtException", (error) => process.exit(report(error)));
@@ -20,7 +20,10 @@ export async function run(argv: readonly string[], version: string): Promise<voi
 /** Says what went wrong, unless it has been said, and returns the exit status. */
 function report(error: unknown): number {
   if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : 2;
-  if (error instanceof ExitStatus) return error.status;
+  if (error instanceof ExitStatus) {
+    if (error.cause !== undefined) report(error.cause);
+    return error.status;
+  }
   const isOurs = isCodedError(error);
   say(isOurs ? messageOf(error) : `Something unexpected happened: ${String(error)}`);
   if (process.env["JP_DEBUG"] === "1") say(error instanceof Error ? (error.stack ?? "") : "");

@@ -32,12 +32,20 @@ export const ASSISTANT_DEFAULTS = {
   },
 } as const satisfies PartialConfig["assistant"];
 
+/** What holds for every call where nobody says otherwise. */
+export const LIMIT_DEFAULTS = {
+  automatic_answers_per_call: 50,
+  automatic_answers_per_turn: 500,
+  record_bytes_per_call: 4_194_304,
+} as const;
+
 export const DEFAULTS: PartialConfig = {
   assistant: ASSISTANT_DEFAULTS,
   conversation: {
     title: { generate: { auto: true } },
     tools: { "*": TOOL_DEFAULTS },
     inquiry: { schema: "stable" },
+    limits: LIMIT_DEFAULTS,
     start_local: false,
     max_cycles: 50,
   },

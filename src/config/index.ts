@@ -4,6 +4,7 @@ export {
   resolveInquiryAssistant,
 } from "./assistant-settings.ts";
 export { type Assignment, parseAssignment, splitPath } from "./assignment.ts";
+export { type CallLimits, DEFAULT_LIMITS, resolveLimits } from "./call-limits.ts";
 export { type Claim, findClaims, isClaimWithin, withoutClaims } from "./claims.ts";
 export { ConfigError, type ConfigErrorCode, type ConfigIssue, pathToText } from "./config-error.ts";
 export { conversationConfig, withoutMachine } from "./conversation-layer.ts";

@@ -28,7 +28,7 @@ test("the schema is JSON, says which kind it is, and has a title", () => {
 
 test("the schema has only words of JSON Schema", () => {
   const known = new Set(
-    "$schema $ref $defs title description type properties required additionalProperties propertyNames items anyOf enum const default minLength minimum exclusiveMinimum pattern examples".split(
+    "$schema $ref $defs title description type properties required additionalProperties propertyNames items anyOf enum const default minLength minimum maximum exclusiveMinimum pattern examples".split(
       " ",
     ),
   );

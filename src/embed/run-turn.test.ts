@@ -1,6 +1,7 @@
 import type { LanguageModelV4StreamPart } from "@ai-sdk/provider";
 import { describe, expect, test } from "vitest";
 import { counters } from "../../test/security/threats.ts";
+import { transcript } from "../../test/support/transcript.ts";
 import type { TurnUpdate } from "../agent/index.ts";
 import { eventsOf } from "../conversation/index.ts";
 import type { LanguageModel } from "../provider/index.ts";
@@ -39,6 +40,7 @@ describe("a turn of a program", () => {
       type: "done",
       reason: "stop",
       text: "It is done.",
+      denials: [],
       events: [...eventsOf(conversation.stream.entries)],
     });
     expect(end.events.map(({ type }) => type)).toEqual([
@@ -189,6 +191,32 @@ describe("a turn of a program", () => {
     };
     const options = { conversation, model, clock, observer, signal: abort.signal };
     expect(await runTurn(options, "Hi.")).toMatchObject({ type: "interrupted", text: "I " });
+  });
+
+  test("whose signal ends an open question does not say that the user did it", async () => {
+    counters("T-PROV-8");
+    const abort = new AbortController();
+    const prompter = new ScriptedPrompter({
+      answers: () => {
+        abort.abort();
+        return new Promise<never>(() => undefined);
+      },
+    });
+    const { events } = await runTurn(
+      {
+        conversation: await openConversation(),
+        model: new ScriptedModel({ replies: [[{ type: "tool_call", id: "a", name: "deploy" }]] }),
+        tools: [deploy],
+        prompter,
+        clock,
+        signal: abort.signal,
+      },
+      "Hi.",
+    );
+    expect(transcript(events).slice(-2)).toEqual([
+      'a.sure.1 cancelled: "interrupted"',
+      "a fails: The call was interrupted before its question was answered. The user did not reject it.",
+    ]);
   });
 });
 

@@ -1,5 +1,6 @@
 /** A turn in a program of one's own: the same loop, the same routing, the same record. */
 import { NOBODY, Turn, type TurnRequest, type TurnUpdate } from "../agent/index.ts";
+import { DEFAULT_LIMITS } from "../config/index.ts";
 import { fromLanguageModel, type LanguageModel, type Model } from "../provider/index.ts";
 import { systemClock } from "../util/index.ts";
 import { createAssistant } from "./assistant.ts";
@@ -41,6 +42,7 @@ export async function runTurn(
     clock,
     maxCycles: rest.maxCycles ?? MOST_CYCLES,
     attachments,
+    limits: { ...DEFAULT_LIMITS, ...rest.limits },
     ...(rest.observer !== undefined && { observer: rest.observer }),
   });
   const onAbort = () => turn.leave();
@@ -48,7 +50,7 @@ export async function runTurn(
   if (signal?.aborted === true) onAbort();
   try {
     const end = await turn.run(typeof message === "string" ? { content: message } : message);
-    return createResult(end, conversation.stream);
+    return createResult(end, conversation.stream, turn.denials);
   } finally {
     signal?.removeEventListener("abort", onAbort);
   }

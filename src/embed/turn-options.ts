@@ -1,5 +1,6 @@
 /** What a program gives for a turn of its own. Only the conversation and the model are needed. */
 import type { Assistant, Observer, Prompter } from "../agent/index.ts";
+import type { CallLimits } from "../config/index.ts";
 import type { Attachment } from "../conversation/index.ts";
 import type { LanguageModel, Model } from "../provider/index.ts";
 import type { ConversationWriter } from "../storage/index.ts";
@@ -31,6 +32,8 @@ export interface TurnOptions {
   readonly inquiryModel?: Model | LanguageModel;
   /** The most requests to the model; 50 if absent. */
   readonly maxCycles?: number;
+  /** What a call may do without a person, and add to the record, other than by default. */
+  readonly limits?: Partial<CallLimits>;
   /** Another one than the machine's, in tests. */
   readonly clock?: Clock;
   /** Hears every update as it happens. `streamTurn` gives the same as a stream. */

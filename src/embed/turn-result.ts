@@ -1,5 +1,5 @@
 /** How a turn of a program ended, and what it added to the record. */
-import type { TurnEnd } from "../agent/index.ts";
+import type { DetachedDenial, TurnEnd } from "../agent/index.ts";
 import {
   type ConversationEvent,
   type ConversationStream,
@@ -13,14 +13,20 @@ export type TurnResult = TurnEnd & {
   readonly text: string;
   /** Everything that the turn added to the record. */
   readonly events: readonly ConversationEvent[];
+  /** What was denied only because there was no one to ask. */
+  readonly denials: readonly DetachedDenial[];
 };
 
 /** Of the last turn in the stream. */
-export function createResult(end: TurnEnd, { entries }: ConversationStream): TurnResult {
+export function createResult(
+  end: TurnEnd,
+  { entries }: ConversationStream,
+  denials: readonly DetachedDenial[],
+): TurnResult {
   const start = entries.findLastIndex(({ eventType }) => eventType === "turn_start");
   const events = [...eventsOf(entries.slice(start))];
   const reply = events.slice(events.findLastIndex(({ type }) => type !== "chat_response") + 1);
-  return { ...end, text: reply.flatMap(saidIn).join("\n\n"), events };
+  return { ...end, text: reply.flatMap(saidIn).join("\n\n"), events, denials };
 }
 
 function saidIn(event: ConversationEvent): readonly string[] {

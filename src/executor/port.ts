@@ -68,7 +68,7 @@ export interface NeedsInput {
 
 /** Why nobody is asked, and what the model is told. */
 export interface QuestionRefusal {
-  readonly reason: "no_prompt_backend" | "attempts_exhausted";
+  readonly reason: "no_prompt_backend";
   readonly content: string;
 }
 

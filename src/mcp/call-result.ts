@@ -3,6 +3,7 @@
  * base64. The text itself is foreign and stays as it came, up to a limit.
  */
 import type { CallToolResult, ContentBlock } from "@modelcontextprotocol/client";
+import { truncateBytes } from "../util/index.ts";
 
 /** What a call came to, as text. */
 export interface CallResult {
@@ -25,17 +26,8 @@ export function toCallResult(result: CallToolResult): CallResult {
   };
 }
 
-/** Cut between two characters, with a notice of what is missing. */
 export function capped(text: string): string {
-  if (text.length * 3 <= MOST_BYTES) return text; // No character takes more.
-  const bytes = Buffer.from(text);
-  if (bytes.length <= MOST_BYTES) return text;
-  const start = new TextDecoder("utf-8", { ignoreBOM: true }).decode(
-    bytes.subarray(0, MOST_BYTES),
-    { stream: true },
-  );
-  const left = bytes.length - MOST_BYTES;
-  return `${start}\n[Cut off here: ${left} of ${bytes.length} bytes were left out.]`;
+  return truncateBytes(text, MOST_BYTES);
 }
 
 function isText(block: ContentBlock): boolean {

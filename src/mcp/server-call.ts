@@ -67,7 +67,6 @@ interface Pending {
   readonly settle: (responses: ReadonlyMap<string, InputResponse>) => void;
 }
 
-const MOST_ROUNDS = 50;
 /** How often in a row, and how soon, a server may say "again" without asking anything. */
 const MOST_REPEATS = 10;
 const REPEAT_MS = 250;
@@ -84,7 +83,6 @@ export class ServerCall {
   #isWithServer = false;
   #retry: JsonObject = {};
   #pending: Pending | undefined;
-  #rounds = 0;
   #onProgress: ((message: string) => void) | undefined;
   #unfollow: () => void = () => undefined;
   #isCancelled = false;
@@ -220,10 +218,7 @@ export class ServerCall {
 
   #ask(asks: Asks, settle: Pending["settle"]): CallStep {
     this.#pending = { requests: asks.requests, settle };
-    this.#rounds += 1;
-    if (this.#rounds <= MOST_ROUNDS) return asks;
-    for (const request of asks.requests) this.#options.onStray(request);
-    return this.#end(`${this.#options.failure}: it keeps asking.`);
+    return asks;
   }
 
   /** By ourselves. */

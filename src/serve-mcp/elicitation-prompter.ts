@@ -27,7 +27,7 @@ export interface ElicitationParts {
 export function createElicitationPrompter(parts: ElicitationParts): Prompter {
   const askForm = async ({ fields, signal }: FormRequest): Promise<FormResult> => {
     const content = await fillIn(parts.elicit, toForm(fields, parts.notation), signal);
-    if (content === undefined) return { type: "cancelled" };
+    if (content === undefined) return { type: closedBy(signal) };
     return { type: "answered", results: readForm(fields, content) };
   };
   return {
@@ -36,15 +36,18 @@ export function createElicitationPrompter(parts: ElicitationParts): Prompter {
     askForm,
     ask: async ({ signal, ...field }) => {
       const form = await askForm({ fields: [field], signal });
-      const [result] = form.type === "answered" ? form.results : [];
-      return result ?? { type: "cancelled", inquiryId: field.inquiryId };
+      const { inquiryId } = field;
+      if (form.type !== "answered") return { type: form.type, inquiryId };
+      const [result] = form.results;
+      if (result === undefined) throw new Error("the client sent a form without answers");
+      return result;
     },
     askPermission: async (request): Promise<PermissionResult> => {
       if (request.isEditing) throw new Error("the client cannot show arguments for editing");
       const { tool, arguments: args, signal } = request;
       const message = `May ${tool} run?\n\n${JSON.stringify(args, null, 2)}`;
       const isAllowed = await decide(parts.elicit, { message, title: "Run it" }, signal);
-      if (isAllowed === undefined) return { type: "cancelled" };
+      if (isAllowed === undefined) return { type: closedBy(signal) };
       return { type: isAllowed ? "run" : "skip", isRemembered: false };
     },
     askDelivery: async (request): Promise<DeliveryResult> => {
@@ -52,10 +55,15 @@ export function createElicitationPrompter(parts: ElicitationParts): Prompter {
       const { tool, content, signal } = request;
       const message = `May the assistant see what ${tool} gave?\n\n${content}`;
       const isAllowed = await decide(parts.elicit, { message, title: "Deliver it" }, signal);
-      if (isAllowed === undefined) return { type: "cancelled" };
+      if (isAllowed === undefined) return { type: closedBy(signal) };
       return { type: isAllowed ? "deliver" : "withhold" };
     },
   };
+}
+
+/** By the user, unless everything was ended. */
+function closedBy({ aborted }: AbortSignal): "cancelled" | "interrupted" {
+  return aborted ? "interrupted" : "cancelled";
 }
 
 /** Undefined if the user did not want to, or does not have to any more. */

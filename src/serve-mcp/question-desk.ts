@@ -160,7 +160,7 @@ function namingClient(person: Prompter, { name }: Client): Prompter {
       askForm: ({ fields, signal }) => {
         const named = fields.map((field) => ({ ...field, label: labelOf(field.label) }));
         return (
-          person.askForm?.({ fields: named, signal }) ?? Promise.resolve({ type: "cancelled" })
+          person.askForm?.({ fields: named, signal }) ?? Promise.resolve({ type: "interrupted" })
         );
       },
     }),

@@ -1,5 +1,5 @@
 /** One call of `ask_user`, on the way that calls take in a turn. */
-import { type Prompter, type PromptQueue, type Toolbox, ToolCycle } from "../agent/index.ts";
+import { type Prompter, type PromptQueue, ToolCycle } from "../agent/index.ts";
 import {
   timestampFromDate,
   type ToolCallRequest,
@@ -21,15 +21,11 @@ export interface CallParts extends Pick<ServeSetup, "tools" | "clock"> {
   readonly signal: AbortSignal;
 }
 
-/** Nobody has rejected anything, as a person does who interrupts a turn. */
-const ENDED = "The call was ended before its question was answered.";
-
 /** Throws `write_failed`. */
 export async function runCall(parts: CallParts): Promise<ToolCallResponse> {
   const { open, clock, signal } = parts;
   const { journal, state, id } = open;
-  const tools = sayingEnded(parts.tools);
-  const cycle = new ToolCycle({ ...parts, tools, journal, state, inquiries: NO_MODEL });
+  const cycle = new ToolCycle({ ...parts, journal, state, inquiries: NO_MODEL });
   const request: ToolCallRequest = {
     type: "tool_call_request",
     timestamp: timestampFromDate(clock.now()),
@@ -38,7 +34,7 @@ export async function runCall(parts: CallParts): Promise<ToolCallResponse> {
     arguments: parts.arguments,
   };
   await journal.record(request);
-  const stop = () => cycle.stop();
+  const stop = () => cycle.stop("interrupted");
   signal.addEventListener("abort", stop);
   if (signal.aborted) stop();
   try {
@@ -49,14 +45,4 @@ export async function runCall(parts: CallParts): Promise<ToolCallResponse> {
   } finally {
     signal.removeEventListener("abort", stop);
   }
-}
-
-function sayingEnded(tools: Toolbox): Toolbox {
-  return {
-    schemas: (signal) => tools.schemas(signal),
-    find: async (name, signal) => {
-      const tool = await tools.find(name, signal);
-      return tool && { ...tool, settings: { ...tool.settings, cancellationResponse: ENDED } };
-    },
-  };
 }

@@ -120,7 +120,7 @@ describe("a form", () => {
   test("that is aborted before uses nothing up", async () => {
     const prompter = new ScriptedPrompter({ forms: [] });
     const result = await prompter.askForm(form(AbortSignal.abort()));
-    expect([result, prompter.forms]).toEqual([{ type: "cancelled" }, []]);
+    expect([result, prompter.forms]).toEqual([{ type: "interrupted" }, []]);
   });
 
   test("with another number of answers than questions is an error of the script", async () => {
@@ -207,7 +207,7 @@ test("what is aborted before it is asked uses nothing up", async () => {
   const aborted = await prompter.ask(question("a", AbortSignal.abort()));
   const answered = await prompter.ask(question("b"));
   expect([aborted, answered, prompter.questions.length]).toEqual([
-    { type: "cancelled", inquiryId: "call_1.a.1" },
+    { type: "interrupted", inquiryId: "call_1.a.1" },
     { type: "answered", inquiryId: "call_1.b.1", answer: "one", isRemembered: false },
     1,
   ]);

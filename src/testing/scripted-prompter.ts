@@ -88,19 +88,19 @@ export class ScriptedPrompter implements Prompter, InterruptMenu {
 
   async ask(request: PromptRequest): Promise<PromptResult> {
     const { inquiryId, question, signal } = request;
-    if (signal.aborted) return { type: "cancelled", inquiryId };
+    if (signal.aborted) return { type: "interrupted", inquiryId };
     const position = this.questions.push(request) - 1;
     const result = await follow(this.#script.answers, request, {
       position,
       what: `an answer to "${question.text}"`,
     });
-    return toResult(inquiryId, result ?? { isCancelled: true });
+    return result === undefined ? { type: "interrupted", inquiryId } : toResult(inquiryId, result);
   }
 
   /** Cancelled if one of its questions is. */
   async askForm(request: FormRequest): Promise<FormResult> {
     const { fields, signal } = request;
-    if (signal.aborted) return { type: "cancelled" };
+    if (signal.aborted) return { type: "interrupted" };
     const position = this.forms.push(request) - 1;
     const results =
       this.#script.forms === undefined
@@ -108,11 +108,12 @@ export class ScriptedPrompter implements Prompter, InterruptMenu {
         : await this.#fillIn(request, position);
     const isAnswered =
       results.length === fields.length && results.every(({ type }) => type === "answered");
-    return isAnswered ? { type: "answered", results } : { type: "cancelled" };
+    if (isAnswered) return { type: "answered", results };
+    return { type: signal.aborted ? "interrupted" : "cancelled" };
   }
 
   async askPermission(request: PermissionRequest): Promise<PermissionResult> {
-    if (request.signal.aborted) return { type: "cancelled" };
+    if (request.signal.aborted) return { type: "interrupted" };
     const position = this.permissions.push(request) - 1;
     const expected = { position, what: `a permission for ${request.tool}` };
     const result = await follow(this.#script.permissions, request, expected);
@@ -120,14 +121,14 @@ export class ScriptedPrompter implements Prompter, InterruptMenu {
       const problem = await request.check(result.arguments);
       if (problem !== undefined) throw new Error(`The script's arguments are refused: ${problem}`);
     }
-    return result ?? { type: "cancelled" };
+    return result ?? { type: "interrupted" };
   }
 
   async askDelivery(request: DeliveryRequest): Promise<DeliveryResult> {
-    if (request.signal.aborted) return { type: "cancelled" };
+    if (request.signal.aborted) return { type: "interrupted" };
     const position = this.deliveries.push(request) - 1;
     const expected = { position, what: `a decision on the result of ${request.tool}` };
-    return (await follow(this.#script.deliveries, request, expected)) ?? { type: "cancelled" };
+    return (await follow(this.#script.deliveries, request, expected)) ?? { type: "interrupted" };
   }
 
   async choose(request: InterruptRequest): Promise<InterruptChoice> {
@@ -143,7 +144,7 @@ export class ScriptedPrompter implements Prompter, InterruptMenu {
     for (const field of fields) {
       const result = await this.ask({ ...field, signal });
       results.push(result);
-      if (result.type === "cancelled") break;
+      if (result.type !== "answered") break;
     }
     return results;
   }

@@ -37,3 +37,4 @@ export {
   unknownFields,
 } from "./shape.ts";
 export { quoteWord } from "./shell-quote.ts";
+export { truncateBytes } from "./truncate-bytes.ts";

@@ -73,8 +73,8 @@ async function tellCycle(turn: StoryTurn, { calls, disturbances, isResumed }: Cy
   const cycle = await turn.begin(...requests);
   const running = cycle.run();
   const disturb: Readonly<Record<Disturbance["what"], () => void>> = {
-    stop: () => cycle.stop(),
-    "stop with a word": () => cycle.stop("Enough."),
+    stop: () => cycle.stop("user"),
+    "stop with a word": () => cycle.stop("user", "Enough."),
     restart: () => cycle.restart(),
     "close the prompt": () => void turn.closePrompt(),
     leave: () => turn.setPresence(false),
@@ -86,7 +86,7 @@ async function tellCycle(turn: StoryTurn, { calls, disturbances, isResumed }: Cy
   }
   // Somebody may be asked who never answers: then all of it is stopped in the end.
   await Promise.race([running, pass(40)]);
-  cycle.stop();
+  cycle.stop("user");
   const ids = (await running).map(({ id }) => id);
   return ids.join() === calls.map(({ id }) => id).join() ? [] : [ids.join()];
 }

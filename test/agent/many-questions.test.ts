@@ -1,6 +1,7 @@
 /** Many tools ask at once, and are answered from everywhere: no answer goes to another's question. */
 import { setImmediate } from "node:timers/promises";
 import { expect, onTestFinished, test } from "vitest";
+import { DEFAULT_LIMITS } from "../../src/config/index.ts";
 import type { ToolCallRequest } from "../../src/conversation/index.ts";
 import { defineTool, textQuestion } from "../../src/tool/index.ts";
 import type { JsonObject } from "../../src/util/index.ts";
@@ -58,8 +59,15 @@ function startTurn(count: number): Promise<ToolTurn> {
         ask(textQuestion("word", `Your word, ${number}?`)),
     }),
   );
+  const { recordBytesPerCall } = DEFAULT_LIMITS;
+  const limits = {
+    recordBytesPerCall,
+    automaticAnswersPerCall: 1,
+    automaticAnswersPerTurn: count,
+  };
   return ToolTurn.start({
     tools,
+    parts: { limits },
     config: Object.fromEntries(names.map((name, number) => [name, configOf(number)])),
     script: {
       answers: async ({ question, inquiryId }) => {

@@ -5,6 +5,7 @@ import { createLocalExecutor } from "../../src/executor/index.ts";
 import { booleanQuestion } from "../../src/tool/index.ts";
 import { verifies } from "../conformance/manifest.ts";
 import { toolCall } from "../support/events.ts";
+import { counters } from "../security/threats.ts";
 import { isAlive } from "../support/is-alive.ts";
 import { until } from "../support/model-turn.ts";
 import { questioner } from "../support/questioner.ts";
@@ -30,6 +31,8 @@ interface Stage {
   readonly hasArrived: (turn: ToolTurn) => boolean;
   /** What the last call has left in the record when it was stopped, besides its response. */
   readonly trace: readonly string[];
+  /** How far it came, as the model is told of an interruption. */
+  readonly reached: string;
 }
 
 const config = (fields: object) => ({ x: { cancellation_response: REJECTED, ...fields } });
@@ -41,30 +44,35 @@ const STAGES: Readonly<Record<string, Stage>> = {
     calls: 1,
     hasArrived: ({ prompter }) => prompter.permissions.length === 1,
     trace: [],
+    reached: "before the tool ran",
   },
   "waits to ask for its permission": {
     options: { config: config({ run: "ask" }) },
     calls: 2,
     hasArrived: ({ prompter }) => prompter.permissions.length === 1,
     trace: [],
+    reached: "before the tool ran",
   },
   runs: {
     options: { tools: [new SlowTool("x")] },
     calls: 1,
     hasArrived: (turn) => turn.recorded("permission_decision").length === 1,
     trace: ["b approved (run)"],
+    reached: "while the tool was running",
   },
   "asks a person": {
     options: asks,
     calls: 1,
     hasArrived: ({ prompter }) => prompter.questions.length === 1,
     trace: ["b approved (run)", "b.q.1 asks: Sure?", 'b.q.1 cancelled: "user"'],
+    reached: "before its question was answered",
   },
   "waits to ask a person": {
     options: asks,
     calls: 2,
     hasArrived: (turn) => turn.recorded("inquiry_request").length === 2,
     trace: ["b approved (run)", "b.q.1 asks: Sure?", 'b.q.1 cancelled: "user"'],
+    reached: "before its question was answered",
   },
   "asks a model": {
     options: {
@@ -75,18 +83,21 @@ const STAGES: Readonly<Record<string, Stage>> = {
     calls: 1,
     hasArrived: ({ inquiries }) => inquiries.calls.length === 1,
     trace: ["b approved (run)", "b.q.1 asks: Sure?", 'b.q.1 cancelled: "user"'],
+    reached: "before its question was answered",
   },
   "has a result that is being looked at": {
     options: { config: config({ result: "ask" }) },
     calls: 1,
     hasArrived: ({ prompter }) => prompter.deliveries.length === 1,
     trace: ["b approved (run)"],
+    reached: "before the user decided whether you may see its result",
   },
   "has a result that waits to be looked at": {
     options: { tools: [{ ...echo, name: "x" }], config: config({ result: "ask" }) },
     calls: 2,
     hasArrived: ({ prompter }) => prompter.deliveries.length === 1,
     trace: ["b approved (run)"],
+    reached: "before the user decided whether you may see its result",
   },
 };
 
@@ -110,7 +121,7 @@ describe.each(stages)("a call that %s", (_, stage) => {
   test("is stopped: the model is told what the tool's config says, and nothing stays open", async () => {
     verifies("082/cancel/signal-is-user", "028/backend/cancellation-stops-it");
     const { turn, cycle, responses } = await arriveAt(stage);
-    cycle.stop();
+    cycle.stop("user");
     const [content, isError] = lastOf(await responses);
     expect({ content, isError, trace: traceOf(turn), problems: problemsOf(turn.events) }).toEqual({
       content: REJECTED,
@@ -122,7 +133,7 @@ describe.each(stages)("a call that %s", (_, stage) => {
 
   test("is stopped with a word: the model is told it", async () => {
     const { turn, cycle, responses } = await arriveAt(stage);
-    cycle.stop("Use sed.");
+    cycle.stop("user", "Use sed.");
     const [content, isError] = lastOf(await responses);
     expect({ content, isError, trace: traceOf(turn), problems: problemsOf(turn.events) }).toEqual({
       content: "Tool run cancelled by user with a custom message:\n\nUse sed.",
@@ -132,9 +143,25 @@ describe.each(stages)("a call that %s", (_, stage) => {
     });
   });
 
+  test("is interrupted: the record names no user, and the model is told how far it came", async () => {
+    counters("T-PROV-8");
+    verifies("028/backend/cancellation-stops-it");
+    const { turn, cycle, responses } = await arriveAt(stage);
+    cycle.stop("interrupted");
+    const [content, isError] = lastOf(await responses);
+    expect({ content, isError, trace: traceOf(turn), problems: problemsOf(turn.events) }).toEqual({
+      content: expect.stringMatching(
+        new RegExp(`interrupted ${stage.reached}.*The user did not reject it\\.$`),
+      ),
+      isError: true,
+      trace: stage.trace.map((line) => line.replace('"user"', '"interrupted"')),
+      problems: [],
+    });
+  });
+
   test("leaves the way free for whatever is asked next", async () => {
     const { turn, cycle, responses } = await arriveAt(stage);
-    cycle.stop();
+    cycle.stop("user");
     await responses;
     expect([
       turn.parts.prompts.cancelOpen(),
@@ -149,7 +176,7 @@ describe("what is stopped before it began", () => {
     const turn = await ToolTurn.start({ tools: [slow], config: config({}) });
     const cycle = await turn.begin(toolCall("a", "x"));
     await until(() => turn.recorded("permission_decision").length === 1);
-    cycle.stop();
+    cycle.stop("user");
     cycle.add(toolCall("b", "x"));
     expect((await cycle.run()).map(({ content }) => content)).toEqual([REJECTED, REJECTED]);
     expect(slow.starts).toBe(0);
@@ -160,7 +187,7 @@ describe("what is stopped before it began", () => {
     const tools = { ...turn.parts.tools, find: startForEver };
     turn.parts = { ...turn.parts, tools };
     const cycle = await turn.begin(toolCall("a", "remote"));
-    cycle.stop("Never mind.");
+    cycle.stop("user", "Never mind.");
     expect(await cycle.run()).toMatchObject([
       {
         content: "Tool run cancelled by user with a custom message:\n\nNever mind.",
@@ -175,7 +202,7 @@ describe("what is stopped before it began", () => {
     const { journal } = turn.parts;
     const record: Journal["record"] = async (...events) => {
       await journal.record(...events);
-      if (events.some(({ type }) => type === "inquiry_request")) cycle.stop();
+      if (events.some(({ type }) => type === "inquiry_request")) cycle.stop("user");
     };
     turn.parts = { ...turn.parts, journal: { stream: journal.stream, record } };
     const cycle = await turn.begin(toolCall("b", "x"));
@@ -193,8 +220,8 @@ describe("what is stopped before it began", () => {
     const cycle = await turn.begin(toolCall("a", "x"), toolCall("b", "slow"));
     const responses = cycle.run();
     await until(() => turn.recorded("tool_call_response").length === 1);
-    cycle.stop("Enough.");
-    cycle.stop("Enough!");
+    cycle.stop("user", "Enough.");
+    cycle.stop("user", "Enough!");
     expect((await responses).map(({ content }) => content)).toEqual([
       "nothing",
       "Tool run cancelled by user with a custom message:\n\nEnough!",
@@ -210,7 +237,7 @@ describe("beginning again", () => {
       cycle.restart();
       await until(() => turn.recorded("inquiry_request").some(({ id }) => id === "b.q.2"));
       const beforehand = traceOf(turn);
-      cycle.stop();
+      cycle.stop("user");
       await responses;
       expect({ beforehand, after: traceOf(turn), problems: problemsOf(turn.events) }).toEqual({
         beforehand: [
@@ -235,7 +262,7 @@ describe("beginning again", () => {
         trace: traceOf(turn),
         asked: turn.prompter.permissions.length + turn.prompter.deliveries.length,
       }).toEqual({ trace: stage.trace, asked: 1 });
-      cycle.stop();
+      cycle.stop("user");
       await responses;
     }
   });
@@ -325,7 +352,7 @@ describe("the processes of local tools", () => {
   test("are gone when a stopped cycle has ended, with all that they started", async () => {
     const { pids, cycle, responses } = await startProcesses(3);
     const before = pids.filter(isAlive).length;
-    cycle.stop("Enough.");
+    cycle.stop("user", "Enough.");
     const contents = (await responses).map(({ content }) => content);
     expect({ before, after: pids.filter(isAlive), contents }).toEqual({
       before: 6,
@@ -342,7 +369,7 @@ describe("the processes of local tools", () => {
     cycle.restart();
     await until(() => pids.length === 4);
     const alive = pids.map(isAlive);
-    cycle.stop();
+    cycle.stop("user");
     await responses;
     expect({ alive, after: pids.filter(isAlive) }).toEqual({
       alive: [false, false, true, true],

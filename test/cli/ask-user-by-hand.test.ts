@@ -38,7 +38,7 @@ test("where nobody is, the first question that has no answer is named", async ()
   const second = await run(`${QUESTIONS}.answer.answer:=true`);
   expect([first, second]).toEqual([
     {
-      status: 1,
+      status: 3,
       stdout: "",
       stderr: lines(
         "jp: ask_user asks, and nobody is there to answer: Sure?",
@@ -46,7 +46,7 @@ test("where nobody is, the first question that has no answer is named", async ()
       ),
     },
     {
-      status: 1,
+      status: 3,
       stdout: "",
       stderr: lines(
         "jp: ask_user asks, and nobody is there to answer: Which way?",

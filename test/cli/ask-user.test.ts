@@ -409,7 +409,7 @@ describe("with nobody there", () => {
       ends: endsIn(project),
       told: server.lastMessages,
     }).toEqual({
-      status: 0,
+      status: 3,
       stdout: "I ask.\nThen not.\n",
       ends: [
         {
@@ -430,7 +430,7 @@ describe("with nobody there", () => {
     const screen = new Screen(project, ["q", "--non-interactive", "x"]);
     const { status, lines } = await screen.end();
     expect([status, server.lastMessages.at(-1), endsIn(project)]).toEqual([
-      0,
+      3,
       NOBODY_THERE,
       [
         {

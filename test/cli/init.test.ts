@@ -413,7 +413,7 @@ describe("the config", () => {
     const run = (answered: boolean) => project.jp(...command, "--cfg", `${key}:=${answered}`);
     const asked = await project.jp(...command);
     expect([asked.status, asked.stderr.split("\n")[0]]).toEqual([
-      1,
+      3,
       "jp: clean asks, and nobody is there to answer: Delete the folder build?",
     ]);
     expect([await run(false), existsSync(build)]).toEqual([

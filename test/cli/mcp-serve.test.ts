@@ -129,7 +129,7 @@ describe.each(ERAS)("over its standard streams, with a client %s,", (_, era) => 
     await opened.promise;
     await client.close();
     await until(() => pid !== null && !isRunning(pid));
-    expect(await inquiries(project)).toEqual([{ outcome: "cancelled", reason: "user" }]);
+    expect(await inquiries(project)).toEqual([{ outcome: "cancelled", reason: "interrupted" }]);
   });
 });
 
@@ -286,7 +286,7 @@ describe("over HTTP", () => {
     await client.close();
     expect([status, await inquiries(project)]).toEqual([
       0,
-      [{ outcome: "cancelled", reason: "user" }],
+      [{ outcome: "cancelled", reason: "interrupted" }],
     ]);
   });
 });

@@ -6,6 +6,7 @@ import type { JsonObject } from "../../src/util/index.ts";
 import { isAlive } from "../support/is-alive.ts";
 import { problemsOf } from "../support/record-rules.ts";
 import { verifies } from "../conformance/manifest.ts";
+import { counters } from "../security/threats.ts";
 import { ModelServer, type Reply } from "./model-server.ts";
 import {
   entriesOf,
@@ -331,6 +332,7 @@ describe("Ctrl-C while tools run", () => {
 describe("Ctrl-C while something is asked", () => {
   const GO_ON = { id: "q", text: "Go on?", answer_type: { type: "boolean" } };
   const ASKER: ScriptedTool = { name: "asker", questions: [GO_ON] };
+  const ECHO: ScriptedTool = { name: "echo", program: '"done"' };
   const CALL: Reply = { text: "I call.", calls: [{ name: "asker" }] };
 
   test.each([
@@ -400,8 +402,37 @@ describe("Ctrl-C while something is asked", () => {
     ]);
   });
 
+  test.each([
+    ["a question", ASKER, /^\? Go on\?/m, "before its question was answered"],
+    ["a permission", { ...ECHO, settings: 'run = "ask"' }, /^\? Run /m, "before the tool ran"],
+    [
+      "a result",
+      { ...ECHO, settings: 'run = "unattended"\nresult = "ask"' },
+      /^\? Deliver /m,
+      "before the user decided whether you may see its result",
+    ],
+  ] as const)("SIGTERM at %s does not say that the user rejected it", async (...row) => {
+    counters("T-PROV-8");
+    const [, tool, shown, reached] = row;
+    await using server = await ModelServer.start([{ calls: [{ name: tool.name }] }]);
+    const project = queryProject({ server, tools: [tool] });
+    const screen = new Screen(project, ["q", "x"]);
+    await shows(screen, shown);
+    process.kill(screen.pid, "SIGTERM");
+    const { status, lines } = await screen.end();
+    const record = recordOf(project);
+    expect([status, lines.at(-1), problemsIn(project)]).toEqual([130, KEPT, []]);
+    expect(story(record).at(-1)).toMatch(
+      new RegExp(`^result: .*interrupted ${reached}.* The user did not reject it\\.$`),
+    );
+    const named = ["permission_decision", "inquiry_response"].flatMap((type) =>
+      entriesOf(record, type).filter((entry) => JSON.stringify(entry).includes('"user"')),
+    );
+    expect(named).toEqual([]);
+  });
+
   test("with the window closed: the record has an end, and no process is left", async () => {
-    verifies("082/cancel/end-of-input-is-user");
+    counters("T-PROV-8");
     await using server = await ModelServer.start([
       { text: "I call.", calls: [{ name: "asker" }, { name: "stuck" }] },
     ]);
@@ -412,6 +443,10 @@ describe("Ctrl-C while something is asked", () => {
     screen.hangUp();
     await until(() => !isAlive(screen.pid));
     const outcomes = story(recordOf(project)).filter((line) => line.startsWith("cancelled"));
-    expect([aliveIn(project), problemsIn(project), outcomes]).toEqual([[], [], ["cancelled user"]]);
+    expect([aliveIn(project), problemsIn(project), outcomes]).toEqual([
+      [],
+      [],
+      ["cancelled interrupted"],
+    ]);
   });
 });

@@ -3,6 +3,7 @@ import path from "node:path";
 import { describe, expect, test } from "vitest";
 import type { JsonObject } from "../../src/util/index.ts";
 import { verifies } from "../conformance/manifest.ts";
+import { counters } from "../security/threats.ts";
 import { NODE_COMPILE_CACHE, TEST_PROGRAM } from "../mcp/support.ts";
 import { isAlive } from "../support/is-alive.ts";
 import { calling, isInquiry, outcomesIn, resultsIn } from "./calling-model.ts";
@@ -69,11 +70,13 @@ describe("a tool", () => {
 
   test("that needs a person's permission is denied where nobody is, by policy", async () => {
     verifies("082/permission/is-not-an-inquiry");
+    counters("T-RUN-4");
     await using server = await calling(["touch"]);
     const program = "require('node:fs').writeFileSync('made', '')";
     const project = queryProject({ server, tools: [{ name: "touch", program, settings: "" }] });
-    const { status, stdout } = await query(project, ["one"]);
+    const { status, stdout, stderr } = await query(project, ["one"]);
     const record = recordOf(project);
+    expect(stderr).toContain("warning: jp could not ask you, so it denied: touch (permission).\n");
     expect({
       status,
       stdout,
@@ -82,7 +85,7 @@ describe("a tool", () => {
       decisions: decisionsIn(record),
       inquiries: entriesOf(record, "inquiry_request"),
     }).toEqual({
-      status: 0,
+      status: 3,
       stdout: "I try.\nDone.\n",
       isRun: false,
       results: [
@@ -278,7 +281,72 @@ describe("a question where nobody is", () => {
       results: resultsIn(server),
       outcomes: outcomesIn(recordOf(project)),
       isModelAsked: server.requests.some(isInquiry),
-    }).toEqual({ status: 0, results: [result], outcomes: [outcome], isModelAsked });
+    }).toEqual({
+      status: outcome === REFUSED ? 3 : 0,
+      results: [result],
+      outcomes: [outcome],
+      isModelAsked,
+    });
+  });
+});
+
+test("a tool that asks under a new id each time is stopped where the config says so", async () => {
+  counters("T-RUN-5");
+  await using server = await calling(["loop"], () => '{"answer":true}');
+  const program = `(() => {
+    const question = { id: "q" + Object.keys(tool.answers).length, text: "Go on?", answer_type: "Boolean" };
+    return JSON.stringify({ type: "needs_input", question });
+  })()`;
+  const config = "conversation.limits.automatic_answers_per_call = 2";
+  const project = queryProject({ server, config, tools: [{ name: "loop", program }] });
+  const { status } = await query(project, ["one"]);
+  expect([status, outcomesIn(recordOf(project)), resultsIn(server)]).toEqual([
+    0,
+    [
+      expect.objectContaining({ outcome: "answered" }),
+      expect.objectContaining({ outcome: "answered" }),
+      expect.objectContaining({ outcome: "cancelled", reason: "attempts_exhausted" }),
+    ],
+    [expect.stringContaining("conversation.limits.automatic_answers_per_call is reached")],
+  ]);
+});
+
+describe("the exit status where nobody is", () => {
+  test.each([
+    {
+      what: "3 for several denials, in JSON too",
+      tools: [
+        { name: "touch", settings: "" },
+        asker({ exclusive: true }),
+        {
+          name: "read",
+          settings: 'run = "unattended"\nresult = "ask"\ndetached = { deliver = "deny" }',
+        },
+      ],
+      status: 3,
+      denied: ["touch (permission)", "asker (question)", "read (delivery)"],
+    },
+    {
+      what: "0 for what config forbids to everybody, and for a result that is delivered",
+      tools: [
+        { name: "touch", settings: 'run = "skip"' },
+        { name: "read", settings: 'run = "unattended"\nresult = "ask"' },
+        { name: "kept", settings: 'run = "unattended"\nresult = "skip"' },
+      ],
+      status: 0,
+      denied: [],
+    },
+  ])("is $what", async ({ tools, status, denied }) => {
+    counters("T-RUN-4");
+    await using server = await calling(tools.map(({ name }) => name));
+    const project = queryProject({ server, tools });
+    const { stdout, stderr, ...end } = await query(project, ["one", "--format", "json"]);
+    const told = /jp could not ask you, so it denied: (.*)\./.exec(stderr)?.[1]?.split(", ") ?? [];
+    expect([end.status, told.toSorted(), stdout.includes("Done.")]).toEqual([
+      status,
+      denied.toSorted(),
+      true,
+    ]);
   });
 });
 

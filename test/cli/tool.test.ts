@@ -3,6 +3,7 @@ import path from "node:path";
 import { describe, expect, test } from "vitest";
 import { isAlive } from "../support/is-alive.ts";
 import { verifies } from "../conformance/manifest.ts";
+import { counters } from "../security/threats.ts";
 import { Screen } from "./screen.ts";
 import { jsonLines, lines, printed, Project } from "./support.ts";
 
@@ -80,9 +81,10 @@ describe("a tool that is run by hand", () => {
   });
 
   test("asks nobody where nobody is, and says what to do", async () => {
+    counters("T-RUN-4");
     const project = asking('{"type":"text"}');
     expect(await project.jp("tool", "run", "asker", "--non-interactive")).toEqual({
-      status: 1,
+      status: 3,
       stdout: "",
       stderr: lines(
         "jp: asker asks, and nobody is there to answer: What then?",
@@ -102,7 +104,7 @@ describe("a tool that is run by hand", () => {
       await run(plain, "deny"),
       await run(exclusive, "defaults"),
     ];
-    expect([taken, denied.status, refused.status]).toEqual([printed(lines("got false")), 1, 1]);
+    expect([taken, denied.status, refused.status]).toEqual([printed(lines("got false")), 3, 3]);
   });
 
   test.each([
@@ -146,7 +148,10 @@ describe("a tool that is run by hand", () => {
     expect(await project.jp("tool", "run", "deaf")).toEqual({
       status: 1,
       stdout: "",
-      stderr: lines('jp: deaf keeps asking "Again?" although it got an answer.'),
+      stderr: lines(
+        "jp: deaf keeps asking, although it got answers: Again?",
+        "How often a tool may ask without a person: conversation.limits",
+      ),
     });
   });
 
@@ -164,11 +169,14 @@ describe("a tool that is run by hand", () => {
     const { status, stderr } = await project.jp("tool", "run", "deaf", "--non-interactive");
     expect([status, stderr]).toEqual([
       1,
-      lines('jp: deaf keeps asking "Again?" although it got an answer.'),
+      lines(
+        "jp: deaf keeps asking, although it got answers: Again?",
+        "How often a tool may ask without a person: conversation.limits",
+      ),
     ]);
   });
 
-  test("may ask as many different questions as it likes", async () => {
+  test("may ask several different questions", async () => {
     const script = `
 const { answers } = JSON.parse(require("fs").readFileSync(0, "utf8")).tool;
 const id = ["a", "b", "c", "d", "e"].find((each) => !(each in answers));
@@ -325,7 +333,7 @@ describe("the examples of tools", () => {
     const replaced = await run("--cfg", `${answer}:=true`);
     expect([first, refused.status, kept, before, replaced, saved()]).toEqual([
       printed(lines("Saved notes.txt.bak")),
-      1,
+      3,
       printed(lines("The old backup was kept.")),
       "one",
       printed(lines("Saved notes.txt.bak")),

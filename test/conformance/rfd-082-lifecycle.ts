@@ -192,6 +192,9 @@ export const rfd082Lifecycle: readonly Requirement[] = [
     source: "RFD 082, Recording lifecycle, reason table",
     text: "An end of input or another read error at the prompt is recorded with the reason `user`.",
     state: "met",
+    deviation:
+      "Ctrl-D is. A terminal that goes away is told apart, as the document foresees, and recorded " +
+      "with a reason of its own, `interrupted`.",
   },
   {
     id: "082/cancel/signal-is-user",
@@ -200,6 +203,9 @@ export const rfd082Lifecycle: readonly Requirement[] = [
       "An inquiry stopped by the cancellation signal (restart, tool cancel, quit) is recorded " +
       "with the reason `user` and not as a failure.",
     state: "met",
+    deviation:
+      "Where the user fired it. SIGTERM, SIGHUP, a client that leaves or the program around it are " +
+      "recorded as `interrupted`: the user did nothing.",
   },
   {
     id: "082/cancel/provider-failure-is-backend-error",

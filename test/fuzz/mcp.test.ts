@@ -162,7 +162,11 @@ fuzz(
         requests: toInputRequests(asked),
         isPrerequisite: false,
       } as const;
-      const round = createRound(asks, { server: "a server", allowsSecrets: true });
+      const round = createRound(asks, {
+        server: "a server",
+        allowsSecrets: true,
+        allowsSampling: false,
+      });
       if (round.type === "refused") {
         expect(round.reason.length).toBeLessThan(2000);
         return;
@@ -381,7 +385,7 @@ function readForm(count: number) {
   const properties = { a: { type: "string", enum: options, title: text, description: text } };
   const params = { message: text, requestedSchema: { properties } };
   const asked = [{ key: text, method: "elicitation/create", params }];
-  const rules = { server: "a server", allowsSecrets: false };
+  const rules = { server: "a server", allowsSecrets: false, allowsSampling: false };
   return createRound({ type: "asks", requests: asked, isPrerequisite: false }, rules);
 }
 

@@ -205,7 +205,7 @@ test("a stopped turn ends the call on the server, too", async () => {
   const cycle = await turn.begin(toolCall("call_1", "land"));
   const responses = cycle.run();
   await held.opened;
-  cycle.stop("Not today.");
+  cycle.stop("user", "Not today.");
   expect((await responses)[0]?.content).toContain("Not today.");
   await heardOf(log, 'answered {"action":"cancel"}', "cancelled");
 });

@@ -2,6 +2,7 @@
 import { describe, expect, onTestFinished, test } from "vitest";
 import {
   type AssistantSettings,
+  DEFAULT_LIMITS,
   type McpServerSettings,
   parseConfigOrThrow,
   resolveInquiryAssistant,
@@ -11,6 +12,7 @@ import { createInquiryBackend } from "../../src/inquiry/index.ts";
 import { ProviderError } from "../../src/provider/index.ts";
 import { FakeClock, ScriptedModel, type ScriptedReply } from "../../src/testing/index.ts";
 import type { JsonObject } from "../../src/util/index.ts";
+import { counters } from "../security/threats.ts";
 import { chatRequest, toolCall } from "../support/events.ts";
 import { ToolTurn } from "../support/tool-turn.ts";
 import { transcript } from "../support/transcript.ts";
@@ -121,17 +123,19 @@ describe.each(["older", "newer"])("words for a model of a server of the %s kind"
     expect(answersOf(response)).toEqual([{ model: result }]);
   });
 
-  test("may come ten times in a call, and no more", async () => {
+  test("count as answers that no person gives, of which a call gets only so many", async () => {
+    counters("T-RUN-5");
     const { turn } = await start({ mode, replies: () => "Io" });
-    const rounds = Array.from({ length: 11 }, () => ({ model: PROMPT }));
+    const { automaticAnswersPerCall: most } = DEFAULT_LIMITS;
+    const rounds = Array.from({ length: most + 1 }, () => ({ model: PROMPT }));
     const response = await turn.call("land", { rounds });
     expect([response?.isError, response?.content]).toEqual([
       true,
-      expect.stringContaining("asked for a model's answer too often"),
+      expect.stringContaining("conversation.limits.automatic_answers_per_call is reached"),
     ]);
     const ends = turn.recorded("inquiry_response");
     expect(ends.map(({ outcome }) => outcome)).toEqual([
-      ...Array.from({ length: 10 }, () => "answered"),
+      ...Array.from({ length: most }, () => "answered"),
       "cancelled",
     ]);
     expect(ends.at(-1)).toMatchObject({ reason: "attempts_exhausted" });
@@ -172,7 +176,7 @@ describe.each(["older", "newer"])("words for a model of a server of the %s kind"
     const cycle = await turn.begin(toolCall("call_1", "land", { rounds: [{ model: PROMPT }] }));
     const responses = cycle.run();
     await until(() => model.requests.length === 1);
-    cycle.stop();
+    cycle.stop("user");
     await responses;
     expect(model.requests[0]?.signal.aborted).toBe(true);
     expect(turn.recorded("inquiry_response")).toMatchObject([{ outcome: "cancelled" }]);

@@ -110,7 +110,7 @@ base_url = "http://127.0.0.1:9"
     `${path.join(project.root, ".jp", "config.toml")}:`,
     "- your own config: it is not used here",
     "- settings for all tools: without asking, runs unasked where no terminal is available",
-    "- tool fs_create_file: from builtin, is always on, without asking",
+    "- tool fs_create_file: from builtin, is always on",
     "- tool fs_modify_file: from builtin, is switched on, answers apply_changes for you, lets a model answer more",
     "- tool fs_delete_file: from builtin, belongs to the group docs, runs unasked where no terminal is available, " +
       "lets a model answer delete_file, changes the label of delete_file",

@@ -57,6 +57,15 @@ const provenance: Area = {
       threat: "Keys that were pressed before a question was there answer it.",
       holds: "What was typed before is thrown away.",
     },
+    {
+      id: "T-PROV-8",
+      threat:
+        "jp is ended while something is being asked: by SIGTERM or SIGHUP, a closed terminal, a client that leaves, or " +
+        "the program around it. The record says that the user rejected it.",
+      holds:
+        "The reason is `interrupted`, no decision is recorded, and the model is told how far the call came. Only what a " +
+        "person did at a prompt or in the menu is put down to the user.",
+    },
   ],
 };
 
@@ -426,6 +435,29 @@ const others: Area = {
       holds:
         "Every response has an answer, which is null where there is none. Outcome, reason and who answered are also in the " +
         "metadata, which it keeps; a null without them is no answer. It cannot open a conversation with a secret question.",
+    },
+    {
+      id: "T-RUN-4",
+      threat:
+        "A run without a terminal denies a permission, a question or a result, and looks like a success to CI.",
+      holds:
+        "The answer is printed, what was denied is named on standard error, and the status is 3.",
+    },
+    {
+      id: "T-RUN-5",
+      threat:
+        "A tool or a server asks again and again, with a new question id each time, and is answered each time without a " +
+        "person.",
+      holds:
+        "`conversation.limits` caps such answers for each call and for each turn. Then the call fails " +
+        "(`attempts_exhausted`).",
+    },
+    {
+      id: "T-RUN-6",
+      threat: "A tool fills the record: with a huge question, many of them, or a huge result.",
+      holds:
+        "A call may add so many bytes and no more (`conversation.limits`). A question beyond them is not asked and not " +
+        "recorded, and the call fails; a result is cut, and says so.",
     },
   ],
 };

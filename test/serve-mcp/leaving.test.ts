@@ -4,6 +4,7 @@ import { describe, expect, test } from "vitest";
 import { PATIENCE_MS } from "../../src/serve-mcp/paused-calls.ts";
 import type { JsonObject } from "../../src/util/index.ts";
 import { until } from "../mcp/support.ts";
+import { counters } from "../security/threats.ts";
 import { ask, ERAS, LEGACY, MODERN, Served } from "./support.ts";
 
 const SURE = { question: "Sure?", answer_type: "boolean" };
@@ -15,8 +16,8 @@ const OPEN = [
 ];
 const CLOSED = [
   ...OPEN,
-  'call_1.answer.1 cancelled: "user"',
-  "call_1 gives: The call was ended before its question was answered.",
+  'call_1.answer.1 cancelled: "interrupted"',
+  "call_1 fails: The call was interrupted before its question was answered. The user did not reject it.",
 ];
 
 /** Resolves when its user has the form, and answers only when it is told to. */
@@ -48,6 +49,7 @@ async function untilClosed(served: Served): Promise<void> {
 
 describe("a question that is open", () => {
   test.each(ERAS)("for a client %s is closed when the server ends", async (_, era) => {
+    counters("T-PROV-8");
     const served = await Served.start();
     const user = waitingUser();
     const client = await served.connect({ era, elicit: user.elicit });

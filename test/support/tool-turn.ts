@@ -39,7 +39,9 @@ export interface ToolTurnOptions {
   readonly isSomebodyThere?: boolean;
   readonly conversation?: ConversationWriter;
   /** What stands in for the usual parts. */
-  readonly parts?: Partial<Pick<TurnParts, "tools" | "prompter" | "inquiries" | "observer">>;
+  readonly parts?: Partial<
+    Pick<TurnParts, "tools" | "prompter" | "inquiries" | "limits" | "observer">
+  >;
 }
 
 export interface NamedExecutor {

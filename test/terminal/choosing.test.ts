@@ -79,7 +79,7 @@ describe("a select question with a way out", () => {
     expect([await left.result(), left.lines, await aborted.result(), aborted.lines]).toEqual([
       { inquiryId, type: "cancelled" },
       ["✖ Which? cancelled"],
-      { inquiryId, type: "cancelled" },
+      { inquiryId, type: "interrupted" },
       [],
     ]);
   });

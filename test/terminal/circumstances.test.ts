@@ -23,6 +23,7 @@ const QUESTIONS = {
 };
 const TYPES = Object.keys(QUESTIONS) as (keyof typeof QUESTIONS)[]; // Its own keys.
 const CANCELLED = { inquiryId, type: "cancelled" };
+const INTERRUPTED = { inquiryId, type: "interrupted" };
 
 type More = Partial<Pick<PrompterTask, "notification" | "isTwice" | "printFirst" | "edited">>;
 
@@ -53,15 +54,15 @@ describe("a question", () => {
     const changed = { boolean: "this help", select: '"x"', text: "then? x", secret: "then?" }[type];
     await screen.answer(["What then?", key], [changed, ""]);
     process.kill(screen.pid, "SIGUSR1");
-    expect([await screen.result(), screen.lines]).toEqual([CANCELLED, ["Look."]]);
+    expect([await screen.result(), screen.lines]).toEqual([INTERRUPTED, ["Look."]]);
   });
 
-  test.each(TYPES)("of the type %s is cancelled when the terminal goes away", async (type) => {
-    verifies("082/cancel/end-of-input-is-user");
+  test.each(TYPES)("of the type %s is interrupted when the terminal goes away", async (type) => {
+    counters("T-PROV-8");
     const screen = open(QUESTIONS[type]);
     await screen.answer(["What then?", ""]);
     screen.hangUp();
-    await expect.poll(() => screen.writtenResult(), { timeout: 10_000 }).toEqual(CANCELLED);
+    await expect.poll(() => screen.writtenResult(), { timeout: 10_000 }).toEqual(INTERRUPTED);
   });
 
   test("is asked on the terminal when the standard streams go elsewhere", async () => {

@@ -1,6 +1,7 @@
 import { describe, expect, test } from "vitest";
 import type { InterruptChoice, ToolOrigin } from "../../src/agent/index.ts";
 import type { JsonObject } from "../../src/util/index.ts";
+import { counters } from "../security/threats.ts";
 import { PromptScreen } from "../support/prompt-screen.ts";
 import type { PrompterTask } from "../support/prompter-task.ts";
 
@@ -270,5 +271,48 @@ describe("an interrupt", () => {
     await screen.answer(["[c,r,s,t,?]", "c"]);
     await screen.end();
     expect(screen.lines).toEqual(["half a li^C", "✔ Interrupted continue"]);
+  });
+});
+
+describe("when the terminal goes away", () => {
+  test.each([
+    ["a permission", () => permission(), [[OPEN, ""]]],
+    [
+      "a permission whose arguments are being edited",
+      () => permission({ isEditing: true }),
+      [["? Edit arguments:", ""]],
+    ],
+    [
+      "a reason to skip",
+      () => permission(),
+      [
+        [OPEN, "r"],
+        ["? Reason", ""],
+      ],
+    ],
+    ["a result", () => delivery(), [[MENU, ""]]],
+    [
+      "a result that is being edited",
+      () => delivery({ isEditing: true }),
+      [["? Edit the result:", ""]],
+    ],
+  ] as const)("%s is interrupted, and not decided", async (_what, open, steps) => {
+    counters("T-PROV-8");
+    const screen = open();
+    for (const step of steps) await screen.answer(step);
+    screen.hangUp();
+    await expect
+      .poll(() => screen.writtenResult(), { timeout: 10_000 })
+      .toEqual({ type: "interrupted" });
+  });
+
+  test("nothing is chosen in the menu", async () => {
+    counters("T-PROV-8");
+    const screen = new PromptScreen({ method: "choose", request: { choices: ["continue"] } });
+    await screen.answer(["? Interrupted", ""]);
+    screen.hangUp();
+    await expect
+      .poll(() => screen.writtenResult(), { timeout: 10_000 })
+      .toMatchObject({ code: "no_terminal" });
   });
 });

@@ -229,15 +229,15 @@ describe("a form", () => {
     const screen = open([APPLY, NAME], { label: "Assistant" });
     for (const step of steps) await screen.answer(step);
     process.kill(screen.pid, "SIGUSR1");
-    expect([await screen.result(), screen.lines]).toEqual([{ type: "cancelled" }, ["Assistant"]]);
+    expect([await screen.result(), screen.lines]).toEqual([{ type: "interrupted" }, ["Assistant"]]);
   });
 
-  test("is cancelled when the terminal goes away", async () => {
+  test("is interrupted when the terminal goes away", async () => {
     const screen = open([APPLY, NAME]);
     await screen.answer(["(1/2)", "y"], ["(2/2)", ""]);
     screen.hangUp();
-    const cancelled = { type: "cancelled" };
-    await expect.poll(() => screen.writtenResult(), { timeout: 10_000 }).toEqual(cancelled);
+    const interrupted = { type: "interrupted" };
+    await expect.poll(() => screen.writtenResult(), { timeout: 10_000 }).toEqual(interrupted);
   });
 
   test("calls somebody once", async () => {

@@ -114,7 +114,7 @@ describe.each(TYPES)("a note to a %s question", (type) => {
     const opened = open(question);
     await opened.answer(["Tab note", "\t"], ["? Note:", "half"], ["half", ""]);
     process.kill(opened.pid, "SIGUSR1");
-    expect([await opened.result(), opened.lines]).toEqual([{ inquiryId, type: "cancelled" }, []]);
+    expect([await opened.result(), opened.lines]).toEqual([{ inquiryId, type: "interrupted" }, []]);
   });
 
   test("is one harmless line that ends where the screen does", async () => {

@@ -9,11 +9,14 @@ import {
   selectQuestion,
   textQuestion,
 } from "../../src/tool/index.ts";
+import { verifies } from "../conformance/manifest.ts";
+import { counters } from "../security/threats.ts";
 import { PromptScreen, type PromptScreenOptions } from "../support/prompt-screen.ts";
 import type { PrompterTask } from "../support/prompter-task.ts";
 
 const inquiryId = "call_1.q.1" as InquiryId; // Ids are made by the coordinator.
 const CANCELLED = { inquiryId, type: "cancelled" };
+const INTERRUPTED = { inquiryId, type: "interrupted" };
 const QUESTIONS = {
   boolean: booleanQuestion("q", "What then?"),
   select: selectQuestion("q", "What then?", { options: ["a", "b"] }),
@@ -89,6 +92,7 @@ describe("a question in lines of text", () => {
       ].map((one) => ({ answerType, ...one })),
     ),
   )("of the type $answerType is cancelled by $name", async ({ answerType, key }) => {
+    verifies("082/cancel/end-of-input-is-user");
     const screen = open(QUESTIONS[answerType]);
     await type(screen, key);
     const result = await screen.result();
@@ -96,14 +100,15 @@ describe("a question in lines of text", () => {
   });
 
   test.each(TYPES)(
-    "of the type %s is cancelled when the terminal goes away",
+    "of the type %s is interrupted when the terminal goes away",
     // On a busy machine the end of the terminal is sometimes not told.
     { retry: 3 },
     async (answerType) => {
+      counters("T-PROV-8");
       const screen = open(QUESTIONS[answerType]);
       await type(screen, "");
       screen.hangUp();
-      await expect.poll(() => screen.writtenResult(), { timeout: 10_000 }).toEqual(CANCELLED);
+      await expect.poll(() => screen.writtenResult(), { timeout: 10_000 }).toEqual(INTERRUPTED);
     },
   );
 

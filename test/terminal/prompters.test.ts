@@ -139,12 +139,12 @@ const BEHAVIOURS: readonly Behaviour[] = [
     result: { type: "cancelled" },
   },
   {
-    title: "an aborted form is a cancelled one",
+    title: "an aborted form is an interrupted one",
     task: FORM,
     typed: [["Really?", ""]],
     lines: [["Really?", ""]],
     isAborted: true,
-    result: { type: "cancelled" },
+    result: { type: "interrupted" },
   },
   {
     title: "a text may have several lines",
@@ -171,12 +171,12 @@ const BEHAVIOURS: readonly Behaviour[] = [
     result: { inquiryId, type: "cancelled" },
   },
   {
-    title: "an aborted question is a cancelled one",
+    title: "an aborted question is an interrupted one",
     task: YES_OR_NO,
     typed: [["Really?", ""]],
     lines: [["Really?", ""]],
     isAborted: true,
-    result: { inquiryId, type: "cancelled" },
+    result: { inquiryId, type: "interrupted" },
   },
   {
     title: "a tool is let run, for the rest of the turn",
@@ -215,12 +215,12 @@ const BEHAVIOURS: readonly Behaviour[] = [
     result: { type: "skip", isRemembered: false, reason: "no" },
   },
   {
-    title: "an aborted permission is a cancelled one",
+    title: "an aborted permission is an interrupted one",
     task: PERMISSION,
     typed: [["Run built-in sweep tool?", ""]],
     lines: [["Run built-in sweep tool?", ""]],
     isAborted: true,
-    result: { type: "cancelled" },
+    result: { type: "interrupted" },
   },
   {
     title: "a result is withheld",
@@ -231,12 +231,12 @@ const BEHAVIOURS: readonly Behaviour[] = [
     result: { type: "withhold" },
   },
   {
-    title: "an aborted delivery is a cancelled one",
+    title: "an aborted delivery is an interrupted one",
     task: DELIVERY,
     typed: [["Deliver sweep result to assistant?", ""]],
     lines: [["Deliver sweep result to assistant?", ""]],
     isAborted: true,
-    result: { type: "cancelled" },
+    result: { type: "interrupted" },
   },
   {
     title: "an interrupt is replied to",

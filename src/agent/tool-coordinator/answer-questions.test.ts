@@ -411,7 +411,7 @@ describe("a form that is stopped", () => {
     const cycle = await started.turn.begin(toolCall("call_1", "x"));
     const running = cycle.run();
     await until(() => started.person.forms.length === 1);
-    cycle.stop();
+    cycle.stop("user");
     await running;
     const { ends, shown } = told(started, undefined);
     expect([ends, shown]).toEqual([Object.fromEntries(IDS.map((id) => [id, "user"])), [IDS]]);
@@ -435,7 +435,7 @@ describe("a form that is stopped", () => {
     const cycle = await started.turn.begin(toolCall("call_1", "x"));
     const running = cycle.run();
     await until(() => started.turn.inquiries.calls.length === 1);
-    cycle.stop();
+    cycle.stop("user");
     await running;
     const { ends, shown } = told(started, undefined);
     expect([ends, shown]).toEqual([Object.fromEntries(IDS.map((id) => [id, "user"])), []]);
@@ -449,7 +449,7 @@ describe("a form that is stopped", () => {
       const cycle = await turn.begin(toolCall("call_0", "y"), toolCall("call_1", "x"));
       const running = cycle.run();
       await until(() => turn.recorded("inquiry_request").length === 4 && person.shown.length === 1);
-      cycle.stop();
+      cycle.stop("user");
       await running;
       expect([
         person.shown,

@@ -1,9 +1,11 @@
 /** The questions of one attempt: one alone, or several that are asked together as a form. */
 import type { QuestionRefusal } from "../../executor/index.ts";
 import type { Question } from "../../tool/index.ts";
+import { messageOf } from "../../util/index.ts";
 import type { GivenAnswer } from "./given-answers.ts";
 import { type AskedQuestion, Inquiry, type QuestionEnd, type Unanswered } from "./inquiry.ts";
-import type { FormResult } from "../ports.ts";
+import type { FormResult, Prompter } from "../ports.ts";
+import { promptCause, stopCause, type StopCause } from "../stop-cause.ts";
 import type { TurnParts } from "./turn-parts.ts";
 
 /** In the order of the questions, if all have an answer; else why there is none. */
@@ -78,40 +80,51 @@ function closeAll(
   inquiries: readonly Inquiry[],
   { reason, content }: Unanswered,
 ): Promise<readonly QuestionEnd[]> {
-  return Promise.all(
-    inquiries.map((inquiry) =>
-      reason === "user" ? inquiry.cancel() : inquiry.refuse(reason, content),
-    ),
-  );
+  if (reason === "user" || reason === "interrupted") return cancelAll(inquiries, reason);
+  return Promise.all(inquiries.map((inquiry) => inquiry.refuse(reason, content)));
 }
 
 async function askRest(form: Form): Promise<readonly QuestionEnd[]> {
   const { parts, inquiries, signal } = form;
   const { prompter, prompts } = parts;
-  if (prompter.askForm === undefined || inquiries.length < 2) return askInTurn(inquiries);
-  const result = await prompts.run(async (own): Promise<FormResult | Error | "changed"> => {
+  const askForm = prompter.askForm?.bind(prompter);
+  if (askForm === undefined || inquiries.length < 2) return askInTurn(inquiries);
+  const ends = await prompts.run(async (own) => {
     // While they waited for their turn, the person may have left, or decided for the turn.
     if (inquiries.some((inquiry) => inquiry.route().type !== "person")) return "changed";
-    try {
-      const fields = inquiries.map(({ field }) => field);
-      return (await prompter.askForm?.({ fields, signal: own })) ?? { type: "cancelled" };
-    } catch (error) {
-      return error instanceof Error ? error : new Error(String(error));
-    }
+    return showForm(inquiries, askForm, own);
   }, signal);
-  if (result === "changed") return answerTogether(form);
-  if (result instanceof Error) {
-    return Promise.all(inquiries.map((inquiry) => inquiry.failPrompt(result.message)));
+  if (ends === "changed") return answerTogether(form);
+  return ends ?? cancelAll(inquiries, stopCause(signal));
+}
+
+async function showForm(
+  inquiries: readonly Inquiry[],
+  askForm: NonNullable<Prompter["askForm"]>,
+  signal: AbortSignal,
+): Promise<readonly QuestionEnd[]> {
+  let result: FormResult;
+  try {
+    result = await askForm({ fields: inquiries.map(({ field }) => field), signal });
+  } catch (error) {
+    const message = messageOf(error);
+    return Promise.all(inquiries.map((inquiry) => inquiry.failPrompt(message)));
   }
-  if (result?.type !== "answered") {
-    return Promise.all(inquiries.map((inquiry) => inquiry.cancel()));
-  }
+  if (result.type !== "answered") return cancelAll(inquiries, promptCause(result, signal));
+  const { results } = result;
   return Promise.all(
     inquiries.map((inquiry) => {
-      const own = result.results.find(({ inquiryId }) => inquiryId === inquiry.id);
-      return own === undefined ? inquiry.failPrompt("it has no answer") : inquiry.take(own);
+      const own = results.find(({ inquiryId }) => inquiryId === inquiry.id);
+      return own === undefined ? inquiry.failPrompt("it has no answer") : inquiry.take(own, signal);
     }),
   );
+}
+
+function cancelAll(
+  inquiries: readonly Inquiry[],
+  cause: StopCause,
+): Promise<readonly QuestionEnd[]> {
+  return Promise.all(inquiries.map((inquiry) => inquiry.cancel(cause)));
 }
 
 async function askInTurn(inquiries: readonly Inquiry[]): Promise<readonly QuestionEnd[]> {

@@ -1,5 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { verifies } from "../../../test/conformance/manifest.ts";
+import { counters } from "../../../test/security/threats.ts";
 import { toolCall } from "../../../test/support/events.ts";
 import { until } from "../../../test/support/model-turn.ts";
 import { questioner } from "../../../test/support/questioner.ts";
@@ -178,4 +179,18 @@ describe("a tool that gave nothing, because its question has no answer", () => {
       });
     },
   );
+});
+
+test("a prompt that closed before the user decided withholds the result, and is no decision", async () => {
+  counters("T-PROV-8");
+  const script = { deliveries: [{ type: "interrupted" } as const] };
+  const { told, decisions } = await callWith({ config: { result: "ask" }, script });
+  expect({ told, decisions }).toEqual({
+    told: [
+      "The tool has run, but the call was interrupted before the user decided whether you may see " +
+        "its result. The user did not reject it.",
+      true,
+    ],
+    decisions: [],
+  });
 });

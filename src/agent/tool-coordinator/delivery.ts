@@ -1,12 +1,14 @@
 /** Whether the model gets to see what a tool gave. A decision that anybody made is on record. */
 import type { Decider, PermissionDecision, ToolCallRequest } from "../../conversation/index.ts";
 import type { DeliveryResult } from "../ports.ts";
+import { promptCause, stopCause, type StopCause } from "../stop-cause.ts";
 import { timestampOf } from "../timestamp-of.ts";
 import { messageOf } from "../../util/index.ts";
 import {
   DELIVERY_CANCELLED,
   DELIVERY_SKIPPED,
   DELIVERY_SKIPPED_BY_CONFIG,
+  INTERRUPTED_AT_DELIVERY,
   promptFailed,
 } from "./model-texts.ts";
 import type { CallableTool, TurnParts } from "./turn-parts.ts";
@@ -33,6 +35,7 @@ export async function deliver(
   if (settings.result === "skip") return withholdByPolicy(parts, delivery, "result");
   if (parts.prompter.canAsk()) return askPerson(parts, delivery);
   if (settings.detached.deliver === "deny") {
+    parts.state.noteDenial({ tool: settings.name, what: "delivery" });
     return withholdByPolicy(parts, delivery, "detached.deliver");
   }
   const decidedBy = policy(delivery, "detached.deliver");
@@ -41,25 +44,19 @@ export async function deliver(
 }
 
 async function askPerson(parts: TurnParts, delivery: Delivery): Promise<CallResult | undefined> {
-  const { tool, result } = delivery;
-  let decided: DeliveryResult | undefined;
+  const { result, signal } = delivery;
+  let decided: Decided | undefined;
   try {
-    decided = await parts.prompts.run(
-      (signal) =>
-        parts.prompter.askDelivery({
-          tool: tool.settings.name,
-          ...result,
-          isEditing: tool.settings.result === "edit",
-          signal,
-        }),
-      delivery.signal,
-    );
+    decided = await parts.prompts.run((own) => prompt(parts, delivery, own), signal);
   } catch (error) {
     const message = messageOf(error);
     return { content: promptFailed("Delivery", message), isError: true };
   }
-  const isStopped = delivery.signal.aborted && decided?.type === "cancelled";
-  if (decided === undefined || isStopped) return undefined;
+  if (decided === undefined || (signal.aborted && decided.type === "closed")) return undefined;
+  // No one decided: there is no decision to record.
+  if (decided.type === "closed" && decided.cause === "interrupted") {
+    return { content: INTERRUPTED_AT_DELIVERY, isError: true };
+  }
   const decidedBy: Decider = { kind: "user", channel: parts.prompter.channel };
   if (decided.type === "deliver") {
     const { content = result.content } = decided;
@@ -70,6 +67,30 @@ async function askPerson(parts: TurnParts, delivery: Delivery): Promise<CallResu
   await record(parts, delivery, { decision: "denied", decidedBy });
   const content = decided.type === "withhold" ? DELIVERY_SKIPPED : DELIVERY_CANCELLED;
   return { content, isError: false };
+}
+
+type Decided =
+  | Extract<DeliveryResult, { type: "deliver" | "withhold" }>
+  | { readonly type: "closed"; readonly cause: StopCause };
+
+async function prompt(
+  { prompter }: TurnParts,
+  { tool: { settings }, result }: Delivery,
+  signal: AbortSignal,
+): Promise<Decided> {
+  const decided = await prompter.askDelivery({
+    tool: settings.name,
+    ...result,
+    isEditing: settings.result === "edit",
+    signal,
+  });
+  if (decided.type === "cancelled" || decided.type === "interrupted") {
+    return { type: "closed", cause: promptCause(decided, signal) };
+  }
+  // A prompter that was closed may report that as a no. It is not one.
+  return decided.type === "withhold" && signal.aborted
+    ? { type: "closed", cause: stopCause(signal) }
+    : decided;
 }
 
 async function withholdByPolicy(

@@ -1,5 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { verifies } from "../../../test/conformance/manifest.ts";
+import { counters } from "../../../test/security/threats.ts";
 import { toolCall } from "../../../test/support/events.ts";
 import { questioner } from "../../../test/support/questioner.ts";
 import { prompterThat } from "../../../test/support/prompter-that.ts";
@@ -71,6 +72,19 @@ const secondary = (problem: string) =>
   `Error: ${problem}. You may retry the tool call or end the turn.`;
 
 describe("a person who is asked", () => {
+  test("and can no longer answer has not cancelled: the reason is `interrupted`", async () => {
+    counters("T-PROV-8");
+    const prompter = prompterThat(async ({ inquiryId }) => ({ type: "interrupted", inquiryId }));
+    const { responses, told } = await failureOf({ parts: { prompter } });
+    expect({ responses, told }).toEqual({
+      responses: cancelledBy("interrupted"),
+      told: [
+        "The call was interrupted before its question was answered. The user did not reject it.",
+        true,
+      ],
+    });
+  });
+
   test("and cancels ends the call, with the reason `user`", async () => {
     verifies(
       "082/cancel/prompt-cancelled-is-user",
@@ -214,12 +228,14 @@ describe("a model that is asked", () => {
     },
   );
 
-  test("and is cancelled leaves the reason `user`, not a failure", async () => {
-    verifies("082/cancel/signal-is-user");
+  test("and gives up although no one stopped it is not put down to the user", async () => {
     expect(await failureOf({ config, answers: () => ({ type: "cancelled" }) })).toEqual({
       requests: ["call_1.q.1"],
-      responses: cancelledBy("user"),
-      told: ["Tool input cancelled by user.", false],
+      responses: cancelledBy("interrupted"),
+      told: [
+        "The call was interrupted before its question was answered. The user did not reject it.",
+        true,
+      ],
       asked: [0, 1],
     });
   });

@@ -21,10 +21,19 @@ import {
 } from "../../tool/index.ts";
 import { assertNever, type Json, messageOf } from "../../util/index.ts";
 import type { PromptRequest, PromptResult } from "../ports.ts";
+import { promptCause, stopCause, type StopCause } from "../stop-cause.ts";
 import { timestampOf } from "../timestamp-of.ts";
+import type { CallBudget } from "./call-budget.ts";
 import type { GivenAnswer } from "./given-answers.ts";
 import { toInquiryRequest } from "./inquiry-request.ts";
-import { INPUT_CANCELLED, inquiryFailed, keepsAsking, promptFailed } from "./model-texts.ts";
+import {
+  asksTooOften,
+  INPUT_CANCELLED,
+  inquiryFailed,
+  INTERRUPTED_AT_QUESTION,
+  keepsAsking,
+  promptFailed,
+} from "./model-texts.ts";
 import { type AssistantTarget, decideRoute, type Route, withConfiguredExclusive } from "./route.ts";
 import type { CallableTool, TurnParts } from "./turn-parts.ts";
 
@@ -35,11 +44,12 @@ export interface AskedQuestion {
   readonly source: InquirySource;
   /** How many times in a row this question of this call was answered without a person. */
   readonly automaticAnswers: number;
+  /** Of the call. */
+  readonly budget: CallBudget;
   /** It is for a model, which sees these words and nothing of the conversation. */
   readonly prompt?: ModelPrompt;
+  /** Also aborted when whoever asked wants no answer any more. */
   readonly signal: AbortSignal;
-  /** Aborted, and the signal with it, when whoever asked wants no answer any more. */
-  readonly closed?: AbortSignal;
 }
 
 export type QuestionEnd = AnsweredEnd | Unanswered;
@@ -100,14 +110,15 @@ export class Inquiry {
 
   /** The whole way, by itself. */
   answer(): Promise<QuestionEnd> {
-    return this.#asked.signal.aborted ? this.cancel() : this.follow(this.route());
+    const { signal } = this.#asked;
+    return signal.aborted ? this.cancel(stopCause(signal)) : this.follow(this.route());
   }
 
   route(): Route {
     const { question, tool, prompt } = this.#asked;
     const { settings } = tool;
     const isPrompt = prompt !== undefined;
-    // Words for a model are new every time; how often they may come, whoever runs the tool knows.
+    // Words for a model are new every time.
     if (!isPrompt && this.#asked.automaticAnswers >= MOST_AUTOMATIC_ANSWERS) {
       const message = keepsAsking(settings.name, question);
       return { type: "refused", reason: "attempts_exhausted", message };
@@ -118,6 +129,21 @@ export class Inquiry {
   }
 
   follow(route: Route): Promise<QuestionEnd> {
+    if (route.type === "person") return this.#askPerson();
+    if (route.type === "refused") return this.#refuseRoute(route);
+    const limit = this.#asked.budget.takeAnswer();
+    if (limit === undefined) return this.#answerByItself(route);
+    const content = asksTooOften(this.#asked.tool.settings.name, limit);
+    return this.refuse("attempts_exhausted", content);
+  }
+
+  #refuseRoute({ reason, message }: Extract<Route, { type: "refused" }>): Promise<Unanswered> {
+    const { name: tool } = this.#asked.tool.settings;
+    if (reason === "no_prompt_backend") this.#parts.state.noteDenial({ tool, what: "question" });
+    return this.refuse(reason, message);
+  }
+
+  #answerByItself(route: Exclude<Route, { type: "refused" | "person" }>): Promise<QuestionEnd> {
     switch (route.type) {
       case "remembered":
         return this.#answerAlone(route.answer, { kind: "remembered", from: route.from });
@@ -125,10 +151,6 @@ export class Inquiry {
         return this.#answerAlone(route.answer, { kind: "config", key: route.key });
       case "default":
         return this.#answerAlone(route.answer, { kind: "default" });
-      case "refused":
-        return this.refuse(route.reason, route.message);
-      case "person":
-        return this.#askPerson();
       case "model":
         return this.#askModel(route.target);
       default:
@@ -141,19 +163,19 @@ export class Inquiry {
     return { type: "unanswered", reason, content, isError: true };
   }
 
-  async cancel(): Promise<Unanswered> {
-    // No person has cancelled what was withdrawn.
-    const reason = this.#asked.closed?.aborted === true ? "interrupted" : "user";
+  async cancel(reason: StopCause): Promise<Unanswered> {
     await this.#close({ outcome: "cancelled", reason });
-    return { type: "unanswered", reason, content: INPUT_CANCELLED, isError: false };
+    return reason === "user"
+      ? { type: "unanswered", reason, content: INPUT_CANCELLED, isError: false }
+      : { type: "unanswered", reason, content: INTERRUPTED_AT_QUESTION, isError: true };
   }
 
-  /** What a prompter gave for it. */
-  async take(result: PromptResult): Promise<QuestionEnd> {
+  /** What a prompter gave for it; the signal is the one that the prompter had. */
+  async take(result: PromptResult, signal: AbortSignal): Promise<QuestionEnd> {
     if (result.inquiryId !== this.#id) {
       return this.failPrompt("the answer was given to another question");
     }
-    if (result.type === "cancelled") return this.cancel();
+    if (result.type !== "answered") return this.cancel(promptCause(result, signal));
     const misfit = explainMisfit(this.#asked.question.answerType, result.answer);
     return misfit === undefined ? this.#takeAnswer(result) : this.failPrompt(misfit);
   }
@@ -168,7 +190,7 @@ export class Inquiry {
       const route = this.route();
       return route.type === "person" ? this.#prompt(signal) : route;
     }, this.#asked.signal);
-    if (next === undefined) return this.cancel();
+    if (next === undefined) return this.cancel(stopCause(this.#asked.signal));
     // What needs no person is done outside: nobody has to wait for it.
     return next.type === "answered" || next.type === "unanswered" ? next : this.follow(next);
   }
@@ -180,7 +202,7 @@ export class Inquiry {
     } catch (error) {
       return this.failPrompt(messageOf(error));
     }
-    return this.take(result);
+    return this.take(result, signal);
   }
 
   /** A person's. It is remembered only where the question allows it, and never if it is a secret. */
@@ -214,7 +236,7 @@ export class Inquiry {
       const message = messageOf(error);
       result = { type: "failed", kind: "other", message };
     }
-    if (result.type === "cancelled") return this.cancel();
+    if (result.type === "cancelled") return this.cancel(stopCause(signal));
     const problem =
       result.type === "failed"
         ? result.message

@@ -10,6 +10,18 @@ export const DELIVERY_SKIPPED = "Result delivery skipped by user.";
 export const DELIVERY_SKIPPED_BY_CONFIG = "Result delivery skipped by configuration.";
 export const DELIVERY_CANCELLED = "Result delivery cancelled.";
 
+/** Of a call that was interrupted: how far it came, and that no one decided against it. */
+export const INTERRUPTED_BEFORE_RUN =
+  "The call was interrupted before the tool ran. The user did not reject it.";
+export const INTERRUPTED_AT_QUESTION =
+  "The call was interrupted before its question was answered. The user did not reject it.";
+export const INTERRUPTED_WHILE_RUNNING =
+  "The call was interrupted while the tool was running, which may have done part of its work. " +
+  "The user did not reject it.";
+export const INTERRUPTED_AT_DELIVERY =
+  "The tool has run, but the call was interrupted before the user decided whether you may see its " +
+  "result. The user did not reject it.";
+
 export function skippedBecause(reason: string): string {
   return `Tool skipped by user: ${reason}`;
 }
@@ -40,7 +52,6 @@ export function notPermitted(tool: string): string {
   );
 }
 
-/** What a model is told of a tool that has to ask somebody where nobody is. */
 export function nobodyThere(tool: string): string {
   return (
     `${tool} cannot run because no interactive terminal is available. Do not retry this tool call ` +
@@ -81,5 +92,20 @@ export function keepsAsking(tool: string, question: Question): string {
   return (
     `The tool '${tool}' keeps asking the same question ("${question.text}") although it was ` +
     "answered. Do not retry this tool call in this turn."
+  );
+}
+
+/** `limit` is the key in the config. */
+export function asksTooOften(tool: string, limit: string): string {
+  return (
+    `The tool '${tool}' asks too often: no person answers, and ${limit} is reached. ` +
+    "Do not retry this tool call in this turn."
+  );
+}
+
+export function asksTooMuch(tool: string, limit: string): string {
+  return (
+    `The tool '${tool}' was stopped: its questions are larger than ${limit} allows. The last one was ` +
+    "neither asked nor recorded. Do not retry this tool call in this turn."
   );
 }

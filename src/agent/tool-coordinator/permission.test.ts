@@ -1,12 +1,13 @@
 import { describe, expect, test } from "vitest";
 import { verifies } from "../../../test/conformance/manifest.ts";
+import { counters } from "../../../test/security/threats.ts";
 import { toolCall } from "../../../test/support/events.ts";
 import { until } from "../../../test/support/model-turn.ts";
 import { prompterThat } from "../../../test/support/prompter-that.ts";
 import { ToolTurn, type ToolTurnOptions } from "../../../test/support/tool-turn.ts";
 import { defineTool } from "../../tool/index.ts";
 import type { JsonObject } from "../../util/index.ts";
-import type { PermissionResult } from "../ports.ts";
+import type { PermissionResult, Prompter } from "../ports.ts";
 
 const USER = { kind: "user", channel: "scripted" };
 const FOR_THE_TURN = { ...USER, scope: "turn" };
@@ -280,4 +281,33 @@ test("a permission is on record before the tool runs", async () => {
   }
   await turn.call("looks");
   expect(seen).toEqual(["turn_start", "tool_call_request", "permission_decision"]);
+});
+
+test("a prompt that closed before the user decided is no decision, and the call does not run", async () => {
+  counters("T-PROV-8");
+  const end = await callWith("ask", { script: { permissions: [{ type: "interrupted" }] } });
+  expect({ decisions: end.decisions, told: end.told }).toEqual({
+    decisions: [],
+    told: ["The call was interrupted before the tool ran. The user did not reject it.", true],
+  });
+});
+
+test("a no that came because the prompt was closed from outside is no decision", async () => {
+  counters("T-PROV-8");
+  const prompter: Prompter = {
+    ...prompterThat(neverAsked),
+    askPermission: ({ signal }) =>
+      new Promise((resolve) => {
+        const isRemembered = false;
+        signal.addEventListener("abort", () => resolve({ type: "skip", isRemembered }));
+        void cycle.then((started) => started.stop("interrupted"));
+      }),
+  };
+  const turn = await start({ parts: { prompter }, config: { write: { run: "ask" } } });
+  const cycle = turn.begin(toolCall("call_1", "write", { path: "a" }));
+  const [response] = await (await cycle).run();
+  expect([turn.recorded("permission_decision"), response?.content]).toEqual([
+    [],
+    "The call was interrupted before the tool ran. The user did not reject it.",
+  ]);
 });

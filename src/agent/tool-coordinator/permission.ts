@@ -3,8 +3,10 @@ import type { Decider, PermissionDecision, ToolCallRequest } from "../../convers
 import { checkArguments } from "../../executor/index.ts";
 import { assertNever, type JsonObject, messageOf } from "../../util/index.ts";
 import type { PermissionResult } from "../ports.ts";
+import { promptCause, stopCause, type StopCause } from "../stop-cause.ts";
 import { timestampOf } from "../timestamp-of.ts";
 import {
+  INTERRUPTED_BEFORE_RUN,
   notPermitted,
   promptFailed,
   SKIPPED,
@@ -89,13 +91,32 @@ async function prompt(
     const message = messageOf(error);
     return { type: "refused", content: promptFailed("Permission", message), isError: true };
   }
+  if (result.type === "cancelled" || result.type === "interrupted") {
+    return takeClosed(parts, asked, promptCause(result, signal));
+  }
+  // A prompter that was closed may report that as a no. It is not one.
+  if (result.type === "skip" && signal.aborted) return takeClosed(parts, asked, stopCause(signal));
   return takeResult(parts, asked, result);
+}
+
+/** The user has denied it; if no one decided, there is no decision to record. */
+async function takeClosed(
+  parts: TurnParts,
+  asked: PermissionQuestion,
+  cause: StopCause,
+): Promise<Permission> {
+  if (asked.signal.aborted) return { type: "cancelled" };
+  if (cause === "interrupted") {
+    return { type: "refused", content: INTERRUPTED_BEFORE_RUN, isError: true };
+  }
+  const decidedBy: Decider = { kind: "user", channel: parts.prompter.channel };
+  return refuse(parts, asked, { decidedBy, content: SKIPPED });
 }
 
 async function takeResult(
   parts: TurnParts,
   asked: PermissionQuestion,
-  result: PermissionResult,
+  result: Extract<PermissionResult, { type: "run" | "skip" }>,
 ): Promise<Permission> {
   const user = { kind: "user" as const, channel: parts.prompter.channel };
   switch (result.type) {
@@ -109,9 +130,6 @@ async function takeResult(
       const content = reason === undefined || reason === "" ? SKIPPED : skippedBecause(reason);
       return refuse(parts, asked, { decidedBy, content, reason });
     }
-    case "cancelled":
-      if (asked.signal.aborted) return result;
-      return refuse(parts, asked, { decidedBy: user, content: SKIPPED });
     default:
       return assertNever(result);
   }
@@ -125,6 +143,7 @@ function decideDetached(parts: TurnParts, asked: PermissionQuestion): Promise<Pe
     key: `conversation.tools.${name}.detached.run`,
   };
   if (detached.run === "auto") return grant(parts, asked, { decidedBy });
+  parts.state.noteDenial({ tool: name, what: "permission" });
   return refuse(parts, asked, { decidedBy, content: notPermitted(name), isError: true });
 }
 

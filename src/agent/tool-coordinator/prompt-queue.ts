@@ -1,5 +1,6 @@
 /** One thing is asked at a time. Those who wait are let in in the order in which they came. */
 import { abortable } from "../../util/index.ts";
+import { abortBy } from "../stop-cause.ts";
 
 /** Lets prompts be open one at a time, in the order in which they came. */
 export class PromptQueue {
@@ -25,10 +26,10 @@ export class PromptQueue {
     }
   }
 
-  /** As if the person had cancelled what is being asked; false if nothing is. */
+  /** The person cancels what is being asked; false if nothing is. */
   cancelOpen(): boolean {
     if (this.#open === undefined) return false;
-    this.#open.abort();
+    abortBy("user", this.#open);
     return true;
   }
 

@@ -9,12 +9,17 @@ import type { ToolCallRequest, ToolCallResponse } from "../../conversation/index
 import { checkArguments } from "../../executor/index.ts";
 import { INVALID_ARGUMENTS } from "../../provider/index.ts";
 import { type JsonObject, messageOf } from "../../util/index.ts";
+import { abortBy, stopCause, type StopCause } from "../stop-cause.ts";
 import { timestampOf } from "../timestamp-of.ts";
 import { attemptCall, type AttemptsEnd } from "./attempt-call.ts";
 import { type CallResult, deliver } from "./delivery.ts";
 import {
   cannotBeHad,
   EXECUTION_CANCELLED,
+  INTERRUPTED_AT_DELIVERY,
+  INTERRUPTED_AT_QUESTION,
+  INTERRUPTED_BEFORE_RUN,
+  INTERRUPTED_WHILE_RUNNING,
   notAvailable,
   stoppedWith,
   unreadableArguments,
@@ -49,7 +54,7 @@ export class ToolCycle {
   /** A call that is on record. Permission is asked for at once, if any is needed. */
   add(request: ToolCallRequest): void {
     const call = this.#follow(request);
-    call.catch(() => this.stop()); // The record cannot be written: nothing must go on. `run` tells.
+    call.catch(() => this.stop("interrupted")); // The record cannot be written: nothing must go on. `run` tells.
     this.#calls.push(call);
   }
 
@@ -66,10 +71,10 @@ export class ToolCycle {
     });
   }
 
-  /** Ends every call that has not ended; `message` is what the person has to say about it. */
-  stop(message = ""): void {
-    this.#stopMessage = message;
-    this.#stop.abort();
+  /** Ends every call that has not ended; `message` is what the user has to say about it. */
+  stop(by: StopCause, message = ""): void {
+    if (by === "user") this.#stopMessage = message;
+    abortBy(by, this.#stop);
     this.#mayRun.resolve();
   }
 
@@ -77,7 +82,7 @@ export class ToolCycle {
   restart(): void {
     const ended = this.#round;
     this.#round = new AbortController();
-    ended.abort();
+    abortBy("user", ended);
   }
 
   async #follow(request: ToolCallRequest): Promise<ToolCallResponse> {
@@ -107,14 +112,23 @@ export class ToolCycle {
     const asked = { request, tool, arguments: checked.arguments, signal };
     const permission = await decidePermission(this.#parts, asked);
     if (permission.type === "refused") return permission;
-    if (permission.type === "cancelled") return this.#stopped(tool);
+    if (permission.type === "cancelled") return this.#stopped(INTERRUPTED_BEFORE_RUN, tool);
     await this.#mayRun.promise;
     const end = await this.#attempt(request, tool, permission.arguments);
-    if (end === undefined) return this.#stopped(tool);
-    if (end.type === "cancelled") return { content: EXECUTION_CANCELLED, isError: false };
-    if (end.type === "unanswered") return end; // It gave nothing that could be delivered.
+    if (end === undefined) return this.#stopped(INTERRUPTED_BEFORE_RUN, tool);
+    if (end.type !== "result") return this.#withoutResult(end, tool);
     const { type: _type, ...result } = end;
-    return (await deliver(this.#parts, { request, tool, result, signal })) ?? this.#stopped(tool);
+    const delivered = await deliver(this.#parts, { request, tool, result, signal });
+    return delivered ?? this.#stopped(INTERRUPTED_AT_DELIVERY, tool);
+  }
+
+  /** It gave nothing that could be delivered. */
+  #withoutResult(end: Exclude<AttemptsEnd, { type: "result" }>, tool: CallableTool): CallResult {
+    const isAsking = end.type === "unanswered";
+    if (this.#stop.signal.aborted) {
+      return this.#stopped(isAsking ? INTERRUPTED_AT_QUESTION : INTERRUPTED_WHILE_RUNNING, tool);
+    }
+    return isAsking ? end : { content: EXECUTION_CANCELLED, isError: false };
   }
 
   async #find(name: string): Promise<CallableTool | CallResult> {
@@ -122,29 +136,32 @@ export class ToolCycle {
       const tool = await this.#parts.tools.find(name, this.#stop.signal);
       return tool ?? { content: notAvailable(name), isError: true };
     } catch (error) {
-      if (this.#stop.signal.aborted) return this.#stopped();
+      if (this.#stop.signal.aborted) return this.#stopped(INTERRUPTED_BEFORE_RUN);
       const message = messageOf(error);
       return { content: cannotBeHad(name, message), isError: true };
     }
   }
 
-  /** Again and again, as often as a person wants; undefined once everything was stopped. */
+  /** Again and again, as often as a person wants; undefined if everything was stopped before that. */
   async #attempt(
     request: ToolCallRequest,
     tool: CallableTool,
     args: JsonObject,
   ): Promise<AttemptsEnd | undefined> {
-    while (!this.#stop.signal.aborted) {
-      const round = this.#round.signal;
-      const signal = AbortSignal.any([this.#stop.signal, round]);
+    const { signal: stopped } = this.#stop;
+    while (!stopped.aborted) {
+      const signal = AbortSignal.any([stopped, this.#round.signal]);
       const end = await attemptCall(this.#parts, { request, tool, arguments: args, signal });
-      if (end.type === "result" || !signal.aborted) return end;
+      if (end.type === "result" || stopped.aborted || !signal.aborted) return end;
     }
     return undefined;
   }
 
-  /** `tool` is absent if it was not found in time. */
-  #stopped(tool?: CallableTool): CallResult {
+  /** `interrupted` says how far it came; `tool` is absent if it was not found in time. */
+  #stopped(interrupted: string, tool?: CallableTool): CallResult {
+    if (stopCause(this.#stop.signal) === "interrupted") {
+      return { content: interrupted, isError: true };
+    }
     this.#isMessageTold = true;
     const unsaid = tool?.settings.cancellationResponse ?? EXECUTION_CANCELLED;
     const content = this.#stopMessage === "" ? unsaid : stoppedWith(this.#stopMessage);

@@ -1,5 +1,5 @@
 /** What all calls of a turn share. */
-import type { ToolSettings } from "../../config/index.ts";
+import type { CallLimits, ToolSettings } from "../../config/index.ts";
 import type { RefusedQuestions, RunnableTool } from "../../executor/index.ts";
 import type { InquiryBackend } from "../../inquiry/index.ts";
 import type { ToolSchema } from "../../provider/index.ts";
@@ -19,6 +19,8 @@ export interface TurnParts {
   readonly inquiries: InquiryBackend;
   readonly state: TurnState;
   readonly clock: Clock;
+  /** The usual ones if absent. */
+  readonly limits?: CallLimits;
   readonly observer?: Observer;
 }
 

@@ -1,6 +1,6 @@
 /**
- * What a turn remembers. Everything in it can be told from the events of the turn, so that a turn can
- * be taken up again by another process; secrets alone are nowhere but in the call that got them.
+ * What a turn remembers. All that it decides by can be told from the events of the turn, so that a turn
+ * can be taken up again by another process; secrets alone are nowhere but in the call that got them.
  */
 import type {
   ConversationEvent,
@@ -25,12 +25,20 @@ export interface RememberedPermission {
   readonly from: string;
 }
 
+/** Something of a tool that was denied only because no one could be asked. */
+export interface DetachedDenial {
+  readonly tool: string;
+  readonly what: "permission" | "question" | "delivery";
+}
+
 /** What a turn remembers: its inquiry ids, and what a person said for the rest of it. */
 export class TurnState {
   /** All that the turn has so far: ids may hold dots, so that counting alone could make two alike. */
   readonly #inquiryIds = new Set<InquiryId>();
   readonly #answers = new Map<string, RememberedAnswer>();
   readonly #permissions = new Map<string, RememberedPermission>();
+  readonly #denials = new Map<string, DetachedDenial>();
+  #automaticAnswers = 0;
 
   /** From the events of one turn, in their order. */
   static fromEvents(events: Iterable<ConversationEvent>): TurnState {
@@ -44,6 +52,7 @@ export class TurnState {
         requests.set(event.id, event);
       }
       if (event.type === "inquiry_response") {
+        if (isAutomatic(event)) state.#automaticAnswers += 1;
         const { source, toolCallId = "", questionId } = requests.get(event.id) ?? {};
         // Two calls may share an id; a tool that asks for itself says which it is.
         const tool = source?.source === "tool" ? source.name : toolOf.get(toolCallId);
@@ -76,6 +85,22 @@ export class TurnState {
     this.#answers.set(key(tool, questionId), { answer: response.answer, from: response.id });
   }
 
+  /** Counts an answer that no person gives, before it is given; false if there are so many already. */
+  takeAutomaticAnswer(most: number): boolean {
+    if (this.#automaticAnswers >= most) return false;
+    this.#automaticAnswers += 1;
+    return true;
+  }
+
+  /** Each kind once for each tool. */
+  get denials(): readonly DetachedDenial[] {
+    return [...this.#denials.values()];
+  }
+
+  noteDenial(denial: DetachedDenial): void {
+    this.#denials.set(key(denial.tool, denial.what), denial);
+  }
+
   findPermission(tool: string): RememberedPermission | undefined {
     return this.#permissions.get(tool);
   }
@@ -86,6 +111,10 @@ export class TurnState {
     const isApproved = event.decision !== "denied";
     this.#permissions.set(tool, { isApproved, from: toolCallId });
   }
+}
+
+function isAutomatic(response: InquiryResponse): boolean {
+  return response.outcome !== "cancelled" && response.answeredBy?.kind !== "user";
 }
 
 function holdsForTurn(decider: Decider | undefined): boolean {

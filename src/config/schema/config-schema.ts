@@ -4,7 +4,7 @@ import { assistantSchema } from "./assistant.ts";
 import { behaviour } from "./behaviour.ts";
 import { list } from "./list.ts";
 import { modelIdSchema } from "./model-id.ts";
-import { atLeast, described, group, namedBy, openGroup, table } from "./node.ts";
+import { atLeast, described, group, namedBy, openGroup, table, wholeNumber } from "./node.ts";
 import { providersSchema } from "./providers.ts";
 import { editorSchema, interruptSchema, styleSchema } from "./style.ts";
 import { toolsSchema } from "./tool.ts";
@@ -29,6 +29,20 @@ const conversation = group({
     schema: described(
       "stable (the same for every question of a type) or bound (names the inquiry)",
       v.picklist(["stable", "bound"]),
+    ),
+  }),
+  limits: group({
+    automatic_answers_per_call: described(
+      "the most answers in one call that no person gives: of the config, remembered, a default or a model's",
+      wholeNumber({ min: 0, max: 1000 }),
+    ),
+    automatic_answers_per_turn: described(
+      "the same for all calls of a turn",
+      wholeNumber({ min: 0, max: 10_000 }),
+    ),
+    record_bytes_per_call: described(
+      "the most that one call adds to the record: its questions, their answers and its result",
+      wholeNumber({ min: 1024, max: 67_108_864 }),
     ),
   }),
   start_local: described("keep new conversations for you alone", v.boolean()),

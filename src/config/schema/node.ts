@@ -49,6 +49,12 @@ export function atLeast(least: number) {
   return v.pipe(v.number(), v.minValue(least, `expected ${least} or more`));
 }
 
+/** A whole number that nobody can set so high that it limits nothing. */
+export function wholeNumber({ min, max }: { readonly min: number; readonly max: number }) {
+  const message = `expected a whole number from ${min} to ${max}`;
+  return v.pipe(v.number(), v.integer(message), v.minValue(min, message), v.maxValue(max, message));
+}
+
 /** A number above zero. */
 export function positive() {
   return v.pipe(v.number(), v.gtValue(0, "expected more than 0"));

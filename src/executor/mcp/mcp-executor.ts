@@ -34,12 +34,8 @@ export interface McpExecutorOptions {
 /** A call under way, and what was asked last. */
 interface Entered {
   readonly call: ServerCall;
-  /** How often its server has had a model go on. */
-  samplings: number;
   asked?: { readonly round: QuestionRound; readonly closed?: AbortSignal };
 }
-
-const MOST_SAMPLINGS = 10;
 
 /** Whoever is told of a question comes back, or says that nobody will. This is for all others. */
 const forgotten = new FinalizationRegistry<ServerCall>((call) => call.cancel("cancel"));
@@ -49,8 +45,7 @@ export function createMcpExecutor(options: McpExecutorOptions): Executor {
   const entered = new WeakMap<object, Entered>();
   const begin = ({ call: token, arguments: given }: AttemptRequest): Entered => {
     const limit = timeoutMs === undefined ? {} : { timeoutMs };
-    const call = server.call({ tool, name, arguments: given, ...limit });
-    const state = { call, samplings: 0 };
+    const state: Entered = { call: server.call({ tool, name, arguments: given, ...limit }) };
     entered.set(token, state);
     forgotten.register(token, state.call);
     return state;
@@ -87,13 +82,12 @@ async function goOn(
   const round = createRound(step, {
     server: server.name,
     allowsSecrets: server.allowsSecrets,
-    ...(server.allowsSampling && { samplingsLeft: MOST_SAMPLINGS - state.samplings }),
+    allowsSampling: server.allowsSampling,
   });
   if (round.type === "refused") {
     const questions = unaskedQuestions(server.name, step.requests);
     return { ...needsInput(name, state, questions), refusal: toRefusal(server, tool, round) };
   }
-  state.samplings += promptsOf(round).size;
   state.asked = { round, ...(step.closed !== undefined && { closed: step.closed }) };
   return needsInput(name, state, questionsOf(round));
 }
@@ -116,20 +110,13 @@ function needsInput(
   };
 }
 
-function toRefusal(
-  server: McpServer,
-  tool: RemoteTool,
-  { reason, key, isTooOften = false }: Refusal,
-): QuestionRefusal {
+function toRefusal(server: McpServer, tool: RemoteTool, { reason, key }: Refusal): QuestionRefusal {
   const content =
     `The MCP server "${server.name}" did not run "${tool.name}": it asked ${reason}. That was ` +
     "declined. Do not retry this tool call in this turn.";
   const hint =
     key === undefined ? "" : ` The user can allow it: providers.mcp.${server.name}.${key} = true.`;
-  return {
-    reason: isTooOften ? "attempts_exhausted" : "no_prompt_backend",
-    content: content + hint,
-  };
+  return { reason: "no_prompt_backend", content: content + hint };
 }
 
 /** A question of no call under way. Who asks is the tool, if the call is known, and else the server. */

@@ -44,8 +44,6 @@ export interface Refusal {
   readonly reason: string;
   /** The key of the server's config with which the user could allow it. */
   readonly key?: "allow_secrets" | "allow_sampling";
-  /** It was done before, and is too much now. */
-  readonly isTooOften?: boolean;
 }
 
 /** What a server may ask for. */
@@ -53,8 +51,8 @@ export interface RoundRules {
   /** Its name in the config. */
   readonly server: string;
   readonly allowsSecrets: boolean;
-  /** How often it may still have a model go on; absent if it may not at all. */
-  readonly samplingsLeft?: number;
+  /** Whether it may have a model go on. */
+  readonly allowsSampling: boolean;
 }
 
 /** What stands in for the name of a model where there is a configured answer. */
@@ -87,9 +85,7 @@ export function createRound(asks: Asks, rules: RoundRules): QuestionRound | Refu
       ...toRequest(wanted, { ...rules, mint, isPrerequisite: asks.isPrerequisite }),
     });
   }
-  const round: QuestionRound = { type: "round", requests };
-  const hasTooMany = promptsOf(round).size > (rules.samplingsLeft ?? 0);
-  return hasTooMany ? refused("for a model's answer too often", { isTooOften: true }) : round;
+  return { type: "round", requests };
 }
 
 export function questionsOf({ requests }: QuestionRound): readonly Question[] {
@@ -120,10 +116,10 @@ export async function fillRound(round: QuestionRound, given: Given): Promise<Fil
 
 function readRequest(
   { method, params }: InputRequest,
-  { samplingsLeft }: RoundRules,
+  { allowsSampling }: RoundRules,
 ): Wanted | Refusal {
   const isSampling = method === SAMPLING;
-  if (isSampling && samplingsLeft === undefined) {
+  if (isSampling && !allowsSampling) {
     return refused("for a model's answer", { key: "allow_sampling" });
   }
   if (method !== ELICITATION && !isSampling) {
@@ -139,7 +135,7 @@ function readRequest(
   }
 }
 
-function refused(reason: string, more?: Pick<Refusal, "key" | "isTooOften">): Refusal {
+function refused(reason: string, more?: Pick<Refusal, "key">): Refusal {
   return { type: "refused", reason, ...more };
 }
 

@@ -9,7 +9,7 @@ export function unaskedQuestions(
   requests: readonly InputRequest[],
 ): readonly Question[] {
   // Nothing comes of them, so that anything may be asked for.
-  const rules = { server, allowsSecrets: true, samplingsLeft: 1 };
+  const rules = { server, allowsSecrets: true, allowsSampling: true };
   return requests.flatMap((request) => {
     const round = createRound({ type: "asks", requests: [request], isPrerequisite: false }, rules);
     return round.type === "round" ? questionsOf(round) : [UNREADABLE];

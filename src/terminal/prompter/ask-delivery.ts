@@ -15,6 +15,7 @@ const CHOICES = {
 type DeliveryDecision = Decision<DeliveryResult>;
 
 const CANCELLED: DeliveryDecision = { result: { type: "cancelled" }, said: "cancelled" };
+const INTERRUPTED: DeliveryDecision = { result: { type: "interrupted" }, said: "interrupted" };
 const AS_IT_IS: DeliveryDecision = { result: { type: "deliver" }, said: "yes" };
 
 export async function askDelivery(
@@ -37,7 +38,8 @@ async function decide(
 ): Promise<DeliveryDecision> {
   const menu = { message, choices: CHOICES, default: "y", escape: "cancel" } as const;
   const chosen = await dialogue.choose(menu);
-  if (chosen.type !== "chosen") return CANCELLED;
+  if (chosen.type === "aborted") return INTERRUPTED;
+  if (chosen.type === "cancelled") return CANCELLED;
   switch (chosen.choice) {
     case "y":
       return AS_IT_IS;
@@ -56,7 +58,7 @@ async function decide(
 /** What is emptied, left as it is or given up is delivered as it was. */
 async function edit({ content }: DeliveryRequest, dialogue: Dialogue): Promise<DeliveryDecision> {
   const entered = await dialogue.enterText({ message: "Edit the result:", text: content });
-  if (entered.type === "aborted") return CANCELLED;
+  if (entered.type === "aborted") return INTERRUPTED;
   if (entered.type === "cancelled" || entered.text.trim() === "" || entered.text === content) {
     return AS_IT_IS;
   }

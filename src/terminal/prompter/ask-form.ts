@@ -27,7 +27,7 @@ export async function askForm({ fields }: FormRequest, dialogue: Dialogue): Prom
   dialogue.notify(first.message);
   if (first.label !== undefined) dialogue.printLabel(first.label);
   const filled = await fillIn([first, ...others], dialogue);
-  if (filled.type === "aborted") return { type: "cancelled" };
+  if (filled.type === "aborted") return { type: "interrupted" };
   if (filled.type === "cancelled") {
     for (const { question } of fields) {
       const message = oneLine(question.text);
@@ -51,7 +51,7 @@ function openField(field: Field, index: number, { length }: readonly Field[]): O
 function toFormResult(result: PromptResult): FormResult {
   return result.type === "answered"
     ? { type: "answered", results: [result] }
-    : { type: "cancelled" };
+    : { type: result.type };
 }
 
 type FilledIn = { readonly type: "filled_in"; readonly answers: readonly AnsweredField[] } | Closed;

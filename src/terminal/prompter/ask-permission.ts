@@ -19,6 +19,7 @@ const CHOICES = {
 type PermissionDecision = Decision<PermissionResult>;
 
 const CANCELLED: PermissionDecision = { result: { type: "cancelled" }, said: "cancelled" };
+const INTERRUPTED: PermissionDecision = { result: { type: "interrupted" }, said: "interrupted" };
 
 export async function askPermission(
   request: PermissionRequest,
@@ -53,7 +54,8 @@ async function decide(
 ): Promise<PermissionDecision> {
   const menu = { message, choices: CHOICES, escape: "cancel" } as const;
   const chosen = await dialogue.choose(menu);
-  if (chosen.type !== "chosen") return CANCELLED;
+  if (chosen.type === "aborted") return INTERRUPTED;
+  if (chosen.type === "cancelled") return CANCELLED;
   switch (chosen.choice) {
     case "y":
       return { result: { type: "run", isRemembered: false }, said: "yes" };
@@ -77,7 +79,7 @@ async function decide(
 
 async function askReason(dialogue: Dialogue): Promise<PermissionDecision> {
   const entered = await dialogue.enterText({ message: "Reason for skipping (optional):" });
-  if (entered.type === "aborted") return CANCELLED;
+  if (entered.type === "aborted") return INTERRUPTED;
   const reason = entered.type === "entered" ? entered.text.trim() : "";
   return reason === ""
     ? { result: { type: "skip", isRemembered: false }, said: "no" }
@@ -91,7 +93,7 @@ async function edit(request: PermissionRequest, dialogue: Dialogue): Promise<Per
   for (;;) {
     const asked = { message: "Edit arguments:", text, problem, extension: ".json" };
     const entered = await dialogue.enterText(asked);
-    if (entered.type === "aborted") return CANCELLED;
+    if (entered.type === "aborted") return INTERRUPTED;
     if (entered.type === "cancelled") {
       const reason = "Edit cancelled";
       return { result: { type: "skip", isRemembered: false, reason }, said: `no: ${reason}` };

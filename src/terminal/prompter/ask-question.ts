@@ -23,7 +23,7 @@ export async function askQuestion(
       dialogue.printClosed({ message, said: "cancelled", isCancelled: true });
       return { inquiryId, type: "cancelled" };
     case "aborted":
-      return { inquiryId, type: "cancelled" };
+      return { inquiryId, type: "interrupted" };
     default:
       return assertNever(result);
   }

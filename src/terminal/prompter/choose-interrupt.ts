@@ -1,5 +1,6 @@
 /** The menu that appears when a person interrupts what is under way. */
 import type { InterruptChoice, InterruptRequest } from "../../agent/index.ts";
+import { CodedError } from "../../util/index.ts";
 import type { Dialogue } from "./dialogue.ts";
 
 interface Entry {
@@ -18,8 +19,9 @@ const ENTRIES: Readonly<Record<Exclude<InterruptChoice["type"], "leave">, Entry>
 
 const MESSAGE = "Interrupted";
 
+/** Throws if the terminal goes away: then nothing was chosen. */
 export async function chooseInterrupt(
-  { choices }: InterruptRequest,
+  { choices, signal }: InterruptRequest,
   dialogue: Dialogue,
 ): Promise<InterruptChoice> {
   await dialogue.start();
@@ -31,12 +33,12 @@ export async function chooseInterrupt(
   };
   for (;;) {
     const chosen = await dialogue.choose<string>(menu);
-    if (chosen.type === "aborted") return { type: "continue" };
+    if (chosen.type === "aborted") return closedBy(signal);
     if (chosen.type === "cancelled") return close({ type: "leave" }, "leave", dialogue);
     const type = offered.find((one) => ENTRIES[one].key === chosen.choice) ?? "continue";
     if (type !== "reply") return close({ type }, type === "discard" ? "abort" : type, dialogue);
     const entered = await dialogue.enterText({ message: "Reply:" });
-    if (entered.type === "aborted") return { type: "continue" };
+    if (entered.type === "aborted") return closedBy(signal);
     if (entered.type === "cancelled") continue;
     const { text: message } = entered;
     return close(
@@ -45,6 +47,11 @@ export async function chooseInterrupt(
       dialogue,
     );
   }
+}
+
+function closedBy({ aborted }: AbortSignal): InterruptChoice {
+  if (aborted) return { type: "continue" };
+  throw new CodedError("no_terminal", "The terminal has gone away.");
 }
 
 function close(choice: InterruptChoice, said: string, dialogue: Dialogue): InterruptChoice {

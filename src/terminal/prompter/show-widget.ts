@@ -25,7 +25,7 @@ export async function showWidget<State, Ending>(
   initial: State,
   { terminal, signal, isFullScreen = false, losesCursor = false }: Stage,
 ): Promise<Shown<State, Ending>> {
-  if (terminal.isGone) return { state: initial, ending: { type: "cancelled" } };
+  if (terminal.isGone) return { state: initial, ending: { type: "aborted" } };
   const surface = isFullScreen ? new FullScreen(terminal) : new LiveRegion(terminal, losesCursor);
   const { promise, resolve } = Promise.withResolvers<Ending | Closed>();
   let state = initial;
@@ -50,7 +50,7 @@ export async function showWidget<State, Ending>(
       }
     },
     onResize: () => draw(),
-    onGone: () => resolve({ type: "cancelled" }),
+    onGone: onAbort,
   });
   draw();
   const ending = await promise;

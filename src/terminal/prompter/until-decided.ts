@@ -20,6 +20,7 @@ export async function untilDecided<Result extends { readonly type: string }>(
   let decision = await first?.();
   while (decision === undefined) decision = await decide();
   const { result, said } = decision;
-  dialogue.printClosed({ message, said, isCancelled: result.type === "cancelled" });
+  const isCancelled = result.type === "cancelled" || result.type === "interrupted";
+  dialogue.printClosed({ message, said, isCancelled });
   return result;
 }

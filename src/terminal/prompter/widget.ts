@@ -34,9 +34,9 @@ export interface Widget<State, Ending> {
 }
 
 export type Closed =
-  /** By the person, or because the terminal has gone away. */
+  /** By the person. */
   | { readonly type: "cancelled" }
-  /** By the signal. */
+  /** By the signal, or because the terminal has gone away. */
   | { readonly type: "aborted" };
 
 export function wait<State>(state: State): Step<State, never> {

@@ -3,7 +3,7 @@ import { createInterface } from "node:readline/promises";
 import { oneLine } from "../../../render/index.ts";
 import type { ConversationSummary } from "../../../storage/index.ts";
 import type { Call } from "../../define.ts";
-import { ExitStatus, usageError } from "../../exit-status.ts";
+import { ExitStatus, INTERRUPTED, usageError } from "../../exit-status.ts";
 import { resolveTargets } from "../../target.ts";
 
 export interface RemoveFlags {
@@ -39,7 +39,7 @@ async function confirm({ id, metadata }: ConversationSummary): Promise<boolean> 
   } catch (error) {
     if (!(error instanceof Error) || error.name !== "AbortError") throw error;
     process.stderr.write("\n");
-    if (error.message.includes("Ctrl+C")) throw new ExitStatus(130);
+    if (error.message.includes("Ctrl+C")) throw new ExitStatus(INTERRUPTED);
     return false;
   } finally {
     terminal.close();

@@ -1,24 +1,23 @@
-/** A person who may have seen enough: from the first question that is cancelled, no other is asked. */
-import type { Prompter } from "../../../agent/index.ts";
+/** A person who may have seen enough: from the first question without an answer, no other is asked. */
+import type { Prompter, PromptResult } from "../../../agent/index.ts";
 
 export interface LeavingPrompter extends Prompter {
   readonly hasLeft: boolean;
 }
 
 export function createLeavingPrompter(person: Prompter): LeavingPrompter {
-  let hasLeft = false;
+  let left: Exclude<PromptResult["type"], "answered"> | undefined;
   return {
     channel: person.channel,
     get hasLeft() {
-      return hasLeft;
+      return left !== undefined;
     },
     canAsk: () => person.canAsk(),
     ask: async (request) => {
       const { inquiryId } = request;
-      const result = hasLeft
-        ? ({ type: "cancelled", inquiryId } as const)
-        : await person.ask(request);
-      hasLeft = result.type === "cancelled";
+      if (left !== undefined) return { type: left, inquiryId };
+      const result = await person.ask(request);
+      if (result.type !== "answered") left = result.type;
       return result;
     },
     askPermission: (request) => person.askPermission(request),

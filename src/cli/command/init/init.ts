@@ -7,7 +7,7 @@ import { createWorkspaceFolder, findWorkspaceRoot, openWorkspace } from "../../.
 import { CodedError, isCodedError } from "../../../util/index.ts";
 import type { CommandContext } from "../../compose.ts";
 import type { Call } from "../../define.ts";
-import { ExitStatus } from "../../exit-status.ts";
+import { ExitStatus, INTERRUPTED } from "../../exit-status.ts";
 import { configPlaces } from "../../load-config.ts";
 import { findPresentPerson, type InteractionFlags } from "../../prompter.ts";
 import { shippedLayer } from "../../shipped-tools.ts";
@@ -73,7 +73,7 @@ async function choose(
   const choices = await askChoices(prompter, circumstances);
   if (choices !== undefined) return choices;
   context.output.notice("Cancelled. Nothing was made.");
-  throw new ExitStatus(130);
+  throw new ExitStatus(INTERRUPTED);
 }
 
 /** False if it was one already. */

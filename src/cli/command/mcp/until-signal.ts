@@ -1,6 +1,6 @@
 /** Serving goes on until a signal; a second one does not wait for anything. */
+import { INTERRUPTED } from "../../exit-status.ts";
 
-const INTERRUPTED = 130;
 const SIGNALS = ["SIGINT", "SIGTERM", "SIGHUP"] as const;
 
 export interface UntilSignal extends Disposable {

@@ -29,7 +29,7 @@ export interface CallViewOptions {
 interface RunningCall extends CallEvents {
   readonly request: ToolCallRequest;
   readonly since: number;
-  /** A person has ended what was under way. */
+  /** What was under way is being ended. */
   readonly isStopped: boolean;
 }
 
@@ -107,12 +107,13 @@ export class CallView {
     this.#announced = "";
     if (call === undefined || !this.#isShown(call.request.name)) return [];
     const end = callEnd(response, call);
+    const isOver = end === "done" || end === "failed";
     const note = `${((at - call.since) / 1000).toFixed(1)}s`;
     const style = this.#options.tools.get(call.request.name)?.style;
     const resultLines = (response.isError ? style?.errorLines : style?.inlineLines) ?? 0;
     const options = this.#lineOptions();
     return [
-      renderCallLine(call.request, end === "done" && call.isStopped ? "stopped" : end, {
+      renderCallLine(call.request, isOver && call.isStopped ? "stopped" : end, {
         ...options,
         note,
       }),

@@ -33,7 +33,8 @@ then on.
 With JP_PLAIN=1, questions are lines of text, for screen readers and simple
 terminals.
 
-Exit status: 0 if the assistant has answered, 1 for an error, 130 if it was
+Exit status: 0 if the assistant has answered, 1 for an error, 3 if it has
+answered but jp denied something because it could not ask you, 130 if it was
 interrupted.`,
     )
     .action(command(async () => (await import("./query.ts")).query));

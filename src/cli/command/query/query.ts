@@ -1,6 +1,6 @@
 /** `jp query`: one turn, from what is asked to what is on record. */
-import { NOBODY, Turn, type TurnEnd } from "../../../agent/index.ts";
-import { resolveInquiryAssistant } from "../../../config/index.ts";
+import { type DetachedDenial, NOBODY, Turn, type TurnEnd } from "../../../agent/index.ts";
+import { resolveInquiryAssistant, resolveLimits } from "../../../config/index.ts";
 import { createInquiryBackend, type InquiryBackend } from "../../../inquiry/index.ts";
 import {
   type Model,
@@ -13,7 +13,7 @@ import { createStatusLine } from "../../../terminal/index.ts";
 import { assertNever, type JsonObject } from "../../../util/index.ts";
 import type { CommandContext } from "../../compose.ts";
 import type { Call } from "../../define.ts";
-import { ExitStatus } from "../../exit-status.ts";
+import { DENIED, ExitStatus, INTERRUPTED } from "../../exit-status.ts";
 import { openProviders } from "../../models.ts";
 import { isPlain } from "../../plain.ts";
 import { findPrompter, type InteractionFlags } from "../../prompter.ts";
@@ -57,10 +57,11 @@ export async function query({ words, options, context }: Call<QueryFlags>): Prom
   if (options.persist !== false) await trustRecord(context, loaded, conversation);
   await using tools = openTools(context, config, conversation.id);
   const parts = { context, options, loaded, providers, tools, conversation, schema };
-  const end = await runTurn({ ...parts, model }, message.text);
+  const { end, denials } = await runTurn({ ...parts, model }, message.text);
   if (schema !== undefined && end.type === "done")
     await checkStructured(conversation.stream, schema);
   tellEnd(end, context);
+  tellDenials(denials, context);
 }
 
 /** Throws `ProviderError`. A conversation may go on with a model that was given for one call. */
@@ -92,7 +93,12 @@ interface TurnContext {
   readonly schema: JsonObject | undefined;
 }
 
-async function runTurn(parts: TurnContext, message: string): Promise<TurnEnd> {
+interface EndedTurn {
+  readonly end: TurnEnd;
+  readonly denials: readonly DetachedDenial[];
+}
+
+async function runTurn(parts: TurnContext, message: string): Promise<EndedTurn> {
   const { context, options, loaded, model, tools, conversation, schema } = parts;
   const { config, assistant } = loaded;
   const view = createView(parts);
@@ -116,6 +122,7 @@ async function runTurn(parts: TurnContext, message: string): Promise<TurnEnd> {
     inquiries: createInquiries(parts, () => schemas),
     clock: context.clock,
     maxCycles: config.conversation?.max_cycles ?? 1,
+    limits: resolveLimits(config),
     observer: view,
   });
   const signals = watchSignals(turn, view, context);
@@ -127,7 +134,7 @@ async function runTurn(parts: TurnContext, message: string): Promise<TurnEnd> {
       ...(schema !== undefined && { schema }),
       ...(author !== undefined && { author }),
     });
-    return end;
+    return { end, denials: turn.denials };
   } finally {
     signals[Symbol.dispose]();
     await view.end(end);
@@ -176,7 +183,7 @@ function tellEnd(end: TurnEnd, { output }: CommandContext): void {
       return;
     case "interrupted":
       output.notice("Interrupted. What there is so far is kept.");
-      throw new ExitStatus(130);
+      throw new ExitStatus(INTERRUPTED);
     case "cycle_limit":
       warn(
         `The turn was ended after ${end.cycles} requests (conversation.max_cycles). ` +
@@ -192,4 +199,12 @@ function tellEnd(end: TurnEnd, { output }: CommandContext): void {
     default:
       assertNever(end);
   }
+}
+
+/** Throws the exit status, if anything was denied only because no one could be asked. */
+function tellDenials(denials: readonly DetachedDenial[], { output }: CommandContext): void {
+  if (denials.length === 0) return;
+  const named = denials.map(({ tool, what }) => `${tool} (${what})`).join(", ");
+  warn(`jp could not ask you, so it denied: ${named}.`, output);
+  throw new ExitStatus(DENIED);
 }

@@ -5,9 +5,8 @@
  */
 import type { Turn } from "../../../agent/index.ts";
 import type { CommandContext } from "../../compose.ts";
+import { INTERRUPTED } from "../../exit-status.ts";
 import type { TurnView } from "./view.ts";
-
-const INTERRUPTED = 130;
 
 /** Until it is disposed of. */
 export function watchSignals(turn: Turn, view: TurnView, context: CommandContext): Disposable {

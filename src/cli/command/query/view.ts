@@ -11,7 +11,7 @@ export interface TurnView extends Observer {
   showCall(request: PermissionRequest): void;
   /** The call whose question somebody is about to be asked. */
   showAsker(inquiryId: InquiryId): void;
-  /** A person has ended what is under way. */
+  /** What is under way is being ended, by a person or from outside. */
   noteStop(): void;
   /** Resolves when all is printed. Undefined: it ended with an error, which others tell. */
   end(end: TurnEnd | undefined): Promise<void>;

@@ -24,8 +24,8 @@ export function addToolCommands(group: Command): void {
 The result goes to standard output, questions to the terminal, progress to
 standard error.
 
-Exit status: 0 if the tool succeeded, 1 if it reported an error, 130 if it was
-cancelled.`,
+Exit status: 0 if the tool succeeded, 1 if it reported an error, 3 if jp could
+not ask you what the tool wants to know, 130 if it was cancelled.`,
     )
     .action(command(async () => (await import("./run.ts")).runTool));
 }

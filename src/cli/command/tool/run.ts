@@ -1,5 +1,6 @@
 /** `jp tool run`: one call of a tool by hand. Its questions take the way that they take in a turn. */
 import { createJournal, NOBODY, PromptQueue, ToolCycle, TurnState } from "../../../agent/index.ts";
+import { resolveLimits, type ToolSettings } from "../../../config/index.ts";
 import { timestampFromDate, type ToolCallRequest } from "../../../conversation/index.ts";
 import { checkArguments, type RunnableTool } from "../../../executor/index.ts";
 import { NO_MODEL } from "../../../inquiry/index.ts";
@@ -8,7 +9,7 @@ import { MemoryConversationStore } from "../../../storage/index.ts";
 import { CodedError, findJson, isJsonObject } from "../../../util/index.ts";
 import type { CommandContext } from "../../compose.ts";
 import type { Call } from "../../define.ts";
-import { ExitStatus } from "../../exit-status.ts";
+import { DENIED, ExitStatus, INTERRUPTED } from "../../exit-status.ts";
 import type { ConfigFlags } from "../../load-config.ts";
 import { findPrompter, type InteractionFlags } from "../../prompter.ts";
 import { findTool, openTools } from "../../tools.ts";
@@ -52,17 +53,20 @@ async function callOnce({ words, options, context, signal }: ToolRun): Promise<v
   const tool = await tools.open(name, signal);
   const given = readArguments(options);
   await checkFor(tool, given);
-  // Whoever types this command has given permission, and wants to see what comes of it.
-  const byHand = { ...settings, run: "unattended", result: "unattended" } as const;
+  const state = new TurnState();
   await using conversation = await new MemoryConversationStore(context.clock).create({});
   const journal = createJournal(conversation);
   const cycle = new ToolCycle({
     journal,
-    tools: { schemas: async () => [], find: async () => ({ ...tool, settings: byHand }) },
+    tools: {
+      schemas: async () => [],
+      find: async () => ({ ...tool, settings: byHand(settings) }),
+    },
     prompter: findPrompter(context, config, options) ?? NOBODY,
     prompts: new PromptQueue(),
     inquiries: NO_MODEL,
-    state: new TurnState(),
+    state,
+    limits: resolveLimits(config),
     clock: context.clock,
     observer: {
       observe: (update) => {
@@ -70,7 +74,7 @@ async function callOnce({ words, options, context, signal }: ToolRun): Promise<v
       },
     },
   });
-  signal.addEventListener("abort", () => cycle.stop(), { once: true });
+  signal.addEventListener("abort", () => cycle.stop("interrupted"), { once: true });
   const timestamp = timestampFromDate(context.clock.now());
   const request: ToolCallRequest = {
     type: "tool_call_request",
@@ -83,10 +87,27 @@ async function callOnce({ words, options, context, signal }: ToolRun): Promise<v
   cycle.add(request);
   const [response] = await cycle.run();
   signal.throwIfAborted();
-  const end = explainUnanswered(settings, journal.stream);
+  const isDenied = state.denials.length > 0;
+  const end = explainUnanswered(settings, journal.stream, isDenied);
   if (end === "cancelled") throw cancelled(context);
+  if (isDenied && end?.code === "no_prompt_backend") throw new ExitStatus(DENIED, { cause: end });
   if (end !== undefined) throw end;
   if (response !== undefined) show(response, context);
+}
+
+/**
+ * Whoever types this command has given permission, and wants to see what comes of it. There is no model
+ * here that could answer for a person.
+ */
+function byHand(settings: ToolSettings): ToolSettings {
+  const { detached } = settings;
+  const tool = detached.tool === "auto" ? "deny" : detached.tool;
+  return {
+    ...settings,
+    run: "unattended",
+    result: "unattended",
+    detached: { ...detached, tool },
+  };
 }
 
 /** Throws `invalid_arguments`. The call would find out by itself, but tell it to a model. */
@@ -106,7 +127,7 @@ async function checkFor(
 
 function cancelled({ output }: CommandContext): ExitStatus {
   output.notice("Cancelled.");
-  return new ExitStatus(130);
+  return new ExitStatus(INTERRUPTED);
 }
 
 function show(

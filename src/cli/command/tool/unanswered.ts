@@ -1,5 +1,4 @@
 /** Why a tool that was run by hand got no answer, for the person who ran it. */
-import { nobodyThere } from "../../../agent/index.ts";
 import type { ToolSettings } from "../../../config/index.ts";
 import {
   cancellationTag,
@@ -16,10 +15,12 @@ import { CodedError, type Json } from "../../../util/index.ts";
 /**
  * From the record of the call: an error for the person, or nothing if all its questions were answered.
  * Of several that were asked together, the first that ended without an answer has ended the others.
+ * `isDenied`: it was denied only because no one could be asked.
  */
 export function explainUnanswered(
   settings: ToolSettings,
   stream: ConversationStream,
+  isDenied: boolean,
 ): CodedError | "cancelled" | undefined {
   const events = [...eventsOf(stream.entries)];
   const response = events.find(isUnanswered);
@@ -28,17 +29,20 @@ export function explainUnanswered(
   );
   if (response === undefined || request?.type !== "inquiry_request") return undefined;
   if (response.reason === "user") return "cancelled";
-  const told = events.find((event) => event.type === "tool_call_response")?.content;
   // Whoever runs the tool has refused the question, and says why.
-  if (response.reason === "no_prompt_backend" && told !== nobodyThere(settings.name))
+  if (response.reason === "no_prompt_backend" && !isDenied) {
+    const told = events.find((event) => event.type === "tool_call_response")?.content;
     return new CodedError(response.reason, told ?? "");
+  }
   return explain(settings, request, response);
 }
 
 type Unanswered = Extract<InquiryResponse, { outcome: "cancelled" }>;
 
+/** What was withdrawn is not why the call ended: it goes on, and says itself how it ends. */
 function isUnanswered(event: ConversationEvent): event is Unanswered {
-  return event.type === "inquiry_response" && event.outcome === "cancelled";
+  if (event.type !== "inquiry_response" || event.outcome !== "cancelled") return false;
+  return event.reason !== "interrupted";
 }
 
 function explain(
@@ -61,7 +65,9 @@ function explain(
       });
     }
     case "attempts_exhausted":
-      return new CodedError(tag, `${name} keeps asking "${text}" although it got an answer.`);
+      return new CodedError(tag, `${name} keeps asking, although it got answers: ${text}`, {
+        hint: "How often a tool may ask without a person: conversation.limits",
+      });
     case "assistant_routing_denied":
       return new CodedError(tag, `${name} asks what only a person may answer: ${text}`, {
         hint: `Change or remove conversation.tools.${name}.questions.${questionId}.target.`,

@@ -9,7 +9,7 @@ import { stripVTControlCharacters } from "node:util";
 import { findProgram } from "../../../util/index.ts";
 import { isCancelling, isKey } from "../key.ts";
 import { secretEntry } from "../secret-entry.ts";
-import { openStreams, readKeys, sizeOf } from "../terminal-device.ts";
+import { hasTerminal, openStreams, readKeys, sizeOf } from "../terminal-device.ts";
 import { bufferOf } from "../text-buffer.ts";
 import type { Closed } from "../widget.ts";
 
@@ -57,7 +57,7 @@ export function openLineTerminal(): LineTerminal {
     readLine: async (signal, { isSecret = false, isNext = false } = {}) => {
       if (signal.aborted) return { type: "aborted" };
       const stream = openInput();
-      if (stream === undefined) return { type: "cancelled" };
+      if (stream === undefined) return { type: "aborted" };
       if (!isNext) dropTyped(stream);
       const line = await (isSecret ? readSecret : readEchoed)(stream, signal);
       // The terminal has ended a line that was sent, if it could be seen.
@@ -114,14 +114,14 @@ function dropTyped(stream: ReadStream): void {
   stream.setRawMode(false);
 }
 
-/** Ctrl-D and the end of the terminal end it without a line. */
+/** Ctrl-D ends it without a line, as the end of the terminal does. Only after Ctrl-D is it still there. */
 async function readEchoed(stream: ReadStream, signal: AbortSignal): Promise<Line> {
   const { promise, resolve } = Promise.withResolvers<Line>();
   let typed = "";
-  const onEnd = () => resolve({ type: "cancelled" });
+  const onEnd = () => resolve({ type: hasTerminal() ? "cancelled" : "aborted" });
   const onAbort = () => resolve({ type: "aborted" });
   stream.setEncoding("utf8");
-  stream.on("error", onEnd).on("end", onEnd).on("close", onEnd);
+  stream.on("error", onAbort).on("end", onEnd).on("close", onEnd);
   stream.on("data", (data: string) => {
     typed += data;
     const end = typed.search(/[\r\n\u0003]/);
@@ -147,19 +147,19 @@ async function readSecret(stream: ReadStream, signal: AbortSignal): Promise<Line
   const { promise, resolve } = Promise.withResolvers<Line>();
   const widget = secretEntry({ message: "" }, { hasMore: false });
   let buffer = bufferOf("");
-  const onEnd = () => resolve({ type: "cancelled" });
+  const onCancel = () => resolve({ type: "cancelled" });
   const onAbort = () => resolve({ type: "aborted" });
   const stop = readKeys(stream, {
     onInput: (sent) => {
       for (const key of sent.filter(isKey)) {
         const step = widget.update(buffer, key, NO_SIZE);
-        if (isCancelling(key)) onEnd();
+        if (isCancelling(key)) onCancel();
         else if (step.type === "wait") buffer = step.state;
         else if (step.ending.type === "entered") resolve({ type: "line", text: step.ending.text });
-        else onEnd();
+        else onCancel();
       }
     },
-    onGone: onEnd,
+    onGone: onAbort,
   });
   signal.addEventListener("abort", onAbort, { once: true });
   const line = await promise;
