@@ -18,7 +18,7 @@ export function findCitations(root: string): ReadonlyMap<string, readonly Citati
     const titles = [...text.matchAll(TITLE)];
     for (const call of text.matchAll(CALL)) {
       const title = titles.findLast(({ index }) => index < call.index)?.groups?.["title"] ?? "";
-      const ids = call.groups?.["ids"]?.match(/(?<=")[^"]+(?=")/g) ?? [];
+      const ids = call.groups?.["ids"]?.match(/[^\s",]+/g) ?? [];
       for (const id of ids) add(citations, id, { file, title });
     }
   }

@@ -191,7 +191,7 @@ questions.overwrite_file.answer = true
     place(project.root, { "a.txt": "old\n" });
     const words = ["tool", "run", "fs_create_file", "--arg", "path=a.txt", "--arg", "content=new"];
     const { status, stderr } = await jp(project, ...words, "--non-interactive");
-    expect([status, stderr.includes("tool fs_create_file")]).toEqual([1, true]);
+    expect([status, stderr.includes("tool fs_create_file")]).toEqual([3, true]);
   });
 
   test("is asked about again when its record is continued elsewhere", async () => {
