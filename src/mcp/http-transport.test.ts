@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { createHttpTransport } from "./http-transport.ts";
+import { createHttpLink } from "./http-transport.ts";
 import { loadSdk } from "./sdk.ts";
 
 test.each(["", "moon", "ftp://moon/mcp", "https://me:secret@moon/mcp"])(
@@ -16,7 +16,7 @@ test.each(["", "moon", "ftp://moon/mcp", "https://me:secret@moon/mcp"])(
       allowsSampling: false,
       startupTimeoutMs: 1,
     } as const;
-    expect(() => createHttpTransport(sdk, settings, {})).toThrow(
+    expect(() => createHttpLink(sdk, settings, {})).toThrow(
       expect.objectContaining({
         code: "mcp_invalid_address",
         message: "providers.mcp.web.url is no usable address.",

@@ -49,11 +49,6 @@ export function atLeast(least: number) {
   return v.pipe(v.number(), v.minValue(least, `expected ${least} or more`));
 }
 
-/** A number above zero. */
-export function positive() {
-  return v.pipe(v.number(), v.gtValue(0, "expected more than 0"));
-}
-
 function optional<const Of extends Entries>(entries: Of): Optional<Of> {
   return Object.fromEntries(
     Object.entries(entries).map(([key, schema]) => [key, v.optional(schema)]),
