@@ -77,11 +77,15 @@ function addressOf({ name, url }: HttpSettings): URL {
   });
 }
 
-/** A server may ask for any delay, none included, and a timer must not keep the program from ending. */
+/** A timer must not keep the program from ending. */
 function retryLater(retry: () => void, delayMs: number): () => void {
-  const wait = Math.max(SHORTEST_RETRY_MS, Math.min(delayMs, LONGEST_RETRY_MS));
-  const timer = setTimeout(retry, wait).unref();
+  const timer = setTimeout(retry, retryDelay(delayMs)).unref();
   return () => clearTimeout(timer);
+}
+
+/** A server may ask for any delay, none included. */
+export function retryDelay(wantedMs: number): number {
+  return Math.max(SHORTEST_RETRY_MS, Math.min(wantedMs, LONGEST_RETRY_MS));
 }
 
 /**

@@ -10,6 +10,8 @@ export function messageTooLong(): RangeError {
 const LINE_FEED = 0x0a;
 const CARRIAGE_RETURN = 0x0d;
 
+type Count = (piece: Uint8Array) => number;
+
 /** Passes a body on until a message in it is too long: in a stream of events each is one, else the whole body. */
 export function limitMessages(
   { body, status, statusText, headers }: Response,
@@ -17,10 +19,10 @@ export function limitMessages(
 ): Response {
   const [mediaType = ""] = headers.get("content-type")?.split(";", 1) ?? [];
   const isEvents = mediaType.trim().toLowerCase() === "text/event-stream";
-  const counter = new MessageCounter(isEvents);
+  const count = isEvents ? countEvents() : countBytes();
   const limit = new TransformStream<Uint8Array, Uint8Array>({
     transform: (piece, controller) => {
-      if (counter.add(piece) <= MAX_MESSAGE_BYTES) return controller.enqueue(piece);
+      if (count(piece) <= MAX_MESSAGE_BYTES) return controller.enqueue(piece);
       const error = messageTooLong();
       controller.error(error);
       return onTooLong(error);
@@ -29,35 +31,43 @@ export function limitMessages(
   return new Response(body?.pipeThrough(limit) ?? null, { status, statusText, headers });
 }
 
-class MessageCounter {
-  readonly #isEvents: boolean;
-  #bytes = 0;
-  #previous = 0;
-  #isLineEmpty = true;
+function countBytes(): Count {
+  let bytes = 0;
+  return (piece) => (bytes += piece.length);
+}
 
-  constructor(isEvents: boolean) {
-    this.#isEvents = isEvents;
-  }
-
-  /** The length so far of the longest message in this piece. */
-  add(piece: Uint8Array): number {
-    if (!this.#isEvents) return (this.#bytes += piece.length);
+/** The length so far of the longest event in a piece. An empty line ends one; lines end with CR, LF, or both. */
+function countEvents(): Count {
+  let bytes = 0;
+  let lineBytes = 0;
+  let isAfterReturn = false;
+  return (piece) => {
     let longest = 0;
-    for (const byte of piece) {
-      this.#bytes += 1;
-      if (this.#bytes > longest) longest = this.#bytes;
-      this.#follow(byte);
+    let start = 0;
+    for (const end of lineEnds(piece)) {
+      lineBytes += end - start;
+      bytes += end - start + 1;
+      start = end + 1;
+      const isSecondHalf = isAfterReturn && lineBytes === 0 && piece[end] === LINE_FEED;
+      isAfterReturn = piece[end] === CARRIAGE_RETURN;
+      longest = Math.max(longest, bytes);
+      if (lineBytes === 0 && !isSecondHalf) bytes = 0;
+      lineBytes = 0;
     }
-    return longest;
-  }
+    lineBytes += piece.length - start;
+    bytes += piece.length - start;
+    return Math.max(longest, bytes);
+  };
+}
 
-  /** An empty line ends an event; lines end with CR, LF, or both. */
-  #follow(byte: number): void {
-    const isSecondHalf = byte === LINE_FEED && this.#previous === CARRIAGE_RETURN;
-    this.#previous = byte;
-    if (isSecondHalf) return;
-    const isLineEnd = byte === LINE_FEED || byte === CARRIAGE_RETURN;
-    if (isLineEnd && this.#isLineEmpty) this.#bytes = 0;
-    this.#isLineEmpty = isLineEnd;
+/** Looks for each of the two by itself: that is how a long line is passed over at once. */
+function* lineEnds(piece: Uint8Array): Generator<number, void, undefined> {
+  let feed = piece.indexOf(LINE_FEED);
+  let carriageReturn = piece.indexOf(CARRIAGE_RETURN);
+  while (feed !== -1 || carriageReturn !== -1) {
+    const isFeed = carriageReturn === -1 || (feed !== -1 && feed < carriageReturn);
+    yield isFeed ? feed : carriageReturn;
+    if (isFeed) feed = piece.indexOf(LINE_FEED, feed + 1);
+    else carriageReturn = piece.indexOf(CARRIAGE_RETURN, carriageReturn + 1);
   }
 }
