@@ -44,7 +44,8 @@ describe.each(["older", "newer"])("a call of a server of the %s kind", (mode) =>
   });
 
   test("that only reports progress ends all the same, and a few lines of it are shown", async () => {
-    counters("T-MCP-1", "T-MCP-2");
+    counters("T-MCP-1");
+    counters("T-MCP-2");
     const clock = new FakeClock();
     const server = testServer([`--mode=${mode}`], { context: { clock } });
     const shown: string[] = [];
