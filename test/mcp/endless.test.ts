@@ -142,7 +142,7 @@ async function webServer(onCall: (response: ServerResponse) => void) {
     }
   }).listen(0, "127.0.0.1");
   await once(server, "listening");
-  onTestFinished(() => void server.close().closeAllConnections());
+  onTestFinished(() => server.close().closeAllConnections());
   const { port } = server.address() as AddressInfo; // It listens on a port.
   return serversOf([
     {

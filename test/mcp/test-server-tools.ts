@@ -69,7 +69,7 @@ const TOOLS: Readonly<Record<string, Run>> = {
   },
   /** `line` over and over, with TOKEN and COUNT filled in; it reads nothing meanwhile. */
   flood: ({ given, context }) => {
-    const { progressToken = 0 } = context.mcpReq._meta ?? {};
+    const { _meta: { progressToken = 0 } = {} } = context.mcpReq;
     const line = JSON.stringify(given["line"]).replace('"TOKEN"', JSON.stringify(progressToken));
     let count = 0;
     const write = () => {
