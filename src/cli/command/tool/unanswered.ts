@@ -37,8 +37,10 @@ export function explainUnanswered(
 
 type Unanswered = Extract<InquiryResponse, { outcome: "cancelled" }>;
 
+/** One that the tool took back is not: then the result of the call says what came of it. */
 function isUnanswered(event: ConversationEvent): event is Unanswered {
-  return event.type === "inquiry_response" && event.outcome === "cancelled";
+  if (event.type !== "inquiry_response" || event.outcome !== "cancelled") return false;
+  return event.reason !== "interrupted";
 }
 
 function explain(
