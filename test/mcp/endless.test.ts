@@ -83,8 +83,12 @@ test("a server that keeps asking out of turn is heard fifty times, and ended", a
   const requestedSchema = { type: "object", properties: { name: { type: "string" } } };
   const params = { message: "Well?", requestedSchema };
   const line = { jsonrpc: "2.0", id: "COUNT", method: "elicitation/create", params };
-  const first = await call(await server.get(), "flood_later", { arguments: { line } });
-  expect(first.content).toBe("later");
+  const controller = new AbortController();
+  const options = { arguments: { line }, signal: controller.signal };
+  const waiting = call(await server.get(), "flood_when_cancelled", options);
+  await until(() => server.log().includes("waiting"));
+  controller.abort(new Error("never mind"));
+  await expect(waiting).rejects.toThrow("never mind");
   await until(() => !server.pids().some(isRunning));
   expect(strays).toHaveLength(50);
   expect((await call(await server.get(), "pid")).type).toBe("success");

@@ -81,10 +81,11 @@ const TOOLS: Readonly<Record<string, Run>> = {
     write();
     return new Promise(() => undefined);
   },
-  /** The same once it has answered. */
-  flood_later: (call) => {
-    setImmediate(() => void TOOLS["flood"]?.(call));
-    return text("later");
+  /** The same once it was cancelled. */
+  flood_when_cancelled: (call) => {
+    call.context.mcpReq.signal.addEventListener("abort", () => void TOOLS["flood"]?.(call));
+    call.log("waiting");
+    return new Promise(() => undefined);
   },
   grow: async ({ server }) => {
     hasGrown = true;
