@@ -93,7 +93,7 @@ test("a number that is too small is told with the least one", () => {
   const wrong: readonly (readonly [Json, string])[] = [
     [{ conversation: { max_cycles: 0 } }, "expected 1 or more"],
     [{ assistant: { request: { max_retries: -1 } } }, "expected 0 or more"],
-    [ofTool({ timeout_secs: 0 }), "expected more than 0"],
+    [ofTool({ timeout_secs: -1 }), "expected 0 or more"],
     [ofTool({ style: { inline_results: -1 } }), "expected 0 or more"],
   ];
   const found = wrong.map(([value]) => parseConfig(value).errors.map(({ message }) => message));

@@ -164,6 +164,17 @@ describe("what a tool does not say", () => {
     });
   });
 
+  test("a call of an MCP tool ends after five minutes, unless config sets another limit or none", () => {
+    const mcp = { source: "mcp.web" };
+    expect([
+      resolve(mcp)?.timeoutMs,
+      resolve({ ...mcp, timeout_secs: 7 })?.timeoutMs,
+      resolve({ ...mcp, timeout_secs: 0 })?.timeoutMs,
+      resolve(mcp, { timeout_secs: 2 })?.timeoutMs,
+      resolve({ source: "local" })?.timeoutMs,
+    ]).toEqual([300_000, 7000, undefined, 2000, undefined]);
+  });
+
   test("of its style all tools say, key by key", () => {
     const common = {
       hidden: true,

@@ -36,6 +36,7 @@ export interface ToolSettings {
   readonly options: JsonObject;
   readonly detached: Readonly<Record<"run" | "deliver" | "tool", DetachedMode>>;
   readonly cancellationResponse: string;
+  /** No limit if absent. */
   readonly timeoutMs?: number;
   readonly style: ToolStyle;
 }
@@ -49,6 +50,9 @@ export interface QuestionSettings {
   readonly exclusive?: boolean;
   readonly promptLabel?: string;
 }
+
+/** A server is foreign code that may never reply. A local command is the person's own. */
+const MCP_CALL_SECONDS = 300;
 
 type FileLink = "full" | "osc8" | "off";
 
@@ -76,12 +80,14 @@ export function resolveTools(config: PartialConfig): ReadonlyMap<string, ToolSet
 
 function resolveTool(name: string, tool: PartialToolConfig, defaults: Defaults): ToolSettings {
   const run = tool.run ?? defaults.run ?? TOOL_DEFAULTS.run;
-  const timeout = tool.timeout_secs ?? defaults.timeout_secs;
+  const source = parseSource(tool.source ?? "local");
+  const ownLimit = source.type === "mcp" ? MCP_CALL_SECONDS : 0;
+  const timeout = tool.timeout_secs ?? defaults.timeout_secs ?? ownLimit;
   const enable = { ...TOOL_DEFAULTS.enable, ...defaults.enable, ...tool.enable };
   const { command, summary, description, examples, group } = tool;
   return {
     name,
-    source: parseSource(tool.source ?? "local"),
+    source,
     ...(group !== undefined && { group }),
     isEnabled: enable.state,
     allowToggle: enable.allow_toggle,
@@ -100,7 +106,7 @@ function resolveTool(name: string, tool: PartialToolConfig, defaults: Defaults):
       tool.cancellation_response ??
       defaults.cancellation_response ??
       TOOL_DEFAULTS.cancellation_response,
-    ...(timeout !== undefined && { timeoutMs: timeout * 1000 }),
+    ...(timeout > 0 && { timeoutMs: timeout * 1000 }),
     style: resolveStyle(tool.style ?? {}, defaults.style ?? {}),
   };
 }

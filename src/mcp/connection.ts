@@ -47,6 +47,8 @@ export interface LegRequest extends Leg {
 /** With these a server of HTTP says that it does not know us, or not any more. */
 const SESSION_GONE: ReadonlySet<number> = new Set([400, 404]);
 const SUBSCRIBE_MS = 1000;
+/** It is a line on a screen. */
+const LONGEST_PROGRESS = 1000;
 /** The code that the protocol has for a model's answer that is not to be had. */
 const REJECTED = -1;
 
@@ -118,8 +120,10 @@ export class Connection {
       toolDefinition: definitionOf(tool),
       allowInputRequired: true,
       ...(onProgress !== undefined && {
-        onprogress: ({ progress, total, message }) =>
-          onProgress(message ?? (total === undefined ? `${progress}` : `${progress} of ${total}`)),
+        onprogress: ({ progress, total, message }) => {
+          const count = total === undefined ? `${progress}` : `${progress} of ${total}`;
+          onProgress((message ?? count).slice(0, LONGEST_PROGRESS));
+        },
       }),
     };
     await this.#calls.enter(leg);
@@ -138,6 +142,12 @@ export class Connection {
       this.#calls.leave(leg);
       if (this.#failure !== undefined && this.#calls.isEmpty) void this.close();
     }
+  }
+
+  /** Ends it for something that the server did, as a sentence without its end. */
+  fail(reason: string): void {
+    this.#link.fail(reason);
+    this.#end(reason);
   }
 
   /** Never rejects. Safe to call twice. */
@@ -167,6 +177,8 @@ export class Connection {
       throw new ProtocolError(ProtocolErrorCode.MethodNotFound, "Method not found");
     }
     const { promise, resolve: respond } = Promise.withResolvers<InputResponse>();
+    // What nobody wants to know must not be kept.
+    withdrawn.addEventListener("abort", () => respond({ action: "cancel" }), { once: true });
     this.#calls.take({ key: String(id), method, params, withdrawn, respond });
     const response = await promise;
     // There is no other way to decline this one.

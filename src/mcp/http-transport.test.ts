@@ -1,5 +1,6 @@
 import { expect, test } from "vitest";
-import { createHttpTransport } from "./http-transport.ts";
+import { counters } from "../../test/security/threats.ts";
+import { createHttpLink, retryDelay } from "./http-transport.ts";
 import { loadSdk } from "./sdk.ts";
 
 test.each(["", "moon", "ftp://moon/mcp", "https://me:secret@moon/mcp"])(
@@ -16,7 +17,7 @@ test.each(["", "moon", "ftp://moon/mcp", "https://me:secret@moon/mcp"])(
       allowsSampling: false,
       startupTimeoutMs: 1,
     } as const;
-    expect(() => createHttpTransport(sdk, settings, {})).toThrow(
+    expect(() => createHttpLink(sdk, settings, {})).toThrow(
       expect.objectContaining({
         code: "mcp_invalid_address",
         message: "providers.mcp.web.url is no usable address.",
@@ -24,3 +25,8 @@ test.each(["", "moon", "ftp://moon/mcp", "https://me:secret@moon/mcp"])(
     );
   },
 );
+
+test("a stream that is cut is reopened neither at once nor much later, whatever the server wants", () => {
+  counters("T-MCP-2");
+  expect([0, 1, 2000, 1e9].map(retryDelay)).toEqual([500, 500, 2000, 5000]);
+});

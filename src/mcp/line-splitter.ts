@@ -1,10 +1,11 @@
-/** Bytes into lines, in time that grows with their number, whatever the length of a line. */
+/** Bytes into lines, in time and room that grow with their number, however they are cut. */
+import { MAX_MESSAGE_BYTES, messageTooLong } from "./message-limit.ts";
 
-/** Enough for a result with a few large images. */
-const MOST_BYTES = 32 * 1024 * 1024;
+const LEAST_BYTES = 1024;
 
 export class LineSplitter {
-  #pieces: Buffer[] = [];
+  /** Holds the line so far at its beginning, and grows with it. */
+  #buffer = Buffer.alloc(0);
   #length = 0;
 
   /** The lines that are complete with this piece. Throws if one of them never ends. */
@@ -12,26 +13,36 @@ export class LineSplitter {
     let start = 0;
     for (;;) {
       const end = piece.indexOf(0x0a, start);
-      this.#keep(piece.subarray(start, end === -1 ? piece.length : end));
-      if (end === -1) return;
-      yield this.#take();
+      const rest = piece.subarray(start, end === -1 ? piece.length : end);
+      if (this.#length + rest.length > MAX_MESSAGE_BYTES) {
+        this.#take(rest.subarray(0, 0));
+        throw messageTooLong();
+      }
+      if (end === -1) return this.#keep(rest);
+      yield this.#take(rest);
       start = end + 1;
     }
   }
 
+  /** One buffer, and not a list of pieces: a piece of one byte would take a hundred. */
   #keep(piece: Buffer): void {
-    this.#length += piece.length;
-    if (this.#length > MOST_BYTES) {
-      this.#take();
-      throw new RangeError(`it sent a message of more than ${MOST_BYTES / 1024 / 1024} MiB`);
+    const length = this.#length + piece.length;
+    if (length > this.#buffer.length) {
+      const larger = Buffer.allocUnsafe(Math.max(LEAST_BYTES, 2 * length));
+      this.#buffer.copy(larger, 0, 0, this.#length);
+      this.#buffer = larger;
     }
-    if (piece.length > 0) this.#pieces.push(piece);
+    piece.copy(this.#buffer, this.#length);
+    this.#length = length;
   }
 
-  #take(): string {
-    const line = Buffer.concat(this.#pieces).toString("utf8");
-    this.#pieces = [];
+  #take(rest: Buffer): string {
+    const isWhole = this.#length === 0;
+    if (!isWhole) this.#keep(rest);
+    const line = isWhole ? rest : this.#buffer.subarray(0, this.#length);
+    const text = line.toString("utf8").replace(/\r$/, "");
+    this.#buffer = Buffer.alloc(0);
     this.#length = 0;
-    return line.replace(/\r$/, "");
+    return text;
   }
 }

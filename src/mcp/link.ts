@@ -2,8 +2,9 @@
 import type { Transport } from "@modelcontextprotocol/client";
 import type { McpServerSettings } from "../config/index.ts";
 import type { Clock } from "../util/index.ts";
-import { createHttpTransport } from "./http-transport.ts";
+import { createHttpLink } from "./http-transport.ts";
 import type { InputRequest } from "./input-request.ts";
+import { limitOpenRequests } from "./open-requests.ts";
 import { ProcessTransport } from "./process-transport.ts";
 import { checkedProgram } from "./program-checksum.ts";
 import type { Sdk } from "./sdk.ts";
@@ -34,9 +35,11 @@ export interface StrayQuestion {
 
 export interface Link {
   readonly transport: Transport;
-  /** What has ended it from the other side, as in "it exited with status 1". */
+  /** What the other side did to end it, as in "it exited with status 1". */
   readonly ending: string | undefined;
   readonly lastLines: readonly string[];
+  /** Closes it for something that the server did, as a sentence without its end. */
+  fail(reason: string): void;
   /** Never rejects; takes little more than a second. */
   close(): Promise<void>;
 }
@@ -49,12 +52,15 @@ export interface LinkOptions {
 }
 
 /** Nothing is started yet. Throws `McpError` for settings that cannot work. */
-export async function createLink({ sdk, settings, context, signal }: LinkOptions): Promise<Link> {
-  if (settings.type === "http") {
-    const { transport, close } = createHttpTransport(sdk, settings, context.variables);
-    return { transport, ending: undefined, lastLines: [], close };
-  }
+export async function createLink(options: LinkOptions): Promise<Link> {
+  const link = await openLink(options);
+  limitOpenRequests(link.transport, (reason) => link.fail(reason));
+  return link;
+}
+
+async function openLink({ sdk, settings, context, signal }: LinkOptions): Promise<Link> {
   const { variables, cwd } = context;
+  if (settings.type === "http") return createHttpLink(sdk, settings, variables);
   const transport = new ProcessTransport(sdk, {
     command: await checkedProgram(settings, { cwd, path: variables["PATH"], signal }),
     arguments: settings.arguments,
@@ -69,6 +75,7 @@ export async function createLink({ sdk, settings, context, signal }: LinkOptions
     get lastLines() {
       return transport.stderr;
     },
+    fail: (reason) => transport.fail(reason),
     close: () => transport.close(),
   };
 }

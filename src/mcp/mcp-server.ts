@@ -38,6 +38,8 @@ export interface CallRequest {
 const LINES_FOR_MODEL = 8;
 /** Of a question that nobody is asked. */
 const LONGEST_MESSAGE = 500;
+/** Each is shown and recorded. A server that asks more often than that is ended. */
+const MAX_STRAYS = 50;
 
 /** One server: started when it is needed, and again when it has fallen. */
 export class McpServer {
@@ -49,6 +51,8 @@ export class McpServer {
   /** Why the opened connection cannot be used any more. */
   #fallen: Failure | undefined;
   #restartsLeft: number;
+  /** Since the last call began. */
+  #strays = 0;
 
   constructor(settings: McpServerSettings, context: McpContext) {
     this.#settings = settings;
@@ -88,8 +92,10 @@ export class McpServer {
 
   /** Nothing is sent before its first step. */
   call({ tool, name, arguments: given, timeoutMs }: CallRequest): ServerCall {
+    this.#strays = 0;
     return new ServerCall({
       failure: this.#notRun(tool),
+      limitKey: `conversation.tools.${name}.timeout_secs`,
       clock: this.#context.clock ?? systemClock,
       ...(timeoutMs !== undefined && { timeoutMs }),
       send: (leg) => this.#send({ tool, arguments: given, ...leg }),
@@ -149,6 +155,11 @@ export class McpServer {
   }
 
   #tellStray({ key, method, params }: InputRequest, tool?: string): void {
+    this.#strays += 1;
+    if (this.#strays > MAX_STRAYS) {
+      for (const connection of this.#connections) connection.fail("it keeps asking out of turn");
+      return;
+    }
     const { message } = isJsonObject(params) ? params : {};
     this.#context.onStrayQuestion?.({
       server: this.name,

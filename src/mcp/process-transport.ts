@@ -72,19 +72,26 @@ export class ProcessTransport implements Transport {
     await group?.close();
   }
 
+  /** Closes it for something that the program did. Nothing that it says from now on counts. */
+  fail(reason: string): void {
+    this.#fault ??= reason;
+    void this.close();
+  }
+
   /** One after the other: the SDK forgets of progress that comes together with the answer. */
   #read(piece: Buffer): void {
+    if (this.#fault !== undefined) return;
     try {
       for (const line of this.#splitter.add(piece)) {
         this.#delivered = this.#delivered.then(() => this.#deliver(line));
       }
     } catch (error) {
-      this.#fault = toError(error).message;
-      void this.close();
+      this.fail(toError(error).message);
     }
   }
 
   #deliver(line: string): void {
+    if (this.#fault !== undefined) return;
     try {
       this.onmessage?.(this.#sdk.deserializeMessage(line));
     } catch (error) {

@@ -10,6 +10,7 @@ import { abortable, assertNever, type Clock, type JsonObject } from "../util/ind
 import type { CallResult } from "./call-result.ts";
 import type { Caller, ServerQuestion } from "./calls-under-way.ts";
 import type { InputRequest, InputResponse, Refusal } from "./input-request.ts";
+import { ProgressLimit } from "./progress-limit.ts";
 import { TimeLimit } from "./time-limit.ts";
 
 /** One request to the server. */
@@ -55,6 +56,8 @@ export interface ServerCallOptions {
   /** As in `The MCP server "x" did not run "y"`, without its end. */
   readonly failure: string;
   readonly timeoutMs?: number;
+  /** Where the person can change it. */
+  readonly limitKey: string;
   readonly clock: Clock;
   /** Whatever goes wrong is an error for the model; throws only the signal's reason. */
   readonly send: (leg: Leg) => Promise<LegEnd>;
@@ -76,6 +79,7 @@ export class ServerCall {
   readonly #options: ServerCallOptions;
   readonly #control = new AbortController();
   readonly #limit: TimeLimit;
+  readonly #progress: ProgressLimit;
   /** Asked by a server of 2025, and not shown to anybody yet. */
   readonly #arrived: ServerQuestion[] = [];
   #arrival = Promise.withResolvers<undefined>();
@@ -89,12 +93,14 @@ export class ServerCall {
   #ending: CallResult | undefined;
 
   constructor(options: ServerCallOptions) {
-    const { clock, timeoutMs = 0 } = options;
+    const { failure, limitKey, clock, timeoutMs = 0 } = options;
     this.#options = options;
     const limit = timeoutMs === 0 ? Number.POSITIVE_INFINITY : timeoutMs;
     this.#limit = new TimeLimit(clock, limit, () => {
-      this.#end(`${options.failure} within ${timeoutMs / 1000} s. It was cancelled.`);
+      const seconds = timeoutMs / 1000;
+      this.#end(`${failure} within ${seconds} s. It was cancelled. The limit is ${limitKey}.`);
     });
+    this.#progress = new ProgressLimit(clock);
   }
 
   /** Waits until the server has a result, or asks. Throws nothing but the signal's reason. */
@@ -170,16 +176,26 @@ export class ServerCall {
         this.#limit.start();
       },
       onQuestion: (question) => {
+        const { withdrawn } = question;
         this.#arrived.push(question);
+        withdrawn.addEventListener("abort", () => this.#forget(question), { once: true });
         if (this.#isCancelled) this.#refuse("cancel");
         else this.#arrival.resolve(undefined);
       },
       ...(this.#onProgress !== undefined && {
-        onProgress: (message: string) => this.#onProgress?.(message),
+        onProgress: (message: string) => {
+          if (this.#progress.allows()) this.#onProgress?.(message);
+        },
       }),
     });
     leg.catch(() => undefined); // Nobody may be left to hear of it.
     return leg;
+  }
+
+  /** One that was withdrawn before it was shown. */
+  #forget(question: ServerQuestion): void {
+    const index = this.#arrived.indexOf(question);
+    if (index !== -1) this.#arrived.splice(index, 1);
   }
 
   /** What a server of 2025 has asked, while its call goes on; undefined if it has changed its mind. */

@@ -123,7 +123,8 @@ describe.each(["older", "newer"])("a call of a server of the %s kind", (mode) =>
     const cancelled = count("cancelled");
     expect(await call(server, "wait", { timeoutMs: 200 })).toEqual({
       type: "error",
-      content: 'The MCP server "test" did not run "wait" within 0.2 s. It was cancelled.',
+      content:
+        'The MCP server "test" did not run "wait" within 0.2 s. It was cancelled. The limit is conversation.tools.wait.timeout_secs.',
     });
     await until(() => count("cancelled") > cancelled);
   });

@@ -1,9 +1,16 @@
 /** The built command with a server that asks at the wrong time, and one that wants a model. */
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { readFileSync } from "node:fs";
+import path from "node:path";
 import { expect, test } from "vitest";
 import type { Json } from "../../src/util/index.ts";
 import { ModelServer } from "../cli/model-server.ts";
 import { entriesOf, query, queryProject, recordOf, without } from "../cli/query-project.ts";
-import { NODE_COMPILE_CACHE, TEST_PROGRAM } from "./support.ts";
+import { JP } from "../cli/support.ts";
+import { counters } from "../security/threats.ts";
+import { temporaryFolder } from "../support/temporary-workspace.ts";
+import { isRunning, NODE_COMPILE_CACHE, TEST_PROGRAM } from "./support.ts";
 
 /** Longer than the server takes to ask. */
 const NAP = {
@@ -80,11 +87,36 @@ test("a form that may not be shown is explained to whoever runs the tool", async
   ]);
 });
 
-function configOf(mode: string, tools: string): string {
+test("Ctrl-C ends a call that only reports progress, and its server with it", async () => {
+  counters("T-MCP-1");
+  const log = path.join(temporaryFolder(), "log");
+  const config = configOf("older", "flood = { source = 'mcp.test' }", `--log=${log}`);
+  const project = queryProject({ config });
+  const params = { progressToken: "TOKEN", progress: 1, message: "still at it" };
+  const line = { jsonrpc: "2.0", method: "notifications/progress", params };
+  const words = ["tool", "run", "flood", "--args", JSON.stringify({ line })];
+  const child = spawn(process.execPath, [JP, ...words], {
+    cwd: project.root,
+    env: { ...project.variables, NODE_COMPILE_CACHE },
+    detached: true,
+  });
+  const closed = once(child, "close");
+  const shown = Promise.withResolvers<void>();
+  child.stderr.on("data", (piece) => {
+    if (String(piece).includes("still at it")) shown.resolve();
+  });
+  await shown.promise;
+  child.kill("SIGINT");
+  expect((await closed)[0]).toBe(130);
+  const [, pid] = /started (\d+)/.exec(readFileSync(log, "utf8")) ?? [];
+  expect(isRunning(Number(pid))).toBe(false);
+});
+
+function configOf(mode: string, tools: string, flag = "--quiet"): string {
   return `
 [providers.mcp.test]
 command = "${process.execPath}"
-arguments = ["${TEST_PROGRAM}", "--mode=${mode}"]
+arguments = ["${TEST_PROGRAM}", "--mode=${mode}", "${flag}"]
 allow_sampling = true
 [conversation.tools]
 ${tools}

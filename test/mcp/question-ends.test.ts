@@ -131,7 +131,8 @@ describe.each(["older", "newer"])("the time limit of a call of an %s server", (m
     clock.advance(4000);
     expect(await result).toEqual({
       type: "error",
-      content: 'The MCP server "test" did not run "wait_ask_wait" within 10 s. It was cancelled.',
+      content:
+        'The MCP server "test" did not run "wait_ask_wait" within 10 s. It was cancelled. The limit is conversation.tools.my_tool.timeout_secs.',
     });
   });
 });

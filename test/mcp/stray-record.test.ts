@@ -60,7 +60,7 @@ test("a question of a call that was cancelled is recorded as one of its tool", a
   scene.clock.advance(10_000);
   const { events } = await running;
   expect(transcript(events).slice(4)).toEqual([
-    'call_1 fails: The MCP server "test" did not run "ask_when_cancelled" within 10 s. It was cancelled.',
+    'call_1 fails: The MCP server "test" did not run "ask_when_cancelled" within 10 s. It was cancelled. The limit is conversation.tools.land.timeout_secs.',
     "land.name.1 asks: name",
     'land.name.1 cancelled: "interrupted"',
     "message: Done.",

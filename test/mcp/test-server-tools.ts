@@ -67,6 +67,26 @@ const TOOLS: Readonly<Record<string, Run>> = {
     }
     return text("finished");
   },
+  /** `line` over and over, with TOKEN and COUNT filled in; it reads nothing meanwhile. */
+  flood: ({ given, context }) => {
+    const { _meta: { progressToken = 0 } = {} } = context.mcpReq;
+    const line = JSON.stringify(given["line"]).replace('"TOKEN"', JSON.stringify(progressToken));
+    let count = 0;
+    const write = () => {
+      do count += 1;
+      while (process.stdout.write(`${line.replace("COUNT", String(count))}\n`));
+      process.stdout.once("drain", write);
+    };
+    process.stdin.pause();
+    write();
+    return new Promise(() => undefined);
+  },
+  /** The same once it was cancelled. */
+  flood_when_cancelled: (call) => {
+    call.context.mcpReq.signal.addEventListener("abort", () => void TOOLS["flood"]?.(call));
+    call.log("waiting");
+    return new Promise(() => undefined);
+  },
   grow: async ({ server }) => {
     hasGrown = true;
     await server.sendToolListChanged();

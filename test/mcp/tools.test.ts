@@ -96,7 +96,8 @@ describe("a tool of a server", () => {
     const { executor } = await createTool(servers, { source: "mcp.test.wait", timeout_secs: 0.1 });
     expect(await attempt(executor)).toEqual({
       type: "error",
-      content: 'The MCP server "test" did not run "wait" within 0.1 s. It was cancelled.',
+      content:
+        'The MCP server "test" did not run "wait" within 0.1 s. It was cancelled. The limit is conversation.tools.my_tool.timeout_secs.',
     });
   });
 });

@@ -462,6 +462,28 @@ const others: Area = {
   ],
 };
 
+const servers: Area = {
+  title: "MCP servers that do not end",
+  threats: [
+    {
+      id: "T-MCP-1",
+      threat: "A server never replies to a call, or reports progress for ever instead.",
+      holds:
+        "The call ends after `timeout_secs`, which is 300 for MCP tools unless set. Progress does not extend it; only the " +
+        "time in which a person is asked does not count.",
+    },
+    {
+      id: "T-MCP-2",
+      threat:
+        "A server floods jp: with a message that does not end, progress, requests of which it never reads the reply, " +
+        "questions outside of a call, pages of its list of tools, or streams that it cuts at once.",
+      holds:
+        "Each has a limit. Progress beyond it is dropped, a stream is reopened every half second at most, and anything " +
+        "else ends the connection. Memory does not grow with the flood.",
+    },
+  ],
+};
+
 export const areas: readonly Area[] = [
   provenance,
   terminal,
@@ -470,6 +492,7 @@ export const areas: readonly Area[] = [
   workspace,
   files,
   others,
+  servers,
 ];
 
 const ids = new Set(areas.flatMap(({ threats }) => threats.map(({ id }) => id)));

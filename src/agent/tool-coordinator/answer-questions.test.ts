@@ -1,4 +1,5 @@
 import { describe, expect, test } from "vitest";
+import { verifies } from "../../../test/conformance/manifest.ts";
 import {
   answersTo,
   FormPrompter,
@@ -137,6 +138,7 @@ describe("questions that belong together", () => {
   });
 
   test("are on record in their order, all before any of them has an answer", async () => {
+    verifies("005/record/one-pair-per-question", "082/record/request-before-routing");
     const { turn } = await start({
       config: { b: { answer: true } },
       react: (form) => answersTo(form, ["text", "y"]),

@@ -267,6 +267,7 @@ describe("a model that is asked", () => {
       "028/backend/inputs",
       "028/backend/double-answers-by-inquiry-id",
       "028/inquiry/started-by-assistant-target",
+      "028/snapshot/reflects-the-moment-of-asking",
       "005/record/request-when-the-inquiry-starts",
     );
     const target = { model: { id: { provider: "test", name: "small" } } };

@@ -55,11 +55,6 @@ export function wholeNumber({ min, max }: { readonly min: number; readonly max: 
   return v.pipe(v.number(), v.integer(message), v.minValue(min, message), v.maxValue(max, message));
 }
 
-/** A number above zero. */
-export function positive() {
-  return v.pipe(v.number(), v.gtValue(0, "expected more than 0"));
-}
-
 function optional<const Of extends Entries>(entries: Of): Optional<Of> {
   return Object.fromEntries(
     Object.entries(entries).map(([key, schema]) => [key, v.optional(schema)]),

@@ -3,7 +3,7 @@ import * as v from "valibot";
 import { commandSchema } from "./command.ts";
 import { detachedSchema } from "./detached.ts";
 import { enableSchema } from "./enable.ts";
-import { atLeast, described, group, namedBy, positive, table } from "./node.ts";
+import { atLeast, described, group, namedBy, table } from "./node.ts";
 import { parameterSchema } from "./parameter.ts";
 import { questionSchema } from "./question.ts";
 
@@ -54,8 +54,8 @@ const shared = {
   ),
   detached: described("what happens to prompts when nobody is there", detachedSchema),
   timeout_secs: described(
-    "how long a call may take, not counting the time a person is asked",
-    positive(),
+    "how long a call may take, not counting the time a person is asked; 0 for no limit; for MCP tools 300 unless set",
+    atLeast(0),
   ),
   style,
 };

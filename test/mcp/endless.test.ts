@@ -1,0 +1,199 @@
+/** Servers that never come to an end: silent ones, and ones that do not stop. */
+import { once } from "node:events";
+import { createServer, type ServerResponse } from "node:http";
+import type { AddressInfo } from "node:net";
+import { text } from "node:stream/consumers";
+import { describe, expect, onTestFinished, test } from "vitest";
+import type { AttemptResult } from "../../src/executor/index.ts";
+import type { StrayQuestion } from "../../src/mcp/index.ts";
+import { FakeClock } from "../../src/testing/index.ts";
+import type { JsonObject } from "../../src/util/index.ts";
+import { counters } from "../security/threats.ts";
+import { createTool } from "./attempted-call.ts";
+import {
+  call,
+  getServer,
+  isRunning,
+  never,
+  serversOf,
+  type TestServer,
+  testServer,
+  until,
+} from "./support.ts";
+
+const FIVE_MINUTES = 300_000;
+
+const PROGRESS = {
+  jsonrpc: "2.0",
+  method: "notifications/progress",
+  params: { progressToken: "TOKEN", progress: 1, message: "x".repeat(5000) },
+};
+
+describe.each(["older", "newer"])("a call of a server of the %s kind", (mode) => {
+  test("that is never answered ends after five minutes, if config sets no other limit", async () => {
+    counters("T-MCP-1");
+    const clock = new FakeClock();
+    const server = testServer([`--mode=${mode}`], { context: { clock } });
+    const result = attempt(server, "wait");
+    await until(() => server.log().includes("waiting"));
+    clock.advance(FIVE_MINUTES - 1);
+    expect(await Promise.race([result, until(() => clock.sleepers === 1)])).toBeUndefined();
+    clock.advance(1);
+    expect(await result).toEqual({ type: "error", content: outOfTime("wait") });
+    await until(() => server.log().includes("cancelled"));
+  });
+
+  test("that only reports progress ends all the same, and a few lines of it are shown", async () => {
+    counters("T-MCP-1");
+    counters("T-MCP-2");
+    const clock = new FakeClock();
+    const server = testServer([`--mode=${mode}`], { context: { clock } });
+    const shown: string[] = [];
+    const begun = Promise.withResolvers<void>();
+    const result = attempt(server, "flood", { line: PROGRESS }, (message) => {
+      shown.push(message);
+      if (shown.length === 20) begun.resolve();
+    });
+    await begun.promise;
+    for (let minute = 0; minute < 5; minute += 1) clock.advance(60_000);
+    expect(await result).toEqual({ type: "error", content: outOfTime("flood") });
+    expect(shown.length).toBeLessThan(20 * 6 + 1);
+    expect(Math.max(...shown.map(({ length }) => length))).toBe(1000);
+  });
+});
+
+test("a server that reads no reply is ended, like one that crashes", async () => {
+  counters("T-MCP-2");
+  const server = testServer(["--mode=older"]);
+  const line = { jsonrpc: "2.0", id: "COUNT", method: "ping" };
+  expect(await attempt(server, "flood", { line })).toEqual({
+    type: "error",
+    content:
+      'The MCP server "test" ended while it ran "flood": it sent requests without waiting for ' +
+      "the replies. The next call starts it again.",
+  });
+  await until(() => !server.pids().some(isRunning));
+});
+
+test("a server that keeps asking out of turn is heard fifty times, and ended", async () => {
+  counters("T-MCP-2");
+  const strays: StrayQuestion[] = [];
+  const context = { onStrayQuestion: (stray: StrayQuestion) => strays.push(stray) };
+  const server = testServer(["--mode=older"], { context });
+  const requestedSchema = { type: "object", properties: { name: { type: "string" } } };
+  const params = { message: "Well?", requestedSchema };
+  const line = { jsonrpc: "2.0", id: "COUNT", method: "elicitation/create", params };
+  const controller = new AbortController();
+  const options = { arguments: { line }, signal: controller.signal };
+  const waiting = call(await server.get(), "flood_when_cancelled", options);
+  await until(() => server.log().includes("waiting"));
+  controller.abort(new Error("never mind"));
+  await expect(waiting).rejects.toThrow("never mind");
+  await until(() => !server.pids().some(isRunning));
+  expect(strays).toHaveLength(50);
+  expect((await call(await server.get(), "pid")).type).toBe("success");
+  expect(server.pids()).toHaveLength(2);
+});
+
+describe("a server over HTTP", () => {
+  test.each([
+    ["a result", 200, "application/json", " "],
+    ["an event", 200, "text/event-stream", "data: x\n"],
+    ["an error", 500, "text/plain", "x"],
+  ])("that sends %s without end is left", async (_, status, type, piece) => {
+    counters("T-MCP-2");
+    const web = await webServer((response) => {
+      response.writeHead(status, { "content-type": type });
+      sendForEver(response, piece.repeat(100_000));
+    });
+    const { content } = await call(await getServer(web, "web"), "flood");
+    expect(content).toBe(
+      'The MCP server "web" was lost while it ran "flood": it sent a message of more than 32 MiB. ' +
+        "The next call connects again.",
+    );
+  });
+
+  test("is not listened to any more once its call was cancelled", async () => {
+    counters("T-MCP-2");
+    const called = Promise.withResolvers<ServerResponse>();
+    const web = await webServer((response) => {
+      response.writeHead(200, { "content-type": "text/event-stream" }).flushHeaders();
+      called.resolve(response);
+    });
+    const controller = new AbortController();
+    const waiting = call(await getServer(web, "web"), "wait", { signal: controller.signal });
+    const response = await called.promise;
+    controller.abort(new Error("never mind"));
+    await expect(waiting).rejects.toThrow("never mind");
+    await once(response, "close");
+  });
+});
+
+/** A server of 2025 that is no server but for what it does with a call. */
+async function webServer(onCall: (response: ServerResponse) => void) {
+  const server = createServer(async (request, response) => {
+    const { id, method, params } = JSON.parse((await text(request)) || "{}");
+    const results = new Map<string, unknown>([
+      ["initialize", { protocolVersion: params?.protocolVersion, ...SELF }],
+      ["tools/list", { tools: [] }],
+    ]);
+    const result = results.get(method);
+    if (method === "tools/call") onCall(response);
+    else if (result === undefined) response.writeHead(id === undefined ? 202 : 404).end();
+    else {
+      response.writeHead(200, { "content-type": "application/json" });
+      response.end(JSON.stringify({ jsonrpc: "2.0", id, result }));
+    }
+  }).listen(0, "127.0.0.1");
+  await once(server, "listening");
+  onTestFinished(() => server.close().closeAllConnections());
+  const { port } = server.address() as AddressInfo; // It listens on a port.
+  return serversOf([
+    {
+      type: "http",
+      name: "web",
+      url: `http://127.0.0.1:${port}/mcp`,
+      headers: {},
+      isOptional: false,
+      allowsSecrets: false,
+      allowsSampling: false,
+      startupTimeoutMs: 10_000,
+    },
+  ]);
+}
+
+const SELF = { capabilities: { tools: {} }, serverInfo: { name: "web", version: "1" } };
+
+function sendForEver(response: ServerResponse, piece: string): void {
+  const write = () => {
+    while (!response.destroyed && response.write(piece));
+    response.once("drain", write);
+  };
+  response.on("error", () => undefined);
+  write();
+}
+
+async function attempt(
+  { servers }: TestServer,
+  tool: string,
+  given: JsonObject = {},
+  onProgress?: (message: string) => void,
+): Promise<AttemptResult> {
+  const { executor } = await createTool(servers, { source: `mcp.test.${tool}` });
+  return executor.attempt({
+    call: {},
+    arguments: given,
+    answers: {},
+    secretAnswers: [],
+    notes: {},
+    signal: never,
+    ...(onProgress !== undefined && { onProgress }),
+  });
+}
+
+function outOfTime(tool: string): string {
+  return (
+    `The MCP server "test" did not run "${tool}" within 300 s. It was cancelled. ` +
+    "The limit is conversation.tools.my_tool.timeout_secs."
+  );
+}
