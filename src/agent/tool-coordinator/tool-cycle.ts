@@ -16,6 +16,7 @@ import {
   cannotBeHad,
   EXECUTION_CANCELLED,
   notAvailable,
+  ranEdited,
   stoppedWith,
   unreadableArguments,
 } from "./model-texts.ts";
@@ -109,7 +110,15 @@ export class ToolCycle {
     if (permission.type === "refused") return permission;
     if (permission.type === "cancelled") return this.#stopped(tool);
     await this.#mayRun.promise;
-    const end = await this.#attempt(request, tool, permission.arguments);
+    const result = await this.#run(request, tool, permission.arguments);
+    if (!permission.isEdited) return result;
+    // Added when all is decided about the result: whatever the model gets, it gets this.
+    return { ...result, content: ranEdited(permission.arguments, result.content) };
+  }
+
+  async #run(request: ToolCallRequest, tool: CallableTool, args: JsonObject): Promise<CallResult> {
+    const { signal } = this.#stop;
+    const end = await this.#attempt(request, tool, args);
     if (end === undefined) return this.#stopped(tool);
     if (end.type === "cancelled") return { content: EXECUTION_CANCELLED, isError: false };
     if (end.type === "unanswered") return end; // It gave nothing that could be delivered.

@@ -11,12 +11,16 @@ import type {
 import {
   callEnd,
   type CallEvents,
+  callText,
   describeCall,
+  editedArguments,
   oneLine,
-  renderCallLine,
+  renderCallLines,
   renderInquiryLines,
+  renderPermissionLines,
   renderResultLines,
   truncate,
+  wrapCode,
 } from "../../../render/index.ts";
 import type { Output } from "../../../terminal/index.ts";
 
@@ -63,13 +67,22 @@ export class CallView {
     this.#calls.set(request.id, call);
   }
 
-  decide(decision: PermissionDecision, at: number): void {
+  /** Lines to be shown of it: a call that nobody was asked about is there whole. */
+  decide(decision: PermissionDecision, at: number): readonly string[] {
     // The time somebody took to decide is not the tool's.
     this.#change(decision.toolCallId, ({ decisions, since, ...call }) => ({
       ...call,
       decisions: [...decisions, decision],
       since: decision.action === "run" ? at : since,
     }));
+    const call = this.#calls.get(decision.toolCallId);
+    if (call === undefined || decision.decidedBy.kind !== "remembered") return [];
+    const { paint, width } = this.#lineOptions();
+    const asked = callText(call.request).split("\n");
+    return [
+      ...asked.flatMap((line) => wrapCode(line, width)),
+      ...renderPermissionLines(decision, { paint, width }),
+    ];
   }
 
   ask(request: InquiryRequest): void {
@@ -89,7 +102,9 @@ export class CallView {
       response.outcome === "cancelled"
         ? response.reason === "user"
         : response.answeredBy?.kind === "user";
-    if (isSeen || this.#isHidden(request)) return [];
+    // An answer that was given to another question is shown with this one, wherever calls are hidden.
+    const isReused = response.outcome !== "cancelled" && response.answeredBy?.kind === "remembered";
+    if (isSeen || (this.#isHidden(request) && !isReused)) return [];
     return renderInquiryLines(request, response, this.#lineOptions(2)).map((line) => `  ${line}`);
   }
 
@@ -111,11 +126,19 @@ export class CallView {
     const style = this.#options.tools.get(call.request.name)?.style;
     const resultLines = (response.isError ? style?.errorLines : style?.inlineLines) ?? 0;
     const options = this.#lineOptions();
+    const ran = editedArguments(call.decisions);
+    const { request } = call;
     return [
-      renderCallLine(call.request, end === "done" && call.isStopped ? "stopped" : end, {
-        ...options,
-        note,
-      }),
+      ...renderCallLines(
+        { ...request, arguments: ran ?? request.arguments },
+        end === "done" && call.isStopped ? "stopped" : end,
+        { ...options, note },
+      ),
+      ...call.decisions
+        .filter(({ decision }) => decision === "edited")
+        .flatMap((edited) =>
+          renderPermissionLines(edited, { ...options, requested: request.arguments }),
+        ),
       ...(resultLines === 0 ? [] : renderResultLines(response, { ...options, resultLines })),
     ];
   }
@@ -131,10 +154,15 @@ export class CallView {
   /** Once for what follows: several questions of a call may come one after the other. */
   announce(call: string): void {
     if (call === this.#announced) return;
-    this.#announced = call;
+    this.noteAnnounced(call);
     const { output } = this.#options;
     // The screen is somebody else's for now: what is going on must not come back onto it.
     output.notice(output.paintNotice("cyan", truncate(`• ${call}`, output.noticeWidth)));
+  }
+
+  /** Whoever asks for permission shows the call. */
+  noteAnnounced(call: string): void {
+    this.#announced = call;
   }
 
   #change(id: string | undefined, change: (call: RunningCall) => RunningCall): void {
