@@ -49,6 +49,15 @@ export function describeCall({
   return oneLine(`${name}(${describeArguments(given)})`);
 }
 
+/** The call that wants something: `• deploy(where: "test")`. */
+export function renderAskerLines(
+  call: Pick<ToolCallRequest, "name" | "arguments">,
+  { paint, width }: LineOptions,
+): readonly string[] {
+  const rows = wrapIn(foldCall(call, width - 2), width - 2);
+  return rows.map((row, index) => paint("cyan", `${index === 0 ? "•" : " "} ${row}`));
+}
+
 /** As one line, if need be with values cut; longer only if names and short texts need more room. */
 function foldCall(call: Pick<ToolCallRequest, "name" | "arguments">, room: number): string {
   const whole = describeCall(call);

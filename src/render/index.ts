@@ -3,6 +3,7 @@ export {
   callText,
   describeCall,
   editedArguments,
+  renderAskerLines,
   renderCallLines,
   renderInquiryLines,
   renderPermissionLines,

@@ -302,7 +302,7 @@ describe("permission", () => {
     screen.type("e");
     await shows(screen, /Edit arguments:/);
     screen.type(`${"\u007F".repeat(30)}{"name":"Bob"}\r`);
-    await shows(screen, /^\? Go on\?/m);
+    await shows(screen, /^• greet\(name: "Bob"\)\n\? Go on\?/m);
     screen.type("y");
     await screen.end();
     const printed = await project.jp("conversation", "print");

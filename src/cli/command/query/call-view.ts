@@ -15,11 +15,11 @@ import {
   describeCall,
   editedArguments,
   oneLine,
+  renderAskerLines,
   renderCallLines,
   renderInquiryLines,
   renderPermissionLines,
   renderResultLines,
-  truncate,
   wrapCode,
 } from "../../../render/index.ts";
 import type { Output } from "../../../terminal/index.ts";
@@ -36,6 +36,9 @@ interface RunningCall extends CallEvents {
   /** A person has ended what was under way. */
   readonly isStopped: boolean;
 }
+
+/** With what it is run, which need not be what the model asked for. */
+type AskingCall = Pick<ToolCallRequest, "name" | "arguments">;
 
 /** What is under way, for the line that says so. */
 export interface Running {
@@ -144,25 +147,26 @@ export class CallView {
   }
 
   /** Whose question somebody is about to be asked; undefined if it is not to be shown. */
-  findAsker(inquiryId: InquiryId): string | undefined {
+  findAsker(inquiryId: InquiryId): AskingCall | undefined {
     const { toolCallId = "" } = this.#inquiries.get(inquiryId) ?? {};
     const call = this.#calls.get(toolCallId);
     if (call === undefined || !this.#isShown(call.request.name)) return undefined;
-    return describeCall(call.request);
+    const { request, decisions } = call;
+    return { name: request.name, arguments: editedArguments(decisions) ?? request.arguments };
   }
 
   /** Once for what follows: several questions of a call may come one after the other. */
-  announce(call: string): void {
-    if (call === this.#announced) return;
+  announce(call: AskingCall): void {
+    if (describeCall(call) === this.#announced) return;
     this.noteAnnounced(call);
     const { output } = this.#options;
     // The screen is somebody else's for now: what is going on must not come back onto it.
-    output.notice(output.paintNotice("cyan", truncate(`• ${call}`, output.noticeWidth)));
+    for (const line of renderAskerLines(call, this.#lineOptions())) output.notice(line);
   }
 
   /** Whoever asks for permission shows the call. */
-  noteAnnounced(call: string): void {
-    this.#announced = call;
+  noteAnnounced(call: AskingCall): void {
+    this.#announced = describeCall(call);
   }
 
   #change(id: string | undefined, change: (call: RunningCall) => RunningCall): void {
