@@ -35,6 +35,12 @@ export interface PromptRequest {
   readonly question: InquiryQuestion;
   /** Who is asking, for the eye; absent where nothing is said about it. */
   readonly label?: string;
+  /**
+   * The tool that asks, and which of its questions this is: an answer for the rest of the turn answers
+   * that question of that tool. Absent where nothing is remembered.
+   */
+  readonly tool?: string | undefined;
+  readonly questionId?: string | undefined;
   readonly signal: AbortSignal;
 }
 

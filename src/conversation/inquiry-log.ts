@@ -4,7 +4,12 @@
  */
 import type { ShapeError } from "../util/index.ts";
 import type { StreamEntry } from "./entry.ts";
-import type { ConversationEvent, InquiryRequest, InquiryResponse } from "./event.ts";
+import type {
+  ConversationEvent,
+  InquiryRequest,
+  InquiryResponse,
+  PermissionDecision,
+} from "./event.ts";
 import { pairInquiries } from "./pairing.ts";
 import { TurnCounter } from "./turns.ts";
 
@@ -15,6 +20,8 @@ export interface LoggedInquiry {
   readonly request: InquiryRequest;
   /** Absent if nothing closed it: it waits, or the process that asked is gone. */
   readonly response?: InquiryResponse;
+  /** What the call that asked ran with, if a person had changed its arguments. */
+  readonly edited?: PermissionDecision;
 }
 
 /** Reads entries, piece by piece, and gives the questions among them with what became of each. */
@@ -23,6 +30,9 @@ export class InquiryLog {
   #turn = 0;
   /** The inquiry events of the current turn. */
   #events: ConversationEvent[] = [];
+  /** Of the current turn, by call. */
+  readonly #edits = new Map<string, PermissionDecision>();
+  readonly #editOf = new Map<InquiryRequest, PermissionDecision>();
   /** What is wrong with inquiry events that could not be read. They are in no list. */
   readonly unreadable: ShapeError[] = [];
 
@@ -35,20 +45,37 @@ export class InquiryLog {
       const turn = this.#counter.next(type);
       if (turn !== this.#turn) completed.push(...this.end());
       this.#turn = turn;
-      // Only these two are decoded: the rest of a record may be large.
+      // Only these are decoded: the rest of a record may be large.
       const isInquiry = type === "inquiry_request" || type === "inquiry_response";
-      if (!isInquiry) continue;
+      if (!isInquiry && type !== "permission_decision") continue;
       const { content } = entry;
-      if (content.kind === "event") this.#events.push(content.event);
-      if (content.kind === "malformed") this.unreadable.push(content.error);
+      if (content.kind === "event") this.#take(content.event);
+      if (content.kind === "malformed" && isInquiry) this.unreadable.push(content.error);
     }
     return completed;
+  }
+
+  #take(event: ConversationEvent): void {
+    if (event.type === "permission_decision") {
+      if (event.arguments !== undefined) this.#edits.set(event.toolCallId, event);
+      return;
+    }
+    this.#events.push(event);
+    if (event.type !== "inquiry_request") return;
+    const edited = this.#edits.get(event.toolCallId ?? "");
+    if (edited !== undefined) this.#editOf.set(event, edited);
   }
 
   /** At the end of the record: the inquiries of the last turn. */
   end(): LoggedInquiry[] {
     const { pairs } = pairInquiries(this.#events);
+    const inquiries = pairs.map((pair) => {
+      const edited = this.#editOf.get(pair.request);
+      return { turn: this.#turn, ...pair, ...(edited !== undefined && { edited }) };
+    });
     this.#events = [];
-    return pairs.map((pair) => ({ turn: this.#turn, ...pair }));
+    this.#edits.clear();
+    this.#editOf.clear();
+    return inquiries;
   }
 }

@@ -7,32 +7,38 @@ import type {
   ToolCallRequest,
   ToolCallResponse,
 } from "../conversation/index.ts";
-import type { JsonObject } from "../util/index.ts";
+import type { Json, JsonObject } from "../util/index.ts";
 import { type CallEnd, markOf, wordFor } from "./call-end.ts";
+import { isDiff, paintDiff } from "./diff.ts";
 import { describeDecider, describeOutcome, describeSource } from "./inquiry.ts";
-import { firstLine, neutralize, oneLine, valueLine } from "./neutralize.ts";
+import { firstLine, jsonLine, neutralize, oneLine, valueLine } from "./neutralize.ts";
 import type { Paint } from "./style.ts";
 import { truncate } from "./table.ts";
+import { wrapCode, wrapWords } from "./wrap.ts";
 
 export interface LineOptions {
   readonly paint: Paint;
   readonly width: number;
 }
 
-/** Columns of a question that say what it is about. */
-const LEAST_QUESTION = 20;
+export interface CallLineOptions extends LineOptions {
+  /** Stands behind a call that was run: how long it took, for example. */
+  readonly note?: string;
+}
 
-/** `note` stands behind a call that was run: how long it took, for example. */
-export function renderCallLine(
-  request: ToolCallRequest,
+/** Folded to a line if that leaves every name whole: long values are cut first. */
+export function renderCallLines(
+  request: Pick<ToolCallRequest, "name" | "arguments">,
   end: CallEnd,
-  { paint, width, note = "" }: LineOptions & { readonly note?: string },
-): string {
+  { paint, width, note = "" }: CallLineOptions,
+): readonly string[] {
   const said = wordFor(end) || note;
   const behind = said === "" ? "" : ` ${said}`;
-  const room = Math.max(1, width - 2 - stringWidth(behind));
-  const call = truncate(describeCall(request), room);
-  return `${markOf(end, paint)} ${paint("cyan", call)}${paint("dim", behind)}`;
+  const call = foldCall(request, width - 2 - stringWidth(behind));
+  const painted = `${paint("cyan", call)}${paint("dim", behind)}`;
+  return wrapIn(painted, width - 2).map((row, index) =>
+    index === 0 ? `${markOf(end, paint)} ${row}` : `  ${row}`,
+  );
 }
 
 /** A call on one line, made harmless: `deploy(where: "test")`. */
@@ -41,6 +47,69 @@ export function describeCall({
   arguments: given,
 }: Pick<ToolCallRequest, "name" | "arguments">): string {
   return oneLine(`${name}(${describeArguments(given)})`);
+}
+
+/** The call that wants something: `• deploy(where: "test")`. */
+export function renderAskerLines(
+  call: Pick<ToolCallRequest, "name" | "arguments">,
+  { paint, width }: LineOptions,
+): readonly string[] {
+  const rows = wrapIn(foldCall(call, width - 2), width - 2);
+  return rows.map((row, index) => paint("cyan", `${index === 0 ? "•" : " "} ${row}`));
+}
+
+/** As one line, if need be with values cut; longer only if names and short texts need more room. */
+function foldCall(call: Pick<ToolCallRequest, "name" | "arguments">, room: number): string {
+  const whole = describeCall(call);
+  if (stringWidth(whole) <= room) return whole;
+  const entries = Object.entries(call.arguments);
+  const long = entries.filter(([key, value]) => !staysWhole(key, value));
+  const kept = stringWidth(whole) - long.reduce((sum, [, value]) => sum + widthOf(value), 0);
+  const each = Math.max(LEAST_VALUE, Math.floor((room - kept) / Math.max(1, long.length)));
+  const shown = entries.map(([key, value]) => {
+    const text = valueLine(value);
+    return `${keyText(key)}: ${staysWhole(key, value) ? text : truncate(text, each)}`;
+  });
+  return oneLine(`${call.name}(${shown.join(", ")})`);
+}
+
+/** Columns that are left of a value that is cut. */
+const LEAST_VALUE = 12;
+/** Of one line; file names are never cut, however long they are. */
+const SHORT_TEXT = 200;
+
+function staysWhole(key: string, value: Json): boolean {
+  if (typeof value !== "string") return value === null || typeof value !== "object";
+  if (value.includes("\n")) return false;
+  return value.length <= SHORT_TEXT || /path|file/i.test(key);
+}
+
+function widthOf(value: Json): number {
+  return stringWidth(valueLine(value));
+}
+
+const ONE_LINE_CALL = 60;
+
+/**
+ * A call with all its arguments, for a person who decides about it: on one line if it is short, else each
+ * argument below. The lines of a text have a bar in front, so that none of them can pass for an argument.
+ */
+export function callText(call: Pick<ToolCallRequest, "name" | "arguments">): string {
+  const entries = Object.entries(call.arguments);
+  const line = `• ${describeCall(call)}`;
+  const hasLines = entries.some(([, value]) => typeof value === "string" && value.includes("\n"));
+  if (!hasLines && stringWidth(line) <= ONE_LINE_CALL) return line;
+  const below = entries.flatMap(([key, value]) => {
+    const name = `  ${keyText(key)}:`;
+    if (typeof value !== "string" || !value.includes("\n")) return [`${name} ${valueLine(value)}`];
+    return [
+      name,
+      ...neutralize(value)
+        .split("\n")
+        .map((row) => `    │ ${row}`),
+    ];
+  });
+  return [`• ${oneLine(call.name)}`, ...below].join("\n");
 }
 
 /** The first lines of a result that say something. */
@@ -57,7 +126,10 @@ export function renderResultLines(
   return [...shown, ...(hidden > 0 ? [more] : [])].map((line) => paint("dim", `  │ ${line}`));
 }
 
-/** The question and its end, folded to a line; to two, each cut, where that would leave too little. */
+/**
+ * The question and its end, folded to a line if they fit. An answer that was remembered was given to
+ * another question, so that this one is there whole, with its context.
+ */
 export function renderInquiryLines(
   event: InquiryRequest,
   response: InquiryResponse | undefined,
@@ -66,32 +138,80 @@ export function renderInquiryLines(
   const end = response === undefined ? "unanswered" : oneLine(describeOutcome(response));
   const answeredBy = response?.outcome === "cancelled" ? undefined : response?.answeredBy;
   const by = answeredBy === undefined ? "" : ` by ${oneLine(describeDecider(answeredBy))}`;
-  const asks = `${oneLine(describeSource(event.source))} asks: ${firstLine(event.question.text)}`;
+  const isWhole = answeredBy?.kind === "remembered";
+  const { text, context } = event.question;
+  const asked = isWhole ? oneLine(text) : truncate(firstLine(text), MOST_FOLDED);
+  const asks = `${oneLine(describeSource(event.source))} asks: ${asked}`;
   const mark = paint("magenta", "?");
-  const room = width - "?  → ".length - stringWidth(end + by);
-  if (room >= Math.min(stringWidth(asks), LEAST_QUESTION)) {
-    return [`${mark} ${truncate(asks, room)} → ${paint("bold", end)}${paint("dim", by)}`];
+  const answer = `${paint("bold", end)}${paint("dim", by)}`;
+  const above = isWhole && context !== undefined ? contextRows(context, { paint, width }) : [];
+  if (stringWidth(`? ${asks} → ${end}${by}`) <= width) {
+    return [...above, `${mark} ${asks} → ${answer}`];
   }
-  const shown = truncate(end + by, width - 4);
-  const [answer, decider] = [shown.slice(0, end.length), shown.slice(end.length)];
-  return [
-    `${mark} ${truncate(asks, width - 2)}`,
-    `  → ${paint("bold", answer)}${paint("dim", decider)}`,
-  ];
+  const asking = wrapIn(asks, width - 2).map((row, index) => `${index === 0 ? mark : " "} ${row}`);
+  const ending = isWhole
+    ? answer
+    : truncateEnd({ end, by, width: Math.max(MOST_FOLDED, width - 4) }, paint);
+  const answering = wrapIn(ending, width - 4).map(
+    (row, index) => `  ${index === 0 ? "→" : " "} ${row}`,
+  );
+  return [...above, ...asking, ...answering];
 }
 
-export function renderPermissionLine(
-  { tool, action, decision, decidedBy, reason }: PermissionDecision,
-  { paint, width }: LineOptions,
+/** Of a question or an answer that is folded. */
+const MOST_FOLDED = 1000;
+
+function truncateEnd(
+  { end, by, width }: { readonly end: string; readonly by: string; readonly width: number },
+  paint: Paint,
 ): string {
+  const shown = truncate(end + by, width);
+  return `${paint("bold", shown.slice(0, end.length))}${paint("dim", shown.slice(end.length))}`;
+}
+
+function contextRows(context: string, { paint, width }: LineOptions): readonly string[] {
+  const lines = neutralize(context.trimEnd()).split("\n");
+  const painted = isDiff(lines) ? paintDiff(lines, paint) : lines;
+  return painted.flatMap((line) => wrapCode(line, width - 2)).map((row) => `  ${row}`);
+}
+
+/** `requested`: what the model wanted, where the call was run with something else. */
+export function renderPermissionLines(
+  { tool, action, decision, decidedBy, reason, ...event }: PermissionDecision,
+  { paint, width, requested }: LineOptions & { readonly requested?: JsonObject | undefined },
+): readonly string[] {
   const because = reason === undefined ? "" : `: ${reason}`;
   const what = action === "deliver" ? `the result of ${tool}` : tool;
-  const text = oneLine(`${what} ${decision} by ${describeDecider(decidedBy)}${because}`);
-  return paint("dim", `  ${truncate(text, width - 2)}`);
+  const told = `${what} ${decision} by ${describeDecider(decidedBy)}${because}`;
+  const change = event.arguments === undefined ? "" : describeChange(event.arguments, requested);
+  const text = truncate(oneLine(told + change), MOST_FOLDED);
+  return wrapIn(text, width - 2).map((row) => paint("dim", `  ${row}`));
+}
+
+/** The call itself is shown with what it ran with. */
+function describeChange(ran: JsonObject, requested: JsonObject | undefined): string {
+  return requested === undefined
+    ? `; it ran with (${describeArguments(ran)})`
+    : `; the model asked for (${describeArguments(requested)})`;
+}
+
+/** What a call ran with, if a person changed its arguments. */
+export function editedArguments(decisions: readonly PermissionDecision[]): JsonObject | undefined {
+  return decisions.findLast(({ action, decision }) => action === "run" && decision === "edited")
+    ?.arguments;
+}
+
+function wrapIn(text: string, width: number): readonly string[] {
+  return Number.isFinite(width) ? wrapWords(text, width) : [text];
 }
 
 function describeArguments(parameters: JsonObject): string {
   return Object.entries(parameters)
-    .map(([key, value]) => `${key}: ${valueLine(value)}`)
+    .map(([key, value]) => `${keyText(key)}: ${valueLine(value)}`)
     .join(", ");
+}
+
+/** In quotes unless it is plain: it cannot look like another argument and its value. */
+function keyText(key: string): string {
+  return /^[\w.-]+$/.test(key) ? key : jsonLine(key);
 }

@@ -1,12 +1,18 @@
 export { type CallEnd, callEnd, type CallEvents } from "./call-end.ts";
 export {
+  callText,
   describeCall,
-  renderCallLine,
+  editedArguments,
+  renderAskerLines,
+  renderCallLines,
   renderInquiryLines,
+  renderPermissionLines,
   renderResultLines,
 } from "./call-lines.ts";
+export { isDiff, paintDiff } from "./diff.ts";
 export {
   describeDecider,
+  describeEdited,
   describeOutcome,
   describeSource,
   type InquiryRow,
@@ -25,4 +31,4 @@ export {
 export { type Paint, plain, type StyleName } from "./style.ts";
 export { type Cell, type Column, renderTable, type TableOptions, truncate } from "./table.ts";
 export { renderTurn, type TranscriptOptions } from "./transcript.ts";
-export { wrapProse, wrapWords } from "./wrap.ts";
+export { wrapCode, wrapProse, wrapWords } from "./wrap.ts";

@@ -7,11 +7,12 @@ import {
   type InquiryOutcome,
   inquiryQuestionToJson,
   type LoggedInquiry,
+  type PermissionDecision,
 } from "../conversation/index.ts";
 import type { InquirySource } from "../tool/index.ts";
 import type { Json, JsonObject } from "../util/index.ts";
 import { assertNever } from "../util/index.ts";
-import { jsonLine, valueLine } from "./neutralize.ts";
+import { jsonLine, oneLine, valueLine } from "./neutralize.ts";
 
 /** An inquiry in its conversation: one line of `jp inquiry ls`. */
 export interface InquiryRow extends LoggedInquiry {
@@ -69,6 +70,11 @@ export function describeDecider(decider: Decider): string {
   }
 }
 
+/** What a call ran with, and who had changed it: `{"where":"test"} (edited by user (terminal))`. */
+export function describeEdited({ arguments: ran, decidedBy }: PermissionDecision): string {
+  return `${jsonLine(ran ?? {})} (edited by ${oneLine(describeDecider(decidedBy))})`;
+}
+
 /** One object per inquiry, its keys as in the record; what is not known is left out. */
 export function inquiryToJson(row: InquiryRow): JsonObject {
   const { conversation, turn, request, response } = row;
@@ -78,6 +84,7 @@ export function inquiryToJson(row: InquiryRow): JsonObject {
     id: request.id,
     ...(request.toolCallId !== undefined && { tool_call_id: request.toolCallId }),
     ...(request.questionId !== undefined && { question_id: request.questionId }),
+    ...(row.edited?.arguments !== undefined && { edited_arguments: row.edited.arguments }),
     source: { ...request.source },
     question: inquiryQuestionToJson(request.question),
     outcome: inquiryState(row),

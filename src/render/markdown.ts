@@ -54,7 +54,7 @@ function renderEvent(event: ConversationEvent): string[] {
     case "inquiry_response":
       return [`## Inquiry Response on ${time}`, oneLine(describeOutcome(event))];
     case "permission_decision":
-      return [`## Permission on ${time}`, describePermission(event)];
+      return [`## Permission on ${time}`, describePermission(event), ...editedCall(event)];
     default:
       return assertNever(event);
   }
@@ -81,6 +81,12 @@ function renderResponse(content: ChatResponse["content"], time: string): string[
 function describePermission({ tool, decision, decidedBy, reason }: PermissionDecision): string {
   const because = reason === undefined ? "" : `: ${reason}`;
   return oneLine(`${tool} ${decision} by ${describeDecider(decidedBy)}${because}`);
+}
+
+/** What the call ran with instead of what the model wanted. */
+function editedCall({ arguments: ran }: PermissionDecision): readonly string[] {
+  if (ran === undefined) return [];
+  return ["It ran with these arguments:", fence(JSON.stringify(ran, null, 2), "json")];
 }
 
 /** Longer than any fence inside. */

@@ -1,5 +1,6 @@
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
+import { counters } from "../../test/security/threats.ts";
 import { firstLine, jsonLine, neutralize, oneLine, valueLine } from "./neutralize.ts";
 
 /** Everything that a terminal acts on, written down once more. */
@@ -39,9 +40,46 @@ describe("neutralizing", () => {
     expect(neutralize("one\r\n\ttwo\n\nthree")).toBe("one\n\ttwo\n\nthree");
   });
 
-  test("leaves text of every language alone", () => {
-    const text = "naïve – 日本語 한국어 עברית العربية 👩🏽‍💻 ❤️ \u00a0";
-    expect(neutralize(text)).toBe(text);
+  test.each([
+    "naïve – 日本語 한국어 עברית العربية 👩🏽‍💻 ❤️ \u00a0",
+    "👨‍👩‍👧‍👦 🏳️‍🌈 1️⃣ #️⃣ ☺︎ ©️ 👩‍❤️‍💋‍👨 🧑🏿‍🤝‍🧑🏻",
+    "می‌خواهم क्‍ष ක්‍ර ᠠ\u180b",
+    "葛\u{e0100} 神\ufe00",
+  ])("leaves text of every language alone: %s", (text) => {
+    expect([neutralize(text), jsonLine(text)]).toEqual([text, `"${text}"`]);
+  });
+
+  test.each([
+    ["fillers of Hangul", "a\u3164b\u115f\u1160\uffa0"],
+    ["blank letters of other scripts", "\u2800\u{1d159}\u{13430}"],
+    ["soft hyphens and joiners of graphemes", "rm\u00ad\u034f -rf"],
+    ["what Khmer and Mongolian do not draw", "\u17b4\u17b5\u180e"],
+    ["invisible operators and tags", "\u2060\u2064\u{e0041}\u{e007f}"],
+    ["controls of music and shorthand", "\u{1d173}\u{1bca0}"],
+    ["what no character may be", "\ufffe\u{1ffff}"],
+    ["joiners among letters that do not join", "pay\u200dpal\u200c"],
+    ["joiners at the end of an emoji, and in a row", "👩\u200d 👩\u200d\u200d💻 ب\u200c\u200c"],
+    ["variants of what has none", "a\ufe0f1\ufe0fb\ufe01\u{e0100}"],
+    ["rows of variants, in which messages hide", "😀\ufe0f\ufe0f\u{e0101}葛\u{e0100}\u{e0101}"],
+  ])("shows %s", (_what, text) => {
+    counters("T-TERM-8");
+    const shown = neutralize(text).replaceAll(/<U\+[0-9A-F]+>/g, "");
+    const kept = /\p{ExtPict}(?:\u200d|\ufe0f)|ب\u200c|葛\u{e0100}/gu;
+    expect([
+      /\p{Default_Ignorable_Code_Point}/u.test(shown.replaceAll(kept, "")),
+      neutralize(text) === text,
+      JSON.parse(jsonLine(text)),
+    ]).toEqual([false, false, text]);
+  });
+
+  test("shows every character that Unicode calls ignorable", () => {
+    counters("T-TERM-8");
+    const ignorable = Array.from({ length: 0x110000 }, (_, code) =>
+      String.fromCodePoint(code),
+    ).filter((character) => /\p{Default_Ignorable_Code_Point}/u.test(character));
+    expect(
+      ignorable.filter((character) => neutralize(`a${character}b`).includes(character)),
+    ).toEqual([]);
   });
 
   test("leaves nothing that a terminal acts on, whatever the text", () => {

@@ -3,18 +3,42 @@
  * data: none of it may move the cursor, change colours, reorder the line or ring the bell.
  */
 
+/** Shown as a space or as nothing at all, although it is none: fillers and blanks among the letters. */
+const BLANK = String.raw`\u2800\u{1d159}\u{13430}-\u{1343f}`;
+
+/** Delete, C1, ends of lines, annotations, and what no font draws: fillers, direction marks, tags. */
+const HIDING = String.raw`[\x7f-\x9f\u2028\u2029\ufff9-\ufffb${BLANK}\p{Noncharacter_Code_Point}[\p{Default_Ignorable_Code_Point}--[\u180b-\u180d\u180f\u200c\u200d\ufe00-\ufe02\ufe0e\ufe0f\u{e0100}-\u{e01ef}]]]`;
+
+/** Letters of scripts in which a joiner makes another word: from Arabic to Tibetan and Mongolian. */
+const JOINED = String.raw`\u0600-\u061b\u061d-\u07ff\u0840-\u0dff\u0f00-\u109f\u1780-\u17b3\u17b6-\u17ff\u1820-\u18aa`;
+
 /**
- * C0 without tab and newline, delete, C1, and what reorders or hides text around it: direction marks,
- * invisible operators, tags. Joiners stay: scripts and emoji need them.
+ * What no font draws either, but languages and emoji need: it hides nothing where it belongs, and is as
+ * foreign as the others everywhere else. One at a time, since whole messages can hide in a row of them.
  */
-const HIDING =
-  "\\x7f-\\x9f\\u061c\\u180e\\u200b\\u200e\\u200f\\u2028-\\u202e\\u2060-\\u206f\\ufeff\\ufff9-\\ufffb\\u{e0000}-\\u{e007f}";
-const UNSAFE = new RegExp(`[\\0-\\x08\\x0b-\\x1f${HIDING}]`, "gu");
-const UNSAFE_IN_JSON = new RegExp(`[${HIDING}]`, "gu");
+const OUT_OF_PLACE = [
+  // Joiners within emoji, and in the scripts that have them.
+  String.raw`[\u200c\u200d](?<!(?:\p{ExtPict}[\ufe0f\p{EMod}]?\u200d(?=\p{ExtPict})|[${JOINED}].))`,
+  // The colour of a sign, and of the digits on keys.
+  String.raw`[\ufe0e\ufe0f](?<!(?:\p{ExtPict}.|[0-9#*]\ufe0f(?=\u20e3)))`,
+  // Variants of a Chinese character, and of a Mongolian letter.
+  String.raw`[\ufe00-\ufe02\u{e0100}-\u{e01ef}](?<!\p{Script=Han}.)`,
+  String.raw`[\u180b-\u180d\u180f](?<![\u1820-\u18aa].)`,
+].join("|");
+
+/** Most texts have none but these, and properties of characters take long to look up. */
+const HARMLESS = /^[\t\n -~\xa0-\xac\xae-\u02ff]*$/;
+
+/** Made when they are first needed. */
+let unsafe: RegExp | undefined;
+let unsafeInJson: RegExp | undefined;
 
 /** Keeps line breaks and tabs; everything else that a terminal acts on becomes visible. */
 export function neutralize(text: string): string {
-  return text.replaceAll("\r\n", "\n").replaceAll(UNSAFE, picture);
+  if (HARMLESS.test(text)) return text;
+  // C0, too, but for tab and newline.
+  unsafe ??= new RegExp(String.raw`[\0-\x08\x0b-\x1f]|${HIDING}|${OUT_OF_PLACE}`, "gv");
+  return text.replaceAll("\r\n", "\n").replaceAll(unsafe, picture);
 }
 
 /** `neutralize` for a single line: every run of white space is one space. */
@@ -30,7 +54,10 @@ export function firstLine(text: string): string {
 
 /** One line of JSON that is safe to show and loses nothing: what is unsafe is escaped. */
 export function jsonLine(value: unknown): string {
-  return JSON.stringify(value).replaceAll(UNSAFE_IN_JSON, escape);
+  const line = JSON.stringify(value);
+  if (HARMLESS.test(line)) return line;
+  unsafeInJson ??= new RegExp(`${HIDING}|${OUT_OF_PLACE}`, "gv");
+  return line.replaceAll(unsafeInJson, escape);
 }
 
 /** A value for people: JSON, but a path of Windows has its backslashes as it has them elsewhere. */

@@ -1,5 +1,6 @@
 import stringWidth from "fast-string-width";
 import { describe, expect, test } from "vitest";
+import { counters } from "../../test/security/threats.ts";
 import { verifies } from "../../test/conformance/manifest.ts";
 import {
   answered,
@@ -173,12 +174,68 @@ describe("a question on the screen", () => {
   });
 });
 
-test("a question that is too long for the screen is cut, and its end is still to be seen", () => {
+test("a question that is too long for a line goes on in the next, and its end follows", () => {
   const text = "Do you really want this to be done, now and for all of the files?";
-  const [line = ""] = body([inquiry("a", { text }), answered("a")], { width: 40 });
-  expect({ isOnScreen: stringWidth(line) <= 40, end: line.slice(-12) }).toEqual({
-    isOnScreen: true,
-    end: "Answer: true",
+  expect(body([inquiry("a", { text }), answered("a")], { width: 40 })).toEqual([
+    "? a_tool asks: Do you really want this",
+    "  to be done, now and for all of the",
+    "  files?",
+    "  → Answer: true",
+    "",
+  ]);
+});
+
+test("an answer from memory is shown with its whole question and context", () => {
+  counters("T-TERM-9");
+  const context = "--- a/x\n+++ b/x\n@@ -1 +1 @@\n-old\n+\tnew\u3164";
+  const text = `Apply changes to src/${"deep/".repeat(20)}calc.py?`;
+  const answeredBy = { kind: "remembered", from: "call_0.apply.1" } as const;
+  const lines = body([
+    inquiry("a", { text, context }),
+    closed("a", { outcome: "answered", answer: true, answeredBy }),
+  ]);
+  expect([lines.slice(0, 5), lines.slice(5, -2).join(""), lines.at(-2)]).toEqual([
+    ["  --- a/x", "  +++ b/x", "  @@ -1 +1 @@", "  -old", "  +    new<U+3164>"],
+    expect.stringMatching(/^\? a_tool asks: Apply changes to .*calc\.py\?$/),
+    "  → Answer: true by remembered (call_0.apply.1)",
+  ]);
+});
+
+describe("a call on the screen", () => {
+  test("has its long values cut, and never the name of a file", () => {
+    counters("T-TERM-9");
+    const path = `src/${"deep/".repeat(50)}calc.py`;
+    const lines = body([
+      toolCall("call_1", "write", { content: "line\n".repeat(50), path }),
+      toolResult("call_1", ""),
+    ]);
+    expect(lines.map((line) => line.trim()).join(" ")).toContain(
+      'write(content: "line\\nline…, path:',
+    );
+    expect(lines.map((line) => line.trim()).join("")).toContain(`"${path}")`);
+    expect(lines.every((line) => stringWidth(line) <= 80)).toBe(true);
+  });
+
+  test("whose arguments a person edited is shown as it was run, and as it was asked for", () => {
+    counters("T-TERM-10");
+    const edited = { decision: "edited", arguments: { where: "test" } } as const;
+    expect(
+      body([
+        toolCall("call_1", "deploy", { where: "prod" }),
+        { ...permission("call_1"), tool: "deploy", ...edited },
+        toolResult("call_1", "done"),
+      ]),
+    ).toEqual([
+      '✓ deploy(where: "test")',
+      '  deploy edited by user (tty); the model asked for (where: "prod")',
+      "  │ done",
+      "",
+    ]);
+  });
+
+  test("cannot have an argument whose name passes for others", () => {
+    const events = [toolCall("call_1", "run", { 'dry: true, "x': 1 }), toolResult("call_1", "")];
+    expect(body(events)).toEqual([String.raw`✓ run("dry: true, \"x": 1)`, ""]);
   });
 });
 
@@ -202,12 +259,9 @@ describe("a tool's result on the screen", () => {
     ]);
   });
 
-  test("and its call are cut where the screen ends", () => {
-    const events = [
-      toolCall("call_1", "a_tool", { text: "日本語日本語日本語" }),
-      toolResult("call_1", "日本語日本語日本語"),
-    ];
-    expect(body(events, { width: 20 })).toEqual(['✓ a_tool(text: "日…', "  │ 日本語日本語日…", ""]);
+  test("is cut where the screen ends", () => {
+    const events = [toolCall("call_1"), toolResult("call_1", "日本語日本語日本語")];
+    expect(body(events, { width: 20 })).toEqual(["✓ a_tool()", "  │ 日本語日本語日…", ""]);
   });
 });
 
@@ -250,7 +304,7 @@ test("nothing in a turn moves the cursor or adds a line where there is one", () 
       line,
       ...block,
       "",
-      String.raw`○ ${line}(${line}: "a\u001b[2J\u009b31m\u202e\rb\nc") cancelled`,
+      String.raw`○ ${line}("a\u001b[2J\u009b31m\u202e\rb\nc": "a\u001b[2J\u009b31m\u202e\rb\nc") cancelled`,
       `  ? ${line} asks: a␛[2J<U+009B>31m<U+202E> b … → Cancelled (${line})`,
       ...block.map((text) => `  │ ${text}`),
       `  ${line} approved by user (tty)`,

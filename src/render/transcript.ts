@@ -15,9 +15,10 @@ import {
 import { assertNever } from "../util/index.ts";
 import { callEnd } from "./call-end.ts";
 import {
-  renderCallLine,
+  editedArguments,
+  renderCallLines,
   renderInquiryLines,
-  renderPermissionLine,
+  renderPermissionLines,
   renderResultLines,
 } from "./call-lines.ts";
 import { neutralize, oneLine } from "./neutralize.ts";
@@ -86,7 +87,7 @@ function renderEvent(event: ConversationEvent, context: TurnContext): Block {
     case "inquiry_request":
       return action(context.callOf.has(event) ? [] : renderInquiry(event, context));
     case "permission_decision":
-      return action(context.callOf.has(event) ? [] : [renderPermissionLine(event, context)]);
+      return action(context.callOf.has(event) ? [] : renderPermissionLines(event, context));
     case "turn_start":
     case "tool_call_response": // Shown with its call.
     case "inquiry_response": // Shown with its question.
@@ -131,19 +132,21 @@ function renderResponse(content: ChatResponse["content"], context: TurnContext):
 function renderCall(event: ToolCallRequest, context: TurnContext): string[] {
   const result = context.results.get(event);
   const inner = context.within.get(event) ?? [];
+  const decisions = inner.filter((one) => one.type === "permission_decision");
   const end = callEnd(result, {
-    decisions: inner.filter((one) => one.type === "permission_decision"),
+    decisions,
     answers: inner.flatMap((one) =>
       one.type === "inquiry_request" ? (context.answers.get(one) ?? []) : [],
     ),
   });
+  const ran = editedArguments(decisions) ?? event.arguments;
   const within = inner.flatMap((one) =>
     one.type === "inquiry_request"
       ? renderInquiry(one, { ...context, width: context.width - 2 }).map((line) => `  ${line}`)
-      : [renderPermissionLine(one, context)],
+      : renderPermissionLines(one, { ...context, requested: event.arguments }),
   );
   return [
-    renderCallLine(event, end, context),
+    ...renderCallLines({ ...event, arguments: ran }, end, context),
     ...within,
     ...(result === undefined ? [] : renderResultLines(result, context)),
   ];

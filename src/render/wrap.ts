@@ -6,6 +6,14 @@ export function wrapWords(text: string, columns: number): readonly string[] {
   return wrapAnsi(text, Math.max(1, columns), { hard: true }).split("\n");
 }
 
+/** Keeps all white space, as in code; tabs become spaces. */
+export function wrapCode(line: string, columns: number): readonly string[] {
+  const expanded = line.replaceAll("\t", "    ");
+  if (!Number.isFinite(columns)) return [expanded];
+  const options = { hard: true, trim: false, wordWrap: false };
+  return wrapAnsi(expanded, Math.max(1, columns), options).split("\n");
+}
+
 /**
  * Several lines of which some may be code: what is indented, fenced or has tabs stays as it is. So does
  * a word that is wider than the screen, an address for example.

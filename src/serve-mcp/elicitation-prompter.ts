@@ -6,6 +6,7 @@ import type {
   PermissionResult,
   Prompter,
 } from "../agent/index.ts";
+import { neutralize } from "../render/index.ts";
 import { isJsonObject, type JsonObject } from "../util/index.ts";
 import { type Form, type OptionNotation, readForm, toForm } from "./question-form.ts";
 
@@ -45,7 +46,7 @@ export function createElicitationPrompter(parts: ElicitationParts): Prompter {
     askPermission: async (request): Promise<PermissionResult> => {
       if (request.isEditing) throw new Error("the client cannot show arguments for editing");
       const { tool, arguments: args, signal } = request;
-      const message = `May ${tool} run?\n\n${JSON.stringify(args, null, 2)}`;
+      const message = neutralize(`May ${tool} run?\n\n${JSON.stringify(args, null, 2)}`);
       const isAllowed = await decide(parts.elicit, { message, title: "Run it" }, signal);
       if (isAllowed === undefined) return { type: closedBy(signal) };
       return { type: isAllowed ? "run" : "skip", isRemembered: false };
@@ -53,7 +54,7 @@ export function createElicitationPrompter(parts: ElicitationParts): Prompter {
     askDelivery: async (request): Promise<DeliveryResult> => {
       if (request.isEditing) throw new Error("the client cannot show a result for editing");
       const { tool, content, signal } = request;
-      const message = `May the assistant see what ${tool} gave?\n\n${content}`;
+      const message = neutralize(`May the assistant see what ${tool} gave?\n\n${content}`);
       const isAllowed = await decide(parts.elicit, { message, title: "Deliver it" }, signal);
       if (isAllowed === undefined) return { type: closedBy(signal) };
       return { type: isAllowed ? "deliver" : "withhold" };

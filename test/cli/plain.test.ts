@@ -35,7 +35,7 @@ describe("lines of text", () => {
         "Type y, capital Y, n or capital N, then Enter.",
         "? for help, /cancel to cancel the question.",
         "Answer: Y",
-        "Answered: Go on? yes, for the rest of the turn",
+        "Answered: Go on? yes to every `q` question of `asker` this turn",
         "✓ asker() 0s",
         '  │ {"q":true}',
         "See here (https://x.example).",

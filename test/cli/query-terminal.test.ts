@@ -4,6 +4,7 @@ import { describe, expect, test } from "vitest";
 import type { JsonObject } from "../../src/util/index.ts";
 import { PseudoTerminal } from "../support/pseudo-terminal.ts";
 import { verifies } from "../conformance/manifest.ts";
+import { counters } from "../security/threats.ts";
 import { ModelServer, type Reply } from "./model-server.ts";
 import {
   entriesOf,
@@ -272,7 +273,10 @@ describe("permission", () => {
       ],
       closed: "✔ Run local greet tool? yes, with other arguments",
       decision: { decision: "edited", decided_by: USER, arguments: { name: "Bob" } },
-      result: "hi Bob",
+      result:
+        'The user edited the arguments of this call before it ran. Arguments used: {"name":"Bob"}' +
+        "\n\nhi Bob",
+      call: '  greet edited by user (terminal); the model asked for (name: "Ada")',
     },
     {
       name: "Escape",
@@ -286,6 +290,34 @@ describe("permission", () => {
     expect(decided).toMatchObject({ status: 0, decisions: [decision], results: [result] });
     const shown = [closed, ...("call" in of ? [of.call] : [])];
     expect(decided.lines).toEqual(expect.arrayContaining(shown));
+  });
+
+  test("with other arguments is told wherever the call and its question are", async () => {
+    counters("T-TERM-10");
+    const calling = { calls: [{ name: "greet", arguments: { name: "Ada" } }] };
+    await using server = await ModelServer.start([calling, "Done."]);
+    const project = queryProject({ server, tools: [{ ...GREET, questions: [GO_ON] }] });
+    const screen = new Screen(project, ["q", "x"]);
+    await shows(screen, ASKED);
+    screen.type("e");
+    await shows(screen, /Edit arguments:/);
+    screen.type(`${"\u007F".repeat(30)}{"name":"Bob"}\r`);
+    await shows(screen, /^• greet\(name: "Bob"\)\n\? Go on\?/m);
+    screen.type("y");
+    await screen.end();
+    const printed = await project.jp("conversation", "print");
+    const markdown = await project.jp("conversation", "print", "--format", "markdown");
+    const shown = await project.jp("inquiry", "show", "call_1_1.q.1");
+    const listed = await project.jp("inquiry", "ls", "--format", "json");
+    expect(screen.lines.join("\n")).toMatch(
+      /^✓ greet\(name: "Bob"\) .*\n {2}greet edited by user/m,
+    );
+    expect(printed.stdout).toMatch(/^✓ greet\(name: "Bob"\)\n {2}greet edited .*\(name: "Ada"\)$/m);
+    expect(markdown.stdout).toContain(
+      'It ran with these arguments:\n\n```json\n{\n  "name": "Bob"\n}',
+    );
+    expect(shown.stdout).toMatch(/^Ran with +\{"name":"Bob"\} \(edited by user \(terminal\)\)$/m);
+    expect(JSON.parse(listed.stdout)).toMatchObject({ edited_arguments: { name: "Bob" } });
   });
 
   test.each([
@@ -303,7 +335,7 @@ describe("permission", () => {
       results: [first, then],
     });
     expect(decided.lines.filter((line) => line.includes("Run local"))).toEqual([
-      `✔ Run local greet tool? ${said}, for the rest of the turn`,
+      `✔ Run local greet tool? ${said} to every call of \`greet\` this turn`,
     ]);
   });
 });
@@ -347,13 +379,35 @@ describe("a question in the middle of a turn", () => {
     screen.type("Y");
     const { lines } = await screen.end();
     expect(lines.filter((line) => line.includes("Go on?"))).toEqual([
-      "✔ Go on? yes, for the rest of the turn",
+      "✔ Go on? yes to every `q` question of `asker` this turn",
       "  ? asker asks: Go on? → Answer: true by remembered (call_1_1.q.1)",
     ]);
     expect(outcomes(recordOf(project)).map(({ answered_by: by }) => by)).toEqual([
       { kind: "user", channel: "terminal", scope: "turn" },
       { kind: "remembered", from: "call_1_1.q.1" },
     ]);
+  });
+
+  test("that memory answers is shown whole with its context, also where calls are hidden", async () => {
+    counters("T-TERM-9");
+    await using server = await ModelServer.start([calls("asker"), calls("asker"), "Done."]);
+    const context = Array.from({ length: 30 }, (_, index) => `+line ${index + 1}`).join("\n");
+    const text = `Change src/${"deep/".repeat(15)}calc.py?`;
+    const questions = [{ ...GO_ON, text, context: `@@ -1 +1 @@\n${context}` }];
+    const settings = 'run = "unattended"\nstyle.hidden = true';
+    const project = queryProject({ server, tools: [{ name: "asker", questions, settings }] });
+    const screen = new Screen(project, ["q", "x"]);
+    await shows(screen, /more lines:/);
+    screen.type("\u001b[F");
+    await shows(screen, /goes to the question/);
+    screen.type(" ");
+    await shows(screen, /\[y,Y,n,N,\?\]/);
+    screen.type("Y");
+    const { bytes } = await screen.end();
+    const after = bytes.slice(bytes.lastIndexOf("✔")).replaceAll(/\u001b\[\d*m|\s/g, "");
+    expect(after).toContain(
+      `@@-1+1@@${context.replaceAll(/\s/g, "")}?askerasks:${text.replaceAll(" ", "")}`,
+    );
   });
 
   test("keeps the screen to itself while another tool ends", async () => {

@@ -9,7 +9,7 @@ import { oneLine } from "../../src/render/index.ts";
 import type { Asides } from "../../src/terminal/prompter/aside.ts";
 import { decodeInput, decodeLoneEscape } from "../../src/terminal/prompter/key.ts";
 import { closedHelp, keyMenu } from "../../src/terminal/prompter/key-menu.ts";
-import { scrollView } from "../../src/terminal/prompter/scroll-view.ts";
+import { fromStart, scrollView } from "../../src/terminal/prompter/scroll-view.ts";
 import { secretEntry } from "../../src/terminal/prompter/secret-entry.ts";
 import { selectList } from "../../src/terminal/prompter/select-list.ts";
 import type { SelectList } from "../../src/terminal/prompter/select-rows.ts";
@@ -165,13 +165,15 @@ const anyCase: fc.Arbitrary<Case> = fc.oneof(
         (ending) => ending.type !== "entered" || typeof ending.text === "string",
       ),
     ),
-  fc.array(hostileText.map(oneLine), { maxLength: 30 }).map((lines) =>
-    caseOf(
-      scrollView(() => lines),
-      { top: 0 },
-      ({ type }) => type === "left",
+  fc
+    .tuple(fc.array(hostileText.map(oneLine), { maxLength: 30 }), fc.boolean())
+    .map(([lines, mustRead]) =>
+      caseOf(
+        scrollView({ linesFor: () => lines, mustRead }),
+        fromStart,
+        (ending) => ending.type === "cancelled" || ending.isRead || !mustRead,
+      ),
     ),
-  ),
 );
 
 const anySize = fc.record({

@@ -32,9 +32,9 @@ export const LONG = `${HOSTILE}${"z".repeat(5000)}${HOSTILE}`;
 
 /** What we write ourselves. A link leads where it says, and to no stranger. */
 const OWN = [
+  /\x1b\[H\x1b\[2J/g,
   /\x1b\[(?:[0-49]|2[2-9]|3[0-79]|9[0-7])(?:;\d+)*m/g,
   /\x1b\[\d*[ABCDGJK]/g,
-  /\x1b\[H\x1b\[2J/g,
   /\x1b\[(?:6n|>c)/g,
   /\x1b\[\?(?:25|1049|2004|2026)[hl]/g,
   /\x1b\]8;;(?:(?:https?|file|mailto):[!-~]*)?\x1b\\/g,

@@ -106,6 +106,39 @@ const terminal: Area = {
       threat: "So has an error that nobody expected.",
       holds: "It is told like any other, without a stack unless `JP_DEBUG=1`.",
     },
+    {
+      id: "T-TERM-7",
+      threat:
+        "A question, its context, an option, the arguments of a call or a result is longer than the screen, so that " +
+        "a person answers having seen only a harmless part of it.",
+      holds:
+        "It is shown from its beginning, with the number of lines that follow. No key answers before the end was on " +
+        "the screen, or was skipped to with a key that does only that, also when the screen changes its size. In " +
+        "plain mode everything is printed.",
+    },
+    {
+      id: "T-TERM-8",
+      threat:
+        "A text has characters that no font draws: fillers that pass for spaces, variation selectors, tags, joiners.",
+      holds:
+        "All that Unicode calls ignorable, and letters that look blank, are shown by their number. Joiners and variation " +
+        "selectors stay where a script or an emoji needs them, one at a time.",
+    },
+    {
+      id: "T-TERM-9",
+      threat:
+        "An answer that a person gave for the rest of the turn lets something else happen unseen.",
+      holds:
+        "The help and the line that stays name what `Y` and `N` cover. An answer or a permission from memory is shown with " +
+        "its whole question, context and arguments, also where the tool's calls are hidden. Names of files are never cut.",
+    },
+    {
+      id: "T-TERM-10",
+      threat:
+        "A person edits the arguments of a call, and everything goes on as if they were the model's.",
+      holds:
+        "The screen, the transcript and `jp inquiry show` show what was run and what the model asked for. The model is told.",
+    },
   ],
 };
 

@@ -434,20 +434,19 @@ questions.where.exclusive = true
   });
 
   test("says that there is more where not all fits on the screen, and shows it", async () => {
-    counters("T-WORK-6");
+    counters("T-WORK-6", "T-TERM-7");
     const tools = Array.from(
       { length: 60 },
       (_, index) => `[conversation.tools.t${index}]\n${RUNS}`,
     );
     const project = clone({ ".jp/config.toml": tools.join("\n") });
-    const screen = await askedOnTerminal(project);
+    const screen = new Screen(project, ["trust"], { variables: NOTHING_TRUSTED, columns: 100 });
+    await screen.untilShown((lines) => lines.join("\n").includes("more lines:"));
     const begun = screen.lines.join("\n");
-    screen.type("v");
-    await screen.untilShown((lines) => !lines.join("\n").includes("more lines"));
-    screen.type("\u001b[F");
+    screen.type("y\u001b[F");
     await screen.untilShown((lines) => lines.join("\n").includes("tool t59"));
-    screen.type("q");
-    await screen.untilShown((lines) => lines.join("\n").includes("more lines"));
+    screen.type(" ");
+    await screen.untilShown((lines) => lines.join("\n").includes("? Trust this workspace"));
     screen.type("n");
     expect([
       /60 things/.test(begun),

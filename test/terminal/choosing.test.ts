@@ -1,6 +1,7 @@
 import { describe, expect, test } from "vitest";
 import type { InquiryId } from "../../src/conversation/index.ts";
 import { type InquiryQuestion, selectQuestion } from "../../src/tool/index.ts";
+import { counters } from "../security/threats.ts";
 import { PromptScreen, type PromptScreenOptions } from "../support/prompt-screen.ts";
 
 const inquiryId = "call_1.q.1" as InquiryId; // Ids are made by the coordinator.
@@ -152,14 +153,19 @@ describe("a select question with several answers", () => {
     const question = selectQuestion("q", "Which?", { options, isMultiple: true });
     const screen = open(question, { columns: 20 });
     await screen.answer(["[ ] bbb", "\u0001"], ["[x] bbb", ""]);
-    const narrow = screen.lines.slice(0, 3);
+    const narrow = screen.lines.slice(0, 4);
     screen.resize(30, 24);
-    const rows = ["? Which?", "❯ [x] 日本語日本語日本語日本…", `  [x] ${"b".repeat(22)}…`];
-    await screen.untilShown((lines) => lines.slice(0, 3).join("\n") === rows.join("\n"));
+    const rows = [
+      "? Which?",
+      "❯ [x] 日本語日本語日本語日本",
+      "      語",
+      `  [x] ${"b".repeat(22)}…`,
+    ];
+    await screen.untilShown((lines) => lines.slice(0, 4).join("\n") === rows.join("\n"));
     screen.type("\r");
     await screen.end();
     expect([narrow, screen.lines]).toEqual([
-      ["? Which?", "❯ [x] 日本語日本語…", `  [x] ${"b".repeat(12)}…`],
+      ["? Which?", "❯ [x] 日本語日本語", "      日本語日本語", `  [x] ${"b".repeat(12)}…`],
       ["✔ Which? 日本語日本語日本語…"],
     ]);
   });
@@ -180,7 +186,7 @@ describe("a preview of an option", () => {
     await screen.answer(["more lines", ""]);
     const { lines } = screen;
     screen.type("\u000f");
-    await screen.answer(["1-17 of 40", "q"], ["❯ long", "\u001b[B"], ["│ +new", "\r"]);
+    await screen.answer(["1-17 of 43", "q"], ["❯ long", "\u001b[B"], ["│ +new", "\r"]);
     expect([lines, await screen.result(), screen.lines]).toEqual([
       [
         "? Which?",
@@ -199,13 +205,30 @@ describe("a preview of an option", () => {
     ]);
   });
 
+  test("must be read to its end before its option is chosen", async () => {
+    counters("T-TERM-7");
+    const screen = open(QUESTION, { rows: 18 });
+    await screen.answer(
+      ["❯ long", "\r"],
+      ["… 24 more lines:", "yq1 "],
+      ["… 7 more lines:", " "],
+      ["goes to the question", "\r"],
+      ["goes to the question", " "],
+      ["❯ long", "\r"],
+    );
+    expect(await screen.result()).toEqual(answered("long"));
+  });
+
   test("is read before a long context", async () => {
     const context = Array.from({ length: 60 }, (_, index) => `context ${index + 1}`).join("\n");
     const screen = open({ ...QUESTION, context }, { rows: 20 });
     await screen.answer(
-      ["more lines", "\u000f"],
-      ["1-19 of 101", "\u001b[6~\u001b[6~"],
-      ["39-57 of 101", ""],
+      ["more lines:", "\u001b[F"],
+      ["goes to the question", " "],
+      ["❯ long", "\u000f"],
+      ["1-19 of 104", "\u001b[6~"],
+      ["20-38 of 104", "\u001b[6~"],
+      ["39-57 of 104", ""],
     );
     const from = screen.lines.indexOf("line 39");
     const seen = screen.lines.slice(from, from + 4);
@@ -227,7 +250,7 @@ describe("a preview of an option", () => {
   test("is made harmless, here and where it is read whole", async () => {
     const options = [{ value: `a${BAD}`, preview: `b${BAD}\nc` }];
     const screen = open(selectQuestion("q", "Which?", { options, allowsOther: true }));
-    await screen.answer([`│ b${SHOWN}`, "\u000f"], [`b${SHOWN}\nc`, "q"], ["Which?", "\r"]);
+    await screen.answer([`│ b${SHOWN}`, "\u000f"], [`b${SHOWN}\nc`, "q"], ["? Which?", "\r"]);
     expect([await screen.result(), screen.lines, ACTS.test(screen.bytes)]).toEqual([
       answered(`a${BAD}`),
       [`✔ Which? a${SHOWN}`],

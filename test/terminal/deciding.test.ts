@@ -34,19 +34,23 @@ function permission(options: PermissionOptions = {}): PromptScreen {
   return new PromptScreen(task, LONG);
 }
 
+const CALL = '• sweep(path: "a")';
 const QUESTION = "Run local sweep tool?";
 const OPEN = `? ${QUESTION} [y,Y,n,N,p,r,e,?]`;
 
 describe("whether a tool may run", () => {
   test.each([
     ["y", { type: "run", isRemembered: false }, "yes"],
-    ["Y", { type: "run", isRemembered: true }, "yes, for the rest of the turn"],
+    ["Y", { type: "run", isRemembered: true }, "yes to every call of `sweep` this turn"],
     ["n", { type: "skip", isRemembered: false }, "no"],
-    ["N", { type: "skip", isRemembered: true }, "no, for the rest of the turn"],
+    ["N", { type: "skip", isRemembered: true }, "no to every call of `sweep` this turn"],
   ])("is decided by %s", async (key, result, said) => {
     const screen = permission();
     await screen.answer([OPEN, key]);
-    expect([await screen.result(), screen.lines]).toEqual([result, [`✔ ${QUESTION} ${said}`]]);
+    expect([await screen.result(), screen.lines]).toEqual([
+      result,
+      [CALL, `✔ ${QUESTION} ${said}`],
+    ]);
   });
 
   test.each([
@@ -54,7 +58,7 @@ describe("whether a tool may run", () => {
     [{ type: "mcp", server: "broom" }, "? Run mcp sweep tool from broom server? [y,Y,n,N,p,r,e,?]"],
   ] as const)("says where it comes from: %j", async (origin, line) => {
     const screen = permission({ origin });
-    await screen.untilShown((lines) => lines[0] === line);
+    await screen.untilShown((lines) => lines[1] === line);
     screen.type("\u0003");
     expect(await screen.result()).toEqual({ type: "cancelled" });
   });
@@ -66,19 +70,20 @@ describe("whether a tool may run", () => {
     screen.type("\u001b");
     expect([lines, await screen.result(), screen.lines]).toEqual([
       [
+        CALL,
         OPEN,
-        "  y    run the tool",
-        "  Y    run it, and do so for the rest of the turn",
-        "  n    skip it",
-        "  N    skip it, and do so for the rest of the turn",
+        "  y    run this call",
+        "  Y    yes to every call of `sweep` this turn",
+        "  n    skip this call",
+        "  N    no to every call of `sweep` this turn",
         "  p    print the arguments, and ask again",
-        "  r    skip it, and say why",
+        "  r    skip this call, and say why",
         "  e    edit the arguments, then run it",
         "  ?    this help",
         "  Esc  cancel",
       ],
       { type: "cancelled" },
-      [`✖ ${QUESTION} cancelled`],
+      [CALL, `✖ ${QUESTION} cancelled`],
     ]);
   });
 
@@ -87,7 +92,13 @@ describe("whether a tool may run", () => {
     await screen.answer(["[y,Y,n,N,p,r,e,?]", "p"], ["}\n? Run local", "y"]);
     expect([await screen.result(), screen.lines]).toEqual([
       { type: "run", isRemembered: false },
-      ["{", '  "path": "a<U+202E><U+009B>2J"', "}", "✔ Run local sw␛[2Jeep tool? yes"],
+      [
+        String.raw`• sw␛[2Jeep(path: "a\u202e\u009b2J")`,
+        "{",
+        '  "path": "a<U+202E><U+009B>2J"',
+        "}",
+        "✔ Run local sw␛[2Jeep tool? yes",
+      ],
     ]);
   });
 
@@ -98,7 +109,8 @@ describe("whether a tool may run", () => {
   ])("is denied with a reason, if one is typed: %j", async (keys, result, said) => {
     const screen = permission();
     await screen.answer([OPEN, "r"], ["? Reason for skipping (optional):", keys]);
-    expect([await screen.result(), screen.lines]).toEqual([result, [`✔ ${QUESTION} ${said}`]]);
+    const lines = [CALL, `✔ ${QUESTION} ${said}`];
+    expect([await screen.result(), screen.lines]).toEqual([result, lines]);
   });
 });
 
@@ -119,7 +131,7 @@ describe("arguments", () => {
     );
     expect([await screen.result(), screen.lines]).toEqual([
       { type: "run", isRemembered: false, arguments: { path: "bc" } },
-      [`✔ ${QUESTION} yes, with other arguments`],
+      [CALL, `✔ ${QUESTION} yes, with other arguments`],
     ]);
   });
 
@@ -146,7 +158,7 @@ describe("arguments", () => {
     await screen.answer([OPEN, "e"], [EDIT.join("\n"), "\u001b"]);
     expect([await screen.result(), screen.lines]).toEqual([
       { type: "skip", isRemembered: false, reason: "Edit cancelled" },
-      [`✔ ${QUESTION} no: Edit cancelled`],
+      [CALL, `✔ ${QUESTION} no: Edit cancelled`],
     ]);
   });
 
@@ -189,15 +201,15 @@ describe("a result", () => {
   ])("is delivered or not by %j", async (key, result, line) => {
     const screen = delivery();
     await screen.answer([MENU, key]);
-    expect([await screen.result(), screen.lines]).toEqual([result, [line]]);
+    expect([await screen.result(), screen.lines]).toEqual([result, ["two", "lines", line]]);
   });
 
   test("is printed, made harmless, and asked about again", async () => {
     const screen = delivery({ content: "one\u001b[2J\n\u0007two\n" });
-    await screen.answer([MENU, "p"], ["␇two\n? Deliver", "n"]);
+    await screen.answer([MENU, "p"], ["␇two\none␛[2J\n␇two\n? Deliver", "n"]);
     expect([await screen.result(), screen.lines]).toEqual([
       { type: "withhold" },
-      ["one␛[2J", "␇two", `✔ ${LINE} no`],
+      ["one␛[2J", "␇two", "one␛[2J", "␇two", `✔ ${LINE} no`],
     ]);
   });
 
@@ -215,7 +227,7 @@ describe("a result", () => {
     expect([await byKey.result(), await atOnce.result(), byKey.lines]).toEqual([
       result,
       result,
-      [`✔ ${LINE} ${said}`],
+      ["two", "lines", `✔ ${LINE} ${said}`],
     ]);
   });
 });

@@ -377,20 +377,21 @@ describe("on a screen", () => {
 
   test("of few rows a long context leaves room, and is shown whole by a key", async () => {
     const screen = open([NAME, { ...APPLY, context }], { rows: 12 });
-    await screen.answer(["(1/2)", "\r"], ["(2/2)", ""]);
+    await screen.answer(
+      ["(1/2)", "\r"],
+      ["… 41 more lines:", "y"],
+      ["… 41 more lines:", "\u001b[F"],
+      ["goes to the question", " "],
+      ["? (2/2)", ""],
+    );
     const { lines } = screen;
     screen.type("v");
-    await screen.answer(["1-11 of 50", "q"], ["(2/2)", "y"], ["Send these", "y"]);
+    await screen.answer(["1-11 of 52", "q"], ["? (2/2)", "y"], ["Send these", "y"]);
     await screen.end();
     expect([lines, screen.lines]).toEqual([
       [
-        "✔ (1/2) Name? Ada",
-        "line 1",
-        "line 2",
-        "line 3",
-        "line 4",
-        "line 5",
-        "… 45 more lines",
+        ...Array.from({ length: 9 }, (_, index) => `line ${index + 1}`),
+        "… 41 more lines",
         "? (2/2) Apply it? [y,Y,n,N,?]",
         "  Tab note · v shows all",
       ],

@@ -62,10 +62,10 @@ describe("a question in lines of text", () => {
         "Answer: perhaps",
         '"perhaps" is no choice. Type y, capital Y, n or capital N.',
         "Answer: ?",
-        "y: yes, this once",
-        "capital Y: yes, and for the rest of the turn",
-        "n: no, this once",
-        "capital N: no, and for the rest of the turn",
+        "y: yes",
+        "capital Y: yes, for the rest of the turn",
+        "n: no",
+        "capital N: no, for the rest of the turn",
         "? for help, /cancel to cancel the question.",
         "Answer:",
         "Type y, capital Y, n or capital N.",
@@ -143,19 +143,16 @@ describe("a question in lines of text", () => {
     expect([bytes.split("\u0007").length, bytes.includes("\u001b")]).toEqual([2, false]);
   });
 
-  test("begins with as much of a long context as can be heard, and tells the rest", async () => {
-    const context = Array.from({ length: 70 }, (_, index) => `line ${index + 1}`).join("\n");
-    const { lines } = await answered({ ...QUESTIONS.boolean, context }, "/more", "n");
-    expect(lines.slice(60, 77)).toEqual([
-      "line 60",
-      "What then?",
-      "Type y, capital Y, n or capital N, then Enter.",
-      "? for help, /more for the rest of the text above, /cancel to cancel the",
-      "question.",
-      "Answer: /more",
-      ...Array.from({ length: 10 }, (_, index) => `line ${index + 61}`),
-      "Answer: n",
-    ]);
+  test("begins with all of a context, and all of its text, however long they are", async () => {
+    counters("T-TERM-7");
+    const context = Array.from({ length: 700 }, (_, index) => `line ${index + 1}`);
+    const text = `Delete ${"a ".repeat(200)}and /home for ever?`;
+    const question = { ...booleanQuestion("q", text), context: context.join("\n") };
+    const screen = open(question);
+    await type(screen, "n\r");
+    const { bytes } = await screen.end();
+    const shown = bytes.split("Type y,")[0]?.replaceAll(/\s+/g, " ");
+    expect(shown).toContain(`${context.join(" ")} ${text}`);
   });
 });
 

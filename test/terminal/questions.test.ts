@@ -129,8 +129,8 @@ describe("a boolean question", () => {
     expect([help, screen.lines]).toEqual([
       [
         "? Apply it? [y,n,?]",
-        "  y    yes, this once",
-        "  n    no, this once",
+        "  y    yes",
+        "  n    no",
         "  ?    this help",
         "  Esc  cancel the question",
       ],
@@ -200,7 +200,7 @@ describe("a text question", () => {
     ]);
   });
 
-  test("goes on in the next row where the screen ends, and stays as one line", async () => {
+  test("goes on in the next row where the screen ends, and stays whole with the beginning of its answer", async () => {
     const screen = open(textQuestion("q", "Tell me all about it?"), { columns: 20 });
     await screen.answer(["about it?", "0123456789日本"], ["本", ""]);
     const { lines } = screen;
@@ -215,7 +215,7 @@ describe("a text question", () => {
         "  Alt-Enter new",
         "  line",
       ],
-      ["✔ Tell me… 0123456…"],
+      ["✔ Tell me all about", "it? 0123456…"],
     ]);
   });
 });

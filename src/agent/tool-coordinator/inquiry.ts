@@ -105,7 +105,13 @@ export class Inquiry {
   get field(): Omit<PromptRequest, "signal"> {
     const { question, tool } = this.#asked;
     const label = tool.settings.questions.get(question.id)?.promptLabel;
-    return { inquiryId: this.#id, question, ...(label !== undefined && { label }) };
+    return {
+      inquiryId: this.#id,
+      question,
+      tool: tool.settings.name,
+      questionId: question.id,
+      ...(label !== undefined && { label }),
+    };
   }
 
   /** The whole way, by itself. */

@@ -1,5 +1,6 @@
 /** What a model is told of a call that did not give a result of its own. */
 import type { Question } from "../../tool/index.ts";
+import type { JsonObject } from "../../util/index.ts";
 
 export const SKIPPED = "Tool skipped by user.";
 export const SKIPPED_BY_MEMORY = "Tool skipped by user (remembered).";
@@ -24,6 +25,14 @@ export const INTERRUPTED_AT_DELIVERY =
 
 export function skippedBecause(reason: string): string {
   return `Tool skipped by user: ${reason}`;
+}
+
+/** What it asked for is not what was run, and its next step must not rest on that. */
+export function ranEdited(args: JsonObject, content: string): string {
+  return (
+    "The user edited the arguments of this call before it ran. " +
+    `Arguments used: ${JSON.stringify(args)}\n\n${content}`
+  );
 }
 
 export function stoppedWith(message: string): string {

@@ -59,6 +59,13 @@ function neverAsked(): Promise<never> {
 
 const RAN = ['{"path":"a","mode":"append"}', false];
 
+function toldEdited(args: string, content: string): string {
+  return (
+    "The user edited the arguments of this call before it ran. " +
+    `Arguments used: ${args}\n\n${content}`
+  );
+}
+
 describe("without anybody being asked", () => {
   test.each([
     ["unattended", "approved", RAN],
@@ -132,10 +139,10 @@ describe("a person who is asked", () => {
       ["Tool skipped by user.", false],
     ],
     [
-      "runs it with other arguments, in which defaults are filled in as in any",
+      "runs it with other arguments: what was run is on record, and the model is told",
       { type: "run", isRemembered: false, arguments: { path: "b" } },
-      { decision: "edited", arguments: { path: "b" }, decidedBy: USER },
-      ['{"path":"b","mode":"append"}', false],
+      { decision: "edited", arguments: { path: "b", mode: "append" }, decidedBy: USER },
+      [toldEdited('{"path":"b","mode":"append"}', '{"path":"b","mode":"append"}'), false],
     ],
     [
       "cancels the question",
@@ -144,6 +151,7 @@ describe("a person who is asked", () => {
       ["Tool skipped by user.", false],
     ],
   ])("%s", async (_, answer, decided, told) => {
+    counters("T-TERM-10");
     verifies("082/permission/is-not-an-inquiry", "082/remember/permission-only-on-request");
     const { turn, ...result } = await callWith("ask", { script: { permissions: [answer] } });
     expect(result).toEqual({ decisions: [decision({ ...decided })], asked: 1, told });

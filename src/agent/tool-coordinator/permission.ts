@@ -25,7 +25,8 @@ export interface PermissionQuestion {
 }
 
 export type Permission =
-  | { readonly type: "granted"; readonly arguments: JsonObject }
+  /** `isEdited`: the arguments are not those that the model wanted. */
+  | { readonly type: "granted"; readonly arguments: JsonObject; readonly isEdited: boolean }
   /** `content` is what the model is told. */
   | { readonly type: "refused"; readonly content: string; readonly isError: boolean }
   /** Everything was stopped before anybody decided. */
@@ -159,12 +160,13 @@ async function grant(
 ): Promise<Permission> {
   if (edited === undefined) {
     await record(parts, asked, { decision: "approved", decidedBy });
-    return { type: "granted", arguments: asked.arguments };
+    return { type: "granted", arguments: asked.arguments, isEdited: false };
   }
   const checked = await checkArguments(asked.tool.description, edited);
   if (!checked.ok) return { type: "refused", content: checked.message, isError: true };
-  await record(parts, asked, { decision: "edited", arguments: edited, decidedBy });
-  return { type: "granted", arguments: checked.arguments };
+  const { arguments: ran } = checked;
+  await record(parts, asked, { decision: "edited", arguments: ran, decidedBy });
+  return { type: "granted", arguments: ran, isEdited: true };
 }
 
 interface Refused {

@@ -21,6 +21,7 @@ import {
   INTERRUPTED_BEFORE_RUN,
   INTERRUPTED_WHILE_RUNNING,
   notAvailable,
+  ranEdited,
   stoppedWith,
   unreadableArguments,
 } from "./model-texts.ts";
@@ -114,7 +115,15 @@ export class ToolCycle {
     if (permission.type === "refused") return permission;
     if (permission.type === "cancelled") return this.#stopped(INTERRUPTED_BEFORE_RUN, tool);
     await this.#mayRun.promise;
-    const end = await this.#attempt(request, tool, permission.arguments);
+    const result = await this.#run(request, tool, permission.arguments);
+    if (!permission.isEdited) return result;
+    // Added when all is decided about the result: whatever the model gets, it gets this.
+    return { ...result, content: ranEdited(permission.arguments, result.content) };
+  }
+
+  async #run(request: ToolCallRequest, tool: CallableTool, args: JsonObject): Promise<CallResult> {
+    const { signal } = this.#stop;
+    const end = await this.#attempt(request, tool, args);
     if (end === undefined) return this.#stopped(INTERRUPTED_BEFORE_RUN, tool);
     if (end.type !== "result") return this.#withoutResult(end, tool);
     const { type: _type, ...result } = end;

@@ -1,13 +1,15 @@
 /** Has a person answer an open question, by the type of its answer. */
+import type { PromptRequest } from "../../agent/index.ts";
 import { oneLine, truncate } from "../../render/index.ts";
 import type { InquiryQuestion } from "../../tool/index.ts";
 import { assertNever, type Json } from "../../util/index.ts";
 import { answerSelect } from "./answer-select.ts";
 import type { Dialogue } from "./dialogue.ts";
 import type { KeyMenu } from "./key-menu.ts";
-import { PAGE } from "./select-rows.ts";
-import { MOST_PREVIEW_ROWS } from "./select-view.ts";
 import type { Closed } from "./widget.ts";
+
+/** Which questions an answer can be remembered for. */
+type Covered = Pick<PromptRequest, "tool" | "questionId">;
 
 export interface OpenQuestion {
   readonly question: InquiryQuestion;
@@ -15,6 +17,7 @@ export interface OpenQuestion {
   readonly message: string;
   /** What was answered before, and may be changed now. */
   readonly earlier?: Answered | undefined;
+  readonly covers?: Covered;
   /** What Escape does; without it, it cancels this question alone. */
   readonly escape?: string;
 }
@@ -28,9 +31,6 @@ export interface Answered {
   readonly said: string;
 }
 
-/** What a question takes besides its list: its label, its own line and hints, and some air. */
-const ROOM = 5;
-
 export async function answerQuestion(
   open: OpenQuestion,
   dialogue: Dialogue,
@@ -43,15 +43,6 @@ export async function answerQuestion(
   dialogue.note = undefined;
   if (result.type !== "answered" || note === "") return result;
   return { ...result, note, said: `${result.said} · note: ${note}` };
-}
-
-/** The rows that an open question takes, at most. */
-export function roomFor({ answerType }: InquiryQuestion): number {
-  if (answerType.type !== "select") return ROOM;
-  const { options, allowsOther = false } = answerType;
-  const list = Math.min(options.length + (allowsOther ? 1 : 0), PAGE) + 1;
-  const previews = options.flatMap(({ preview }) => preview?.split("\n").length ?? []);
-  return ROOM + list + Math.min(Math.max(0, ...previews), MOST_PREVIEW_ROWS);
 }
 
 function answerByType(open: OpenQuestion, dialogue: Dialogue): Promise<Answered | Closed> {
@@ -70,30 +61,30 @@ function answerByType(open: OpenQuestion, dialogue: Dialogue): Promise<Answered 
   }
 }
 
-const ONCE = { y: "yes, this once", n: "no, this once" };
-const REMEMBERED = {
-  y: "yes, this once",
-  Y: "yes, and for the rest of the turn",
-  n: "no, this once",
-  N: "no, and for the rest of the turn",
-};
-const SAID = {
-  y: "yes",
-  Y: "yes, for the rest of the turn",
-  n: "no",
-  N: "no, for the rest of the turn",
-};
+const ONCE = { y: "yes", n: "no" };
+
+/** What a capital letter answers besides this question, by name: nobody has to guess. */
+function forTheTurn({ tool, questionId }: Covered): string {
+  if (tool === undefined || questionId === undefined) return ", for the rest of the turn";
+  return ` to every ${quoted(questionId)} question of ${quoted(tool)} this turn`;
+}
+
+function quoted(name: string): string {
+  return `\`${truncate(oneLine(name), 60)}\``;
+}
 
 async function answerBoolean(
-  { question, message, earlier, escape = "cancel the question" }: OpenQuestion,
+  { question, message, earlier, covers = {}, escape = "cancel the question" }: OpenQuestion,
   dialogue: Dialogue,
 ): Promise<Answered | Closed> {
   const { answer: suggested = question.default, isRemembered = false } = earlier ?? {};
   const key = suggested === true ? "y" : "n";
   const remembered = suggested === true ? "Y" : "N";
-  const menu: KeyMenu<keyof typeof SAID> = {
+  const every = forTheTurn(covers);
+  const said = { y: "yes", Y: `yes${every}`, n: "no", N: `no${every}` };
+  const menu: KeyMenu<keyof typeof said> = {
     message,
-    choices: question.persistence === "turn" ? REMEMBERED : ONCE,
+    choices: question.persistence === "turn" ? said : ONCE,
     ...(typeof suggested === "boolean" && { default: isRemembered ? remembered : key }),
     escape,
   };
@@ -104,7 +95,7 @@ async function answerBoolean(
     type: "answered",
     answer: choice === "y" || choice === "Y",
     isRemembered: choice === "Y" || choice === "N",
-    said: SAID[choice],
+    said: said[choice],
   };
 }
 
@@ -113,7 +104,7 @@ async function answerText(
   dialogue: Dialogue,
 ): Promise<Answered | Closed> {
   const fallback = typeof question.default === "string" ? question.default : "";
-  const shown = fallback === "" ? undefined : truncate(oneLine(fallback), 60);
+  const shown = fallback === "" ? undefined : oneLine(fallback);
   const text = typeof earlier?.answer === "string" ? earlier.answer : "";
   const result = await dialogue.enterText({ message, text, default: shown });
   if (result.type !== "entered") return result;

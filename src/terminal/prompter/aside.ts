@@ -9,6 +9,8 @@ export interface Asides {
   readonly hasMore: boolean;
   /** What is added to the answer so far; absent where no note is taken. */
   readonly note?: string | undefined;
+  /** The texts that were read to their end. */
+  readonly read?: ReadonlySet<string>;
 }
 
 /** What is shown comes back as it was, afterwards. */
@@ -17,6 +19,8 @@ export type Aside =
       readonly type: "read_more";
       /** Before what is above the question. Any text. */
       readonly text?: string;
+      /** The answer does not count before the text was read, or skipped on purpose. */
+      readonly isRequired?: boolean;
     }
   | { readonly type: "add_note" };
 

@@ -25,6 +25,7 @@ export async function askDelivery(
   const message = oneLine(`Deliver ${request.tool} result to assistant?`);
   const matter = {
     message,
+    context: request.content,
     ...(request.isEditing && { first: () => edit(request, dialogue) }),
     decide: () => decide(message, request, dialogue),
   };

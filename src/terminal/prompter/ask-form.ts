@@ -1,11 +1,10 @@
 /** Asks several questions that belong together, and whether their answers are to be sent. */
 import type { FormRequest, FormResult, PromptResult } from "../../agent/index.ts";
 import { oneLine } from "../../render/index.ts";
-import { type Answered, answerQuestion, roomFor } from "./answer-question.ts";
+import { type Answered, answerQuestion } from "./answer-question.ts";
 import { askQuestion, toResult } from "./ask-question.ts";
 import type { Dialogue } from "./dialogue.ts";
 import { CANCEL_ALL, type Reviewed, reviewAnswers } from "./review-answers.ts";
-import type { StandingContext } from "./standing.ts";
 import type { Closed } from "./widget.ts";
 
 type Field = FormRequest["fields"][number];
@@ -68,20 +67,15 @@ async function fillIn(fields: readonly OpenField[], dialogue: Dialogue): Promise
     const index = next.type === "change" ? next.index : fields.length;
     const field = fields[index];
     if (field === undefined) return { type: "filled_in", answers }; // There is nothing left to ask.
-    const { question, message } = field;
+    const { question, message, tool, questionId } = field;
     const others = closed.filter((_answer, position) => position !== index);
-    dialogue.standing = { answered: others, context: contextOf(question) };
+    dialogue.standing = { answered: others, context: question.context };
     const earlier = answers[index]?.answered;
     const answered = await answerQuestion(
-      { question, message, earlier, escape: CANCEL_ALL },
+      { question, message, earlier, covers: { tool, questionId }, escape: CANCEL_ALL },
       dialogue,
     );
     if (answered.type !== "answered") return answered;
     answers = answers.toSpliced(index, 1, { ...field, answered });
   }
-}
-
-function contextOf(question: Field["question"]): StandingContext | undefined {
-  const { context: text } = question;
-  return text === undefined ? undefined : { text, room: roomFor(question) };
 }

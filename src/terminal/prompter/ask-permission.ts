@@ -1,20 +1,10 @@
 /** Asks whether a tool may run, and with which arguments. */
 import { isDeepStrictEqual } from "node:util";
 import type { PermissionRequest, PermissionResult, ToolOrigin } from "../../agent/index.ts";
-import { neutralize, oneLine } from "../../render/index.ts";
+import { callText, neutralize, oneLine } from "../../render/index.ts";
 import { assertNever, isJsonObject, type JsonObject } from "../../util/index.ts";
 import type { Dialogue } from "./dialogue.ts";
 import { type Decision, untilDecided } from "./until-decided.ts";
-
-const CHOICES = {
-  y: "run the tool",
-  Y: "run it, and do so for the rest of the turn",
-  n: "skip it",
-  N: "skip it, and do so for the rest of the turn",
-  p: "print the arguments, and ask again",
-  r: "skip it, and say why",
-  e: "edit the arguments, then run it",
-};
 
 type PermissionDecision = Decision<PermissionResult>;
 
@@ -25,16 +15,17 @@ export async function askPermission(
   request: PermissionRequest,
   dialogue: Dialogue,
 ): Promise<PermissionResult> {
-  const message = describeCall(request.tool, request.origin);
+  const message = askRun(request.tool, request.origin);
   const matter = {
     message,
+    context: callText({ name: request.tool, arguments: request.arguments }),
     ...(request.isEditing && { first: () => edit(request, dialogue) }),
     decide: () => decide(message, request, dialogue),
   };
   return await untilDecided(matter, dialogue);
 }
 
-function describeCall(tool: string, origin: ToolOrigin): string {
+function askRun(tool: string, origin: ToolOrigin): string {
   switch (origin.type) {
     case "builtin":
       return oneLine(`Run built-in ${tool} tool?`);
@@ -52,7 +43,17 @@ async function decide(
   request: PermissionRequest,
   dialogue: Dialogue,
 ): Promise<PermissionDecision> {
-  const menu = { message, choices: CHOICES, escape: "cancel" } as const;
+  const every = `every call of \`${oneLine(request.tool)}\` this turn`;
+  const choices = {
+    y: "run this call",
+    Y: `yes to ${every}`,
+    n: "skip this call",
+    N: `no to ${every}`,
+    p: "print the arguments, and ask again",
+    r: "skip this call, and say why",
+    e: "edit the arguments, then run it",
+  };
+  const menu = { message, choices, escape: "cancel" } as const;
   const chosen = await dialogue.choose(menu);
   if (chosen.type === "aborted") return INTERRUPTED;
   if (chosen.type === "cancelled") return CANCELLED;
@@ -60,18 +61,18 @@ async function decide(
     case "y":
       return { result: { type: "run", isRemembered: false }, said: "yes" };
     case "Y":
-      return { result: { type: "run", isRemembered: true }, said: "yes, for the rest of the turn" };
+      return { result: { type: "run", isRemembered: true }, said: `yes to ${every}` };
     case "n":
       return { result: { type: "skip", isRemembered: false }, said: "no" };
     case "N":
-      return { result: { type: "skip", isRemembered: true }, said: "no, for the rest of the turn" };
+      return { result: { type: "skip", isRemembered: true }, said: `no to ${every}` };
     case "p":
       dialogue.print(pretty(request.arguments));
       return undefined;
     case "r":
       return await askReason(dialogue);
     case "e":
-      return await edit(request, dialogue);
+      return await edit(request, dialogue, true);
     default:
       return assertNever(chosen.choice);
   }
@@ -87,11 +88,17 @@ async function askReason(dialogue: Dialogue): Promise<PermissionDecision> {
 }
 
 /** Until what was typed can be used, or nothing is left of it. */
-async function edit(request: PermissionRequest, dialogue: Dialogue): Promise<PermissionDecision> {
+async function edit(
+  request: PermissionRequest,
+  dialogue: Dialogue,
+  isSeen = false,
+): Promise<PermissionDecision> {
   let text = pretty(request.arguments);
   let problem: string | undefined;
   for (;;) {
-    const asked = { message: "Edit arguments:", text, problem, extension: ".json" };
+    // What the person has typed, too, need not be read again.
+    const isTextSeen = isSeen || problem !== undefined;
+    const asked = { message: "Edit arguments:", text, isTextSeen, problem, extension: ".json" };
     const entered = await dialogue.enterText(asked);
     if (entered.type === "aborted") return INTERRUPTED;
     if (entered.type === "cancelled") {

@@ -2,19 +2,22 @@
 import type { PromptRequest, PromptResult } from "../../agent/index.ts";
 import { oneLine } from "../../render/index.ts";
 import { assertNever } from "../../util/index.ts";
-import { type Answered, answerQuestion, roomFor } from "./answer-question.ts";
+import { type Answered, answerQuestion } from "./answer-question.ts";
 import type { Dialogue } from "./dialogue.ts";
 
 export async function askQuestion(
-  { inquiryId, question, label }: Omit<PromptRequest, "signal">,
+  { inquiryId, question, label, tool, questionId }: Omit<PromptRequest, "signal">,
   dialogue: Dialogue,
 ): Promise<PromptResult> {
   const message = oneLine(question.text);
   await dialogue.start();
   dialogue.notify(message);
-  if (question.context !== undefined) dialogue.printContext(question.context, roomFor(question));
+  if (question.context !== undefined) dialogue.printContext(question.context);
   if (label !== undefined) dialogue.printLabel(label);
-  const result = await answerQuestion({ question, message }, dialogue);
+  const result = await answerQuestion(
+    { question, message, covers: { tool, questionId } },
+    dialogue,
+  );
   switch (result.type) {
     case "answered":
       dialogue.printClosed({ message, said: result.said });

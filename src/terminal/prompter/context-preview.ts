@@ -1,7 +1,13 @@
 /** The beginning of a longer text, where there is room for no more of it. */
-import { neutralize, wrapProse } from "../../render/index.ts";
-import { isDiff, paintDiff } from "./diff.ts";
-import { wrapCode } from "./layout.ts";
+import {
+  isDiff,
+  neutralize,
+  oneLine,
+  paintDiff,
+  wrapCode,
+  wrapProse,
+  wrapWords,
+} from "../../render/index.ts";
 import type { Canvas } from "./widget.ts";
 
 export interface ContextPreview {
@@ -9,11 +15,30 @@ export interface ContextPreview {
   readonly hasMore: boolean;
 }
 
+/** Something to read before a question is answered. Any text. */
+export interface Passage {
+  readonly text: string;
+  /** Who asks, or the question itself: a line of its own. */
+  readonly type: "context" | "label" | "question";
+}
+
+/** As they stand one below the other, whole. */
+export function passageLines(passages: readonly Passage[], canvas: Canvas): readonly string[] {
+  const { columns, paint } = canvas;
+  return passages.flatMap(({ text, type }) =>
+    type === "context"
+      ? contextLines(text, canvas)
+      : wrapWords(paint(type === "label" ? "cyan" : "bold", oneLine(text)), columns),
+  );
+}
+
 /** Prose is broken at words; a diff keeps its lines, however long they are. */
 export function contextLines(context: string, { columns, paint }: Canvas): readonly string[] {
   const text = neutralize(context.trimEnd());
   const lines = text.split("\n");
-  return isDiff(lines) ? paintDiff(lines, paint) : wrapProse(text, columns);
+  const shown = isDiff(lines) ? paintDiff(lines, paint) : wrapProse(text, columns);
+  // Every terminal has its own idea of how wide a tab is.
+  return shown.map((line) => line.replaceAll("\t", "    "));
 }
 
 /** `canvas.rows`: those that the lines may take. */
@@ -27,7 +52,10 @@ export function previewContext(lines: readonly string[], canvas: Canvas): Contex
   const count = heights.findIndex((own) => (used += own) > rows);
   // A single line can be longer than the screen, too.
   const begun = count === 0 ? wrapCode(lines[0] ?? "", columns).slice(0, rows - 1) : [];
-  const hidden = lines.length - count;
-  const more = `… ${hidden} more ${hidden === 1 ? "line" : "lines"}`;
-  return { shown: [...lines.slice(0, count), ...begun, paint("dim", more)], hasMore: true };
+  const more = paint("dim", moreLines(lines.length - count));
+  return { shown: [...lines.slice(0, count), ...begun, more], hasMore: true };
+}
+
+export function moreLines(count: number): string {
+  return `… ${count} more ${count === 1 ? "line" : "lines"}`;
 }

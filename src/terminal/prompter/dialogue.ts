@@ -34,8 +34,8 @@ export interface Dialogue extends Disposable {
   start(): Promise<void>;
   /** Somebody is called when the question is there. */
   notify(message: string): void;
-  /** Above the question; where rows are few, as much of it as leaves `room` of them. */
-  printContext(context: string, room: number): void;
+  /** Above the next question, which cannot be answered before all of it was shown, or skipped on purpose. */
+  printContext(context: string): void;
   printLabel(label: string): void;
   /** The whole of it, made harmless. */
   print(text: string): void;
@@ -71,8 +71,9 @@ export type SelectEnding =
 
 export interface TextRequest {
   readonly message: string;
-  /** What there is to change. */
+  /** What there is to change. It is read first, unless it was shown already. */
   readonly text?: string;
+  readonly isTextSeen?: boolean;
   /** What an empty answer stands for, on one harmless line. */
   readonly default?: string | undefined;
   /** What was wrong with the text that is being changed; harmless. */

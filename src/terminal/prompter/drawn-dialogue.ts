@@ -1,7 +1,7 @@
 /** A dialogue in widgets: each is drawn, changes with the keys, and is wiped away in the end. */
-import { neutralize, oneLine, plain, truncate } from "../../render/index.ts";
+import { neutralize, oneLine, plain, truncate, wrapCode } from "../../render/index.ts";
 import type { Aside, Asides } from "./aside.ts";
-import { contextLines, previewContext } from "./context-preview.ts";
+import { type Passage, passageLines, previewContext } from "./context-preview.ts";
 import type {
   Chosen,
   Dialogue,
@@ -13,13 +13,13 @@ import type {
 import { editElsewhere } from "./edit-elsewhere.ts";
 import { startFreshLine } from "./fresh-line.ts";
 import { closedHelp, type KeyMenu, keyMenu } from "./key-menu.ts";
-import { type ClosedQuestion, closedLine } from "./question-line.ts";
-import { scrollView } from "./scroll-view.ts";
+import { type ClosedQuestion, closedRows } from "./question-line.ts";
+import { fromStart, type ScrollEnding, type ScrollState, scrollView } from "./scroll-view.ts";
 import { secretEntry } from "./secret-entry.ts";
 import { selectList } from "./select-list.ts";
 import type { SelectList, SelectState } from "./select-rows.ts";
 import { type Shown, showWidget } from "./show-widget.ts";
-import { type Standing, standBelow, standingRows } from "./standing.ts";
+import { type Standing, standBelow, standingPassages } from "./standing.ts";
 import { canvasOf } from "./surface.ts";
 import { takeNote } from "./take-note.ts";
 import { openTerminal, type Terminal } from "./terminal-device.ts";
@@ -29,14 +29,26 @@ import type { Canvas, Closed, Size, Widget } from "./widget.ts";
 
 const MOST_NOTIFIED = 200;
 
+interface Asked<State, Ending> {
+  readonly make: (asides: Asides) => Widget<State, Ending | Aside>;
+  readonly initial: State;
+  /** What the question itself says. */
+  readonly passages: readonly Passage[];
+}
+
 export class DrawnDialogue implements Dialogue {
   note: string | undefined;
   standing: Standing | undefined;
   readonly #options: DialogueOptions;
   readonly #signal: AbortSignal;
   #opened: Terminal | undefined;
-  /** All of what was only begun above the question. */
-  #long: string | undefined;
+  /** To be printed above the next question. */
+  #above: readonly Passage[] = [];
+  /** What was printed above it, perhaps not to its end. */
+  #printed: readonly Passage[] = [];
+  #isPrintedCut = false;
+  /** The texts that were on the screen to their end, or were skipped on purpose. */
+  readonly #read = new Set<string>();
   #losesCursor = false;
   /** What somebody is to be called for. */
   #call: string | undefined;
@@ -59,17 +71,12 @@ export class DrawnDialogue implements Dialogue {
     this.#call = `${desktop ? `\u001b]9;${text}\u0007` : ""}${bell ? "\u0007" : ""}`;
   }
 
-  printContext(context: string, room: number): void {
-    this.#write((canvas) => {
-      const rows = Math.max(3, canvas.rows - room);
-      const { shown, hasMore } = previewContext(contextLines(context, canvas), { ...canvas, rows });
-      if (hasMore) this.#long = context;
-      return toLines(shown);
-    });
+  printContext(text: string): void {
+    this.#above = [...this.#above, asContext(text)];
   }
 
-  printLabel(label: string): void {
-    this.#write(({ paint }) => toLines([paint("cyan", oneLine(label))]));
+  printLabel(text: string): void {
+    this.#above = [...this.#above, { type: "label", text }];
   }
 
   print(text: string): void {
@@ -77,25 +84,35 @@ export class DrawnDialogue implements Dialogue {
   }
 
   printClosed(closed: ClosedQuestion): void {
-    this.#write((canvas) => toLines([closedLine(closed, canvas)]));
+    this.#write((canvas) => toLines(closedRows(closed, canvas)));
   }
 
   async choose<Choice extends string>(menu: KeyMenu<Choice>): Promise<Chosen<Choice> | Closed> {
-    return (await this.#show((asides) => keyMenu(menu, asides), closedHelp)).ending;
+    const make = (asides: Asides) => keyMenu(menu, asides);
+    return (await this.#show({ make, initial: closedHelp, passages: [asQuestion(menu.message)] }))
+      .ending;
   }
 
   async select(list: SelectList, state: SelectState): Promise<Selected> {
-    return await this.#show((asides) => selectList(list, asides), state);
+    const make = (asides: Asides) => selectList(list, asides);
+    return await this.#show({ make, initial: state, passages: [asQuestion(list.message)] });
   }
 
   async enterText(request: TextRequest): Promise<Entered | Closed> {
-    const { text = "", extension = ".md" } = request;
+    const { message, text = "", default: suggested = "", extension = ".md" } = request;
+    if (request.isTextSeen === true) this.#read.add(text);
     const { editText } = this.#options;
     let { problem } = request;
     let buffer = bufferOf(text);
     for (;;) {
       const entry = { ...request, problem, hasEditor: editText !== undefined };
-      const { state, ending } = await this.#show((asides) => textEntry(entry, asides), buffer);
+      const make = (asides: Asides) => textEntry(entry, asides);
+      const passages = [
+        asQuestion(message),
+        ...(suggested === "" ? [] : [asQuestion(`Enter alone takes: ${suggested}`)]),
+        ...(text === "" ? [] : [asContext(text)]),
+      ];
+      const { state, ending } = await this.#show({ make, initial: buffer, passages });
       if (ending.type !== "editor") return ending;
       this[Symbol.dispose]();
       const edited = await editElsewhere(state.text, {
@@ -109,7 +126,9 @@ export class DrawnDialogue implements Dialogue {
   }
 
   async enterSecret(message: string): Promise<Entered | Closed> {
-    return (await this.#show((asides) => secretEntry({ message }, asides), bufferOf(""))).ending;
+    const make = (asides: Asides) => secretEntry({ message }, asides);
+    return (await this.#show({ make, initial: bufferOf(""), passages: [asQuestion(message)] }))
+      .ending;
   }
 
   [Symbol.dispose](): void {
@@ -117,49 +136,100 @@ export class DrawnDialogue implements Dialogue {
     this.#opened = undefined;
   }
 
+  /** Reads first what does not fit on the screen, then asks. */
   async #show<State, Ending extends { readonly type: string }>(
-    make: (asides: Asides) => Widget<State, Ending | Aside>,
-    initial: State,
+    asked: Asked<State, Ending>,
   ): Promise<Shown<State, Ending>> {
-    const { standing } = this;
-    // Whether there is more to read depends on the size, which may change at any time.
-    const widgetFor = (size: Size) => {
-      const own = make(this.#asides(size));
-      return standing === undefined ? own : standBelow(standing, own);
-    };
-    const widget: Widget<State, Ending | Aside> = {
-      update: (state, key, size) => widgetFor(size).update(state, key, size),
-      view: (state, canvas) => widgetFor(canvas).view(state, canvas),
-    };
-    let state = initial;
+    if (this.#signal.aborted) return { state: asked.initial, ending: { type: "aborted" } };
+    const passages = [
+      ...this.#printed,
+      ...this.#above,
+      ...standingPassages(this.standing),
+      ...asked.passages,
+    ];
+    const widget = this.#widgetFor(asked.make);
+    if (!this.#fits(widget, asked.initial) && passages.some(({ text }) => !this.#read.has(text))) {
+      const { ending } = await this.#readThrough(passages, true);
+      if (ending.type !== "left") return { state: asked.initial, ending };
+    }
+    for (const { text } of passages) this.#read.add(text);
+    this.#printAbove(widget, asked.initial);
+    let state = asked.initial;
     for (;;) {
       const shown = await this.#showOne(widget, state);
       const { ending } = shown;
       if (!isAside(ending)) return { state: shown.state, ending };
       state = shown.state;
-      if (ending.type === "read_more") await this.#read(ending.text);
+      if (ending.type === "read_more") await this.#readMore(ending, passages);
       else await takeNote(this);
     }
   }
 
-  #asides(size: Size): Asides {
-    const { standing, note } = this;
-    const isCut =
-      standing !== undefined && standingRows(standing, { ...size, paint: plain }).hasMore;
-    return { hasMore: isCut || this.#long !== undefined, note };
+  /** Whether there is more to read depends on the size, which may change at any time. */
+  #widgetFor<State, Ending>(
+    make: (asides: Asides) => Widget<State, Ending | Aside>,
+  ): Widget<State, Ending | Aside> {
+    const { standing } = this;
+    const withMore = (hasMore: boolean) => {
+      const own = make({ hasMore, note: this.note, read: this.#read });
+      return standing === undefined ? own : standBelow(standing, own);
+    };
+    const at = (state: State, size: Size) => {
+      const isCut = withMore(false).view(state, { ...size, paint: plain }).isCut === true;
+      return withMore(isCut || this.#isPrintedCut);
+    };
+    return {
+      update: (state, key, size) => at(state, size).update(state, key, size),
+      view: (state, canvas) => at(state, canvas).view(state, canvas),
+    };
   }
 
-  async #read(first: string | undefined): Promise<void> {
+  /** Everything that must be read can be on the screen at once. */
+  #fits<State, Ending>(widget: Widget<State, Ending>, state: State): boolean {
     const canvas = canvasOf(this.#open());
-    const texts = [first, this.#long ?? this.standing?.context?.text].filter(
-      (text) => text !== undefined,
+    const { rows, isCut = false } = widget.view(state, canvas);
+    const above = passageLines(this.#above, canvas).flatMap((line) =>
+      wrapCode(line, canvas.columns),
     );
+    return !isCut && above.length + rows.length <= canvas.rows;
+  }
+
+  /** What stands above stays on the screen: as much of it as leaves room for the question. */
+  #printAbove<State, Ending>(widget: Widget<State, Ending>, state: State): void {
+    if (this.#above.length === 0) return;
+    const canvas = canvasOf(this.#open());
+    const room = canvas.rows - widget.view(state, canvas).rows.length;
+    const rows = Math.max(3, room - 1); // A hint that there is more may take another row.
+    const lines = passageLines(this.#above, canvas);
+    const whole = previewContext(lines, { ...canvas, rows: Math.max(3, room) });
+    const { shown, hasMore } = whole.hasMore ? previewContext(lines, { ...canvas, rows }) : whole;
+    this.#isPrintedCut = hasMore;
+    this.#printed = [...this.#printed, ...this.#above];
+    this.#above = [];
+    this.#write(() => toLines(shown));
+  }
+
+  async #readMore(
+    { text, isRequired = false }: Extract<Aside, { type: "read_more" }>,
+    passages: readonly Passage[],
+  ): Promise<void> {
+    const own = text === undefined ? [] : [asContext(text)];
+    const all = isRequired ? own : [...own, ...passages];
+    const { ending } = await this.#readThrough(all, isRequired);
+    if (text !== undefined && ending.type === "left" && ending.isRead) this.#read.add(text);
+  }
+
+  #readThrough(
+    passages: readonly Passage[],
+    mustRead: boolean,
+  ): Promise<Shown<ScrollState, ScrollEnding>> {
+    const canvas = canvasOf(this.#open());
     const linesFor = (columns: number) =>
-      texts.flatMap((text, index) => [
+      passages.flatMap((passage, index) => [
         ...(index === 0 ? [] : [""]),
-        ...contextLines(text, { ...canvas, columns }),
+        ...passageLines([passage], { ...canvas, columns }),
       ]);
-    await this.#showOne(scrollView(linesFor), { top: 0 }, true);
+    return this.#showOne(scrollView({ linesFor, mustRead }), fromStart, true);
   }
 
   async #showOne<State, Ending>(
@@ -190,6 +260,14 @@ export class DrawnDialogue implements Dialogue {
     const terminal = this.#open();
     terminal.write(make(canvasOf(terminal)));
   }
+}
+
+function asContext(text: string): Passage {
+  return { type: "context", text };
+}
+
+function asQuestion(text: string): Passage {
+  return { type: "question", text };
 }
 
 function isAside(ending: { readonly type: string }): ending is Aside {

@@ -4,9 +4,9 @@ import { assertNever } from "../../util/index.ts";
 import { type Aside, type Asides, findAside, footRows } from "./aside.ts";
 import type { Chosen } from "./dialogue.ts";
 import type { Key } from "./key.ts";
-import { questionRows } from "./question-line.ts";
+import { type QuestionRows, questionRows } from "./question-line.ts";
 import { bufferOf } from "./text-buffer.ts";
-import { type Canvas, end, type Frame, type Step, wait, type Widget } from "./widget.ts";
+import { type Canvas, end, type Step, wait, type Widget } from "./widget.ts";
 
 export interface KeyMenu<Choice extends string> {
   readonly message: string;
@@ -36,9 +36,12 @@ export function keyMenu<Choice extends string>(
   return {
     update: (_state, key) => chooseByKey(menu, asides, key),
     view: ({ isHelpShown }, canvas) => {
-      const { rows, cursor } = menuRows(menu, canvas);
+      const foot = footRows(asides, { readKey: "v" }, canvas);
       const help = isHelpShown ? helpRows(menu, asides, canvas) : [];
-      return { rows: [...rows, ...help, ...footRows(asides, { readKey: "v" }, canvas)], cursor };
+      const below = [...help, ...foot];
+      const room = { ...canvas, rows: canvas.rows - below.length };
+      const { rows, cursor, isCut } = menuRows(menu, room);
+      return { rows: [...rows, ...below], cursor, isCut };
     },
   };
 }
@@ -71,7 +74,7 @@ function chooseByKey<Choice extends string>(
   }
 }
 
-function menuRows<Choice extends string>(menu: KeyMenu<Choice>, canvas: Canvas): Frame {
+function menuRows<Choice extends string>(menu: KeyMenu<Choice>, canvas: Canvas): QuestionRows {
   const keys = `[${[...keysOf(menu), "?"].join(",")}]`;
   const suffix = menu.default === undefined ? keys : `${keys} (${menu.default})`;
   return questionRows({ message: menu.message, suffix }, bufferOf(""), canvas);

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
-import { wrapWords } from "../../render/index.ts";
-import { layOutText, stackRows, wrapCode } from "./layout.ts";
+import { wrapCode, wrapWords } from "../../render/index.ts";
+import { layOutText, stackRows } from "./layout.ts";
 import { bufferOf } from "./text-buffer.ts";
 
 const PLACE = { columns: 6, start: 4, indent: 2 };

@@ -1,16 +1,8 @@
 /** How text is laid out in rows. All widths are columns of the screen, not characters. */
 import stringWidth from "fast-string-width";
-import { wrapAnsi } from "fast-wrap-ansi";
 import { neutralize } from "../../render/index.ts";
 import type { TextBuffer } from "./text-buffer.ts";
 import type { Position } from "./widget.ts";
-
-/** Keeps all white space, as in code; tabs become spaces. */
-export function wrapCode(line: string, columns: number): readonly string[] {
-  const expanded = line.replaceAll("\t", "    ");
-  const options = { hard: true, trim: false, wordWrap: false };
-  return wrapAnsi(expanded, Math.max(1, columns), options).split("\n");
-}
 
 export interface TextPlace {
   readonly columns: number;
@@ -67,14 +59,15 @@ export interface Stack {
   readonly head: readonly string[];
   /** May be longer than there is room for. */
   readonly body: readonly string[];
-  /** The row of the body that must be seen. */
+  /** The row of the body that must be seen, and those that belong to it. */
   readonly active: number;
+  readonly activeHeight?: number;
   readonly foot: readonly string[];
 }
 
 /** Of a body that is too long, the rows around the active one. */
-export function stackRows({ head, body, active, foot }: Stack, height: number) {
-  const room = Math.max(1, height - head.length - foot.length);
+export function stackRows({ head, body, active, activeHeight = 1, foot }: Stack, height: number) {
+  const room = Math.max(1, activeHeight, height - head.length - foot.length);
   const first = Math.max(0, Math.min(active - Math.floor(room / 2), body.length - room));
   const rows = [...head, ...body.slice(first, first + room), ...foot];
   return { rows, activeRow: head.length + active - first };

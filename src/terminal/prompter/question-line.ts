@@ -1,6 +1,7 @@
 /** The line of a question: while it is open, and what stays of it. */
 import stringWidth from "fast-string-width";
 import { oneLine, truncate, wrapWords } from "../../render/index.ts";
+import { moreLines } from "./context-preview.ts";
 import { type LaidOutText, layOutText } from "./layout.ts";
 import type { TextBuffer } from "./text-buffer.ts";
 import type { Canvas } from "./widget.ts";
@@ -12,18 +13,27 @@ export interface QuestionLine {
   readonly suffix?: string;
 }
 
-/** An open question, and behind it what is typed so far. */
+export interface QuestionRows extends LaidOutText {
+  /** How many of the rows are the question itself; what is typed begins in the last of them. */
+  readonly height: number;
+  /** Only the beginning of the question fits. */
+  readonly isCut: boolean;
+}
+
+/** An open question in at most `canvas.rows`, and behind it what is typed so far, in as many as it takes. */
 export function questionRows(
   { message, suffix = "" }: QuestionLine,
   typed: TextBuffer,
-  { columns, paint }: Canvas,
-): LaidOutText {
+  { columns, rows: most, paint }: Canvas,
+): QuestionRows {
   const painted = [
     paint("green", "?"),
     paint("bold", message),
     ...(suffix === "" ? [] : [paint("dim", suffix)]),
   ].join(" ");
-  const head = wrapWords(painted, columns - 1);
+  const all = wrapWords(painted, columns - 1);
+  const isCut = all.length > Math.max(1, most);
+  const head = isCut ? cutHead(all, suffix, { columns, rows: most, paint }) : all;
   const last = head.at(-1) ?? "";
   const place = { columns, start: stringWidth(last) + 1, indent: 2 };
   const {
@@ -33,7 +43,21 @@ export function questionRows(
   return {
     rows: [...head.slice(0, -1), first === "" ? last : `${last} ${first}`, ...others],
     cursor: { row: head.length - 1 + cursor.row, column: cursor.column },
+    height: head.length,
+    isCut,
   };
+}
+
+/** The beginning, and how much follows. A suffix that is long itself is not worth more than its keys. */
+function cutHead(
+  all: readonly string[],
+  suffix: string,
+  { columns, rows, paint }: Canvas,
+): readonly string[] {
+  const shown = all.slice(0, Math.max(0, rows - 1));
+  const more = moreLines(all.length - shown.length);
+  const behind = truncate(suffix, columns - 2 - stringWidth(more));
+  return [...shown, paint("dim", truncate(`${more} ${behind}`.trimEnd(), columns - 1))];
 }
 
 export interface ClosedQuestion {
@@ -44,15 +68,30 @@ export interface ClosedQuestion {
 }
 
 /** One line, whatever was asked and answered. A long question leaves half of it to the answer. */
-export function closedLine(closed: ClosedQuestion, { columns, paint }: Canvas): string {
-  const { message, said, isCancelled = false } = closed;
-  const answer = oneLine(said);
-  const room = columns - 3;
-  const answerRoom = Math.max(room - stringWidth(message), Math.ceil(room / 2));
-  const shownAnswer = truncate(answer, answerRoom);
-  const shownMessage = truncate(message, room - stringWidth(shownAnswer));
+export function closedLine(closed: ClosedQuestion, canvas: Canvas): string {
+  const room = canvas.columns - 3;
+  const answer = oneLine(closed.said);
+  const answerRoom = Math.max(room - stringWidth(closed.message), Math.ceil(room / 2));
+  const said = truncate(answer, answerRoom);
+  const message = truncate(closed.message, room - stringWidth(said));
+  return paintClosed({ ...closed, message, said }, canvas);
+}
+
+/** Of a question that stays on the screen: what it was about, the name of a file say, is not cut off. */
+const MOST_MESSAGE_ROWS = 5;
+
+/** One line if the answer has half of it; else as many as a long question needs. */
+export function closedRows(closed: ClosedQuestion, canvas: Canvas): readonly string[] {
+  const room = canvas.columns - 3;
+  const said = truncate(oneLine(closed.said), Math.ceil(room / 2));
+  if (stringWidth(closed.message) + stringWidth(said) <= room) return [closedLine(closed, canvas)];
+  const message = truncate(closed.message, room * MOST_MESSAGE_ROWS);
+  return wrapWords(paintClosed({ ...closed, message, said }, canvas), canvas.columns);
+}
+
+function paintClosed({ message, said, isCancelled = false }: ClosedQuestion, { paint }: Canvas) {
   const mark = isCancelled ? paint("red", "✖") : paint("green", "✔");
-  return `${mark} ${paint("bold", shownMessage)} ${paint(isCancelled ? "dim" : "cyan", shownAnswer)}`;
+  return `${mark} ${paint("bold", message)} ${paint(isCancelled ? "dim" : "cyan", said)}`;
 }
 
 const BETWEEN = " · ";

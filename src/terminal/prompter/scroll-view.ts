@@ -1,46 +1,111 @@
-/** A long text on the whole screen, to be read and left again. */
-import { truncate } from "../../render/index.ts";
+/**
+ * A long text on the whole screen. One that belongs to a question must be read to its end, or skipped on
+ * purpose, before the question can be answered.
+ */
+import { stripVTControlCharacters } from "node:util";
+import stringWidth from "fast-string-width";
+import { truncate, wrapCode } from "../../render/index.ts";
+import { moreLines } from "./context-preview.ts";
 import type { Key } from "./key.ts";
-import { wrapCode } from "./layout.ts";
 import { type Canvas, end, type Frame, type Size, type Step, wait, type Widget } from "./widget.ts";
 
 export interface ScrollState {
-  /** The first row that is seen. */
+  /** The first row on the screen, for a screen of `columns`. */
   readonly top: number;
+  readonly columns: number;
+  /** How many visible characters come before that row: rows change with the width, characters do not. */
+  readonly before: number;
+  /** The last row was on the screen. */
+  readonly isRead: boolean;
 }
 
-export interface ScrollEnding {
-  readonly type: "left";
+export type ScrollEnding =
+  | { readonly type: "left"; readonly isRead: boolean }
+  | { readonly type: "cancelled" };
+
+export interface ScrollText {
+  /** The lines may be painted. They are made anew for every width. */
+  readonly linesFor: (columns: number) => readonly string[];
+  /** It cannot be left before its end was on the screen. */
+  readonly mustRead?: boolean;
 }
 
-/** The lines may be painted. They are made anew for every width. */
-export function scrollView(
-  linesFor: (columns: number) => readonly string[],
-): Widget<ScrollState, ScrollEnding> {
-  let wrapped: { readonly columns: number; readonly rows: readonly string[] } | undefined;
-  const rowsFor = (columns: number) => {
-    if (wrapped?.columns !== columns) {
-      wrapped = { columns, rows: linesFor(columns).flatMap((line) => wrapCode(line, columns)) };
-    }
-    return wrapped.rows;
+export const fromStart: ScrollState = { top: 0, columns: 0, before: 0, isRead: false };
+
+export function scrollView({
+  linesFor,
+  mustRead = false,
+}: ScrollText): Widget<ScrollState, ScrollEnding> {
+  let wrapped: Wrapped | undefined;
+  const wrapFor = (columns: number): Wrapped => {
+    if (wrapped?.columns !== columns) wrapped = wrapLines(linesFor(columns), columns);
+    return wrapped;
   };
   return {
-    update: (state, key, size) =>
-      scroll(state, key, { ...size, count: rowsFor(size.columns).length }),
-    view: (state, canvas) => viewScrolled(rowsFor(canvas.columns), state, canvas),
+    // A key is about the page that is on the screen: pages cannot be passed unseen.
+    isDrawnBetweenKeys: true,
+    update: (state, key, size) => {
+      const text = wrapFor(size.columns);
+      const placed = placeIn(text, state, size);
+      const step = scroll({ text, size, mustRead }, placed, key);
+      return step.type === "wait" && step.state.top === placed.top ? wait(state) : step;
+    },
+    view: (state, canvas) => {
+      const text = wrapFor(canvas.columns);
+      return viewScrolled({ text, mustRead }, placeIn(text, state, canvas), canvas);
+    },
   };
 }
 
-interface ScrollSize extends Size {
-  readonly count: number;
+interface Wrapped {
+  readonly columns: number;
+  readonly rows: readonly string[];
+  /** Of each row: how many visible characters come before it. */
+  readonly starts: readonly number[];
 }
 
-function scroll({ top }: ScrollState, key: Key, size: ScrollSize): Step<ScrollState, ScrollEnding> {
+function wrapLines(lines: readonly string[], columns: number): Wrapped {
+  const rows = lines.flatMap((line) => wrapCode(line, columns));
+  let before = 0;
+  const starts = rows.map((row) => {
+    const start = before;
+    before += stripVTControlCharacters(row).replaceAll(/\s/g, "").length;
+    return start;
+  });
+  return { columns, rows, starts };
+}
+
+/** After a change of the width, the row with the first character that may not have been seen yet. */
+function placeIn({ columns, rows, starts }: Wrapped, state: ScrollState, size: Size): ScrollState {
+  let { top } = state;
+  if (state.columns !== columns) {
+    const start = starts.findLast((one) => one <= state.before) ?? 0;
+    top = Math.max(0, starts.indexOf(start));
+  }
+  top = Math.min(top, lastTop(rows.length, size));
+  const isAtEnd = top + pageOf(size) >= rows.length;
+  return { top, columns, before: starts[top] ?? 0, isRead: state.isRead || isAtEnd };
+}
+
+interface Scrolling {
+  readonly text: Wrapped;
+  readonly size: Size;
+  readonly mustRead: boolean;
+}
+
+function scroll(
+  { text, size, mustRead }: Scrolling,
+  state: ScrollState,
+  key: Key,
+): Step<ScrollState, ScrollEnding> {
+  const { top, isRead } = state;
   const page = pageOf(size);
-  const last = Math.max(0, size.count - page);
+  const last = lastTop(text.rows.length, size);
   const name = key.type === "named" ? key.name : key.text;
-  const isLeft = name === "q" || name === "v" || name === "ctrl-o" || name === "ctrl-d";
-  if (isLeft) return end({ type: "left" });
+  if (mustRead && name === "ctrl-d") return end({ type: "cancelled" });
+  const isOver = mustRead && top === last && (name === " " || name === "page-down");
+  const isLeft = isOver || name === "q" || name === "v" || name === "ctrl-o" || name === "ctrl-d";
+  if (isLeft && (isRead || !mustRead)) return end({ type: "left", isRead });
   const to: Readonly<Record<string, number>> = {
     up: top - 1,
     down: top + 1,
@@ -51,22 +116,63 @@ function scroll({ top }: ScrollState, key: Key, size: ScrollSize): Step<ScrollSt
     home: 0,
     end: last,
   };
-  return wait({ top: Math.min(Math.max(0, to[name] ?? top), last) });
+  const next = Math.min(Math.max(0, to[name] ?? top), last);
+  return wait({ ...state, top: next, before: text.starts[next] ?? 0 });
 }
 
-function viewScrolled(all: readonly string[], { top }: ScrollState, canvas: Canvas): Frame {
+function viewScrolled(
+  { text: { rows: all }, mustRead }: Pick<Scrolling, "text" | "mustRead">,
+  { top, isRead }: ScrollState,
+  canvas: Canvas,
+): Frame {
   const page = pageOf(canvas);
-  const first = Math.min(top, Math.max(0, all.length - page));
-  const shown = all.slice(first, first + page);
-  const status = `${first + 1}-${first + shown.length} of ${all.length} · ↑↓ PageUp PageDown Home End · q goes back`;
+  const shown = all.slice(top, top + page);
+  if (canvas.rows < 2) return { rows: [shown[0] ?? ""], cursor: { row: 0, column: 0 } };
+  const place = `${top + 1}-${top + shown.length} of ${all.length}`;
+  const hidden = all.length - top - shown.length;
+  const status = mustRead
+    ? fitting(isRead ? endHints(place) : moreHints(place, hidden), canvas.columns)
+    : `${place} · ↑↓ PageUp PageDown Home End · q goes back`;
   const blank = Array.from({ length: page - shown.length }, () => "");
   return {
-    rows: [...shown, ...blank, canvas.paint("dim", truncate(status, canvas.columns))],
+    rows: [
+      ...shown,
+      ...blank,
+      canvas.paint(mustRead ? "bold" : "dim", truncate(status, canvas.columns)),
+    ],
     cursor: { row: page, column: 0 },
   };
+}
+
+/** From the longest to the shortest. */
+function moreHints(place: string, hidden: number): readonly string[] {
+  const more = moreLines(hidden);
+  return [
+    `${more}: Space or PgDn reads on, End skips to the end, Esc cancels · ${place}`,
+    `${more}: Space or PgDn reads on, End skips to the end, Esc cancels`,
+    `${more}: Space reads on, End skips`,
+    `${more}: Space, End`,
+  ];
+}
+
+function endHints(place: string): readonly string[] {
+  return [
+    `End of text: Space goes to the question, PgUp goes back, Esc cancels · ${place}`,
+    "End of text: Space goes to the question, PgUp goes back",
+    "Space goes to the question",
+    "Space: question",
+  ];
+}
+
+function fitting(texts: readonly string[], columns: number): string {
+  return texts.find((text) => stringWidth(text) <= columns) ?? texts.at(-1) ?? "";
 }
 
 /** The last row of the screen says where we are. */
 function pageOf({ rows }: Size): number {
   return Math.max(1, rows - 1);
+}
+
+function lastTop(count: number, size: Size): number {
+  return Math.max(0, count - pageOf(size));
 }

@@ -44,7 +44,12 @@ function updateSecret(
 }
 
 function viewSecret({ message }: SecretEntry, asides: Asides, canvas: Canvas): Frame {
-  const { rows, cursor } = questionRows({ message }, bufferOf(""), canvas);
-  const own = ["nothing is shown of what you type", "Enter sends"];
-  return { rows: [...rows, ...footRows(asides, { own }, canvas)], cursor };
+  const foot = footRows(
+    asides,
+    { own: ["nothing is shown of what you type", "Enter sends"] },
+    canvas,
+  );
+  const room = { ...canvas, rows: canvas.rows - foot.length };
+  const { rows, cursor, isCut } = questionRows({ message }, bufferOf(""), room);
+  return { rows: [...rows, ...foot], cursor, isCut };
 }

@@ -1,4 +1,5 @@
 import { describe, expect, test } from "vitest";
+import { counters } from "../../../test/security/threats.ts";
 import { TypedWidget } from "../../../test/support/typed-widget.ts";
 import { selectList } from "./select-list.ts";
 import type { ListedOption, SelectList } from "./select-rows.ts";
@@ -13,14 +14,16 @@ const FRUIT: readonly ListedOption[] = [
 interface ListChanges extends Partial<Omit<SelectList, "options">> {
   readonly marked?: readonly number[];
   readonly note?: string;
+  readonly read?: ReadonlySet<string>;
   readonly size?: { readonly columns?: number; readonly rows?: number };
 }
 
 const HINT = "  ↑↓ move · type to filter · Enter chooses";
 
 function list(options: readonly ListedOption[] = FRUIT, active = 0, more: ListChanges = {}) {
-  const { marked = [], note, size, ...changes } = more;
-  const widget = selectList({ message: "Which?", options, ...changes }, { hasMore: false, note });
+  const { marked = [], note, read = new Set(), size, ...changes } = more;
+  const asides = { hasMore: false, note, read };
+  const widget = selectList({ message: "Which?", options, ...changes }, asides);
   return new TypedWidget(widget, { filter: "", active, marked }, size);
 }
 
@@ -84,9 +87,14 @@ test("of a long list ten are shown, around the active one", () => {
   ]);
 });
 
-test("an option that is too long is cut where the screen ends", () => {
-  const open = list([{ label: "日本".repeat(40) }]);
-  expect(open.screen[1]).toBe(`❯ ${"日本".repeat(14)}…`);
+test("an option that is too long is cut where the screen ends, unless it is the active one", () => {
+  const long = "日本".repeat(20);
+  const open = list([{ label: long }, { label: long }]);
+  expect(open.screen.slice(1, 4)).toEqual([
+    `❯ ${"日本".repeat(14)}日`,
+    `  本${"日本".repeat(5)}`,
+    `  ${"日本".repeat(14)}…`,
+  ]);
 });
 
 test("can be empty", () => {
@@ -189,10 +197,15 @@ describe("a list of which several are chosen", () => {
     expect(openMultiple({ allowsOther: true }).type(input).ending).toEqual(ending);
   });
 
-  test("cuts an option that is too long", () => {
-    const options = [{ label: "日本".repeat(40) }];
+  test("shows all of the active option, and cuts the others", () => {
+    const label = "日本".repeat(5);
+    const options = [{ label }, { label }];
     const narrow = list(options, 0, { isMultiple: true, size: { columns: 20 } });
-    expect(narrow.screen[1]).toBe("❯ [ ] 日本日本日本…");
+    expect(narrow.screen.slice(1, 4)).toEqual([
+      "❯ [ ] 日本日本日本日",
+      "      本日本",
+      "  [ ] 日本日本日本…",
+    ]);
   });
 });
 
@@ -240,7 +253,7 @@ describe("a preview", () => {
   });
 
   test.each([
-    ["\u000f", { type: "read_more", text: lines.join("\n") }],
+    ["\u000f", { type: "read_more", text: ["long", "all of it", ...lines].join("\n") }],
     [`${DOWN}${DOWN}\u000f`, undefined],
     ["xyz\u000f", undefined],
   ])("is read by %j: %j", (input, ending) => {
@@ -253,6 +266,51 @@ describe("a preview", () => {
       "  │ 日本語",
       "  │ 日本語",
     ]);
+  });
+});
+
+function textOf({ label, description, preview }: ListedOption): string {
+  return [label, description, preview].filter((text) => text !== undefined).join("\n");
+}
+
+describe("an option that does not fit", () => {
+  const word = "word ".repeat(300).trim();
+  const options: readonly ListedOption[] = [
+    { label: `${word} rm -rf /` },
+    { label: "described", description: `${word} rm -rf /` },
+    { label: "shown", preview: "line\n".repeat(30) },
+    { label: "short" },
+  ];
+
+  test.each(options.slice(0, 3).map((option, index) => ({ option, index })))(
+    "is not chosen before it was read: $index",
+    ({ option, index }) => {
+      counters("T-TERM-7");
+      const text = textOf(option);
+      const read = new Set([text]);
+      expect([
+        list(options, index).type("\r").ending,
+        list(options, index, { read }).type("\r").ending,
+      ]).toEqual([
+        { type: "read_more", text, isRequired: true },
+        { type: "chosen", indexes: [index] },
+      ]);
+    },
+  );
+
+  test("is not sent with others before it was read", () => {
+    counters("T-TERM-7");
+    const open = list(options, 3, { isMultiple: true }).type("\u0001\r");
+    expect(open.ending).toEqual({
+      type: "read_more",
+      text: textOf(options[0] ?? { label: "" }),
+      isRequired: true,
+    });
+  });
+
+  test("says how much more there is, and leaves room for the list", () => {
+    const { screen } = list(options, 0, { size: { rows: 12, columns: 30 } });
+    expect([screen.length, screen[4], screen[5]]).toEqual([10, "  … 58 more lines", "  described"]);
   });
 });
 

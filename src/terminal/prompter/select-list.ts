@@ -1,4 +1,5 @@
 /** One or several of a list: arrows move, typing narrows the list down. */
+import { plain } from "../../render/index.ts";
 import { assertNever } from "../../util/index.ts";
 import { type Aside, type Asides, findAside } from "./aside.ts";
 import type { SelectEnding } from "./dialogue.ts";
@@ -11,34 +12,50 @@ import {
   type SelectState,
   typedOther,
 } from "./select-rows.ts";
-import { viewSelect } from "./select-view.ts";
+import { optionText, viewSelect } from "./select-view.ts";
 import { bufferOf, editBuffer } from "./text-buffer.ts";
-import { end, type Step, wait, type Widget } from "./widget.ts";
+import { end, type Size, type Step, wait, type Widget } from "./widget.ts";
 
 type ListEnding = SelectEnding | Aside | { readonly type: "cancelled" };
 
 type SelectStep = Step<SelectState, ListEnding>;
 
+type OpenList = SelectList & { readonly asides: Asides };
+
 export function selectList(list: SelectList, asides: Asides): Widget<SelectState, ListEnding> {
+  const open = { ...list, asides };
   return {
-    update: (state, key) => {
-      const aside = findPreview(list, state, key) ?? findAside(asides, key);
-      return aside === undefined ? updateList(list, state, key) : end(aside);
+    update: (state, key, size) => {
+      const isReadKey = key.type === "named" && key.name === "ctrl-o";
+      const preview = isReadKey ? findPreview(open, state, size) : undefined;
+      const aside = preview ?? findAside(asides, key);
+      if (aside !== undefined) return end(aside);
+      const step = updateList(list, state, key);
+      const text = step.type === "end" ? findUnread(open, step.ending, size) : undefined;
+      return text === undefined ? step : end({ type: "read_more", text, isRequired: true });
     },
-    view: (state, canvas) => viewSelect({ ...list, asides }, state, canvas),
+    view: (state, canvas) => viewSelect(open, state, canvas),
   };
 }
 
 /** All of what is shown of the active option, before all that is above the question. */
-function findPreview(
-  list: SelectList,
-  { filter, active }: SelectState,
-  key: Key,
-): Aside | undefined {
-  if (key.type !== "named" || key.name !== "ctrl-o") return undefined;
-  if (!rowsOf(list, filter).includes(active)) return undefined;
-  const text = list.options[active]?.preview;
-  return text === undefined ? undefined : { type: "read_more", text };
+function findPreview(list: OpenList, state: SelectState, size: Size): Aside | undefined {
+  if (!rowsOf(list, state.filter).includes(state.active)) return undefined;
+  const option = list.options[state.active];
+  if (option === undefined) return undefined;
+  const { isOptionCut } = viewSelect(list, state, { ...size, paint: plain });
+  if (option.preview === undefined && !isOptionCut) return undefined;
+  return { type: "read_more", text: optionText(option) };
+}
+
+/** What an option that is chosen says about itself, if it does not fit and was not read. */
+function findUnread(list: OpenList, ending: ListEnding, size: Size): string | undefined {
+  if (ending.type !== "chosen") return undefined;
+  const canvas = { ...size, paint: plain };
+  return ending.indexes
+    .filter((active) => viewSelect(list, { filter: "", active, marked: [] }, canvas).isOptionCut)
+    .map((index) => optionText(list.options[index] ?? { label: "" }))
+    .find((text) => list.asides.read?.has(text) !== true);
 }
 
 function updateList(list: SelectList, state: SelectState, key: Key): SelectStep {

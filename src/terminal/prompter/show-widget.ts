@@ -29,23 +29,36 @@ export async function showWidget<State, Ending>(
   const surface = isFullScreen ? new FullScreen(terminal) : new LiveRegion(terminal, losesCursor);
   const { promise, resolve } = Promise.withResolvers<Ending | Closed>();
   let state = initial;
+  let drawn = canvasOf(terminal);
   const draw = (report?: CursorReport) =>
-    surface.draw((canvas) => widget.view(state, canvas), report?.column);
+    surface.draw((canvas) => {
+      drawn = canvas;
+      return widget.view(state, canvas);
+    }, report?.column);
   /** Whether the key was the last one. */
   const take = (key: Key): boolean => {
     const step = isCancelling(key)
       ? ({ type: "end", ending: { type: "cancelled" } } as const)
-      : widget.update(state, key, canvasOf(terminal));
+      : widget.update(state, key, drawn);
     if (step.type === "wait") state = step.state;
     else resolve(step.ending);
     return step.type === "end";
+  };
+  const takeAll = (keys: readonly Key[]) => keys.some(take);
+  const takeOne = (keys: readonly Key[]) => {
+    const before = state;
+    // Giving up counts wherever it stands.
+    const giving = keys.find(isCancelling);
+    if (giving !== undefined) return take(giving);
+    return keys.some((key) => take(key) || state !== before) && state === before;
   };
   const onAbort = () => resolve({ type: "aborted" });
   signal.addEventListener("abort", onAbort, { once: true });
   terminal.listen({
     onInput: (sent) => {
       // What was typed behind the last key was not meant for what comes next.
-      if (!sent.filter(isKey).some(take)) {
+      const isOver = widget.isDrawnBetweenKeys === true ? takeOne : takeAll;
+      if (!isOver(sent.filter(isKey))) {
         draw(sent.find((one) => one.type === "cursor"));
       }
     },

@@ -34,22 +34,33 @@ test("a list below has fewer rows on a low screen", () => {
 });
 
 test("a list keeps its least, whatever stands above", () => {
-  expect(listBelow({ ...STANDING, context: { text: "a\nb\nc", room: 6 } }, 10).screen.length).toBe(
-    5 + 8,
-  );
+  const { screen } = listBelow({ ...STANDING, context: "a\nb\nc" }, 10);
+  expect([screen.length, screen.slice(0, 3)]).toEqual([10, ["a", "… 2 more lines", "? Then? ▮"]]);
 });
 
 test.each([
-  { what: "is there whole", rows: 20, text: "+a\u001b[2J\n\tb", hasMore: false },
-  { what: "is cut", rows: 13, text: "1\n2\n3\n4\n5\n6", hasMore: true },
-  { what: "may be out of sight", rows: 11, text: "1\n2", hasMore: true },
-])("a context that $what on $rows rows: $hasMore", ({ rows, text, hasMore }) => {
+  { what: "is there whole", rows: 2, text: "+a\u001b[2J\n\tb", isCut: false },
+  { what: "is cut", rows: 5, text: "1\n2\n3\n4\n5\n6", isCut: true },
+  { what: "has no room", rows: 0, text: "1", isCut: true },
+])("a context that $what in $rows rows", ({ rows, text, isCut }) => {
   const canvas = { columns: 30, rows, paint: plain };
-  expect(standingRows({ ...STANDING, context: { text, room: 6 } }, canvas).hasMore).toBe(hasMore);
+  const shown = standingRows({ ...STANDING, context: text }, canvas);
+  expect([shown.isCut, shown.rows.length]).toEqual([isCut, rows]);
+});
+
+test("answers that do not fit are cut from their start, and in a review from their end", () => {
+  const canvas = { columns: 30, rows: 1, paint: plain };
+  expect([
+    standingRows(STANDING, canvas),
+    standingRows({ ...STANDING, isReview: true }, canvas),
+  ]).toEqual([
+    { rows: ["✔ Which of all… the very firs…"], isCut: false },
+    { rows: ["… 2 more lines"], isCut: true },
+  ]);
 });
 
 test("a context is made harmless and wrapped", () => {
-  const context = { text: `a\t日\u202e${"x".repeat(10)}`, room: 6 };
+  const context = `a\t日\u202e${"x".repeat(10)}`;
   expect(
     standingRows({ answered: [], context }, { columns: 16, rows: 20, paint: plain }).rows,
   ).toEqual(["a    日<U+202E>x", "xxxxxxxxx"]);

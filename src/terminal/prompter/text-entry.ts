@@ -3,12 +3,12 @@ import { wrapWords } from "../../render/index.ts";
 import { type Aside, type Asides, findAside, footRows } from "./aside.ts";
 import type { Entered, TextRequest } from "./dialogue.ts";
 import type { Key } from "./key.ts";
-import { layOutText, stackRows } from "./layout.ts";
+import { layOutText, type Stack, stackRows } from "./layout.ts";
 import { type QuestionLine, questionRows } from "./question-line.ts";
 import { bufferOf, editBuffer, type TextBuffer } from "./text-buffer.ts";
 import { type Canvas, end, type Frame, type Step, wait, type Widget } from "./widget.ts";
 
-export type TextEntry = Pick<TextRequest, "message" | "default" | "problem" | "escape"> & {
+export type TextEntry = Pick<TextRequest, "message" | "text" | "default" | "problem" | "escape"> & {
   readonly hasEditor: boolean;
 };
 
@@ -29,7 +29,10 @@ export function textEntry(entry: TextEntry, asides: Asides): Widget<TextBuffer, 
       const { message, default: suggested } = entry;
       const line = { message, ...(suggested !== undefined && { suffix: `(${suggested})` }) };
       const foot = [...problemRows(entry, canvas), ...footRows(asides, hintsFor(entry), canvas)];
-      return viewText({ line, foot }, buffer, canvas);
+      const { isCut, isTextCut, ...frame } = viewText({ line, foot }, buffer, canvas);
+      // What the person has typed need not be read.
+      const isUnchanged = buffer.text === (entry.text ?? "");
+      return { ...frame, isCut: isCut || (isTextCut && isUnchanged) };
     },
   };
 }
@@ -58,25 +61,58 @@ interface Surroundings {
   readonly foot: readonly string[];
 }
 
+interface TextFrame extends Frame {
+  readonly isCut: boolean;
+  readonly isTextCut: boolean;
+}
+
+/** Rows that a long question leaves to what is typed. */
+const LEAST_ROWS = 3;
+
 /** One line stands behind the question, several stand below it. */
-function viewText({ line, foot }: Surroundings, buffer: TextBuffer, canvas: Canvas): Frame {
+function viewText({ line, foot }: Surroundings, buffer: TextBuffer, canvas: Canvas): TextFrame {
+  const room = canvas.rows - foot.length;
   if (!buffer.text.includes("\n")) {
-    const { rows: body, cursor } = questionRows(line, buffer, canvas);
-    const { rows, activeRow } = stackRows(
-      { head: [], body, active: cursor.row, foot },
-      canvas.rows,
+    const whole = questionRows(line, buffer, { ...canvas, rows: room });
+    const least = Math.min(LEAST_ROWS, whole.rows.length - whole.height);
+    const question = questionRows(line, buffer, { ...canvas, rows: room - least });
+    // What is typed begins in the last row of the question.
+    const above = question.height - 1;
+    return stackFrame(
+      {
+        head: question.rows.slice(0, above),
+        body: question.rows.slice(above),
+        active: question.cursor.row - above,
+        foot,
+      },
+      { canvas, column: question.cursor.column, isCut: question.isCut },
     );
-    return { rows, cursor: { row: activeRow, column: cursor.column } };
   }
-  const { rows: head } = questionRows(line, bufferOf(""), canvas);
+  const question = questionRows(line, bufferOf(""), { ...canvas, rows: room - LEAST_ROWS });
   const place = { columns: canvas.columns, start: 2, indent: 2 };
   const {
     rows: [first = "", ...others],
     cursor,
   } = layOutText(buffer, place);
   const body = [`  ${first}`, ...others];
-  const { rows, activeRow } = stackRows({ head, body, active: cursor.row, foot }, canvas.rows);
-  return { rows, cursor: { row: activeRow, column: cursor.column } };
+  return stackFrame(
+    { head: question.rows, body, active: cursor.row, foot },
+    { canvas, column: cursor.column, isCut: question.isCut },
+  );
+}
+
+interface Drawn {
+  readonly canvas: Canvas;
+  /** Of the cursor. */
+  readonly column: number;
+  readonly isCut: boolean;
+}
+
+function stackFrame(stack: Stack, { canvas, column, isCut }: Drawn): TextFrame {
+  const { rows, activeRow } = stackRows(stack, canvas.rows);
+  const { head, body, foot } = stack;
+  const isTextCut = rows.length < head.length + body.length + foot.length;
+  return { rows, cursor: { row: activeRow, column }, isCut, isTextCut };
 }
 
 function problemRows({ problem }: TextEntry, { columns, paint }: Canvas): readonly string[] {

@@ -6,18 +6,21 @@ export type Decision<Result> = { readonly result: Result; readonly said: string 
 
 export interface Matter<Result> {
   readonly message: string;
+  /** What is decided about, above the question. Any text. */
+  readonly context: string;
   /** Comes before everything else. */
   readonly first?: () => Promise<Decision<Result>>;
   readonly decide: () => Promise<Decision<Result>>;
 }
 
 export async function untilDecided<Result extends { readonly type: string }>(
-  { message, first, decide }: Matter<Result>,
+  { message, context, first, decide }: Matter<Result>,
   dialogue: Dialogue,
 ): Promise<Result> {
   await dialogue.start();
   dialogue.notify(message);
   let decision = await first?.();
+  if (decision === undefined && context.trim() !== "") dialogue.printContext(context);
   while (decision === undefined) decision = await decide();
   const { result, said } = decision;
   const isCancelled = result.type === "cancelled" || result.type === "interrupted";

@@ -21,6 +21,8 @@ export interface Frame {
   /** None is wider than the canvas. */
   readonly rows: readonly string[];
   readonly cursor: Position;
+  /** Something that must be read before an answer counts did not fit. */
+  readonly isCut?: boolean;
 }
 
 export type Step<State, Ending> =
@@ -28,7 +30,12 @@ export type Step<State, Ending> =
   | { readonly type: "end"; readonly ending: Ending };
 
 export interface Widget<State, Ending> {
-  /** Escape and Ctrl-C do not come here: they cancel whatever is shown. */
+  /** Of keys that arrive together, those behind one that changes the state are dropped. */
+  readonly isDrawnBetweenKeys?: boolean;
+  /**
+   * Escape and Ctrl-C do not come here: they cancel whatever is shown. `size` is that of what was drawn
+   * last, which the person has seen.
+   */
   update(state: State, key: Key, size: Size): Step<State, Ending>;
   view(state: State, canvas: Canvas): Frame;
 }

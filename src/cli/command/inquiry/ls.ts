@@ -2,6 +2,7 @@
 import { type Decider, timestampToMilliseconds } from "../../../conversation/index.ts";
 import {
   describeDecider,
+  describeEdited,
   describeOutcome,
   describeSource,
   firstLine,
@@ -77,7 +78,7 @@ const LEAST_QUESTION = 20;
 /** Who asked what, and below it what came of it. */
 function inquiryLines(row: InquiryRow, { output, clock }: CommandContext): string[] {
   const { paint, lineWidth } = output;
-  const { request, response, turn } = row;
+  const { request, response, turn, edited } = row;
   const ago = relativeTime(timestampToMilliseconds(request.timestamp), clock.now().getTime());
   const decider = deciderOf(row);
   const who = oneLine(describeSource(request.source));
@@ -91,6 +92,11 @@ function inquiryLines(row: InquiryRow, { output, clock }: CommandContext): strin
     ...(room < LEAST_QUESTION
       ? [head, INDENT + truncate(question, lineWidth - INDENT.length)]
       : [`${head} ${truncate(question, room)}`]),
+    ...(edited === undefined
+      ? []
+      : wrapProse(`ran with ${describeEdited(edited)}`, lineWidth - INDENT.length).map(
+          (line) => INDENT + line,
+        )),
     ...wrapProse(result, lineWidth - INDENT.length).map((line) => INDENT + line),
   ];
 }

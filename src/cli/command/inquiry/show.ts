@@ -1,6 +1,7 @@
 /** `jp inquiry show`. */
 import {
   describeDecider,
+  describeEdited,
   describeOutcome,
   describeSource,
   firstLine,
@@ -38,7 +39,7 @@ export async function showInquiry({ words, options, context }: Call<InquiryFlags
 }
 
 function printInquiry(row: InquiryRow, output: Output): void {
-  const { conversation, turn, request, response } = row;
+  const { conversation, turn, request, response, edited } = row;
   const { question } = request;
   const decider = deciderOf(row);
   const facts: Record<string, string | undefined> = {
@@ -46,6 +47,7 @@ function printInquiry(row: InquiryRow, output: Output): void {
     Conversation: `${conversation}, turn ${turn + 1}`,
     "Asked by": askerOf(request.source),
     "Tool call": request.toolCallId,
+    "Ran with": edited === undefined ? undefined : describeEdited(edited),
     "Question id": request.questionId,
     Question: firstLine(question.text),
     Kind: kindOf(row),

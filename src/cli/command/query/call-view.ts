@@ -11,12 +11,16 @@ import type {
 import {
   callEnd,
   type CallEvents,
+  callText,
   describeCall,
+  editedArguments,
   oneLine,
-  renderCallLine,
+  renderAskerLines,
+  renderCallLines,
   renderInquiryLines,
+  renderPermissionLines,
   renderResultLines,
-  truncate,
+  wrapCode,
 } from "../../../render/index.ts";
 import type { Output } from "../../../terminal/index.ts";
 
@@ -32,6 +36,9 @@ interface RunningCall extends CallEvents {
   /** What was under way is being ended. */
   readonly isStopped: boolean;
 }
+
+/** With what it is run, which need not be what the model asked for. */
+type AskingCall = Pick<ToolCallRequest, "name" | "arguments">;
 
 /** What is under way, for the line that says so. */
 export interface Running {
@@ -63,13 +70,22 @@ export class CallView {
     this.#calls.set(request.id, call);
   }
 
-  decide(decision: PermissionDecision, at: number): void {
+  /** Lines to be shown of it: a call that nobody was asked about is there whole. */
+  decide(decision: PermissionDecision, at: number): readonly string[] {
     // The time somebody took to decide is not the tool's.
     this.#change(decision.toolCallId, ({ decisions, since, ...call }) => ({
       ...call,
       decisions: [...decisions, decision],
       since: decision.action === "run" ? at : since,
     }));
+    const call = this.#calls.get(decision.toolCallId);
+    if (call === undefined || decision.decidedBy.kind !== "remembered") return [];
+    const { paint, width } = this.#lineOptions();
+    const asked = callText(call.request).split("\n");
+    return [
+      ...asked.flatMap((line) => wrapCode(line, width)),
+      ...renderPermissionLines(decision, { paint, width }),
+    ];
   }
 
   ask(request: InquiryRequest): void {
@@ -89,7 +105,9 @@ export class CallView {
       response.outcome === "cancelled"
         ? response.reason === "user"
         : response.answeredBy?.kind === "user";
-    if (isSeen || this.#isHidden(request)) return [];
+    // An answer that was given to another question is shown with this one, wherever calls are hidden.
+    const isReused = response.outcome !== "cancelled" && response.answeredBy?.kind === "remembered";
+    if (isSeen || (this.#isHidden(request) && !isReused)) return [];
     return renderInquiryLines(request, response, this.#lineOptions(2)).map((line) => `  ${line}`);
   }
 
@@ -112,30 +130,44 @@ export class CallView {
     const style = this.#options.tools.get(call.request.name)?.style;
     const resultLines = (response.isError ? style?.errorLines : style?.inlineLines) ?? 0;
     const options = this.#lineOptions();
+    const ran = editedArguments(call.decisions);
+    const { request } = call;
     return [
-      renderCallLine(call.request, isOver && call.isStopped ? "stopped" : end, {
-        ...options,
-        note,
-      }),
+      ...renderCallLines(
+        { ...request, arguments: ran ?? request.arguments },
+        isOver && call.isStopped ? "stopped" : end,
+        { ...options, note },
+      ),
+      ...call.decisions
+        .filter(({ decision }) => decision === "edited")
+        .flatMap((edited) =>
+          renderPermissionLines(edited, { ...options, requested: request.arguments }),
+        ),
       ...(resultLines === 0 ? [] : renderResultLines(response, { ...options, resultLines })),
     ];
   }
 
   /** Whose question somebody is about to be asked; undefined if it is not to be shown. */
-  findAsker(inquiryId: InquiryId): string | undefined {
+  findAsker(inquiryId: InquiryId): AskingCall | undefined {
     const { toolCallId = "" } = this.#inquiries.get(inquiryId) ?? {};
     const call = this.#calls.get(toolCallId);
     if (call === undefined || !this.#isShown(call.request.name)) return undefined;
-    return describeCall(call.request);
+    const { request, decisions } = call;
+    return { name: request.name, arguments: editedArguments(decisions) ?? request.arguments };
   }
 
   /** Once for what follows: several questions of a call may come one after the other. */
-  announce(call: string): void {
-    if (call === this.#announced) return;
-    this.#announced = call;
+  announce(call: AskingCall): void {
+    if (describeCall(call) === this.#announced) return;
+    this.noteAnnounced(call);
     const { output } = this.#options;
     // The screen is somebody else's for now: what is going on must not come back onto it.
-    output.notice(output.paintNotice("cyan", truncate(`• ${call}`, output.noticeWidth)));
+    for (const line of renderAskerLines(call, this.#lineOptions())) output.notice(line);
+  }
+
+  /** Whoever asks for permission shows the call. */
+  noteAnnounced(call: AskingCall): void {
+    this.#announced = describeCall(call);
   }
 
   #change(id: string | undefined, change: (call: RunningCall) => RunningCall): void {

@@ -4,7 +4,7 @@
  */
 import type { PermissionRequest, TurnEnd, TurnUpdate } from "../../../agent/index.ts";
 import type { ConversationEvent, InquiryId } from "../../../conversation/index.ts";
-import { describeCall, oneLine } from "../../../render/index.ts";
+import { oneLine } from "../../../render/index.ts";
 import type { StatusLine } from "../../../terminal/index.ts";
 import { assertNever, type Clock } from "../../../util/index.ts";
 import { warn } from "../../warnings.ts";
@@ -57,7 +57,7 @@ export class TextView implements TurnView {
   }
 
   showCall({ tool, arguments: given }: PermissionRequest): void {
-    this.#calls.announce(describeCall({ name: tool, arguments: given }));
+    this.#calls.noteAnnounced({ name: tool, arguments: given });
   }
 
   showAsker(inquiryId: InquiryId): void {
@@ -144,7 +144,7 @@ export class TextView implements TurnView {
       case "inquiry_response":
         return this.#printLines(this.#calls.answer(event));
       case "permission_decision":
-        return this.#calls.decide(event, at);
+        return this.#printLines(this.#calls.decide(event, at));
       case "turn_start":
       case "chat_request":
         return undefined;

@@ -2,7 +2,7 @@
  * A dialogue in lines of text, for those who hear them and for terminals that can do no more: nothing is
  * drawn, nothing changes once it is there, and every answer is a line that ends with Enter.
  */
-import { neutralize, oneLine, plain, truncate, wrapWords } from "../../../render/index.ts";
+import { neutralize, oneLine, plain, wrapWords } from "../../../render/index.ts";
 import { contextLines } from "../context-preview.ts";
 import type {
   Chosen,
@@ -31,32 +31,19 @@ import type { PlainQuestion } from "./plain-question.ts";
 import { LAST_LINE, plainText, severalLines } from "./plain-text.ts";
 
 const PROMPT = "Answer: ";
-/** Of a context; the rest is read if it is wanted. */
-const MOST_LINES = 60;
 
 export class PlainDialogue implements Dialogue {
   note: string | undefined;
   readonly #options: DialogueOptions;
   readonly #signal: AbortSignal;
   #opened: LineTerminal | undefined;
-  /** To be said before the next question. */
-  #standing: Standing | undefined;
-  /** Of a context of which only the beginning was said. */
-  #rest: readonly string[] = [];
+  /** Said before the next question. */
+  standing: Standing | undefined;
   #isCalling = false;
 
   constructor(options: DialogueOptions, signal: AbortSignal) {
     this.#options = options;
     this.#signal = signal;
-  }
-
-  get standing(): Standing | undefined {
-    return this.#standing;
-  }
-
-  set standing(standing: Standing | undefined) {
-    this.#standing = standing;
-    this.#rest = [];
   }
 
   /** Where the cursor is cannot be known: what somebody else has begun is ended in any case. */
@@ -68,10 +55,9 @@ export class PlainDialogue implements Dialogue {
     this.#isCalling = this.#options.notification?.bell ?? false;
   }
 
+  /** All of it, however long: what has scrolled away can still be read. */
   printContext(context: string): void {
-    const lines = contextLines(context, { columns: this.#columns, rows: 0, paint: plain });
-    this.#rest = lines.slice(MOST_LINES);
-    this.#say(...lines.slice(0, MOST_LINES));
+    this.#say(...contextLines(context, { columns: this.#columns, rows: 0, paint: plain }));
   }
 
   printLabel(label: string): void {
@@ -116,7 +102,6 @@ export class PlainDialogue implements Dialogue {
 
   async enterSecret(message: string): Promise<Entered | Closed> {
     this.#sayStanding();
-    this.#sayRest();
     this.#sayWords(message, "Nothing is shown of what you type. Enter sends it, Ctrl-C cancels.");
     const line = await this.#read("Secret: ", { isSecret: true });
     return line.type === "line" ? { type: "entered", text: line.text } : line;
@@ -137,7 +122,6 @@ export class PlainDialogue implements Dialogue {
       const command = line.text.trim();
       if (command === "/cancel") return { type: "cancelled" };
       if (command === "?") this.#sayWords(...question.help, this.#commandsOf(question));
-      else if (command === "/more" && this.#rest.length > 0) this.#sayRest();
       else if (command === "/note" && this.note !== undefined) {
         await takeNote(this);
         this.#sayQuestion(question);
@@ -159,7 +143,6 @@ export class PlainDialogue implements Dialogue {
     const all = [
       ...commands,
       ...(this.note === undefined ? [] : ["/note to add a note"]),
-      ...(this.#rest.length === 0 ? [] : ["/more for the rest of the text above"]),
       cancelling,
     ];
     return `? for help, ${all.join(", ")}.`;
@@ -189,19 +172,14 @@ export class PlainDialogue implements Dialogue {
 
   /** What belongs to this question alone, and at the end of a form all answers. */
   #sayStanding(): void {
-    const { answered, context, isReview = false } = this.#standing ?? { answered: [] };
-    this.#standing = undefined;
-    if (context !== undefined) this.printContext(context.text);
+    const { answered, context, isReview = false } = this.standing ?? { answered: [] };
+    this.standing = undefined;
+    if (context !== undefined) this.printContext(context);
     if (!isReview) return;
     this.#sayWords(
       "Your answers:",
-      ...answered.map(({ message, said }) => truncate(`${message} ${oneLine(said)}`, 400)),
+      ...answered.map(({ message, said }) => `${message} ${oneLine(said)}`),
     );
-  }
-
-  #sayRest(): void {
-    this.#say(...this.#rest);
-    this.#rest = [];
   }
 
   /** Broken at words. */

@@ -1,5 +1,5 @@
 /** A unified diff, coloured as people know it. */
-import type { Paint } from "../../render/index.ts";
+import type { Paint } from "./style.ts";
 
 export function paintDiff(lines: readonly string[], paint: Paint): readonly string[] {
   return lines.map((line) => paintLine(line, paint));

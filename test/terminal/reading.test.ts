@@ -1,0 +1,242 @@
+import { describe, expect, test } from "vitest";
+import type { InquiryId } from "../../src/conversation/index.ts";
+import {
+  booleanQuestion,
+  type InquiryQuestion,
+  secretQuestion,
+  selectQuestion,
+  textQuestion,
+} from "../../src/tool/index.ts";
+import type { JsonObject } from "../../src/util/index.ts";
+import { counters } from "../security/threats.ts";
+import { PromptScreen, type PromptScreenOptions } from "../support/prompt-screen.ts";
+
+const inquiryId = "call_1.q.1" as InquiryId; // Ids are made by the coordinator.
+const END = "\u001b[F";
+const PAGE_DOWN = "\u001b[6~";
+const START = "Delete /home for ever?";
+/** It begins with what matters, and ends like something harmless. */
+const LONG = `${START} ${"So be it. ".repeat(300)}Show the version?`;
+
+const QUESTIONS = {
+  boolean: booleanQuestion("q", LONG, { default: true }),
+  select: selectQuestion("q", LONG, { options: ["a", "b"] }),
+  several: selectQuestion("q", LONG, { options: ["a", "b"], isMultiple: true }),
+  text: textQuestion("q", LONG, { default: "yes" }),
+  secret: secretQuestion("q", LONG),
+};
+const TYPES = Object.keys(QUESTIONS) as (keyof typeof QUESTIONS)[]; // Its own keys.
+
+function open(question: InquiryQuestion, options: PromptScreenOptions = { rows: 12 }) {
+  return new PromptScreen({ method: "ask", request: { inquiryId, question } }, options);
+}
+
+/** By the number of lines that follow: those change with every key that does something. */
+async function hidden(screen: PromptScreen): Promise<string> {
+  await screen.untilShown((lines) => /… \d+ more lines:/.test(lines.at(-1) ?? ""));
+  return screen.lines.at(-1) ?? "";
+}
+
+describe("a question that is longer than the screen", () => {
+  test.each(TYPES)("of the type %s shows its beginning, and no key answers it", async (type) => {
+    counters("T-TERM-7");
+    const screen = open(QUESTIONS[type]);
+    const before = await hidden(screen);
+    const first = screen.lines[0] ?? "";
+    screen.type("yY1nNq\r\t");
+    // Enter goes on by a line.
+    await screen.untilShown((lines) => lines.at(-1) !== before);
+    screen.type("x\u001b[B");
+    await hidden(screen);
+    const result = screen.writtenResult();
+    screen.type("\u001b");
+    expect([first.startsWith(START), result, await screen.result()]).toEqual([
+      true,
+      undefined,
+      { inquiryId, type: "cancelled" },
+    ]);
+  });
+
+  test.each(TYPES)("of the type %s is answered once the rest was skipped", async (type) => {
+    const keys = { boolean: "y", select: "\r", several: " \r", text: "x\r", secret: "x\r" }[type];
+    const screen = open(QUESTIONS[type]);
+    await screen.answer(["more lines:", END], ["goes to the question", " "], [`? ${START}`, keys]);
+    expect(await screen.result()).toMatchObject({ type: "answered" });
+  });
+
+  test("is read page by page, and then shows its beginning with the keys", async () => {
+    const screen = open(QUESTIONS.boolean, { rows: 12, columns: 80 });
+    const pages: string[] = [];
+    for (let status = ""; !status.startsWith("End of text");) {
+      await screen.untilShown((lines) => lines.length === 12 && lines.at(-1) !== status);
+      status = screen.lines.at(-1) ?? "";
+      pages.push(...screen.lines.slice(0, -1));
+      screen.type(PAGE_DOWN);
+    }
+    await screen.answer(["[y,Y,n,N,?] (y)", ""]);
+    const { lines } = screen;
+    screen.type("n");
+    await screen.end();
+    expect(pages.join(" ").split("So be it.").length).toBeGreaterThan(300);
+    expect([lines[0]?.startsWith(`? ${START}`), lines.length]).toEqual([true, 12]);
+  });
+
+  test("is not answered when the window gets so small that it does not fit any more unread", async () => {
+    counters("T-TERM-7");
+    const screen = open(QUESTIONS.boolean, { rows: 12 });
+    const before = await hidden(screen);
+    for (const [columns, rows] of [
+      [40, 6],
+      [100, 20],
+      [60, 5],
+    ] as const) {
+      screen.resize(columns, rows);
+      await screen.untilShown((lines) => lines.length === rows);
+      screen.type("y\r");
+    }
+    const result = screen.writtenResult();
+    screen.type("\u0003");
+    expect([before.length > 0, result, await screen.result()]).toEqual([
+      true,
+      undefined,
+      { inquiryId, type: "cancelled" },
+    ]);
+  });
+
+  test.each([
+    ["a single word", "a".repeat(3000)],
+    ["wide characters", "日本".repeat(1500)],
+    ["blank lines in its context", "Above\n".concat("\n".repeat(500), "Below")],
+    ["thousands of lines", "line\n".repeat(5000)],
+  ])("because of %s says how much follows", async (_what, context) => {
+    const screen = open({ ...booleanQuestion("q", "Go on?"), context }, { rows: 10 });
+    const status = await hidden(screen);
+    screen.type("\u001b");
+    await screen.end();
+    expect(status).toMatch(/^… \d+ more lines: Space or PgDn reads on, End skips to the end, Esc/);
+  });
+
+  test("on a screen of five rows can be read and answered", async () => {
+    const screen = open(booleanQuestion("q", "Go on, or not?", { context: "1\n2\n3\n4\n5" }), {
+      rows: 5,
+      columns: 40,
+    });
+    await screen.answer(
+      ["… 3 more", " "],
+      ["goes to the question", " "],
+      ["? Go on, or not?", "y"],
+    );
+    expect(await screen.result()).toMatchObject({ answer: true });
+  });
+});
+
+test("a question that fits is not gone through page by page", async () => {
+  const screen = open(booleanQuestion("q", "Go on?", { context: "1\n2\n3" }), { rows: 5 });
+  await screen.answer(["? Go on?", "y"]);
+  expect([await screen.result(), screen.lines]).toMatchObject([
+    { answer: true },
+    ["1", "2", "3", "✔ Go on? yes"],
+  ]);
+});
+
+test("a default that is longer than the screen is read before Enter takes it", async () => {
+  counters("T-TERM-7");
+  const screen = open(textQuestion("q", "Which?", { default: `ls; ${"x ".repeat(500)}rm -rf /` }));
+  const before = await hidden(screen);
+  screen.type("\r");
+  await screen.untilShown((lines) => lines.at(-1) !== before);
+  const result = screen.writtenResult();
+  screen.type("\u001b");
+  await screen.end();
+  expect(result).toBeUndefined();
+});
+
+function permission(args: JsonObject, isEditing = false): PromptScreen {
+  const request = { tool: "sh", origin: { type: "local" } as const, arguments: args, isEditing };
+  return new PromptScreen({ method: "askPermission", request }, { rows: 12 });
+}
+
+describe("the arguments of a call", () => {
+  test("are shown to their end before it is let run, in lines if they have any", async () => {
+    counters("T-TERM-7");
+    const command = `echo ${"a ".repeat(60)}; rm -rf /`;
+    const screen = permission({ command, script: "one\n  path: two" });
+    await screen.answer(["? Run local sh tool?", "n"]);
+    await screen.end();
+    const shown = screen.lines.slice(0, -1);
+    expect([shown[0], shown.join("").includes("; rm -rf /"), shown.slice(-3)]).toEqual([
+      "• sh",
+      true,
+      ["  script:", "    │ one", "    │   path: two"],
+    ]);
+  });
+
+  test.each([false, true])(
+    "that are too long must be read, also to be edited: %j",
+    async (isEditing) => {
+      counters("T-TERM-7");
+      const screen = permission({ command: `${"ls; ".repeat(400)}rm -rf /` }, isEditing);
+      const before = await hidden(screen);
+      screen.type("yY\r");
+      await screen.untilShown((lines) => lines.at(-1) !== before);
+      const result = screen.writtenResult();
+      await screen.answer(["more lines:", END], ["goes to the question", ""]);
+      const end = screen.lines.join("");
+      screen.type(" ");
+      await screen.answer([isEditing ? "? Edit arguments:" : "? Run local sh tool?", "\u001b"]);
+      await screen.end();
+      expect([result, end.includes("rm -rf /")]).toEqual([undefined, true]);
+    },
+  );
+});
+
+test("a result that is too long must be read before it is delivered", async () => {
+  counters("T-TERM-7");
+  const request = { tool: "sh", content: "line\n".repeat(50), isError: false, isEditing: false };
+  const screen = new PromptScreen({ method: "askDelivery", request }, { rows: 12 });
+  const before = await hidden(screen);
+  screen.type("y\r");
+  await screen.untilShown((lines) => lines.at(-1) !== before);
+  const result = screen.writtenResult();
+  await screen.answer(["more lines:", END], ["goes to the question", " "], ["? Deliver", "y"]);
+  expect([result, await screen.result()]).toEqual([undefined, { type: "deliver" }]);
+});
+
+test("the answers of a form that do not fit are gone through before they are sent", async () => {
+  counters("T-TERM-7");
+  const fields = Array.from({ length: 8 }, (_, index) => ({
+    inquiryId,
+    question: booleanQuestion("q", `Question ${index + 1}?`),
+  }));
+  const screen = new PromptScreen({ method: "askForm", request: { fields } }, { rows: 7 });
+  for (const { question } of fields)
+    await screen.answer([`? (${question.text.replace(/\D/g, "")}/8)`, "y"]);
+  const before = await hidden(screen);
+  screen.type("y\r");
+  await screen.untilShown((lines) => lines.at(-1) !== before);
+  const result = screen.writtenResult();
+  await screen.answer(["more lines:", END], ["goes to the question", " "], ["? Send", "y"]);
+  expect([result, await screen.result()]).toMatchObject([undefined, { type: "answered" }]);
+});
+
+describe("an answer for the rest of the turn", () => {
+  test("says which questions of which tool it covers", async () => {
+    counters("T-TERM-9");
+    const question = booleanQuestion("sure", "Go on?");
+    const request = { inquiryId, question, tool: "deploy", questionId: "sure" };
+    const screen = new PromptScreen({ method: "ask", request });
+    await screen.answer(["? Go on?", "?"], ["this help", ""]);
+    const help = screen.lines.slice(1, 5);
+    screen.type("N");
+    await screen.end();
+    expect([help, screen.lines]).toEqual([
+      [
+        "  y    yes",
+        "  Y    yes to every `sure` question of `deploy` this turn",
+        "  n    no",
+        "  N    no to every `sure` question of `deploy` this turn",
+      ],
+      ["✔ Go on? no to every `sure` question of `deploy` this turn"],
+    ]);
+  });
+});
