@@ -1,8 +1,9 @@
-/** Builds the concrete things a command works with. Nothing else below `cli/` touches the process. */
-import { homedir } from "node:os";
+/** Builds the concrete things a command works with. */
+import path from "node:path";
 import { openWorkspace, type UserEnvironment, type Workspace } from "../storage/index.ts";
 import { createOutput, type Output } from "../terminal/index.ts";
 import { type Clock, systemClock } from "../util/index.ts";
+import type { Host } from "./host.ts";
 import { warn } from "./warnings.ts";
 
 /** The options that every command takes. */
@@ -12,6 +13,7 @@ export interface GlobalOptions {
 }
 
 export interface CommandContext {
+  readonly host: Host;
   readonly output: Output;
   readonly clock: Clock;
   readonly environment: UserEnvironment;
@@ -23,25 +25,21 @@ export interface CommandContext {
   readonly workspace: Workspace;
 }
 
-declare const JP_VERSION: string;
-
-export function createContext(options: GlobalOptions): CommandContext {
+export function createContext(host: Host, options: GlobalOptions): CommandContext {
+  const { environment, version, stdout, stderr, pid } = host;
+  // Somebody like `head` has seen enough.
+  const leaveQuietly = (error: NodeJS.ErrnoException) => host.exit(error.code === "EPIPE" ? 0 : 1);
   let onGone = leaveQuietly;
-  process.stdout.on("error", (error: NodeJS.ErrnoException) => onGone(error));
-  process.stderr.on("error", (error: NodeJS.ErrnoException) => onGone(error));
+  stdout.on("error", (error: NodeJS.ErrnoException) => onGone(error));
+  stderr.on("error", (error: NodeJS.ErrnoException) => onGone(error));
   let workspace: Workspace | undefined;
-  const environment: UserEnvironment = {
-    variables: process.env,
-    home: homedir(),
-    platform: process.platform,
-  };
-  const cwd = options.workspace ?? process.cwd();
-  const { stdout, stderr } = process;
+  const cwd = path.resolve(host.cwd, options.workspace ?? ".");
   const output = createOutput({ stdout, stderr, width: options.width });
   return {
+    host,
     environment,
     cwd,
-    version: JP_VERSION,
+    version,
     output,
     clock: systemClock,
     onOutputGone: (action) => {
@@ -57,15 +55,10 @@ export function createContext(options: GlobalOptions): CommandContext {
         from: cwd,
         environment,
         clock: systemClock,
-        pid: process.pid,
+        pid,
         onWarning: (message) => warn(message, output),
       });
       return workspace;
     },
   };
-}
-
-/** Somebody like `head` has seen enough. */
-function leaveQuietly(error: NodeJS.ErrnoException): void {
-  process.exit(error.code === "EPIPE" ? 0 : 1);
 }

@@ -1,6 +1,7 @@
 /** What the definitions of commands share: how one is loaded, called and finished. */
 import { Command, InvalidArgumentError, Option } from "commander";
 import type { CommandContext, GlobalOptions } from "./compose.ts";
+import type { Host } from "./host.ts";
 import { directivesOf } from "./tool-directives.ts";
 
 /** Everything a command was given: its own words, its options, and what to work with. */
@@ -19,7 +20,7 @@ export function command<Options>(load: () => Promise<CommandFunction<Options>>) 
     const self = received.at(-1);
     if (!(self instanceof Command)) throw new TypeError("commander passes the command last");
     const { createContext } = await import("./compose.ts");
-    const context = createContext(self.optsWithGlobals<GlobalOptions>());
+    const context = createContext(hostOf(self), self.optsWithGlobals<GlobalOptions>());
     try {
       const run = await load();
       const options = { ...self.optsWithGlobals(), directives: directivesOf(self) } as Options;
@@ -28,6 +29,22 @@ export function command<Options>(load: () => Promise<CommandFunction<Options>>) 
       context.output.flush();
     }
   };
+}
+
+/** By the program, which commander's commands know as the outermost of their parents. */
+const hosts = new WeakMap<Command, Host>();
+
+export function setHost(program: Command, host: Host): void {
+  hosts.set(program, host);
+}
+
+/** Throws if the command does not belong to a program that has one. */
+export function hostOf(self: Command): Host {
+  let program = self;
+  while (program.parent !== null) program = program.parent;
+  const host = hosts.get(program);
+  if (host === undefined) throw new TypeError("the program was made without a host");
+  return host;
 }
 
 export function formatOption(...formats: readonly string[]): Option {

@@ -2,9 +2,9 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
 import path from "node:path";
 import { CodedError, findProgram, withoutRelativeFolders } from "../util/index.ts";
+import type { Host } from "./host.ts";
 
 export interface EditedText {
   readonly text: string;
@@ -14,13 +14,16 @@ export interface EditedText {
 }
 
 /** Throws `no_editor`, `editor_failed`. */
-export async function editText(name: string, text: string): Promise<EditedText> {
-  const editor = findEditor(process.env);
-  const folder = await mkdtemp(path.join(tmpdir(), "jp-edit-"));
+export async function editText(
+  { name, text }: { readonly name: string; readonly text: string },
+  host: Host,
+): Promise<EditedText> {
+  const editor = findEditor(host.environment.variables);
+  const folder = await mkdtemp(path.join(host.temporary, "jp-edit-"));
   const file = path.join(folder, name);
   await writeFile(file, text);
   const discard = () => rm(folder, { recursive: true, force: true });
-  const status = await runEditor(editor, file);
+  const status = await runEditor(editor, file, host);
   if (status !== 0) {
     await discard();
     throw new CodedError(
@@ -31,7 +34,7 @@ export async function editText(name: string, text: string): Promise<EditedText> 
   return { text: await readFile(file, "utf8"), file, discard };
 }
 
-function findEditor(variables: NodeJS.ProcessEnv): string {
+function findEditor(variables: Host["environment"]["variables"]): string {
   const editor = ["JP_EDITOR", "VISUAL", "EDITOR"]
     .map((name) => variables[name])
     .find((value) => value !== undefined && value !== "");
@@ -45,28 +48,30 @@ function findEditor(variables: NodeJS.ProcessEnv): string {
  * Through a shell, because people write `EDITOR="code --wait"`. Neither is looked for in the current
  * folder, which may be a clone. Ctrl-C is the editor's meanwhile.
  */
-async function runEditor(editor: string, file: string): Promise<number> {
-  process.on("SIGINT", leaveIt);
+async function runEditor(editor: string, file: string, host: Host): Promise<number> {
+  const interrupts = host.onSignal(["SIGINT"], () => {}); // With a listener, it does not end us.
   try {
-    const child = process.platform === "win32" ? startOnWindows(editor, file) : start(editor, file);
+    const isWindows = host.environment.platform === "win32";
+    const child = isWindows ? startOnWindows(editor, file, host) : start(editor, file, host);
     const [status] = (await once(child, "exit")) as [number | null];
     return status ?? 1;
   } finally {
-    process.off("SIGINT", leaveIt);
+    interrupts[Symbol.dispose]();
   }
 }
 
-function start(editor: string, file: string): ChildProcess {
-  const env = { ...process.env, PATH: withoutRelativeFolders(process.env["PATH"]) };
+function start(editor: string, file: string, host: Host): ChildProcess {
+  const { variables } = host.environment;
+  const env = { ...variables, PATH: withoutRelativeFolders(variables["PATH"]) };
   const shell = findProgram("sh") ?? "/bin/sh";
-  return spawn(shell, ["-c", `${editor} "$@"`, "sh", file], { stdio: "inherit", env });
+  return spawn(shell, ["-c", `${editor} "$@"`, "sh", file], {
+    stdio: "inherit",
+    cwd: host.cwd,
+    env,
+  });
 }
 
-function startOnWindows(editor: string, file: string): ChildProcess {
-  const env = { ...process.env, NoDefaultCurrentDirectoryInExePath: "1" };
-  return spawn(`${editor} "${file}"`, { stdio: "inherit", shell: true, env });
-}
-
-function leaveIt(): void {
-  // With a listener, the signal does not end us.
+function startOnWindows(editor: string, file: string, host: Host): ChildProcess {
+  const env = { ...host.environment.variables, NoDefaultCurrentDirectoryInExePath: "1" };
+  return spawn(`${editor} "${file}"`, { stdio: "inherit", shell: true, cwd: host.cwd, env });
 }

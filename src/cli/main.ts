@@ -19,7 +19,7 @@ if (major < 22 || (major === 22 && minor < 22)) {
 } else if (rest.length === 0 && isHelp(word) && !isScreen() && existsSync(helpFile)) {
   writeOut(readFileSync(helpFile, "utf8"));
 } else {
-  void import("./run.ts").then(({ run }) => run(process.argv, JP_VERSION));
+  void import("./run.ts").then(({ runInProcess }) => runInProcess(JP_VERSION));
 }
 
 function isHelp(text: string): boolean {

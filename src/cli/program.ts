@@ -1,9 +1,9 @@
 /** All commands, with the words that describe them. What one does is loaded when it is called. */
 import { Command, InvalidArgumentError } from "commander";
 import { neutralize } from "../render/index.ts";
-import { command } from "./define.ts";
+import { command, setHost } from "./define.ts";
 import { EXIT_STATUSES } from "./exit-status.ts";
-import { getOutHasColors, getOutHelpWidth, writeOut } from "./write-out.ts";
+import type { Host } from "./host.ts";
 
 /** A command whose words are many, most often because it holds others: defined when it is named. */
 interface Group {
@@ -75,13 +75,13 @@ const GROUPS: readonly Group[] = [
 ];
 
 /** `words` are those of the command line, without the program's own. */
-export async function createProgram(version: string, words: readonly string[]): Promise<Command> {
+export async function createProgram(host: Host, words: readonly string[]): Promise<Command> {
   const program = new Command("jp")
     .description(
       "An assistant that asks. Tools and the model put typed questions in the middle of a turn; " +
         "each is routed by policy and recorded with who asked and who answered.",
     )
-    .version(`jp ${version}`, "-V, --version", "print the version")
+    .version(`jp ${host.version}`, "-V, --version", "print the version")
     .helpOption("-h, --help", "show help")
     .helpCommand("help [command]", "show help for a command")
     .option("-w, --workspace <path>", "use the workspace at or above this path")
@@ -89,13 +89,14 @@ export async function createProgram(version: string, words: readonly string[]): 
     .addHelpText("after", `\n${EXIT_STATUSES}`)
     .showHelpAfterError("Run it with --help to see how it is used.")
     .configureOutput({
-      writeOut,
-      getOutHelpWidth,
-      getOutHasColors,
-      writeErr: (text) => process.stderr.write(neutralize(text)),
+      writeOut: (text) => host.writeOut(text),
+      getOutHelpWidth: () => (host.isScreen() ? host.stdout.columns : 80),
+      getOutHasColors: () => host.isScreen() && host.stdout.hasColors(),
+      writeErr: (text) => host.stderr.write(neutralize(text)),
       outputError: (text, write) => write(text.replace(/^error: /, "jp: ")),
     })
     .exitOverride();
+  setHost(program, host);
 
   for (const { name, alias, description, load } of GROUPS) {
     const group = program.command(name).description(description);
@@ -111,7 +112,7 @@ export async function createProgram(version: string, words: readonly string[]): 
   program
     .command("complete [words...]", { hidden: true })
     .action(async (typed: readonly string[]) =>
-      (await import("./command/completion/complete.ts")).complete(program, typed),
+      (await import("./command/completion/complete.ts")).complete(program, typed, host),
     );
   return program;
 }

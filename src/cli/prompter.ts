@@ -4,6 +4,7 @@ import { mergeConfig, type PartialConfig } from "../config/index.ts";
 import { type EditText, TerminalPrompter } from "../terminal/index.ts";
 import type { CommandContext } from "./compose.ts";
 import { editText } from "./editor.ts";
+import type { Host } from "./host.ts";
 import { isPlain } from "./plain.ts";
 
 export interface InteractionFlags {
@@ -16,12 +17,12 @@ export function findPrompter(
   config: PartialConfig,
   { nonInteractive = false }: InteractionFlags,
 ): TerminalPrompter | undefined {
-  if (nonInteractive || context.environment.variables["JP_NONINTERACTIVE"] === "1")
-    return undefined;
+  const isRefused = context.environment.variables["JP_NONINTERACTIVE"] === "1";
+  if (nonInteractive || isRefused || !context.host.mayUseTerminal) return undefined;
   const { bell = true, desktop = true } = config.style?.notification ?? {};
   return new TerminalPrompter({
     notification: { bell, desktop },
-    editText: edit,
+    editText: editWith(context.host),
     isPlain: isPlain(context, config),
   });
 }
@@ -36,8 +37,11 @@ export function findPresentPerson(
   return findPrompter(context, mergeConfig(config, quiet), flags);
 }
 
-const edit: EditText = async (text, { extension }) => {
-  const edited = await editText(path.format({ name: "edit", ext: extension }), text);
-  await edited.discard();
-  return edited.text === text ? undefined : edited.text;
-};
+function editWith(host: Host): EditText {
+  return async (text, { extension }) => {
+    const name = path.format({ name: "edit", ext: extension });
+    const edited = await editText({ name, text }, host);
+    await edited.discard();
+    return edited.text === text ? undefined : edited.text;
+  };
+}

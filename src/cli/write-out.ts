@@ -13,15 +13,6 @@ export function writeOut(text: string): void {
   }
 }
 
-/** Columns of the screen; 80 where there is none. */
-export function getOutHelpWidth(): number {
-  return isScreen() ? process.stdout.columns : 80;
-}
-
-export function getOutHasColors(): boolean {
-  return isScreen() && process.stdout.hasColors();
-}
-
 /** Pipes and files are told from terminals, which are devices, before a stream is opened. */
 export function isScreen(): boolean {
   return fstatSync(1).isCharacterDevice() && process.stdout.isTTY;

@@ -52,7 +52,7 @@ describe("the output of every command that reads", () => {
     // What a search prints into a pipe is for programs.
     const words = READERS.filter((reader) => !reader.includes("grep"));
     const outputs = await Promise.all(
-      words.map((reader) => project.jpWith({ FORCE_COLOR: "1" }, ...reader)),
+      words.map((reader) => project.jpProcessWith({ FORCE_COLOR: "1" }, ...reader)),
     );
     expect(outputs.map(({ stdout }) => stdout.includes("\x1b["))).toEqual(words.map(() => true));
   });

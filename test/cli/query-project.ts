@@ -5,6 +5,7 @@ import { mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import { text } from "node:stream/consumers";
 import { isJsonObject, type Json, type JsonObject } from "../../src/util/index.ts";
+import { type HostOptions, runCommand } from "../support/command-host.ts";
 import { ChildProgram } from "../support/child-program.ts";
 import type { ModelServer } from "./model-server.ts";
 import { type Finished, JP, Project } from "./support.ts";
@@ -55,16 +56,21 @@ else process.stdout.write(${program});
 `;
 }
 
-export interface QueryOptions {
-  /** What is piped in; nothing if absent. */
-  readonly input?: string;
-  readonly variables?: Readonly<Record<string, string>>;
-  /** For each piece of what it writes to standard error. */
-  readonly onNotice?: (text: string) => void;
+export type QueryOptions = Omit<HostOptions, "cwd">;
+
+/** `jp query` without a terminal. */
+export function query(
+  project: Project,
+  words: readonly string[],
+  { variables = {}, ...options }: QueryOptions = {},
+): Promise<Finished> {
+  const { root } = project;
+  const all = { ...project.variables, ...variables };
+  return runCommand(["query", ...words], { ...options, cwd: root, variables: all });
 }
 
-/** `jp query` where nobody is: in a session of its own, it has no terminal. */
-export async function query(
+/** The same in a process of its own, in a session of its own: it has no terminal. */
+export async function queryProcess(
   project: Project,
   words: readonly string[],
   { input = "", variables = {}, onNotice = () => {} }: QueryOptions = {},

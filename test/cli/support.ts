@@ -6,6 +6,7 @@ import { chmodSync, mkdirSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import { text } from "node:stream/consumers";
 import type { JsonObject } from "../../src/util/index.ts";
+import { type Finished, runCommand } from "../support/command-host.ts";
 import { laidOut } from "../support/record-elements.ts";
 import { placeConversation, temporaryFolder } from "../support/temporary-workspace.ts";
 import { digits, time } from "./records.ts";
@@ -15,12 +16,6 @@ export const JP = path.join(ROOT, "dist", "bin", "jp.cjs");
 /** The command starts a little faster the second time. */
 const NODE_COMPILE_CACHE = path.join(ROOT, "node_modules", ".cache", "node-compile");
 const SESSION = "the-test";
-
-export interface Finished {
-  readonly status: number | null;
-  readonly stdout: string;
-  readonly stderr: string;
-}
 
 /** A conversation to put in place. Its moment is its id; what is not said is not in its files. */
 export interface Placed {
@@ -44,6 +39,8 @@ export interface PlacedConversation {
 }
 
 type Variables = Readonly<Record<string, string>>;
+
+export type { Finished };
 
 export class Project {
   readonly root: string;
@@ -86,7 +83,19 @@ export class Project {
   }
 
   /** The same with more variables in its environment. */
-  async jpWith(variables: Variables, ...words: readonly string[]): Promise<Finished> {
+  jpWith(variables: Variables, ...words: readonly string[]): Promise<Finished> {
+    return runCommand(words, {
+      cwd: this.root,
+      variables: { ...this.variables, ...variables },
+    });
+  }
+
+  /** The built command, in a process of its own. */
+  jpProcess(...words: readonly string[]): Promise<Finished> {
+    return this.jpProcessWith({}, ...words);
+  }
+
+  async jpProcessWith(variables: Variables, ...words: readonly string[]): Promise<Finished> {
     const child = spawn(process.execPath, [JP, ...words], {
       cwd: this.root,
       env: { ...this.variables, ...variables },

@@ -10,7 +10,7 @@ describe("the version", () => {
   test.each([["--version"], ["-V"]])("is printed by %s", async (flag) => {
     const project = new Project({ isBare: true });
     const { version } = JSON.parse(readFileSync(PACKAGE, "utf8")) as { version: string };
-    expect(await project.jp(flag)).toEqual(printed(`jp ${version}\n`));
+    expect(await project.jpProcess(flag)).toEqual(printed(`jp ${version}\n`));
   });
 });
 

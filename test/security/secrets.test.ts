@@ -6,7 +6,7 @@ import path from "node:path";
 import { describe, expect, test } from "vitest";
 import { calling, resultsIn } from "../cli/calling-model.ts";
 import type { ModelServer } from "../cli/model-server.ts";
-import { entriesOf, query, queryProject, recordOf } from "../cli/query-project.ts";
+import { entriesOf, query, queryProcess, queryProject, recordOf } from "../cli/query-project.ts";
 import { Screen } from "../cli/screen.ts";
 import type { Project } from "../cli/support.ts";
 import { counters } from "./threats.ts";
@@ -255,7 +255,7 @@ describe("a secret on our own command line", () => {
     counters("T-SEC-6");
     await using server = await calling(["looker"]);
     const project = queryProject({ server, tools: [LOOKER] });
-    await query(project, ["one", "--cfg", `${key}=${CANARY}`]);
+    await queryProcess(project, ["one", "--cfg", `${key}=${CANARY}`]);
     const [result] = seenBy(server);
     // Its own, which others on the machine can read.
     expect([result, filesWithSecret(project)]).toEqual([

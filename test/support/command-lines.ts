@@ -3,6 +3,7 @@ import { existsSync, readFileSync } from "node:fs";
 import path from "node:path";
 import { type Command, CommanderError } from "commander";
 import { createProgram } from "../../src/cli/program.ts";
+import { createHost } from "./command-host.ts";
 import { splitWords } from "../../src/config/schema/command.ts";
 import type { JsonObject } from "../../src/util/index.ts";
 import { ROOT } from "./documents.ts";
@@ -37,7 +38,7 @@ export async function findMistake(words: readonly string[]): Promise<string | un
 }
 
 async function findUsageMistake(words: readonly string[]): Promise<string | undefined> {
-  const program = await createProgram("0", words);
+  const program = await createProgram(createHost(), words);
   let isReached = false;
   disarm(program, () => {
     isReached = true;

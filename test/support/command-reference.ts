@@ -4,6 +4,7 @@ import path from "node:path";
 import process from "node:process";
 import type { Command } from "commander";
 import { createProgram } from "../../src/cli/program.ts";
+import { createHost } from "./command-host.ts";
 import { ROOT } from "./documents.ts";
 
 export const COMMANDS = path.join("docs", "commands.md");
@@ -12,12 +13,12 @@ export const COMMANDS = path.join("docs", "commands.md");
 const COLUMNS = 80;
 
 export async function renderCommands(): Promise<string> {
-  const program = await createProgram("0", []);
+  const program = await createProgram(createHost(), []);
   const sections = [`## jp`, helpOf(program)];
   for (const shown of shownCommands(program)) {
     // A command is defined when it is named.
     const name = shown.name();
-    const { commands } = await createProgram("0", [name]);
+    const { commands } = await createProgram(createHost(), [name]);
     const command = commands.find((one) => one.name() === name);
     if (command !== undefined) sections.push(...describe(command, `jp ${name}`));
   }

@@ -4,28 +4,32 @@
  */
 import type { Command } from "commander";
 import { oneLine, truncate } from "../../../render/index.ts";
-import { writeOut } from "../../write-out.ts";
+import type { Host } from "../../host.ts";
 import type { Candidate } from "./candidate.ts";
 import { findPosition, type Position } from "./position.ts";
 
 const MOST_DESCRIBED = 70;
 
 /** The groups among the words are defined already: they were on our own command line. */
-export async function complete(program: Command, words: readonly string[]): Promise<void> {
+export async function complete(
+  program: Command,
+  words: readonly string[],
+  host: Host,
+): Promise<void> {
   try {
     const position = findPosition(program, words);
     const { prefix, word } = position;
-    const lines = (await findCandidates(position))
+    const lines = (await findCandidates(position, host))
       .filter(({ value, isReplacing }) => isReplacing === true || value.startsWith(word))
       .filter(({ value }) => isHarmless(value.startsWith(word) ? value.slice(word.length) : value))
       .map(({ value, description }) => `${prefix}${value}\t${shortened(description)}\n`);
-    writeOut([...new Set(lines)].join(""));
+    host.writeOut([...new Set(lines)].join(""));
   } catch {
     // There is nothing to offer.
   }
 }
 
-async function findCandidates(position: Position): Promise<readonly Candidate[]> {
+async function findCandidates(position: Position, host: Host): Promise<readonly Candidate[]> {
   const { command, mayBeCommand, mayBeOption, value } = position;
   const help = command.createHelp();
   if (mayBeOption) {
@@ -46,7 +50,7 @@ async function findCandidates(position: Position): Promise<readonly Candidate[]>
   }
   if (value === undefined) return [];
   const { findValues } = await import("./values.ts");
-  return findValues(position);
+  return findValues(position, host);
 }
 
 /** Bash inserts it as it is: a name from a config must not become a command. */

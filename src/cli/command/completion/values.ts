@@ -10,6 +10,7 @@ import {
 import { compareTimestamps } from "../../../conversation/index.ts";
 import { lastActivity } from "../../activity.ts";
 import { type CommandContext, createContext } from "../../compose.ts";
+import type { Host } from "../../host.ts";
 import { configPlaces } from "../../load-config.ts";
 import { shippedConfig } from "../../shipped-tools.ts";
 import type { Candidate } from "./candidate.ts";
@@ -31,13 +32,13 @@ const VALUES: Readonly<Record<string, Values>> = {
   setting: findSettings,
 };
 
-export async function findValues(position: Position): Promise<readonly Candidate[]> {
+export async function findValues(position: Position, host: Host): Promise<readonly Candidate[]> {
   const { value, workspace } = position;
   if (value === undefined) return [];
   if (value.argChoices !== undefined) return value.argChoices.map((one) => ({ value: one }));
   const find = VALUES[placeholderOf(value)];
   if (find === undefined) return [];
-  return find(position, createContext(workspace === undefined ? {} : { workspace }));
+  return find(position, createContext(host, workspace === undefined ? {} : { workspace }));
 }
 
 function placeholderOf(value: Option | Argument): string {

@@ -79,13 +79,13 @@ async function editFile(
   file: RecordFile,
   context: CommandContext,
 ): Promise<void> {
-  const { workspace, output } = context;
+  const { host, workspace, output } = context;
   const target = workspace.files.paths(id)[file];
   const before = workspace.files.read(id, file);
   if (before === undefined) {
     throw new CodedError("no_such_file", `There is no ${target}.`, { hint: PACKED_HINT });
   }
-  const edited = await editText(path.basename(target), before);
+  const edited = await editText({ name: path.basename(target), text: before }, host);
   if (edited.text === before) {
     output.notice("Nothing was changed.");
   } else {

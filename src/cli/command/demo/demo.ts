@@ -3,7 +3,6 @@
  * turns are run through the library, and only the model is scripted.
  */
 import { mkdtemp, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
 import path from "node:path";
 import type { Prompter } from "../../../agent/index.ts";
 import { parseConfigOrThrow, resolveTools } from "../../../config/index.ts";
@@ -15,7 +14,7 @@ import {
   createWorkspaceFolder,
   openWorkspace,
 } from "../../../storage/index.ts";
-import { createStatusLine, type Output, TerminalPrompter } from "../../../terminal/index.ts";
+import { createStatusLine, TerminalPrompter } from "../../../terminal/index.ts";
 import type { Json, JsonObject } from "../../../util/index.ts";
 import type { CommandContext } from "../../compose.ts";
 import type { Call } from "../../define.ts";
@@ -62,21 +61,21 @@ interface Tour {
 }
 
 async function createTour(context: CommandContext): Promise<Tour> {
-  const { clock, output, version, onOutputGone } = context;
-  const root = await mkdtemp(path.join(tmpdir(), "jp-demo-"));
+  const { host, clock, output, version, onOutputGone } = context;
+  const root = await mkdtemp(path.join(host.temporary, "jp-demo-"));
   await writeFile(path.join(root, TOUR_FILE), TOUR_TEXT);
   await createWorkspaceFolder(root, clock);
   const variables = { JP_USER_DATA_DIR: path.join(root, ".jp-user-data") };
   const environment = { ...context.environment, variables };
-  const workspace = openWorkspace({ from: root, environment, clock, pid: process.pid });
-  const own = { output, clock, version, environment, cwd: root, workspace, onOutputGone };
+  const workspace = openWorkspace({ from: root, environment, clock, pid: host.pid });
+  const own = { host, output, clock, version, environment, cwd: root, workspace, onOutputGone };
   const conversation = await workspace.conversations.create({ title: "The tour" });
   const inLines = isPlain(context, {});
   const terminal = new TerminalPrompter({ isPlain: inLines });
   const isStarted = context.environment.variables["npm_lifecycle_event"] === "start";
   const command = isStarted ? path.join("bin", "jp") : "jp";
   const tour = { context: own, conversation, isPlain: inLines, command };
-  if (terminal.canAsk()) return { ...tour, person: terminal };
+  if (host.mayUseTerminal && terminal.canAsk()) return { ...tour, person: terminal };
   const answersFile = path.join(root, "answers.json");
   const answers: readonly Json[] = TOUR.flatMap((step) => step.answers);
   await writeFile(answersFile, `${JSON.stringify(answers, null, 2)}\n`);
@@ -101,7 +100,7 @@ async function show(step: TourStep, tour: Tour): Promise<boolean> {
   const view = new TextView({
     output,
     status: createStatusLine({
-      stream: process.stderr,
+      stream: context.host.stderr,
       isPlain: inLines,
       now: () => clock.now().getTime(),
     }),
@@ -115,7 +114,7 @@ async function show(step: TourStep, tour: Tour): Promise<boolean> {
     isVerbose: false,
   });
   const asked = createLeavingPrompter(withScreen(person, view));
-  using interrupt = onInterrupt(() => view.noteStop(), output);
+  using interrupt = onInterrupt(() => view.noteStop(), context);
   // Where nobody can press it, the tour does.
   if (step.isInterrupted === true && tour.answersFile !== undefined) interrupt.after(PRESSED_MS);
   const end = await runTurn(
@@ -147,7 +146,7 @@ interface Interrupt extends Disposable {
   after(milliseconds: number): void;
 }
 
-function onInterrupt(onStop: () => void, output: Output): Interrupt {
+function onInterrupt(onStop: () => void, { host, output }: CommandContext): Interrupt {
   const abort = new AbortController();
   const stop = () => {
     onStop();
@@ -158,7 +157,7 @@ function onInterrupt(onStop: () => void, output: Output): Interrupt {
     stop();
   };
   let timer: NodeJS.Timeout | undefined;
-  process.on("SIGINT", onSignal);
+  const watch = host.onSignal(["SIGINT"], onSignal);
   return {
     signal: abort.signal,
     after: (milliseconds) => {
@@ -166,7 +165,7 @@ function onInterrupt(onStop: () => void, output: Output): Interrupt {
     },
     [Symbol.dispose]: () => {
       clearTimeout(timer);
-      process.off("SIGINT", onSignal);
+      watch[Symbol.dispose]();
     },
   };
 }

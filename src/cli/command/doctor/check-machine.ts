@@ -27,7 +27,7 @@ export function checkTerminal(context: CommandContext, config: PartialConfig): F
       hint: "Unset it to be asked.",
     };
   }
-  if (!new TerminalPrompter().canAsk()) {
+  if (!context.host.mayUseTerminal || !new TerminalPrompter().canAsk()) {
     return {
       check,
       state: "warning",
@@ -35,7 +35,7 @@ export function checkTerminal(context: CommandContext, config: PartialConfig): F
       hint: "See conversation.tools.'*'.detached.",
     };
   }
-  const { columns } = process.stdout;
+  const { columns } = context.host.stdout;
   const inLines = isPlain(context, config);
   if (!inLines && output.isTerminal && columns < NARROW) {
     return {

@@ -22,7 +22,7 @@ export interface InitFlags extends InteractionFlags {
 
 export async function init({ words, options, context }: Call<InitFlags>): Promise<void> {
   const { output, clock } = context;
-  const root = path.resolve(words[0] ?? options.workspace ?? ".");
+  const root = path.resolve(context.host.cwd, words[0] ?? options.workspace ?? ".");
   const existing = findConfigFile(path.join(root, ".jp"), "config") ?? findConfigFile(root, ".jp");
   if (existing !== undefined) {
     output.notice(neutralize(`There is a config already, which stays as it is: ${existing}`));
@@ -54,11 +54,11 @@ async function look(context: CommandContext): Promise<Circumstances> {
 
 /** Whoever has just chosen it need not be asked whether to trust it. */
 async function trustChoices(root: string, context: CommandContext): Promise<void> {
-  const { environment, clock } = context;
+  const { host, environment, clock } = context;
   const { userFolder, variables } = configPlaces(context);
   const places = { userFolder, workspaceRoot: root, cwd: root, variables };
   const { layers } = await loadLayers({ places, ...shippedLayer() });
-  const workspace = openWorkspace({ from: root, environment, clock, pid: process.pid });
+  const workspace = openWorkspace({ from: root, environment, clock, pid: host.pid });
   await trustClaims(workspace, findClaims(layers));
 }
 

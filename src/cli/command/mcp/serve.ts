@@ -45,7 +45,7 @@ export async function serveMcp({ options, context }: Call<ServeFlags>): Promise<
     clock: context.clock,
     onProblem: (message) => warn(message, context.output),
   };
-  using stop = untilSignal();
+  using stop = untilSignal(context.host);
   await (http
     ? listen(setup, { options, context }, stop.signal)
     : talk(setup, context, stop.signal));
@@ -53,15 +53,15 @@ export async function serveMcp({ options, context }: Call<ServeFlags>): Promise<
 
 async function talk(
   setup: ServeSetup,
-  { output }: CommandContext,
+  { host: { stdin, stdout }, output }: CommandContext,
   signal: AbortSignal,
 ): Promise<void> {
-  if (process.stdin.isTTY)
+  if (stdin.isTTY === true)
     output.notice("This talks to a program on standard input. Ctrl-C ends it; see --help.");
   // A client that is gone must not end us before its questions are closed in the record.
-  process.stdout.removeAllListeners("error");
-  await serveStdio(setup, { input: process.stdin, output: process.stdout }, signal);
-  process.stdin.destroy();
+  stdout.removeAllListeners("error");
+  await serveStdio(setup, { input: stdin, output: stdout }, signal);
+  stdin.destroy();
 }
 
 async function listen(

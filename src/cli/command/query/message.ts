@@ -23,10 +23,12 @@ export async function readMessage(
   context: CommandContext,
 ): Promise<Message | undefined> {
   const said = await readWords(words, context);
-  const piped = process.stdin.isTTY ? "" : (await text(process.stdin)).replace(/\r?\n$/, "");
+  const { stdin } = context.host;
+  const isTyped = stdin.isTTY === true;
+  const piped = isTyped ? "" : (await text(stdin)).replace(/\r?\n$/, "");
   const given = [said, piped].filter((part) => part.trim() !== "").join("\n\n");
-  const isEdited = edit ?? (given === "" && process.stdin.isTTY);
-  const message = isEdited ? await editMessage(given) : { text: given };
+  const isEdited = edit ?? (given === "" && isTyped);
+  const message = isEdited ? await editMessage(given, context) : { text: given };
   if (message.text.trim() !== "") return message;
   await message.draft?.discard();
   return undefined;
@@ -58,7 +60,7 @@ async function readWords(words: readonly string[], { cwd }: CommandContext): Pro
   return said.replace(/\r?\n$/, "");
 }
 
-async function editMessage(given: string): Promise<Message> {
-  const draft = await editText("QUERY_MESSAGE.md", given);
+async function editMessage(given: string, context: CommandContext): Promise<Message> {
+  const draft = await editText({ name: "QUERY_MESSAGE.md", text: given }, context.host);
   return { text: draft.text.trim(), draft };
 }

@@ -164,7 +164,7 @@ function createView({ context, options, loaded, model, tools, schema }: TurnCont
   const now = () => clock.now().getTime();
   return new TextView({
     output,
-    status: createStatusLine({ stream: process.stderr, isPlain: wantsText, now }),
+    status: createStatusLine({ stream: context.host.stderr, isPlain: wantsText, now }),
     isPlain: wantsText,
     clock,
     model: model.id,

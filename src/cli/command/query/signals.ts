@@ -10,27 +10,32 @@ import type { TurnView } from "./view.ts";
 
 /** Until it is disposed of. */
 export function watchSignals(turn: Turn, view: TurnView, context: CommandContext): Disposable {
+  const { host } = context;
   const leave = () => {
     view.noteStop();
     turn.leave();
   };
   const onInterrupt = () => {
-    if (turn.isLeaving) process.exit(INTERRUPTED);
+    if (turn.isLeaving) return host.exit(INTERRUPTED);
     turn.interrupt();
     if (turn.isLeaving) view.noteStop(); // Else there is a menu, which tells by itself.
   };
   const onEnd = () => {
-    if (turn.isLeaving) process.exit(INTERRUPTED);
+    if (turn.isLeaving) return host.exit(INTERRUPTED);
     leave();
   };
   // Comes in many ways at once, and more than once: nobody is in a hurry.
   const onGone = leave;
   const gone = context.onOutputGone(onGone);
-  process.on("SIGINT", onInterrupt).on("SIGTERM", onEnd).on("SIGHUP", onGone);
+  const watches = [
+    gone,
+    host.onSignal(["SIGINT"], onInterrupt),
+    host.onSignal(["SIGTERM"], onEnd),
+    host.onSignal(["SIGHUP"], onGone),
+  ];
   return {
     [Symbol.dispose]: () => {
-      gone[Symbol.dispose]();
-      process.off("SIGINT", onInterrupt).off("SIGTERM", onEnd).off("SIGHUP", onGone);
+      for (const watch of watches) watch[Symbol.dispose]();
     },
   };
 }

@@ -22,15 +22,15 @@ export interface RunToolFlags extends ConfigFlags, ArgumentFlags, InteractionFla
 type ToolRun = Call<RunToolFlags> & { readonly signal: AbortSignal };
 
 export async function runTool(call: Call<RunToolFlags>): Promise<void> {
-  const { output } = call.context;
+  const { host, output } = call.context;
   const abort = new AbortController();
   const onInterrupt = () => {
+    if (abort.signal.aborted) return host.exit(INTERRUPTED); // Twice: it cannot wait.
     output.notice(""); // The terminal has written ^C into the line.
     abort.abort();
   };
   // A tool has a process group of its own: it would go on without us.
-  const signals = ["SIGINT", "SIGTERM", "SIGHUP"] as const;
-  for (const signal of signals) process.once(signal, onInterrupt);
+  const signals = host.onSignal(["SIGINT", "SIGTERM", "SIGHUP"], onInterrupt);
   try {
     await callOnce({ ...call, signal: abort.signal });
   } catch (error) {
@@ -38,7 +38,7 @@ export async function runTool(call: Call<RunToolFlags>): Promise<void> {
     if (!abort.signal.aborted) throw error;
     throw cancelled(call.context);
   } finally {
-    for (const signal of signals) process.off(signal, onInterrupt);
+    signals[Symbol.dispose]();
   }
 }
 
