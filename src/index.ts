@@ -55,7 +55,6 @@ export {
   turnsOf,
   type TurnStart,
 } from "./conversation/index.ts";
-export { runTurn, streamTurn, type TurnOptions, type TurnResult } from "./embed/index.ts";
 export {
   type CachePolicy,
   createProviders,
@@ -83,6 +82,15 @@ export {
   type ToolSchema,
   type Usage,
 } from "./provider/index.ts";
+export {
+  createTurn,
+  type InquiryModels,
+  runTurn,
+  streamTurn,
+  type ToolConfigs,
+  type TurnOptions,
+  type TurnResult,
+} from "./runtime/index.ts";
 export {
   type Conversation,
   type ConversationStore,

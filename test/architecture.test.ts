@@ -18,13 +18,14 @@ const RINGS: Readonly<Record<string, readonly string[]>> = {
   inquiry: ["util", "tool", "config", "conversation", "provider"],
   executor: ["util", "tool", "config", "mcp"],
   agent: ["util", "tool", "config", "conversation", "storage", "provider", "executor", "inquiry"],
-  embed: [
+  runtime: [
     "util",
     "tool",
     "config",
     "conversation",
     "storage",
     "provider",
+    "mcp",
     "executor",
     "inquiry",
     "agent",
@@ -40,6 +41,7 @@ const RINGS: Readonly<Record<string, readonly string[]>> = {
     "executor",
     "inquiry",
     "agent",
+    "runtime",
   ],
   terminal: ["util", "tool", "render", "storage", "agent"],
   cli: [
@@ -54,7 +56,7 @@ const RINGS: Readonly<Record<string, readonly string[]>> = {
     "executor",
     "inquiry",
     "agent",
-    "embed",
+    "runtime",
     "serve-mcp",
     "terminal",
   ],
@@ -85,7 +87,7 @@ const LIBRARY = [
   "executor",
   "inquiry",
   "agent",
-  "embed",
+  "runtime",
 ];
 
 const MOST_LINES = 400;

@@ -2,8 +2,9 @@
 import type { PartialConfig } from "../config/index.ts";
 import type { ProviderName, Providers } from "../provider/index.ts";
 import { oneLine } from "../render/index.ts";
+import { machineOf } from "./load-config.ts";
 import type { CommandContext } from "./compose.ts";
-import { openProviders } from "./models.ts";
+import { openProviders } from "../runtime/index.ts";
 
 export interface DetectedModel {
   /** `provider/name`. */
@@ -37,7 +38,7 @@ export async function* detectModels(
   context: CommandContext,
   config: PartialConfig,
 ): AsyncGenerator<DetectedModel, void> {
-  const providers = openProviders(context, config);
+  const providers = openProviders(machineOf(context), config);
   const local = await Promise.all(LOCAL.map((name) => listNames(providers, name, LOCAL_MS)));
   for (const [index, provider] of LOCAL.entries())
     for (const name of (local[index] ?? []).slice(0, MOST_OF_ONE))

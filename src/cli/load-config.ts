@@ -11,11 +11,11 @@ import {
   pathToText,
   type ToolDirective,
 } from "../config/index.ts";
+import { type Machine, shippedLayer } from "../runtime/index.ts";
 import type { UserEnvironment, Workspace } from "../storage/index.ts";
 import { isCodedError } from "../util/index.ts";
 import type { CommandContext } from "./compose.ts";
 import { rememberedConfig } from "./remembered-config.ts";
-import { shippedLayer } from "./shipped-tools.ts";
 import { resolveTarget } from "./target.ts";
 import { warn } from "./warnings.ts";
 
@@ -73,6 +73,20 @@ export function configPlaces(context: CommandContext): ConfigPlaces {
     }),
     cwd: path.resolve(cwd),
     variables: environment.variables,
+  };
+}
+
+/** What tools and models are reached from. */
+export function machineOf(context: CommandContext): Machine {
+  const { environment, version, clock, output } = context;
+  const workspace = findWorkspace(context);
+  return {
+    root: workspace?.root ?? context.cwd,
+    workspaceId: workspace?.findId() ?? "",
+    variables: environment.variables,
+    version,
+    clock,
+    onWarning: (message) => warn(message, output),
   };
 }
 

@@ -8,7 +8,7 @@ import {
 import { type ConversationStream, StreamEntry, timestampFromDate } from "../conversation/index.ts";
 import type { CreateOptions } from "../storage/index.ts";
 import type { Clock } from "../util/index.ts";
-import { shippedConfig } from "./shipped-tools.ts";
+import { shippedConfig } from "../runtime/index.ts";
 
 /** Never throws. */
 export function rememberedConfig({ baseConfig, entries }: ConversationStream): PartialConfig {

@@ -6,8 +6,7 @@ import { type Client, type Connection, clientOf } from "./client.ts";
 import type { ClientRecord } from "./client-record.ts";
 import { LIST_INQUIRIES, listInquiries } from "./list-inquiries.ts";
 import type { QuestionDesk } from "./question-desk.ts";
-import { ASK_USER } from "./run-call.ts";
-import type { ServeSetup } from "./setup.ts";
+import { ASK_USER, type ServeSetup } from "./setup.ts";
 
 export interface ServerParts extends Omit<Connection, "server"> {
   readonly setup: ServeSetup;

@@ -9,15 +9,15 @@ import type {
 } from "@modelcontextprotocol/server";
 import { type Prompter, PromptQueue } from "../agent/index.ts";
 import type { ToolCallResponse } from "../conversation/index.ts";
+import { runToolCall } from "../runtime/index.ts";
 import { type JsonObject, LONGEST_TIMER_MS } from "../util/index.ts";
 import type { Client } from "./client.ts";
 import type { ClientRecord } from "./client-record.ts";
 import { createElicitationPrompter, type Elicit } from "./elicitation-prompter.ts";
 import { PATIENCE_MS, PausedCalls } from "./paused-calls.ts";
 import { RoundTripCall } from "./round-trip-call.ts";
-import { runCall } from "./run-call.ts";
 import type { Sdk } from "./sdk.ts";
-import type { ServeSetup } from "./setup.ts";
+import { ASK_USER, type ServeSetup } from "./setup.ts";
 
 export interface AskedCall {
   readonly client: Client;
@@ -114,9 +114,10 @@ export class QuestionDesk {
 
   async #run(asked: AskedCall, way: Way): Promise<ToolCallResponse> {
     const { client, record, arguments: args } = asked;
+    const { tools, clock } = this.#setup;
     const signal = AbortSignal.any([way.signal, this.#stop.signal]);
     const running = record.during(client.name, (open) =>
-      runCall({ ...this.#setup, ...way, open, arguments: args, signal }),
+      runToolCall({ ...way, ...open, tool: ASK_USER, arguments: args, tools, clock, signal }),
     );
     this.#open.add(running);
     try {

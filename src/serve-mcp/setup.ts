@@ -3,6 +3,9 @@ import type { Prompter, Toolbox } from "../agent/index.ts";
 import type { ConversationStore, CreateOptions } from "../storage/index.ts";
 import type { Clock, JsonObject } from "../util/index.ts";
 
+/** The one tool that is offered. */
+export const ASK_USER = "ask_user";
+
 export interface ServeSetup {
   readonly version: string;
   readonly conversations: ConversationStore;

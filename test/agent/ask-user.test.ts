@@ -1,7 +1,7 @@
 /** The assistant's own question, with the config it is shipped with and what a user makes of that. */
 import { describe, expect, test } from "vitest";
 import type { CallableTool, Toolbox } from "../../src/agent/index.ts";
-import { shippedConfig } from "../../src/cli/shipped-tools.ts";
+import { shippedConfig } from "../../src/runtime/shipped-tools.ts";
 import {
   applyDirectives,
   mergeConfig,

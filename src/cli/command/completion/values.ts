@@ -12,7 +12,7 @@ import { lastActivity } from "../../activity.ts";
 import { type CommandContext, createContext } from "../../compose.ts";
 import type { Host } from "../../host.ts";
 import { configPlaces } from "../../load-config.ts";
-import { shippedConfig } from "../../shipped-tools.ts";
+import { shippedConfig } from "../../../runtime/index.ts";
 import type { Candidate } from "./candidate.ts";
 import { findKeys, findKeyValues } from "./config-keys.ts";
 import type { Position } from "./position.ts";

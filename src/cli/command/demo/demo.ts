@@ -6,7 +6,7 @@ import { mkdtemp, writeFile } from "node:fs/promises";
 import path from "node:path";
 import type { Prompter } from "../../../agent/index.ts";
 import { parseConfigOrThrow, resolveTools } from "../../../config/index.ts";
-import { runTurn } from "../../../embed/index.ts";
+import { runTurn } from "../../../runtime/index.ts";
 import { createAskUser, createFileTools } from "../../../executor/index.ts";
 import { type StyleName, wrapProse } from "../../../render/index.ts";
 import {

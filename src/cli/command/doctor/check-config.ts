@@ -10,7 +10,7 @@ import {
 } from "../../../config/index.ts";
 import type { CommandContext } from "../../compose.ts";
 import { configPlaces } from "../../load-config.ts";
-import { shippedLayer } from "../../shipped-tools.ts";
+import { shippedLayer } from "../../../runtime/index.ts";
 import type { Finding } from "./finding.ts";
 
 export interface CheckedConfig {

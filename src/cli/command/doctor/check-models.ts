@@ -7,8 +7,9 @@ import {
   type Providers,
 } from "../../../provider/index.ts";
 import { isCodedError } from "../../../util/index.ts";
+import { machineOf } from "../../load-config.ts";
 import type { CommandContext } from "../../compose.ts";
-import { openProviders } from "../../models.ts";
+import { openProviders } from "../../../runtime/index.ts";
 import { keyVariable } from "../../detect-models.ts";
 import { type Finding, findingOf } from "./finding.ts";
 
@@ -20,7 +21,7 @@ export async function checkModels(
   context: CommandContext,
   config: PartialConfig,
 ): Promise<readonly Finding[]> {
-  const providers = openProviders(context, config);
+  const providers = openProviders(machineOf(context), config);
   const [model, ...servers] = await Promise.all([
     checkModel(providers, config),
     ...LOCAL.map((name) => checkServer(providers, name, config)),

@@ -1,7 +1,8 @@
 /** The tools that are on. Each is opened as for a call, so that their MCP servers start and list them. */
 import type { PartialConfig, ToolSettings } from "../../../config/index.ts";
+import { machineOf } from "../../load-config.ts";
 import type { CommandContext } from "../../compose.ts";
-import { openTools, type Tools } from "../../tools.ts";
+import { openTools, type Tools } from "../../../runtime/index.ts";
 import { type Finding, findingOf } from "./finding.ts";
 
 export async function checkTools(
@@ -9,7 +10,7 @@ export async function checkTools(
   config: PartialConfig,
   seconds: number,
 ): Promise<readonly Finding[]> {
-  await using tools = openTools(context, config);
+  await using tools = openTools(machineOf(context), config);
   const enabled = [...tools.settings.values()].filter(({ isEnabled }) => isEnabled);
   const signal = AbortSignal.timeout(seconds * 1000);
   const opened = await Promise.all(enabled.map((tool) => open(tool, tools, signal)));

@@ -10,7 +10,7 @@ import type { Call } from "../../define.ts";
 import { ExitStatus, INTERRUPTED } from "../../exit-status.ts";
 import { configPlaces } from "../../load-config.ts";
 import { findPresentPerson, type InteractionFlags } from "../../prompter.ts";
-import { shippedLayer } from "../../shipped-tools.ts";
+import { shippedLayer } from "../../../runtime/index.ts";
 import { trustClaims } from "../../trust.ts";
 import { askChoices, type Circumstances, isProvider } from "./ask-choices.ts";
 import { type Choices, configText } from "./config-text.ts";

@@ -6,10 +6,10 @@ import { abortable } from "../../../util/index.ts";
 import type { CommandContext } from "../../compose.ts";
 import type { Call } from "../../define.ts";
 import { usageError } from "../../exit-status.ts";
-import type { ConfigFlags } from "../../load-config.ts";
+import { type ConfigFlags, machineOf } from "../../load-config.ts";
 import { findPrompter, type InteractionFlags } from "../../prompter.ts";
 import { configOfNew } from "../../remembered-config.ts";
-import { openTools } from "../../tools.ts";
+import { openTools } from "../../../runtime/index.ts";
 import { tellWithheld, trustedConfig } from "../../trust.ts";
 import { warn } from "../../warnings.ts";
 import { readMatching } from "./matching-inquiries.ts";
@@ -30,7 +30,7 @@ export async function serveMcp({ options, context }: Call<ServeFlags>): Promise<
   const trusted = await trustedConfig(context, options);
   tellWithheld(trusted, context);
   const { config } = trusted;
-  await using tools = openTools(context, config);
+  await using tools = openTools(machineOf(context), config);
   const setup: ServeSetup = {
     version: context.version,
     conversations,

@@ -5,8 +5,8 @@ import type { Output } from "../../../terminal/index.ts";
 import { isCodedError, messageOf } from "../../../util/index.ts";
 import type { Call } from "../../define.ts";
 import { ExitStatus } from "../../exit-status.ts";
-import type { ConfigFlags } from "../../load-config.ts";
-import { openProviders } from "../../models.ts";
+import { type ConfigFlags, machineOf } from "../../load-config.ts";
+import { openProviders } from "../../../runtime/index.ts";
 import { tellWithheld, trustedConfig } from "../../trust.ts";
 import { warn } from "../../warnings.ts";
 
@@ -30,7 +30,7 @@ export async function listModels({
   const { output } = context;
   const trusted = await trustedConfig(context, options);
   tellWithheld(trusted, context);
-  const providers = openProviders(context, trusted.config);
+  const providers = openProviders(machineOf(context), trusted.config);
   const names = wanted === undefined ? PROVIDER_NAMES : [wanted];
   const lists = await Promise.allSettled(names.map((name) => list(providers, name)));
   const models = lists.flatMap((end) => (end.status === "fulfilled" ? end.value : []));

@@ -1,23 +1,17 @@
 /** `jp query`: one turn, from what is asked to what is on record. */
-import { type DetachedDenial, NOBODY, Turn, type TurnEnd } from "../../../agent/index.ts";
+import type { DetachedDenial, TurnEnd } from "../../../agent/index.ts";
 import { resolveInquiryAssistant, resolveLimits } from "../../../config/index.ts";
-import { createInquiryBackend, type InquiryBackend } from "../../../inquiry/index.ts";
-import {
-  type Model,
-  ProviderError,
-  type Providers,
-  type ToolSchema,
-} from "../../../provider/index.ts";
+import { type Model, ProviderError, type Providers } from "../../../provider/index.ts";
+import { createTurn, openProviders, openTools, type Tools } from "../../../runtime/index.ts";
 import type { ConversationWriter } from "../../../storage/index.ts";
 import { createStatusLine } from "../../../terminal/index.ts";
 import { assertNever, type JsonObject } from "../../../util/index.ts";
 import type { CommandContext } from "../../compose.ts";
 import type { Call } from "../../define.ts";
 import { DENIED, ExitStatus, INTERRUPTED } from "../../exit-status.ts";
-import { openProviders } from "../../models.ts";
+import { machineOf } from "../../load-config.ts";
 import { isPlain } from "../../plain.ts";
 import { findPrompter, type InteractionFlags } from "../../prompter.ts";
-import { openTools, type Tools } from "../../tools.ts";
 import { trustRecord } from "../../trust.ts";
 import { warn } from "../../warnings.ts";
 import { type AssistantFlags, loadAssistant, type LoadedAssistant } from "./assistant.ts";
@@ -44,7 +38,7 @@ export async function query({ words, options, context }: Call<QueryFlags>): Prom
   const loaded = await loadAssistant(context, options, id);
   const { config } = loaded;
   // Whether it can be had is found out before anything is written.
-  const providers = openProviders(context, config);
+  const providers = openProviders(machineOf(context), config);
   const model = await findModel(providers, loaded, id !== undefined && options.model === undefined);
   // Nobody writes a message for nothing: what is wrong is told before.
   const message = await readMessage(words, options, context);
@@ -55,7 +49,7 @@ export async function query({ words, options, context }: Call<QueryFlags>): Prom
     openConversation(context, id, opened),
   );
   if (options.persist !== false) await trustRecord(context, loaded, conversation);
-  await using tools = openTools(context, config, conversation.id);
+  await using tools = openTools(machineOf(context), config, conversation.id);
   const parts = { context, options, loaded, providers, tools, conversation, schema };
   const { end, denials } = await runTurn({ ...parts, model }, message.text);
   if (schema !== undefined && end.type === "done")
@@ -99,12 +93,11 @@ interface EndedTurn {
 }
 
 async function runTurn(parts: TurnContext, message: string): Promise<EndedTurn> {
-  const { context, options, loaded, model, tools, conversation, schema } = parts;
+  const { context, options, loaded, providers, model, tools, conversation, schema } = parts;
   const { config, assistant } = loaded;
   const view = createView(parts);
   const person = findPrompter(context, config, options);
-  let schemas: readonly ToolSchema[] = [];
-  const turn = new Turn({
+  const turn = createTurn({
     conversation,
     model,
     assistant: {
@@ -113,13 +106,14 @@ async function runTurn(parts: TurnContext, message: string): Promise<EndedTurn> 
         assistant.model.provider === "anthropic" &&
         (config.providers?.llm?.anthropic?.chain_on_max_tokens ?? false),
     },
-    tools: {
-      ...tools.toolbox,
-      schemas: async (signal) => (schemas = await tools.toolbox.schemas(signal)),
-    },
-    prompter: person === undefined ? NOBODY : withScreen(person, view),
+    toolbox: tools.toolbox,
+    ...(person !== undefined && { prompter: withScreen(person, view) }),
     ...(person?.canAsk() === true && { menu: menuWithScreen(person, view) }),
-    inquiries: createInquiries(parts, () => schemas),
+    inquiryModel: {
+      assistant: (target) => resolveInquiryAssistant(config, target),
+      model: ({ model: wanted }) => providers.model(wanted.provider, wanted.name),
+      schemaMode: config.conversation?.inquiry?.schema ?? "stable",
+    },
     clock: context.clock,
     maxCycles: config.conversation?.max_cycles ?? 1,
     limits: resolveLimits(config),
@@ -139,21 +133,6 @@ async function runTurn(parts: TurnContext, message: string): Promise<EndedTurn> 
     signals[Symbol.dispose]();
     await view.end(end);
   }
-}
-
-/** The model that answers for a person, with the same tools, so that a cache can serve both. */
-function createInquiries(
-  { context, loaded: { config }, providers }: TurnContext,
-  tools: () => readonly ToolSchema[],
-): InquiryBackend {
-  return createInquiryBackend({
-    assistant: (target) => resolveInquiryAssistant(config, target),
-    model: ({ model }) => providers.model(model.provider, model.name),
-    tools,
-    attachments: () => [],
-    schemaMode: config.conversation?.inquiry?.schema ?? "stable",
-    clock: context.clock,
-  });
 }
 
 function createView({ context, options, loaded, model, tools, schema }: TurnContext): TurnView {

@@ -1,18 +1,17 @@
 /** `jp tool run`: one call of a tool by hand. Its questions take the way that they take in a turn. */
-import { createJournal, NOBODY, PromptQueue, ToolCycle, TurnState } from "../../../agent/index.ts";
+import { createJournal, NOBODY, TurnState } from "../../../agent/index.ts";
 import { resolveLimits, type ToolSettings } from "../../../config/index.ts";
-import { timestampFromDate, type ToolCallRequest } from "../../../conversation/index.ts";
+import type { ToolCallRequest } from "../../../conversation/index.ts";
 import { checkArguments, type RunnableTool } from "../../../executor/index.ts";
-import { NO_MODEL } from "../../../inquiry/index.ts";
 import { neutralize } from "../../../render/index.ts";
+import { findTool, openTools, runToolCall } from "../../../runtime/index.ts";
 import { MemoryConversationStore } from "../../../storage/index.ts";
 import { CodedError, findJson, isJsonObject } from "../../../util/index.ts";
 import type { CommandContext } from "../../compose.ts";
 import type { Call } from "../../define.ts";
 import { DENIED, ExitStatus, INTERRUPTED } from "../../exit-status.ts";
-import type { ConfigFlags } from "../../load-config.ts";
+import { type ConfigFlags, machineOf } from "../../load-config.ts";
 import { findPrompter, type InteractionFlags } from "../../prompter.ts";
-import { findTool, openTools } from "../../tools.ts";
 import { refuseUntrusted, tellWithheld, trustedConfig } from "../../trust.ts";
 import { type ArgumentFlags, readArguments } from "./arguments.ts";
 import { explainUnanswered } from "./unanswered.ts";
@@ -48,7 +47,7 @@ async function callOnce({ words, options, context, signal }: ToolRun): Promise<v
   refuseUntrusted(name, trusted);
   tellWithheld(trusted, context);
   const { config } = trusted;
-  await using tools = openTools(context, config);
+  await using tools = openTools(machineOf(context), config);
   const settings = findTool(tools.settings, name);
   const tool = await tools.open(name, signal);
   const given = readArguments(options);
@@ -56,15 +55,16 @@ async function callOnce({ words, options, context, signal }: ToolRun): Promise<v
   const state = new TurnState();
   await using conversation = await new MemoryConversationStore(context.clock).create({});
   const journal = createJournal(conversation);
-  const cycle = new ToolCycle({
-    journal,
+  const response = await runToolCall({
+    id: "call",
+    tool: name,
+    arguments: given,
     tools: {
       schemas: async () => [],
       find: async () => ({ ...tool, settings: byHand(settings) }),
     },
     prompter: findPrompter(context, config, options) ?? NOBODY,
-    prompts: new PromptQueue(),
-    inquiries: NO_MODEL,
+    journal,
     state,
     limits: resolveLimits(config),
     clock: context.clock,
@@ -73,26 +73,15 @@ async function callOnce({ words, options, context, signal }: ToolRun): Promise<v
         if (update.type === "tool_call_delta") context.output.notice(neutralize(update.message));
       },
     },
+    signal,
   });
-  signal.addEventListener("abort", () => cycle.stop("interrupted"), { once: true });
-  const timestamp = timestampFromDate(context.clock.now());
-  const request: ToolCallRequest = {
-    type: "tool_call_request",
-    timestamp,
-    id: "call",
-    name,
-    arguments: given,
-  };
-  await journal.record(request);
-  cycle.add(request);
-  const [response] = await cycle.run();
   signal.throwIfAborted();
   const isDenied = state.denials.length > 0;
   const end = explainUnanswered(settings, journal.stream, isDenied);
   if (end === "cancelled") throw cancelled(context);
   if (isDenied && end?.code === "no_prompt_backend") throw new ExitStatus(DENIED, { cause: end });
   if (end !== undefined) throw end;
-  if (response !== undefined) show(response, context);
+  show(response, context);
 }
 
 /**

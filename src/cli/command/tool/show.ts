@@ -4,8 +4,8 @@ import type { ToolDescription } from "../../../executor/index.ts";
 import { jsonLine, neutralize, oneLine } from "../../../render/index.ts";
 import type { Output } from "../../../terminal/index.ts";
 import type { Call } from "../../define.ts";
-import type { ConfigFlags } from "../../load-config.ts";
-import { findTool, openTools } from "../../tools.ts";
+import { type ConfigFlags, machineOf } from "../../load-config.ts";
+import { findTool, openTools } from "../../../runtime/index.ts";
 import { refuseUntrusted, tellWithheld, trustedConfig } from "../../trust.ts";
 import { sourceText } from "./ls.ts";
 
@@ -18,7 +18,7 @@ export async function showTool({ words, options, context }: Call<ShowToolFlags>)
   const trusted = await trustedConfig(context, options);
   refuseUntrusted(name, trusted);
   tellWithheld(trusted, context);
-  await using tools = openTools(context, trusted.config);
+  await using tools = openTools(machineOf(context), trusted.config);
   const settings = findTool(tools.settings, name);
   const { description } = await tools.open(name, new AbortController().signal);
   if (options.format === "json") context.output.print(jsonLine({ ...description }));

@@ -1,10 +1,12 @@
 /** The models that the config and the environment let us reach. */
 import type { PartialConfig } from "../config/index.ts";
 import { createProviders, type Providers, type ProviderSettings } from "../provider/index.ts";
-import type { CommandContext } from "./compose.ts";
+import type { Machine } from "./machine.ts";
 
-export function openProviders(context: CommandContext, config: PartialConfig): Providers {
-  const { variables } = context.environment;
+export function openProviders(
+  { variables, clock }: Pick<Machine, "variables" | "clock">,
+  config: PartialConfig,
+): Providers {
   const { anthropic, google, openai, openrouter, ollama, llamacpp } = config.providers?.llm ?? {};
   const { beta_headers: betaFeatures } = anthropic ?? {};
   const { base_url_env: urlVariable = "" } = openai ?? {};
@@ -28,7 +30,7 @@ export function openProviders(context: CommandContext, config: PartialConfig): P
     ollama: { baseUrl: ollama?.base_url ?? "" },
     llamacpp: { baseUrl: llamacpp?.base_url ?? "" },
   };
-  return createProviders({ settings, clock: context.clock });
+  return createProviders({ settings, clock });
 }
 
 interface HostedConfig {

@@ -1,7 +1,8 @@
-/** The tools of this workspace, ready to be called. */
+/** Tools that are ready to be called: those that config declares, or those that a program defines. */
 import type { CallableTool, Toolbox } from "../agent/index.ts";
 import {
   nearest,
+  parseConfigOrThrow,
   type PartialConfig,
   resolveMcpServers,
   resolveTools,
@@ -9,6 +10,7 @@ import {
 } from "../config/index.ts";
 import type { ConversationId } from "../conversation/index.ts";
 import {
+  createBuiltinExecutor,
   createTool,
   type FindDescription,
   type RefusedQuestions,
@@ -17,42 +19,38 @@ import {
 } from "../executor/index.ts";
 import { McpServers } from "../mcp/index.ts";
 import type { ToolSchema } from "../provider/index.ts";
-import type { Output } from "../terminal/index.ts";
-import { CodedError, messageOf } from "../util/index.ts";
-import type { CommandContext } from "./compose.ts";
-import { findWorkspace } from "./load-config.ts";
+import type { BuiltinTool } from "../tool/index.ts";
+import { CodedError, type JsonObject, messageOf } from "../util/index.ts";
+import type { Machine } from "./machine.ts";
 import { createShippedTools } from "./shipped-tools.ts";
-import { warn } from "./warnings.ts";
 
 export interface Tools extends AsyncDisposable {
   readonly settings: ReadonlyMap<string, ToolSettings>;
-  /** Throws `unknown_tool`, and why a tool cannot be had. */
+  /** Throws `unknown_tool`, and why a tool is unavailable. */
   open(name: string, signal: AbortSignal): Promise<RunnableTool>;
-  /** Those that are on. */
+  /** The enabled ones. */
   readonly toolbox: Toolbox;
 }
 
-/** `conversation` is what a local tool is told it works for; there may be none. */
+/** Those that config declares. Local tools are told which conversation they run for, if any. */
 export function openTools(
-  context: CommandContext,
+  machine: Machine,
   config: PartialConfig,
   conversation?: ConversationId,
 ): Tools {
+  const { root, workspaceId, variables, version, onWarning } = machine;
   const settings = resolveTools(config);
-  const workspace = findWorkspace(context);
-  const root = workspace?.root ?? context.cwd;
-  const { variables } = context.environment;
   const mcp = resolveMcpServers(config);
   const listeners = new Set<(refused: RefusedQuestions) => void>();
   const servers = new McpServers(mcp, {
     variables,
     cwd: root,
-    clientInfo: { name: "jp", version: context.version },
+    clientInfo: { name: "jp", version },
     onStrayQuestion: (stray) => {
       const { server, tool, message } = stray;
-      const when = tool === undefined ? "outside of a call" : `when its call of ${tool} was over`;
-      warn(`${server} asked ${when}, and was refused: ${message}`, context.output);
-      for (const tell of listeners) tell(toRefusedQuestions(stray));
+      const when = tool === undefined ? "outside of a call" : `after its call of ${tool} had ended`;
+      onWarning(`${server} asked ${when}, and was refused: ${message}`);
+      for (const listener of listeners) listener(toRefusedQuestions(stray));
     },
   });
   const { signal: untilDone } = new AbortController();
@@ -62,12 +60,8 @@ export function openTools(
     return tool?.description;
   };
   const shipped = createShippedTools({ root, describe });
-  const local = {
-    workspaceRoot: root,
-    workspaceId: workspace?.findId() ?? "",
-    conversationId: conversation ?? "",
-    variables,
-  };
+  const conversationId = conversation ?? "";
+  const local = { workspaceRoot: root, workspaceId, conversationId, variables };
   const open = (name: string, signal: AbortSignal) =>
     createTool(findTool(settings, name), { shipped, local, servers, signal });
   const isOptional = ({ source }: ToolSettings) =>
@@ -76,7 +70,7 @@ export function openTools(
     settings,
     open,
     toolbox: {
-      ...createToolbox({ settings, open, isOptional, output: context.output }),
+      ...createToolbox({ settings, open, isOptional, onWarning }),
       listen: (onStray) => {
         listeners.add(onStray);
         return () => listeners.delete(onStray);
@@ -86,13 +80,36 @@ export function openTools(
   };
 }
 
-interface ToolboxParts extends Pick<Tools, "settings" | "open"> {
-  /** Whether everything goes on without the tool if it cannot be had. */
-  readonly isOptional: (settings: ToolSettings) => boolean;
-  readonly output: Output;
+/** By tool, as `conversation.tools.<name>` in a config file. */
+export type ToolConfigs = Readonly<Record<string, JsonObject>>;
+
+/** Those that a program defines. They run unattended unless their config says otherwise. Throws `config_invalid`. */
+export function createOwnToolbox(tools: readonly BuiltinTool[], configs: ToolConfigs): Toolbox {
+  const entries = tools.map(({ name, description }) => {
+    const entry = { run: "unattended", summary: description, ...configs[name], source: "builtin" };
+    return [name, entry] as const;
+  });
+  const config = { conversation: { tools: Object.fromEntries(entries) } };
+  const settings = resolveTools(parseConfigOrThrow("the config of tools", config));
+  const open = async (name: string): Promise<RunnableTool> => {
+    const tool = tools.find((each) => each.name === name);
+    if (tool === undefined) throw unknownTool(settings, name);
+    const { parameters } = tool;
+    const { summary = "" } = findTool(settings, name);
+    return {
+      description: { name, summary, parameters },
+      executor: createBuiltinExecutor(tool, name),
+    };
+  };
+  return createToolbox({ settings, open, isOptional: () => false, onWarning: () => {} });
 }
 
-function createToolbox({ settings, open, isOptional, output }: ToolboxParts): Toolbox {
+interface ToolboxParts extends Pick<Tools, "settings" | "open">, Pick<Machine, "onWarning"> {
+  /** Whether a turn goes on without the tool if it is unavailable. */
+  readonly isOptional: (settings: ToolSettings) => boolean;
+}
+
+function createToolbox({ settings, open, isOptional, onWarning }: ToolboxParts): Toolbox {
   const enabled = [...settings.values()].filter(({ isEnabled }) => isEnabled);
   return {
     schemas: async (signal) => {
@@ -101,7 +118,7 @@ function createToolbox({ settings, open, isOptional, output }: ToolboxParts): To
           return [toSchema(await open(tool.name, signal))];
         } catch (error) {
           if (!isOptional(tool) || signal.aborted) throw error;
-          warn(messageOf(error), output);
+          onWarning(messageOf(error));
           return [];
         }
       });
@@ -117,14 +134,18 @@ function createToolbox({ settings, open, isOptional, output }: ToolboxParts): To
 /** Throws `unknown_tool`. */
 export function findTool(settings: ReadonlyMap<string, ToolSettings>, name: string): ToolSettings {
   const found = settings.get(name);
-  if (found !== undefined) return found;
+  if (found === undefined) throw unknownTool(settings, name);
+  return found;
+}
+
+function unknownTool(settings: ReadonlyMap<string, ToolSettings>, name: string): CodedError {
   const close = nearest(name, [...settings.keys()]);
-  throw new CodedError("unknown_tool", `There is no tool called ${name}.`, {
-    hint: close === undefined ? "`jp tool ls` lists them." : `Did you mean ${close}?`,
+  return new CodedError("unknown_tool", `Unknown tool: ${name}`, {
+    hint: close === undefined ? "`jp tool ls` lists the tools." : `Did you mean ${close}?`,
   });
 }
 
-/** What every request tells of a tool; the rest is for those who ask. */
+/** What every request says of a tool; `describe_tools` gives the rest. */
 function toSchema({ description: { name, summary, parameters } }: RunnableTool): ToolSchema {
   return { name, description: summary, parameters };
 }

@@ -1,0 +1,7 @@
+export type { Machine } from "./machine.ts";
+export { openProviders } from "./providers.ts";
+export type { TurnResult } from "./result.ts";
+export { createShippedTools, shippedConfig, shippedLayer } from "./shipped-tools.ts";
+export { runToolCall, type ToolCallOptions } from "./tool-call.ts";
+export { findTool, openTools, type ToolConfigs, type Tools } from "./tools.ts";
+export { createTurn, type InquiryModels, runTurn, streamTurn, type TurnOptions } from "./turn.ts";

@@ -1,0 +1,58 @@
+/** One call of one tool outside of a turn, with everything that a turn does around it. */
+import {
+  type Journal,
+  type Prompter,
+  PromptQueue,
+  type Toolbox,
+  ToolCycle,
+  type TurnParts,
+  type TurnState,
+} from "../agent/index.ts";
+import {
+  timestampFromDate,
+  type ToolCallRequest,
+  type ToolCallResponse,
+} from "../conversation/index.ts";
+import { NO_MODEL } from "../inquiry/index.ts";
+import type { JsonObject } from "../util/index.ts";
+
+export interface ToolCallOptions extends Pick<TurnParts, "clock" | "limits" | "observer"> {
+  readonly id: string;
+  readonly tool: string;
+  readonly arguments: JsonObject;
+  readonly tools: Toolbox;
+  readonly prompter: Prompter;
+  /** Shared with other calls that ask the same person; by default the call has its own. */
+  readonly prompts?: PromptQueue;
+  /** Where the call is recorded. */
+  readonly journal: Journal;
+  /** Shared by the calls of a turn. It collects what was denied because no one could be asked. */
+  readonly state: TurnState;
+  /** Ends the call in good order. */
+  readonly signal: AbortSignal;
+}
+
+/** No model answers its questions. Throws `write_failed`. */
+export async function runToolCall(options: ToolCallOptions): Promise<ToolCallResponse> {
+  const { clock, journal, signal, prompts = new PromptQueue() } = options;
+  const cycle = new ToolCycle({ ...options, prompts, inquiries: NO_MODEL });
+  const request: ToolCallRequest = {
+    type: "tool_call_request",
+    timestamp: timestampFromDate(clock.now()),
+    id: options.id,
+    name: options.tool,
+    arguments: options.arguments,
+  };
+  await journal.record(request);
+  const stop = () => cycle.stop("interrupted");
+  signal.addEventListener("abort", stop, { once: true });
+  if (signal.aborted) stop();
+  try {
+    cycle.add(request);
+    const [response] = await cycle.run();
+    if (response === undefined) throw new Error("the call ended without a response");
+    return response;
+  } finally {
+    signal.removeEventListener("abort", stop);
+  }
+}

@@ -1,0 +1,245 @@
+/**
+ * Puts a turn together. The command, embedding programs and servers all go through `createTurn`, so that
+ * they cannot drift apart.
+ */
+import {
+  type Assistant,
+  type InterruptMenu,
+  NOBODY,
+  type Observer,
+  type Prompter,
+  type Toolbox,
+  Turn,
+  type TurnRequest,
+  type TurnUpdate,
+} from "../agent/index.ts";
+import {
+  type AssistantSettings,
+  type CallLimits,
+  DEFAULT_LIMITS,
+  resolveAssistant,
+} from "../config/index.ts";
+import type { Attachment } from "../conversation/index.ts";
+import { createInquiryBackend, type InquiryBackendOptions } from "../inquiry/index.ts";
+import {
+  fromLanguageModel,
+  type LanguageModel,
+  type Model,
+  type ToolSchema,
+} from "../provider/index.ts";
+import type { ConversationWriter } from "../storage/index.ts";
+import type { BuiltinTool } from "../tool/index.ts";
+import { type Clock, systemClock } from "../util/index.ts";
+import { createResult, type TurnResult } from "./result.ts";
+import { createOwnToolbox, type ToolConfigs } from "./tools.ts";
+
+/** What a turn is made of. Only the conversation and the model are required. */
+export interface TurnOptions {
+  /** Where everything is recorded: of a `MemoryConversationStore`, or of a workspace. */
+  readonly conversation: ConversationWriter;
+  /** One of ours, or any language model of the AI SDK. */
+  readonly model: Model | LanguageModel;
+  /** Made with `defineTool`. */
+  readonly tools?: readonly BuiltinTool[];
+  /**
+   * By tool, as `conversation.tools.<name>` in a config file. A tool of the program itself runs
+   * unattended unless this says otherwise.
+   */
+  readonly toolConfig?: ToolConfigs;
+  /** Tools that are open already, in place of `tools` and `toolConfig`. */
+  readonly toolbox?: Toolbox;
+  /** The person to ask. Without one, the turn is non-interactive. */
+  readonly prompter?: Prompter;
+  /** Lets that person choose what to do about an interrupted turn. */
+  readonly menu?: InterruptMenu;
+  readonly systemPrompt?: string;
+  /** What else is said about the assistant; the rest is as it is for the command. */
+  readonly assistant?: Partial<Assistant>;
+  /** Documents that go along with every request. */
+  readonly attachments?: readonly Attachment[];
+  /**
+   * Answers tools' questions for which the config names the assistant; the same model if absent. As
+   * an object, it chooses the model for each question.
+   */
+  readonly inquiryModel?: Model | LanguageModel | InquiryModels;
+  /** The most requests to the model; 50 if absent. */
+  readonly maxCycles?: number;
+  /** What a call may do without a person, and add to the record, other than by default. */
+  readonly limits?: Partial<CallLimits>;
+  /** Another one than the machine's, in tests. */
+  readonly clock?: Clock;
+  /** Gets every update as it happens. `streamTurn` gives the same as a stream. */
+  readonly observer?: Observer;
+  /** Ends the turn in good order. */
+  readonly signal?: AbortSignal;
+}
+
+/** The model for each question, by what the question's `target` says. */
+export type InquiryModels = Pick<InquiryBackendOptions, "assistant" | "model" | "schemaMode">;
+
+const MAX_CYCLES = 50;
+
+/**
+ * Runs one turn: a message, the assistant's replies, and every tool they call. Throws
+ * `ProviderError`, `write_failed`, and `config_invalid` for the tools' config; what happened until
+ * then is on record.
+ */
+export async function runTurn(
+  options: TurnOptions,
+  message: string | TurnRequest,
+): Promise<TurnResult> {
+  const { conversation, signal } = options;
+  const turn = createTurn(options);
+  const onAbort = () => turn.leave();
+  signal?.addEventListener("abort", onAbort, { once: true });
+  if (signal?.aborted === true) onAbort();
+  try {
+    const end = await turn.run(typeof message === "string" ? { content: message } : message);
+    return createResult(end, conversation.stream, turn.denials);
+  } finally {
+    signal?.removeEventListener("abort", onAbort);
+  }
+}
+
+/**
+ * Runs one turn as `runTurn` does, and yields what happens as it happens. A reader who stops early ends
+ * the turn in good order.
+ */
+export async function* streamTurn(
+  options: TurnOptions,
+  message: string | TurnRequest,
+): AsyncGenerator<TurnUpdate, TurnResult, undefined> {
+  const updates = new UpdateQueue();
+  const stopped = new AbortController();
+  const { signal = stopped.signal, observer } = options;
+  const ended = runTurn(
+    {
+      ...options,
+      signal: AbortSignal.any([signal, stopped.signal]),
+      observer: {
+        observe: (update) => {
+          observer?.observe(update);
+          updates.add(update);
+        },
+      },
+    },
+    message,
+  );
+  ended.catch(() => undefined).finally(() => updates.end());
+  try {
+    yield* updates;
+    return await ended;
+  } finally {
+    stopped.abort();
+    await ended.catch(() => undefined);
+  }
+}
+
+/** A turn that has not begun. Its `signal` is the caller's to pass on. Throws `config_invalid`. */
+export function createTurn(options: TurnOptions): Turn {
+  const { clock = systemClock, attachments = [], prompter = NOBODY, menu, observer } = options;
+  const model = toModel(options.model);
+  const assistant = createAssistant(options);
+  const { toolbox = createOwnToolbox(options.tools ?? [], options.toolConfig ?? {}) } = options;
+  let schemas: readonly ToolSchema[] = [];
+  const { inquiryModel = model } = options;
+  const inquiryModels = isModel(inquiryModel)
+    ? oneModel(toModel(inquiryModel), assistant)
+    : inquiryModel;
+  return new Turn({
+    conversation: options.conversation,
+    model,
+    assistant,
+    tools: { ...toolbox, schemas: async (signal) => (schemas = await toolbox.schemas(signal)) },
+    prompter,
+    ...(menu !== undefined && { menu }),
+    // The inquiry model is told of the same tools, so that a cache can serve both.
+    inquiries: createInquiryBackend({
+      ...inquiryModels,
+      tools: () => schemas,
+      attachments: () => attachments,
+      clock,
+    }),
+    clock,
+    maxCycles: options.maxCycles ?? MAX_CYCLES,
+    attachments,
+    limits: { ...DEFAULT_LIMITS, ...options.limits },
+    ...(observer !== undefined && { observer }),
+  });
+}
+
+/** The model is the program's own; the rest is what the command uses by default. */
+function createAssistant({ systemPrompt, assistant }: TurnOptions): Assistant {
+  const { parameters, toolChoice, cache, request, sections } = resolveAssistant({
+    assistant: { model: { id: { provider: "own", name: "own" } } },
+  });
+  return {
+    sections,
+    parameters,
+    toolChoice,
+    cache,
+    request,
+    ...(systemPrompt !== undefined && { systemPrompt }),
+    ...assistant,
+  };
+}
+
+/** The same model for every question. */
+function oneModel(model: Model, assistant: Assistant): InquiryModels {
+  const { systemPrompt, sections, parameters, toolChoice, request, cache } = assistant;
+  const [provider = "", ...name] = model.id.split("/");
+  const { reasoning, ...others } = parameters;
+  const settings: AssistantSettings = {
+    name: "assistant",
+    model: { provider, name: name.join("/") },
+    parameters: {
+      ...others,
+      ...(reasoning !== undefined && {
+        reasoning: reasoning.type === "auto" ? { isHidden: false, ...reasoning } : reasoning,
+      }),
+    },
+    ...(systemPrompt !== undefined && { systemPrompt }),
+    sections,
+    toolChoice,
+    request,
+    cache,
+  };
+  return { assistant: () => settings, model: async () => model, schemaMode: "stable" };
+}
+
+function isModel(model: Model | LanguageModel | InquiryModels): model is Model | LanguageModel {
+  return !("schemaMode" in model);
+}
+
+function toModel(model: Model | LanguageModel): Model {
+  return "doStream" in model ? fromLanguageModel(model) : model;
+}
+
+/** Updates that were not read yet. */
+class UpdateQueue implements AsyncIterable<TurnUpdate> {
+  #updates: TurnUpdate[] = [];
+  #isEnded = false;
+  #wake = Promise.withResolvers<void>();
+
+  add(update: TurnUpdate): void {
+    this.#updates.push(update);
+    this.#wake.resolve();
+  }
+
+  end(): void {
+    this.#isEnded = true;
+    this.#wake.resolve();
+  }
+
+  async *[Symbol.asyncIterator](): AsyncGenerator<TurnUpdate, void, undefined> {
+    for (;;) {
+      const updates = this.#updates;
+      this.#updates = [];
+      yield* updates;
+      if (this.#updates.length > 0) continue;
+      if (this.#isEnded) return;
+      await this.#wake.promise;
+      this.#wake = Promise.withResolvers();
+    }
+  }
+}
