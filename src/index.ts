@@ -77,6 +77,7 @@ export {
   type ProvidersOptions,
   type Reasoning,
   type RetryPolicy,
+  type SchemaChange,
   type StreamLimits,
   type ToolChoice,
   type ToolSchema,

@@ -28,6 +28,7 @@ export interface RecordedConfig {
   readonly own?: JsonObject;
 }
 
+/** A config that a conversation is to go on with, and what it has recorded so far. */
 export interface ConfigChange {
   /** What the tools that come with the program are by themselves. */
   readonly builtins: PartialConfig;

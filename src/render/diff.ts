@@ -1,10 +1,12 @@
 /** A unified diff, coloured as people know it. */
 import type { Paint } from "./style.ts";
 
+/** Colours each line by what the diff does to it. */
 export function paintDiff(lines: readonly string[], paint: Paint): readonly string[] {
   return lines.map((line) => paintLine(line, paint));
 }
 
+/** Whether the lines hold a unified diff. */
 export function isDiff(lines: readonly string[]): boolean {
   return lines.some(
     (line, index) =>
