@@ -39,7 +39,7 @@ export function setHost(program: Command, host: Host): void {
 }
 
 /** Throws if the command does not belong to a program that has one. */
-export function hostOf(self: Command): Host {
+function hostOf(self: Command): Host {
   let program = self;
   while (program.parent !== null) program = program.parent;
   const host = hosts.get(program);

@@ -1,4 +1,5 @@
 /** What a server needs of the program around it. */
+import type * as server from "@modelcontextprotocol/server";
 import type { Prompter, Toolbox } from "../agent/index.ts";
 import type { ConversationStore, CreateOptions } from "../storage/index.ts";
 import type { Clock, JsonObject } from "../util/index.ts";
@@ -30,4 +31,10 @@ export interface InquiryFilter {
   readonly conversation?: readonly string[];
   readonly outcome?: readonly string[];
   readonly by?: readonly string[];
+}
+
+export type Sdk = typeof server;
+
+export function loadSdk(): Promise<Sdk> {
+  return import("@modelcontextprotocol/server");
 }

@@ -224,7 +224,7 @@ console.log(id === undefined ? Object.values(answers).join("") : JSON.stringify(
       project.jp("tool", "run", "describe_tools", "--args", "[1]"),
     ]);
     expect(results.map(({ status, stderr }) => [status, stderr.split("\n")[0]])).toEqual([
-      [1, "jp: There is no tool called nothing."],
+      [1, "jp: Unknown tool: nothing"],
       [2, "jp: Not an argument: tools"],
       [2, "jp: --args expects a JSON object."],
     ]);

@@ -1,7 +1,7 @@
 /** Clients that leave, servers that end, and answers that come from nowhere. */
 import type { Client } from "@modelcontextprotocol/client";
 import { describe, expect, test } from "vitest";
-import { PATIENCE_MS } from "../../src/serve-mcp/paused-calls.ts";
+import { PATIENCE_MS } from "../../src/serve-mcp/desk.ts";
 import type { JsonObject } from "../../src/util/index.ts";
 import { until } from "../mcp/support.ts";
 import { counters } from "../security/threats.ts";

@@ -20,7 +20,7 @@ import type { CommandContext } from "../../compose.ts";
 import type { Call } from "../../define.ts";
 import { listInquiries } from "../inquiry/ls.ts";
 import { isPlain } from "../../plain.ts";
-import { withScreen } from "../query/prompter-with-screen.ts";
+import { withScreen } from "../query/view.ts";
 import { TextView } from "../query/text-view.ts";
 import { createFilePrompter } from "./file-prompter.ts";
 import { createLeavingPrompter } from "./leaving-prompter.ts";

@@ -1,19 +1,26 @@
 /** `jp mcp serve`: jp for other agents. Nothing but the protocol is written to standard output. */
-import { NOBODY } from "../../../agent/index.ts";
 import { randomBytes } from "node:crypto";
-import { type ServeSetup, serveHttp, serveStdio } from "../../../serve-mcp/index.ts";
-import { abortable } from "../../../util/index.ts";
+import { NOBODY } from "../../../agent/index.ts";
+import { inquiryToJson } from "../../../render/index.ts";
+import { openTools } from "../../../runtime/index.ts";
+import {
+  type InquiryFilter,
+  serveHttp,
+  type ServeSetup,
+  serveStdio,
+} from "../../../serve-mcp/index.ts";
+import { abortable, type JsonObject } from "../../../util/index.ts";
 import type { CommandContext } from "../../compose.ts";
 import type { Call } from "../../define.ts";
-import { usageError } from "../../exit-status.ts";
+import { INTERRUPTED, usageError } from "../../exit-status.ts";
+import type { Host } from "../../host.ts";
 import { type ConfigFlags, machineOf } from "../../load-config.ts";
 import { findPrompter, type InteractionFlags } from "../../prompter.ts";
 import { configOfNew } from "../../remembered-config.ts";
-import { openTools } from "../../../runtime/index.ts";
 import { tellWithheld, trustedConfig } from "../../trust.ts";
 import { warn } from "../../warnings.ts";
-import { readMatching } from "./matching-inquiries.ts";
-import { untilSignal } from "./until-signal.ts";
+import { readInquiries } from "../inquiry/inquiries.ts";
+import { isWanted } from "../inquiry/ls.ts";
 
 export interface ServeFlags extends ConfigFlags, InteractionFlags {
   readonly http?: boolean;
@@ -93,4 +100,28 @@ function findToken({ tokenEnv }: ServeFlags, { environment }: CommandContext) {
     `The variable ${tokenEnv} holds no token.`,
     `Set it to at least ${SHORTEST_TOKEN} characters that nobody can guess.`,
   );
+}
+
+async function* readMatching(
+  filter: InquiryFilter,
+  context: CommandContext,
+): AsyncGenerator<JsonObject> {
+  const { conversation } = filter;
+  const wanted = conversation === undefined ? {} : { conversation };
+  for await (const row of readInquiries(wanted, context)) {
+    if (isWanted(row, filter)) yield inquiryToJson(row);
+  }
+}
+
+export interface UntilSignal extends Disposable {
+  readonly signal: AbortSignal;
+}
+
+function untilSignal(host: Host): UntilSignal {
+  const stop = new AbortController();
+  const watch = host.onSignal(["SIGINT", "SIGTERM", "SIGHUP"], () => {
+    if (stop.signal.aborted) return host.exit(INTERRUPTED);
+    stop.abort();
+  });
+  return { signal: stop.signal, [Symbol.dispose]: () => watch[Symbol.dispose]() };
 }

@@ -1,27 +1,31 @@
 /** `jp query`: one turn, from what is asked to what is on record. */
-import type { DetachedDenial, TurnEnd } from "../../../agent/index.ts";
-import { resolveInquiryAssistant, resolveLimits } from "../../../config/index.ts";
+import type { DetachedDenial, Turn, TurnEnd } from "../../../agent/index.ts";
+import {
+  type AssistantSettings,
+  mergeConfig,
+  resolveAssistant,
+  resolveInquiryAssistant,
+  resolveLimits,
+} from "../../../config/index.ts";
+import type { ConversationId } from "../../../conversation/index.ts";
 import { type Model, ProviderError, type Providers } from "../../../provider/index.ts";
 import { createTurn, openProviders, openTools, type Tools } from "../../../runtime/index.ts";
 import type { ConversationWriter } from "../../../storage/index.ts";
 import { createStatusLine } from "../../../terminal/index.ts";
-import { assertNever, type JsonObject } from "../../../util/index.ts";
+import { assertNever, isCodedError, type JsonObject } from "../../../util/index.ts";
 import type { CommandContext } from "../../compose.ts";
+import { findDefaultModel } from "../../default-model.ts";
 import type { Call } from "../../define.ts";
 import { DENIED, ExitStatus, INTERRUPTED } from "../../exit-status.ts";
-import { machineOf } from "../../load-config.ts";
+import { type ConfigFlags, machineOf } from "../../load-config.ts";
 import { isPlain } from "../../plain.ts";
 import { findPrompter, type InteractionFlags } from "../../prompter.ts";
-import { trustRecord } from "../../trust.ts";
+import { tellWithheld, type TrustedConfig, trustedConfig, trustRecord } from "../../trust.ts";
 import { warn } from "../../warnings.ts";
-import { type AssistantFlags, loadAssistant, type LoadedAssistant } from "./assistant.ts";
-import { keeping, type MessageFlags, readMessage } from "./message.ts";
-import { type ConversationFlags, findConversation, openConversation } from "./open-conversation.ts";
-import { menuWithScreen, withScreen } from "./prompter-with-screen.ts";
-import { watchSignals } from "./signals.ts";
-import { checkStructured, readSchema } from "./structured.ts";
+import { type ConversationFlags, findConversation, openConversation } from "./conversation.ts";
+import { checkStructured, keeping, type MessageFlags, readMessage, readSchema } from "./message.ts";
 import { TextView } from "./text-view.ts";
-import { createJsonView, type TurnView } from "./view.ts";
+import { createJsonView, menuWithScreen, type TurnView, withScreen } from "./view.ts";
 
 export interface QueryFlags
   extends AssistantFlags, ConversationFlags, InteractionFlags, MessageFlags {
@@ -186,4 +190,72 @@ function tellDenials(denials: readonly DetachedDenial[], { output }: CommandCont
   const named = denials.map(({ tool, what }) => `${tool} (${what})`).join(", ");
   warn(`jp could not ask you, so it denied: ${named}.`, output);
   throw new ExitStatus(DENIED);
+}
+
+interface AssistantFlags extends Omit<ConfigFlags, "id">, InteractionFlags {
+  readonly model?: string;
+  /** `key=value` or `key:=JSON`. */
+  readonly param?: readonly string[];
+}
+
+interface LoadedAssistant extends TrustedConfig {
+  readonly assistant: AssistantSettings;
+}
+
+/** Throws what is wrong with the config, and `no_model`. */
+async function loadAssistant(
+  context: CommandContext,
+  { cfg = [], directives = [], model, param = [], ...interaction }: AssistantFlags,
+  id: ConversationId | undefined,
+): Promise<LoadedAssistant> {
+  const settings = [
+    ...cfg,
+    ...(model === undefined ? [] : [`assistant.model.id=${model}`]),
+    ...param.map((words) => `assistant.model.parameters.${words}`),
+  ];
+  const flags = { cfg: settings, directives, ...(id !== undefined && { id }) };
+  const trusted = await trustedConfig(context, flags, interaction);
+  tellWithheld(trusted, context);
+  const { config } = trusted;
+  try {
+    return { ...trusted, assistant: resolveAssistant(config) };
+  } catch (error) {
+    if (!isCodedError(error) || error.code !== "no_model") throw error;
+  }
+  const found = await findDefaultModel(context, config);
+  // From now on it is the model of this conversation.
+  const withModel = mergeConfig(config, { assistant: { model: { id: found } } });
+  return { ...trusted, config: withModel, assistant: resolveAssistant(withModel) };
+}
+
+/** Until it is disposed of. */
+function watchSignals(turn: Turn, view: TurnView, context: CommandContext): Disposable {
+  const { host } = context;
+  const leave = () => {
+    view.noteStop();
+    turn.leave();
+  };
+  const onInterrupt = () => {
+    if (turn.isLeaving) return host.exit(INTERRUPTED);
+    turn.interrupt();
+    if (turn.isLeaving) view.noteStop(); // Else there is a menu, which tells by itself.
+  };
+  const onEnd = () => {
+    if (turn.isLeaving) return host.exit(INTERRUPTED);
+    leave();
+  };
+  // Comes in many ways at once, and more than once: nobody is in a hurry.
+  const onGone = leave;
+  const gone = context.onOutputGone(onGone);
+  const watches = [
+    gone,
+    host.onSignal(["SIGINT"], onInterrupt),
+    host.onSignal(["SIGTERM"], onEnd),
+    host.onSignal(["SIGHUP"], onGone),
+  ];
+  return {
+    [Symbol.dispose]: () => {
+      for (const watch of watches) watch[Symbol.dispose]();
+    },
+  };
 }

@@ -4,13 +4,13 @@
  */
 import type { PermissionRequest, TurnEnd, TurnUpdate } from "../../../agent/index.ts";
 import type { ConversationEvent, InquiryId } from "../../../conversation/index.ts";
+import type { Usage } from "../../../provider/index.ts";
 import { oneLine } from "../../../render/index.ts";
 import type { StatusLine } from "../../../terminal/index.ts";
 import { assertNever, type Clock } from "../../../util/index.ts";
 import { warn } from "../../warnings.ts";
 import { CallView, type CallViewOptions } from "./call-view.ts";
 import { SpeechView, type SpeechViewOptions } from "./speech-view.ts";
-import { addUsage, describeUsage, type TotalUsage } from "./usage.ts";
 import type { TurnView } from "./view.ts";
 
 export interface TextViewOptions extends SpeechViewOptions, CallViewOptions {
@@ -172,4 +172,33 @@ export class TextView implements TurnView {
     print();
     this.#options.status.resume();
   }
+}
+
+type TotalUsage = Usage;
+
+function addUsage(total: TotalUsage, usage: Usage): TotalUsage {
+  const keys = ["input", "cachedInput", "cacheWrites", "output", "reasoning", "cost"] as const;
+  const entries = keys.flatMap((key) => {
+    const sum = (total[key] ?? 0) + (usage[key] ?? 0);
+    return total[key] === undefined && usage[key] === undefined ? [] : [[key, sum] as const];
+  });
+  return Object.fromEntries(entries);
+}
+
+/** Empty if nothing is known. */
+function describeUsage({ input, cachedInput, output, reasoning, cost }: TotalUsage): string {
+  const parts = [
+    input === undefined ? "" : `${count(input)} in${within(cachedInput, "cached")}`,
+    output === undefined ? "" : `${count(output)} out${within(reasoning, "reasoning")}`,
+    cost === undefined ? "" : `$${cost.toFixed(4)}`,
+  ].filter((part) => part !== "");
+  return parts.length === 0 ? "" : `Tokens: ${parts.join(", ")}`;
+}
+
+function within(tokens: number | undefined, what: string): string {
+  return tokens === undefined || tokens === 0 ? "" : ` (${count(tokens)} ${what})`;
+}
+
+function count(tokens: number): string {
+  return tokens.toLocaleString("en-US");
 }

@@ -1,5 +1,11 @@
 /** What a turn looks like from outside while it runs. */
-import type { Observer, PermissionRequest, TurnEnd } from "../../../agent/index.ts";
+import type {
+  InterruptMenu,
+  Observer,
+  PermissionRequest,
+  Prompter,
+  TurnEnd,
+} from "../../../agent/index.ts";
 import { eventToPlainJson, type InquiryId } from "../../../conversation/index.ts";
 import { jsonLine } from "../../../render/index.ts";
 import type { Output } from "../../../terminal/index.ts";
@@ -28,5 +34,42 @@ export function createJsonView(output: Output): TurnView {
     showAsker: () => {},
     noteStop: () => {},
     end: async () => {},
+  };
+}
+
+export function withScreen(prompter: Prompter, view: TurnView): Prompter {
+  const askForm = prompter.askForm?.bind(prompter);
+  return {
+    channel: prompter.channel,
+    canAsk: () => prompter.canAsk(),
+    ask: (request) =>
+      view.aside(() => {
+        view.showAsker(request.inquiryId);
+        return prompter.ask(request);
+      }),
+    ...(askForm !== undefined && {
+      askForm: (request) =>
+        view.aside(() => {
+          const [first] = request.fields;
+          if (first !== undefined) view.showAsker(first.inquiryId);
+          return askForm(request);
+        }),
+    }),
+    askPermission: (request) =>
+      view.aside(() => {
+        view.showCall(request);
+        return prompter.askPermission(request);
+      }),
+    askDelivery: (request) => view.aside(() => prompter.askDelivery(request)),
+  };
+}
+
+export function menuWithScreen(menu: InterruptMenu, view: TurnView): InterruptMenu {
+  return {
+    choose: async (request) => {
+      const choice = await view.aside(() => menu.choose(request));
+      if (choice.type !== "continue" && choice.type !== "restart") view.noteStop();
+      return choice;
+    },
   };
 }

@@ -8,11 +8,11 @@ export function addToolCommands(group: Command): void {
   withDirectives(withSettings(group.command("ls")))
     .description("list tools: what they are, whether they are on, and where they come from")
     .addOption(formatOption("text", "json"))
-    .action(command(async () => (await import("./ls.ts")).listTools));
+    .action(command(async () => (await import("./list.ts")).listTools));
   withSettings(group.command("show <name>"))
     .description("what a model is told about a tool, and how it is configured")
     .addOption(formatOption("text", "json"))
-    .action(command(async () => (await import("./show.ts")).showTool));
+    .action(command(async () => (await import("./list.ts")).showTool));
   withSettings(group.command("run <name>"))
     .description("run a tool without a model, its questions included")
     .option("-a, --arg <key=value>", "an argument; key:=JSON for other values than text", collect)

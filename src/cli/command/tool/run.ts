@@ -1,20 +1,33 @@
 /** `jp tool run`: one call of a tool by hand. Its questions take the way that they take in a turn. */
 import { createJournal, NOBODY, TurnState } from "../../../agent/index.ts";
 import { resolveLimits, type ToolSettings } from "../../../config/index.ts";
-import type { ToolCallRequest } from "../../../conversation/index.ts";
+import {
+  cancellationTag,
+  type ConversationEvent,
+  type ConversationStream,
+  eventsOf,
+  type InquiryRequest,
+  type InquiryResponse,
+  type ToolCallRequest,
+} from "../../../conversation/index.ts";
 import { checkArguments, type RunnableTool } from "../../../executor/index.ts";
-import { neutralize } from "../../../render/index.ts";
+import { neutralize, oneLine } from "../../../render/index.ts";
 import { findTool, openTools, runToolCall } from "../../../runtime/index.ts";
 import { MemoryConversationStore } from "../../../storage/index.ts";
-import { CodedError, findJson, isJsonObject } from "../../../util/index.ts";
+import { explainMisfit, withoutOther } from "../../../tool/index.ts";
+import {
+  CodedError,
+  findJson,
+  isJsonObject,
+  type Json,
+  type JsonObject,
+} from "../../../util/index.ts";
 import type { CommandContext } from "../../compose.ts";
 import type { Call } from "../../define.ts";
-import { DENIED, ExitStatus, INTERRUPTED } from "../../exit-status.ts";
+import { DENIED, ExitStatus, INTERRUPTED, usageError } from "../../exit-status.ts";
 import { type ConfigFlags, machineOf } from "../../load-config.ts";
 import { findPrompter, type InteractionFlags } from "../../prompter.ts";
 import { refuseUntrusted, tellWithheld, trustedConfig } from "../../trust.ts";
-import { type ArgumentFlags, readArguments } from "./arguments.ts";
-import { explainUnanswered } from "./unanswered.ts";
 
 export interface RunToolFlags extends ConfigFlags, ArgumentFlags, InteractionFlags {}
 
@@ -138,4 +151,108 @@ function readableError(content: string): string {
   const { message, stdout } = isJsonObject(failure) ? failure : {};
   if (typeof message !== "string") return content;
   return typeof stdout === "string" && stdout !== "" ? `${message}\n${stdout}` : message;
+}
+
+interface ArgumentFlags {
+  /** `key=value` or `key:=JSON`. */
+  readonly arg?: readonly string[];
+  /** All at once, as a JSON object. */
+  readonly args?: string;
+}
+
+/** Throws `usage`. */
+function readArguments({ arg = [], args }: ArgumentFlags): JsonObject {
+  const all = args === undefined ? {} : parseJson(args);
+  if (!isJsonObject(all)) throw usageError("--args expects a JSON object.");
+  const single = arg.map((word) => {
+    const [, key, json, text = ""] = /^([^=:]+)(:)?=([\s\S]*)$/.exec(word) ?? [];
+    if (key === undefined)
+      throw usageError(`Not an argument: ${word}`, "Write key=value or key:=JSON.");
+    return [key, json === undefined ? text : parseJson(text)] as const;
+  });
+  return { ...all, ...Object.fromEntries(single) };
+}
+
+function parseJson(text: string): Json {
+  try {
+    return JSON.parse(text) as Json; // JSON.parse gives JSON.
+  } catch {
+    throw usageError(`This is no JSON: ${text}`);
+  }
+}
+
+/**
+ * From the record of the call: an error for the person, or nothing if all its questions were answered.
+ * Of several that were asked together, the first that ended without an answer has ended the others.
+ * `isDenied`: it was denied only because no one could be asked.
+ */
+export function explainUnanswered(
+  settings: ToolSettings,
+  stream: ConversationStream,
+  isDenied: boolean,
+): CodedError | "cancelled" | undefined {
+  const events = [...eventsOf(stream.entries)];
+  const response = events.find(isUnanswered);
+  const request = events.find(
+    (event) => event.type === "inquiry_request" && event.id === response?.id,
+  );
+  if (response === undefined || request?.type !== "inquiry_request") return undefined;
+  if (response.reason === "user") return "cancelled";
+  // Whoever runs the tool has refused the question, and says why.
+  if (response.reason === "no_prompt_backend" && !isDenied) {
+    const told = events.find((event) => event.type === "tool_call_response")?.content;
+    return new CodedError(response.reason, told ?? "");
+  }
+  return explain(settings, request, response);
+}
+
+type Unanswered = Extract<InquiryResponse, { outcome: "cancelled" }>;
+
+/** What was withdrawn is not why the call ended: it goes on, and says itself how it ends. */
+function isUnanswered(event: ConversationEvent): event is Unanswered {
+  if (event.type !== "inquiry_response" || event.outcome !== "cancelled") return false;
+  return event.reason !== "interrupted";
+}
+
+function explain(
+  settings: ToolSettings,
+  { question, questionId = "" }: InquiryRequest,
+  { reason }: Unanswered,
+): CodedError {
+  const { name } = settings;
+  const tag = cancellationTag(reason);
+  const text = oneLine(question.text);
+  const key = `conversation.tools.${name}.questions.${questionId}.answer`;
+  const answer = `--cfg '${key}${question.answerType.type === "boolean" ? ":=true" : "=…"}'`;
+  const isForAssistant = settings.questions.get(questionId)?.target.type === "assistant";
+  switch (tag) {
+    case "invalid_static_answer": {
+      const configured = settings.questions.get(questionId)?.answer?.value as Json; // From a file.
+      const misfit = explainMisfit(withoutOther(question.answerType), configured) ?? "";
+      return new CodedError(tag, `The configured answer does not fit: ${misfit}.`, {
+        hint: `Change or remove ${key}; other values than text are written as JSON: ${key}:=true`,
+      });
+    }
+    case "attempts_exhausted":
+      return new CodedError(tag, `${name} keeps asking, although it got answers: ${text}`, {
+        hint: "How often a tool may ask without a person: conversation.limits",
+      });
+    case "assistant_routing_denied":
+      return new CodedError(tag, `${name} asks what only a person may answer: ${text}`, {
+        hint: `Change or remove conversation.tools.${name}.questions.${questionId}.target.`,
+      });
+    default:
+      return new CodedError(
+        tag,
+        isForAssistant
+          ? `${name} asks the assistant, and here is none: ${text}`
+          : `${name} asks, and nobody is there to answer: ${text}`,
+        {
+          hint:
+            question.answerType.type === "secret"
+              ? "Run it on a terminal."
+              : `${isForAssistant ? "Give" : "Run it on a terminal, or give"} the answer: ${answer}`,
+        },
+      );
+  }
 }

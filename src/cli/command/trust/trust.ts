@@ -6,7 +6,7 @@ import { ExitStatus } from "../../exit-status.ts";
 import { listClaims } from "../../claim-text.ts";
 import { loadConfig } from "../../load-config.ts";
 import { findPresentPerson } from "../../prompter.ts";
-import { findConversation } from "../query/open-conversation.ts";
+import { findConversation } from "../query/conversation.ts";
 import { askTrust, trustClaims, untrustedClaims } from "../../trust.ts";
 
 export interface TrustFlags {

@@ -7,7 +7,7 @@ import {
   toolResult,
 } from "../../../../test/support/events.ts";
 import { settingsOf } from "../../../../test/support/tool-turn.ts";
-import { explainUnanswered } from "./unanswered.ts";
+import { explainUnanswered } from "./run.ts";
 
 const SETTINGS = settingsOf("x", { source: "local", command: "x" });
 

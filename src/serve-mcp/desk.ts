@@ -1,5 +1,5 @@
 /** Takes the calls of `ask_user`: whoever makes them, and on whatever way they reach a person. */
-import { randomBytes } from "node:crypto";
+import { randomBytes, randomUUID } from "node:crypto";
 import { setImmediate } from "node:timers/promises";
 import type {
   CallToolResult,
@@ -10,14 +10,16 @@ import type {
 import { type Prompter, PromptQueue } from "../agent/index.ts";
 import type { ToolCallResponse } from "../conversation/index.ts";
 import { runToolCall } from "../runtime/index.ts";
-import { type JsonObject, LONGEST_TIMER_MS } from "../util/index.ts";
-import type { Client } from "./client.ts";
+import { abortable, type Clock, type JsonObject, LONGEST_TIMER_MS } from "../util/index.ts";
 import type { ClientRecord } from "./client-record.ts";
-import { createElicitationPrompter, type Elicit } from "./elicitation-prompter.ts";
-import { PATIENCE_MS, PausedCalls } from "./paused-calls.ts";
-import { RoundTripCall } from "./round-trip-call.ts";
-import type { Sdk } from "./sdk.ts";
-import { ASK_USER, type ServeSetup } from "./setup.ts";
+import {
+  createElicitationPrompter,
+  type Elicit,
+  type ElicitReply,
+  type Form,
+} from "./elicitation.ts";
+import type { Client } from "./server.ts";
+import { ASK_USER, type Sdk, type ServeSetup } from "./setup.ts";
 
 export interface AskedCall {
   readonly client: Client;
@@ -178,4 +180,104 @@ function signalOf({ mcpReq, http }: ServerContext): AbortSignal {
 
 function toResult({ content, isError }: ToolCallResponse): CallToolResult {
   return { content: [{ type: "text", text: content }], ...(isError && { isError }) };
+}
+
+export type Step =
+  | { readonly type: "asks"; readonly form: Form }
+  | { readonly type: "ended"; readonly response: ToolCallResponse };
+
+export type RunWithForms = (elicit: Elicit, signal: AbortSignal) => Promise<ToolCallResponse>;
+
+class RoundTripCall {
+  readonly #stop = new AbortController();
+  #step = Promise.withResolvers<Step>();
+  #answer = Promise.withResolvers<ElicitReply>();
+
+  constructor(run: RunWithForms) {
+    const elicit: Elicit = (form, signal) => {
+      this.#step.resolve({ type: "asks", form });
+      return abortable(this.#answer.promise, signal);
+    };
+    void this.#follow(run(elicit, this.#stop.signal));
+  }
+
+  /** Aborted once it is over, or about to be. */
+  get signal(): AbortSignal {
+    return this.#stop.signal;
+  }
+
+  /** What it comes to; the same until it gets an answer. Aborting ends the call. Throws what it threw. */
+  async next(signal: AbortSignal): Promise<Step> {
+    const stop = () => this.stop();
+    signal.addEventListener("abort", stop);
+    if (signal.aborted) stop();
+    try {
+      return await this.#step.promise;
+    } finally {
+      signal.removeEventListener("abort", stop);
+    }
+  }
+
+  answer(reply: ElicitReply): void {
+    const { resolve } = this.#answer;
+    this.#step = Promise.withResolvers<Step>();
+    this.#answer = Promise.withResolvers<ElicitReply>();
+    resolve(reply);
+  }
+
+  stop(): void {
+    this.#stop.abort();
+  }
+
+  async #follow(run: Promise<ToolCallResponse>): Promise<void> {
+    try {
+      const response = await run;
+      this.#step.resolve({ type: "ended", response });
+    } catch (error) {
+      this.#step.reject(error);
+      await this.#step.promise.catch(() => undefined); // Nobody may be left to hear of it.
+    } finally {
+      this.stop();
+    }
+  }
+}
+
+/** A client that has gone does not say so: after this it is taken for gone. */
+export const PATIENCE_MS = 60 * 60 * 1000;
+
+interface PausedCall {
+  readonly call: RoundTripCall;
+  readonly taken: AbortController;
+}
+
+class PausedCalls {
+  readonly #clock: Clock;
+  readonly #paused = new Map<string, PausedCall>();
+
+  constructor(clock: Clock) {
+    this.#clock = clock;
+  }
+
+  /** What it is taken up by. A call that is being ended is not kept. */
+  pause(call: RoundTripCall): string {
+    const key = randomUUID();
+    if (call.signal.aborted) return key;
+    const taken = new AbortController();
+    this.#paused.set(key, { call, taken });
+    const waiting = AbortSignal.any([taken.signal, call.signal]);
+    void this.#clock.sleep(PATIENCE_MS, waiting).then(
+      () => call.stop(),
+      () => undefined, // It was taken up, or has ended by itself.
+    );
+    call.signal.addEventListener("abort", () => this.#paused.delete(key), { once: true });
+    return key;
+  }
+
+  /** Undefined if it was taken up before, or has ended. */
+  take(key: string): RoundTripCall | undefined {
+    const { call, taken } = this.#paused.get(key) ?? {};
+    this.#paused.delete(key);
+    taken?.abort();
+    return call;
+  }
 }

@@ -8,7 +8,7 @@ import {
   textQuestion,
 } from "../tool/index.ts";
 import type { JsonObject } from "../util/index.ts";
-import { readForm, toForm } from "./question-form.ts";
+import { readForm, toForm } from "./elicitation.ts";
 
 const OPTIONS = [{ value: "dev", description: "torn down\nat night", preview: "a\nb" }, "prod"];
 

@@ -1,10 +1,9 @@
 /** A server for the one client that has started it, over its standard streams. */
 import type { Readable, Writable } from "node:stream";
 import { ClientRecord } from "./client-record.ts";
-import { createServer } from "./create-server.ts";
-import { QuestionDesk } from "./question-desk.ts";
-import { loadSdk } from "./sdk.ts";
-import type { ServeSetup } from "./setup.ts";
+import { QuestionDesk } from "./desk.ts";
+import { createServer } from "./server.ts";
+import { loadSdk, type ServeSetup } from "./setup.ts";
 
 export interface ClientStreams {
   readonly input: Readable;
