@@ -182,11 +182,11 @@ function toResult({ content, isError }: ToolCallResponse): CallToolResult {
   return { content: [{ type: "text", text: content }], ...(isError && { isError }) };
 }
 
-export type Step =
+type Step =
   | { readonly type: "asks"; readonly form: Form }
   | { readonly type: "ended"; readonly response: ToolCallResponse };
 
-export type RunWithForms = (elicit: Elicit, signal: AbortSignal) => Promise<ToolCallResponse>;
+type RunWithForms = (elicit: Elicit, signal: AbortSignal) => Promise<ToolCallResponse>;
 
 class RoundTripCall {
   readonly #stop = new AbortController();

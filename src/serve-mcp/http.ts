@@ -199,12 +199,12 @@ function notFound(): Response {
   return Response.json({ jsonrpc: "2.0", id: null, error }, { status: 404 });
 }
 
-export interface Guarded {
+interface Guarded {
   readonly port: number;
   readonly token: string;
 }
 
-export interface Refusal {
+interface Refusal {
   readonly status: 401 | 403;
   readonly message: string;
 }

@@ -1,4 +1,4 @@
-/** The server that one connection, or one request, talks to: its list of tools, and what they do. */
+/** The MCP server of one connection or request: its tools, and the client it talks to. */
 import type {
   CallToolResult,
   ClientCapabilities,
@@ -76,16 +76,16 @@ async function callTool(
 type Era = "legacy" | "modern";
 
 export interface Client {
-  /** One short line that is harmless to show. Nothing is known of whether it is true. */
+  /** One short line, safe to show. The client's own claim. */
   readonly name: string;
   readonly era: Era;
-  /** It can put a form before its user. */
+  /** It can show forms to its user. */
   readonly hasForms: boolean;
-  /** It was made before options of a form could have titles of their own. */
+  /** It predates titles for the options of a form. */
   readonly knowsEnumNamesOnly: boolean;
 }
 
-const LONGEST_NAME = 60;
+const MAX_NAME_LENGTH = 60;
 
 interface Connection {
   readonly sdk: Sdk;
@@ -109,30 +109,30 @@ function clientOf({ sdk, server, era }: Connection, { mcpReq }: ServerContext): 
 function nameOf(info: unknown): string {
   const { name } = isJsonObject(info) ? info : {};
   const line = typeof name === "string" ? oneLine(name) : "";
-  return line === "" ? "unnamed client" : line.slice(0, LONGEST_NAME).toWellFormed();
+  return line === "" ? "unnamed client" : line.slice(0, MAX_NAME_LENGTH).toWellFormed();
 }
 
-/** Forms came first: who declares nothing in particular has these. */
+/** Forms came first: a client that names no kind has them. */
 function hasForms(capabilities: ClientCapabilities | undefined): boolean {
   const { elicitation } = capabilities ?? {};
   if (elicitation === undefined) return false;
   return elicitation.form !== undefined || elicitation.url === undefined;
 }
 
-const MOST = 1000;
-const USUAL = 50;
+const MAX_LIMIT = 1000;
+const DEFAULT_LIMIT = 50;
 
 const PARAMETERS = {
   type: "object" as const,
   properties: {
-    conversation: listOf("only those of these conversations: ids, or parts of titles"),
-    outcome: listOf("only those that ended so", [
+    conversation: listOf("only questions of these conversations, by id or part of the title"),
+    outcome: listOf("only questions with these outcomes", [
       "answered",
       "redacted",
       "cancelled",
       "unanswered",
     ]),
-    by: listOf("only those that were answered by", [
+    by: listOf("only questions answered by", [
       "user",
       "assistant",
       "config",
@@ -143,9 +143,9 @@ const PARAMETERS = {
     limit: {
       type: "integer",
       minimum: 1,
-      maximum: MOST,
-      default: USUAL,
-      description: "how many at most; of more, the last ones",
+      maximum: MAX_LIMIT,
+      default: DEFAULT_LIMIT,
+      description: "how many to return at most, counted from the end",
     },
   },
   additionalProperties: false,
@@ -154,9 +154,8 @@ const PARAMETERS = {
 const LIST_INQUIRIES: Tool = {
   name: "list_inquiries",
   description:
-    "List the questions that were asked in this workspace: who asked, what, who answered and how, " +
-    "or why there is no answer. One JSON object a line, in the order in which they were asked within " +
-    "each conversation. Secrets are never among the answers.",
+    "List the questions asked in this workspace: who asked, who answered, and how, or why there is no " +
+    "answer. One JSON object per line, in the order asked within each conversation. Secrets are never included.",
   inputSchema: PARAMETERS,
   annotations: { readOnlyHint: true, openWorldHint: false },
 };
@@ -169,8 +168,10 @@ async function listInquiries(
   const description = { name: LIST_INQUIRIES.name, parameters: PARAMETERS };
   const checked = await checkArguments(description, given);
   if (!checked.ok) return { content: [{ type: "text", text: checked.message }], isError: true };
-  // Of the types that the schema says: it was just checked.
-  const { limit = USUAL, ...filter } = checked.arguments as InquiryFilter & { limit?: number };
+  // Just checked against the schema.
+  const { limit = DEFAULT_LIMIT, ...filter } = checked.arguments as InquiryFilter & {
+    limit?: number;
+  };
   const last: string[] = [];
   for await (const inquiry of readInquiries(filter)) {
     last.push(jsonLine(inquiry));

@@ -41,7 +41,7 @@ test("where nobody is, the first question that has no answer is named", async ()
       status: 3,
       stdout: "",
       stderr: lines(
-        "jp: ask_user asks, and nobody is there to answer: Sure?",
+        "jp: ask_user asks, and no terminal is available: Sure?",
         `Run it on a terminal, or give the answer: --cfg '${QUESTIONS}.answer.answer:=true'`,
       ),
     },
@@ -49,7 +49,7 @@ test("where nobody is, the first question that has no answer is named", async ()
       status: 3,
       stdout: "",
       stderr: lines(
-        "jp: ask_user asks, and nobody is there to answer: Which way?",
+        "jp: ask_user asks, and no terminal is available: Which way?",
         `Run it on a terminal, or give the answer: --cfg '${QUESTIONS}.answer_2.answer=…'`,
       ),
     },

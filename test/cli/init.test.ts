@@ -414,7 +414,7 @@ describe("the config", () => {
     const asked = await project.jp(...command);
     expect([asked.status, asked.stderr.split("\n")[0]]).toEqual([
       3,
-      "jp: clean asks, and nobody is there to answer: Delete the folder build?",
+      "jp: clean asks, and no terminal is available: Delete the folder build?",
     ]);
     expect([await run(false), existsSync(build)]).toEqual([
       printed("Nothing was deleted.\n"),

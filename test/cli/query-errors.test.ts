@@ -188,7 +188,7 @@ describe("what goes wrong", () => {
 
   test.each([
     ["has refused", "content_filter", 1, "The model refused to answer."],
-    ["has reached its limit", "length", 0, "The reply reached the limit of its length."],
+    ["has reached its limit", "length", 0, "The reply was cut off: it reached its maximum length."],
   ])("with a model that %s is told", async (_, finish, status, warning) => {
     await using server = await ModelServer.start([{ text: "No", finish }]);
     expect(await query(queryProject({ server }), ["one"])).toEqual({

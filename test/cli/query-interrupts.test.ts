@@ -20,7 +20,7 @@ import { Screen } from "./screen.ts";
 import { type Project, printed } from "./support.ts";
 
 const CTRL_C = "\u0003";
-const KEPT = "Interrupted. What there is so far is kept.";
+const KEPT = "Interrupted. Everything up to here is saved.";
 const MENU = /^\? Interrupted \[[a-z,]+,\?\]$/m;
 const CANCELLATION = /^The user rejected this tool call on purpose\./;
 

@@ -137,7 +137,7 @@ describe("the message", () => {
     const missing = await new Screen(project, ["q"]).end();
     expect([empty.status, empty.lines, missing.status, missing.lines]).toEqual([
       0,
-      ["There is nothing to ask."],
+      ["The message is empty: nothing to ask."],
       1,
       ["jp: No editor is set.", "Set EDITOR, for example: export EDITOR=vim"],
     ]);

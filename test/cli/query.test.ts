@@ -63,7 +63,7 @@ describe("what is asked", () => {
     const variables = project.editor(script);
     const before = everythingIn(project);
     const finished = await query(project, words, { input, variables });
-    expect(finished).toEqual({ status: 0, stdout: "", stderr: "There is nothing to ask.\n" });
+    expect(finished).toEqual({ status: 0, stdout: "", stderr: "The message is empty: nothing to ask.\n" });
     expect([server.requests, everythingIn(project)]).toEqual([[], before]);
   });
 
@@ -162,7 +162,7 @@ describe("the conversation", () => {
     const unknown = await query(project, ["--id", "jp-c17000000000", "hi"]);
     expect([both.status, unknown.status, recordsOf(project)]).toEqual([2, 1, []]);
     expect([both.stderr, unknown.stderr]).toEqual([
-      "jp: A new conversation has no id yet: give -n or --id, not both.\n",
+      "jp: -n and --id cannot be used together: a new conversation has no id yet.\n",
       expect.stringMatching(/^jp: .*jp-c17000000000/),
     ]);
   });
@@ -176,7 +176,7 @@ describe("the conversation", () => {
       const onNotice = () => holder.tell("release");
       const { status, stdout, stderr } = await query(project, ["two"], { onNotice });
       expect([status, stdout]).toEqual([0, "B.\n"]);
-      expect(stderr).toMatch(new RegExp(`${holder.pid}.* Waiting for it…\n$`));
+      expect(stderr).toMatch(new RegExp(`${holder.pid}.* Waiting for it to be released…\n$`));
     });
 
     test("is an error that names the process, when the time is over", async () => {

@@ -87,7 +87,7 @@ describe("a tool that is run by hand", () => {
       status: 3,
       stdout: "",
       stderr: lines(
-        "jp: asker asks, and nobody is there to answer: What then?",
+        "jp: asker asks, and no terminal is available: What then?",
         "Run it on a terminal, or give the answer: --cfg 'conversation.tools.asker.questions.q.answer=…'",
       ),
     });

@@ -1,4 +1,4 @@
-/** `jp mcp serve`: jp for other agents. Nothing but the protocol is written to standard output. */
+/** `jp mcp serve`: an MCP server for other agents. Standard output carries only the protocol. */
 import { randomBytes } from "node:crypto";
 import { NOBODY } from "../../../agent/index.ts";
 import { inquiryToJson } from "../../../render/index.ts";
@@ -31,7 +31,7 @@ export interface ServeFlags extends ConfigFlags, InteractionFlags {
 export async function serveMcp({ options, context }: Call<ServeFlags>): Promise<void> {
   const { http = false } = options;
   if (!http && (options.port !== undefined || options.tokenEnv !== undefined)) {
-    throw usageError("--port and --token-env are for --http.");
+    throw usageError("--port and --token-env need --http.");
   }
   const { conversations } = context.workspace;
   const trusted = await trustedConfig(context, options);
@@ -47,7 +47,7 @@ export async function serveMcp({ options, context }: Call<ServeFlags>): Promise<
     },
     tools: tools.toolbox,
     readInquiries: (filter) => readMatching(filter, context),
-    // A program that talks to its client over standard input was started by it, on its terminal.
+    // Over stdio, the terminal belongs to the client that started us.
     person: (http ? findPrompter(context, config, options) : undefined) ?? NOBODY,
     clock: context.clock,
     onProblem: (message) => warn(message, context.output),
@@ -64,8 +64,8 @@ async function talk(
   signal: AbortSignal,
 ): Promise<void> {
   if (stdin.isTTY === true)
-    output.notice("This talks to a program on standard input. Ctrl-C ends it; see --help.");
-  // A client that is gone must not end us before its questions are closed in the record.
+    output.notice("Waiting for an MCP client on standard input. Press Ctrl-C to stop; see --help.");
+  // If the client goes away, close its questions in the record before exiting.
   stdout.removeAllListeners("error");
   await serveStdio(setup, { input: stdin, output: stdout }, signal);
   stdin.destroy();
@@ -81,24 +81,24 @@ async function listen(
   const service = await serveHttp(setup, { port: options.port ?? 0, token: token.value });
   output.notice(`Listening on ${service.url}`);
   output.notice(`Authorization: Bearer ${token.shown}`);
-  output.notice("Clients need that header. Ctrl-C ends the server.");
+  output.notice("Clients must send that header. Press Ctrl-C to stop the server.");
   await abortable(new Promise(() => undefined), signal).catch(() => undefined);
   await service.close();
 }
 
-const SHORTEST_TOKEN = 16;
+const MIN_TOKEN_LENGTH = 16;
 
-/** Never from the command line, where every user of the machine can read it. */
+/** Never from the command line, which every user of the machine can read. */
 function findToken({ tokenEnv }: ServeFlags, { environment }: CommandContext) {
   if (tokenEnv === undefined) {
     const value = randomBytes(32).toString("base64url");
     return { value, shown: value };
   }
   const value = environment.variables[tokenEnv] ?? "";
-  if (value.length >= SHORTEST_TOKEN) return { value, shown: `(what ${tokenEnv} holds)` };
+  if (value.length >= MIN_TOKEN_LENGTH) return { value, shown: `(the value of ${tokenEnv})` };
   throw usageError(
-    `The variable ${tokenEnv} holds no token.`,
-    `Set it to at least ${SHORTEST_TOKEN} characters that nobody can guess.`,
+    `${tokenEnv} is not set to a token.`,
+    `Set it to at least ${MIN_TOKEN_LENGTH} random characters.`,
   );
 }
 
@@ -113,7 +113,7 @@ async function* readMatching(
   }
 }
 
-export interface UntilSignal extends Disposable {
+interface UntilSignal extends Disposable {
   readonly signal: AbortSignal;
 }
 

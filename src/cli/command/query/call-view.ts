@@ -1,4 +1,4 @@
-/** The calls of a turn and their questions, on standard error, a line each. */
+/** Shows the calls of a turn and their questions on standard error. */
 import type { ToolSettings } from "../../../config/index.ts";
 import type {
   InquiryId,
@@ -33,14 +33,14 @@ export interface CallViewOptions {
 interface RunningCall extends CallEvents {
   readonly request: ToolCallRequest;
   readonly since: number;
-  /** What was under way is being ended. */
+  /** The turn was stopped while the call ran. */
   readonly isStopped: boolean;
 }
 
-/** With what it is run, which need not be what the model asked for. */
+/** A call with the arguments it runs with, which the user may have edited. */
 type AskingCall = Pick<ToolCallRequest, "name" | "arguments">;
 
-/** What is under way, for the line that says so. */
+/** The calls that are running, for the status line. */
 export interface Running {
   readonly names: string;
   readonly since: number;
@@ -50,14 +50,14 @@ export class CallView {
   readonly #options: CallViewOptions;
   readonly #calls = new Map<string, RunningCall>();
   readonly #inquiries = new Map<string, InquiryRequest>();
-  /** The call of which was said last that it wants something. */
+  /** The call that was announced last. */
   #announced = "";
 
   constructor(options: CallViewOptions) {
     this.#options = options;
   }
 
-  /** Undefined if nothing is. */
+  /** Undefined if no call is running. */
   get running(): Running | undefined {
     const calls = [...this.#calls.values()];
     if (calls.length === 0) return undefined;
@@ -70,9 +70,9 @@ export class CallView {
     this.#calls.set(request.id, call);
   }
 
-  /** Lines to be shown of it: a call that nobody was asked about is there whole. */
+  /** The lines to show. A call allowed by an earlier answer is shown in full. */
   decide(decision: PermissionDecision, at: number): readonly string[] {
-    // The time somebody took to decide is not the tool's.
+    // The time the user took to decide does not count as the tool's.
     this.#change(decision.toolCallId, ({ decisions, since, ...call }) => ({
       ...call,
       decisions: [...decisions, decision],
@@ -92,7 +92,7 @@ export class CallView {
     this.#inquiries.set(request.id, request);
   }
 
-  /** Lines to be shown of it. */
+  /** The lines to show. */
   answer(response: InquiryResponse): readonly string[] {
     const request = this.#inquiries.get(response.id);
     if (request === undefined) return [];
@@ -100,25 +100,25 @@ export class CallView {
       ...call,
       answers: [...answers, response],
     }));
-    // Whoever was asked has seen it.
+    // The user has just seen their own answer.
     const isSeen =
       response.outcome === "cancelled"
         ? response.reason === "user"
         : response.answeredBy?.kind === "user";
-    // An answer that was given to another question is shown with this one, wherever calls are hidden.
+    // A remembered answer is shown with this question, even for tools whose calls are hidden.
     const isReused = response.outcome !== "cancelled" && response.answeredBy?.kind === "remembered";
     if (isSeen || (this.#isHidden(request) && !isReused)) return [];
     return renderInquiryLines(request, response, this.#lineOptions(2)).map((line) => `  ${line}`);
   }
 
-  /** Calls that are under way did not come to an end of their own. */
+  /** Marks the running calls as stopped. */
   stop(): void {
     for (const id of this.#calls.keys()) {
       this.#change(id, (call) => ({ ...call, isStopped: true }));
     }
   }
 
-  /** Lines to be shown of it. */
+  /** The lines to show. */
   end(response: ToolCallResponse, at: number): readonly string[] {
     const call = this.#calls.get(response.id);
     this.#calls.delete(response.id);
@@ -147,7 +147,7 @@ export class CallView {
     ];
   }
 
-  /** Whose question somebody is about to be asked; undefined if it is not to be shown. */
+  /** The call that is about to ask the user; undefined if calls of that tool are hidden. */
   findAsker(inquiryId: InquiryId): AskingCall | undefined {
     const { toolCallId = "" } = this.#inquiries.get(inquiryId) ?? {};
     const call = this.#calls.get(toolCallId);
@@ -156,16 +156,16 @@ export class CallView {
     return { name: request.name, arguments: editedArguments(decisions) ?? request.arguments };
   }
 
-  /** Once for what follows: several questions of a call may come one after the other. */
+  /** Prints the call once, even if it asks several questions in a row. */
   announce(call: AskingCall): void {
     if (describeCall(call) === this.#announced) return;
     this.noteAnnounced(call);
     const { output } = this.#options;
-    // The screen is somebody else's for now: what is going on must not come back onto it.
+    // A prompt owns the screen now: the status line must stay off it.
     for (const line of renderAskerLines(call, this.#lineOptions())) output.notice(line);
   }
 
-  /** Whoever asks for permission shows the call. */
+  /** Permission prompts show the call themselves. */
   noteAnnounced(call: AskingCall): void {
     this.#announced = describeCall(call);
   }

@@ -1,4 +1,4 @@
-/** The conversation that a query goes to, and what it remembers of the config. */
+/** Finds or creates the conversation of a query, and records the config it runs with. */
 import type { PartialConfig } from "../../../config/index.ts";
 import type { ConversationId } from "../../../conversation/index.ts";
 import { firstLine, truncate } from "../../../render/index.ts";
@@ -22,22 +22,22 @@ export interface ConversationFlags {
   readonly persist?: boolean;
 }
 
-const LONGEST_TITLE = 60;
+const MAX_TITLE_LENGTH = 60;
 const POLL_MS = 200;
 
-/** Which one is meant; undefined for a new one. Throws what `resolveTarget` throws, and `usage`. */
+/** Undefined for a new one. Throws what `resolveTarget` throws, and `usage`. */
 export async function findConversation(
   context: CommandContext,
   flags: ConversationFlags,
 ): Promise<ConversationId | undefined> {
   if (flags.new === true && flags.id !== undefined) {
-    throw usageError("A new conversation has no id yet: give -n or --id, not both.");
+    throw usageError("-n and --id cannot be used together: a new conversation has no id yet.");
   }
   if (flags.new === true) return undefined;
   if (flags.id !== undefined) return (await resolveTarget(context, flags.id)).id;
   const [active] = await context.workspace.session.history();
   if (active === undefined) return undefined;
-  // It may have been removed or put away since.
+  // It may have been removed or archived since.
   const summary = await context.workspace.conversations.find(active);
   return summary === undefined || summary.isArchived ? undefined : active;
 }
@@ -48,7 +48,7 @@ export interface OpenedConversation {
   readonly flags: ConversationFlags;
 }
 
-/** Locked for us, with the config on record. Throws what the store throws. */
+/** Locks it and records the config. Throws what the store throws. */
 export async function openConversation(
   context: CommandContext,
   id: ConversationId | undefined,
@@ -59,14 +59,14 @@ export async function openConversation(
   const conversation =
     id === undefined
       ? await conversations.create(createOptions(opened, context))
-      : await waitFor(() => conversations.open(id), context, opened.config);
+      : await openWhenUnlocked(() => conversations.open(id), context, opened.config);
   warnOf(conversation.problems, context.output);
   if (id !== undefined) await recordChange(conversation, opened.config, context);
   await session.activate(conversation.id).catch(ignoreNoSession);
   return conversation;
 }
 
-/** One that nobody will read: it is gone with this command. */
+/** `--no-persist`: a copy in memory. */
 async function openCopy(
   context: CommandContext,
   id: ConversationId | undefined,
@@ -87,12 +87,12 @@ function createOptions(
 ): CreateOptions {
   return {
     ...configOfNew(config, clock),
-    title: flags.title ?? truncate(firstLine(message), LONGEST_TITLE),
+    title: flags.title ?? truncate(firstLine(message), MAX_TITLE_LENGTH),
     isLocal: flags.local ?? config.conversation?.start_local ?? false,
   };
 }
 
-/** What is said now holds for the turns that follow, too. */
+/** Settings from the command line also hold for later turns. */
 async function recordChange(
   conversation: ConversationWriter,
   config: PartialConfig,
@@ -102,27 +102,27 @@ async function recordChange(
   if (entries.length > 0) await conversation.appendEntries(entries);
 }
 
-/** Somebody else may be about to finish. */
-async function waitFor(
+/** Another process may be about to release the lock. */
+async function openWhenUnlocked(
   open: () => Promise<ConversationWriter>,
   { clock, output }: CommandContext,
   config: PartialConfig,
 ): Promise<ConversationWriter> {
-  const patience = (config.style?.lock_wait?.timeout_secs ?? 0) * 1000;
+  const maxWaitMs = (config.style?.lock_wait?.timeout_secs ?? 0) * 1000;
   const start = clock.now().getTime();
-  for (let isTold = false; ; isTold = true) {
+  for (let isAnnounced = false; ; isAnnounced = true) {
     try {
       return await open();
     } catch (error) {
       const isLocked = isCodedError(error) && error.code === "conversation_locked";
-      if (!isLocked || clock.now().getTime() - start >= patience) throw error;
-      if (!isTold) output.notice(`${error.message} Waiting for it…`);
+      if (!isLocked || clock.now().getTime() - start >= maxWaitMs) throw error;
+      if (!isAnnounced) output.notice(`${error.message} Waiting for it to be released…`);
       await clock.sleep(POLL_MS, new AbortController().signal);
     }
   }
 }
 
-/** Where terminals cannot be told apart, none has a conversation of its own. */
+/** Without a session id, no terminal has an active conversation. */
 function ignoreNoSession(error: unknown): void {
   if (!isCodedError(error) || error.code !== "no_session") throw error;
 }

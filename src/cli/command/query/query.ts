@@ -1,4 +1,4 @@
-/** `jp query`: one turn, from what is asked to what is on record. */
+/** `jp query`: runs one turn and shows it. */
 import type { DetachedDenial, Turn, TurnEnd } from "../../../agent/index.ts";
 import {
   type AssistantSettings,
@@ -23,7 +23,8 @@ import { findPrompter, type InteractionFlags } from "../../prompter.ts";
 import { tellWithheld, type TrustedConfig, trustedConfig, trustRecord } from "../../trust.ts";
 import { warn } from "../../warnings.ts";
 import { type ConversationFlags, findConversation, openConversation } from "./conversation.ts";
-import { checkStructured, keeping, type MessageFlags, readMessage, readSchema } from "./message.ts";
+import { withSavedDraft, type MessageFlags, readMessage } from "./message.ts";
+import { checkStructured, readSchema } from "./structured.ts";
 import { TextView } from "./text-view.ts";
 import { createJsonView, menuWithScreen, type TurnView, withScreen } from "./view.ts";
 
@@ -41,15 +42,14 @@ export async function query({ words, options, context }: Call<QueryFlags>): Prom
   const id = await findConversation(context, options);
   const loaded = await loadAssistant(context, options, id);
   const { config } = loaded;
-  // Whether it can be had is found out before anything is written.
+  // Fail on an unavailable model before anything is written.
   const providers = openProviders(machineOf(context), config);
   const model = await findModel(providers, loaded, id !== undefined && options.model === undefined);
-  // Nobody writes a message for nothing: what is wrong is told before.
+  // Report problems before the user writes a message in the editor.
   const message = await readMessage(words, options, context);
-  if (message === undefined) return context.output.notice("There is nothing to ask.");
-  // Where things are reached holds for this command: another machine may continue the conversation.
+  if (message === undefined) return context.output.notice("The message is empty: nothing to ask.");
   const opened = { config, message: message.text, flags: options };
-  await using conversation = await keeping(message, context, () =>
+  await using conversation = await withSavedDraft(message, context, () =>
     openConversation(context, id, opened),
   );
   if (options.persist !== false) await trustRecord(context, loaded, conversation);
@@ -58,24 +58,24 @@ export async function query({ words, options, context }: Call<QueryFlags>): Prom
   const { end, denials } = await runTurn({ ...parts, model }, message.text);
   if (schema !== undefined && end.type === "done")
     await checkStructured(conversation.stream, schema);
-  tellEnd(end, context);
-  tellDenials(denials, context);
+  reportTurnEnd(end, context);
+  reportDenials(denials, context);
 }
 
-/** Throws `ProviderError`. A conversation may go on with a model that was given for one call. */
+/** Throws `ProviderError`. The hint helps where a conversation remembers a model that is gone. */
 async function findModel(
   providers: Providers,
   { assistant: { model } }: LoadedAssistant,
-  isGoingOn: boolean,
+  isContinuing: boolean,
 ): Promise<Model> {
   try {
     return await providers.model(model.provider, model.name);
   } catch (error) {
-    if (!isGoingOn || !(error instanceof ProviderError)) throw error;
+    if (!isContinuing || !(error instanceof ProviderError)) throw error;
     const { kind, message, isRetryable } = error;
     const hint =
-      `${error.hint ?? ""} The conversation goes on with ${model.provider}/${model.name}: ` +
-      "-m names another model, -n begins a new conversation.";
+      `${error.hint ?? ""} This conversation uses ${model.provider}/${model.name}. ` +
+      "Choose another model with -m, or start a new conversation with -n.";
     throw new ProviderError(kind, message, { isRetryable, hint, cause: error });
   }
 }
@@ -159,23 +159,24 @@ function createView({ context, options, loaded, model, tools, schema }: TurnCont
   });
 }
 
-/** Throws the exit status, if it is not that of success. */
-function tellEnd(end: TurnEnd, { output }: CommandContext): void {
+/** Throws `ExitStatus` unless the turn succeeded. */
+function reportTurnEnd(end: TurnEnd, { output }: CommandContext): void {
   switch (end.type) {
     case "stopped":
       return;
     case "interrupted":
-      output.notice("Interrupted. What there is so far is kept.");
+      output.notice("Interrupted. Everything up to here is saved.");
       throw new ExitStatus(INTERRUPTED);
     case "cycle_limit":
       warn(
-        `The turn was ended after ${end.cycles} requests (conversation.max_cycles). ` +
-          "Ask to continue, and it goes on.",
+        `jp ended the turn after ${end.cycles} requests (conversation.max_cycles). ` +
+          "Ask it to continue.",
         output,
       );
       throw new ExitStatus(1);
     case "done":
-      if (end.reason === "length") warn("The reply reached the limit of its length.", output);
+      if (end.reason === "length")
+        warn("The reply was cut off: it reached its maximum length.", output);
       if (end.reason !== "refused") return;
       warn("The model refused to answer.", output);
       throw new ExitStatus(1);
@@ -184,11 +185,11 @@ function tellEnd(end: TurnEnd, { output }: CommandContext): void {
   }
 }
 
-/** Throws the exit status, if anything was denied only because no one could be asked. */
-function tellDenials(denials: readonly DetachedDenial[], { output }: CommandContext): void {
+/** Throws `ExitStatus` if something was denied only because no one could be asked. */
+function reportDenials(denials: readonly DetachedDenial[], { output }: CommandContext): void {
   if (denials.length === 0) return;
   const named = denials.map(({ tool, what }) => `${tool} (${what})`).join(", ");
-  warn(`jp could not ask you, so it denied: ${named}.`, output);
+  warn(`denied, because no terminal was available to ask you: ${named}.`, output);
   throw new ExitStatus(DENIED);
 }
 
@@ -223,12 +224,15 @@ async function loadAssistant(
     if (!isCodedError(error) || error.code !== "no_model") throw error;
   }
   const found = await findDefaultModel(context, config);
-  // From now on it is the model of this conversation.
+  // The conversation keeps this model.
   const withModel = mergeConfig(config, { assistant: { model: { id: found } } });
   return { ...trusted, config: withModel, assistant: resolveAssistant(withModel) };
 }
 
-/** Until it is disposed of. */
+/**
+ * Ctrl-C asks the user what to do, where that is possible; while the turn is ending, another one exits at
+ * once. SIGTERM, SIGHUP and a closed output end the turn in good order.
+ */
 function watchSignals(turn: Turn, view: TurnView, context: CommandContext): Disposable {
   const { host } = context;
   const leave = () => {
@@ -238,13 +242,13 @@ function watchSignals(turn: Turn, view: TurnView, context: CommandContext): Disp
   const onInterrupt = () => {
     if (turn.isLeaving) return host.exit(INTERRUPTED);
     turn.interrupt();
-    if (turn.isLeaving) view.noteStop(); // Else there is a menu, which tells by itself.
+    if (turn.isLeaving) view.noteStop(); // Otherwise the menu shows it.
   };
   const onEnd = () => {
     if (turn.isLeaving) return host.exit(INTERRUPTED);
     leave();
   };
-  // Comes in many ways at once, and more than once: nobody is in a hurry.
+  // A closed terminal is reported in several ways at once: do not take the second for impatience.
   const onGone = leave;
   const gone = context.onOutputGone(onGone);
   const watches = [

@@ -1,7 +1,4 @@
-/**
- * A turn for people: what is said, and what is done meanwhile, in the order in which it happens, with a
- * line at the end that says what is going on.
- */
+/** Shows a turn to a person: the reply, the calls, and a status line, in the order they happen. */
 import type { PermissionRequest, TurnEnd, TurnUpdate } from "../../../agent/index.ts";
 import type { ConversationEvent, InquiryId } from "../../../conversation/index.ts";
 import type { Usage } from "../../../provider/index.ts";
@@ -10,44 +7,44 @@ import type { StatusLine } from "../../../terminal/index.ts";
 import { assertNever, type Clock } from "../../../util/index.ts";
 import { warn } from "../../warnings.ts";
 import { CallView, type CallViewOptions } from "./call-view.ts";
-import { SpeechView, type SpeechViewOptions } from "./speech-view.ts";
+import { ReplyView, type ReplyViewOptions } from "./reply-view.ts";
 import type { TurnView } from "./view.ts";
 
-export interface TextViewOptions extends SpeechViewOptions, CallViewOptions {
+export interface TextViewOptions extends ReplyViewOptions, CallViewOptions {
   readonly status: StatusLine;
   readonly clock: Clock;
   readonly model: string;
-  /** Tells what the turn has cost. */
+  /** Prints token usage at the end. */
   readonly isVerbose: boolean;
 }
 
 export class TextView implements TurnView {
   readonly #options: TextViewOptions;
-  readonly #speech: SpeechView;
+  readonly #reply: ReplyView;
   readonly #calls: CallView;
   #usage: TotalUsage = {};
-  /** Code waits for its highlighter; what follows waits for the code. */
+  /** Set while a code block waits for its highlighter. Everything after it waits too. */
   #waiting: Promise<void> | undefined;
 
   constructor(options: TextViewOptions) {
     this.#options = options;
-    this.#speech = new SpeechView(options);
+    this.#reply = new ReplyView(options);
     this.#calls = new CallView(options);
   }
 
   observe(update: TurnUpdate): void {
-    this.#inOrder(() => this.#speech.begin(update));
-    const at = this.#options.clock.now().getTime(); // It may be shown later than it happens.
+    this.#inOrder(() => this.#reply.begin(update));
+    const at = this.#options.clock.now().getTime(); // It may be shown later.
     this.#inOrder(() => this.#show(update, at));
   }
 
   async aside<Value>(action: () => Promise<Value>): Promise<Value> {
-    // What is being said may go on afterwards, and must not lose its place: in a list, in code.
-    if (this.#speech.isRecorded) this.#inOrder(() => this.#speech.end());
+    // An unfinished block continues afterwards, inside its list or code block.
+    if (this.#reply.isRecorded) this.#inOrder(() => this.#reply.end());
     await this.#waiting;
     this.#options.status.clear();
     const { promise: isOver, resolve } = Promise.withResolvers<void>();
-    this.#wait(isOver); // What happens meanwhile is shown afterwards.
+    this.#wait(isOver); // Updates in between are shown afterwards.
     try {
       return await action();
     } finally {
@@ -71,13 +68,13 @@ export class TextView implements TurnView {
 
   async end(end: TurnEnd | undefined): Promise<void> {
     this.#options.status.set(undefined);
-    this.#inOrder(() => this.#speech.end());
+    this.#inOrder(() => this.#reply.end());
     await this.#waiting;
     if (end?.type === "stopped") this.#note("Stopped.");
     if (this.#options.isVerbose) this.#note(describeUsage(this.#usage));
   }
 
-  /** At once, unless something waits. */
+  /** Runs it at once, or after whatever is waiting. */
   #inOrder(action: () => Promise<void> | void): void {
     if (this.#waiting === undefined) {
       const waiting = action() ?? undefined;
@@ -97,15 +94,15 @@ export class TextView implements TurnView {
 
   #show(update: TurnUpdate, at: number): void {
     const { status, model } = this.#options;
-    const isHeard = this.#speech.hears(update);
-    if (isHeard) status.set(undefined);
+    const isShown = this.#reply.shows(update);
+    if (isShown) status.set(undefined);
     switch (update.type) {
       case "cycle_start":
         return status.set(`Waiting for ${oneLine(model)}`);
       case "reasoning_delta":
-        return isHeard ? this.#speech.think(update.text) : undefined;
+        return isShown ? this.#reply.showReasoning(update.text) : undefined;
       case "message_delta":
-        return isHeard ? this.#speech.speak(update.text) : undefined;
+        return isShown ? this.#reply.showText(update.text) : undefined;
       case "tool_call_start":
         return status.set(`${oneLine(update.name)}(…)`);
       case "tool_call_delta":
@@ -117,7 +114,7 @@ export class TextView implements TurnView {
         const { error, retry, maxRetries, delayMs } = update;
         const when = delayMs < 1000 ? "at once" : `in ${Math.round(delayMs / 1000)} s`;
         const problem = error.message.replace(/[.:]?$/, "");
-        this.#speech.breakLine();
+        this.#reply.breakLine();
         const text = `${problem}. Trying again ${when} (${retry}/${maxRetries}).`;
         return this.#print(() => warn(text, this.#options.output));
       }
@@ -131,8 +128,8 @@ export class TextView implements TurnView {
   #showEvent(event: ConversationEvent, at: number): void {
     switch (event.type) {
       case "chat_response":
-        if (event.content.type === "structured") this.#speech.printDocument(event.content.data);
-        return this.#speech.noteRecorded();
+        if (event.content.type === "structured") this.#reply.printDocument(event.content.data);
+        return this.#reply.noteRecorded();
       case "tool_call_request":
         this.#calls.start(event, at);
         return this.#showRunning();
@@ -166,7 +163,7 @@ export class TextView implements TurnView {
     for (const line of lines) this.#print(() => this.#options.output.notice(line));
   }
 
-  /** Beside the result, with nothing else in the way. */
+  /** Prints with the status line out of the way. */
   #print(print: () => void): void {
     this.#options.status.clear();
     print();
@@ -185,7 +182,7 @@ function addUsage(total: TotalUsage, usage: Usage): TotalUsage {
   return Object.fromEntries(entries);
 }
 
-/** Empty if nothing is known. */
+/** Empty if the provider reported nothing. */
 function describeUsage({ input, cachedInput, output, reasoning, cost }: TotalUsage): string {
   const parts = [
     input === undefined ? "" : `${count(input)} in${within(cachedInput, "cached")}`,

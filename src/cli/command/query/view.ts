@@ -1,4 +1,4 @@
-/** What a turn looks like from outside while it runs. */
+/** How a running turn is shown, and how prompts share the screen with it. */
 import type {
   InterruptMenu,
   Observer,
@@ -11,19 +11,19 @@ import { jsonLine } from "../../../render/index.ts";
 import type { Output } from "../../../terminal/index.ts";
 
 export interface TurnView extends Observer {
-  /** Something else is to be on the screen for as long as the action lasts. */
+  /** Leaves the screen to a prompt while the action runs. */
   aside<Value>(action: () => Promise<Value>): Promise<Value>;
-  /** What somebody is about to be asked permission for. */
+  /** The user is about to be asked for permission. */
   showCall(request: PermissionRequest): void;
-  /** The call whose question somebody is about to be asked. */
+  /** The user is about to be asked a question of a call. */
   showAsker(inquiryId: InquiryId): void;
-  /** What is under way is being ended, by a person or from outside. */
+  /** The turn is being stopped, by the user or from outside. */
   noteStop(): void;
-  /** Resolves when all is printed. Undefined: it ended with an error, which others tell. */
+  /** Resolves when everything is printed. Undefined after an error, which the caller reports. */
   end(end: TurnEnd | undefined): Promise<void>;
 }
 
-/** For programs: one event a line, as it is in the record but with nothing encoded. */
+/** `--format json`: one event per line, as in the record but with nothing base64-encoded. */
 export function createJsonView(output: Output): TurnView {
   return {
     observe: (update) => {
@@ -37,6 +37,7 @@ export function createJsonView(output: Output): TurnView {
   };
 }
 
+/** A prompter that owns the screen while it asks. */
 export function withScreen(prompter: Prompter, view: TurnView): Prompter {
   const askForm = prompter.askForm?.bind(prompter);
   return {

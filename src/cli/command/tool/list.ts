@@ -1,4 +1,4 @@
-/** `jp tool ls`: from the config alone; no server is started. */
+/** `jp tool ls` reads config only and starts no server; `jp tool show` starts the tool's own, if it has one. */
 import {
   type QuestionSettings,
   resolveTools,
@@ -84,7 +84,7 @@ function print(settings: ToolSettings, description: ToolDescription, output: Out
   const facts = {
     Tool: description.name,
     Source: sourceText(settings.source),
-    Enabled: `${isEnabled ? "yes" : "no"} (may be changed: ${allowToggle})`,
+    Enabled: `${isEnabled ? "yes" : "no"} (toggle: ${allowToggle})`,
     Run: run,
     Result: result,
     Timeout: timeoutMs === undefined ? "none" : `${timeoutMs / 1000} s`,

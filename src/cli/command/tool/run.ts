@@ -1,4 +1,4 @@
-/** `jp tool run`: one call of a tool by hand. Its questions take the way that they take in a turn. */
+/** `jp tool run`: calls a tool without a model. Its questions are routed as they are in a turn. */
 import { createJournal, NOBODY, TurnState } from "../../../agent/index.ts";
 import { resolveLimits, type ToolSettings } from "../../../config/index.ts";
 import {
@@ -41,12 +41,12 @@ export async function runTool(call: Call<RunToolFlags>): Promise<void> {
     output.notice(""); // The terminal has written ^C into the line.
     abort.abort();
   };
-  // A tool has a process group of its own: it would go on without us.
+  // A tool has its own process group, so the terminal's Ctrl-C does not reach it.
   const signals = host.onSignal(["SIGINT", "SIGTERM", "SIGHUP"], onInterrupt);
   try {
     await callOnce({ ...call, signal: abort.signal });
   } catch (error) {
-    // Whatever was under way, a server's start for example, was given up.
+    // The interrupt may have aborted anything, a server's start for example.
     if (!abort.signal.aborted) throw error;
     throw cancelled(call.context);
   } finally {
@@ -64,7 +64,7 @@ async function callOnce({ words, options, context, signal }: ToolRun): Promise<v
   const settings = findTool(tools.settings, name);
   const tool = await tools.open(name, signal);
   const given = readArguments(options);
-  await checkFor(tool, given);
+  await assertArguments(tool, given);
   const state = new TurnState();
   await using conversation = await new MemoryConversationStore(context.clock).create({});
   const journal = createJournal(conversation);
@@ -74,7 +74,7 @@ async function callOnce({ words, options, context, signal }: ToolRun): Promise<v
     arguments: given,
     tools: {
       schemas: async () => [],
-      find: async () => ({ ...tool, settings: byHand(settings) }),
+      find: async () => ({ ...tool, settings: withPermission(settings) }),
     },
     prompter: findPrompter(context, config, options) ?? NOBODY,
     journal,
@@ -97,11 +97,8 @@ async function callOnce({ words, options, context, signal }: ToolRun): Promise<v
   show(response, context);
 }
 
-/**
- * Whoever types this command has given permission, and wants to see what comes of it. There is no model
- * here that could answer for a person.
- */
-function byHand(settings: ToolSettings): ToolSettings {
+/** Typing the command is permission to run the tool and to see its result. No model can answer questions here. */
+function withPermission(settings: ToolSettings): ToolSettings {
   const { detached } = settings;
   const tool = detached.tool === "auto" ? "deny" : detached.tool;
   return {
@@ -112,8 +109,8 @@ function byHand(settings: ToolSettings): ToolSettings {
   };
 }
 
-/** Throws `invalid_arguments`. The call would find out by itself, but tell it to a model. */
-async function checkFor(
+/** Throws `invalid_arguments`, in words for a person: the call itself would word it for a model. */
+async function assertArguments(
   { description }: RunnableTool,
   given: ToolCallRequest["arguments"],
 ): Promise<void> {
@@ -140,12 +137,12 @@ function show(
     output.notice(neutralize(readableError(content)));
     throw new ExitStatus(1);
   }
-  // Programs get what the tool said, people something harmless.
+  // A program gets the exact output, a terminal gets it without control sequences.
   const text = output.isTerminal ? neutralize(content) : content;
   output.print(text.replace(/\n$/, ""));
 }
 
-/** A failed command is told to a model as JSON; a person has seen its errors already. */
+/** Models get a failed command as JSON. The user has already seen its standard error. */
 function readableError(content: string): string {
   const failure = findJson(content);
   const { message, stdout } = isJsonObject(failure) ? failure : {};
@@ -177,14 +174,13 @@ function parseJson(text: string): Json {
   try {
     return JSON.parse(text) as Json; // JSON.parse gives JSON.
   } catch {
-    throw usageError(`This is no JSON: ${text}`);
+    throw usageError(`Invalid JSON: ${text}`);
   }
 }
 
 /**
- * From the record of the call: an error for the person, or nothing if all its questions were answered.
- * Of several that were asked together, the first that ended without an answer has ended the others.
- * `isDenied`: it was denied only because no one could be asked.
+ * Explains from the record why a question got no answer; undefined if all were answered. In a form, the first
+ * unanswered question ended the others. `isDenied`: it was denied only because no one could be asked.
  */
 export function explainUnanswered(
   settings: ToolSettings,
@@ -198,7 +194,7 @@ export function explainUnanswered(
   );
   if (response === undefined || request?.type !== "inquiry_request") return undefined;
   if (response.reason === "user") return "cancelled";
-  // Whoever runs the tool has refused the question, and says why.
+  // The executor refused the question, and its result says why.
   if (response.reason === "no_prompt_backend" && !isDenied) {
     const told = events.find((event) => event.type === "tool_call_response")?.content;
     return new CodedError(response.reason, told ?? "");
@@ -208,7 +204,7 @@ export function explainUnanswered(
 
 type Unanswered = Extract<InquiryResponse, { outcome: "cancelled" }>;
 
-/** What was withdrawn is not why the call ended: it goes on, and says itself how it ends. */
+/** A question that was withdrawn did not end the call: its result does. */
 function isUnanswered(event: ConversationEvent): event is Unanswered {
   if (event.type !== "inquiry_response" || event.outcome !== "cancelled") return false;
   return event.reason !== "interrupted";
@@ -230,23 +226,23 @@ function explain(
       const configured = settings.questions.get(questionId)?.answer?.value as Json; // From a file.
       const misfit = explainMisfit(withoutOther(question.answerType), configured) ?? "";
       return new CodedError(tag, `The configured answer does not fit: ${misfit}.`, {
-        hint: `Change or remove ${key}; other values than text are written as JSON: ${key}:=true`,
+        hint: `Change or remove ${key}; write values other than text as JSON: ${key}:=true`,
       });
     }
     case "attempts_exhausted":
       return new CodedError(tag, `${name} keeps asking, although it got answers: ${text}`, {
-        hint: "How often a tool may ask without a person: conversation.limits",
+        hint: "conversation.limits caps answers without a person.",
       });
     case "assistant_routing_denied":
-      return new CodedError(tag, `${name} asks what only a person may answer: ${text}`, {
+      return new CodedError(tag, `${name} asks a question that only a person may answer: ${text}`, {
         hint: `Change or remove conversation.tools.${name}.questions.${questionId}.target.`,
       });
     default:
       return new CodedError(
         tag,
         isForAssistant
-          ? `${name} asks the assistant, and here is none: ${text}`
-          : `${name} asks, and nobody is there to answer: ${text}`,
+          ? `${name} asks the assistant, and this command has none: ${text}`
+          : `${name} asks, and no terminal is available: ${text}`,
         {
           hint:
             question.answerType.type === "secret"

@@ -1,74 +1,74 @@
-/** What is being said: the answer on standard output, thoughts beside it. */
+/** Streams the reply: text to standard output, reasoning to standard error. */
 import type { TurnUpdate } from "../../../agent/index.ts";
 import { createMarkdownStream, type MarkdownStream, neutralize } from "../../../render/index.ts";
 import type { Output } from "../../../terminal/index.ts";
 
-export interface SpeechViewOptions {
+export interface ReplyViewOptions {
   readonly output: Output;
   readonly showsReasoning: boolean;
-  /** The answer is a document: it is printed whole. */
+  /** The reply is one JSON document: it is printed when complete. */
   readonly isStructured: boolean;
-  /** Without anything that only a screen can make use of. */
+  /** Without hyperlinks, for screen readers. */
   readonly isPlain: boolean;
 }
 
-/** What is being said at the moment. */
-interface Speech {
+/** The text or reasoning that is being streamed. */
+interface Block {
   readonly type: "message" | "reasoning";
-  /** Its last line has ended. */
+  /** The output ends with a newline. */
   isLineOver: boolean;
-  /** It is on record. Only if its connection broke does it go on. */
+  /** It is recorded, so nothing follows, unless the connection broke and it is continued. */
   isRecorded: boolean;
 }
 
-/** Columns of a screen that nobody knows. */
-const USUAL_WIDTH = 80;
+/** Where the width of the terminal is unknown. */
+const DEFAULT_WIDTH = 80;
 
-export class SpeechView {
-  readonly #options: SpeechViewOptions;
-  #speech: Speech | undefined;
+export class ReplyView {
+  readonly #options: ReplyViewOptions;
+  #block: Block | undefined;
   #markdown: MarkdownStream | undefined;
 
-  constructor(options: SpeechViewOptions) {
+  constructor(options: ReplyViewOptions) {
     this.#options = options;
   }
 
-  /** Whether something was said that is on record by now: nothing will be added to it. */
+  /** Whether the current block is recorded and therefore complete. */
   get isRecorded(): boolean {
-    return this.#speech?.isRecorded === true;
+    return this.#block?.isRecorded === true;
   }
 
   noteRecorded(): void {
-    if (this.#speech !== undefined) this.#speech.isRecorded = true;
+    if (this.#block !== undefined) this.#block.isRecorded = true;
   }
 
-  /** Whether anything of it is to be heard. */
-  hears({ type }: TurnUpdate): boolean {
+  /** Whether the update is shown here. */
+  shows({ type }: TurnUpdate): boolean {
     return this.#typeOf(type) !== undefined;
   }
 
-  /** What is on record is over, unless the connection broke: then it is continued. */
+  /** Ends a recorded block, unless the connection broke: then a retry continues it. */
   begin(update: TurnUpdate): Promise<void> | void {
-    if (this.isRecorded && this.#speech !== undefined && update.type === "retry_start") {
-      this.#speech.isRecorded = false;
+    if (this.isRecorded && this.#block !== undefined && update.type === "retry_start") {
+      this.#block.isRecorded = false;
       return undefined;
     }
     const type = this.#typeOf(update.type);
     const isOver = this.isRecorded && update.type !== "response_end";
     if (type === undefined && !isOver) return undefined;
-    if (this.#speech?.type === type && !isOver) return undefined;
+    if (this.#block?.type === type && !isOver) return undefined;
     const ended = this.end();
-    if (type !== undefined) this.#speech = { type, isLineOver: true, isRecorded: false };
+    if (type !== undefined) this.#block = { type, isLineOver: true, isRecorded: false };
     return ended;
   }
 
-  think(text: string): void {
+  showReasoning(text: string): void {
     const { output } = this.#options;
     output.noticePiece(output.paintNotice("dim", neutralize(text)));
     this.#noteLineEnd(text);
   }
 
-  speak(text: string): void {
+  showText(text: string): void {
     const { output } = this.#options;
     if (!output.isTerminal) output.write(text);
     else (this.#markdown ??= this.#startMarkdown()).push(text);
@@ -82,44 +82,44 @@ export class SpeechView {
     );
   }
 
-  /** On a screen something else is about to be printed below what is being said. */
+  /** Starts a new line on the screen, for a notice below unfinished text. */
   breakLine(): void {
     const { output } = this.#options;
-    if (this.#speech === undefined) return;
-    const { type, isLineOver } = this.#speech;
+    if (this.#block === undefined) return;
+    const { type, isLineOver } = this.#block;
     if (isLineOver || (type === "message" && !output.isTerminal)) return;
     output.noticePiece("\n");
   }
 
   end(): Promise<void> | void {
     const { output } = this.#options;
-    const speech = this.#speech;
-    this.#speech = undefined;
-    if (speech === undefined) return undefined;
-    if (this.#markdown !== undefined && speech.type === "message") {
+    const block = this.#block;
+    this.#block = undefined;
+    if (block === undefined) return undefined;
+    if (this.#markdown !== undefined && block.type === "message") {
       const ended = this.#markdown.end();
       this.#markdown = undefined;
       return ended;
     }
-    if (speech.isLineOver) return undefined;
-    return speech.type === "message" ? output.write("\n") : output.notice("");
+    if (block.isLineOver) return undefined;
+    return block.type === "message" ? output.write("\n") : output.notice("");
   }
 
-  #typeOf(type: TurnUpdate["type"]): Speech["type"] | undefined {
+  #typeOf(type: TurnUpdate["type"]): Block["type"] | undefined {
     const { showsReasoning, isStructured } = this.#options;
     if (type === "reasoning_delta" && showsReasoning) return "reasoning";
     return type === "message_delta" && !isStructured ? "message" : undefined;
   }
 
   #noteLineEnd(text: string): void {
-    if (this.#speech !== undefined && text !== "") this.#speech.isLineOver = text.endsWith("\n");
+    if (this.#block !== undefined && text !== "") this.#block.isLineOver = text.endsWith("\n");
   }
 
   #startMarkdown(): MarkdownStream {
     const { output, isPlain } = this.#options;
     return createMarkdownStream({
       paint: output.paint,
-      width: Number.isFinite(output.lineWidth) ? output.lineWidth : USUAL_WIDTH,
+      width: Number.isFinite(output.lineWidth) ? output.lineWidth : DEFAULT_WIDTH,
       hyperlinks: output.hasColors && !isPlain,
       write: (text) => output.write(text),
     });

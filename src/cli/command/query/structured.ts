@@ -1,0 +1,82 @@
+/** `--schema`: reads the JSON Schema for the answer, and checks the answer against it. */
+import path from "node:path";
+import { pathToText } from "../../../config/index.ts";
+import { type ConversationStream, eventsOf } from "../../../conversation/index.ts";
+import { findViolations } from "../../../executor/index.ts";
+import {
+  CodedError,
+  findJson,
+  isJsonObject,
+  type Json,
+  type JsonObject,
+  messageOf,
+} from "../../../util/index.ts";
+import type { CommandContext } from "../../compose.ts";
+import { usageError } from "../../exit-status.ts";
+import { readTextFile } from "../../read-text-file.ts";
+
+/** From JSON, or from `@file`. Throws `usage`, `file_not_read`. */
+export async function readSchema(words: string, { cwd }: CommandContext): Promise<JsonObject> {
+  const isFile = words.startsWith("@");
+  const text = isFile ? await readTextFile(path.resolve(cwd, words.slice(1))) : words;
+  const where = isFile ? words.slice(1) : "--schema";
+  const schema = findJson(text);
+  if (!isJsonObject(schema)) {
+    throw usageError(
+      `${where}: not a JSON Schema.`,
+      `Give one as JSON, or @file: --schema '{"type":"object","properties":{"answer":{"type":"string"}}}'`,
+    );
+  }
+  const unknown = findUnknownType(schema);
+  if (unknown !== undefined) {
+    throw usageError(`${where}: not a JSON Schema: unknown type (${pathToText(unknown)}).`);
+  }
+  try {
+    await findViolations(schema, {});
+  } catch (error) {
+    // Words from the command line may be repeated. A file may be private, so its content may not.
+    const problem = isFile ? "the validator rejects it." : messageOf(error).split("\n")[0];
+    throw usageError(`${where}: not a JSON Schema: ${problem}`);
+  }
+  return schema;
+}
+
+/** Checks the last answer. Throws `no_structured_data`, `invalid_structured_data`. */
+export async function checkStructured(
+  stream: ConversationStream,
+  schema: JsonObject,
+): Promise<void> {
+  const response = [...eventsOf(stream.entries)].findLast(({ type }) => type === "chat_response");
+  if (response?.type !== "chat_response" || response.content.type !== "structured") {
+    throw new CodedError("no_structured_data", "The model did not answer in JSON.", {
+      hint: "Some models cannot. Try again, or choose another with -m.",
+    });
+  }
+  const violations = await findViolations(schema, response.content.data);
+  if (violations.length === 0) return;
+  throw new CodedError(
+    "invalid_structured_data",
+    `The answer does not fit the schema:\n${violations.map((line) => `- ${line}`).join("\n")}`,
+  );
+}
+
+const TYPES = ["array", "boolean", "integer", "null", "number", "object", "string"];
+/** Keywords whose value is data, not a schema. */
+const DATA = new Set(["const", "default", "enum", "examples"]);
+
+/** The path to an unknown `type`. The validator accepts any word there, and then nothing fits. */
+function findUnknownType(
+  schema: Json,
+  keys: readonly string[] = [],
+): readonly string[] | undefined {
+  if (typeof schema !== "object" || schema === null) return undefined;
+  for (const [key, value] of Object.entries(schema)) {
+    if (DATA.has(key) && !Array.isArray(schema)) continue;
+    const inside = [...keys, key];
+    const names = key === "type" && !isJsonObject(value) ? [value].flat() : [];
+    if (names.some((name) => !TYPES.some((type) => type === name))) return inside;
+    const deeper = findUnknownType(value, inside);
+    if (deeper !== undefined) return deeper;
+  }
+  return undefined;
+}
