@@ -63,7 +63,7 @@ test("a configured answer that does not fit is the one that is named, with what 
     stdout: "",
     stderr: lines(
       'jp: The configured answer does not fit: expected one of "left", "right".',
-      `Change or remove ${key}; other values than text are written as JSON: ${key}:=true`,
+      `Change or remove ${key}; write values other than text as JSON: ${key}:=true`,
     ),
   });
 });

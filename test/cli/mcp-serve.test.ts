@@ -49,7 +49,7 @@ async function overStdio(project: Project, client: Client): Promise<StdioClientT
 
 /** To the address, and with the token, that it shows. */
 async function overHttp(screen: Screen, client: Client, token?: string): Promise<void> {
-  await screen.until("Ctrl-C ends the server.");
+  await screen.until("stop the server.");
   const [, url = ""] = /Listening on (\S+)/.exec(screen.bytes) ?? [];
   const [, shown = ""] = /Bearer (\S+)/.exec(screen.bytes) ?? [];
   const headers = { authorization: `Bearer ${token ?? shown}` };
@@ -293,12 +293,12 @@ describe("over HTTP", () => {
 
 describe("wrong uses", () => {
   test.each([
-    [["--port", "1234"], "jp: --port and --token-env are for --http."],
-    [["--token-env", "TOKEN"], "jp: --port and --token-env are for --http."],
+    [["--port", "1234"], "jp: --port and --token-env need --http."],
+    [["--token-env", "TOKEN"], "jp: --port and --token-env need --http."],
     [
       ["--http", "--token-env", "NOT_THERE"],
-      "jp: The variable NOT_THERE holds no token.\n" +
-        "Set it to at least 16 characters that nobody can guess.",
+      "jp: NOT_THERE is not set to a token.\n" +
+        "Set it to at least 16 random characters.",
     ],
   ])("%j are told", async (flags, message) => {
     const project = new Project();

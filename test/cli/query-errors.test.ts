@@ -35,7 +35,7 @@ describe("what goes wrong", () => {
     expect(ends.map(({ status, stdout, stderr }) => ({ status, stdout, stderr }))).toEqual([
       failed(
         `jp: ${path.join(project.root, "nothing.md")} could not be read: ENOENT.`,
-        "A message that begins with @ is the name of a file; more words are taken as they are.",
+        "A message that is just @name is read from that file. Add more words to send it as it is.",
       ),
       failed(
         'jp: There is no provider "nobody".',
@@ -65,8 +65,8 @@ describe("what goes wrong", () => {
       status: 1,
       stderr:
         "jp: There is no key for anthropic.\n" +
-        "Put it into ANTHROPIC_API_KEY. The conversation goes on with anthropic/any: " +
-        "-m names another model, -n begins a new conversation.\n",
+        "Put it into ANTHROPIC_API_KEY. This conversation uses anthropic/any. " +
+        "Choose another model with -m, or start a new conversation with -n.\n",
     });
   });
 
@@ -210,7 +210,7 @@ describe("what goes wrong", () => {
       1,
       "",
       2,
-      "warning: The turn was ended after 2 requests (conversation.max_cycles). Ask to continue, and it goes on.",
+      "warning: jp ended the turn after 2 requests (conversation.max_cycles). Ask it to continue.",
     ]);
   });
 
@@ -300,7 +300,7 @@ describe("an answer in the form of a schema", () => {
       stdout: "",
       stderr: [
         "jp: The model did not answer in JSON.",
-        "Some models cannot; try again, or another one with -m.",
+        "Some models cannot. Try again, or choose another with -m.",
       ],
     },
   ])("that $how", async ({ text, stdout, stderr = [] }) => {

@@ -128,7 +128,7 @@ describe("a tool that is run by hand", () => {
         stdout: "",
         stderr: lines(
           "jp: The configured answer does not fit: expected true or false, got string.",
-          `Change or remove ${key}; other values than text are written as JSON: ${key}:=true`,
+          `Change or remove ${key}; write values other than text as JSON: ${key}:=true`,
         ),
       },
     ]);
@@ -150,7 +150,7 @@ describe("a tool that is run by hand", () => {
       stdout: "",
       stderr: lines(
         "jp: deaf keeps asking, although it got answers: Again?",
-        "How often a tool may ask without a person: conversation.limits",
+        "conversation.limits caps answers without a person.",
       ),
     });
   });
@@ -171,7 +171,7 @@ describe("a tool that is run by hand", () => {
       1,
       lines(
         "jp: deaf keeps asking, although it got answers: Again?",
-        "How often a tool may ask without a person: conversation.limits",
+        "conversation.limits caps answers without a person.",
       ),
     ]);
   });
