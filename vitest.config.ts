@@ -1,12 +1,26 @@
 import { defineConfig } from "vitest/config";
 
+/** Suites that take long: kills and torture, fuzzing, the package on other versions of Node. */
+const LONG = ["test/torture/**/*.test.ts", "test/fuzz/**/*.test.ts", "test/package/tarball.test.ts"];
+
+// `npm test` runs the project `quick`, `npm run test:all` both.
 export default defineConfig({
   test: {
-    include: ["src/**/*.test.ts", "test/**/*.test.ts", "bench/**/*.test.ts"],
     globalSetup: ["test/support/test-programs.ts"],
     pool: "threads",
     isolate: false,
     maxWorkers: 3,
     testTimeout: 30_000,
+    projects: [
+      {
+        extends: true,
+        test: {
+          name: "quick",
+          include: ["src/**/*.test.ts", "test/**/*.test.ts", "bench/**/*.test.ts"],
+          exclude: LONG,
+        },
+      },
+      { extends: true, test: { name: "long", include: LONG } },
+    ],
   },
 });

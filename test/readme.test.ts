@@ -18,7 +18,7 @@ const ANSWERS: readonly (readonly [asked: string, keys: string])[] = [
   ["? Deploy to test?", "y"],
 ];
 
-test("every command of the README works, typed on a terminal in a fresh folder, one after the other", async () => {
+test("every command in the README and the cookbook works, typed on a terminal in a fresh folder", async () => {
   const project = new Project({ isBare: true });
   const file = (...names: readonly string[]) => path.join(project.root, ...names);
   writeFileSync(file("README.md"), "# Wether\n");
@@ -31,7 +31,8 @@ test("every command of the README works, typed on a terminal in a fresh folder, 
   };
   const screens = new Map<string, string>();
   const failed: string[] = [];
-  for (const { language, code } of readDocument("README.md").blocks) {
+  const documents = ["README.md", "docs/cookbook.md"].map(readDocument);
+  for (const { language, code } of documents.flatMap(({ blocks }) => blocks)) {
     if (language === "bash") writeFileSync(file("deploy.sh"), code);
     if (language === "toml") appendFileSync(file(".jp", "config.toml"), code);
     if (language !== "sh") continue;
@@ -51,15 +52,15 @@ test("every command of the README works, typed on a terminal in a fresh folder, 
     asked: [...new Set(providers.asked)].toSorted(),
     title: readFileSync(file("README.md"), "utf8"),
     byHand: screens.get("jp tool run deploy --arg where=test")?.split("\n").at(-1),
-    record: screens.get("jp inquiry ls")?.match(/\w+: .*\?\n +Answer: [^,]*/g),
+    record: screens.get("jp inquiry ls")?.match(/\w+: .*\?\n +Answer: [^,]*/g)?.toSorted(),
   }).toEqual({
     failed: [],
     asked: PROVIDER_NAMES.toSorted(),
     title: "# Weather\n",
     byHand: "Deployed to test.",
     record: [
-      "fs_modify_file: Apply these changes to README.md?\n    Answer: true by user (terminal)",
       "deploy: Deploy to test?\n    Answer: true by user (terminal)",
+      "fs_modify_file: Apply these changes to README.md?\n    Answer: true by user (terminal)",
     ],
   });
 }, 120_000);

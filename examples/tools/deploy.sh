@@ -1,4 +1,4 @@
-# $1 is where to, $2 the answer to "sure": true, false, or null while nobody was asked.
+# $1 is the target, $2 the answer to "sure": true, false, or null before it was asked.
 case $2 in
   null) cat <<END ;;
 { "type": "needs_input", "question": { "id": "sure", "text": "Deploy to $1?",

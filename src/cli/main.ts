@@ -14,6 +14,9 @@ const helpFile = path.join(import.meta.dirname, "help.txt");
 if (major < 22 || (major === 22 && minor < 22)) {
   process.stderr.write(`jp needs Node 22.22 or newer; this is ${process.versions.node}.\n`);
   process.exitCode = 1;
+} else if (process.platform === "win32") {
+  process.stderr.write("jp runs on Linux and macOS. On Windows, use it inside WSL.\n");
+  process.exitCode = 1;
 } else if (rest.length === 0 && (word === "--version" || word === "-V")) {
   writeOut(`jp ${JP_VERSION}\n`);
 } else if (rest.length === 0 && isHelp(word) && !isScreen() && existsSync(helpFile)) {
