@@ -3,8 +3,9 @@
  * being asked; one more means that the person wants to leave. Where there is no menu, nothing says that
  * a person pressed it: CI systems send the same signal. Then the work is interrupted.
  */
+import type { KnownCancellationReason } from "../conversation/index.ts";
+import { abortable } from "../util/index.ts";
 import type { InterruptChoice, InterruptMenu } from "./ports.ts";
-import type { PromptQueue } from "./tool-coordinator/prompt-queue.ts";
 
 /** What becomes of the work: what the person chose, or an end that came from elsewhere. */
 export type InterruptDecision = InterruptChoice | { readonly type: "interrupted" };
@@ -91,4 +92,81 @@ export class Interrupts {
       this.#isMenuOpen = false;
     }
   }
+}
+
+/** Lets prompts be open one at a time, in the order in which they came. */
+export class PromptQueue {
+  #last: Promise<void> = Promise.resolve();
+  #open: AbortController | undefined;
+
+  /**
+   * Runs the action when its turn has come; undefined if it is aborted before that. The action's own
+   * signal is also aborted by `cancelOpen`.
+   */
+  async run<Value>(
+    action: (signal: AbortSignal) => Promise<Value>,
+    signal: AbortSignal,
+  ): Promise<Value | undefined> {
+    const before = this.#last;
+    const { promise, resolve } = Promise.withResolvers<void>();
+    this.#last = promise;
+    try {
+      await abortable(before, signal).catch(() => undefined);
+      return signal.aborted ? undefined : await this.#show(action, signal);
+    } finally {
+      void before.then(resolve); // One who left early keeps the order of the others.
+    }
+  }
+
+  /** The person cancels what is being asked; false if nothing is. */
+  cancelOpen(): boolean {
+    if (this.#open === undefined) return false;
+    abortBy("user", this.#open);
+    return true;
+  }
+
+  async #show<Value>(
+    action: (signal: AbortSignal) => Promise<Value>,
+    signal: AbortSignal,
+  ): Promise<Value> {
+    const open = new AbortController();
+    this.#open = open;
+    try {
+      return await action(AbortSignal.any([signal, open.signal]));
+    } finally {
+      this.#open = undefined;
+    }
+  }
+}
+
+/** The user, or something else: a signal, a window that was closed, a client that is gone. */
+export type StopCause = Extract<KnownCancellationReason, "user" | "interrupted">;
+
+/**
+ * The reason of an abort that the user asked for. It is an `AbortError`, as the reason of a plain
+ * `abort()` is, because providers report any other reason as a failure of the request.
+ */
+class StoppedByUser extends DOMException {
+  constructor() {
+    super("The user stopped it.", "AbortError");
+  }
+}
+
+export function abortBy(cause: StopCause, controller: AbortController): void {
+  if (cause === "user") controller.abort(new StoppedByUser());
+  else controller.abort();
+}
+
+/** Only an abort that says so is the user's. */
+export function stopCause({ reason }: AbortSignal): StopCause {
+  return reason instanceof StoppedByUser ? "user" : "interrupted";
+}
+
+/** Why a prompt closed without an answer. Its signal decides: many prompters report every end alike. */
+export function promptCause(
+  { type }: { readonly type: "cancelled" | "interrupted" },
+  signal: AbortSignal,
+): StopCause {
+  if (signal.aborted) return stopCause(signal);
+  return type === "cancelled" ? "user" : "interrupted";
 }

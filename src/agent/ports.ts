@@ -1,7 +1,20 @@
 /** What the agent needs of the world around it. A terminal, a test, a page and a program are equals. */
-import type { InquiryId } from "../conversation/index.ts";
+import type { CallLimits, ToolSettings } from "../config/index.ts";
+import {
+  type ConversationEvent,
+  type ConversationStream,
+  type InquiryId,
+  type Timestamp,
+  timestampFromDate,
+} from "../conversation/index.ts";
+import type { RefusedQuestions, RunnableTool } from "../executor/index.ts";
+import type { InquiryBackend } from "../inquiry/index.ts";
+import type { EndReason, ProviderError, ToolSchema, Usage } from "../provider/index.ts";
+import type { ConversationWriter } from "../storage/index.ts";
 import type { InquiryQuestion } from "../tool/index.ts";
-import type { Json, JsonObject } from "../util/index.ts";
+import type { Clock, Json, JsonObject } from "../util/index.ts";
+import type { PromptQueue } from "./interrupts.ts";
+import type { TurnState } from "./state.ts";
 
 /**
  * A person, and how to reach that person. One thing is asked at a time. `cancelled` is the person's own
@@ -143,3 +156,106 @@ export type InterruptChoice =
   | { readonly type: "restart" }
   /** The menu itself was interrupted: the person wants to leave. */
   | { readonly type: "leave" };
+
+/** A prompter for programs without anybody to ask. */
+export const NOBODY: Prompter = {
+  channel: "none",
+  canAsk: () => false,
+  ask: nobodyAnswers,
+  askPermission: nobodyAnswers,
+  askDelivery: nobodyAnswers,
+};
+
+async function nobodyAnswers(): Promise<never> {
+  throw new Error("nobody is there to be asked");
+}
+
+/** Hears everything that happens in a turn. */
+export interface Observer {
+  /** Must not throw, and must not wait. */
+  observe(update: TurnUpdate): void;
+}
+
+/** One thing that happened in a turn: an event that was recorded, or what led to it. */
+export type TurnUpdate =
+  /** It is on the disk. */
+  | { readonly type: "event"; readonly event: ConversationEvent }
+  /** A request to the model; the first of a turn is number 1. */
+  | { readonly type: "cycle_start"; readonly cycle: number }
+  | { readonly type: "reasoning_delta"; readonly text: string }
+  | { readonly type: "message_delta"; readonly text: string }
+  /** The model has begun to write a call. */
+  | { readonly type: "tool_call_start"; readonly id: string; readonly name: string }
+  /** A line about what a tool is doing. */
+  | {
+      readonly type: "tool_call_delta";
+      readonly toolCallId: string;
+      readonly tool: string;
+      readonly message: string;
+    }
+  | { readonly type: "response_end"; readonly reason: EndReason; readonly usage: Usage }
+  /** The request failed and will be made again. */
+  | {
+      readonly type: "retry_start";
+      readonly error: ProviderError;
+      readonly retry: number;
+      readonly maxRetries: number;
+      readonly delayMs: number;
+    };
+
+/** The record of one conversation, as a turn reads it and adds to it. */
+export interface Journal {
+  /** Grows with what is recorded. */
+  readonly stream: ConversationStream;
+  /** Resolves when the events are on the disk. Throws `write_failed`. */
+  record(...events: readonly ConversationEvent[]): Promise<void>;
+}
+
+/** Writes to the conversation, and tells the observer what is on the disk. */
+export function createJournal(conversation: ConversationWriter, observer?: Observer): Journal {
+  return {
+    get stream() {
+      return conversation.stream;
+    },
+    record: async (...events) => {
+      await conversation.append(...events);
+      for (const event of events) observer?.observe({ type: "event", event });
+    },
+  };
+}
+
+/** What the calls of a turn share. */
+export interface TurnParts {
+  readonly journal: Journal;
+  readonly tools: Toolbox;
+  readonly prompter: Prompter;
+  readonly prompts: PromptQueue;
+  readonly inquiries: InquiryBackend;
+  readonly state: TurnState;
+  readonly clock: Clock;
+  /** The usual ones if absent. */
+  readonly limits?: CallLimits;
+  readonly observer?: Observer;
+}
+
+/** The tools that are on. */
+export interface Toolbox {
+  /** As the model is told of them. A tool that cannot be had is not among them. */
+  schemas(signal: AbortSignal): Promise<readonly ToolSchema[]>;
+  /** Undefined if there is none of that name. Throws if it cannot be had at the moment. */
+  find(name: string, signal: AbortSignal): Promise<CallableTool | undefined>;
+  /**
+   * Calls back for each question that belongs to no call under way, and was refused for that, until
+   * what it returns is called. Absent where there can be none.
+   */
+  listen?(onStray: (refused: RefusedQuestions) => void): () => void;
+}
+
+/** A tool that can be run, with what the config says of it. */
+export interface CallableTool extends RunnableTool {
+  readonly settings: ToolSettings;
+}
+
+export function timestampOf(clock: Clock): Timestamp {
+  return timestampFromDate(clock.now());
+}

@@ -11,17 +11,21 @@ import type { InquiryBackend } from "../inquiry/index.ts";
 import type { EndReason, Model, ToolChoice, ToolSchema } from "../provider/index.ts";
 import type { ConversationWriter } from "../storage/index.ts";
 import type { Clock, JsonObject } from "../util/index.ts";
-import { type Assistant, hearReply } from "./hear-reply.ts";
-import { type InterruptDecision, Interrupts } from "./interrupts.ts";
-import { createJournal, type Journal } from "./journal.ts";
-import type { Observer } from "./observer.ts";
-import type { InterruptMenu, Prompter } from "./ports.ts";
-import { timestampOf } from "./timestamp-of.ts";
-import { PromptQueue } from "./tool-coordinator/prompt-queue.ts";
-import { StrayQuestions } from "./tool-coordinator/stray-questions.ts";
-import { ToolCycle } from "./tool-coordinator/tool-cycle.ts";
-import type { Toolbox, TurnParts } from "./tool-coordinator/turn-parts.ts";
-import { type DetachedDenial, TurnState } from "./tool-coordinator/turn-state.ts";
+import { ToolCycle } from "./calls.ts";
+import { StrayQuestions } from "./inquiry.ts";
+import { type InterruptDecision, Interrupts, PromptQueue } from "./interrupts.ts";
+import {
+  createJournal,
+  type InterruptMenu,
+  type Journal,
+  type Observer,
+  type Prompter,
+  timestampOf,
+  type Toolbox,
+  type TurnParts,
+} from "./ports.ts";
+import { type Assistant, hearReply } from "./reply.ts";
+import { type DetachedDenial, TurnState } from "./state.ts";
 
 /** What a turn is made of. */
 export interface TurnSetup {

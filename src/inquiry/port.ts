@@ -46,3 +46,8 @@ export type InquiryAnswer =
 
 /** The provider, no structured answer in its reply, one that does not fit, or anything else. */
 export type InquiryFailure = "provider" | "missing_data" | "invalid_answer" | "other";
+
+/** For programs without a model: every inquiry fails. */
+export const NO_MODEL: InquiryBackend = {
+  inquire: async () => ({ type: "failed", kind: "other", message: "there is no model" }),
+};
