@@ -210,12 +210,12 @@ describe("a tool that does not take an answer", () => {
       isSomebodyThere: false,
       answers: () => {
         // Somebody comes in after the second answer of a model, and leaves again.
-        turn.prompter.isThere = turn.inquiries.calls.length === 2;
+        turn.prompter.isAvailable = turn.inquiries.calls.length === 2;
         return { type: "answered", answer: true, model: "test/model" };
       },
       script: {
         answers: () => {
-          turn.prompter.isThere = false;
+          turn.prompter.isAvailable = false;
           return { answer: true };
         },
       },

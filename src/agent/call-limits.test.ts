@@ -49,7 +49,7 @@ describe("a tool that asks for ever, each time under another id", () => {
     const response = await turn.call("x");
     expect([response?.isError, response?.content, countOf(turn, "answered")]).toEqual([
       true,
-      "The tool 'x' asks too often: no person answers, and " +
+      "The tool 'x' asks too often without a person answering: " +
         "conversation.limits.automatic_answers_per_call is reached. Do not retry this tool call in " +
         "this turn.",
       7,

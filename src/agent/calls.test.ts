@@ -252,7 +252,7 @@ describe("several calls", () => {
       tools: [asker],
       script: {
         answers: ({ inquiryId }) => {
-          turn.prompter.isThere = inquiryId !== "a.sure.1";
+          turn.prompter.isAvailable = inquiryId !== "a.sure.1";
           return { answer: true };
         },
       },
@@ -262,7 +262,7 @@ describe("several calls", () => {
     const first = (await turn.begin(toolCall("a", "asker"), toolCall("b", "asker"))).run();
     await until(() => turn.inquiries.calls.length === 1);
     const isAnythingOpen = turn.parts.prompts.cancelOpen();
-    turn.prompter.isThere = true;
+    turn.prompter.isAvailable = true;
     const second = turn.run(toolCall("c", "asker"));
     const isAsked = await until(() => turn.prompter.questions.length === 2).then(
       () => true,
@@ -286,7 +286,7 @@ test("a call whose arguments could not be read is not run, and nobody is asked w
   const slow = new SlowTool();
   const turn = await ToolTurn.start({ tools: [slow], config: { slow: { run: "ask" } } });
   expect(await turn.call("slow", { [INVALID_ARGUMENTS]: '{"path": ' })).toMatchObject({
-    content: "Invalid arguments for tool 'slow'. It was not run: they are no valid JSON.",
+    content: "Invalid arguments for tool 'slow'. It was not run: the arguments are not valid JSON.",
     isError: true,
   });
   expect([slow.starts, turn.prompter.permissions]).toEqual([0, []]);
@@ -312,7 +312,7 @@ describe("a call of a tool that cannot be had", () => {
     turn.parts = { ...turn.parts, tools: { ...tools, find } };
     const responses = await turn.run(toolCall("a", "remote"), toolCall("b", "echo"));
     expect(responses.map(({ content, isError }) => [content, isError])).toEqual([
-      ["Tool 'remote' cannot be used at the moment: no server", true],
+      ["Tool 'remote' is currently unavailable: no server", true],
       ["nothing", false],
     ]);
   });

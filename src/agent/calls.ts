@@ -1,70 +1,75 @@
 /**
- * The calls of one cycle, side by side. Each goes its own way: found, checked, permitted, run, its
- * result delivered and recorded. Nothing runs before the model has finished speaking.
+ * The calls of one reply, side by side. Each is found, checked, permitted, run, delivered and recorded.
+ * Nothing runs before the model has finished its reply.
  *
  *   add ─► find ─► check ─► permit ─┬─► (run) ─► attempt ◄─► answer questions ─► deliver ─► record
  *                                   └─► skipped, refused ──────────────────────────────────► record
  */
-import type { ToolCallRequest, ToolCallResponse } from "../conversation/index.ts";
-import { checkArguments, type NeedsInput, type QuestionRefusal } from "../executor/index.ts";
+import {
+  timestampFromDate,
+  type ToolCallRequest,
+  type ToolCallResponse,
+} from "../conversation/index.ts";
+import { checkArguments, type NeedsInput } from "../executor/index.ts";
 import { INVALID_ARGUMENTS } from "../provider/index.ts";
 import { type JsonObject, messageOf } from "../util/index.ts";
 import { type CallResult, deliver } from "./delivery.ts";
-import { answerQuestions, type QuestionsEnd, refuseQuestions } from "./form.ts";
+import { answerQuestions, type QuestionsResult, refuseQuestions } from "./form.ts";
 import type { AskedQuestion } from "./inquiry.ts";
 import { abortBy, stopCause, type StopCause } from "./interrupts.ts";
 import {
-  asksTooMuch,
-  asksTooOften,
-  cannotBeHad,
   EXECUTION_CANCELLED,
   INTERRUPTED_AT_DELIVERY,
   INTERRUPTED_AT_QUESTION,
   INTERRUPTED_BEFORE_RUN,
   INTERRUPTED_WHILE_RUNNING,
-  notAvailable,
-  ranEdited,
-  stoppedWith,
+  questionsTooLarge,
+  ranWithEditedArguments,
+  stoppedWithMessage,
+  tooManyAnswers,
+  toolNotEnabled,
+  toolUnavailable,
   unreadableArguments,
 } from "./model-texts.ts";
 import { decidePermission } from "./permission.ts";
-import { type CallableTool, timestampOf, type TurnParts } from "./ports.ts";
-import { CallBudget, GivenAnswers } from "./state.ts";
+import type { CallableTool } from "./ports.ts";
+import { CallBudget, GivenAnswers, type TurnContext } from "./state.ts";
 
 /** The calls of one reply, run side by side. */
 export class ToolCycle {
-  readonly #parts: TurnParts;
+  readonly #context: TurnContext;
   readonly #calls: Promise<ToolCallResponse>[] = [];
   readonly #mayRun = Promise.withResolvers<void>();
   readonly #stop = new AbortController();
   #stopMessage = "";
-  #isMessageTold = false;
-  /** Aborted to begin again with what has not ended; then there is a new one. */
+  #isMessageDelivered = false;
+  /** Aborted and replaced to restart the calls that have not finished. */
   #round = new AbortController();
 
-  constructor(parts: TurnParts) {
-    this.#parts = parts;
+  constructor(context: TurnContext) {
+    this.#context = context;
   }
 
   get isEmpty(): boolean {
     return this.#calls.length === 0;
   }
 
-  /** Whether the model hears what the person said when everything was stopped. */
-  get isMessageTold(): boolean {
-    return this.#isMessageTold;
+  /** Whether the message that came with a stop is the result of at least one call. */
+  get isMessageDelivered(): boolean {
+    return this.#isMessageDelivered;
   }
 
-  /** A call that is on record. Permission is asked for at once, if any is needed. */
+  /** Takes a recorded call. Asks for permission right away if it needs any. */
   add(request: ToolCallRequest): void {
-    const call = this.#follow(request);
-    call.catch(() => this.stop("interrupted")); // The record cannot be written: nothing must go on. `run` tells.
+    const call = this.#process(request);
+    // The record cannot be written, so nothing may continue. `run` throws the error.
+    call.catch(() => this.stop("interrupted"));
     this.#calls.push(call);
   }
 
   /**
-   * Runs what may run. Each response is on record as soon as its call has ended; they are returned in
-   * the order of the calls. Throws `write_failed` when everything has come to an end.
+   * Runs the permitted calls, and records each response as soon as its call ends. Returns the responses
+   * in the order of the calls. Throws `write_failed` once every call has ended.
    */
   async run(): Promise<readonly ToolCallResponse[]> {
     this.#mayRun.resolve();
@@ -75,32 +80,32 @@ export class ToolCycle {
     });
   }
 
-  /** Ends every call that has not ended; `message` is what the user has to say about it. */
+  /** Stops every call that has not ended. The model sees `message` as their result. */
   stop(by: StopCause, message = ""): void {
     if (by === "user") this.#stopMessage = message;
     abortBy(by, this.#stop);
     this.#mayRun.resolve();
   }
 
-  /** Begins again with every call that is under way. What has ended stays as it is. */
+  /** Restarts every call that is running. Finished calls keep their results. */
   restart(): void {
-    const ended = this.#round;
+    const previous = this.#round;
     this.#round = new AbortController();
-    abortBy("user", ended);
+    abortBy("user", previous);
   }
 
-  async #follow(request: ToolCallRequest): Promise<ToolCallResponse> {
+  async #process(request: ToolCallRequest): Promise<ToolCallResponse> {
     const { content, isError } = await this.#result(request);
-    // Results stand behind the whole reply, also those of calls that were refused at once.
+    // Results are recorded after the whole reply, even those of calls that were refused at once.
     await this.#mayRun.promise;
     const response: ToolCallResponse = {
       type: "tool_call_response",
-      timestamp: timestampOf(this.#parts.clock),
+      timestamp: timestampFromDate(this.#context.clock.now()),
       id: request.id,
       content,
       isError,
     };
-    await this.#parts.journal.record(response);
+    await this.#context.journal.record(response);
     return response;
   }
 
@@ -108,98 +113,94 @@ export class ToolCycle {
     const { signal } = this.#stop;
     const tool = await this.#find(request.name);
     if ("content" in tool) return tool;
-    const { [INVALID_ARGUMENTS]: unreadable } = request.arguments;
-    if (unreadable !== undefined)
+    if (request.arguments[INVALID_ARGUMENTS] !== undefined) {
       return { content: unreadableArguments(request.name), isError: true };
+    }
     const checked = await checkArguments(tool.description, request.arguments);
     if (!checked.ok) return { content: checked.message, isError: true };
-    const asked = { request, tool, arguments: checked.arguments, signal };
-    const permission = await decidePermission(this.#parts, asked);
+    const call = { request, tool, arguments: checked.arguments, signal };
+    const permission = await decidePermission(this.#context, call);
     if (permission.type === "refused") return permission;
-    if (permission.type === "cancelled") return this.#stopped(INTERRUPTED_BEFORE_RUN, tool);
+    if (permission.type === "cancelled") return this.#stoppedResult(INTERRUPTED_BEFORE_RUN, tool);
     await this.#mayRun.promise;
     const result = await this.#run(request, tool, permission.arguments);
     if (!permission.isEdited) return result;
-    // Added when all is decided about the result: whatever the model gets, it gets this.
-    return { ...result, content: ranEdited(permission.arguments, result.content) };
+    // Added last, so that the model learns of the edit whatever became of the result.
+    return { ...result, content: ranWithEditedArguments(permission.arguments, result.content) };
+  }
+
+  async #find(name: string): Promise<CallableTool | CallResult> {
+    try {
+      const tool = await this.#context.tools.find(name, this.#stop.signal);
+      return tool ?? { content: toolNotEnabled(name), isError: true };
+    } catch (error) {
+      if (this.#stop.signal.aborted) return this.#stoppedResult(INTERRUPTED_BEFORE_RUN);
+      return { content: toolUnavailable(name, messageOf(error)), isError: true };
+    }
   }
 
   async #run(request: ToolCallRequest, tool: CallableTool, args: JsonObject): Promise<CallResult> {
     const { signal } = this.#stop;
     const end = await this.#attempt(request, tool, args);
-    if (end === undefined) return this.#stopped(INTERRUPTED_BEFORE_RUN, tool);
-    if (end.type !== "result") return this.#withoutResult(end, tool);
-    const { type: _type, ...result } = end;
-    const delivered = await deliver(this.#parts, { request, tool, result, signal });
-    return delivered ?? this.#stopped(INTERRUPTED_AT_DELIVERY, tool);
-  }
-
-  /** It gave nothing that could be delivered. */
-  #withoutResult(end: Exclude<AttemptsEnd, { type: "result" }>, tool: CallableTool): CallResult {
-    const isAsking = end.type === "unanswered";
-    if (this.#stop.signal.aborted) {
-      return this.#stopped(isAsking ? INTERRUPTED_AT_QUESTION : INTERRUPTED_WHILE_RUNNING, tool);
+    if (end === undefined) return this.#stoppedResult(INTERRUPTED_BEFORE_RUN, tool);
+    if (end.type === "result") {
+      const { type: _type, ...result } = end;
+      const delivered = await deliver(this.#context, { request, tool, result, signal });
+      return delivered ?? this.#stoppedResult(INTERRUPTED_AT_DELIVERY, tool);
     }
-    return isAsking ? end : { content: EXECUTION_CANCELLED, isError: false };
-  }
-
-  async #find(name: string): Promise<CallableTool | CallResult> {
-    try {
-      const tool = await this.#parts.tools.find(name, this.#stop.signal);
-      return tool ?? { content: notAvailable(name), isError: true };
-    } catch (error) {
-      if (this.#stop.signal.aborted) return this.#stopped(INTERRUPTED_BEFORE_RUN);
-      const message = messageOf(error);
-      return { content: cannotBeHad(name, message), isError: true };
+    const wasAsking = end.type === "unanswered";
+    if (signal.aborted) {
+      const progress = wasAsking ? INTERRUPTED_AT_QUESTION : INTERRUPTED_WHILE_RUNNING;
+      return this.#stoppedResult(progress, tool);
     }
+    return wasAsking ? end : { content: EXECUTION_CANCELLED, isError: false };
   }
 
-  /** Again and again, as often as a person wants; undefined if everything was stopped before that. */
+  /** Restarts as often as the user wants. Undefined if stopped before it could start. */
   async #attempt(
     request: ToolCallRequest,
     tool: CallableTool,
     args: JsonObject,
-  ): Promise<AttemptsEnd | undefined> {
+  ): Promise<AttemptsResult | undefined> {
     const { signal: stopped } = this.#stop;
     while (!stopped.aborted) {
       const signal = AbortSignal.any([stopped, this.#round.signal]);
-      const end = await attemptCall(this.#parts, { request, tool, arguments: args, signal });
+      const end = await attemptCall(this.#context, { request, tool, arguments: args, signal });
       if (end.type === "result" || stopped.aborted || !signal.aborted) return end;
     }
     return undefined;
   }
 
-  /** `interrupted` says how far it came; `tool` is absent if it was not found in time. */
-  #stopped(interrupted: string, tool?: CallableTool): CallResult {
-    if (stopCause(this.#stop.signal) === "interrupted") {
-      return { content: interrupted, isError: true };
-    }
-    this.#isMessageTold = true;
-    const unsaid = tool?.settings.cancellationResponse ?? EXECUTION_CANCELLED;
-    const content = this.#stopMessage === "" ? unsaid : stoppedWith(this.#stopMessage);
+  /** `progress` tells the model how far the call came. `tool` is absent if it was not found in time. */
+  #stoppedResult(progress: string, tool?: CallableTool): CallResult {
+    if (stopCause(this.#stop.signal) === "interrupted") return { content: progress, isError: true };
+    this.#isMessageDelivered = true;
+    const fallback = tool?.settings.cancellationResponse ?? EXECUTION_CANCELLED;
+    const content = this.#stopMessage === "" ? fallback : stoppedWithMessage(this.#stopMessage);
     return { content, isError: false };
   }
 }
 
-export interface GrantedCall {
+interface PermittedCall {
   readonly request: ToolCallRequest;
   readonly tool: CallableTool;
-  /** Those that were allowed, which need not be those that were requested. */
+  /** The permitted arguments, which a person may have edited. */
   readonly arguments: JsonObject;
   readonly signal: AbortSignal;
 }
 
-type AttemptsEnd =
-  /** What the tool itself gave. */
+type AttemptsResult =
+  /** The tool's own result. */
   | ({ readonly type: "result" } & CallResult)
-  /** It has asked, and got no answer. */
+  /** A question of the tool got no answer. */
   | ({ readonly type: "unanswered" } & CallResult)
   | { readonly type: "cancelled" };
 
-async function attemptCall(parts: TurnParts, call: GrantedCall): Promise<AttemptsEnd> {
+/** Runs a tool again with each answer to its questions, until it returns a result. */
+async function attemptCall(context: TurnContext, call: PermittedCall): Promise<AttemptsResult> {
   const { request, tool, signal } = call;
   const given = new GivenAnswers();
-  const budget = new CallBudget(parts);
+  const budget = new CallBudget(context);
   const token = {};
   for (;;) {
     const result = await tool.executor.attempt({
@@ -210,7 +211,7 @@ async function attemptCall(parts: TurnParts, call: GrantedCall): Promise<Attempt
       onProgress: (message) => {
         const { name } = tool.settings;
         const update = { type: "tool_call_delta" as const, toolCallId: request.id, tool: name };
-        parts.observer?.observe({ ...update, message });
+        context.observer?.observe({ ...update, message });
       },
     });
     if (result.type === "cancelled") return result;
@@ -218,7 +219,7 @@ async function attemptCall(parts: TurnParts, call: GrantedCall): Promise<Attempt
       const content = budget.fitResult(result.content);
       return { type: "result", content, isError: result.type === "error" };
     }
-    const end = await answerAttempt(parts, call, { needs: result, given, budget });
+    const end = await answerAttempt(context, call, { needs: result, given, budget });
     if (end !== undefined) return end;
   }
 }
@@ -229,56 +230,46 @@ interface AskingAttempt {
   readonly budget: CallBudget;
 }
 
-/** Undefined if the tool is to be entered again. */
+/** Undefined if the tool should run again. */
 async function answerAttempt(
-  parts: TurnParts,
-  call: GrantedCall,
+  context: TurnContext,
+  call: PermittedCall,
   attempt: AskingAttempt,
-): Promise<AttemptsEnd | undefined> {
+): Promise<AttemptsResult | undefined> {
   const { needs, given, budget } = attempt;
   const { name } = call.tool.settings;
-  const asked = toAsked(call, attempt);
-  const excess = budget.takeQuestions(asked.map(({ question }) => question));
-  let end =
-    excess === undefined
-      ? await askOrRefuse(parts, asked, needs.refusal)
-      : exhausted(asksTooMuch(name, excess));
-  // Whoever asked wants no answer any more, and says what came of the call instead.
+  const asked = toAskedQuestions(call, attempt);
+  const exceeded = budget.countQuestions(asked.map(({ question }) => question));
+  let result: QuestionsResult;
+  if (exceeded !== undefined) result = exhausted(questionsTooLarge(name, exceeded));
+  else if (needs.refusal === undefined) result = await answerQuestions(context, asked);
+  else result = await refuseQuestions(context, asked, needs.refusal);
+  // A tool that withdraws its question reports the outcome of the call itself.
   const isWithdrawn = needs.closed?.aborted === true && !call.signal.aborted;
-  if (end.type === "unanswered" && isWithdrawn && excess === undefined) {
-    const limit = budget.takeAnswer(); // No tool may ask and withdraw for ever.
+  if (result.type === "unanswered" && isWithdrawn && exceeded === undefined) {
+    const limit = budget.countAnswer(); // Or a tool could ask and withdraw forever.
     if (limit === undefined) return undefined;
-    end = exhausted(asksTooOften(name, limit));
+    result = exhausted(tooManyAnswers(name, limit));
   }
-  if (end.type === "unanswered") {
-    const isClosed = end.reason === "user" || end.reason === "interrupted";
+  if (result.type === "unanswered") {
+    const isClosed = result.reason === "user" || result.reason === "interrupted";
     needs.onUnanswered?.(isClosed ? "cancelled" : "refused");
-    const { content, isError } = end;
+    const { content, isError } = result;
     return { type: "unanswered", content: budget.fitResult(content), isError };
   }
-  for (const { question, ...answer } of end.answers) {
+  for (const { question, ...answer } of result.answers) {
     given.add(question, answer);
     budget.addAnswer(answer);
   }
   return undefined;
 }
 
-function askOrRefuse(
-  parts: TurnParts,
-  asked: readonly AskedQuestion[],
-  refusal: QuestionRefusal | undefined,
-): Promise<QuestionsEnd> {
-  return refusal === undefined
-    ? answerQuestions(parts, asked)
-    : refuseQuestions(parts, asked, refusal);
-}
-
-function exhausted(content: string): QuestionsEnd {
+function exhausted(content: string): QuestionsResult {
   return { type: "unanswered", reason: "attempts_exhausted", content, isError: true };
 }
 
-function toAsked(
-  { request, tool, signal }: GrantedCall,
+function toAskedQuestions(
+  { request, tool, signal }: PermittedCall,
   { needs, given, budget }: AskingAttempt,
 ): readonly AskedQuestion[] {
   const { question, more = [], source, prompts, closed } = needs;

@@ -187,7 +187,7 @@ test("a prompt that closed before the user decided withholds the result, and is 
   const { told, decisions } = await callWith({ config: { result: "ask" }, script });
   expect({ told, decisions }).toEqual({
     told: [
-      "The tool has run, but the call was interrupted before the user decided whether you may see " +
+      "The tool ran, but the call was interrupted before the user decided whether you may see " +
         "its result. The user did not reject it.",
       true,
     ],

@@ -1,5 +1,5 @@
-/** Whether the model gets to see what a tool gave. A decision that anybody made is on record. */
-import type { Decider, PermissionDecision, ToolCallRequest } from "../conversation/index.ts";
+/** Decides whether the model sees a tool's result. Every decision is recorded. */
+import type { Decider, ToolCallRequest } from "../conversation/index.ts";
 import { messageOf } from "../util/index.ts";
 import { promptCause, stopCause, type StopCause } from "./interrupts.ts";
 import {
@@ -9,8 +9,11 @@ import {
   INTERRUPTED_AT_DELIVERY,
   promptFailed,
 } from "./model-texts.ts";
-import { type CallableTool, type DeliveryResult, timestampOf, type TurnParts } from "./ports.ts";
+import { recordDecision } from "./permission.ts";
+import type { CallableTool, DeliveryResult } from "./ports.ts";
+import type { TurnContext } from "./state.ts";
 
+/** The response to a call, as the model sees it. */
 export interface CallResult {
   readonly content: string;
   readonly isError: boolean;
@@ -23,46 +26,49 @@ export interface Delivery {
   readonly signal: AbortSignal;
 }
 
-/** What the model is told; undefined if everything was stopped before anybody decided. */
+/** Returns what the model sees, or undefined if the call was stopped before there was a decision. */
 export async function deliver(
-  parts: TurnParts,
+  context: TurnContext,
   delivery: Delivery,
 ): Promise<CallResult | undefined> {
   const { settings } = delivery.tool;
   if (settings.result === "unattended") return delivery.result;
-  if (settings.result === "skip") return withholdByPolicy(parts, delivery, "result");
-  if (parts.prompter.canAsk()) return askPerson(parts, delivery);
+  if (settings.result === "skip") return withholdByPolicy(context, delivery, "result");
+  if (context.prompter.canAsk()) return askPerson(context, delivery);
   if (settings.detached.deliver === "deny") {
-    parts.state.noteDenial({ tool: settings.name, what: "delivery" });
-    return withholdByPolicy(parts, delivery, "detached.deliver");
+    context.state.addDenial({ tool: settings.name, what: "delivery" });
+    return withholdByPolicy(context, delivery, "detached.deliver");
   }
   const decidedBy = policy(delivery, "detached.deliver");
-  await record(parts, delivery, { decision: "approved", decidedBy });
+  await recordDecision(context, delivery, { action: "deliver", decision: "approved", decidedBy });
   return delivery.result;
 }
 
-async function askPerson(parts: TurnParts, delivery: Delivery): Promise<CallResult | undefined> {
+async function askPerson(
+  context: TurnContext,
+  delivery: Delivery,
+): Promise<CallResult | undefined> {
   const { result, signal } = delivery;
   let decided: Decided | undefined;
   try {
-    decided = await parts.prompts.run((own) => prompt(parts, delivery, own), signal);
+    const show = (promptSignal: AbortSignal) => prompt(context, delivery, promptSignal);
+    decided = await context.prompts.run(show, signal);
   } catch (error) {
-    const message = messageOf(error);
-    return { content: promptFailed("Delivery", message), isError: true };
+    return { content: promptFailed("Delivery", messageOf(error)), isError: true };
   }
   if (decided === undefined || (signal.aborted && decided.type === "closed")) return undefined;
-  // No one decided: there is no decision to record.
+  // The user did not close the prompt, so there is no decision to record.
   if (decided.type === "closed" && decided.cause === "interrupted") {
     return { content: INTERRUPTED_AT_DELIVERY, isError: true };
   }
-  const decidedBy: Decider = { kind: "user", channel: parts.prompter.channel };
+  const decidedBy: Decider = { kind: "user", channel: context.prompter.channel };
   if (decided.type === "deliver") {
     const { content = result.content } = decided;
     const decision = content === result.content ? "approved" : "edited";
-    await record(parts, delivery, { decision, decidedBy });
+    await recordDecision(context, delivery, { action: "deliver", decision, decidedBy });
     return { ...result, content };
   }
-  await record(parts, delivery, { decision: "denied", decidedBy });
+  await recordDecision(context, delivery, { action: "deliver", decision: "denied", decidedBy });
   const content = decided.type === "withhold" ? DELIVERY_SKIPPED : DELIVERY_CANCELLED;
   return { content, isError: false };
 }
@@ -72,7 +78,7 @@ type Decided =
   | { readonly type: "closed"; readonly cause: StopCause };
 
 async function prompt(
-  { prompter }: TurnParts,
+  { prompter }: TurnContext,
   { tool: { settings }, result }: Delivery,
   signal: AbortSignal,
 ): Promise<Decided> {
@@ -85,36 +91,22 @@ async function prompt(
   if (decided.type === "cancelled" || decided.type === "interrupted") {
     return { type: "closed", cause: promptCause(decided, signal) };
   }
-  // A prompter that was closed may report that as a no. It is not one.
+  // Some prompters report that they were closed as a no. That is not the person's decision.
   return decided.type === "withhold" && signal.aborted
     ? { type: "closed", cause: stopCause(signal) }
     : decided;
 }
 
 async function withholdByPolicy(
-  parts: TurnParts,
+  context: TurnContext,
   delivery: Delivery,
   key: string,
 ): Promise<CallResult> {
-  await record(parts, delivery, { decision: "denied", decidedBy: policy(delivery, key) });
+  const decidedBy = policy(delivery, key);
+  await recordDecision(context, delivery, { action: "deliver", decision: "denied", decidedBy });
   return { content: DELIVERY_SKIPPED_BY_CONFIG, isError: false };
 }
 
 function policy({ tool }: Delivery, key: string): Decider {
   return { kind: "policy", key: `conversation.tools.${tool.settings.name}.${key}` };
-}
-
-async function record(
-  parts: TurnParts,
-  { request, tool }: Delivery,
-  decided: Pick<PermissionDecision, "decision" | "decidedBy">,
-): Promise<void> {
-  await parts.journal.record({
-    type: "permission_decision",
-    timestamp: timestampOf(parts.clock),
-    toolCallId: request.id,
-    tool: tool.settings.name,
-    action: "deliver",
-    ...decided,
-  });
 }

@@ -335,7 +335,7 @@ describe("a person who", () => {
       "leaves one out",
       (form) => answersTo({ fields: form.fields.slice(0, 2) }, ["text", true]),
       "backend_error",
-      "Question prompt failed: it has no answer",
+      "Question prompt failed: the form has no answer for this question",
     ],
     [
       "gives one that does not fit",
@@ -351,7 +351,7 @@ describe("a person who", () => {
         { type: "answered", inquiryId: "z.c.1" as InquiryId, answer: "x", isRemembered: false },
       ],
       "backend_error",
-      "Question prompt failed: it has no answer",
+      "Question prompt failed: the form has no answer for this question",
     ],
     [
       "cancels one",

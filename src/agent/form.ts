@@ -1,107 +1,98 @@
-/** The questions of one attempt: one alone, or several that are asked together as a form. */
+/** The questions of one attempt: a single one, or several that are asked together as a form. */
 import type { QuestionRefusal } from "../executor/index.ts";
 import type { Question } from "../tool/index.ts";
 import { messageOf } from "../util/index.ts";
-import { type AskedQuestion, Inquiry, type QuestionEnd, type Unanswered } from "./inquiry.ts";
+import { type AskedQuestion, Inquiry, type QuestionResult, type Unanswered } from "./inquiry.ts";
 import { promptCause, stopCause, type StopCause } from "./interrupts.ts";
-import type { FormResult, Prompter, TurnParts } from "./ports.ts";
-import type { GivenAnswer } from "./state.ts";
+import type { FormResult, Prompter } from "./ports.ts";
+import type { GivenAnswer, TurnContext } from "./state.ts";
 
-/** In the order of the questions, if all have an answer; else why there is none. */
-export type QuestionsEnd =
-  | { readonly type: "answered"; readonly answers: readonly Answered[] }
+/** The answers in the order of the questions, or why one of them has none. */
+export type QuestionsResult =
+  | { readonly type: "answered"; readonly answers: readonly AnsweredQuestion[] }
   | Unanswered;
 
-interface Answered extends GivenAnswer {
+interface AnsweredQuestion extends GivenAnswer {
   readonly question: Question;
 }
 
-/** They are of one call. */
+/** The questions must belong to one call. */
 export async function answerQuestions(
-  parts: TurnParts,
+  context: TurnContext,
   questions: readonly AskedQuestion[],
-): Promise<QuestionsEnd> {
-  const inquiries = await Inquiry.open(parts, questions);
+): Promise<QuestionsResult> {
+  const inquiries = await Inquiry.open(context, questions);
   const [first] = questions;
   const isForm = questions.length > 1 && first?.signal.aborted === false;
-  const ends = isForm
-    ? await answerTogether({ parts, inquiries, signal: first.signal })
+  const results = isForm
+    ? await answerForm({ context, inquiries, signal: first.signal })
     : await Promise.all(inquiries.map((inquiry) => inquiry.answer()));
-  const answers = questions.flatMap(({ question }, index): Answered[] => {
-    const end = ends[index];
-    return end?.type === "answered" ? [{ question, ...end }] : [];
+  const answers = questions.flatMap(({ question }, index): AnsweredQuestion[] => {
+    const result = results[index];
+    return result?.type === "answered" ? [{ question, ...result }] : [];
   });
-  const unanswered = ends.find((end) => end.type === "unanswered");
+  const unanswered = results.find((result) => result.type === "unanswered");
   return unanswered ?? { type: "answered", answers };
 }
 
-/** Nobody is asked; that they were is on record. */
+/** Records the questions and refuses them, without asking anyone. */
 export async function refuseQuestions(
-  parts: TurnParts,
+  context: TurnContext,
   questions: readonly AskedQuestion[],
   { reason, content }: QuestionRefusal,
 ): Promise<Unanswered> {
-  const inquiries = await Inquiry.open(parts, questions);
+  const inquiries = await Inquiry.open(context, questions);
   await Promise.all(inquiries.map((inquiry) => inquiry.refuse(reason, content)));
   return { type: "unanswered", reason, content, isError: true };
 }
 
 interface Form {
-  readonly parts: TurnParts;
+  readonly context: TurnContext;
   readonly inquiries: readonly Inquiry[];
   readonly signal: AbortSignal;
 }
 
-/** What needs no person is answered first; whoever is asked then, is asked once for all the rest. */
-async function answerTogether(form: Form): Promise<readonly QuestionEnd[]> {
+/** Answers everything that needs no person first, then asks the person once for all the rest. */
+async function answerForm(form: Form): Promise<readonly QuestionResult[]> {
   const { inquiries } = form;
   const routes = inquiries.map((inquiry) => inquiry.route());
   const isRefused = routes.some(({ type }) => type === "refused");
-  const ends = await Promise.all(
+  const results = await Promise.all(
     inquiries.map(async (inquiry, index) => {
       const route = routes[index];
       const isNext = isRefused ? route?.type === "refused" : route?.type !== "person";
-      return route !== undefined && isNext ? inquiry.follow(route) : undefined;
+      return route !== undefined && isNext ? inquiry.answerBy(route) : undefined;
     }),
   );
-  const open = inquiries.filter((_inquiry, index) => ends[index] === undefined);
-  const unanswered = ends.find((end) => end?.type === "unanswered");
+  const open = inquiries.filter((_inquiry, index) => results[index] === undefined);
+  const unanswered = results.find((result) => result?.type === "unanswered");
   const rest =
     unanswered === undefined
-      ? await askRest({ ...form, inquiries: open })
+      ? await askPerson({ ...form, inquiries: open })
       : await closeAll(open, unanswered);
-  const left = [...rest];
-  return ends.flatMap((end) => end ?? left.shift() ?? []);
+  const remaining = [...rest];
+  return results.flatMap((result) => result ?? remaining.shift() ?? []);
 }
 
-/** One question without an answer ends the call: nobody needs the others any more. */
-function closeAll(
-  inquiries: readonly Inquiry[],
-  { reason, content }: Unanswered,
-): Promise<readonly QuestionEnd[]> {
-  if (reason === "user" || reason === "interrupted") return cancelAll(inquiries, reason);
-  return Promise.all(inquiries.map((inquiry) => inquiry.refuse(reason, content)));
-}
-
-async function askRest(form: Form): Promise<readonly QuestionEnd[]> {
-  const { parts, inquiries, signal } = form;
-  const { prompter, prompts } = parts;
+async function askPerson(form: Form): Promise<readonly QuestionResult[]> {
+  const { context, inquiries, signal } = form;
+  const { prompter, prompts } = context;
   const askForm = prompter.askForm?.bind(prompter);
-  if (askForm === undefined || inquiries.length < 2) return askInTurn(inquiries);
-  const ends = await prompts.run(async (own) => {
-    // While they waited for their turn, the person may have left, or decided for the turn.
+  if (askForm === undefined || inquiries.length < 2) return askOneByOne(inquiries);
+  const results = await prompts.run(async (promptSignal) => {
+    // While this waited, the person may have left or given an answer for the whole turn.
     if (inquiries.some((inquiry) => inquiry.route().type !== "person")) return "changed";
-    return showForm(inquiries, askForm, own);
+    return showForm(inquiries, askForm, promptSignal);
   }, signal);
-  if (ends === "changed") return answerTogether(form);
-  return ends ?? cancelAll(inquiries, stopCause(signal));
+  if (results === "changed") return answerForm(form);
+  return results ?? cancelAll(inquiries, stopCause(signal));
 }
 
 async function showForm(
   inquiries: readonly Inquiry[],
   askForm: NonNullable<Prompter["askForm"]>,
   signal: AbortSignal,
-): Promise<readonly QuestionEnd[]> {
+): Promise<readonly QuestionResult[]> {
   let result: FormResult;
   try {
     result = await askForm({ fields: inquiries.map(({ field }) => field), signal });
@@ -114,26 +105,37 @@ async function showForm(
   return Promise.all(
     inquiries.map((inquiry) => {
       const own = results.find(({ inquiryId }) => inquiryId === inquiry.id);
-      return own === undefined ? inquiry.failPrompt("it has no answer") : inquiry.take(own, signal);
+      return own === undefined
+        ? inquiry.failPrompt("the form has no answer for this question")
+        : inquiry.accept(own, signal);
     }),
   );
+}
+
+async function askOneByOne(inquiries: readonly Inquiry[]): Promise<readonly QuestionResult[]> {
+  const results: QuestionResult[] = [];
+  for (const [index, inquiry] of inquiries.entries()) {
+    const result = await inquiry.answer();
+    results.push(result);
+    if (result.type === "unanswered") {
+      return [...results, ...(await closeAll(inquiries.slice(index + 1), result))];
+    }
+  }
+  return results;
+}
+
+/** One unanswered question ends the call, so the others are closed for the same reason. */
+function closeAll(
+  inquiries: readonly Inquiry[],
+  { reason, content }: Unanswered,
+): Promise<readonly QuestionResult[]> {
+  if (reason === "user" || reason === "interrupted") return cancelAll(inquiries, reason);
+  return Promise.all(inquiries.map((inquiry) => inquiry.refuse(reason, content)));
 }
 
 function cancelAll(
   inquiries: readonly Inquiry[],
   cause: StopCause,
-): Promise<readonly QuestionEnd[]> {
+): Promise<readonly QuestionResult[]> {
   return Promise.all(inquiries.map((inquiry) => inquiry.cancel(cause)));
-}
-
-async function askInTurn(inquiries: readonly Inquiry[]): Promise<readonly QuestionEnd[]> {
-  const ends: QuestionEnd[] = [];
-  for (const [index, inquiry] of inquiries.entries()) {
-    const end = await inquiry.answer();
-    ends.push(end);
-    if (end.type === "unanswered") {
-      return [...ends, ...(await closeAll(inquiries.slice(index + 1), end))];
-    }
-  }
-  return ends;
 }

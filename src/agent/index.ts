@@ -1,4 +1,5 @@
-export type { Assistant } from "./reply.ts";
+export { ToolCycle } from "./calls.ts";
+export { PromptQueue } from "./interrupts.ts";
 export {
   type CallableTool,
   createJournal,
@@ -10,7 +11,7 @@ export {
   type InterruptMenu,
   type InterruptRequest,
   type Journal,
-  NOBODY,
+  noPrompter,
   type Observer,
   type PermissionRequest,
   type PermissionResult,
@@ -19,10 +20,8 @@ export {
   type PromptResult,
   type Toolbox,
   type ToolOrigin,
-  type TurnParts,
   type TurnUpdate,
 } from "./ports.ts";
-export { PromptQueue } from "./interrupts.ts";
-export { ToolCycle } from "./calls.ts";
-export { type DetachedDenial, TurnState } from "./state.ts";
+export type { Assistant } from "./reply.ts";
+export { type DetachedDenial, type TurnContext, TurnState } from "./state.ts";
 export { Turn, type TurnEnd, type TurnRequest, type TurnSetup } from "./turn.ts";

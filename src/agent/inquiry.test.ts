@@ -143,7 +143,7 @@ describe("a person who is asked", () => {
       const { turn, response } = await ask({ parts: { prompter } });
       expect(turn.recorded("inquiry_response")).toMatchObject(cancelledBy("backend_error"));
       expect(response).toMatchObject({
-        content: "Question prompt failed: the answer was given to another question",
+        content: "Question prompt failed: the answer is for another question",
         isError: true,
       });
       expect(turn.parts.state.findAnswer("x", "q")).toBeUndefined();

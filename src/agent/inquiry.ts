@@ -1,18 +1,17 @@
 /**
- * One question from its recording to its end: record, route, ask, check, record. A question that is on
- * record gets its end on record too, whatever happens in between.
+ * One question from its recording to its end: record it, route it, ask, check the answer, record that.
+ * Every recorded question gets a recorded end, whatever happens in between.
  */
-import type {
-  ConversationStream,
-  Decider,
-  InquiryId,
-  InquiryOutcome,
-  InquiryRequest,
-  InquiryResponse,
-  KnownCancellationReason,
-  Timestamp,
+import {
+  type ConversationStream,
+  type Decider,
+  type InquiryId,
+  type InquiryOutcome,
+  type InquiryRequest,
+  type InquiryResponse,
+  type KnownCancellationReason,
+  timestampFromDate,
 } from "../conversation/index.ts";
-import type { RefusedQuestions } from "../executor/index.ts";
 import type { InquiryAnswer } from "../inquiry/index.ts";
 import {
   explainMisfit,
@@ -25,43 +24,38 @@ import {
 import { assertNever, type Json, messageOf } from "../util/index.ts";
 import { promptCause, stopCause, type StopCause } from "./interrupts.ts";
 import {
-  asksTooOften,
   INPUT_CANCELLED,
   inquiryFailed,
   INTERRUPTED_AT_QUESTION,
   keepsAsking,
   promptFailed,
+  tooManyAnswers,
 } from "./model-texts.ts";
-import {
-  type CallableTool,
-  type PromptRequest,
-  type PromptResult,
-  timestampOf,
-  type TurnParts,
-} from "./ports.ts";
+import type { CallableTool, PromptRequest, PromptResult } from "./ports.ts";
 import { type AssistantTarget, decideRoute, type Route, withConfiguredExclusive } from "./route.ts";
-import type { CallBudget, GivenAnswer } from "./state.ts";
+import type { CallBudget, GivenAnswer, TurnContext } from "./state.ts";
 
+/** A question of a call. */
 export interface AskedQuestion {
   readonly toolCallId: string;
   readonly tool: CallableTool;
   readonly question: Question;
   readonly source: InquirySource;
-  /** How many times in a row this question of this call was answered without a person. */
+  /** How many times in a row this call has had it answered without a person. */
   readonly automaticAnswers: number;
-  /** Of the call. */
+  /** The budget of the call. */
   readonly budget: CallBudget;
-  /** It is for a model, which sees these words and nothing of the conversation. */
+  /** A prompt for a model, which sees only this and nothing of the conversation. */
   readonly prompt?: ModelPrompt;
-  /** Also aborted when whoever asked wants no answer any more. */
+  /** Also aborted when the tool withdraws the question. */
   readonly signal: AbortSignal;
 }
 
-export type QuestionEnd = AnsweredEnd | Unanswered;
+export type QuestionResult = Answered | Unanswered;
 
-type AnsweredEnd = { readonly type: "answered" } & GivenAnswer;
+type Answered = { readonly type: "answered" } & GivenAnswer;
 
-/** The call ends here; `content` is what the model is told. */
+/** The call ends here, and the model sees `content`. */
 export interface Unanswered {
   readonly type: "unanswered";
   readonly reason: KnownCancellationReason;
@@ -71,47 +65,47 @@ export interface Unanswered {
 
 type AnsweredPrompt = Extract<PromptResult, { type: "answered" }>;
 
-/** A tool that does not take an answer is not asked for ever. */
-const MOST_AUTOMATIC_ANSWERS = 3;
+/** A tool that ignores its answer and asks again is stopped after this many. */
+const MAX_AUTOMATIC_ANSWERS = 3;
 
-/** An inquiry that is on record and has no end yet. */
+/** A recorded question that has no recorded end yet. */
 export class Inquiry {
-  readonly #parts: TurnParts;
+  readonly id: InquiryId;
+  readonly #context: TurnContext;
   readonly #asked: AskedQuestion;
-  readonly #id: InquiryId;
 
-  private constructor(parts: TurnParts, asked: AskedQuestion, id: InquiryId) {
-    this.#parts = parts;
+  private constructor(context: TurnContext, asked: AskedQuestion, id: InquiryId) {
+    this.#context = context;
     this.#asked = asked;
-    this.#id = id;
+    this.id = id;
   }
 
-  /** Records the questions, before anything is decided about them. */
+  /** Records questions, before anything is decided about them. */
   static async open(
-    parts: TurnParts,
+    context: TurnContext,
     questions: readonly AskedQuestion[],
   ): Promise<readonly Inquiry[]> {
-    const inquiries = questions.map((asked) => {
-      const { toolCallId, tool } = asked;
-      // From here on it is the question that is in force: recorded, shown and routed alike.
+    const timestamp = timestampFromDate(context.clock.now());
+    const opened = questions.map((asked) => {
+      const { toolCallId, tool, source } = asked;
+      // From here on this is the question: it is recorded, shown and routed alike.
       const question = withConfiguredExclusive(asked.question, tool.settings);
-      const id = parts.state.nextInquiryId(toolCallId, question.id);
-      return new Inquiry(parts, { ...asked, question }, id);
+      const id = context.state.nextInquiryId(toolCallId, question.id);
+      return {
+        inquiry: new Inquiry(context, { ...asked, question }, id),
+        request: toInquiryRequest(question, { id, timestamp, source, toolCallId }),
+      };
     });
-    await parts.journal.record(...inquiries.map((inquiry) => inquiry.#request()));
-    return inquiries;
+    await context.journal.record(...opened.map(({ request }) => request));
+    return opened.map(({ inquiry }) => inquiry);
   }
 
-  get id(): InquiryId {
-    return this.#id;
-  }
-
-  /** As a person is asked. */
+  /** The question as a prompter shows it. */
   get field(): Omit<PromptRequest, "signal"> {
     const { question, tool } = this.#asked;
     const label = tool.settings.questions.get(question.id)?.promptLabel;
     return {
-      inquiryId: this.#id,
+      inquiryId: this.id,
       question,
       tool: tool.settings.name,
       questionId: question.id,
@@ -119,49 +113,43 @@ export class Inquiry {
     };
   }
 
-  /** The whole way, by itself. */
-  answer(): Promise<QuestionEnd> {
+  /** Routes the question and gets its answer. */
+  answer(): Promise<QuestionResult> {
     const { signal } = this.#asked;
-    return signal.aborted ? this.cancel(stopCause(signal)) : this.follow(this.route());
+    return signal.aborted ? this.cancel(stopCause(signal)) : this.answerBy(this.route());
   }
 
   route(): Route {
     const { question, tool, prompt } = this.#asked;
     const { settings } = tool;
-    const isPrompt = prompt !== undefined;
-    // Words for a model are new every time.
-    if (!isPrompt && this.#asked.automaticAnswers >= MOST_AUTOMATIC_ANSWERS) {
+    const isModelPrompt = prompt !== undefined;
+    // A model prompt is new every time, so repeating it is no sign of a tool that is stuck.
+    if (!isModelPrompt && this.#asked.automaticAnswers >= MAX_AUTOMATIC_ANSWERS) {
       const message = keepsAsking(settings.name, question);
       return { type: "refused", reason: "attempts_exhausted", message };
     }
-    const remembered = this.#parts.state.findAnswer(settings.name, question.id);
-    const canAsk = this.#parts.prompter.canAsk();
-    return decideRoute({ question, isPrompt, settings, remembered, canAsk });
+    const remembered = this.#context.state.findAnswer(settings.name, question.id);
+    const canAsk = this.#context.prompter.canAsk();
+    return decideRoute({ question, isModelPrompt, settings, remembered, canAsk });
   }
 
-  follow(route: Route): Promise<QuestionEnd> {
-    if (route.type === "person") return this.#askPerson();
-    if (route.type === "refused") return this.#refuseRoute(route);
-    const limit = this.#asked.budget.takeAnswer();
-    if (limit === undefined) return this.#answerByItself(route);
-    const content = asksTooOften(this.#asked.tool.settings.name, limit);
-    return this.refuse("attempts_exhausted", content);
-  }
-
-  #refuseRoute({ reason, message }: Extract<Route, { type: "refused" }>): Promise<Unanswered> {
+  async answerBy(route: Route): Promise<QuestionResult> {
     const { name: tool } = this.#asked.tool.settings;
-    if (reason === "no_prompt_backend") this.#parts.state.noteDenial({ tool, what: "question" });
-    return this.refuse(reason, message);
-  }
-
-  #answerByItself(route: Exclude<Route, { type: "refused" | "person" }>): Promise<QuestionEnd> {
+    if (route.type === "person") return this.#askPerson();
+    if (route.type === "refused") {
+      const { reason, message } = route;
+      if (reason === "no_prompt_backend") this.#context.state.addDenial({ tool, what: "question" });
+      return this.refuse(reason, message);
+    }
+    const limit = this.#asked.budget.countAnswer();
+    if (limit !== undefined) return this.refuse("attempts_exhausted", tooManyAnswers(tool, limit));
     switch (route.type) {
       case "remembered":
-        return this.#answerAlone(route.answer, { kind: "remembered", from: route.from });
+        return this.#answerWith(route.answer, { kind: "remembered", from: route.from });
       case "configured":
-        return this.#answerAlone(route.answer, { kind: "config", key: route.key });
+        return this.#answerWith(route.answer, { kind: "config", key: route.key });
       case "default":
-        return this.#answerAlone(route.answer, { kind: "default" });
+        return this.#answerWith(route.answer, { kind: "default" });
       case "model":
         return this.#askModel(route.target);
       default:
@@ -181,71 +169,72 @@ export class Inquiry {
       : { type: "unanswered", reason, content: INTERRUPTED_AT_QUESTION, isError: true };
   }
 
-  /** What a prompter gave for it; the signal is the one that the prompter had. */
-  async take(result: PromptResult, signal: AbortSignal): Promise<QuestionEnd> {
-    if (result.inquiryId !== this.#id) {
-      return this.failPrompt("the answer was given to another question");
-    }
+  /** Checks and records what a prompter returned. `signal` is the one that the prompter got. */
+  async accept(result: PromptResult, signal: AbortSignal): Promise<QuestionResult> {
+    if (result.inquiryId !== this.id) return this.failPrompt("the answer is for another question");
     if (result.type !== "answered") return this.cancel(promptCause(result, signal));
     const misfit = explainMisfit(this.#asked.question.answerType, result.answer);
-    return misfit === undefined ? this.#takeAnswer(result) : this.failPrompt(misfit);
+    return misfit === undefined ? this.#acceptAnswer(result) : this.failPrompt(misfit);
   }
 
   failPrompt(message: string): Promise<Unanswered> {
     return this.refuse("backend_error", promptFailed("Question", message));
   }
 
-  /** While it waited for its turn, another call may have got an answer that holds for this one too. */
-  async #askPerson(): Promise<QuestionEnd> {
-    const next = await this.#parts.prompts.run(async (signal): Promise<QuestionEnd | Route> => {
-      const route = this.route();
-      return route.type === "person" ? this.#prompt(signal) : route;
-    }, this.#asked.signal);
+  async #askPerson(): Promise<QuestionResult> {
+    const next = await this.#context.prompts.run(
+      async (signal): Promise<QuestionResult | Route> => {
+        // While this waited, the person may have given another call an answer for the whole turn.
+        const route = this.route();
+        return route.type === "person" ? this.#prompt(signal) : route;
+      },
+      this.#asked.signal,
+    );
     if (next === undefined) return this.cancel(stopCause(this.#asked.signal));
-    // What needs no person is done outside: nobody has to wait for it.
-    return next.type === "answered" || next.type === "unanswered" ? next : this.follow(next);
+    // Other routes are followed outside the queue, so that no prompt waits for them.
+    return next.type === "answered" || next.type === "unanswered" ? next : this.answerBy(next);
   }
 
-  async #prompt(signal: AbortSignal): Promise<QuestionEnd> {
+  async #prompt(signal: AbortSignal): Promise<QuestionResult> {
     let result: PromptResult;
     try {
-      result = await this.#parts.prompter.ask({ ...this.field, signal });
+      result = await this.#context.prompter.ask({ ...this.field, signal });
     } catch (error) {
       return this.failPrompt(messageOf(error));
     }
-    return this.take(result, signal);
+    return this.accept(result, signal);
   }
 
-  /** A person's. It is remembered only where the question allows it, and never if it is a secret. */
-  async #takeAnswer({ answer, note, isRemembered }: AnsweredPrompt): Promise<QuestionEnd> {
+  /** Remembers the answer only if the question allows it, and never remembers a secret. */
+  async #acceptAnswer({ answer, note, isRemembered }: AnsweredPrompt): Promise<QuestionResult> {
     const { persistence, allowsNote = false } = this.#asked.question;
     const isKept = isRemembered && persistence === "turn" && !this.#isSecret;
-    const { channel } = this.#parts.prompter;
+    const { channel } = this.#context.prompter;
     const answeredBy = { kind: "user" as const, channel };
-    const said = allowsNote && note !== undefined && note !== "" ? { note } : {};
-    await this.#answer({ answer, ...said }, isKept ? { ...answeredBy, scope: "turn" } : answeredBy);
-    return { type: "answered", answer, ...said, isAutomatic: false };
+    const noted = allowsNote && note !== undefined && note !== "" ? { note } : {};
+    const given = { answer, ...noted };
+    await this.#recordAnswer(given, isKept ? { ...answeredBy, scope: "turn" } : answeredBy);
+    return { type: "answered", ...given, isAutomatic: false };
   }
 
-  async #askModel(target: AssistantTarget): Promise<QuestionEnd> {
+  async #askModel(target: AssistantTarget): Promise<QuestionResult> {
     const { question, toolCallId, tool, prompt, signal } = this.#asked;
     const toolName = tool.settings.name;
-    const { stream } = this.#parts.journal;
+    const { stream } = this.#context.journal;
     let result: InquiryAnswer;
     try {
-      result = await this.#parts.inquiries.inquire({
-        inquiryId: this.#id,
+      result = await this.#context.inquiries.inquire({
+        inquiryId: this.id,
         toolCallId,
         toolName,
         question,
         target,
-        ...(prompt === undefined ? { stream } : { stream: withoutContent(stream), prompt }),
+        ...(prompt === undefined ? { stream } : { stream: emptyStream(stream), prompt }),
         signal,
       });
     } catch (error) {
-      // It never throws; but a question that is on record must not stay open by a mistake of ours.
-      const message = messageOf(error);
-      result = { type: "failed", kind: "other", message };
+      // A backend must not throw. If it does anyway, the recorded question still needs an end.
+      result = { type: "failed", kind: "other", message: messageOf(error) };
     }
     if (result.type === "cancelled") return this.cancel(stopCause(signal));
     const problem =
@@ -256,26 +245,25 @@ export class Inquiry {
       return this.refuse("backend_error", inquiryFailed(toolName, question, problem ?? ""));
     }
     const { answer, model, isCutOff = false } = result;
-    const end = await this.#answerAlone(answer, { kind: "assistant", model });
-    return prompt === undefined ? end : { ...end, reply: { model, isCutOff } };
+    const answered = await this.#answerWith(answer, { kind: "assistant", model });
+    return prompt === undefined ? answered : { ...answered, reply: { model, isCutOff } };
   }
 
-  async #answerAlone(answer: Json, answeredBy: Decider): Promise<AnsweredEnd> {
-    await this.#answer({ answer }, answeredBy);
+  async #answerWith(answer: Json, answeredBy: Decider): Promise<Answered> {
+    await this.#recordAnswer({ answer }, answeredBy);
     return { type: "answered", answer, isAutomatic: true };
   }
 
-  /** The tool gets the answer; the record gets it only if it is no secret. */
-  #answer(given: Pick<AnsweredPrompt, "answer" | "note">, answeredBy: Decider): Promise<void> {
+  /** The tool gets a secret, but the record does not. */
+  #recordAnswer(
+    given: Pick<AnsweredPrompt, "answer" | "note">,
+    answeredBy: Decider,
+  ): Promise<void> {
     if (this.#isSecret) return this.#close({ outcome: "redacted", answeredBy });
     const { answerType } = this.#asked.question;
     const isOwn = answerType.type === "select" && isOther(answerType, given.answer);
-    return this.#close({
-      outcome: "answered",
-      ...given,
-      ...(isOwn && { isOther: true }),
-      answeredBy,
-    });
+    const own = isOwn ? { isOther: true } : {};
+    return this.#close({ outcome: "answered", ...given, ...own, answeredBy });
   }
 
   get #isSecret(): boolean {
@@ -283,74 +271,50 @@ export class Inquiry {
   }
 
   async #close(outcome: InquiryOutcome): Promise<void> {
-    const { journal, state } = this.#parts;
+    const { journal, state, clock } = this.#context;
     const { tool, question } = this.#asked;
-    const timestamp = timestampOf(this.#parts.clock);
-    const response = { type: "inquiry_response" as const, timestamp, id: this.#id, ...outcome };
+    const timestamp = timestampFromDate(clock.now());
+    const response = { type: "inquiry_response" as const, timestamp, id: this.id, ...outcome };
     await journal.record(response);
     state.rememberAnswer(tool.settings.name, question.id, response);
   }
-
-  #request(): InquiryRequest {
-    const { toolCallId, source, question } = this.#asked;
-    const timestamp = timestampOf(this.#parts.clock);
-    return toInquiryRequest({ id: this.#id, timestamp, source, question, toolCallId });
-  }
 }
 
-/** A conversation in which nothing was said: who must not see it does not get it. */
-function withoutContent({ createdAt }: ConversationStream): ConversationStream {
-  return { createdAt, baseConfig: {}, entries: [] };
-}
-
-export interface RecordedQuestion {
-  readonly id: InquiryId;
-  readonly timestamp: Timestamp;
-  readonly source: InquirySource;
-  readonly question: Question;
-  /** Absent for a question of no call. */
-  readonly toolCallId?: string;
-}
-
-function toInquiryRequest(recorded: RecordedQuestion): InquiryRequest {
-  const { question, ...fields } = recorded;
-  const { id: questionId, ...shown } = question;
-  return { type: "inquiry_request", ...fields, question: shown, questionId };
-}
-
-export class StrayQuestions {
-  readonly #parts: TurnParts;
-  readonly #ignore: () => void;
-  readonly #written: Promise<void>[] = [];
-
-  /** Listens from now on. */
-  constructor(parts: TurnParts) {
-    this.#parts = parts;
-    const onStray = (refused: RefusedQuestions) => {
-      const written = this.#record(refused);
-      written.catch(() => undefined); // `end` tells.
-      this.#written.push(written);
-    };
-    this.#ignore = parts.tools.listen?.(onStray) ?? (() => undefined);
-  }
-
-  /** All that came until now is on record then. Throws `write_failed`. */
-  async end(): Promise<void> {
-    this.#ignore();
-    await Promise.all(this.#written);
-  }
-
-  /** Each with its end, in one piece: none of them is ever open. */
-  #record({ source, questions, reason }: RefusedQuestions): Promise<void> {
-    const { journal, state, clock } = this.#parts;
-    const timestamp = timestampOf(clock);
+/**
+ * Records questions that belong to no running call. Their executor has refused them already, so each is
+ * recorded together with its end. The returned function stops that and waits for the last write; it
+ * throws `write_failed`.
+ */
+export function recordUnscopedQuestions(context: TurnContext): () => Promise<void> {
+  const { tools, journal, state, clock } = context;
+  const writes: Promise<void>[] = [];
+  const unsubscribe = tools.onUnscopedQuestions?.(({ source, questions, reason }) => {
+    const timestamp = timestampFromDate(clock.now());
     const requests = questions.map((question) => {
       const id = state.nextInquiryId(source.name, question.id);
-      return toInquiryRequest({ id, timestamp, source, question });
+      return toInquiryRequest(question, { id, timestamp, source });
     });
     const responses = requests.map(({ id }): InquiryResponse => {
       return { type: "inquiry_response", timestamp, id, outcome: "cancelled", reason };
     });
-    return journal.record(...requests, ...responses);
-  }
+    const write = journal.record(...requests, ...responses);
+    write.catch(() => undefined); // Thrown when recording stops.
+    writes.push(write);
+  });
+  return async () => {
+    unsubscribe?.();
+    await Promise.all(writes);
+  };
+}
+
+function toInquiryRequest(
+  { id: questionId, ...question }: Question,
+  fields: Pick<InquiryRequest, "id" | "timestamp" | "source" | "toolCallId">,
+): InquiryRequest {
+  return { type: "inquiry_request", ...fields, question, questionId };
+}
+
+/** Keeps the conversation from a model that must not see it. */
+function emptyStream({ createdAt }: ConversationStream): ConversationStream {
+  return { createdAt, baseConfig: {}, entries: [] };
 }

@@ -123,7 +123,7 @@ describe("tools that a person interrupts", () => {
       }
       return [await end, slow.cancellations, results(turn)];
     });
-    const told = "The call was interrupted while the tool was running, which may have done part";
+    const told = "The call was interrupted while the tool was running. The tool may have done part";
     expect(await Promise.all(outcomes)).toEqual([
       [{ type: "interrupted" }, 1, ["b gives: nothing", "a gives: Stopped."]],
       [

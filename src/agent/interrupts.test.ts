@@ -4,7 +4,7 @@ import { settle, until } from "../../test/support/model-turn.ts";
 import { type PrompterScript, ScriptedPrompter } from "../testing/index.ts";
 import {
   abortBy,
-  type InterruptDecision,
+  type Interruption,
   Interrupts,
   promptCause,
   PromptQueue,
@@ -15,7 +15,7 @@ import type { InterruptChoice } from "./ports.ts";
 const NEVER = new Promise<never>(() => undefined);
 const { signal: untilDone } = new AbortController();
 
-/** Some work that lasts until it is ended, and everything that was chosen about it. */
+/** Starts work that lasts until the test ends it, and collects its interruptions. */
 function setUp(choices: NonNullable<PrompterScript["choices"]>, hasMenu = true) {
   const prompts = new PromptQueue();
   const menu = new ScriptedPrompter({ choices });
@@ -23,8 +23,8 @@ function setUp(choices: NonNullable<PrompterScript["choices"]>, hasMenu = true) 
   const chosen: string[] = [];
   const begin = (name = "") => {
     const { promise, resolve } = Promise.withResolvers<void>();
-    const onChoice = (choice: InterruptDecision) => chosen.push(`${name}${choice.type}`);
-    const done = interrupts.during({ choices: ["continue", "stop"], onChoice }, () => promise);
+    const onInterrupt = ({ type }: Interruption) => chosen.push(`${name}${type}`);
+    const done = interrupts.during({ choices: ["continue", "stop"], onInterrupt }, () => promise);
     return async () => {
       resolve();
       await done;
@@ -119,7 +119,7 @@ describe("while the menu is open", () => {
     await until(() => chosen.length > 0);
     await settle();
     await end();
-    expect(chosen.filter((type) => type !== "continue")).toEqual(["leave"]);
+    expect(chosen).toEqual(["leave"]);
   });
 
   test("no other is opened once everything ends", async () => {
@@ -163,11 +163,66 @@ describe("while the menu is open", () => {
     await until(() => menu.interrupts.length === 1);
     const order: string[] = [];
     const question = prompts.run(async () => order.push(`asked after ${chosen.join()}`), untilDone);
-    choice.resolve({ type: "continue" });
+    choice.resolve({ type: "stop" });
     await question;
     await end();
-    expect(order).toEqual(["asked after continue"]);
+    expect(order).toEqual(["asked after stop"]);
   });
+});
+
+describe("a choice", () => {
+  const OPTIONS = { choices: ["continue", "reply", "stop", "restart"] } as const;
+
+  async function choose(choice: InterruptChoice, requiresMessage = false) {
+    const interrupts = new Interrupts(
+      new PromptQueue(),
+      new ScriptedPrompter({ choices: [choice, { type: "stop" }] }),
+    );
+    let restarts = 0;
+    const onRestart = () => {
+      restarts += 1;
+    };
+    const options = { ...OPTIONS, requiresMessage, onRestart };
+    const { value, interruption } = await interrupts.during(options, async (work) => {
+      interrupts.press();
+      await settle();
+      return [work.signal.aborted, work.interruption?.type];
+    });
+    return { value, interruption: interruption?.type, restarts };
+  }
+
+  test.each<[InterruptChoice, boolean]>([
+    [{ type: "stop" }, true],
+    [{ type: "reply", message: "Wait" }, true],
+    [{ type: "reply", message: "" }, false],
+  ])("%j aborts the work, which learns why", async (choice, requiresMessage) => {
+    expect(await choose(choice, requiresMessage)).toEqual({
+      value: [true, choice.type],
+      interruption: choice.type,
+      restarts: 0,
+    });
+  });
+
+  test.each<[InterruptChoice, number]>([
+    [{ type: "continue" }, 0],
+    [{ type: "reply", message: " " }, 0],
+    [{ type: "restart" }, 1],
+  ])("%j does not abort the work", async (choice, restarts) => {
+    expect(await choose(choice, true)).toEqual({
+      value: [false, undefined],
+      interruption: undefined,
+      restarts,
+    });
+  });
+});
+
+test("an error of interrupted work is thrown", async () => {
+  const interrupts = new Interrupts(new PromptQueue());
+  const failing = interrupts.during({ choices: [] }, async ({ signal }) => {
+    interrupts.interrupt();
+    throw new Error(`aborted: ${signal.aborted}`);
+  });
+  await expect(failing).rejects.toThrow("aborted: true");
 });
 
 function aborted(by: "user" | "interrupted"): AbortSignal {
@@ -178,7 +233,7 @@ function aborted(by: "user" | "interrupted"): AbortSignal {
 
 test("the user's abort is known through every signal that follows it, and no other abort is", () => {
   const followed = AbortSignal.any([AbortSignal.any([aborted("user")])]);
-  const timedOut = AbortSignal.abort(new Error("The user stopped it."));
+  const timedOut = AbortSignal.abort(new Error("Stopped by the user."));
   expect([followed, aborted("interrupted"), timedOut].map(stopCause)).toEqual([
     "user",
     "interrupted",

@@ -1,6 +1,9 @@
-/** What a model is told of a call that did not give a result of its own. */
+/** Everything the agent itself says to a model, mostly in place of a tool's own result. */
 import type { Question } from "../tool/index.ts";
 import type { JsonObject } from "../util/index.ts";
+
+export const CONTINUE_REPLY =
+  "[Your reply was cut off. Continue exactly where it stopped. Do not repeat anything.]";
 
 export const SKIPPED = "Tool skipped by user.";
 export const SKIPPED_BY_MEMORY = "Tool skipped by user (remembered).";
@@ -11,57 +14,57 @@ export const DELIVERY_SKIPPED = "Result delivery skipped by user.";
 export const DELIVERY_SKIPPED_BY_CONFIG = "Result delivery skipped by configuration.";
 export const DELIVERY_CANCELLED = "Result delivery cancelled.";
 
-/** Of a call that was interrupted: how far it came, and that no one decided against it. */
+/** An interrupted call says how far it came, and that the user did not decide against it. */
 export const INTERRUPTED_BEFORE_RUN =
   "The call was interrupted before the tool ran. The user did not reject it.";
 export const INTERRUPTED_AT_QUESTION =
   "The call was interrupted before its question was answered. The user did not reject it.";
 export const INTERRUPTED_WHILE_RUNNING =
-  "The call was interrupted while the tool was running, which may have done part of its work. " +
+  "The call was interrupted while the tool was running. The tool may have done part of its work. " +
   "The user did not reject it.";
 export const INTERRUPTED_AT_DELIVERY =
-  "The tool has run, but the call was interrupted before the user decided whether you may see its " +
+  "The tool ran, but the call was interrupted before the user decided whether you may see its " +
   "result. The user did not reject it.";
 
 export function skippedBecause(reason: string): string {
   return `Tool skipped by user: ${reason}`;
 }
 
-/** What it asked for is not what was run, and its next step must not rest on that. */
-export function ranEdited(args: JsonObject, content: string): string {
+/** The model must not build its next step on the arguments it asked for. */
+export function ranWithEditedArguments(args: JsonObject, content: string): string {
   return (
     "The user edited the arguments of this call before it ran. " +
     `Arguments used: ${JSON.stringify(args)}\n\n${content}`
   );
 }
 
-export function stoppedWith(message: string): string {
+export function stoppedWithMessage(message: string): string {
   return `Tool run cancelled by user with a custom message:\n\n${message}`;
 }
 
-export function notAvailable(tool: string): string {
+export function toolNotEnabled(tool: string): string {
   return (
     `Tool '${tool}' is not available. It may have been available earlier in this conversation but ` +
     "is no longer enabled. Do not retry this tool until it is available again."
   );
 }
 
+export function toolUnavailable(tool: string, message: string): string {
+  return `Tool '${tool}' is currently unavailable: ${message}`;
+}
+
 export function unreadableArguments(tool: string): string {
-  return `Invalid arguments for tool '${tool}'. It was not run: they are no valid JSON.`;
+  return `Invalid arguments for tool '${tool}'. It was not run: the arguments are not valid JSON.`;
 }
 
-export function cannotBeHad(tool: string, message: string): string {
-  return `Tool '${tool}' cannot be used at the moment: ${message}`;
-}
-
-export function notPermitted(tool: string): string {
+export function noOneToPermit(tool: string): string {
   return (
-    `Tool '${tool}' needs a person's permission to run, and nobody is there to give it. ` +
+    `Tool '${tool}' needs the user's permission to run, but this run is non-interactive. ` +
     "Do not retry this tool call in this turn; continue without it or explain what is missing."
   );
 }
 
-export function nobodyThere(tool: string): string {
+export function noOneToAsk(tool: string): string {
   return (
     `${tool} cannot run because no interactive terminal is available. Do not retry this tool call ` +
     "in this turn; continue without user input or explain what information is missing."
@@ -75,7 +78,7 @@ export function needsHuman(tool: string): string {
   );
 }
 
-export function configuredMisfit(tool: string, key: string): string {
+export function configuredAnswerInvalid(tool: string, key: string): string {
   return (
     `${tool}: the configured ${key} value does not match the question's answer_type. ` +
     "Update the configuration; do not retry."
@@ -104,15 +107,16 @@ export function keepsAsking(tool: string, question: Question): string {
   );
 }
 
-/** `limit` is the key in the config. */
-export function asksTooOften(tool: string, limit: string): string {
+/** `limit` is a config key. */
+export function tooManyAnswers(tool: string, limit: string): string {
   return (
-    `The tool '${tool}' asks too often: no person answers, and ${limit} is reached. ` +
+    `The tool '${tool}' asks too often without a person answering: ${limit} is reached. ` +
     "Do not retry this tool call in this turn."
   );
 }
 
-export function asksTooMuch(tool: string, limit: string): string {
+/** `limit` is a config key. */
+export function questionsTooLarge(tool: string, limit: string): string {
   return (
     `The tool '${tool}' was stopped: its questions are larger than ${limit} allows. The last one was ` +
     "neither asked nor recorded. Do not retry this tool call in this turn."

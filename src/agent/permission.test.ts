@@ -89,7 +89,7 @@ describe("without anybody being asked", () => {
     [undefined, "denied", undefined],
   ])("and with nobody there, `detached.run` = `%s` decides", async (mode, made, told) => {
     const refusal =
-      "Tool 'write' needs a person's permission to run, and nobody is there to give it. Do not " +
+      "Tool 'write' needs the user's permission to run, but this run is non-interactive. Do not " +
       "retry this tool call in this turn; continue without it or explain what is missing.";
     for (const run of ["ask", "edit"]) {
       const detached = mode === undefined ? {} : { run: mode };

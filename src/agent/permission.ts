@@ -1,20 +1,27 @@
-/** Whether a call may run, and who says so. Each decision is on record before the call runs. */
-import type { Decider, PermissionDecision, ToolCallRequest } from "../conversation/index.ts";
+/** Decides whether a call may run. Every decision is recorded before the call runs. */
+import {
+  type Decider,
+  type PermissionDecision,
+  timestampFromDate,
+  type ToolCallRequest,
+} from "../conversation/index.ts";
 import { checkArguments } from "../executor/index.ts";
-import { assertNever, type JsonObject, messageOf } from "../util/index.ts";
+import { type JsonObject, messageOf } from "../util/index.ts";
 import { promptCause, stopCause, type StopCause } from "./interrupts.ts";
 import {
   INTERRUPTED_BEFORE_RUN,
-  notPermitted,
+  noOneToPermit,
   promptFailed,
   SKIPPED,
   SKIPPED_BY_CONFIG,
   SKIPPED_BY_MEMORY,
   skippedBecause,
 } from "./model-texts.ts";
-import { type CallableTool, type PermissionResult, timestampOf, type TurnParts } from "./ports.ts";
+import type { CallableTool, PermissionResult } from "./ports.ts";
+import type { TurnContext } from "./state.ts";
 
-export interface PermissionQuestion {
+/** A call that waits for permission. */
+export interface PendingCall {
   readonly request: ToolCallRequest;
   readonly tool: CallableTool;
   /** Checked, with defaults filled in. */
@@ -23,62 +30,71 @@ export interface PermissionQuestion {
 }
 
 export type Permission =
-  /** `isEdited`: the arguments are not those that the model wanted. */
+  /** `isEdited`: a person changed the arguments that the model asked for. */
   | { readonly type: "granted"; readonly arguments: JsonObject; readonly isEdited: boolean }
-  /** `content` is what the model is told. */
+  /** The model sees `content`. */
   | { readonly type: "refused"; readonly content: string; readonly isError: boolean }
-  /** Everything was stopped before anybody decided. */
+  /** The call was stopped before there was a decision. */
   | { readonly type: "cancelled" };
 
 export async function decidePermission(
-  parts: TurnParts,
-  asked: PermissionQuestion,
+  context: TurnContext,
+  call: PendingCall,
 ): Promise<Permission> {
-  const { settings } = asked.tool;
-  const byPolicy = { kind: "policy" as const, key: `conversation.tools.${settings.name}.run` };
-  if (settings.run === "unattended") return grant(parts, asked, { decidedBy: byPolicy });
+  const { settings } = call.tool;
+  const decidedBy = { kind: "policy" as const, key: `conversation.tools.${settings.name}.run` };
+  if (settings.run === "unattended") return grant(context, call, { decidedBy });
   if (settings.run === "skip") {
-    return refuse(parts, asked, { decidedBy: byPolicy, content: SKIPPED_BY_CONFIG });
+    return refuse(context, call, { decidedBy, content: SKIPPED_BY_CONFIG });
   }
-  return (await decideByMemory(parts, asked)) ?? (await askPerson(parts, asked));
+  return (await useRemembered(context, call)) ?? (await askPerson(context, call));
 }
 
-/** A person's word for the rest of the turn; it does not stand in for editing the arguments. */
-async function decideByMemory(
-  parts: TurnParts,
-  asked: PermissionQuestion,
+/** Reuses a decision for the whole turn, unless the person has to edit the arguments. */
+async function useRemembered(
+  context: TurnContext,
+  call: PendingCall,
 ): Promise<Permission | undefined> {
-  const { settings } = asked.tool;
-  const remembered = settings.run === "ask" ? parts.state.findPermission(settings.name) : undefined;
+  const { run, name } = call.tool.settings;
+  const remembered = run === "ask" ? context.state.findPermission(name) : undefined;
   if (remembered === undefined) return undefined;
   const decidedBy: Decider = { kind: "remembered", from: remembered.from };
   return remembered.isApproved
-    ? grant(parts, asked, { decidedBy })
-    : refuse(parts, asked, { decidedBy, content: SKIPPED_BY_MEMORY });
+    ? grant(context, call, { decidedBy })
+    : refuse(context, call, { decidedBy, content: SKIPPED_BY_MEMORY });
 }
 
-async function askPerson(parts: TurnParts, asked: PermissionQuestion): Promise<Permission> {
-  if (!parts.prompter.canAsk()) return decideDetached(parts, asked);
-  const decided = await parts.prompts.run(
-    // While it waited for its turn, the person may have decided for the rest of the turn.
-    async (signal) => (await decideByMemory(parts, asked)) ?? (await prompt(parts, asked, signal)),
-    asked.signal,
+async function askPerson(context: TurnContext, call: PendingCall): Promise<Permission> {
+  if (!context.prompter.canAsk()) return decideDetached(context, call);
+  const permission = await context.prompts.run(
+    // While this waited, the person may have decided for the whole turn.
+    async (signal) => (await useRemembered(context, call)) ?? (await prompt(context, call, signal)),
+    call.signal,
   );
-  return decided ?? { type: "cancelled" };
+  return permission ?? { type: "cancelled" };
+}
+
+/** Denies a call in a non-interactive run, unless the config lets it run. */
+function decideDetached(context: TurnContext, call: PendingCall): Promise<Permission> {
+  const { name, detached } = call.tool.settings;
+  const decidedBy: Decider = { kind: "policy", key: `conversation.tools.${name}.detached.run` };
+  if (detached.run === "auto") return grant(context, call, { decidedBy });
+  context.state.addDenial({ tool: name, what: "permission" });
+  return refuse(context, call, { decidedBy, content: noOneToPermit(name), isError: true });
 }
 
 async function prompt(
-  parts: TurnParts,
-  asked: PermissionQuestion,
+  context: TurnContext,
+  call: PendingCall,
   signal: AbortSignal,
 ): Promise<Permission> {
-  const { settings, description } = asked.tool;
+  const { settings, description } = call.tool;
   let result: PermissionResult;
   try {
-    result = await parts.prompter.askPermission({
+    result = await context.prompter.askPermission({
       tool: settings.name,
       origin: settings.source,
-      arguments: asked.arguments,
+      arguments: call.arguments,
       isEditing: settings.run === "edit",
       check: async (edited) => {
         const checked = await checkArguments(description, edited);
@@ -87,87 +103,61 @@ async function prompt(
       signal,
     });
   } catch (error) {
-    const message = messageOf(error);
-    return { type: "refused", content: promptFailed("Permission", message), isError: true };
+    const content = promptFailed("Permission", messageOf(error));
+    return { type: "refused", content, isError: true };
   }
   if (result.type === "cancelled" || result.type === "interrupted") {
-    return takeClosed(parts, asked, promptCause(result, signal));
+    return handleClosed(context, call, promptCause(result, signal));
   }
-  // A prompter that was closed may report that as a no. It is not one.
-  if (result.type === "skip" && signal.aborted) return takeClosed(parts, asked, stopCause(signal));
-  return takeResult(parts, asked, result);
+  // Some prompters report that they were closed as a no. That is not the person's decision.
+  if (result.type === "skip" && signal.aborted) {
+    return handleClosed(context, call, stopCause(signal));
+  }
+  const user = { kind: "user" as const, channel: context.prompter.channel };
+  const decidedBy: Decider = result.isRemembered ? { ...user, scope: "turn" } : user;
+  if (result.type === "run") return grant(context, call, { decidedBy, edited: result.arguments });
+  const { reason } = result;
+  const content = reason === undefined || reason === "" ? SKIPPED : skippedBecause(reason);
+  return refuse(context, call, { decidedBy, content, reason });
 }
 
-/** The user has denied it; if no one decided, there is no decision to record. */
-async function takeClosed(
-  parts: TurnParts,
-  asked: PermissionQuestion,
+/** Closing the prompt is a no if the user did it. Otherwise there is no decision to record. */
+async function handleClosed(
+  context: TurnContext,
+  call: PendingCall,
   cause: StopCause,
 ): Promise<Permission> {
-  if (asked.signal.aborted) return { type: "cancelled" };
+  if (call.signal.aborted) return { type: "cancelled" };
   if (cause === "interrupted") {
     return { type: "refused", content: INTERRUPTED_BEFORE_RUN, isError: true };
   }
-  const decidedBy: Decider = { kind: "user", channel: parts.prompter.channel };
-  return refuse(parts, asked, { decidedBy, content: SKIPPED });
+  const decidedBy: Decider = { kind: "user", channel: context.prompter.channel };
+  return refuse(context, call, { decidedBy, content: SKIPPED });
 }
 
-async function takeResult(
-  parts: TurnParts,
-  asked: PermissionQuestion,
-  result: Extract<PermissionResult, { type: "run" | "skip" }>,
-): Promise<Permission> {
-  const user = { kind: "user" as const, channel: parts.prompter.channel };
-  switch (result.type) {
-    case "run": {
-      const decidedBy: Decider = result.isRemembered ? { ...user, scope: "turn" } : user;
-      return grant(parts, asked, { decidedBy, edited: result.arguments });
-    }
-    case "skip": {
-      const { reason, isRemembered } = result;
-      const decidedBy: Decider = isRemembered ? { ...user, scope: "turn" } : user;
-      const content = reason === undefined || reason === "" ? SKIPPED : skippedBecause(reason);
-      return refuse(parts, asked, { decidedBy, content, reason });
-    }
-    default:
-      return assertNever(result);
-  }
-}
-
-/** Nobody is there: denied, unless the config says that such calls may run. */
-function decideDetached(parts: TurnParts, asked: PermissionQuestion): Promise<Permission> {
-  const { name, detached } = asked.tool.settings;
-  const decidedBy: Decider = {
-    kind: "policy",
-    key: `conversation.tools.${name}.detached.run`,
-  };
-  if (detached.run === "auto") return grant(parts, asked, { decidedBy });
-  parts.state.noteDenial({ tool: name, what: "permission" });
-  return refuse(parts, asked, { decidedBy, content: notPermitted(name), isError: true });
-}
-
-interface Granted {
+interface Grant {
   readonly decidedBy: Decider;
   readonly edited?: JsonObject | undefined;
 }
 
 async function grant(
-  parts: TurnParts,
-  asked: PermissionQuestion,
-  { decidedBy, edited }: Granted,
+  context: TurnContext,
+  call: PendingCall,
+  { decidedBy, edited }: Grant,
 ): Promise<Permission> {
   if (edited === undefined) {
-    await record(parts, asked, { decision: "approved", decidedBy });
-    return { type: "granted", arguments: asked.arguments, isEdited: false };
+    await recordDecision(context, call, { action: "run", decision: "approved", decidedBy });
+    return { type: "granted", arguments: call.arguments, isEdited: false };
   }
-  const checked = await checkArguments(asked.tool.description, edited);
+  const checked = await checkArguments(call.tool.description, edited);
   if (!checked.ok) return { type: "refused", content: checked.message, isError: true };
-  const { arguments: ran } = checked;
-  await record(parts, asked, { decision: "edited", arguments: ran, decidedBy });
-  return { type: "granted", arguments: ran, isEdited: true };
+  const { arguments: args } = checked;
+  const decided = { action: "run", decision: "edited", arguments: args, decidedBy } as const;
+  await recordDecision(context, call, decided);
+  return { type: "granted", arguments: args, isEdited: true };
 }
 
-interface Refused {
+interface Refusal {
   readonly decidedBy: Decider;
   readonly content: string;
   readonly reason?: string | undefined;
@@ -175,31 +165,28 @@ interface Refused {
 }
 
 async function refuse(
-  parts: TurnParts,
-  asked: PermissionQuestion,
-  { decidedBy, content, reason, isError = false }: Refused,
+  context: TurnContext,
+  call: PendingCall,
+  { decidedBy, content, reason, isError = false }: Refusal,
 ): Promise<Permission> {
-  await record(parts, asked, {
-    decision: "denied",
-    decidedBy,
-    ...(reason !== undefined && { reason }),
-  });
+  const decided = { action: "run", decision: "denied", decidedBy } as const;
+  await recordDecision(context, call, { ...decided, ...(reason !== undefined && { reason }) });
   return { type: "refused", content, isError };
 }
 
-async function record(
-  parts: TurnParts,
-  { request, tool }: PermissionQuestion,
-  decided: Pick<PermissionDecision, "decision" | "decidedBy" | "arguments" | "reason">,
+/** Records a decision about running a call or about delivering its result. */
+export async function recordDecision(
+  { journal, state, clock }: TurnContext,
+  { request, tool }: Pick<PendingCall, "request" | "tool">,
+  decided: Omit<PermissionDecision, "type" | "timestamp" | "toolCallId" | "tool">,
 ): Promise<void> {
   const event: PermissionDecision = {
     type: "permission_decision",
-    timestamp: timestampOf(parts.clock),
+    timestamp: timestampFromDate(clock.now()),
     toolCallId: request.id,
     tool: tool.settings.name,
-    action: "run",
     ...decided,
   };
-  await parts.journal.record(event);
-  parts.state.rememberPermission(event);
+  await journal.record(event);
+  state.rememberPermission(event);
 }

@@ -15,7 +15,7 @@ import type { TurnUpdate } from "./ports.ts";
 import { ReplyRecorder } from "./reply.ts";
 
 const CONTINUE =
-  "person: [Your reply broke off before its end. Go on exactly where it stopped; do not repeat anything.]";
+  "person: [Your reply was cut off. Continue exactly where it stopped. Do not repeat anything.]";
 
 const SCHEMA = { type: "object" };
 const CUT = { type: "cut" } as const;
@@ -310,7 +310,7 @@ function setUp({ isStructured = false, record = async () => {} } = {}) {
     onCall: ({ id }) => calls.push(`${id} after ${events.length}`),
   });
   const take = async (...taken: readonly ModelEvent[]) => {
-    for (const event of taken) await recorder.take(event);
+    for (const event of taken) await recorder.add(event);
   };
   return { recorder, take, events, calls, updates };
 }
@@ -372,7 +372,7 @@ describe("a reply", () => {
       metadata: { signature: "s" },
     });
     await take(said("two"));
-    await recorder.end();
+    await recorder.flush();
     expect(events).toEqual([
       response("reasoning", "Hm"),
       response("reasoning", "", { signature: "s" }),
@@ -383,8 +383,8 @@ describe("a reply", () => {
   test("is dropped as far as it is not complete, and only so far", async () => {
     const { recorder, take, events } = setUp();
     await take(said("One"), { type: "message_end" }, said("two"));
-    recorder.drop();
-    await recorder.end();
+    recorder.discard();
+    await recorder.flush();
     expect(events).toEqual([response("message", "One")]);
   });
 

@@ -1,15 +1,15 @@
 /**
- * One reply of the model, heard to its end. A connection that breaks is made again, and what was said
- * until then is kept and continued.
+ * Streams one reply of the model and records it. If the connection breaks, the reply is retried, and
+ * continued after the part that is recorded already.
  */
 import {
   type Attachment,
   type ChatResponse,
-  type ConversationStream,
   intoParts,
   type Section,
   StreamEntry,
   type ThreadParts,
+  timestampFromDate,
   type ToolCallRequest,
 } from "../conversation/index.ts";
 import {
@@ -27,9 +27,10 @@ import {
   watchStream,
 } from "../provider/index.ts";
 import { assertNever, type Clock, findJson, type JsonObject } from "../util/index.ts";
-import { type Journal, type Observer, timestampOf } from "./ports.ts";
+import { CONTINUE_REPLY } from "./model-texts.ts";
+import type { Journal, Observer } from "./ports.ts";
 
-/** Who answers, what it is told before everything else, and how it is asked. */
+/** The instructions of an assistant, and how its model is asked. */
 export interface Assistant {
   readonly systemPrompt?: string;
   readonly sections: readonly Section[];
@@ -37,55 +38,53 @@ export interface Assistant {
   readonly toolChoice: ToolChoice;
   readonly cache: CachePolicy;
   readonly request: RetryPolicy & StreamLimits;
-  /** Goes on by itself when a reply has reached its limit. */
+  /** Continues by itself when a reply reaches its length limit. */
   readonly isChained?: boolean;
 }
 
-export interface Hearing extends Omit<ReplyParts, "isStructured"> {
+export interface ReplyRequest extends Omit<RecorderOptions, "isStructured"> {
   readonly model: Model;
   readonly assistant: Assistant;
   readonly attachments: readonly Attachment[];
   readonly tools: readonly ToolSchema[];
   readonly toolChoice: ToolChoice;
   readonly signal: AbortSignal;
-  /** After an abort: whether what was heard of an unfinished text is forgotten. */
+  /** After an abort: whether to drop the unfinished text instead of recording it. */
   readonly isDiscarded: () => boolean;
 }
 
-const CONTINUE =
-  "[Your reply broke off before its end. Go on exactly where it stopped; do not repeat anything.]";
+/** Stops a model that never finishes, or breaks off again and again. */
+const MAX_CONTINUATIONS = 10;
 
-/** A model that always says too much, or breaks off again and again, is not heard for ever. */
-const MOST_CONTINUATIONS = 10;
-
-/** Throws `ProviderError` when nothing more is to be tried, and `write_failed`. */
-export async function hearReply(hearing: Hearing): Promise<EndReason | "aborted"> {
-  const { assistant, signal, clock, observer } = hearing;
+/** Throws `ProviderError` after the last retry, and `write_failed`. */
+export async function streamReply(request: ReplyRequest): Promise<EndReason | "aborted"> {
+  const { assistant, signal, clock, observer } = request;
   let retries = 0;
   let continuations = 0;
   for (;;) {
-    const parts = threadParts(hearing);
+    const parts = createParts(request);
     const isStructured = parts.schema !== undefined;
-    const recorder = new ReplyRecorder({ ...hearing, isStructured });
-    const error = await hearOnce(hearing, parts, recorder);
-    // Half of a document is of no use.
-    if (signal.aborted ? hearing.isDiscarded() : isStructured) recorder.drop();
-    await recorder.end();
-    // The record cannot be written, or the program has a mistake: nothing makes up for that.
+    const recorder = new ReplyRecorder({ ...request, isStructured });
+    const error = await streamOnce(request, parts, recorder);
+    // Half of a JSON document is useless.
+    if (signal.aborted ? request.isDiscarded() : isStructured) recorder.discard();
+    await recorder.flush();
+    // A failed write or a bug: retrying does not help.
     if (error !== undefined && !(error instanceof ProviderError)) throw error;
     if (signal.aborted) return "aborted";
-    // Calls that were made before it broke off are run; the model then goes on from their results.
+    // Calls made before the connection broke are run. The model continues from their results.
     if (recorder.hasCalls) return "tool_calls";
-    // The document was whole before the connection broke.
-    if (recorder.hasDocument) return recorder.reason ?? "stop";
+    // The document was complete before the connection broke.
+    if (recorder.hasStructuredData) return recorder.reason ?? "stop";
     if (error === undefined) {
       const { reason = "other" } = recorder;
-      const goesOn = reason === "length" && assistant.isChained === true && !isStructured;
-      if (!goesOn || continuations === MOST_CONTINUATIONS) return reason;
+      const isContinued = reason === "length" && assistant.isChained === true && !isStructured;
+      if (!isContinued || continuations === MAX_CONTINUATIONS) return reason;
       continuations += 1;
       continue;
     }
-    if (recorder.isOnRecord && continuations < MOST_CONTINUATIONS) {
+    // Progress earns a fresh set of retries.
+    if (recorder.hasRecorded && continuations < MAX_CONTINUATIONS) {
       continuations += 1;
       retries = 0;
     }
@@ -98,9 +97,9 @@ export async function hearReply(hearing: Hearing): Promise<EndReason | "aborted"
   }
 }
 
-/** What went wrong; undefined if the reply has come to its end, or is no longer wanted. */
-async function hearOnce(
-  { model, assistant, tools, toolChoice, signal, clock }: Hearing,
+/** Returns what went wrong, or undefined if the reply ended or was aborted. */
+async function streamOnce(
+  { model, assistant, tools, toolChoice, signal, clock }: ReplyRequest,
   parts: ThreadParts,
   recorder: ReplyRecorder,
 ): Promise<unknown> {
@@ -108,7 +107,7 @@ async function hearOnce(
   const request = { parts, tools, toolChoice, parameters, cache, signal };
   try {
     for await (const event of watchStream({ model, request, limits, clock })) {
-      await recorder.take(event);
+      await recorder.add(event);
     }
     return undefined;
   } catch (error) {
@@ -116,146 +115,141 @@ async function hearOnce(
   }
 }
 
-function threadParts({ assistant, attachments, journal, clock }: Hearing): ThreadParts {
+function createParts({ assistant, attachments, journal, clock }: ReplyRequest): ThreadParts {
   const { systemPrompt, sections } = assistant;
+  const { stream } = journal;
   const thread = {
     ...(systemPrompt !== undefined && { systemPrompt }),
     sections,
     attachments,
-    stream: journal.stream,
+    stream,
   };
   const parts = intoParts(thread);
-  // A reply has to be asked for: what breaks off is continued at our word, which is not on record.
   if (parts.events.at(-1)?.type !== "chat_response") return parts;
-  return intoParts({ ...thread, stream: withRequest(journal.stream, clock) });
+  // Providers expect a request last, so one is added that is not recorded.
+  const timestamp = timestampFromDate(clock.now());
+  const request = { type: "chat_request", timestamp, content: CONTINUE_REPLY } as const;
+  const entries = [...stream.entries, StreamEntry.fromEvent(request)];
+  return intoParts({ ...thread, stream: { ...stream, entries } });
 }
 
-function withRequest(stream: ConversationStream, clock: Clock): ConversationStream {
-  const request = StreamEntry.fromEvent({
-    type: "chat_request",
-    timestamp: timestampOf(clock),
-    content: CONTINUE,
-  });
-  return { ...stream, entries: [...stream.entries, request] };
-}
-
-interface ReplyParts {
+interface RecorderOptions {
   readonly journal: Journal;
   readonly clock: Clock;
   readonly observer?: Observer | undefined;
-  /** The reply is to be JSON. */
+  /** The reply should be JSON. */
   readonly isStructured: boolean;
-  /** A call that is on record. */
+  /** Called once the call is recorded. */
   readonly onCall: (request: ToolCallRequest) => void;
 }
 
 type TextKind = "message" | "reasoning";
 
+/** Records a reply as it streams in: each text once it is complete, each call as it is made. */
 export class ReplyRecorder {
-  readonly #parts: ReplyParts;
+  readonly #options: RecorderOptions;
   #open: { readonly kind: TextKind; text: string } | undefined;
-  #isOnRecord = false;
+  #hasRecorded = false;
   #hasCalls = false;
-  #hasDocument = false;
+  #hasStructuredData = false;
   #reason: EndReason | undefined;
 
-  constructor(parts: ReplyParts) {
-    this.#parts = parts;
+  constructor(options: RecorderOptions) {
+    this.#options = options;
   }
 
-  /** Whether any of it is on record: then another try begins further on. */
-  get isOnRecord(): boolean {
-    return this.#isOnRecord;
+  /** Whether a retry would continue the reply instead of starting over. */
+  get hasRecorded(): boolean {
+    return this.#hasRecorded;
   }
 
-  /** Whether the JSON that was wanted is on record. */
-  get hasDocument(): boolean {
-    return this.#hasDocument;
+  get hasStructuredData(): boolean {
+    return this.#hasStructuredData;
   }
 
   get hasCalls(): boolean {
     return this.#hasCalls;
   }
 
-  /** Why it ended; undefined while it has not, and if it broke off. */
+  /** Undefined until the reply ends, and if it breaks off. */
   get reason(): EndReason | undefined {
     return this.#reason;
   }
 
-  async take(event: ModelEvent): Promise<void> {
+  async add(event: ModelEvent): Promise<void> {
+    const { observer } = this.#options;
     switch (event.type) {
       case "reasoning_delta":
       case "message_delta":
-        return this.#add(event.type === "message_delta" ? "message" : "reasoning", event.text);
+        return this.#addText(event.type === "message_delta" ? "message" : "reasoning", event.text);
       case "reasoning_end":
-        return this.#end("reasoning", event.metadata);
+        return this.#endText("reasoning", event.metadata);
       case "message_end":
-        return this.#end("message", event.metadata);
+        return this.#endText("message", event.metadata);
       case "tool_call_delta":
         return undefined;
       case "tool_call_start":
-        return this.#parts.observer?.observe(event);
+        return observer?.observe(event);
       case "tool_call_request":
-        await this.end();
-        return this.#call(event);
+        await this.flush();
+        return this.#addCall(event);
       case "response_end":
-        await this.end();
+        await this.flush();
         this.#reason = event.reason;
-        return this.#parts.observer?.observe(event);
+        return observer?.observe(event);
       default:
         return assertNever(event);
     }
   }
 
-  /** Records what there is of a text that is not complete. */
-  async end(): Promise<void> {
-    if (this.#open !== undefined) await this.#end(this.#open.kind);
+  /** Records an unfinished text. */
+  async flush(): Promise<void> {
+    if (this.#open !== undefined) await this.#endText(this.#open.kind);
   }
 
-  /** Forgets what there is of a text that is not complete. */
-  drop(): void {
+  /** Drops an unfinished text. */
+  discard(): void {
     this.#open = undefined;
   }
 
-  async #add(kind: TextKind, text: string): Promise<void> {
+  async #addText(kind: TextKind, text: string): Promise<void> {
     if (this.#open?.kind !== kind) {
-      await this.end();
+      await this.flush();
       this.#open = { kind, text: "" };
     }
     this.#open.text += text;
-    this.#parts.observer?.observe({ type: `${kind}_delta`, text });
+    this.#options.observer?.observe({ type: `${kind}_delta`, text });
   }
 
   /**
-   * Without any text there may still be a signature, which the provider wants back. An end that comes
-   * late for one kind leaves a text of the other open.
+   * Even without text there may be a signature that the provider wants back. A late end of one kind
+   * leaves an open text of the other kind alone.
    */
-  async #end(kind: TextKind, metadata?: JsonObject): Promise<void> {
+  async #endText(kind: TextKind, metadata?: JsonObject): Promise<void> {
     const open = this.#open?.kind === kind ? this.#open : undefined;
     const text = open?.text ?? "";
     if (open !== undefined) this.#open = undefined;
     if (text === "" && metadata === undefined) return;
-    const content = this.#contentOf(kind, text);
-    await this.#parts.journal.record({
+    const { journal, clock, isStructured } = this.#options;
+    const data = kind === "message" && isStructured ? findJson(text) : undefined;
+    const content: ChatResponse["content"] =
+      data === undefined ? { type: kind, text } : { type: "structured", data };
+    await journal.record({
       type: "chat_response",
-      timestamp: timestampOf(this.#parts.clock),
+      timestamp: timestampFromDate(clock.now()),
       content,
       ...(metadata !== undefined && { metadata }),
     });
-    this.#isOnRecord = true;
-    this.#hasDocument ||= content.type === "structured";
+    this.#hasRecorded = true;
+    this.#hasStructuredData ||= content.type === "structured";
   }
 
-  #contentOf(kind: TextKind, text: string): ChatResponse["content"] {
-    const data = kind === "message" && this.#parts.isStructured ? findJson(text) : undefined;
-    return data === undefined ? { type: kind, text } : { type: "structured", data };
-  }
-
-  async #call(event: Extract<ModelEvent, { type: "tool_call_request" }>): Promise<void> {
-    const request: ToolCallRequest = { ...event, timestamp: timestampOf(this.#parts.clock) };
-    await this.#parts.journal.record(request);
-    this.#isOnRecord = true;
+  async #addCall(event: Extract<ModelEvent, { type: "tool_call_request" }>): Promise<void> {
+    const { journal, clock, onCall } = this.#options;
+    const request: ToolCallRequest = { ...event, timestamp: timestampFromDate(clock.now()) };
+    await journal.record(request);
+    this.#hasRecorded = true;
     this.#hasCalls = true;
-    this.#parts.onCall(request);
+    onCall(request);
   }
 }

@@ -301,7 +301,7 @@ describe("words for a model", () => {
       const routes = ["auto", "defaults", "deny"].map((detached) =>
         decideRoute({
           question,
-          isPrompt: true,
+          isModelPrompt: true,
           settings: settingsOf("x", { source: "local", detached }),
           remembered: { answer: "mine", from: FROM },
           canAsk,
@@ -322,7 +322,7 @@ describe("words for a model", () => {
     ["by no person", { target: "user" }, model],
   ])("are answered %s, as configured", (_, own, expected) => {
     const settings = settingsOf("x", { source: "local", questions: { q: own } });
-    const input = { question, isPrompt: true, settings, remembered: undefined, canAsk: true };
+    const input = { question, isModelPrompt: true, settings, remembered: undefined, canAsk: true };
     expect(decideRoute(input)).toEqual(expected);
   });
 
@@ -331,7 +331,7 @@ describe("words for a model", () => {
     const routes = [true, false].map((canAsk) =>
       decideRoute({
         question: withConfiguredExclusive(question, settings),
-        isPrompt: true,
+        isModelPrompt: true,
         settings,
         remembered: undefined,
         canAsk,

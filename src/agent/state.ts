@@ -1,6 +1,6 @@
 /**
- * What a turn remembers. All that it decides by can be told from the events of the turn, so that a turn
- * can be taken up again by another process; secrets alone are nowhere but in the call that got them.
+ * What a turn remembers, and what one of its calls has used up. All of `TurnState` can be rebuilt from
+ * the events of the turn, so that another process can resume it. Secrets live only in `GivenAnswers`.
  */
 import { type CallLimits, DEFAULT_LIMITS } from "../config/index.ts";
 import type {
@@ -12,9 +12,25 @@ import type {
   PermissionDecision,
 } from "../conversation/index.ts";
 import type { AttemptRequest, ModelReply } from "../executor/index.ts";
+import type { InquiryBackend } from "../inquiry/index.ts";
 import type { Question } from "../tool/index.ts";
-import { type Json, truncateBytes } from "../util/index.ts";
-import type { TurnParts } from "./ports.ts";
+import { type Clock, type Json, truncateBytes } from "../util/index.ts";
+import type { PromptQueue } from "./interrupts.ts";
+import type { Journal, Observer, Prompter, Toolbox } from "./ports.ts";
+
+/** Everything that the calls of a turn share. */
+export interface TurnContext {
+  readonly journal: Journal;
+  readonly tools: Toolbox;
+  readonly prompter: Prompter;
+  readonly prompts: PromptQueue;
+  readonly inquiries: InquiryBackend;
+  readonly state: TurnState;
+  readonly clock: Clock;
+  /** The default limits apply if absent. */
+  readonly limits?: CallLimits;
+  readonly observer?: Observer;
+}
 
 export interface RememberedAnswer {
   readonly answer: Json;
@@ -28,22 +44,21 @@ export interface RememberedPermission {
   readonly from: string;
 }
 
-/** Something of a tool that was denied only because no one could be asked. */
+/** Something that was denied only because no person could be asked. */
 export interface DetachedDenial {
   readonly tool: string;
   readonly what: "permission" | "question" | "delivery";
 }
 
-/** What a turn remembers: its inquiry ids, and what a person said for the rest of it. */
+/** The inquiry ids of a turn, and the answers and permissions that a person gave for all of it. */
 export class TurnState {
-  /** All that the turn has so far: ids may hold dots, so that counting alone could make two alike. */
   readonly #inquiryIds = new Set<InquiryId>();
   readonly #answers = new Map<string, RememberedAnswer>();
   readonly #permissions = new Map<string, RememberedPermission>();
   readonly #denials = new Map<string, DetachedDenial>();
   #automaticAnswers = 0;
 
-  /** From the events of one turn, in their order. */
+  /** Takes the events of one turn, in order. */
   static fromEvents(events: Iterable<ConversationEvent>): TurnState {
     const state = new TurnState();
     const toolOf = new Map<string, string>();
@@ -57,7 +72,7 @@ export class TurnState {
       if (event.type === "inquiry_response") {
         if (isAutomatic(event)) state.#automaticAnswers += 1;
         const { source, toolCallId = "", questionId } = requests.get(event.id) ?? {};
-        // Two calls may share an id; a tool that asks for itself says which it is.
+        // Two calls may share an id, so the source is the better witness if it names the tool.
         const tool = source?.source === "tool" ? source.name : toolOf.get(toolCallId);
         if (tool !== undefined && questionId !== undefined) {
           state.rememberAnswer(tool, questionId, event);
@@ -68,7 +83,7 @@ export class TurnState {
     return state;
   }
 
-  /** The id of the next time this question of this call is recorded. */
+  /** Call and question ids may contain dots, so a count per question could produce the same id twice. */
   nextInquiryId(toolCallId: string, questionId: string): InquiryId {
     for (let attempt = 1; ; attempt += 1) {
       const id = mintInquiryId(toolCallId, questionId, attempt);
@@ -82,25 +97,25 @@ export class TurnState {
     return this.#answers.get(key(tool, questionId));
   }
 
-  /** Takes a response that is on record; keeps nothing but a person's answer for the turn. */
+  /** Takes any recorded response, and keeps it only if a person gave it for the whole turn. */
   rememberAnswer(tool: string, questionId: string, response: InquiryResponse): void {
-    if (response.outcome !== "answered" || !holdsForTurn(response.answeredBy)) return;
+    if (response.outcome !== "answered" || !isForTurn(response.answeredBy)) return;
     this.#answers.set(key(tool, questionId), { answer: response.answer, from: response.id });
   }
 
-  /** Counts an answer that no person gives, before it is given; false if there are so many already. */
-  takeAutomaticAnswer(most: number): boolean {
-    if (this.#automaticAnswers >= most) return false;
+  /** Counts an answer without a person, before it is given. Returns false if `max` is reached. */
+  countAutomaticAnswer(max: number): boolean {
+    if (this.#automaticAnswers >= max) return false;
     this.#automaticAnswers += 1;
     return true;
   }
 
-  /** Each kind once for each tool. */
+  /** Each kind once per tool. */
   get denials(): readonly DetachedDenial[] {
     return [...this.#denials.values()];
   }
 
-  noteDenial(denial: DetachedDenial): void {
+  addDenial(denial: DetachedDenial): void {
     this.#denials.set(key(denial.tool, denial.what), denial);
   }
 
@@ -108,97 +123,47 @@ export class TurnState {
     return this.#permissions.get(tool);
   }
 
-  /** Takes a decision that is on record; keeps nothing but a person's word for the turn. */
+  /** Takes any recorded decision, and keeps it only if a person made it for the whole turn. */
   rememberPermission({ tool, toolCallId, action, ...event }: PermissionDecision): void {
-    if (action !== "run" || !holdsForTurn(event.decidedBy)) return;
+    if (action !== "run" || !isForTurn(event.decidedBy)) return;
     const isApproved = event.decision !== "denied";
     this.#permissions.set(tool, { isApproved, from: toolCallId });
   }
+}
+
+/** The only place that creates inquiry ids. Treat them as opaque. */
+export function mintInquiryId(toolCallId: string, questionId: string, attempt: number): InquiryId {
+  return `${toolCallId}.${questionId}.${attempt}` as InquiryId; // Branded where it is created.
 }
 
 function isAutomatic(response: InquiryResponse): boolean {
   return response.outcome !== "cancelled" && response.answeredBy?.kind !== "user";
 }
 
-function holdsForTurn(decider: Decider | undefined): boolean {
+function isForTurn(decider: Decider | undefined): boolean {
   return decider?.kind === "user" && decider.scope === "turn";
 }
 
-/** Ids may hold any character: written as JSON, two different pairs never look alike. */
+/** Names may contain any separator, so a pair is joined as JSON. */
 function key(first: string, second: string): string {
   return JSON.stringify([first, second]);
 }
 
-/** `attempt` counts from 1 within the turn, for each question of each call. */
-function mintInquiryId(toolCallId: string, questionId: string, attempt: number): InquiryId {
-  return `${toolCallId}.${questionId}.${attempt}` as InquiryId; // Branded where it is made.
-}
-
-/** The limit that was reached, as a key of the config. */
-export type LimitKey = `conversation.limits.${string}`;
-
-/** However little is left, the model is told something. */
-const LEAST_RESULT_BYTES = 1024;
-
-export class CallBudget {
-  readonly #limits: CallLimits;
-  readonly #state: TurnState;
-  #answers = 0;
-  #bytes = 0;
-
-  constructor({ limits = DEFAULT_LIMITS, state }: Pick<TurnParts, "limits" | "state">) {
-    this.#limits = limits;
-    this.#state = state;
-  }
-
-  /** Counts an answer that no person gives, before it is given. Returns the limit if there must be none. */
-  takeAnswer(): LimitKey | undefined {
-    const { automaticAnswersPerCall, automaticAnswersPerTurn } = this.#limits;
-    if (this.#answers >= automaticAnswersPerCall) {
-      return "conversation.limits.automatic_answers_per_call";
-    }
-    if (!this.#state.takeAutomaticAnswer(automaticAnswersPerTurn)) {
-      return "conversation.limits.automatic_answers_per_turn";
-    }
-    this.#answers += 1;
-    return undefined;
-  }
-
-  /** Counts what is about to be recorded. Returns the limit if it must not be. */
-  takeQuestions(questions: readonly Question[]): LimitKey | undefined {
-    const bytes = this.#bytes + Buffer.byteLength(JSON.stringify(questions));
-    if (bytes > this.#limits.recordBytesPerCall) {
-      return "conversation.limits.record_bytes_per_call";
-    }
-    this.#bytes = bytes;
-    return undefined;
-  }
-
-  /** An answer is kept in any case: whoever gave it was asked for it. */
-  addAnswer({ answer, note = "" }: GivenAnswer): void {
-    this.#bytes += Buffer.byteLength(JSON.stringify(answer) + note);
-  }
-
-  /** As much of a result as the record has room for. */
-  fitResult(content: string): string {
-    const left = this.#limits.recordBytesPerCall - this.#bytes;
-    return truncateBytes(content, Math.max(left, LEAST_RESULT_BYTES));
-  }
-}
-
+/** An answer as the tool that asked gets it. */
 export interface GivenAnswer {
   readonly answer: Json;
   readonly note?: string;
-  /** No person was asked. */
+  /** No person gave it. */
   readonly isAutomatic: boolean;
-  /** Of a model that was given words of its own. */
+  /** Set if a model answered a prompt that the tool wrote for it. */
   readonly reply?: ModelReply;
 }
 
+/** The answers that one call has received so far, secrets included. */
 export class GivenAnswers {
-  /** By question id; the latest answer to each. */
+  /** The latest answer for each question id. */
   readonly #answers = new Map<string, GivenAnswer & { readonly isSecret: boolean }>();
-  /** How often in a row each question was answered without a person. */
+  /** How many times in a row each question was answered without a person. */
   readonly #automatic = new Map<string, number>();
 
   add({ id, answerType }: Question, given: GivenAnswer): void {
@@ -223,5 +188,58 @@ export class GivenAnswers {
       ),
       ...(replies.length > 0 && { replies: Object.fromEntries(replies) }),
     };
+  }
+}
+
+/** The config key of a limit that was reached. */
+export type LimitKey = `conversation.limits.${string}`;
+
+/** The model gets at least this much of a result, however little the budget has left. */
+const MIN_RESULT_BYTES = 1024;
+
+/** How many automatic answers and recorded bytes one call has left. */
+export class CallBudget {
+  readonly #limits: CallLimits;
+  readonly #state: TurnState;
+  #answers = 0;
+  #bytes = 0;
+
+  constructor({ limits = DEFAULT_LIMITS, state }: Pick<TurnContext, "limits" | "state">) {
+    this.#limits = limits;
+    this.#state = state;
+  }
+
+  /** Counts an answer without a person, before it is given. Returns the limit that forbids it. */
+  countAnswer(): LimitKey | undefined {
+    const { automaticAnswersPerCall, automaticAnswersPerTurn } = this.#limits;
+    if (this.#answers >= automaticAnswersPerCall) {
+      return "conversation.limits.automatic_answers_per_call";
+    }
+    if (!this.#state.countAutomaticAnswer(automaticAnswersPerTurn)) {
+      return "conversation.limits.automatic_answers_per_turn";
+    }
+    this.#answers += 1;
+    return undefined;
+  }
+
+  /** Counts questions before they are recorded. Returns the limit that forbids it. */
+  countQuestions(questions: readonly Question[]): LimitKey | undefined {
+    const bytes = this.#bytes + Buffer.byteLength(JSON.stringify(questions));
+    if (bytes > this.#limits.recordBytesPerCall) {
+      return "conversation.limits.record_bytes_per_call";
+    }
+    this.#bytes = bytes;
+    return undefined;
+  }
+
+  /** Answers are counted but never refused: they were asked for. */
+  addAnswer({ answer, note = "" }: GivenAnswer): void {
+    this.#bytes += Buffer.byteLength(JSON.stringify(answer) + note);
+  }
+
+  /** Truncates a result to the bytes that are left. */
+  fitResult(content: string): string {
+    const left = this.#limits.recordBytesPerCall - this.#bytes;
+    return truncateBytes(content, Math.max(left, MIN_RESULT_BYTES));
   }
 }

@@ -4,7 +4,7 @@ import { toolboxOf, ToolTurn } from "../../test/support/tool-turn.ts";
 import { transcript } from "../../test/support/transcript.ts";
 import type { RefusedQuestions } from "../executor/index.ts";
 import { booleanQuestion, secretQuestion } from "../tool/index.ts";
-import { StrayQuestions } from "./inquiry.ts";
+import { recordUnscopedQuestions } from "./inquiry.ts";
 
 const FORM: RefusedQuestions = {
   source: { source: "tool", name: "mcp.moon" },
@@ -12,29 +12,29 @@ const FORM: RefusedQuestions = {
   reason: "no_prompt_backend",
 };
 
-/** A turn, and somebody who tells it of questions. */
+/** A turn, and a function that reports refused questions to it. */
 async function start() {
   const listeners = new Set<(refused: RefusedQuestions) => void>();
   const tools = {
     ...toolboxOf({ tools: [] }),
-    listen: (onStray: (refused: RefusedQuestions) => void) => {
-      listeners.add(onStray);
-      return () => listeners.delete(onStray);
+    onUnscopedQuestions: (listener: (refused: RefusedQuestions) => void) => {
+      listeners.add(listener);
+      return () => listeners.delete(listener);
     },
   };
   const turn = await ToolTurn.start({ tools: [], parts: { tools } });
-  const tell = (refused: RefusedQuestions) => {
+  const report = (refused: RefusedQuestions) => {
     for (const listener of listeners) listener(refused);
   };
-  return { turn, tell };
+  return { turn, report };
 }
 
-test("each question of a form is an inquiry without an answer, with an id of its own", async () => {
-  const { turn, tell } = await start();
-  const strays = new StrayQuestions(turn.parts);
-  tell(FORM);
-  tell({ ...FORM, reason: "interrupted" });
-  await strays.end();
+test("each question is recorded as a cancelled inquiry with its own id", async () => {
+  const { turn, report } = await start();
+  const stop = recordUnscopedQuestions(turn.parts);
+  report(FORM);
+  report({ ...FORM, reason: "interrupted" });
+  await stop();
   expect(transcript(turn.events).slice(1)).toEqual([
     "mcp.moon.sure.1 asks: Sure?",
     "mcp.moon.pin.1 asks: PIN?",
@@ -47,23 +47,23 @@ test("each question of a form is an inquiry without an answer, with an id of its
   ]);
 });
 
-test("what comes after the end is not recorded", async () => {
-  const { turn, tell } = await start();
-  const strays = new StrayQuestions(turn.parts);
-  await strays.end();
-  tell(FORM);
+test("questions after the end are not recorded", async () => {
+  const { turn, report } = await start();
+  const stop = recordUnscopedQuestions(turn.parts);
+  await stop();
+  report(FORM);
   expect(transcript(turn.events)).toEqual(["turn"]);
 });
 
-test("that one could not be recorded is told at the end", async () => {
-  const { turn, tell } = await start();
+test("a failed write is thrown at the end", async () => {
+  const { turn, report } = await start();
   const journal = losing(turn.parts.journal, () => true);
-  const strays = new StrayQuestions({ ...turn.parts, journal });
-  tell(FORM);
-  await expect(strays.end()).rejects.toMatchObject(WRITE_FAILED);
+  const stop = recordUnscopedQuestions({ ...turn.parts, journal });
+  report(FORM);
+  await expect(stop()).rejects.toMatchObject(WRITE_FAILED);
 });
 
-test("a toolbox that has none to tell of is fine", async () => {
+test("a toolbox that cannot report such questions is fine", async () => {
   const turn = await ToolTurn.start({ tools: [] });
-  await expect(new StrayQuestions(turn.parts).end()).resolves.toBeUndefined();
+  await expect(recordUnscopedQuestions(turn.parts)()).resolves.toBeUndefined();
 });

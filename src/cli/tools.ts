@@ -77,7 +77,7 @@ export function openTools(
     open,
     toolbox: {
       ...createToolbox({ settings, open, isOptional, output: context.output }),
-      listen: (onStray) => {
+      onUnscopedQuestions: (onStray) => {
         listeners.add(onStray);
         return () => listeners.delete(onStray);
       },

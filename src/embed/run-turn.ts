@@ -1,5 +1,5 @@
 /** A turn in a program of one's own: the same loop, the same routing, the same record. */
-import { NOBODY, Turn, type TurnRequest, type TurnUpdate } from "../agent/index.ts";
+import { noPrompter, Turn, type TurnRequest, type TurnUpdate } from "../agent/index.ts";
 import { DEFAULT_LIMITS } from "../config/index.ts";
 import { fromLanguageModel, type LanguageModel, type Model } from "../provider/index.ts";
 import { systemClock } from "../util/index.ts";
@@ -21,7 +21,7 @@ export async function runTurn(
   options: TurnOptions,
   message: string | TurnRequest,
 ): Promise<TurnResult> {
-  const { conversation, prompter = NOBODY, clock = systemClock, signal, ...rest } = options;
+  const { conversation, prompter = noPrompter, clock = systemClock, signal, ...rest } = options;
   const { attachments = [] } = rest;
   const model = toModel(options.model);
   const assistant = createAssistant(options);

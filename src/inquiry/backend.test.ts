@@ -212,16 +212,16 @@ describe("a reply that is no answer", () => {
     const { answer, model } = await ask(["Yes.", '{"answer": "yes"}', YES]);
     const said = model.requests[2]?.parts.events.slice(-4).map((event) => event);
     const form =
-      'Call no tool. Reply with one JSON object and nothing else: {"answer": true or false}';
+      'Do not call any tool. Reply with one JSON object and nothing else: {"answer": true or false}';
     expect({ answer, requests: model.requests.length, said }).toMatchObject({
       answer: ANSWERED,
       requests: 3,
       said: [
         { type: "chat_response", content: { type: "message", text: "Yes." } },
-        { content: `That is no answer: the reply is not JSON. ${form}` },
+        { content: `That is not a valid answer: the reply is not JSON. ${form}` },
         { type: "chat_response", content: { type: "message", text: '{"answer": "yes"}' } },
         {
-          content: `That is no answer: \`answer\` does not fit: expected true or false, got string. ${form}`,
+          content: `That is not a valid answer: \`answer\` does not match the question: expected true or false, got string. ${form}`,
         },
       ],
     });
@@ -253,7 +253,8 @@ describe("a reply that is no answer", () => {
       '{"answer": 1}',
       {
         kind: "invalid_answer",
-        message: "test/scripted: `answer` does not fit: expected true or false, got number",
+        message:
+          "test/scripted: `answer` does not match the question: expected true or false, got number",
       },
     ],
     [
@@ -261,7 +262,7 @@ describe("a reply that is no answer", () => {
       [{ type: "tool_call", id: "c", name: "a_tool" }],
       {
         kind: "missing_data",
-        message: "test/scripted: the reply calls `a_tool`, which does not run here",
+        message: "test/scripted: the reply calls `a_tool`, but tools cannot run here",
       },
     ],
     [
@@ -272,7 +273,7 @@ describe("a reply that is no answer", () => {
       ],
       {
         kind: "missing_data",
-        message: "test/scripted: the reply calls a tool, which does not run here",
+        message: "test/scripted: the reply calls a tool, but tools cannot run here",
       },
     ],
     [
@@ -283,7 +284,7 @@ describe("a reply that is no answer", () => {
       ],
       {
         kind: "missing_data",
-        message: "test/scripted: the reply is not JSON, because it reached the limit of its length",
+        message: "test/scripted: the reply is not JSON, because it reached its length limit",
       },
     ],
   ])("three times fails the inquiry: %s", async (_name, reply, expected) => {
@@ -305,9 +306,9 @@ describe("a reply that is no answer", () => {
       .slice(8)
       .map((event) => ("content" in event ? event.content : undefined));
     expect(echoed).toEqual([
-      expect.stringContaining("That is no answer"),
+      expect.stringContaining("That is not a valid answer"),
       { type: "message", text: `${"x".repeat(3999)}\u{FFFD}` },
-      expect.stringContaining("That is no answer"),
+      expect.stringContaining("That is not a valid answer"),
     ]);
   });
 
@@ -392,7 +393,7 @@ describe("no model is asked", () => {
     verifies("082/secret/never-asked-of-the-model");
     const { answer, model } = await ask([YES], { call: { question: secretQuestion("k", "Key?") } });
     expect([answer, model.requests]).toEqual([
-      { type: "failed", kind: "other", message: "A secret was about to be asked of a model." },
+      { type: "failed", kind: "other", message: "A model must not be asked for a secret." },
       [],
     ]);
   });

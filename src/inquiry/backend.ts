@@ -1,6 +1,6 @@
 /**
- * The inquiry model: a structured reply on a copy of the conversation, checked before anyone uses it. The
- * request is the conversation's own up to the question, so that a provider's cache serves both.
+ * Asks a model for a structured reply on a copy of the conversation, and checks it. Up to the question
+ * the request is the conversation's own, so that a provider's cache serves both.
  */
 import type { AssistantSettings } from "../config/index.ts";
 import {
@@ -28,93 +28,92 @@ import {
   isOutOfBreath,
   messageOf,
 } from "../util/index.ts";
-import { correctionMessage, extractAnswer, type Extraction, type ReplyForm } from "./answer.ts";
+import { type AnswerFormat, correctionMessage, extractAnswer, type Extraction } from "./answer.ts";
 import type { InquiryAnswer, InquiryBackend, InquiryCall } from "./port.ts";
 import { createInquiryThread, extendThread, inquiryParts } from "./thread.ts";
 
-/** What a model that answers is made of. */
 export interface InquiryBackendOptions {
-  /** Who answers, by what the target of the question says. May throw `CodedError`. */
+  /** Returns the assistant that a question's target names. May throw `CodedError`. */
   readonly assistant: (target: InquiryCall["target"]) => AssistantSettings;
-  /** May throw `CodedError`: for want of a key, or of such a model. */
+  /** May throw `CodedError`, for example if a key is missing or the model is unknown. */
   readonly model: (settings: AssistantSettings) => Promise<Model>;
-  /** Those of the main conversation, so that a cache can serve both. None is called. */
+  /** The tools of the main conversation, so that a cache can serve both. None is called. */
   readonly tools: () => readonly ToolSchema[];
   readonly attachments: () => readonly Attachment[];
-  /** `bound`: a reply has to name the inquiry that it is for. */
+  /** `bound`: a reply must repeat the id of its inquiry. */
   readonly schemaMode: "stable" | "bound";
   readonly clock: Clock;
 }
 
-/** How often a reply that is no answer is handed back. */
-const MOST_CORRECTIONS = 2;
+/** How often a model may correct an invalid reply. */
+const MAX_CORRECTIONS = 2;
 
-/** Has a model answer, on a copy of the conversation. */
+/** Creates a backend that asks a model on a copy of the conversation. */
 export function createInquiryBackend(options: InquiryBackendOptions): InquiryBackend {
   return {
     async inquire(call) {
       const answer = await inquire(options, call).catch(toFailure);
-      // Whatever came of it: after an abort nobody waits for an answer.
       return call.signal.aborted ? { type: "cancelled" } : answer;
     },
   };
 }
 
 async function inquire(options: InquiryBackendOptions, call: InquiryCall): Promise<InquiryAnswer> {
-  const { question, inquiryId, signal } = call;
+  const { question, inquiryId, prompt, signal } = call;
   signal.throwIfAborted();
-  const form: ReplyForm = {
-    answerType: question.answerType,
-    ...(options.schemaMode === "bound" && { boundTo: inquiryId }),
-  };
-  if (question.answerType.type === "select" && question.answerType.options.length === 0) {
+  const { answerType } = question;
+  if (answerType.type === "select" && answerType.options.length === 0) {
     return { type: "failed", kind: "invalid_answer", message: "the question has no options" };
   }
   const assistant = options.assistant(call.target);
   const model = await abortable(options.model(assistant), signal);
-  // Each makes a request of the whole conversation, and there may be many.
+  // Each inquiry builds a request from the whole conversation, and many may start at once.
   if (isOutOfBreath()) await breathe();
-  const { clock } = options;
-  const { prompt } = call;
-  return prompt === undefined
-    ? askModel({ options, call, form, assistant, model })
-    : answerPrompt({ prompt, assistant, model, clock, signal });
+  if (prompt !== undefined) {
+    return answerPrompt({ prompt, assistant, model, clock: options.clock, signal });
+  }
+  const isBound = options.schemaMode === "bound";
+  const format: AnswerFormat = { answerType, ...(isBound && { boundTo: inquiryId }) };
+  return askModel({ options, call, format, assistant, model });
 }
 
 interface Inquiry {
   readonly options: InquiryBackendOptions;
   readonly call: InquiryCall;
-  readonly form: ReplyForm;
+  readonly format: AnswerFormat;
   readonly assistant: AssistantSettings;
   readonly model: Model;
 }
 
 async function askModel(inquiry: Inquiry): Promise<InquiryAnswer> {
-  const { options, call, form, assistant, model } = inquiry;
+  const { options, call, format, assistant, model } = inquiry;
   const { clock } = options;
   const { contextWindow } = model;
   const { parameters, cache, request: policy } = assistant;
   const tools = options.tools();
   const attachments = options.attachments();
   const timestamp = timestampFromDate(clock.now());
-  const given = { call, form, assistant, attachments, tools, contextWindow, timestamp };
+  const given = { call, format, assistant, attachments, tools, contextWindow, timestamp };
   let thread = createInquiryThread(given);
   for (let corrections = 0; ; corrections += 1) {
-    const isLast = corrections === MOST_CORRECTIONS;
-    const way = isLast ? ENFORCED : sameAsMain(assistant);
+    const isLast = corrections === MAX_CORRECTIONS;
+    const enforcement = isLast ? ENFORCED : cacheFriendly(assistant);
     const parts = inquiryParts(thread);
-    const request = { parts, tools, ...way, parameters, cache, signal: call.signal };
+    const request = { parts, tools, ...enforcement, parameters, cache, signal: call.signal };
     const reply = await collectReply({ model, request, policy, clock });
-    if (reply.reason === "refused") return refusedBy(model);
-    const extraction = readReply(reply, form, tools);
+    if (reply.reason === "refused") return refusal(model);
+    const extraction = readReply(reply, format, tools);
     if (extraction.type === "answer") {
       return { type: "answered", answer: extraction.answer, model: model.id };
     }
-    const problem = explain(reply, extraction.message);
+    const problem =
+      reply.reason === "length"
+        ? `${extraction.message}, because it reached its length limit`
+        : extraction.message;
     if (isLast) {
       return { type: "failed", kind: extraction.type, message: `${model.id}: ${problem}` };
     }
-    const content = correctionMessage(problem, form);
+    const content = correctionMessage(problem, format);
     const correction = { type: "chat_request", timestamp, content } as const;
     thread = extendThread(thread, ...echo(reply, timestamp), correction);
   }
@@ -122,86 +121,76 @@ async function askModel(inquiry: Inquiry): Promise<InquiryAnswer> {
 
 type Enforcement = Pick<ModelRequest, "toolChoice" | "schemaMayChange">;
 
-/** When words have not helped, the cache is given up for a provider's guarantee; the tools never are. */
+/** The last attempt trades the cache for the provider's guarantee. The tools stay in any case. */
 const ENFORCED: Enforcement = { toolChoice: "none", schemaMayChange: "prompt" };
 
 /**
- * A schema in the prompt or another tool choice would have the provider read the conversation anew. A call
- * that is demanded is demanded of the first reply of a turn only, and never of an answer.
+ * A schema in the prompt or another tool choice would invalidate the provider's cache. A required call
+ * applies only to the first reply of a turn, and never to an answer.
  */
-function sameAsMain({ toolChoice }: AssistantSettings): Enforcement {
+function cacheFriendly({ toolChoice }: AssistantSettings): Enforcement {
   return { toolChoice: toolChoice === "none" ? "none" : "auto", schemaMayChange: "nothing" };
 }
 
-/** Nothing is run here. Whoever calls a tool has not decided yet, whatever else the reply says. */
+/** A reply that calls a tool has not decided yet, whatever else it says. */
 function readReply(
   { text, toolCalls: [call] }: CollectedReply,
-  form: ReplyForm,
+  format: AnswerFormat,
   tools: readonly ToolSchema[],
 ): Extraction {
-  if (call === undefined) return extractAnswer(text, form);
-  // Any other name is only a text of the model's.
+  if (call === undefined) return extractAnswer(text, format);
+  // An unknown name is only text of the model's, so it is not repeated.
   const isKnown = tools.some(({ name }) => name === call.name);
   const called = isKnown ? `\`${call.name}\`` : "a tool";
-  return { type: "missing_data", message: `the reply calls ${called}, which does not run here` };
+  return { type: "missing_data", message: `the reply calls ${called}, but tools cannot run here` };
 }
 
-function explain({ reason }: CollectedReply, problem: string): string {
-  return reason === "length" ? `${problem}, because it reached the limit of its length` : problem;
-}
+/** How many characters of an invalid reply the model sees again. */
+const MAX_ECHO_LENGTH = 4000;
 
-/** The most characters of a wrong reply that its author gets to read again. */
-const MOST_ECHOED = 4000;
-
-/** Providers refuse an empty message. */
+/** Empty for an empty reply, because providers refuse an empty message. */
 function echo({ text }: CollectedReply, timestamp: Timestamp): readonly ConversationEvent[] {
   if (text.trim() === "") return [];
-  const content = { type: "message", text: text.slice(0, MOST_ECHOED).toWellFormed() } as const;
-  return [{ type: "chat_response", timestamp, content }];
+  const shown = text.slice(0, MAX_ECHO_LENGTH).toWellFormed();
+  return [{ type: "chat_response", timestamp, content: { type: "message", text: shown } }];
 }
 
-/** Our own errors tell why a model cannot be had, or why it did not reply. */
-function toFailure(error: unknown): InquiryAnswer {
-  const message = messageOf(error);
-  return { type: "failed", kind: isCodedError(error) ? "provider" : "other", message };
-}
-
-export interface PromptAnswerOptions {
+interface PromptOptions {
   readonly prompt: ModelPrompt;
-  /** Of it only what is said about the model counts. */
+  /** Only its model settings are used. */
   readonly assistant: AssistantSettings;
   readonly model: Model;
   readonly clock: Clock;
   readonly signal: AbortSignal;
 }
 
-export async function answerPrompt(options: PromptAnswerOptions): Promise<InquiryAnswer> {
+/**
+ * Sends a tool's own prompt and nothing else: no conversation, no instructions, no tools. Whoever wrote
+ * the prompt could ask the model for anything in the request.
+ */
+async function answerPrompt(options: PromptOptions): Promise<InquiryAnswer> {
   const { prompt, assistant, model, clock, signal } = options;
   const { parameters, request: policy } = assistant;
   const { maxTokens = Number.POSITIVE_INFINITY } = parameters;
   const reply = await collectReply({
     model,
     request: {
-      parts: partsOf(prompt, timestampFromDate(clock.now())),
+      parts: toThreadParts(prompt, timestampFromDate(clock.now())),
       tools: [],
       toolChoice: "none",
       parameters: { ...parameters, maxTokens: Math.min(maxTokens, prompt.maxTokens) },
-      cache: "off", // It is not the beginning of anything that is asked again.
+      cache: "off", // No later request starts with this prompt.
       signal,
     },
     policy,
     clock,
   });
-  if (reply.reason === "refused") return refusedBy(model);
+  if (reply.reason === "refused") return refusal(model);
   const answered = { type: "answered", answer: reply.text, model: model.id } as const;
   return reply.reason === "length" ? { ...answered, isCutOff: true } : answered;
 }
 
-function refusedBy(model: Model): InquiryAnswer {
-  return { type: "failed", kind: "provider", message: `${model.id} refused to answer` };
-}
-
-function partsOf({ systemPrompt, messages }: ModelPrompt, timestamp: Timestamp): ThreadParts {
+function toThreadParts({ systemPrompt, messages }: ModelPrompt, timestamp: Timestamp): ThreadParts {
   const events = messages.map(({ role, text }): ConversationEvent =>
     role === "user"
       ? { type: "chat_request", timestamp, content: text }
@@ -216,4 +205,14 @@ function partsOf({ systemPrompt, messages }: ModelPrompt, timestamp: Timestamp):
     attachments: [],
     stream: { createdAt: timestamp, baseConfig: {}, entries },
   });
+}
+
+function refusal(model: Model): InquiryAnswer {
+  return { type: "failed", kind: "provider", message: `${model.id} refused to answer` };
+}
+
+/** Coded errors say why a model is unavailable or did not reply. */
+function toFailure(error: unknown): InquiryAnswer {
+  const kind = isCodedError(error) ? "provider" : "other";
+  return { type: "failed", kind, message: messageOf(error) };
 }

@@ -4,5 +4,5 @@ export {
   type InquiryBackend,
   type InquiryCall,
   type InquiryFailure,
-  NO_MODEL,
+  noInquiryBackend,
 } from "./port.ts";

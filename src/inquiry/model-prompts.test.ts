@@ -1,8 +1,10 @@
 import { describe, expect, test } from "vitest";
 import { transcript } from "../../test/support/transcript.ts";
 import type { AssistantSettings } from "../config/index.ts";
+import type { InquiryId, Timestamp } from "../conversation/index.ts";
 import { FakeClock, ScriptedModel, type ScriptedReply } from "../testing/index.ts";
-import { answerPrompt } from "./backend.ts";
+import { type ModelPrompt, textQuestion } from "../tool/index.ts";
+import { createInquiryBackend } from "./backend.ts";
 
 const ASSISTANT: AssistantSettings = {
   name: "jp",
@@ -31,22 +33,40 @@ const PROMPT = {
   maxTokens: 40,
 } as const;
 
-async function answer(reply: ScriptedReply, options: Partial<Parameters<typeof answerPrompt>[0]>) {
+interface PromptOptions {
+  readonly prompt?: ModelPrompt;
+  readonly assistant?: AssistantSettings;
+  readonly signal?: AbortSignal;
+}
+
+async function answer(reply: ScriptedReply, options: PromptOptions = {}) {
+  const { prompt = PROMPT, assistant = ASSISTANT } = options;
+  const { signal = new AbortController().signal } = options;
   const model = new ScriptedModel({ replies: [reply] });
-  const end = await answerPrompt({
-    prompt: PROMPT,
-    assistant: ASSISTANT,
-    model,
+  const backend = createInquiryBackend({
+    assistant: () => assistant,
+    model: async () => model,
+    tools: () => [{ name: "a_tool", description: "", parameters: {} }],
+    attachments: () => [],
+    schemaMode: "bound",
     clock: new FakeClock(),
-    signal: new AbortController().signal,
-    ...options,
+  });
+  const end = await backend.inquire({
+    inquiryId: "a.moon.1" as InquiryId,
+    toolCallId: "a",
+    toolName: "a_tool",
+    question: textQuestion("moon", "Which moon?"),
+    target: { type: "assistant", assistant: {} },
+    stream: { createdAt: "2026-01-02T03:04:05Z" as Timestamp, baseConfig: {}, entries: [] },
+    prompt,
+    signal,
   });
   return { end, request: model.requests[0] };
 }
 
-describe("the request", () => {
-  test("is made of the words that were given, and of nothing else", async () => {
-    const { end, request } = await answer("Io", {});
+describe("a request with a tool's own prompt", () => {
+  test("contains the prompt and nothing else", async () => {
+    const { end, request } = await answer("Io");
     const { parts, signal: _signal, ...rest } = request ?? {};
     expect(end).toEqual({ type: "answered", answer: "Io", model: "test/scripted" });
     expect(rest).toEqual({
@@ -62,7 +82,7 @@ describe("the request", () => {
     ]);
   });
 
-  test("needs no instructions at all", async () => {
+  test("needs no system prompt", async () => {
     const { messages, maxTokens } = PROMPT;
     const { request } = await answer("Io", { prompt: { messages, maxTokens } });
     expect(request?.parts.systemParts).toEqual([]);
@@ -72,7 +92,7 @@ describe("the request", () => {
     [40, 100, 40],
     [400, 100, 100],
     [400, undefined, 400],
-  ])("for %s tokens where the model has %s asks for %s", async (wanted, own, maxTokens) => {
+  ])("for %s tokens with a limit of %s asks for %s", async (wanted, own, maxTokens) => {
     const { maxTokens: _own, ...others } = ASSISTANT.parameters;
     const parameters = own === undefined ? others : { ...others, maxTokens: own };
     const { request } = await answer("Io", {
@@ -83,28 +103,25 @@ describe("the request", () => {
   });
 });
 
-test("the answer is the reply as it is, also if it looks like an answer to a question", async () => {
-  const { end } = await answer('{"answer": true}', {});
+test("the answer is the unchanged reply, even if it looks like a structured answer", async () => {
+  const { end } = await answer('{"answer": true}');
   expect(end).toMatchObject({ answer: '{"answer": true}' });
 });
 
 test.each<["length" | "refused", object]>([
   ["length", { type: "answered", answer: "I", model: "test/scripted", isCutOff: true }],
   ["refused", { type: "failed", kind: "provider", message: "test/scripted refused to answer" }],
-])("a reply that ended by %s is told as such", async (reason, expected) => {
-  const { end } = await answer(
-    [
-      { type: "text", text: "I" },
-      { type: "end", reason },
-    ],
-    {},
-  );
+])("a reply that ends with `%s` is reported as such", async (reason, expected) => {
+  const { end } = await answer([
+    { type: "text", text: "I" },
+    { type: "end", reason },
+  ]);
   expect(end).toEqual(expected);
 });
 
-test("it ends at once when it is aborted", async () => {
+test("an abort cancels it at once", async () => {
   const abort = new AbortController();
   const ended = answer([{ type: "hang" }], { signal: abort.signal });
   abort.abort(new Error("enough"));
-  await expect(ended).rejects.toThrow("enough");
+  expect((await ended).end).toEqual({ type: "cancelled" });
 });

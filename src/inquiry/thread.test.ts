@@ -171,7 +171,7 @@ function inquire(stream: ConversationStream, toolCallId: string, contextWindow?:
       stream,
       signal: new AbortController().signal,
     },
-    form: QUESTION,
+    format: QUESTION,
     assistant: ASSISTANT,
     attachments: [],
     tools: [],
@@ -235,7 +235,7 @@ test("a call that the record does not know is not closed", () => {
 });
 
 test("with these, every call of the last turn has its response", () => {
-  verifies("028/snapshot/open-well-formed");
+  verifies("028/snapshot/calls-well-formed");
   fc.assert(
     fc.property(anyDamagedStream, (stream) => {
       const events = turnsOf(stream.entries).at(-1)?.events ?? [];

@@ -1,6 +1,6 @@
 /**
- * The conversation as the inquiry model gets it: a copy on which every call has a response, with the
- * question at its end, in a turn of its own. Nothing of it is ever recorded.
+ * The conversation as an inquiry model sees it: a copy in which every call has a response, with the
+ * question in a turn of its own at the end. Nothing of it is recorded.
  */
 import type { AssistantSettings } from "../config/index.ts";
 import {
@@ -19,18 +19,18 @@ import {
   type ToolCallResponse,
 } from "../conversation/index.ts";
 import type { ToolSchema } from "../provider/index.ts";
-import { answerSchema, questionMessage, type ReplyForm } from "./answer.ts";
+import { type AnswerFormat, answerSchema, questionMessage } from "./answer.ts";
 import { fitContext, requestTokens } from "./fit-context.ts";
 import type { InquiryCall } from "./port.ts";
 
 export interface InquiryThread extends Thread {
-  /** Those that the main conversation does not have. */
+  /** Events that the main conversation does not have. */
   readonly ownEvents: readonly ConversationEvent[];
 }
 
 export interface InquiryThreadOptions {
   readonly call: InquiryCall;
-  readonly form: ReplyForm;
+  readonly format: AnswerFormat;
   readonly assistant: AssistantSettings;
   readonly attachments: readonly Attachment[];
   readonly tools: readonly ToolSchema[];
@@ -39,18 +39,20 @@ export interface InquiryThreadOptions {
 }
 
 export function createInquiryThread(options: InquiryThreadOptions): InquiryThread {
-  const { call, tools, contextWindow, timestamp } = options;
-  // Compactions name turns by their number, so they come before any turn is dropped.
+  const { call, format, tools, contextWindow, timestamp } = options;
+  // Compactions refer to turns by number, so they are applied before any turn is dropped.
   const stream = project(call.stream);
   const responses = closeOpenCalls({ ...call, stream }, timestamp);
-  const question = questionEvents(options);
-  const overhead = requestTokens(
-    intoParts(threadOf(options, append({ ...stream, entries: [] }, question))),
-    tools,
-  );
+  const content = questionMessage(call.toolName, call.question, format);
+  const question: readonly ConversationEvent[] = [
+    { type: "turn_start", timestamp },
+    { type: "chat_request", timestamp, content, schema: answerSchema(format) },
+  ];
+  const questionAlone = append({ ...stream, entries: [] }, question);
+  const overhead = requestTokens(intoParts(toThread(options, questionAlone)), tools);
   const fitted = fitContext({ stream: append(stream, responses), overhead, contextWindow });
   return {
-    ...threadOf(options, append(fitted, question)),
+    ...toThread(options, append(fitted, question)),
     ownEvents: [...responses, ...question],
   };
 }
@@ -62,7 +64,7 @@ export function extendThread(
   return { ...thread, stream: append(thread.stream, events) };
 }
 
-/** What the main conversation has too ends with a mark, up to which a cache can serve both. */
+/** Marks the last event shared with the main conversation, so that a cache can serve both up to it. */
 export function inquiryParts(thread: InquiryThread): ThreadParts {
   const parts = intoParts(thread);
   const own = new Set(thread.ownEvents);
@@ -73,16 +75,7 @@ export function inquiryParts(thread: InquiryThread): ThreadParts {
   return { ...parts, events: parts.events.with(last, marked) };
 }
 
-function questionEvents(options: InquiryThreadOptions): readonly ConversationEvent[] {
-  const { call, form, timestamp } = options;
-  const content = questionMessage(call.toolName, call.question, form);
-  return [
-    { type: "turn_start", timestamp },
-    { type: "chat_request", timestamp, content, schema: answerSchema(form) },
-  ];
-}
-
-function threadOf(
+function toThread(
   { assistant, attachments }: InquiryThreadOptions,
   stream: ConversationStream,
 ): Thread {
@@ -98,11 +91,12 @@ function append(
   return { ...stream, entries: [...stream.entries, ...added] };
 }
 
-const STILL_RUNNING = "Tool call is still running.";
-
 type AskingCall = Pick<InquiryCall, "toolCallId" | "toolName" | "question" | "stream">;
 
-/** In the order of the calls: where two share an id, it tells whose response is whose. */
+/**
+ * Responses for the calls that have none yet: the asking one is paused, the others are still running.
+ * They are in the order of the calls, which tells two calls with the same id apart.
+ */
 export function closeOpenCalls(
   asking: AskingCall,
   timestamp: Timestamp,
@@ -118,12 +112,13 @@ export function closeOpenCalls(
     type: "tool_call_response",
     timestamp,
     id: call.id,
-    content: call === paused ? `Tool paused: ${asking.question.text}` : STILL_RUNNING,
+    content:
+      call === paused ? `Tool paused: ${asking.question.text}` : "Tool call is still running.",
     isError: false,
   }));
 }
 
-/** Providers may reuse an id within a turn; then the name tells which call it is. */
+/** Providers may reuse an id within a turn. Then the tool's name identifies the call. */
 function findPaused(
   open: readonly ToolCallRequest[],
   { toolCallId, toolName }: AskingCall,

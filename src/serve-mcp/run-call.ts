@@ -5,7 +5,7 @@ import {
   type ToolCallRequest,
   type ToolCallResponse,
 } from "../conversation/index.ts";
-import { NO_MODEL } from "../inquiry/index.ts";
+import { noInquiryBackend } from "../inquiry/index.ts";
 import type { JsonObject } from "../util/index.ts";
 import type { OpenCall } from "./client-record.ts";
 import type { ServeSetup } from "./setup.ts";
@@ -25,7 +25,7 @@ export interface CallParts extends Pick<ServeSetup, "tools" | "clock"> {
 export async function runCall(parts: CallParts): Promise<ToolCallResponse> {
   const { open, clock, signal } = parts;
   const { journal, state, id } = open;
-  const cycle = new ToolCycle({ ...parts, journal, state, inquiries: NO_MODEL });
+  const cycle = new ToolCycle({ ...parts, journal, state, inquiries: noInquiryBackend });
   const request: ToolCallRequest = {
     type: "tool_call_request",
     timestamp: timestampFromDate(clock.now()),

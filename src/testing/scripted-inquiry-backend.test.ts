@@ -16,7 +16,7 @@ test("answers are found by the id of the inquiry, also false ones", async () => 
     answers: [
       { type: "answered", answer: false, model: "test/scripted" },
       { type: "answered", answer: null, model: "test/scripted" },
-      { type: "failed", kind: "other", message: "no answer was scripted for a.ok.3" },
+      { type: "failed", kind: "other", message: "the script has no answer for a.ok.3" },
     ],
     calls,
   });

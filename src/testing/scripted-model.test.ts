@@ -74,7 +74,7 @@ test("replies are given one after the other, and requests are kept", async () =>
     texts: [
       { type: "message_delta", text: "a" },
       { type: "message_delta", text: "b" },
-      new Error("No reply was scripted for request 3."),
+      new Error("The script has no reply for request 3."),
     ],
     requests: 3,
   });

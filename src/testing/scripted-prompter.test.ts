@@ -126,9 +126,9 @@ describe("a form", () => {
   test("with another number of answers than questions is an error of the script", async () => {
     const prompter = new ScriptedPrompter({ forms: [[{ answer: "one" }]] });
     const refused = prompter.askForm(form());
-    await expect(refused).rejects.toThrow("The script has 1 answers for a form of 2.");
+    await expect(refused).rejects.toThrow("The script has 1 answers for a form of 2 fields.");
     const missing = prompter.askForm(form());
-    await expect(missing).rejects.toThrow('No script has a form for "What is a?", "What is b?".');
+    await expect(missing).rejects.toThrow('The script has no form for "What is a?", "What is b?".');
   });
 });
 
@@ -142,7 +142,7 @@ test("answers what a function makes of the question", async () => {
 test("is there or not, on a channel of the test's choice", () => {
   const prompter = new ScriptedPrompter({}, "page");
   const before = prompter.canAsk();
-  prompter.isThere = false;
+  prompter.isAvailable = false;
   expect([prompter.channel, before, prompter.canAsk()]).toEqual(["page", true, false]);
 });
 
@@ -161,10 +161,10 @@ test("a held prompt stays open until it is answered", async () => {
 });
 
 test.each([
-  ["ask", 'No script has an answer to "What is a?".'],
-  ["askPermission", "No script has a permission for sweep."],
-  ["askDelivery", "No script has a decision on the result of sweep."],
-  ["choose", "No script has a choice."],
+  ["ask", 'The script has no answer to "What is a?".'],
+  ["askPermission", "The script has no permission for sweep."],
+  ["askDelivery", "The script has no delivery decision for sweep."],
+  ["choose", "The script has no interrupt choice."],
 ] as const)(
   "%s without a script is an error that says what is missing",
   async (method, message) => {
@@ -198,7 +198,7 @@ test("arguments that the check refuses are an error of the script", async () => 
   const edited = { type: "run", isRemembered: false, arguments: { a: 1 } } as const;
   const prompter = new ScriptedPrompter({ permissions: [edited, edited] });
   const refused = prompter.askPermission(permission(async () => "a is too small"));
-  await expect(refused).rejects.toThrow("The script's arguments are refused: a is too small");
+  await expect(refused).rejects.toThrow("The arguments in the script are invalid: a is too small");
   expect(await prompter.askPermission(permission())).toEqual(edited);
 });
 

@@ -399,7 +399,7 @@ describe("under another name", () => {
     const turn = await start({ tools: { ask: { ...alias, source: "builtin" } } });
     const response = await turn.call("ask", { question: "Which?" });
     expect([response?.content, response?.isError]).toEqual([
-      "Tool 'ask' cannot be used at the moment: The tool ask wants the builtin ask: there is none.",
+      "Tool 'ask' is currently unavailable: The tool ask wants the builtin ask: there is none.",
       true,
     ]);
   });

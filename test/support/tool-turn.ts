@@ -5,7 +5,7 @@ import {
   PromptQueue,
   type Toolbox,
   ToolCycle,
-  type TurnParts,
+  type TurnContext,
   TurnState,
 } from "../../src/agent/index.ts";
 import { parseConfigOrThrow, resolveTools, type ToolSettings } from "../../src/config/index.ts";
@@ -40,7 +40,7 @@ export interface ToolTurnOptions {
   readonly conversation?: ConversationWriter;
   /** What stands in for the usual parts. */
   readonly parts?: Partial<
-    Pick<TurnParts, "tools" | "prompter" | "inquiries" | "limits" | "observer">
+    Pick<TurnContext, "tools" | "prompter" | "inquiries" | "limits" | "observer">
   >;
 }
 
@@ -54,12 +54,12 @@ export class ToolTurn {
   readonly inquiries: ScriptedInquiryBackend;
   readonly clock = new FakeClock();
   readonly conversation: ConversationWriter;
-  parts: TurnParts;
+  parts: TurnContext;
 
   private constructor(options: ToolTurnOptions, conversation: ConversationWriter) {
     this.conversation = conversation;
     this.prompter = new ScriptedPrompter(options.script);
-    this.prompter.isThere = options.isSomebodyThere ?? true;
+    this.prompter.isAvailable = options.isSomebodyThere ?? true;
     this.inquiries = new ScriptedInquiryBackend(options.answers ?? {});
     this.parts = {
       journal: createJournal(conversation, options.parts?.observer),

@@ -1,5 +1,5 @@
 /** `jp mcp serve`: jp for other agents. Nothing but the protocol is written to standard output. */
-import { NOBODY } from "../../../agent/index.ts";
+import { noPrompter } from "../../../agent/index.ts";
 import { randomBytes } from "node:crypto";
 import { type ServeSetup, serveHttp, serveStdio } from "../../../serve-mcp/index.ts";
 import { abortable } from "../../../util/index.ts";
@@ -41,7 +41,7 @@ export async function serveMcp({ options, context }: Call<ServeFlags>): Promise<
     tools: tools.toolbox,
     readInquiries: (filter) => readMatching(filter, context),
     // A program that talks to its client over standard input was started by it, on its terminal.
-    person: (http ? findPrompter(context, config, options) : undefined) ?? NOBODY,
+    person: (http ? findPrompter(context, config, options) : undefined) ?? noPrompter,
     clock: context.clock,
     onProblem: (message) => warn(message, context.output),
   };

@@ -1,5 +1,5 @@
 /** `jp query`: one turn, from what is asked to what is on record. */
-import { type DetachedDenial, NOBODY, Turn, type TurnEnd } from "../../../agent/index.ts";
+import { type DetachedDenial, noPrompter, Turn, type TurnEnd } from "../../../agent/index.ts";
 import { resolveInquiryAssistant, resolveLimits } from "../../../config/index.ts";
 import { createInquiryBackend, type InquiryBackend } from "../../../inquiry/index.ts";
 import {
@@ -117,7 +117,7 @@ async function runTurn(parts: TurnContext, message: string): Promise<EndedTurn> 
       ...tools.toolbox,
       schemas: async (signal) => (schemas = await tools.toolbox.schemas(signal)),
     },
-    prompter: person === undefined ? NOBODY : withScreen(person, view),
+    prompter: person === undefined ? noPrompter : withScreen(person, view),
     ...(person?.canAsk() === true && { menu: menuWithScreen(person, view) }),
     inquiries: createInquiries(parts, () => schemas),
     clock: context.clock,

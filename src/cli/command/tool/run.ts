@@ -1,9 +1,15 @@
 /** `jp tool run`: one call of a tool by hand. Its questions take the way that they take in a turn. */
-import { createJournal, NOBODY, PromptQueue, ToolCycle, TurnState } from "../../../agent/index.ts";
+import {
+  createJournal,
+  noPrompter,
+  PromptQueue,
+  ToolCycle,
+  TurnState,
+} from "../../../agent/index.ts";
 import { resolveLimits, type ToolSettings } from "../../../config/index.ts";
 import { timestampFromDate, type ToolCallRequest } from "../../../conversation/index.ts";
 import { checkArguments, type RunnableTool } from "../../../executor/index.ts";
-import { NO_MODEL } from "../../../inquiry/index.ts";
+import { noInquiryBackend } from "../../../inquiry/index.ts";
 import { neutralize } from "../../../render/index.ts";
 import { MemoryConversationStore } from "../../../storage/index.ts";
 import { CodedError, findJson, isJsonObject } from "../../../util/index.ts";
@@ -62,9 +68,9 @@ async function callOnce({ words, options, context, signal }: ToolRun): Promise<v
       schemas: async () => [],
       find: async () => ({ ...tool, settings: byHand(settings) }),
     },
-    prompter: findPrompter(context, config, options) ?? NOBODY,
+    prompter: findPrompter(context, config, options) ?? noPrompter,
     prompts: new PromptQueue(),
-    inquiries: NO_MODEL,
+    inquiries: noInquiryBackend,
     state,
     limits: resolveLimits(config),
     clock: context.clock,
