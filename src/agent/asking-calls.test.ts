@@ -16,7 +16,7 @@ const KEEPS_ASKING =
   `The tool 'x' keeps asking the same question ("A?") although it was answered. Do not retry this ` +
   "tool call in this turn.";
 
-/** A tool that asks what is planned, whatever it is told. */
+/** A tool that asks the planned questions, whatever the answers. */
 async function insist(
   plan: readonly Question[],
   config: Readonly<Record<string, { answer?: Json; target?: string }>>,
@@ -38,7 +38,7 @@ async function insist(
 }
 
 describe("the answers of an attempt", () => {
-  test("are all that were given so far, under the ids of the questions and nothing else", async () => {
+  test("contain everything answered so far, under the question ids", async () => {
     verifies(
       "082/answers/keyed-by-question-id",
       "082/answers/tool-sees-no-attempt",
@@ -87,7 +87,7 @@ describe("the answers of an attempt", () => {
     ]);
   });
 
-  test("have the latest to a question that is asked again; the record has them all", async () => {
+  test("contain the latest answer to a repeated question, while the record keeps all", async () => {
     verifies(
       "082/answers/latest-wins",
       "082/answers/record-keeps-every-attempt",
@@ -102,7 +102,7 @@ describe("the answers of an attempt", () => {
     ]);
   });
 
-  test("are those of one call: another call of the tool starts with none", async () => {
+  test("belong to one call: the tool's next call starts without answers", async () => {
     const tool = new StubbornTool("x", [ASK_A]);
     const turn = await ToolTurn.start({ tools: [tool], script: { answers: [{ answer: "1" }] } });
     await turn.run(toolCall("call_1", "x"));
@@ -112,7 +112,7 @@ describe("the answers of an attempt", () => {
 });
 
 describe("a configured answer", () => {
-  test("is not there before the tool has asked, and then on the next attempt", async () => {
+  test("reaches the tool only after it has asked, on the next attempt", async () => {
     verifies(
       "082/configured/not-given-on-the-first-attempt",
       "082/configured/given-on-the-next-attempt",
@@ -131,7 +131,7 @@ describe("a configured answer", () => {
     });
   });
 
-  test("makes no difference to a tool that asks and then goes on", async () => {
+  test("is used by a tool that asks once and continues", async () => {
     verifies("082/configured/two-step-tools-unaffected");
     const tools = [questioner("x", ASK_A)];
     const typed = await ToolTurn.start({ tools, script: { answers: [{ answer: "1" }] } });
@@ -141,7 +141,7 @@ describe("a configured answer", () => {
   });
 });
 
-describe("a tool that does not take an answer", () => {
+describe("a tool that ignores its answer", () => {
   const four = [ASK_A, ASK_A, ASK_A, ASK_A];
   const exhausted = [
     ["call_1.a.1", "answered"],
@@ -164,7 +164,7 @@ describe("a tool that does not take an answer", () => {
     });
   });
 
-  test("is answered three times by what was remembered and then ends in an error", async () => {
+  test("is answered three times from memory and then ends in an error", async () => {
     const tool = new StubbornTool("x", [...four, ...four]);
     const answers = [{ answer: "1", isRemembered: true }];
     const turn = await ToolTurn.start({ tools: [tool], script: { answers } });
@@ -178,7 +178,7 @@ describe("a tool that does not take an answer", () => {
     });
   });
 
-  test("is counted for each question, so that others may come in between", async () => {
+  test("is counted per question, so that other questions may come in between", async () => {
     const plan = [ASK_A, ASK_B, ASK_A, ASK_B, ASK_A, ASK_B, ASK_A];
     const { ends } = await insist(plan, { a: { answer: "1" }, b: { answer: "2" } });
     expect(ends.map(([id]) => id)).toEqual([
@@ -193,23 +193,23 @@ describe("a tool that does not take an answer", () => {
     expect(ends.at(-1)).toEqual(["call_1.a.4", "attempts_exhausted"]);
   });
 
-  test("may go on as long as a person answers", async () => {
+  test("may continue as long as a person answers", async () => {
     const plan = Array.from({ length: 10 }, () => ASK_A);
     const given = plan.map((_, index) => `${index}`);
     const { ends, content } = await insist(plan, {}, given);
     expect([ends.length, content]).toEqual([10, "done"]);
   });
 
-  test("starts over when a person has answered in between", async () => {
+  test("starts over after an answer from a person", async () => {
     const tool = new StubbornTool(
       "x",
       Array.from({ length: 9 }, () => booleanQuestion("a", "A?")),
     );
     const turn = await ToolTurn.start({
       tools: [tool],
-      isSomebodyThere: false,
+      isInteractive: false,
       answers: () => {
-        // Somebody comes in after the second answer of a model, and leaves again.
+        // A person becomes available after the model's second answer, and leaves again.
         turn.prompter.isAvailable = turn.inquiries.calls.length === 2;
         return { type: "answered", answer: true, model: "test/model" };
       },
@@ -235,7 +235,7 @@ describe("a tool that does not take an answer", () => {
     ]);
   });
 
-  test("has its calls counted one by one", async () => {
+  test("is counted per call", async () => {
     const tool = new StubbornTool("x", [ASK_A, ASK_A]);
     const config = { x: { questions: { a: { answer: "1" } } } };
     const turn = await ToolTurn.start({ tools: [tool], config });
@@ -248,7 +248,7 @@ describe("a tool that does not take an answer", () => {
   });
 });
 
-test("what a tool says while it runs is told of the call, and is not recorded", async () => {
+test("progress is reported for its call and not recorded", async () => {
   const updates: TurnUpdate[] = [];
   const executor = {
     attempt: async ({ onProgress }: AttemptRequest) => {
@@ -267,7 +267,7 @@ test("what a tool says while it runs is told of the call, and is not recorded", 
   expect(JSON.stringify(turn.events)).not.toContain("half way");
 });
 
-test("a tool that ends by itself as cancelled says so, and that is no error", async () => {
+test("a tool that reports itself as cancelled is not an error", async () => {
   const executor = { attempt: async () => ({ type: "cancelled" as const }) };
   const turn = await ToolTurn.start({ tools: [{ name: "x", executor }] });
   expect(await turn.call("x")).toMatchObject({
@@ -276,7 +276,7 @@ test("a tool that ends by itself as cancelled says so, and that is no error", as
   });
 });
 
-test("an error of a tool is told as it is, and whether it passes is in no event", async () => {
+test("a tool's error reaches the model unchanged, and no event says whether it is transient", async () => {
   verifies("082/cancel/transient-flag-not-recorded");
   const outcome = { type: "error" as const, message: "busy", trace: ["why"], transient: true };
   const tool = { ...questioner("x"), execute: async () => outcome };
@@ -285,7 +285,7 @@ test("an error of a tool is told as it is, and whether it passes is in no event"
   expect(JSON.stringify(turn.events)).not.toContain("transient");
 });
 
-test("a question that is withdrawn is closed as interrupted, and the tool is entered again", async () => {
+test("a withdrawn question is closed as interrupted, and the tool runs again", async () => {
   const withdrawn = new AbortController();
   const results: AttemptResult[] = [
     {
@@ -314,11 +314,11 @@ test("a question that is withdrawn is closed as interrupted, and the tool is ent
   ]);
 });
 
-describe("words for a model", () => {
+describe("a prompt for a model", () => {
   const prompt = { messages: [{ role: "user", text: "Name a moon." }], maxTokens: 9 } as const;
   const question = textQuestion("sampling", "Go on?", { persistence: "none" });
 
-  /** Asks until it was answered so often, and says how it came to the last answer. */
+  /** Asks a given number of times, and returns how the last answer came about. */
   async function askModel(times: number, config = {}) {
     const requests: AttemptRequest[] = [];
     const executor = {
@@ -343,7 +343,7 @@ describe("words for a model", () => {
     return { turn, response: await turn.call("x") };
   }
 
-  test("go to the model without the conversation, and back with how it ended", async () => {
+  test("reaches the model without the conversation, and the tool learns how the reply ended", async () => {
     const { turn, response } = await askModel(1);
     expect(turn.inquiries.calls).toMatchObject([
       { prompt, stream: { baseConfig: {}, entries: [] }, target: { assistant: {} } },
@@ -354,18 +354,18 @@ describe("words for a model", () => {
     ]);
   });
 
-  test("are new every time: they do not count as the same question", async () => {
+  test("is new every time and does not count as a repeated question", async () => {
     const { turn, response } = await askModel(5);
     expect([response?.isError, turn.inquiries.calls.length]).toEqual([false, 5]);
   });
 
-  test("have no reply of a model if the config has the answer", async () => {
+  test("gets no model reply if the config answers it", async () => {
     const { turn, response } = await askModel(1, { questions: { sampling: { answer: "Europa" } } });
     expect([response?.content, turn.inquiries.calls]).toEqual(['[{"sampling":"Europa"},null]', []]);
   });
 });
 
-test("questions that nobody may be asked are recorded, and end the call", async () => {
+test("refused questions are recorded and end the call", async () => {
   const told: string[] = [];
   const executor = {
     attempt: async (): Promise<AttemptResult> => ({
@@ -393,7 +393,7 @@ test("questions that nobody may be asked are recorded, and end the call", async 
   ]);
 });
 
-/** What an executor is given, as JSON shows it. */
+/** The request to an executor, as JSON. */
 function attempt(given: object) {
   return { call: {}, arguments: { path: "a/b" }, ...given, notes: {}, signal: {} };
 }

@@ -13,7 +13,7 @@ import { TurnState } from "./state.ts";
 
 const EXHAUSTED = { outcome: "cancelled", reason: "attempts_exhausted" };
 
-/** Asks for ever, each time under another id. */
+/** Asks forever, each time with a new id. */
 function asksForEver(): NamedExecutor {
   let count = 0;
   const source = { source: "tool", name: "x" } as const;
@@ -32,18 +32,18 @@ function asksForEver(): NamedExecutor {
 
 function start(limits: Partial<CallLimits>, options: Partial<ToolTurnOptions> = {}) {
   const parts = { limits: { ...DEFAULT_LIMITS, ...limits } };
-  return ToolTurn.start({ tools: [asksForEver()], isSomebodyThere: false, parts, ...options });
+  return ToolTurn.start({ tools: [asksForEver()], isInteractive: false, parts, ...options });
 }
 
 function countOf(turn: ToolTurn, outcome: string): number {
   return turn.recorded("inquiry_response").filter((event) => event.outcome === outcome).length;
 }
 
-describe("a tool that asks for ever, each time under another id", () => {
+describe("a tool that asks forever, each time with a new id", () => {
   test.each<[string, JsonObject, Partial<ToolTurnOptions>]>([
     ["a model", {}, { answers: () => ({ type: "answered", answer: "go on", model: "test/m" }) }],
     ["defaults", { detached: "defaults" }, {}],
-  ])("is stopped when %s answered it often enough", async (_who, config, options) => {
+  ])("is stopped after enough answers from %s", async (_who, config, options) => {
     counters("T-RUN-5");
     const turn = await start({ automaticAnswersPerCall: 7 }, { ...options, config: { x: config } });
     const response = await turn.call("x");
@@ -57,14 +57,14 @@ describe("a tool that asks for ever, each time under another id", () => {
     expect(turn.recorded("inquiry_response").at(-1)).toMatchObject(EXHAUSTED);
   });
 
-  test("is stopped by default, too", async () => {
+  test("is stopped by the default limits, too", async () => {
     counters("T-RUN-5");
     const turn = await start({}, { config: { x: { detached: "defaults" } } });
     await turn.call("x");
     expect(countOf(turn, "answered")).toBe(DEFAULT_LIMITS.automaticAnswersPerCall);
   });
 
-  test("is stopped in all its calls of a turn together, also if the turn is taken up again", async () => {
+  test("shares one limit among all calls of a turn, even if the turn is resumed", async () => {
     counters("T-RUN-5");
     const limits = { automaticAnswersPerCall: 4, automaticAnswersPerTurn: 10 };
     const turn = await start(limits, { config: { x: { detached: "defaults" } } });
@@ -80,11 +80,11 @@ describe("a tool that asks for ever, each time under another id", () => {
     expect(countOf(turn, "answered")).toBe(14);
   });
 
-  test("goes on for as long as a person answers", async () => {
+  test("continues as long as a person answers", async () => {
     let left = 60;
     const answers = () => (left-- > 0 ? { answer: "go on" } : ({ isCancelled: true } as const));
     const limits = { automaticAnswersPerCall: 0, automaticAnswersPerTurn: 0 };
-    const turn = await start(limits, { isSomebodyThere: true, script: { answers } });
+    const turn = await start(limits, { isInteractive: true, script: { answers } });
     await turn.call("x");
     expect([countOf(turn, "answered"), turn.recorded("inquiry_response").at(-1)]).toEqual([
       60,
@@ -93,7 +93,7 @@ describe("a tool that asks for ever, each time under another id", () => {
   });
 });
 
-test("the questions of one form count one by one", async () => {
+test("each question of a form counts", async () => {
   counters("T-RUN-5");
   const questions = Array.from({ length: 5 }, (_, index) =>
     textQuestion(`q${index}`, "And now?", { default: "go on" }),
@@ -107,7 +107,7 @@ test("the questions of one form count one by one", async () => {
   expect(turn.recorded("inquiry_response")).toHaveLength(5);
 });
 
-test("a tool that asks and withdraws its question again and again is stopped, too", async () => {
+test("a tool that keeps withdrawing its questions is stopped, too", async () => {
   counters("T-RUN-5");
   const unanswered: string[] = [];
   const tool: NamedExecutor = {
@@ -131,10 +131,10 @@ test("a tool that asks and withdraws its question again and again is stopped, to
   expect(turn.recorded("inquiry_request")).toHaveLength(4);
 });
 
-describe("what a call adds to the record", () => {
+describe("the bytes that a call may record", () => {
   const LIMIT = 10_000;
 
-  test("is a result up to a limit, with a word about the rest", async () => {
+  test("limit its result, which says that it was truncated", async () => {
     counters("T-RUN-6");
     const run = () => "é".repeat(LIMIT);
     const tool = defineTool({ name: "x", description: "", parameters: { type: "object" }, run });
@@ -143,12 +143,12 @@ describe("what a call adds to the record", () => {
     expect(content).toMatch(/^é{5000}\n\[Cut off here: 10000 of 20000 bytes were left out\.\]$/);
   });
 
-  test("is no question that is too large: it is neither asked nor recorded, and the call fails", async () => {
+  test("exclude a question that is too large: it is neither asked nor recorded, and the call fails", async () => {
     counters("T-RUN-6");
     const question = textQuestion("q", "Name?", { context: "x".repeat(LIMIT) });
     const turn = await start(
       { recordBytesPerCall: LIMIT },
-      { tools: [asksTogether([question])], isSomebodyThere: true },
+      { tools: [asksTogether([question])], isInteractive: true },
     );
     const response = await turn.call("x");
     expect([response?.isError, response?.content, turn.prompter.questions]).toEqual([
@@ -161,11 +161,11 @@ describe("what a call adds to the record", () => {
     expect(turn.recorded("inquiry_request")).toEqual([]);
   });
 
-  test("counts questions and answers together, whoever answers", async () => {
+  test("include questions and answers, whoever answers", async () => {
     counters("T-RUN-6");
     const turn = await start(
       { recordBytesPerCall: LIMIT },
-      { isSomebodyThere: true, script: { answers: () => ({ answer: "y".repeat(1000) }) } },
+      { isInteractive: true, script: { answers: () => ({ answer: "y".repeat(1000) }) } },
     );
     const response = await turn.call("x");
     const { length } = JSON.stringify(turn.events);
@@ -176,12 +176,12 @@ describe("what a call adds to the record", () => {
     ]);
   });
 
-  test("leaves room to say what happened", async () => {
+  test("always leave room to say what happened", async () => {
     const turn = await start(
       { recordBytesPerCall: 1100 },
       {
         tools: [asksTogether([textQuestion("q", "Name?")])],
-        isSomebodyThere: true,
+        isInteractive: true,
         script: { answers: () => ({ answer: "y".repeat(2000) }) },
       },
     );
@@ -189,7 +189,7 @@ describe("what a call adds to the record", () => {
   });
 });
 
-/** All at once, and then it is content. */
+/** Asks everything at once, and then ends. */
 function asksTogether([question, ...more]: readonly Question[]): NamedExecutor {
   return {
     name: "x",

@@ -20,7 +20,7 @@ const asker = defineTool({
 });
 
 describe("a question that a person answers", () => {
-  test("is in the record with who asked and who answered, between the call and its result", async () => {
+  test("is recorded with who asked and who answered, between the call and its result", async () => {
     const turn = await ToolTurn.start({ tools: [asker], script: { answers: [{ answer: true }] } });
     const response = await turn.call("asker");
     expect(response).toMatchObject({ id: "call_1", content: "got true", isError: false });
@@ -53,7 +53,7 @@ describe("a question that a person answers", () => {
     ]);
   });
 
-  test("is remembered for the turn if the person says so, for every call of the tool", async () => {
+  test("is remembered for the turn if the person wants that, for every call of the tool", async () => {
     const turn = await ToolTurn.start({
       tools: [asker],
       script: { answers: [{ answer: true, isRemembered: true }] },
@@ -75,7 +75,7 @@ describe("a question that a person answers", () => {
     });
   });
 
-  test("is cancelled by the person, and the model is told so", async () => {
+  test("can be cancelled by the person, which the model learns", async () => {
     const turn = await ToolTurn.start({
       tools: [asker],
       script: { answers: [{ isCancelled: true }] },
@@ -90,7 +90,7 @@ describe("a question that a person answers", () => {
   });
 });
 
-test("a secret reaches the tool and nothing else", async () => {
+test("a secret reaches only the tool", async () => {
   const tool = defineTool({
     name: "login",
     description: "",
@@ -109,7 +109,7 @@ test("a secret reaches the tool and nothing else", async () => {
   expect(JSON.stringify(turn.events)).not.toContain("hunter2");
 });
 
-test("a hundred calls ask at once, and no answer goes to another's question", async () => {
+test("a hundred calls ask at once, and every answer reaches its own question", async () => {
   const tool = defineTool({
     name: "echo",
     description: "",
@@ -131,7 +131,7 @@ test("a hundred calls ask at once, and no answer goes to another's question", as
 });
 
 describe("several calls", () => {
-  test("are answered for in the order of the calls, and recorded in the order in which they end", async () => {
+  test("return results in call order, and record them as they end", async () => {
     verifies("005/record/inside-the-tool-call", "005/record/parallel-calls-may-interleave");
     const slow = new SlowTool();
     const turn = await ToolTurn.start({
@@ -160,7 +160,7 @@ describe("several calls", () => {
     ]);
   });
 
-  test("go on while a person thinks about a question of one, and so do inquiries of a model", async () => {
+  test("continue while a person thinks about a question, and so do inquiries of a model", async () => {
     verifies("028/goal/parallel-inquiries");
     const typed = Promise.withResolvers<ScriptedAnswer>();
     const turn = await ToolTurn.start({
@@ -193,7 +193,7 @@ describe("several calls", () => {
     ]);
   });
 
-  test("ask one at a time; those that wait carry their ids and are let in in their order", async () => {
+  test("ask one at a time, in order, each with its own ids", async () => {
     verifies("082/prompt/queued-prompt-carries-the-id", "082/prompt/answer-carries-the-id");
     const open: PromiseWithResolvers<ScriptedAnswer>[] = [];
     const turn = await ToolTurn.start({
@@ -223,7 +223,7 @@ describe("several calls", () => {
     );
   });
 
-  test("that wait get what a person says for the turn meanwhile, and those of other tools do not", async () => {
+  test("that wait reuse an answer for the turn given meanwhile, unless they are of other tools", async () => {
     verifies(
       "082/record/remembered-answer",
       "082/remember/answers-keyed-by-tool-and-question",
@@ -247,7 +247,7 @@ describe("several calls", () => {
     });
   });
 
-  test("whose turn comes when the person has left go to a model, and hold up nobody who waits", async () => {
+  test("that wait until the person has left go to a model, and block no one else", async () => {
     const turn = await ToolTurn.start({
       tools: [asker],
       script: {
@@ -282,7 +282,7 @@ describe("several calls", () => {
   });
 });
 
-test("a call whose arguments could not be read is not run, and nobody is asked whether it may", async () => {
+test("a call with unreadable arguments does not run, and no permission is asked", async () => {
   const slow = new SlowTool();
   const turn = await ToolTurn.start({ tools: [slow], config: { slow: { run: "ask" } } });
   expect(await turn.call("slow", { [INVALID_ARGUMENTS]: '{"path": ' })).toMatchObject({
@@ -292,8 +292,8 @@ test("a call whose arguments could not be read is not run, and nobody is asked w
   expect([slow.starts, turn.prompter.permissions]).toEqual([0, []]);
 });
 
-describe("a call of a tool that cannot be had", () => {
-  test("because there is none of that name ends in an error that says so", async () => {
+describe("a call of an unavailable tool", () => {
+  test("with an unknown name ends in an error that says so", async () => {
     const turn = await ToolTurn.start({ tools: [] });
     expect(await turn.call("gone")).toMatchObject({
       content:
@@ -304,7 +304,7 @@ describe("a call of a tool that cannot be had", () => {
     expect(transcript(turn.events).slice(2)).toHaveLength(1);
   });
 
-  test("at the moment ends in an error that says why, and the others go on", async () => {
+  test("ends in an error that says why, and other calls continue", async () => {
     const turn = await ToolTurn.start({ tools: [echo] });
     const { tools } = turn.parts;
     const find: typeof tools.find = (name, signal) =>

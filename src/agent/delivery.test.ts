@@ -47,8 +47,8 @@ async function callWith({ tool = read, config, args = {}, ...options }: Setting)
 
 const SHOWN = { tool: "read", content: "content", isError: false, isEditing: false };
 
-describe("without anybody being asked", () => {
-  test("a result that is `unattended` goes to the model, and no decision is recorded", async () => {
+describe("without asking a person", () => {
+  test("an `unattended` result goes to the model, and no decision is recorded", async () => {
     expect(await callWith({ config: { result: "unattended" } })).toEqual({
       told: ["content", false],
       decisions: [],
@@ -56,7 +56,7 @@ describe("without anybody being asked", () => {
     });
   });
 
-  test("a result that is to be skipped stays here", async () => {
+  test("a skipped result does not reach the model", async () => {
     expect(await callWith({ config: { result: "skip" } })).toEqual({
       told: ["Result delivery skipped by configuration.", false],
       decisions: [["denied", { kind: "policy", key: "conversation.tools.read.result" }]],
@@ -69,10 +69,10 @@ describe("without anybody being asked", () => {
     ["defaults", "approved", "content"],
     ["deny", "denied", "Result delivery skipped by configuration."],
     [undefined, "approved", "content"],
-  ])("and with nobody there, `detached.deliver` = `%s` decides", async (mode, made, content) => {
+  ])("in a non-interactive run `detached.deliver` = `%s` decides", async (mode, made, content) => {
     for (const result of ["ask", "edit"]) {
       const detached = mode === undefined ? {} : { deliver: mode };
-      expect(await callWith({ config: { result, detached }, isSomebodyThere: false })).toEqual({
+      expect(await callWith({ config: { result, detached }, isInteractive: false })).toEqual({
         told: [content, false],
         decisions: [[made, { kind: "policy", key: "conversation.tools.read.detached.deliver" }]],
         asked: [],
@@ -85,13 +85,13 @@ describe("a person who is asked about a result", () => {
   test.each<[string, DeliveryResult, string, string]>([
     ["lets the model see it", { type: "deliver" }, "approved", "content"],
     [
-      "lets the model see it as it is, having looked at it in an editor",
+      "lets the model see it unchanged after viewing it in an editor",
       { type: "deliver", content: "content" },
       "approved",
       "content",
     ],
-    ["lets the model see something else", { type: "deliver", content: "less" }, "edited", "less"],
-    ["lets the model see nothing of it", { type: "deliver", content: "" }, "edited", ""],
+    ["lets the model see an edited result", { type: "deliver", content: "less" }, "edited", "less"],
+    ["lets the model see an empty result", { type: "deliver", content: "" }, "edited", ""],
     ["withholds it", { type: "withhold" }, "denied", "Result delivery skipped by user."],
     ["cancels the question", { type: "cancelled" }, "denied", "Result delivery cancelled."],
   ])("%s", async (_, delivery, made, content) => {
@@ -104,7 +104,7 @@ describe("a person who is asked about a result", () => {
     });
   });
 
-  test("sees an error as one, and it stays one", async () => {
+  test("sees an error as an error, and it stays one", async () => {
     const script = { deliveries: [{ type: "deliver" as const, content: "no" }] };
     expect(await callWith({ config: { result: "edit" }, args: { fails: true }, script })).toEqual({
       told: ["no", true],
@@ -113,7 +113,7 @@ describe("a person who is asked about a result", () => {
     });
   });
 
-  test("cannot be asked: the model is told so, and not what the tool gave", async () => {
+  test("cannot be shown the result: the model learns that, and not the result", async () => {
     const script = { deliveries: () => Promise.reject(new Error("the terminal is gone")) };
     expect(await callWith({ config: { result: "ask" }, script })).toEqual({
       told: ["Delivery prompt failed: the terminal is gone", true],
@@ -122,7 +122,7 @@ describe("a person who is asked about a result", () => {
     });
   });
 
-  test("is asked about one at a time, while other tools go on", async () => {
+  test("is asked about one at a time, while other tools continue", async () => {
     const open = Promise.withResolvers<DeliveryResult>();
     const turn = await ToolTurn.start({
       tools: [read, { ...read, name: "other" }],
@@ -149,7 +149,7 @@ describe("a person who is asked about a result", () => {
   });
 });
 
-describe("a tool that gave nothing, because its question has no answer", () => {
+describe("a tool without a result, because its question got no answer", () => {
   const nobodyThere =
     "read cannot run because no interactive terminal is available. Do not retry this tool call in " +
     "this turn; continue without user input or explain what information is missing.";
@@ -172,7 +172,7 @@ describe("a tool that gave nothing, because its question has no answer", () => {
       verifies("083/exclusive/no-retry-flag");
       const tool = questioner("read", secretQuestion("q", "?"));
       const config = { result, detached: { deliver: "deny" } };
-      expect(await callWith({ tool, config, isSomebodyThere: false })).toEqual({
+      expect(await callWith({ tool, config, isInteractive: false })).toEqual({
         told: [nobodyThere, true],
         decisions: [],
         asked: [],
@@ -181,7 +181,7 @@ describe("a tool that gave nothing, because its question has no answer", () => {
   );
 });
 
-test("a prompt that closed before the user decided withholds the result, and is no decision", async () => {
+test("a prompt that closes before the user decides withholds the result without recording a decision", async () => {
   counters("T-PROV-8");
   const script = { deliveries: [{ type: "interrupted" } as const] };
   const { told, decisions } = await callWith({ config: { result: "ask" }, script });

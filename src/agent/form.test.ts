@@ -28,7 +28,7 @@ const C = selectQuestion("c", "C?", { options: ["x", "y"], allowsOther: true, al
 const FORM = [A, B, C];
 
 const CANCELLED = "Tool input cancelled by user.";
-const NOBODY_THERE =
+const NO_ONE_TO_ASK =
   "x cannot run because no interactive terminal is available. Do not retry this tool call in this " +
   "turn; continue without user input or explain what information is missing.";
 const MISFIT =
@@ -40,17 +40,17 @@ interface Setting extends Pick<ToolTurnOptions, "answers"> {
   /** By question id. */
   readonly config?: JsonObject;
   readonly react?: FormReaction;
-  readonly isSomebodyThere?: boolean;
+  readonly isInteractive?: boolean;
   /** The prompter has no forms. */
   readonly isOneByOne?: boolean;
 }
 
 /** Tool `x` asks all its questions at once; ids in the record are those of `call_1`. */
 async function start(setting: Setting) {
-  const { questions = FORM, config = {}, react = [], isSomebodyThere = true, answers } = setting;
+  const { questions = FORM, config = {}, react = [], isInteractive = true, answers } = setting;
   const tool = new FormTool("x", questions);
   const person = new FormPrompter(react);
-  person.isThere = isSomebodyThere;
+  person.isThere = isInteractive;
   const turn = await ToolTurn.start({
     tools: [tool, new FormTool("y", [A])],
     config: { x: { questions: config } },
@@ -66,7 +66,7 @@ async function ask(setting: Setting) {
   return told(started, [response?.content, response?.isError]);
 }
 
-/** What there is to know, once the call has ended. */
+/** Everything about the call, once it has ended. */
 function told({ tool, person, turn }: Awaited<ReturnType<typeof start>>, result: unknown) {
   expect(problemsOf(turn.events)).toEqual([]);
   const kinds = turn.events.map(({ type }) => type).filter((type) => type.startsWith("inquiry"));
@@ -91,7 +91,7 @@ function endOf(event: InquiryResponse): unknown {
 
 const IDS = ["call_1.a.1", "call_1.b.1", "call_1.c.1"];
 
-/** All three ended so, and the call with them. */
+/** All three questions and the call ended for this reason. */
 function allEnded(reason: string, content: string) {
   return {
     requests: IDS,
@@ -103,12 +103,12 @@ function allEnded(reason: string, content: string) {
 }
 
 function said(inquiryId: string, answer: string, note: string): PromptResult {
-  const id = inquiryId as InquiryId; // As the coordinator has made it.
+  const id = inquiryId as InquiryId; // In the format of the agent.
   return { type: "answered", inquiryId: id, answer, note, isRemembered: false };
 }
 
 describe("questions that belong together", () => {
-  test("are asked as one form, and the tool is entered again once, with all answers", async () => {
+  test("are asked as one form, and the tool runs again once with all answers", async () => {
     const react = ["text", true, "y"];
     expect(await ask({ react })).toEqual({
       requests: IDS,
@@ -124,7 +124,7 @@ describe("questions that belong together", () => {
     });
   });
 
-  test("are shown as they were asked, each with its own label", async () => {
+  test("are shown as asked, each with its own label", async () => {
     const config = { b: { prompt_label: "Checker" } };
     const { turn, person } = await start({ config, react: ["text", true, "y"] });
     await turn.call("x");
@@ -137,7 +137,7 @@ describe("questions that belong together", () => {
     expect(person.forms[0]?.fields[0]).not.toHaveProperty("label");
   });
 
-  test("are on record in their order, all before any of them has an answer", async () => {
+  test("are recorded in order, all before the first answer", async () => {
     verifies("005/record/one-pair-per-question", "082/record/request-before-routing");
     const { turn } = await start({
       config: { b: { answer: true } },
@@ -158,7 +158,7 @@ describe("questions that belong together", () => {
     ]);
   });
 
-  test("have the words of the person in the record, and notes where they were asked for", async () => {
+  test("are recorded with the person's own words, and with notes where the question allows them", async () => {
     const { turn, tool } = await start({
       questions: [A, C, { ...C, id: "d" }],
       react: [
@@ -185,7 +185,7 @@ describe("questions that belong together", () => {
     expect(tool.attempts[1]?.notes).toEqual({ c: "both are bad" });
   });
 
-  test("may be secrets, of which neither the answer nor the note is on record", async () => {
+  test("may be secrets, whose answers and notes are not recorded", async () => {
     const key = secretQuestion("key", "Key?", { allowsNote: true });
     const note = "the hunter2 of old";
     const { turn, tool } = await start({
@@ -202,8 +202,8 @@ describe("questions that belong together", () => {
   });
 });
 
-describe("what needs no person", () => {
-  test("is answered first, and the person is asked for all the rest at once", async () => {
+describe("a question that needs no person", () => {
+  test("is answered first, and the person is asked all the others at once", async () => {
     const D = textQuestion("d", "D?");
     const ended = await ask({
       questions: [A, B, C, D],
@@ -226,7 +226,7 @@ describe("what needs no person", () => {
     });
   });
 
-  test("leaves one question, which is asked alone", async () => {
+  test("may leave a single question, which is asked alone", async () => {
     const config = { a: { answer: "set" }, b: { answer: true } };
     expect(await ask({ config, react: ["y"] })).toMatchObject({
       shown: [["call_1.c.1"]],
@@ -234,15 +234,15 @@ describe("what needs no person", () => {
     });
   });
 
-  test("may be everything, and then nobody is asked", async () => {
+  test("may be every question, and then no one is asked", async () => {
     const config = { a: { answer: "set" }, b: { answer: true }, c: { answer: "x" } };
-    expect(await ask({ config, isSomebodyThere: false })).toMatchObject({
+    expect(await ask({ config, isInteractive: false })).toMatchObject({
       shown: [],
       told: ['{"a":"set","b":true,"c":"x"}', false],
     });
   });
 
-  test("may not be answered by a model in words of its own, which only a person may", async () => {
+  test("gets no free-text answer from a model, because only a person may give one", async () => {
     const config = { c: { target: "assistant" } };
     expect(await ask({ config, answers: { "call_1.c.1": "neither" } })).toMatchObject({
       ends: Object.fromEntries(IDS.map((id) => [id, "backend_error"])),
@@ -251,7 +251,7 @@ describe("what needs no person", () => {
     });
   });
 
-  test("that fails ends the call: the others are closed for the same reason, unasked", async () => {
+  test("ends the call if it fails, and the others are closed for the same reason, unasked", async () => {
     const ended = await ask({
       config: { a: { answer: "set" }, b: { target: "assistant" } },
       answers: () => ({ type: "failed", kind: "provider", message: "503" }),
@@ -269,8 +269,8 @@ describe("what needs no person", () => {
   });
 });
 
-describe("one question that is refused", () => {
-  test("ends all of them with its reason, before anybody is asked", async () => {
+describe("a refused question", () => {
+  test("ends the whole form for its reason, before anyone is asked", async () => {
     const config = { a: { target: "assistant" }, b: { answer: "yes" } };
     expect(await ask({ config, answers: () => Promise.reject(new Error("asked")) })).toEqual({
       ...allEnded("invalid_static_answer", MISFIT),
@@ -278,7 +278,7 @@ describe("one question that is refused", () => {
     });
   });
 
-  test("does not take another's reason", async () => {
+  test("keeps its own reason if another is refused, too", async () => {
     const secret = secretQuestion("a", "A?");
     const config = { a: { target: "assistant" }, b: { answer: "yes" } };
     expect(await ask({ questions: [secret, B, C], config })).toMatchObject({
@@ -291,15 +291,15 @@ describe("one question that is refused", () => {
     });
   });
 
-  test("because nobody is there is told once, and asked of no model", async () => {
+  test("in a non-interactive run is reported once, and no model is asked", async () => {
     const questions = FORM.map((question) => ({ ...question, exclusive: true }));
-    expect(await ask({ questions, isSomebodyThere: false })).toEqual({
-      ...allEnded("no_prompt_backend", NOBODY_THERE),
+    expect(await ask({ questions, isInteractive: false })).toEqual({
+      ...allEnded("no_prompt_backend", NO_ONE_TO_ASK),
       shown: [],
     });
   });
 
-  test("is one that the person's own words are not configured for", async () => {
+  test("includes one with a configured answer that is not an option", async () => {
     const config = { c: { answer: "words of my own" } };
     expect(await ask({ config })).toMatchObject({
       ends: Object.fromEntries(IDS.map((id) => [id, "invalid_static_answer"])),
@@ -316,14 +316,14 @@ function backwards(form: FormRequest): FormResult {
 }
 
 describe("a person who", () => {
-  test("cancels the form has answered none of it", async () => {
+  test("cancels the form answers none of it", async () => {
     expect(await ask({ react: () => ({ type: "cancelled" }) })).toEqual({
       ...allEnded("user", CANCELLED),
       shown: [IDS],
     });
   });
 
-  test("cannot be shown the form: all of it has failed", async () => {
+  test("cannot be shown the form fails all of it", async () => {
     expect(await ask({ react: FAILS })).toEqual({
       ...allEnded("backend_error", "Question prompt failed: the terminal is gone"),
       shown: [IDS],
@@ -338,13 +338,13 @@ describe("a person who", () => {
       "Question prompt failed: the form has no answer for this question",
     ],
     [
-      "gives one that does not fit",
+      "gives one of the wrong type",
       ["text", true, 5],
       "backend_error",
       'Question prompt failed: expected one of "x", "y"',
     ],
     [
-      "answers a question of somebody else in its place",
+      "answers a question of another call in its place",
       [
         "text",
         true,
@@ -359,7 +359,7 @@ describe("a person who", () => {
       "user",
       CANCELLED,
     ],
-  ])("%s ends the call, and each question has one end", async (_, react, reason, content) => {
+  ])("%s ends the call, and each question is closed once", async (_, react, reason, content) => {
     expect(await ask({ react })).toMatchObject({
       ends: {
         "call_1.a.1": ["text", "user"],
@@ -371,7 +371,7 @@ describe("a person who", () => {
     });
   });
 
-  test("answers in another order gives each answer to its own question", async () => {
+  test("answers in another order still answers each question", async () => {
     expect(await ask({ react: backwards })).toMatchObject({
       attempts: [{}, { a: "text", b: true, c: "y" }],
     });
@@ -392,7 +392,7 @@ describe("a prompter without forms", () => {
   test.each<[string, FormReaction, string]>([
     ["is cancelled", () => ({ type: "cancelled" }), "user"],
     ["fails", FAILS, "backend_error"],
-  ])("does not go on if one of them %s", async (_, end, reason) => {
+  ])("stops if one of them %s", async (_, end, reason) => {
     const react: FormReaction = (form) =>
       form.fields[0]?.inquiryId === "call_1.b.1" && typeof end === "function"
         ? end(form)
@@ -408,7 +408,7 @@ describe("a prompter without forms", () => {
 const NEVER = () => new Promise<never>(() => undefined);
 
 describe("a form that is stopped", () => {
-  test("while it is open ends as cancelled, with all of its questions", async () => {
+  test("while it is open is cancelled with all of its questions", async () => {
     const started = await start({ react: NEVER });
     const cycle = await started.turn.begin(toolCall("call_1", "x"));
     const running = cycle.run();
@@ -419,7 +419,7 @@ describe("a form that is stopped", () => {
     expect([ends, shown]).toEqual([Object.fromEntries(IDS.map((id) => [id, "user"])), [IDS]]);
   });
 
-  test("by its prompt alone ends as cancelled, and the turn goes on", async () => {
+  test("by closing its prompt is cancelled, and the turn continues", async () => {
     const started = await start({ react: NEVER });
     const running = started.turn.call("x");
     await until(() => started.person.forms.length === 1);
@@ -431,7 +431,7 @@ describe("a form that is stopped", () => {
     });
   });
 
-  test("while a model is asked for a part of it asks nobody for the rest", async () => {
+  test("while a model answers a part of it asks no one for the rest", async () => {
     const config = { b: { target: "assistant" } };
     const started = await start({ config, answers: NEVER });
     const cycle = await started.turn.begin(toolCall("call_1", "x"));
@@ -468,7 +468,7 @@ describe("a form that is stopped", () => {
   );
 });
 
-/** Another call of the tool asks `first`, and while that is open the form waits; then it goes on. */
+/** The form waits while another call of the tool asks `first`, and then continues. */
 async function wait(
   first: Question,
   form: readonly Question[],
@@ -527,7 +527,7 @@ describe("a form that had to wait", () => {
   const D = textQuestion("d", "D?");
   const E = textQuestion("e", "E?");
 
-  test("does not ask again what was answered for the turn meanwhile", async () => {
+  test("does not ask what was answered for the turn meanwhile", async () => {
     expect(await wait(A, [D, A, E], () => undefined)).toEqual({
       shown: [["call_1.d.1", "call_1.e.1"]],
       ends: {
@@ -538,7 +538,7 @@ describe("a form that had to wait", () => {
     });
   });
 
-  test("asks a model where the person has left meanwhile", async () => {
+  test("asks a model if the person has left meanwhile", async () => {
     expect(await wait(A, [D, E], leave)).toEqual({
       shown: [],
       ends: {
@@ -548,7 +548,7 @@ describe("a form that had to wait", () => {
     });
   });
 
-  test("is refused, whole, if a question of it is only for the person who has left", async () => {
+  test("is refused as a whole if one question requires the person who has left", async () => {
     expect(await wait(A, [D, { ...E, exclusive: true }], leave)).toEqual({
       shown: [],
       ends: { "call_1.d.1": "no_prompt_backend", "call_1.e.1": "no_prompt_backend" },

@@ -18,7 +18,7 @@ import type { JsonObject } from "../util/index.ts";
 
 const SURE = booleanQuestion("q", "Sure?");
 
-const NOBODY_THERE =
+const NO_ONE_TO_ASK =
   "x cannot run because no interactive terminal is available. Do not retry this tool call in this " +
   "turn; continue without user input or explain what information is missing.";
 const NEEDS_HUMAN =
@@ -47,7 +47,7 @@ async function ask(setting: Setting) {
   return { turn, response };
 }
 
-/** What there is to know of a question that got no answer. */
+/** Everything about a question without an answer. */
 async function failureOf(setting: Setting) {
   const { turn, response } = await ask(setting);
   return {
@@ -72,7 +72,7 @@ const secondary = (problem: string) =>
   `Error: ${problem}. You may retry the tool call or end the turn.`;
 
 describe("a person who is asked", () => {
-  test("and can no longer answer has not cancelled: the reason is `interrupted`", async () => {
+  test("and can no longer answer did not cancel: the reason is `interrupted`", async () => {
     counters("T-PROV-8");
     const prompter = prompterThat(async ({ inquiryId }) => ({ type: "interrupted", inquiryId }));
     const { responses, told } = await failureOf({ parts: { prompter } });
@@ -85,7 +85,7 @@ describe("a person who is asked", () => {
     });
   });
 
-  test("and cancels ends the call, with the reason `user`", async () => {
+  test("and cancels ends the call with the reason `user`", async () => {
     verifies(
       "082/cancel/prompt-cancelled-is-user",
       "082/prompt/cancellation-carries-the-id",
@@ -100,7 +100,7 @@ describe("a person who is asked", () => {
     });
   });
 
-  test("cannot be shown the question: that is a failure, and the model is told why", async () => {
+  test("cannot be shown the question: the call fails, and the model learns why", async () => {
     verifies("082/record/non-answer-is-cancelled");
     const script = { answers: () => Promise.reject(new Error("the terminal is gone")) };
     expect(await failureOf({ script })).toEqual({
@@ -121,7 +121,7 @@ describe("a person who is asked", () => {
       'expected one of "a", "b"',
     ],
     ["a secret", secretQuestion("q", "?"), ["hunter2"], "expected a text, got array"],
-  ])("for %s and gives something else is not believed", async (_, question, answer, problem) => {
+  ])("for %s and returns another type fails the call", async (_, question, answer, problem) => {
     expect(await failureOf({ question, script: { answers: [{ answer }] } })).toEqual({
       requests: ["call_1.q.1"],
       responses: cancelledBy("backend_error"),
@@ -155,12 +155,9 @@ describe("config that says whether a question is exclusive", () => {
   const answers = { "call_1.q.1": true };
   const exclusive = booleanQuestion("q", "Sure?", { exclusive: true });
 
-  test("lets a model answer what the tool keeps for a person, and the record says so", async () => {
+  test("lets a model answer a question that the tool reserved for a person, and the record says so", async () => {
     const config = { exclusive: false };
-    for (const more of [
-      { isSomebodyThere: false },
-      { config: { ...config, target: "assistant" } },
-    ]) {
+    for (const more of [{ isInteractive: false }, { config: { ...config, target: "assistant" } }]) {
       const { turn } = await ask({ question: exclusive, config, answers, ...more });
       expect(turn.recorded("inquiry_request")).toMatchObject([{ question: { exclusive: false } }]);
       expect(responsesOf(turn)).toMatchObject([
@@ -169,20 +166,20 @@ describe("config that says whether a question is exclusive", () => {
     }
   });
 
-  test("still asks the person who is there", async () => {
+  test("still asks a person who is available", async () => {
     const script = { answers: [{ answer: false }] };
     const { turn } = await ask({ question: exclusive, config: { exclusive: false }, script });
     expect(turn.prompter.questions).toMatchObject([{ question: { exclusive: false } }]);
     expect(responsesOf(turn)).toMatchObject([{ answer: false, answeredBy: { kind: "user" } }]);
   });
 
-  test("keeps any question for a person", async () => {
+  test("reserves any question for a person", async () => {
     const config = { exclusive: true };
-    const away = { isSomebodyThere: false, config, answers };
+    const away = { isInteractive: false, config, answers };
     expect(await failureOf(away)).toEqual({
       requests: ["call_1.q.1"],
       responses: cancelledBy("no_prompt_backend"),
-      told: [NOBODY_THERE, true],
+      told: [NO_ONE_TO_ASK, true],
       asked: [0, 0],
     });
     expect(await failureOf({ config: { ...config, target: "assistant" }, answers })).toEqual({
@@ -195,10 +192,10 @@ describe("config that says whether a question is exclusive", () => {
     expect(turn.recorded("inquiry_request")).toMatchObject([{ question: { exclusive: true } }]);
   });
 
-  test("never hands a secret to a model", async () => {
+  test("never asks a model for a secret", async () => {
     const question = secretQuestion("q", "Key?");
     const config = { exclusive: false };
-    const { asked } = await failureOf({ question, config, answers, isSomebodyThere: false });
+    const { asked } = await failureOf({ question, config, answers, isInteractive: false });
     expect(asked).toEqual([0, 0]);
   });
 });
@@ -228,7 +225,7 @@ describe("a model that is asked", () => {
     },
   );
 
-  test("and gives up although no one stopped it is not put down to the user", async () => {
+  test("and gives up by itself is not recorded as the user's decision", async () => {
     expect(await failureOf({ config, answers: () => ({ type: "cancelled" }) })).toEqual({
       requests: ["call_1.q.1"],
       responses: cancelledBy("interrupted"),
@@ -240,7 +237,7 @@ describe("a model that is asked", () => {
     });
   });
 
-  test("and gives an answer that does not fit is not believed either", async () => {
+  test("and returns another type fails the call", async () => {
     verifies("082/cancel/unusable-answer-is-backend-error", "028/goal/answers-are-typed");
     expect(await failureOf({ config, answers: { "call_1.q.1": "true" } })).toEqual({
       requests: ["call_1.q.1"],
@@ -250,7 +247,7 @@ describe("a model that is asked", () => {
     });
   });
 
-  test("and throws, against its contract, leaves no question open in the record", async () => {
+  test("and throws, against its contract, leaves no open question in the record", async () => {
     verifies("082/record/non-answer-is-cancelled");
     const setting = { config, answers: () => Promise.reject(new Error("a bug")) };
     expect(await failureOf(setting)).toEqual({
@@ -261,7 +258,7 @@ describe("a model that is asked", () => {
     });
   });
 
-  test("gets what it needs to answer: the question, the call, the conversation so far", async () => {
+  test("gets the question, the call and the conversation so far", async () => {
     verifies(
       "028/backend/is-a-port",
       "028/backend/inputs",
@@ -304,7 +301,7 @@ test.each([
   ["no question is asked", questioner("x"), 0],
   ["a person is asked", questioner("x", textQuestion("p", "?")), 0],
   ["a model is asked once", questioner("x", textQuestion("p", "?"), SURE), 1],
-])("the conversation is read for a model only: %s", async (_, tool, expected) => {
+])("the conversation is read only for a model: %s", async (_, tool, expected) => {
   verifies("028/snapshot/copied-only-when-asked");
   const turn = await ToolTurn.start({
     tools: [tool],
@@ -328,13 +325,13 @@ test.each([
   expect({ reads, isError: response?.isError }).toEqual({ reads: expected, isError: false });
 });
 
-describe("a question that must not be routed as the config says", () => {
+describe("a question that cannot be routed as configured", () => {
   const forPeople: readonly (readonly [string, Question])[] = [
     ["secret", secretQuestion("q", "?")],
     ["exclusive", booleanQuestion("q", "?", { exclusive: true, default: true })],
     ["exclusive text", textQuestion("q", "?", { exclusive: true, persistence: "none" })],
   ];
-  const nobody = { responses: cancelledBy("no_prompt_backend"), told: [NOBODY_THERE, true] };
+  const nobody = { responses: cancelledBy("no_prompt_backend"), told: [NO_ONE_TO_ASK, true] };
 
   test.each(forPeople)(
     "%s, with nobody there: refused, whatever `detached` says",
@@ -346,7 +343,7 @@ describe("a question that must not be routed as the config says", () => {
         "083/exclusive/nobody-there-error-text",
       );
       for (const detached of ["auto", "defaults", "deny"]) {
-        const failure = await failureOf({ question, detached, isSomebodyThere: false });
+        const failure = await failureOf({ question, detached, isInteractive: false });
         expect(failure).toEqual({ requests: ["call_1.q.1"], ...nobody, asked: [0, 0] });
       }
     },
@@ -359,9 +356,9 @@ describe("a question that must not be routed as the config says", () => {
       "083/exclusive/assistant-target-recorded",
       "083/exclusive/assistant-target-error-text",
     );
-    for (const isSomebodyThere of [true, false]) {
+    for (const isInteractive of [true, false]) {
       const config = { target: "assistant" };
-      expect(await failureOf({ question, config, isSomebodyThere })).toEqual({
+      expect(await failureOf({ question, config, isInteractive })).toEqual({
         requests: ["call_1.q.1"],
         responses: cancelledBy("assistant_routing_denied"),
         told: [NEEDS_HUMAN, true],
@@ -374,7 +371,7 @@ describe("a question that must not be routed as the config says", () => {
     ["yes or no", SURE, "yes"],
     ["secret", secretQuestion("q", "?"), { token: "hunter2" }],
     ["choice", selectQuestion("q", "?", { options: ["a"] }), "b"],
-  ])("%s, with a configured answer that does not fit: refused", async (_, question, answer) => {
+  ])("%s with a configured answer of another type is refused", async (_, question, answer) => {
     verifies(
       "083/configured/misfit-fails-the-call",
       "083/configured/misfit-recorded",
@@ -389,13 +386,13 @@ describe("a question that must not be routed as the config says", () => {
     });
   });
 
-  test("of any type, with nobody there and no default to take: refused", async () => {
+  test("of any type is refused in a non-interactive run without a default", async () => {
     const detached = { tool: "defaults" };
     const misfit = booleanQuestion("q", "?", { default: "yes" });
     const failures = [
-      await failureOf({ detached, isSomebodyThere: false }),
-      await failureOf({ detached, isSomebodyThere: false, question: misfit }),
-      await failureOf({ detached: { tool: "deny" }, isSomebodyThere: false }),
+      await failureOf({ detached, isInteractive: false }),
+      await failureOf({ detached, isInteractive: false, question: misfit }),
+      await failureOf({ detached: { tool: "deny" }, isInteractive: false }),
     ];
     const expected = { requests: ["call_1.q.1"], ...nobody, asked: [0, 0] };
     expect(failures).toEqual([expected, expected, expected]);
@@ -415,8 +412,8 @@ describe("an answer is recorded with who gave it", () => {
       { answer: false, answeredBy: { kind: "assistant", model: "test/scripted" } },
     ],
     [
-      "a model, because nobody is there",
-      { isSomebodyThere: false, answers: { "call_1.q.1": false } },
+      "a model, in a non-interactive run",
+      { isInteractive: false, answers: { "call_1.q.1": false } },
       { answer: false, answeredBy: { kind: "assistant", model: "test/scripted" } },
     ],
     [
@@ -428,11 +425,11 @@ describe("an answer is recorded with who gave it", () => {
       },
     ],
     [
-      "the config, for a question that only a person may answer",
+      "the config, for an exclusive question",
       {
         config: { answer: true, target: "assistant" },
         question: booleanQuestion("q", "?", { exclusive: true }),
-        isSomebodyThere: false,
+        isInteractive: false,
       },
       {
         answer: true,
@@ -443,7 +440,7 @@ describe("an answer is recorded with who gave it", () => {
       "the question itself",
       {
         detached: { tool: "defaults" },
-        isSomebodyThere: false,
+        isInteractive: false,
         question: booleanQuestion("q", "?", { default: false }),
       },
       { answer: false, answeredBy: { kind: "default" } },
@@ -469,7 +466,7 @@ describe("an answer is recorded with who gave it", () => {
     expect(response?.content).toBe(JSON.stringify([expected["answer"]]));
   });
 
-  test("what was remembered, with the inquiry in which it was given", async () => {
+  test("memory, with the inquiry in which the person answered", async () => {
     verifies("082/record/remembered-answer");
     const turn = await ToolTurn.start({
       tools: [questioner("x", selectQuestion("q", "?", { options: ["a", "b"] }))],
@@ -486,7 +483,7 @@ describe("an answer is recorded with who gave it", () => {
     expect([second?.content, turn.prompter.questions.length]).toEqual(['["b"]', 1]);
   });
 
-  test("a secret, without its value, and without a promise to remember it", async () => {
+  test("a secret, without its value and never remembered", async () => {
     verifies("082/secret/prompt-answer-redacted", "082/secret/not-remembered");
     const question = secretQuestion("q", "?");
     const { turn, response } = await ask({
@@ -507,7 +504,7 @@ describe("an answer is recorded with who gave it", () => {
     ]);
   });
 
-  test("a secret of the config, without its value", async () => {
+  test("a secret from the config, without its value", async () => {
     verifies("082/secret/configured-answer-redacted", "082/secret/every-answered-path-redacts");
     const question = secretQuestion("q", "?");
     const { turn, response } = await ask({ question, config: { answer: "hunter2" } });

@@ -34,7 +34,7 @@ function setUp(choices: NonNullable<PrompterScript["choices"]>, hasMenu = true) 
 }
 
 describe("the first press", () => {
-  test("opens a menu with the choices of the moment", async () => {
+  test("opens a menu with the current choices", async () => {
     const { menu, interrupts, chosen, begin } = setUp([{ type: "stop" }]);
     const end = begin();
     interrupts.press();
@@ -46,7 +46,7 @@ describe("the first press", () => {
     ]);
   });
 
-  test("closes the question that is being asked, and only that", async () => {
+  test("closes the open question, and only that", async () => {
     const { prompts, menu, interrupts, chosen, begin } = setUp([{ type: "stop" }]);
     const end = begin();
     const asked: string[] = [];
@@ -66,7 +66,7 @@ describe("the first press", () => {
     await end();
   });
 
-  test("interrupts the work where there is no menu, and where it cannot be shown", async () => {
+  test("interrupts the work if there is no menu, or if it cannot be shown", async () => {
     const outcomes = [true, false].map(async (hasMenu) => {
       const { interrupts, chosen, begin } = setUp([], hasMenu);
       const end = begin();
@@ -78,18 +78,18 @@ describe("the first press", () => {
     expect(await Promise.all(outcomes)).toEqual([["interrupted"], ["interrupted"]]);
   });
 
-  test("is for nothing when nothing is under way", () => {
+  test("does nothing without work in progress", () => {
     const { menu, interrupts } = setUp([]);
     interrupts.press();
     expect(menu.interrupts).toEqual([]);
   });
 });
 
-test("an interruption ends the work of the moment, and all that follows", async () => {
+test("an interruption ends the current work and all that follows", async () => {
   const { interrupts, chosen, begin } = setUp([]);
   const endFirst = begin("first: ");
   interrupts.interrupt();
-  interrupts.press(); // Too late: it is over already, and not by the person.
+  interrupts.press(); // Too late: something else has ended it.
   await endFirst();
   await begin("second: ")();
   expect([interrupts.isLeaving, chosen]).toEqual([
@@ -99,7 +99,7 @@ test("an interruption ends the work of the moment, and all that follows", async 
 });
 
 describe("while the menu is open", () => {
-  test("one more press means to leave", async () => {
+  test("another press quits", async () => {
     const { menu, interrupts, chosen, begin } = setUp(() => NEVER);
     const end = begin();
     interrupts.press();
@@ -108,7 +108,7 @@ describe("while the menu is open", () => {
     expect([menu.interrupts.length <= 1, chosen[0]]).toEqual([true, "leave"]);
   });
 
-  test("nothing that is chosen afterwards takes back that the person leaves", async () => {
+  test("a late choice does not undo leaving", async () => {
     const choice = Promise.withResolvers<InterruptChoice>();
     const { menu, interrupts, chosen, begin } = setUp(() => choice.promise);
     const end = begin();
@@ -122,7 +122,7 @@ describe("while the menu is open", () => {
     expect(chosen).toEqual(["leave"]);
   });
 
-  test("no other is opened once everything ends", async () => {
+  test("no other menu opens once everything ends", async () => {
     const { menu, interrupts, chosen, begin } = setUp([{ type: "stop" }]);
     const end = begin();
     interrupts.interrupt();
@@ -231,7 +231,7 @@ function aborted(by: "user" | "interrupted"): AbortSignal {
   return controller.signal;
 }
 
-test("the user's abort is known through every signal that follows it, and no other abort is", () => {
+test("a stop by the user is recognized through derived signals, and no other abort is", () => {
   const followed = AbortSignal.any([AbortSignal.any([aborted("user")])]);
   const timedOut = AbortSignal.abort(new Error("Stopped by the user."));
   expect([followed, aborted("interrupted"), timedOut].map(stopCause)).toEqual([
@@ -264,7 +264,7 @@ test("what a prompter reports counts only while its signal is not aborted", () =
   ]).toEqual(["user", "interrupted", "interrupted", "user"]);
 });
 
-/** A prompt that stays open until it is closed, and that writes down what happens to it. */
+/** A prompt that stays open until it is closed, and logs what happens to it. */
 class Prompt {
   readonly name: string;
   readonly controller = new AbortController();
@@ -301,10 +301,10 @@ function open(...names: readonly string[]) {
 }
 
 describe("prompts", () => {
-  test("open one at a time, in the order in which they came", async () => {
+  test("open one at a time, first come, first served", async () => {
     const { log, prompts } = open("a", "b", "c");
     const [a, b, c] = prompts;
-    c.answer(); // Known before it is asked: it has to wait for its turn all the same.
+    c.answer(); // Answered in advance, but it still has to wait for its turn.
     await setImmediate();
     expect(log).toEqual(["a opens"]);
     a.answer();
@@ -318,7 +318,7 @@ describe("prompts", () => {
     });
   });
 
-  test("that are aborted while they wait never open, and nobody gets ahead by that", async () => {
+  test("that are aborted while waiting never open, and do not change the order", async () => {
     const { log, prompts } = open("a", "b", "c");
     const [a, b, c] = prompts;
     await setImmediate();
@@ -332,7 +332,7 @@ describe("prompts", () => {
     expect(log).toEqual(["a opens", "a closes", "c opens", "c closes"]);
   });
 
-  test("that are aborted before they come never open, although nothing else is open", async () => {
+  test("that are aborted beforehand never open, even if no other is open", async () => {
     const queue = new PromptQueue();
     const calls: string[] = [];
     const ask = async () => {
@@ -348,7 +348,7 @@ describe("prompts", () => {
     });
   });
 
-  test("that are aborted while they are open are told so, and the next one opens", async () => {
+  test("that are aborted while open are closed, and the next one opens", async () => {
     const { log, prompts } = open("a", "b");
     const [a, b] = prompts;
     await setImmediate();
@@ -359,7 +359,7 @@ describe("prompts", () => {
     expect(log).toEqual(["a opens", "a closes", "b opens", "b closes"]);
   });
 
-  test("that fail say so to the one who asked, and the next one opens", async () => {
+  test("that fail throw to their caller, and the next one opens", async () => {
     const { prompts } = open("a", "b");
     const [a, b] = prompts;
     a.fail();
@@ -368,7 +368,7 @@ describe("prompts", () => {
     expect(await b.result).toBe("answer to b");
   });
 
-  test("keep their order when all that wait leave at once", async () => {
+  test("keep their order if many are aborted at once", async () => {
     const { log, queue, prompts } = open("a", "b", "c");
     const [a, b, c] = prompts;
     await setImmediate();
@@ -394,8 +394,8 @@ describe("prompts", () => {
   });
 });
 
-describe("cancelling what is open", () => {
-  test("closes it and nothing that waits", async () => {
+describe("cancelling the open prompt", () => {
+  test("closes only the open one", async () => {
     const { queue, log, prompts } = open("a", "b");
     const [a, b] = prompts;
     await setImmediate();
@@ -407,7 +407,7 @@ describe("cancelling what is open", () => {
     expect(log).toEqual(["a opens", "a closes", "b opens", "b closes"]);
   });
 
-  test("leaves the signal of the one who asked alone", async () => {
+  test("does not abort the caller's signal", async () => {
     const { queue, prompts } = open("a");
     const [a] = prompts;
     await setImmediate();
@@ -416,7 +416,7 @@ describe("cancelling what is open", () => {
     expect(a.controller.signal.aborted).toBe(false);
   });
 
-  test("says that there is nothing to close, before and after", async () => {
+  test("returns false if none is open", async () => {
     const queue = new PromptQueue();
     const before = queue.cancelOpen();
     await queue.run(async () => "done", new AbortController().signal);

@@ -17,7 +17,7 @@ const INVALID =
   "- `path`: expected string, got 5\n" +
   'You can call `describe_tools(tools: ["write"])` to learn more about how to use this tool.';
 
-/** Gives back what it was called with: a sign that it ran, and with what. */
+/** Returns its arguments, to show that it ran and with which. */
 const write = defineTool({
   name: "write",
   description: "",
@@ -32,7 +32,7 @@ async function start(options: Omit<ToolTurnOptions, "tools">) {
   return ToolTurn.start({ tools: [write], ...options });
 }
 
-/** One call with `{ path: "a" }`, and what became of it. */
+/** One call with `{ path: "a" }`, and its outcome. */
 async function callWith(run: string, options: Omit<ToolTurnOptions, "tools" | "config"> = {}) {
   const turn = await start({ ...options, config: { write: { run } } });
   const response = await turn.call("write", { path: "a" });
@@ -66,13 +66,13 @@ function toldEdited(args: string, content: string): string {
   );
 }
 
-describe("without anybody being asked", () => {
+describe("without asking a person", () => {
   test.each([
     ["unattended", "approved", RAN],
     ["skip", "denied", ["Tool skipped by configuration.", false]],
-  ])("`run` = `%s` decides, and says so in the record", async (run, made, told) => {
-    for (const isSomebodyThere of [true, false]) {
-      const { turn: _turn, ...result } = await callWith(run, { isSomebodyThere });
+  ])("`run` = `%s` decides, and the record says so", async (run, made, told) => {
+    for (const isInteractive of [true, false]) {
+      const { turn: _turn, ...result } = await callWith(run, { isInteractive });
       const decidedBy = { kind: "policy", key: "conversation.tools.write.run" };
       expect(result).toEqual({
         decisions: [decision({ decision: made, decidedBy })],
@@ -87,14 +87,14 @@ describe("without anybody being asked", () => {
     ["defaults", "denied", undefined],
     ["deny", "denied", undefined],
     [undefined, "denied", undefined],
-  ])("and with nobody there, `detached.run` = `%s` decides", async (mode, made, told) => {
+  ])("in a non-interactive run `detached.run` = `%s` decides", async (mode, made, told) => {
     const refusal =
       "Tool 'write' needs the user's permission to run, but this run is non-interactive. Do not " +
       "retry this tool call in this turn; continue without it or explain what is missing.";
     for (const run of ["ask", "edit"]) {
       const detached = mode === undefined ? {} : { run: mode };
       const config = { write: { run, detached } };
-      const turn = await start({ config, isSomebodyThere: false });
+      const turn = await start({ config, isInteractive: false });
       const response = await turn.call("write", { path: "a" });
       const decidedBy = { kind: "policy", key: "conversation.tools.write.detached.run" };
       expect({ ...resultOf(turn), told: [response?.content, response?.isError] }).toEqual({
@@ -115,7 +115,7 @@ describe("a person who is asked", () => {
       RAN,
     ],
     [
-      "runs it, and whatever follows",
+      "runs it and later calls of the tool",
       { type: "run", isRemembered: true },
       { decision: "approved", decidedBy: FOR_THE_TURN },
       RAN,
@@ -127,19 +127,19 @@ describe("a person who is asked", () => {
       ["Tool skipped by user.", false],
     ],
     [
-      "skips it, and says why",
+      "skips it with a reason",
       { type: "skip", isRemembered: false, reason: "Use sed." },
       { decision: "denied", decidedBy: USER, reason: "Use sed." },
       ["Tool skipped by user: Use sed.", false],
     ],
     [
-      "skips it, and whatever follows",
+      "skips it and later calls of the tool",
       { type: "skip", isRemembered: true },
       { decision: "denied", decidedBy: FOR_THE_TURN },
       ["Tool skipped by user.", false],
     ],
     [
-      "runs it with other arguments: what was run is on record, and the model is told",
+      "edits the arguments, which are recorded and reported to the model",
       { type: "run", isRemembered: false, arguments: { path: "b" } },
       { decision: "edited", arguments: { path: "b", mode: "append" }, decidedBy: USER },
       [toldEdited('{"path":"b","mode":"append"}', '{"path":"b","mode":"append"}'), false],
@@ -158,7 +158,7 @@ describe("a person who is asked", () => {
     expect(turn.recorded("inquiry_request")).toEqual([]);
   });
 
-  test("is given arguments back that do not fit: nothing is permitted, and nothing runs", async () => {
+  test("who returns invalid arguments permits nothing, and nothing runs", async () => {
     const edited = { path: 5 };
     const turn = await start({ config: { write: { run: "ask" } } });
     const askPermission = async (): Promise<PermissionResult> => ({
@@ -174,7 +174,7 @@ describe("a person who is asked", () => {
     expect(resultOf(turn).decisions).toEqual([]);
   });
 
-  test("cannot be asked: the call fails, nobody has decided, and nothing runs", async () => {
+  test("cannot be shown the prompt: the call fails without a decision, and nothing runs", async () => {
     const script = { permissions: () => Promise.reject(new Error("the terminal is gone")) };
     const { turn: _turn, ...result } = await callWith("ask", { script });
     expect(result).toEqual({
@@ -201,7 +201,7 @@ describe("a person who is asked", () => {
     ]).toEqual([INVALID, undefined, undefined]);
   });
 
-  test("is not asked about arguments that do not fit", async () => {
+  test("is not asked about invalid arguments", async () => {
     const turn = await start({ config: { write: { run: "ask" } } });
     const response = await turn.call("write", { path: 5 });
     expect([response?.content, response?.isError, resultOf(turn)]).toEqual([
@@ -212,7 +212,7 @@ describe("a person who is asked", () => {
   });
 });
 
-describe("a word for the rest of the turn", () => {
+describe("a decision for the rest of the turn", () => {
   const calls = ["call_1", "call_2", "call_3"].map((id) => toolCall(id, "write", { path: id }));
 
   test.each([
@@ -254,14 +254,14 @@ describe("a word for the rest of the turn", () => {
     expect(turn.prompter.permissions.map(({ tool }) => tool)).toEqual(["write", "other", "write"]);
   });
 
-  test("does not stand in for looking at the arguments where they are to be edited", async () => {
+  test("does not replace editing the arguments", async () => {
     const script = { permissions: () => ({ type: "run" as const, isRemembered: true }) };
     const turn = await start({ config: { write: { run: "edit" } }, script });
     await turn.run(...calls);
     expect(turn.prompter.permissions.map(({ isEditing }) => isEditing)).toEqual([true, true, true]);
   });
 
-  test("is not taken from a permission that was given once", async () => {
+  test("is not inferred from a permission for one call", async () => {
     verifies("082/remember/permission-only-on-request");
     const script = { permissions: () => ({ type: "run" as const, isRemembered: false }) };
     const turn = await start({ config: { write: { run: "ask" } }, script });
@@ -270,7 +270,7 @@ describe("a word for the rest of the turn", () => {
   });
 });
 
-test("a permission is asked for while the model still speaks, and nothing runs before it has ended", async () => {
+test("permission is asked while the reply streams, and nothing runs before the reply ends", async () => {
   const script = { permissions: () => ({ type: "run" as const, isRemembered: false }) };
   const turn = await start({ config: { write: { run: "ask" } }, script });
   const cycle = await turn.begin(toolCall("call_1", "write", { path: "a" }));
@@ -279,7 +279,7 @@ test("a permission is asked for while the model still speaks, and nothing runs b
   expect(await cycle.run()).toMatchObject([{ content: RAN[0] }]);
 });
 
-test("a permission is on record before the tool runs", async () => {
+test("a permission is recorded before the tool runs", async () => {
   const seen: string[] = [];
   const tool = { ...write, name: "looks", execute: lookAround };
   const turn = await ToolTurn.start({ tools: [tool] });
@@ -291,7 +291,7 @@ test("a permission is on record before the tool runs", async () => {
   expect(seen).toEqual(["turn_start", "tool_call_request", "permission_decision"]);
 });
 
-test("a prompt that closed before the user decided is no decision, and the call does not run", async () => {
+test("a prompt that closes before the user decides is not a decision, and the call does not run", async () => {
   counters("T-PROV-8");
   const end = await callWith("ask", { script: { permissions: [{ type: "interrupted" }] } });
   expect({ decisions: end.decisions, told: end.told }).toEqual({
@@ -300,7 +300,7 @@ test("a prompt that closed before the user decided is no decision, and the call 
   });
 });
 
-test("a no that came because the prompt was closed from outside is no decision", async () => {
+test("a no from a prompt that was closed from outside is not a decision", async () => {
   counters("T-PROV-8");
   const prompter: Prompter = {
     ...prompterThat(neverAsked),

@@ -29,7 +29,7 @@ const limited = (text: string): ScriptedReply => [
   { type: "end", reason: "length" },
 ];
 
-/** What is told of each pause before a retry. */
+/** The update before each retry. */
 function retriesOf(turn: ModelTurn): readonly object[] {
   return turn.updates.flatMap((update) => {
     if (update.type !== "retry_start") return [];
@@ -39,7 +39,7 @@ function retriesOf(turn: ModelTurn): readonly object[] {
 }
 
 describe("a reply that breaks off", () => {
-  test("is kept as far as it was heard, and continued at a word that is not on record", async () => {
+  test("is kept as far as it came, and continued after a request that is not recorded", async () => {
     const turn = await ModelTurn.create({
       replies: [[unfinished("One two "), CUT], [unfinished("three "), CUT], "four"],
     });
@@ -56,7 +56,7 @@ describe("a reply that breaks off", () => {
     });
   });
 
-  test("is asked for again as it was if nothing was heard", async () => {
+  test("is retried unchanged if nothing was received", async () => {
     const turn = await ModelTurn.create({
       assistant: { toolChoice: "required" },
       replies: [[CUT], "Hi"],
@@ -68,13 +68,13 @@ describe("a reply that breaks off", () => {
     });
   });
 
-  test("keeps thoughts that were not finished too", async () => {
+  test("keeps unfinished reasoning, too", async () => {
     const turn = await ModelTurn.create({ replies: [[unfinished("Hm", "reasoning"), CUT], "Hi"] });
     await turn.run();
     expect(turn.record).toEqual(["turn", "person: Hello", "reasoning: Hm", "message: Hi"]);
   });
 
-  test("has its complete calls run, and the model goes on from their results", async () => {
+  test("has its complete calls run, and the model continues from their results", async () => {
     const turn = await ModelTurn.create({
       tools: [echo],
       replies: [[{ type: "text", text: "See" }, CALL, unfinished("and "), CUT], "Done"],
@@ -87,7 +87,7 @@ describe("a reply that breaks off", () => {
     });
   });
 
-  test("in a document is forgotten as far as the document goes", async () => {
+  test("in a JSON document drops the incomplete document", async () => {
     const turn = await ModelTurn.create({
       replies: [
         [{ type: "reasoning", text: "Hm" }, unfinished('{"a":'), CUT],
@@ -106,7 +106,7 @@ describe("a reply that breaks off", () => {
 });
 
 describe("a request that fails", () => {
-  test("is made again after longer and longer pauses, and given up with what was heard kept", async () => {
+  test("is retried with growing delays, and gives up with the partial reply kept", async () => {
     const busy: ScriptedReply = [{ type: "error", error: overloaded }];
     const turn = await ModelTurn.create({
       replies: [[unfinished("One "), { type: "error", error: overloaded }], busy, busy, busy],
@@ -121,7 +121,7 @@ describe("a request that fails", () => {
     });
   });
 
-  test("is made again as often as ever once something was heard", async () => {
+  test("gets a fresh set of retries after progress", async () => {
     const busy: ScriptedReply = [{ type: "error", error: overloaded }];
     const turn = await ModelTurn.create({
       replies: [busy, busy, [unfinished("One "), CUT], busy, "two"],
@@ -141,7 +141,7 @@ describe("a request that fails", () => {
   test.each([
     ["only begins a call", undefined, [unfinishedCall()]],
     ["breaks off in the same document", SCHEMA, [unfinished('{"a":')]],
-  ])("is not made for ever where every reply %s", async (_what, schema, steps) => {
+  ])("is not retried forever if every reply %s", async (_what, schema, steps) => {
     const turn = await ModelTurn.create({
       replies: (_request, index) => (index < 20 ? [...steps, CUT] : "Enough of it"),
     });
@@ -150,7 +150,7 @@ describe("a request that fails", () => {
     expect([turn.model.requests.length, turn.record]).toEqual([3, ["turn", "person: Hello"]]);
   });
 
-  test("for good is not made again, and keeps what was heard", async () => {
+  test("permanently is not retried, and keeps the partial reply", async () => {
     const turn = await ModelTurn.create({
       replies: [[unfinished("One "), { type: "error", error: hopeless }]],
     });
@@ -161,13 +161,13 @@ describe("a request that fails", () => {
     ]);
   });
 
-  test("by a mistake in the program is not made again", async () => {
+  test("because of a bug is not retried", async () => {
     const mistake = new TypeError("x is not a function");
     const turn = await ModelTurn.create({ replies: [[{ type: "error", error: mistake }]] });
     await expect(turn.run()).rejects.toBe(mistake);
   });
 
-  test("by a mistake in the program is told also if a call came before it", async () => {
+  test("because of a bug throws even after a complete call", async () => {
     const mistake = new TypeError("x is not a function");
     const turn = await ModelTurn.create({
       tools: [echo],
@@ -177,7 +177,7 @@ describe("a request that fails", () => {
     expect(turn.record.at(-1)).toMatch(/^a fails: The call was interrupted/);
   });
 
-  test("waits as the clock says", async () => {
+  test("waits on the clock", async () => {
     const turn = await ModelTurn.create({
       waitsForRetries: true,
       replies: [[{ type: "error", error: overloaded }], "Hi"],
@@ -193,7 +193,7 @@ describe("a request that fails", () => {
   });
 });
 
-test("a reply that falls silent is given up by the clock, kept, and continued", async () => {
+test("a reply that stalls times out, is kept and continued", async () => {
   const turn = await ModelTurn.create({
     assistant: { request: { ...REQUEST_LIMITS, idleTimeoutMs: 5000 } },
     replies: [[unfinished("One "), { type: "hang" }], "two"],
@@ -209,7 +209,7 @@ test("a reply that falls silent is given up by the clock, kept, and continued", 
   });
 });
 
-test("a reply that grows too long is kept, and not asked for again", async () => {
+test("a reply that grows too long is kept and not retried", async () => {
   const turn = await ModelTurn.create({
     assistant: { request: { ...REQUEST_LIMITS, maxResponseBytes: 7 } },
     replies: ["One two three"],
@@ -218,13 +218,13 @@ test("a reply that grows too long is kept, and not asked for again", async () =>
   expect(turn.record).toEqual(["turn", "person: Hello", "message: One "]);
 });
 
-describe("a reply that has reached its limit", () => {
+describe("a reply that reached its length limit", () => {
   test("ends the turn", async () => {
     const turn = await ModelTurn.create({ replies: [limited("One")] });
     expect(await turn.run()).toEqual({ type: "done", reason: "length" });
   });
 
-  test("is continued where that is wanted, without a retry", async () => {
+  test("is continued if the assistant is chained, without a retry", async () => {
     const turn = await ModelTurn.create({
       assistant: { isChained: true },
       replies: [limited("One "), limited("two "), "three"],
@@ -243,7 +243,7 @@ describe("a reply that has reached its limit", () => {
     });
   });
 
-  test("is not continued for ever", async () => {
+  test("is not continued forever", async () => {
     const turn = await ModelTurn.create({
       assistant: { isChained: true },
       replies: (_request, index) => limited(`${index} `),
@@ -254,7 +254,7 @@ describe("a reply that has reached its limit", () => {
     ]);
   });
 
-  test("is not continued in the middle of a document", async () => {
+  test("is not continued in the middle of a JSON document", async () => {
     const turn = await ModelTurn.create({
       assistant: { isChained: true },
       replies: [limited('{"a":')],
@@ -276,10 +276,10 @@ describe("a reply that has reached its limit", () => {
   });
 });
 
-describe("a reply that is to be JSON", () => {
+describe("a reply that should be JSON", () => {
   test.each([
     ["a document", '{"a":[1,null]}', { type: "structured", data: { a: [1, null] } }],
-    ["a value that is no object", "null", { type: "structured", data: null }],
+    ["a value that is not an object", "null", { type: "structured", data: null }],
     ["no JSON", "I would rather not", { type: "message", text: "I would rather not" }],
   ])("and is %s", async (_what, text, content) => {
     const turn = await ModelTurn.create({ replies: [text] });
@@ -322,7 +322,7 @@ const response = (type: "message" | "reasoning", text: string, metadata?: object
 });
 
 describe("a reply", () => {
-  test("is recorded piece by piece in its order, each with what the provider wants back", async () => {
+  test("is recorded part by part in order, each with the provider's metadata", async () => {
     const { take, events } = setUp();
     await take(
       thought("Hm, "),
@@ -344,7 +344,7 @@ describe("a reply", () => {
     ]);
   });
 
-  test("keeps a signature that comes without a text, and nothing that is empty", async () => {
+  test("keeps a signature without text, and no empty text", async () => {
     const { take, events } = setUp();
     await take(
       { type: "reasoning_end", metadata: { signature: "hidden" } },
@@ -365,7 +365,7 @@ describe("a reply", () => {
     expect(events[0]).toEqual(response("message", "One"));
   });
 
-  test("loses no text to an end that comes late for another", async () => {
+  test("keeps an open text when another one ends late", async () => {
     const { recorder, take, events } = setUp();
     await take(thought("Hm"), said("One "), {
       type: "reasoning_end",
@@ -380,7 +380,7 @@ describe("a reply", () => {
     ]);
   });
 
-  test("is dropped as far as it is not complete, and only so far", async () => {
+  test("drops only its incomplete text when discarded", async () => {
     const { recorder, take, events } = setUp();
     await take(said("One"), { type: "message_end" }, said("two"));
     recorder.discard();
@@ -388,7 +388,7 @@ describe("a reply", () => {
     expect(events).toEqual([response("message", "One")]);
   });
 
-  test("has only its message read as JSON, not what was thought", async () => {
+  test("has only its message parsed as JSON, not its reasoning", async () => {
     const { take, events } = setUp({ isStructured: true });
     await take(thought("1"), { type: "reasoning_end" }, said("[1,"), said("2]"), {
       type: "message_end",
@@ -400,13 +400,13 @@ describe("a reply", () => {
   });
 });
 
-test("a call is handed on once it is on record", async () => {
+test("a call is passed on once it is recorded", async () => {
   const { recorder, take, calls } = setUp();
   await take(said("One"), { type: "tool_call_start", id: "a", name: "echo" }, call);
   expect([calls, recorder.hasCalls, recorder.reason]).toEqual([["a after 2"], true, undefined]);
 });
 
-test("a call that cannot be recorded is not handed on, and is none", async () => {
+test("a call that cannot be recorded is not passed on and does not count", async () => {
   const { recorder, take, calls } = setUp({
     record: () => Promise.reject(new Error("disk full")),
   });
@@ -414,7 +414,7 @@ test("a call that cannot be recorded is not handed on, and is none", async () =>
   expect([calls, recorder.hasCalls]).toEqual([[], false]);
 });
 
-test("everything that is said is observed as it comes", async () => {
+test("all text is observed as it streams in", async () => {
   const { take, updates } = setUp();
   const end: ModelEvent = { type: "response_end", reason: "stop", usage: { input: 1 } };
   const start: ModelEvent = { type: "tool_call_start", id: "a", name: "echo" };

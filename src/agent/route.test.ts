@@ -13,7 +13,7 @@ import {
 import type { Json, JsonObject } from "../util/index.ts";
 import { decideRoute, type Route, type RouteInput, withConfiguredExclusive } from "./route.ts";
 
-/** One row of the table: everything that can matter for who answers. */
+/** One row of the table: everything that can decide who answers. */
 interface Row {
   readonly type: AnswerType["type"];
   readonly exclusive: boolean;
@@ -37,7 +37,7 @@ const FROM = "call_0.q.1" as InquiryId;
 const KEY = "conversation.tools.x.questions.q.answer";
 const OTHER_MODEL = { model: { id: { provider: "test", name: "other" } } };
 
-/** The texts are written down here, not taken from the source. */
+/** Literal texts, not imported from the source. */
 const NEEDS_HUMAN: Route = {
   type: "refused",
   reason: "assistant_routing_denied",
@@ -45,7 +45,7 @@ const NEEDS_HUMAN: Route = {
     "x requires a human answer and cannot be routed to the assistant. Do not retry this tool call " +
     "in this turn.",
 };
-const NOBODY_THERE: Route = {
+const NO_ONE_TO_ASK: Route = {
   type: "refused",
   reason: "no_prompt_backend",
   message:
@@ -60,7 +60,7 @@ const MISFIT: Route = {
     "configuration; do not retry.",
 };
 
-/** The contract, in its order: the first line that holds decides. */
+/** The contract, in order: the first line that applies decides. */
 const CONTRACT: readonly (readonly [(row: Row) => boolean, (row: Row) => Route])[] = [
   [
     (row) => row.remembered === "fits" && row.type !== "secret" && row.persistence === "turn",
@@ -75,17 +75,17 @@ const CONTRACT: readonly (readonly [(row: Row) => boolean, (row: Row) => Route])
   [({ target }) => target === "assistant", () => modelRoute({})],
   [({ target }) => target === "other model", () => modelRoute(OTHER_MODEL)],
   [({ canAsk }) => canAsk, () => ({ type: "person" })],
-  [({ type, exclusive }) => type === "secret" || exclusive, () => NOBODY_THERE],
+  [({ type, exclusive }) => type === "secret" || exclusive, () => NO_ONE_TO_ASK],
   [({ detached }) => detached === "auto", () => modelRoute({})],
   [
     (row) => row.detached === "defaults" && row.default === "fits",
     ({ type }) => ({ type: "default", answer: VALUES.fits[type] }),
   ],
-  [() => true, () => NOBODY_THERE],
+  [() => true, () => NO_ONE_TO_ASK],
 ];
 
-describe("every combination of question, config, memory and presence", () => {
-  test("goes where the contract says", () => {
+describe("every combination of question, config, memory and availability", () => {
+  test("is routed as the contract says", () => {
     verifies(
       "082/record/remembered-before-configured",
       "082/record/otherwise-routed",
@@ -116,14 +116,14 @@ describe("every combination of question, config, memory and presence", () => {
     expect(wrong).toEqual([]);
   });
 
-  test("is looked at, and every line of the contract decides some of them", () => {
+  test("is covered, and every line of the contract decides some of them", () => {
     const decided = rows().map((row) => CONTRACT.findIndex(([holds]) => holds(row)));
     expect(decided).toHaveLength(4 * 2 * 2 * 3 * 3 * 3 * 2 * 3 * 3);
     expect(new Set(decided)).toEqual(new Set(CONTRACT.keys()));
   });
 });
 
-test("only the question's own id counts, also where it is the name of something of JavaScript's", () => {
+test("only the question's own id counts, even if it is the name of a JavaScript built-in", () => {
   const settings = settingsOf("x", {
     source: "builtin",
     questions: { other: { answer: true }, hasOwnProperty: { answer: true } },
@@ -135,13 +135,13 @@ test("only the question's own id counts, also where it is the name of something 
   expect(routes).toEqual(["person", "person", "person", "configured"]);
 });
 
-test("that only people may answer is no target: there is no such word", () => {
+test("exclusiveness is not a target", () => {
   verifies("083/exclusive/no-new-target");
   const config = { source: "builtin", questions: { q: { target: "user_only" } } };
   expect(() => settingsOf("x", config)).toThrow(/questions\.q\.target: /);
 });
 
-test("whether a question is exclusive is for its author to say, unless config says otherwise", () => {
+test("the author says whether a question is exclusive, unless the config overrides it", () => {
   verifies("083/scope/no-exclusive-in-config");
   const configs = [{}, { exclusive: false }, { exclusive: true }];
   for (const exclusive of [false, true]) {
@@ -157,7 +157,7 @@ test("whether a question is exclusive is for its author to say, unless config sa
   }
 });
 
-test("a configured answer is compared by its type and not by its look", () => {
+test("a configured answer is compared by type, not by its text", () => {
   verifies("083/configured/validated-before-use");
   const select: AnswerType = { type: "select", options: [{ value: "1" }, { value: "yes" }] };
   expect([
@@ -185,7 +185,7 @@ test("a configured answer is compared by its type and not by its look", () => {
   ]);
 });
 
-test("words of one's own are a person's: remembered, but neither configured nor a default", () => {
+test("free text comes from a person: it is remembered, but never configured or a default", () => {
   const question = selectQuestion("q", "?", { options: ["a"], allowsOther: true, default: "mine" });
   const decide = (more: Partial<RouteInput>, config: JsonObject = {}) =>
     decideRoute({
@@ -199,10 +199,10 @@ test("words of one's own are a person's: remembered, but neither configured nor 
     decide({ remembered: { answer: "mine", from: FROM } }),
     decide({}, { questions: { q: { answer: "mine" } } }),
     decide({}, { detached: "defaults" }),
-  ]).toEqual([{ type: "remembered", answer: "mine", from: FROM }, MISFIT, NOBODY_THERE]);
+  ]).toEqual([{ type: "remembered", answer: "mine", from: FROM }, MISFIT, NO_ONE_TO_ASK]);
 });
 
-test("a decision changes nothing of what it was made from", () => {
+test("a decision does not change its input", () => {
   const input = inputOf({
     type: "select",
     exclusive: false,
@@ -263,7 +263,7 @@ function inputOf(row: Row): RouteInput {
 
 const knownSettings = new Map<string, RouteInput["settings"]>();
 
-/** Parsed config is made once for all rows that share it. */
+/** Rows with the same config share its parsed form. */
 function settingsFor({ type, configured, target, detached }: Row): RouteInput["settings"] {
   const key = [type, configured, target, detached].join();
   const known = knownSettings.get(key);
@@ -291,7 +291,7 @@ function modelRoute(assistant: JsonObject): Route {
   return { type: "model", target: { type: "assistant", assistant } };
 }
 
-describe("words for a model", () => {
+describe("a prompt for a model", () => {
   const question = textQuestion("q", "Go on?", { persistence: "none" });
   const model: Route = { type: "model", target: { type: "assistant", assistant: {} } };
 
@@ -313,20 +313,20 @@ describe("words for a model", () => {
 
   test.each<[string, JsonObject, Route]>([
     ["by the config", { answer: "yes" }, { type: "configured", answer: "yes", key: KEY }],
-    ["by no misfit", { answer: true }, MISFIT],
+    ["by no answer of another type", { answer: true }, MISFIT],
     [
       "by another model",
       { target: OTHER_MODEL },
       { type: "model", target: { type: "assistant", assistant: OTHER_MODEL } },
     ],
     ["by no person", { target: "user" }, model],
-  ])("are answered %s, as configured", (_, own, expected) => {
+  ])("is answered %s, as configured", (_, own, expected) => {
     const settings = settingsOf("x", { source: "local", questions: { q: own } });
     const input = { question, isModelPrompt: true, settings, remembered: undefined, canAsk: true };
     expect(decideRoute(input)).toEqual(expected);
   });
 
-  test("go to nobody where config keeps them from every model", () => {
+  test("is refused if the config reserves it for a person", () => {
     const settings = settingsOf("x", { source: "local", questions: { q: { exclusive: true } } });
     const routes = [true, false].map((canAsk) =>
       decideRoute({

@@ -37,7 +37,7 @@ const DECIDERS: readonly Decider[] = [
 ];
 
 describe("the id of an inquiry", () => {
-  test("is made of call, question and attempt, and the attempts of each pair are counted from 1", () => {
+  test("consists of call, question and attempt, counted from 1 for each pair", () => {
     verifies(
       "082/id/three-segments",
       "082/id/first-attempt-is-one",
@@ -62,7 +62,7 @@ describe("the id of an inquiry", () => {
     ]);
   });
 
-  test("goes on counting when a later cycle of the turn uses the same call id again", async () => {
+  test("continues counting if a later cycle reuses the call id", async () => {
     verifies("082/id/later-cycle-continues-the-count");
     const turn = await ToolTurn.start({ tools: [asker], script: { answers: alwaysYes } });
     await turn.run(toolCall("call_1", "asker"));
@@ -96,7 +96,7 @@ describe("the id of an inquiry", () => {
     ]);
   });
 
-  test("is in no record but as an id: a turn that is taken up again goes on counting from the requests", () => {
+  test("is not parsed: a resumed turn continues counting from the requests", () => {
     verifies("082/id/count-not-stored");
     const state = TurnState.fromEvents([
       toolCall("call_1", "x"),
@@ -110,7 +110,7 @@ describe("the id of an inquiry", () => {
     ]);
   });
 
-  test("is the only one of its kind in the turn, whatever dots are in ids of calls and questions", () => {
+  test("is unique in the turn, even if call and question ids contain dots", () => {
     verifies("082/id/unique-within-the-turn");
     const state = new TurnState();
     const ids = [
@@ -122,7 +122,7 @@ describe("the id of an inquiry", () => {
     expect(new Set(ids).size).toBe(4);
   });
 
-  test("is not one that the turn has already, also if its request does not say who asked", () => {
+  test("is never an id that the turn already has, even if its request does not say who asked", () => {
     verifies("082/id/unique-within-the-turn");
     const state = TurnState.fromEvents([inquiry("call_1.q.1"), cancelled("call_1.q.1", "user")]);
     expect(state.nextInquiryId("call_1", "q")).not.toBe("call_1.q.1");
@@ -161,7 +161,7 @@ describe("an answer", () => {
     expect(state.findAnswer("tool", "sure")).toEqual({ answer: false, from: "b.sure.1" });
   });
 
-  test("that nobody gave, that is a secret, or that holds for one question only is not kept", () => {
+  test("that no person gave, that is a secret, or that is for one question only is not kept", () => {
     verifies("082/remember/never-a-non-answer", "082/secret/not-remembered");
     const outcomes: readonly InquiryOutcome[] = [
       { outcome: "cancelled", reason: "user" },
@@ -184,7 +184,7 @@ describe("an answer", () => {
 });
 
 describe("a permission", () => {
-  test("is kept for the tool, yes or no, if the person said so", () => {
+  test("is kept for the tool, yes or no, if the person wants that", () => {
     verifies("082/remember/permissions-keyed-by-tool", "082/remember/permission-only-on-request");
     const found = (["approved", "edited", "denied"] as const).map((made) => {
       const state = new TurnState();
@@ -198,7 +198,7 @@ describe("a permission", () => {
     ]);
   });
 
-  test("is not kept if it was given for one call, or by anybody else, or for a result", () => {
+  test("is not kept if it was for one call, by another decider, or for a result", () => {
     verifies("082/remember/permission-only-on-request");
     const decisions = [
       ...DECIDERS.map((decidedBy) => decision({ decidedBy })),
@@ -212,7 +212,7 @@ describe("a permission", () => {
     expect(found).toEqual(decisions.map(() => [undefined, undefined]));
   });
 
-  test("and an answer are kept apart, whatever a question is called", () => {
+  test("and an answer are kept apart, whatever the question's id is", () => {
     verifies("082/remember/permissions-kept-apart");
     const answers = new TurnState();
     const permissions = new TurnState();
@@ -227,8 +227,8 @@ describe("a permission", () => {
   });
 });
 
-describe("a turn that is taken up again", () => {
-  test("knows what it knew: any events, told live or read from the record", () => {
+describe("a resumed turn", () => {
+  test("has the same state, whether built live or from the record", () => {
     fc.assert(
       fc.property(fc.array(anyStep, { maxLength: 40 }), (steps) => {
         const live = new TurnState();
@@ -239,7 +239,7 @@ describe("a turn that is taken up again", () => {
     );
   });
 
-  test("gives an answer back to the tool that asked, also if another had a call of the same id", () => {
+  test("returns an answer to the tool that asked, even if another had a call with the same id", () => {
     const events = [
       toolCall("call_1", "a"),
       toolCall("call_1", "b"),
@@ -253,7 +253,7 @@ describe("a turn that is taken up again", () => {
     ]);
   });
 
-  test("goes on from its own record: what was remembered is not asked again", async () => {
+  test("continues from its own record: a remembered answer is not asked again", async () => {
     const tool = defineTool({
       name: "two_questions",
       description: "",
@@ -275,14 +275,14 @@ describe("a turn that is taken up again", () => {
   });
 });
 
-/** What a coordinator does to the state, and the events it records about it. */
+/** What the agent does to the state, and the events that it records. */
 type Step = (live: TurnState) => readonly ConversationEvent[];
 
 const TOOLS = ["x", "y"] as const;
 const CALLS = ["call_1", "call_2", "call_3"] as const;
 const QUESTIONS = ["q", "__permission__"] as const;
 
-/** Each call is of one tool; a provider that uses an id again means a call of the same tool. */
+/** A provider that reuses a call id means the same tool. */
 const toolOf = (call: (typeof CALLS)[number]) => (call === "call_3" ? "y" : "x");
 
 const anyDecider = fc.constantFrom(...DECIDERS, FOR_THE_TURN, FOR_THE_TURN);

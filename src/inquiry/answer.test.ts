@@ -20,7 +20,7 @@ import {
   questionMessage,
 } from "./answer.ts";
 
-test("a question is told with its context, and the form that its answer has to have", () => {
+test("the message has the question, its context and the format of the answer", () => {
   const question = booleanQuestion("apply", "Apply the patch?", {
     context: "-old\n+new",
     default: true,
@@ -40,7 +40,7 @@ test("a question is told with its context, and the form that its answer has to h
   );
 });
 
-test("options are listed with what they mean", () => {
+test("options are listed with their descriptions", () => {
   const question = selectQuestion("mode", "How?", {
     options: ["fast", { value: "safe", description: "Slow,\nbut sure" }],
     default: "slow",
@@ -49,7 +49,7 @@ test("options are listed with what they mean", () => {
   expect(message).toContain('The options:\n\n- "fast"\n- "safe": "Slow,\\nbut sure"\n\nBase');
 });
 
-test("nothing is suggested where there is no default, or one that does not fit", () => {
+test("nothing is suggested without a default, or with one of another type", () => {
   const none = textQuestion("name", "Name?");
   const wrong = textQuestion("name", "Name?", { default: 3 });
   expect([none, wrong].map((each) => questionMessage("t", each, each))).not.toContainEqual(
@@ -57,7 +57,7 @@ test("nothing is suggested where there is no default, or one that does not fit",
   );
 });
 
-test("no context can leave its fence, and none is changed", () => {
+test("context cannot close its fence, and is not changed", () => {
   counters("T-RUN-2");
   const anyContext = fc.string({ unit: fc.constantFrom("`", "\n", "a", "~"), maxLength: 40 });
   fc.assert(
@@ -71,7 +71,7 @@ test("no context can leave its fence, and none is changed", () => {
   );
 });
 
-test("a correction says what is wrong and what is wanted", () => {
+test("a correction says what is wrong and what is expected", () => {
   const form = { answerType: { type: "boolean" } } as const;
   expect(correctionMessage("the reply is not JSON", form)).toBe(
     "That is not a valid answer: the reply is not JSON. Do not call any tool. Reply with one JSON object and nothing else: " +
@@ -106,7 +106,7 @@ test.each<[AnswerType, object]>([
   });
 });
 
-test("bound to an inquiry, the reply has to repeat its id", () => {
+test("a reply bound to an inquiry must repeat its id", () => {
   verifies("028/schema/inquiry-id-is-constant");
   expect(answerSchema({ answerType: { type: "boolean" }, boundTo: ID })).toStrictEqual({
     type: "object",
@@ -116,14 +116,14 @@ test("bound to an inquiry, the reply has to repeat its id", () => {
   });
 });
 
-test("questions of one type share their schema, to the letter", () => {
+test("questions of one type share exactly the same schema", () => {
   const [first, second] = [select("a", "b"), select("a", "b")].map((answerType) =>
     JSON.stringify(answerSchema({ answerType })),
   );
   expect(first).toBe(second);
 });
 
-test("there is no schema for a secret, and no words either", () => {
+test("a secret has neither a schema nor a description", () => {
   const form = { answerType: { type: "secret" } } as const;
   for (const make of [answerSchema, describeFormat]) {
     expect(() => make(form)).toThrow("A model must not be asked for a secret.");
@@ -134,11 +134,11 @@ test.each<[AnswerType, string]>([
   [{ type: "boolean" }, '{"answer": true or false}'],
   [{ type: "text" }, '{"answer": "your text"}'],
   [select("a"), '{"answer": one of the options, exactly as written}'],
-])("the form of an answer of type %j is told in words", (answerType, expected) => {
+])("the format of type %j is described in words", (answerType, expected) => {
   expect(describeFormat({ answerType })).toBe(expected);
 });
 
-test("the words name the inquiry that a reply is bound to", () => {
+test("the description contains the id that a reply is bound to", () => {
   expect(describeFormat({ answerType: { type: "boolean" }, boundTo: ID })).toBe(
     '{"inquiry_id": "call_1.ok.1", "answer": true or false}',
   );
@@ -154,7 +154,7 @@ const anyAnswerType: fc.Arbitrary<AnswerType> = fc.oneof(
   fc.array(fc.oneof(fc.string(), anyJson), { minLength: 1, maxLength: 4 }).map((v) => select(...v)),
 );
 
-test("what the schema allows is taken out of the reply, and what it forbids is not", () => {
+test("an answer is accepted if and only if the schema allows it", () => {
   verifies("028/goal/answers-are-typed");
   const anyCase = anyAnswerType.chain((answerType) => {
     const options = answerType.type === "select" ? answerType.options : [];
@@ -201,18 +201,18 @@ test.each([
   ["null", "the reply has no `answer` field"],
   ['[{"answer": true}]', "the reply has no `answer` field"],
   ['{"result": true}', "the reply has no `answer` field"],
-])("there is no data in %j", (reply, message) => {
+])("%j has no data", (reply, message) => {
   expect(extractAnswer(reply, BOOLEAN)).toEqual({ type: "missing_data", message });
 });
 
 test.each([
   'I will not say {"answer": true} here.',
   '```json\n{"answer": true}\n```\nor rather\n```json\n{"answer": false}\n```',
-])("a reply that can be read in two ways is no answer: %j", (reply) => {
+])("an ambiguous reply is not an answer: %j", (reply) => {
   expect(extractAnswer(reply, BOOLEAN).type).toBe("missing_data");
 });
 
-test("what every object has is no answer", () => {
+test("inherited properties are not an answer", () => {
   expect(extractAnswer('{"__proto__": {"answer": true}}', BOOLEAN).type).toBe("missing_data");
 });
 
@@ -222,7 +222,7 @@ test.each([
   [SELECT, '{"answer": "green"}', 'expected one of "red", "blue"'],
   [SELECT, '{"answer": "Red"}', 'expected one of "red", "blue"'],
   [SELECT, '{"answer": 1}', 'expected one of "red", "blue"'],
-])("an answer that does not fit is refused, whatever the provider let through", (...args) => {
+])("an answer of another type is refused, whatever the provider accepted", (...args) => {
   verifies("028/goal/answers-are-typed");
   const [form, reply, problem] = args;
   expect(extractAnswer(reply, form)).toEqual({
@@ -231,7 +231,7 @@ test.each([
   });
 });
 
-test("words of its own are no answer of a model, also where a person might use them", () => {
+test("a model may not answer with free text where only a person may", () => {
   const form = { answerType: { ...SELECT.answerType, allowsOther: true } };
   expect([
     extractAnswer('{"answer": "red"}', form),
@@ -245,7 +245,7 @@ test("words of its own are no answer of a model, also where a person might use t
   ]);
 });
 
-test("a choice of several is a list", () => {
+test("a multiple choice is a list", () => {
   const form = { answerType: { ...SELECT.answerType, isMultiple: true } };
   expect([
     extractAnswer('{"answer": ["blue", "red"]}', form),
@@ -254,7 +254,7 @@ test("a choice of several is a list", () => {
 });
 
 describe("a reply that is bound to an inquiry", () => {
-  test("is taken if it repeats the id", () => {
+  test("is accepted if it repeats the id", () => {
     verifies("028/schema/inquiry-id-is-constant");
     const reply = '{"inquiry_id": "call.ok.1", "answer": false}';
     expect(extractAnswer(reply, BOUND)).toEqual({ type: "answer", answer: false });
@@ -271,7 +271,7 @@ describe("a reply that is bound to an inquiry", () => {
   );
 });
 
-test("no reply makes it throw", () => {
+test("it never throws, whatever the reply", () => {
   const piece = fc.constantFrom("```", "```json", "\n", '{"answer":', "true", "}", "\\", '"', "`");
   fc.assert(
     fc.property(fc.array(fc.oneof(piece, fc.string())), (pieces) => {

@@ -70,7 +70,7 @@ beforeEach(() => {
 });
 
 describe("the request", () => {
-  test("is the conversation, the paused call and the question", async () => {
+  test("contains the conversation, the paused call and the question", async () => {
     verifies(
       "028/goal/full-context",
       "028/backend/question-appended-as-chat-request",
@@ -122,7 +122,7 @@ describe("the request", () => {
     });
   });
 
-  test("leaves the conversation as it was", async () => {
+  test("does not change the conversation", async () => {
     verifies(
       "028/goal/conversation-untouched",
       "028/snapshot/paused-response-never-stored",
@@ -134,7 +134,7 @@ describe("the request", () => {
     expect(rawOf(stream)).toStrictEqual(before);
   });
 
-  test("shows what is on record when it is first sent, and later ones no more than that", async () => {
+  test("shows the record as of its first attempt, also in later attempts", async () => {
     verifies("028/snapshot/reflects-the-moment-of-asking", "028/backend/inputs");
     const stream = { ...streamOf(...history), entries: entriesOf(...history) };
     const scripted = new ScriptedModel({ replies: ["no", YES] });
@@ -179,7 +179,7 @@ describe("the request", () => {
     });
   });
 
-  test("is bound to its inquiry if the config wants it", async () => {
+  test("is bound to its inquiry if configured", async () => {
     verifies("028/schema/inquiry-id-is-constant");
     const { answer, model } = await ask(
       ['{"inquiry_id":"other","answer":true}', '{"inquiry_id":"a.ok.1","answer":true}'],
@@ -189,7 +189,7 @@ describe("the request", () => {
     expect([answer, model.requests[1]?.parts.schema]).toEqual([ANSWERED, answerSchema(form)]);
   });
 
-  test("drops the oldest turns where the window is too small", async () => {
+  test("drops the oldest turns if the context window is too small", async () => {
     const long = [turnStart(), chatRequest("x".repeat(30_000)), message("Long.")];
     const { model } = await ask([YES], {
       call: { stream: streamOf(...long, ...history.slice(3)) },
@@ -206,8 +206,8 @@ describe("the request", () => {
   });
 });
 
-describe("a reply that is no answer", () => {
-  test("is handed back with what is wrong with it", async () => {
+describe("an invalid reply", () => {
+  test("is returned to the model with what is wrong", async () => {
     verifies("028/backend/answer-extracted-and-validated");
     const { answer, model } = await ask(["Yes.", '{"answer": "yes"}', YES]);
     const said = model.requests[2]?.parts.events.slice(-4).map((event) => event);
@@ -227,7 +227,7 @@ describe("a reply that is no answer", () => {
     });
   });
 
-  test("keeps the schema and the tools in every request, and the last is held to it", async () => {
+  test("keeps the schema and the tools in every request, and the last one enforces the schema", async () => {
     const { model } = await ask(["no", "no", YES]);
     const same = { schema: answerSchema(QUESTION), tools: TOOLS };
     const asMain = { ...same, toolChoice: "auto", schemaMayChange: "nothing" };
@@ -239,7 +239,7 @@ describe("a reply that is no answer", () => {
     ).toEqual([asMain, asMain, { ...same, toolChoice: "none", schemaMayChange: "prompt" }]);
   });
 
-  test("is not a call where the conversation allows none", async () => {
+  test("does not allow calls if the conversation does not", async () => {
     const { model } = await ask([YES], {
       options: { assistant: () => ({ ...ASSISTANT, toolChoice: "none" }) },
     });
@@ -287,13 +287,13 @@ describe("a reply that is no answer", () => {
         message: "test/scripted: the reply is not JSON, because it reached its length limit",
       },
     ],
-  ])("three times fails the inquiry: %s", async (_name, reply, expected) => {
+  ])("fails the inquiry after three attempts: %s", async (_name, reply, expected) => {
     verifies("028/goal/answers-are-typed", "028/backend/failure-is-a-result");
     const { answer, model } = await ask([reply, reply, reply, YES]);
     expect([answer, model.requests.length]).toEqual([{ type: "failed", ...expected }, 3]);
   });
 
-  test("is not repeated to the model where it is empty, and only begun where it is long", async () => {
+  test("is not repeated if empty, and truncated if long", async () => {
     const { model } = await ask(["", "x".repeat(3999) + "🦀!".repeat(2), YES], {
       options: {
         assistant: () => ({
@@ -312,7 +312,7 @@ describe("a reply that is no answer", () => {
     ]);
   });
 
-  test("is one too, if no option fits, whatever the provider let through", async () => {
+  test("includes a value that is not an option, whatever the provider accepted", async () => {
     const question = selectQuestion("mode", "How?", { options: ["fast", "safe"] });
     const { answer } = await ask(['{"answer":"wild"}', '{"answer":"safe"}'], {
       call: { question },
@@ -321,8 +321,8 @@ describe("a reply that is no answer", () => {
   });
 });
 
-describe("what goes wrong on the way", () => {
-  test("is tried again as the assistant's requests are", async () => {
+describe("a failing request", () => {
+  test("is retried like the assistant's own requests", async () => {
     verifies("028/backend/structured-call-is-retried");
     const asked = ask([[{ type: "text", text: '{"ans' }, { type: "cut" }], YES]);
     await moved();
@@ -330,7 +330,7 @@ describe("what goes wrong on the way", () => {
     expect([answer, model.requests.length]).toEqual([ANSWERED, 2]);
   });
 
-  test("too often fails the inquiry", async () => {
+  test("fails the inquiry after the last retry", async () => {
     verifies("028/backend/failure-is-a-result");
     const busy: ScriptedReply = [{ type: "error", error: provider("overloaded", true) }];
     const asked = ask([busy, busy, YES]);
@@ -338,7 +338,7 @@ describe("what goes wrong on the way", () => {
     expect((await asked).answer).toEqual({ type: "failed", kind: "provider", message: "Trouble." });
   });
 
-  test("for good fails the inquiry at once", async () => {
+  test("fails the inquiry at once if the error is permanent", async () => {
     const { answer, model } = await ask([
       [{ type: "error", error: provider("context_too_long", false) }],
       YES,
@@ -349,7 +349,7 @@ describe("what goes wrong on the way", () => {
     ]);
   });
 
-  test("is told of the provider if the model refuses, whatever it says beside", async () => {
+  test("is a provider failure if the model refuses, whatever else it says", async () => {
     const { answer } = await ask([
       [
         { type: "text", text: YES },
@@ -363,7 +363,7 @@ describe("what goes wrong on the way", () => {
     });
   });
 
-  test("is of the provider if there is no such model, or no key for it", async () => {
+  test("is a provider failure if the model is unknown or a key is missing", async () => {
     const noKey = provider("missing_key", false);
     const noModel = new CodedError("no_model", "No model is configured.");
     const answers = await Promise.all([
@@ -382,7 +382,7 @@ describe("what goes wrong on the way", () => {
     ]);
   });
 
-  test("is something else if it is a mistake of ours", async () => {
+  test("is another failure if it is a bug", async () => {
     const { answer } = await ask([[{ type: "error", error: new TypeError("not a function") }]]);
     expect(answer).toEqual({ type: "failed", kind: "other", message: "not a function" });
   });
@@ -398,7 +398,7 @@ describe("no model is asked", () => {
     ]);
   });
 
-  test("to choose among nothing", async () => {
+  test("to choose from no options", async () => {
     const question = selectQuestion("none", "Which?", { options: [] });
     const { answer, model } = await ask([YES], { call: { question } });
     expect([answer, model.requests]).toEqual([
@@ -416,23 +416,19 @@ describe("abort", () => {
     }),
   };
 
-  test("before anything asks nobody", async () => {
+  test("beforehand asks no model", async () => {
     verifies("028/backend/cancellation-stops-it");
     const { answer, model } = await ask([YES], { call: { signal: AbortSignal.abort() } });
     expect([answer, model.requests]).toEqual([{ type: "cancelled" }, []]);
   });
 
   test.each<[string, readonly ScriptedReply[], Partial<InquiryBackendOptions>]>([
-    ["while the model is looked for", [], { model: () => new Promise(() => undefined) }],
+    ["while the model is being created", [], { model: () => new Promise(() => undefined) }],
     ["while the model is silent", [[{ type: "hang" }]], {}],
     ["in the middle of a reply", [[{ type: "text", text: '{"ans' }, { type: "hang" }]], {}],
     ["while a wrong reply is corrected", ["no", [{ type: "hang" }]], {}],
-    [
-      "in the pause before another try",
-      [[{ type: "error", error: provider("overloaded", true) }]],
-      {},
-    ],
-    ["of a model that does not listen", [], { model: () => Promise.resolve(deaf) }],
+    ["in the delay before a retry", [[{ type: "error", error: provider("overloaded", true) }]], {}],
+    ["of a model that ignores the signal", [], { model: () => Promise.resolve(deaf) }],
   ])("%s ends the inquiry at once", async (_name, replies, options) => {
     verifies("028/backend/cancellation-stops-it");
     const abort = new AbortController();
@@ -443,7 +439,7 @@ describe("abort", () => {
     expect([answer, clock.sleepers]).toEqual([{ type: "cancelled" }, 0]);
   });
 
-  test("that comes with the last word of the reply still counts", async () => {
+  test("at the end of the reply still counts", async () => {
     const abort = new AbortController();
     const last: Model = {
       id: "test/last",
@@ -457,7 +453,7 @@ describe("abort", () => {
     expect(answer).toEqual({ type: "cancelled" });
   });
 
-  test("of one inquiry leaves the others alone", async () => {
+  test("of one inquiry does not affect the others", async () => {
     const abort = new AbortController();
     const first = ask([[{ type: "hang" }]], { call: { signal: abort.signal } });
     const second = ask([YES]);
@@ -469,7 +465,7 @@ describe("abort", () => {
   });
 });
 
-test("inquiries of one backend run side by side, and none waits for another", async () => {
+test("inquiries of one backend run in parallel", async () => {
   verifies("028/goal/parallel-inquiries");
   const slow = Promise.withResolvers<void>();
   const model = new ScriptedModel({
@@ -524,13 +520,13 @@ function provider(kind: ProviderError["kind"], isRetryable: boolean): ProviderEr
   return new ProviderError(kind, "Trouble.", { isRetryable });
 }
 
-/** Lets a pause before another try pass. */
+/** Lets the delay before a retry pass. */
 async function moved(): Promise<void> {
   while (clock.sleepers === 0) await settled();
   clock.advance(100);
 }
 
-/** Until everything that can happen without the clock has happened. */
+/** Waits until everything that does not need the clock has happened. */
 function settled(): Promise<void> {
   return new Promise((resolve) => {
     setImmediate(resolve);

@@ -32,6 +32,7 @@ import { type AnswerFormat, correctionMessage, extractAnswer, type Extraction } 
 import type { InquiryAnswer, InquiryBackend, InquiryCall } from "./port.ts";
 import { createInquiryThread, extendThread, inquiryParts } from "./thread.ts";
 
+/** How an inquiry backend finds its assistant, its model and the rest of a request. */
 export interface InquiryBackendOptions {
   /** Returns the assistant that a question's target names. May throw `CodedError`. */
   readonly assistant: (target: InquiryCall["target"]) => AssistantSettings;

@@ -48,11 +48,11 @@ const ASSISTANT: AssistantSettings = {
   cache: "off",
 };
 
-describe("what the inquiry shares with the main conversation", () => {
+describe("the part shared with the main conversation", () => {
   test.each([
     ["all calls, if the first one asks", "a", ["b", "c"], 6],
-    ["the results before the one that is missing", "c", ["b", "a"], 8],
-    ["the result before the first that is missing, not those behind", "c", ["a"], 7],
+    ["the results before the missing one", "c", ["b", "a"], 8],
+    ["the result before the first missing one, not those after it", "c", ["a"], 7],
   ])("is %s", (_name, asking, ended, length) => {
     verifies("028/goal/shared-prefix");
     const results = ended.map((id) => toolResult(id, `of ${id}`));
@@ -67,18 +67,18 @@ describe("what the inquiry shares with the main conversation", () => {
     expect(events[length]).not.toStrictEqual(main.events[length]);
   });
 
-  test("ends before the question, where no call is open", () => {
+  test("ends before the question if no call is open", () => {
     const { events } = ask(streamOf(...opening, message("Well")), "gone");
     expect(events.map(isMarked)).toEqual([false, false, false, true, false]);
   });
 
-  test("keeps its metadata beside the mark", () => {
+  test("keeps its metadata besides the mark", () => {
     const signed = { ...toolCall("a"), metadata: { signature: "s" } };
     const { events } = ask(streamOf(...opening, signed), "a");
     expect(events[3]?.metadata).toEqual({ signature: "s", cache_breakpoint: true });
   });
 
-  test("stays the same when the exchange goes on", () => {
+  test("stays the same as the exchange continues", () => {
     const thread = inquire(streamOf(...opening, ...calls), "a");
     const longer = extendThread(thread, message("What?"), chatRequest("Again."));
     const [before, after] = [inquiryParts(thread), inquiryParts(longer)];
@@ -88,7 +88,7 @@ describe("what the inquiry shares with the main conversation", () => {
     });
   });
 
-  test("is nothing where there is nothing", () => {
+  test("is empty for an empty conversation", () => {
     expect(ask(streamOf(), "a").events.map(isMarked)).toEqual([false]);
   });
 });
@@ -120,7 +120,7 @@ test("compactions are applied before turns are dropped, so they cover the turns 
   expect([texts(), texts(3000)]).toEqual([[ok, summary], [summary]]);
 });
 
-test("whatever the stream, it is not changed, all calls are closed and no inquiry is seen", () => {
+test("any stream stays unchanged, all calls are closed and no inquiry is visible", () => {
   verifies(
     "028/goal/conversation-untouched",
     "028/snapshot/calls-well-formed",
@@ -193,14 +193,14 @@ const RUNNING = "Tool call is still running.";
 const PAUSED = "Tool paused: Go on?";
 const firstTurn = [turnStart(), chatRequest("Hi")] as const;
 
-test("the call that asks is paused with its question, which is no error", () => {
+test("the asking call is paused with its question, which is not an error", () => {
   verifies("028/snapshot/paused-response-closes-the-call");
   expect(close(streamOf(...firstTurn, toolCall("a")), "a")).toStrictEqual([
     { type: "tool_call_response", timestamp: NOW, id: "a", content: PAUSED, isError: false },
   ]);
 });
 
-test("others still run, unless they have ended", () => {
+test("other calls are still running, unless they have ended", () => {
   const open = [toolCall("a"), toolCall("b"), toolCall("c"), toolCall("d")];
   const stream = streamOf(...firstTurn, ...open, toolResult("c"));
   expect(told(stream, "b")).toEqual([
@@ -210,13 +210,13 @@ test("others still run, unless they have ended", () => {
   ]);
 });
 
-test("what earlier turns left open is not said to be running", () => {
+test("open calls of earlier turns are not reported as running", () => {
   const stream = streamOf(...firstTurn, toolCall("old"), ...firstTurn, toolCall("a"));
   expect(told(stream, "a")).toEqual([["a", PAUSED]]);
 });
 
-describe("where open share an id", () => {
-  test("the one with the name of the tool is paused", () => {
+describe("if two calls share an id", () => {
+  test("the one with the tool's name is paused", () => {
     const stream = streamOf(...firstTurn, toolCall("x", "other"), toolCall("x", "asking"));
     expect(told(stream, "x", "asking")).toEqual([
       ["x", RUNNING],
@@ -224,17 +224,17 @@ describe("where open share an id", () => {
     ]);
   });
 
-  test("one that has its response is not the one that asks", () => {
+  test("one with a response is not the asking one", () => {
     const stream = streamOf(...firstTurn, toolCall("x"), toolResult("x"), toolCall("x"));
     expect(told(stream, "x")).toEqual([["x", PAUSED]]);
   });
 });
 
-test("a call that the record does not know is not closed", () => {
+test("an unknown call is not closed", () => {
   expect([told(streamOf(...firstTurn), "gone"), told(streamOf(), "gone")]).toEqual([[], []]);
 });
 
-test("with these, every call of the last turn has its response", () => {
+test("afterwards every call of the last turn has a response", () => {
   verifies("028/snapshot/calls-well-formed");
   fc.assert(
     fc.property(anyDamagedStream, (stream) => {

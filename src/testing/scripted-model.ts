@@ -35,6 +35,7 @@ export type ScriptedStep =
   /** Pauses until the request is aborted. */
   | { readonly type: "hang" };
 
+/** The script of a model. */
 export interface ScriptedModelOptions {
   /** `test/scripted` by default. */
   readonly id?: string;

@@ -36,7 +36,7 @@ export interface ToolTurnOptions {
   readonly config?: Readonly<Record<string, JsonObject>>;
   readonly script?: PrompterScript;
   readonly answers?: ScriptedAnswers;
-  readonly isSomebodyThere?: boolean;
+  readonly isInteractive?: boolean;
   readonly conversation?: ConversationWriter;
   /** What stands in for the usual parts. */
   readonly parts?: Partial<
@@ -59,7 +59,7 @@ export class ToolTurn {
   private constructor(options: ToolTurnOptions, conversation: ConversationWriter) {
     this.conversation = conversation;
     this.prompter = new ScriptedPrompter(options.script);
-    this.prompter.isAvailable = options.isSomebodyThere ?? true;
+    this.prompter.isAvailable = options.isInteractive ?? true;
     this.inquiries = new ScriptedInquiryBackend(options.answers ?? {});
     this.parts = {
       journal: createJournal(conversation, options.parts?.observer),
