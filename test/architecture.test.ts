@@ -186,13 +186,13 @@ test("nothing in the agent knows a tool by its name", () => {
   expect([names.length > 2, wrong]).toEqual([true, []]);
 });
 
-test("the turn loop names no inquiry event and asks no inquiry model: the coordinator does", () => {
+test("the turn loop handles no inquiry events and asks no inquiry model", () => {
   verifies("028/goal/invisible-to-the-turn-loop");
   const knowing = sources
     .filter(({ folder }) => folder === "agent")
     .filter(({ text }) => /inquiry_(request|response)|\.inquire\(/.test(text))
-    .map(({ name }) => path.posix.dirname(posix(name)));
-  expect([...new Set(knowing)]).toEqual(["src/agent/tool-coordinator"]);
+    .map(({ name }) => posix(name));
+  expect(knowing.toSorted()).toEqual(["src/agent/inquiry.ts", "src/agent/state.ts"]);
 });
 
 test("who asks is decided by the executor of each kind of tool, and nowhere else", () => {

@@ -1,24 +1,27 @@
-export type { Assistant } from "./hear-reply.ts";
-export { createJournal, type Journal } from "./journal.ts";
-export { NOBODY } from "./nobody.ts";
-export type { Observer, TurnUpdate } from "./observer.ts";
-export type {
-  DeliveryRequest,
-  DeliveryResult,
-  FormRequest,
-  FormResult,
-  InterruptChoice,
-  InterruptMenu,
-  InterruptRequest,
-  PermissionRequest,
-  PermissionResult,
-  Prompter,
-  PromptRequest,
-  PromptResult,
-  ToolOrigin,
+export { ToolCycle } from "./calls.ts";
+export { PromptQueue } from "./interrupts.ts";
+export {
+  type CallableTool,
+  createJournal,
+  type DeliveryRequest,
+  type DeliveryResult,
+  type FormRequest,
+  type FormResult,
+  type InterruptChoice,
+  type InterruptMenu,
+  type InterruptRequest,
+  type Journal,
+  noPrompter,
+  type Observer,
+  type PermissionRequest,
+  type PermissionResult,
+  type Prompter,
+  type PromptRequest,
+  type PromptResult,
+  type Toolbox,
+  type ToolOrigin,
+  type TurnUpdate,
 } from "./ports.ts";
-export { PromptQueue } from "./tool-coordinator/prompt-queue.ts";
-export { ToolCycle } from "./tool-coordinator/tool-cycle.ts";
-export type { CallableTool, Toolbox, TurnParts } from "./tool-coordinator/turn-parts.ts";
-export { type DetachedDenial, TurnState } from "./tool-coordinator/turn-state.ts";
+export type { Assistant } from "./reply.ts";
+export { type DetachedDenial, type TurnContext, TurnState } from "./state.ts";
 export { Turn, type TurnEnd, type TurnRequest, type TurnSetup } from "./turn.ts";

@@ -19,7 +19,7 @@ const NOT_RUN =
   "a fails: The call was interrupted before the tool ran. The user did not reject it.";
 const TOLD = "Tool run cancelled by user with a custom message:\n\nRather the other one";
 
-/** A reply that never ends is interrupted behind these steps, of which the last is a text. */
+/** Interrupts an endless reply after these steps, the last of which is a text. */
 async function interrupt(
   choice: InterruptChoice,
   steps: readonly ScriptedStep[],
@@ -43,7 +43,7 @@ const ONE_AND_A_HALF = [{ type: "text", text: "One" } as const, unfinished("two 
 const HEARD = ["turn", "person: Hello", "message: One", "message: two "];
 
 describe("a reply that a person interrupts", () => {
-  test("gives the choice to go on, reply, stop or discard, and goes on meanwhile", async () => {
+  test("offers to continue, reply, stop or discard, and continues meanwhile", async () => {
     const rest = Promise.withResolvers<void>();
     const turn = await ModelTurn.create({
       script: { choices: [{ type: "continue" }] },
@@ -65,7 +65,7 @@ describe("a reply that a person interrupts", () => {
     });
   });
 
-  test("ends with what was said about it, which is heard with what there was of the reply", async () => {
+  test("ends with the person's message, and the model sees it after the partial reply", async () => {
     const { turn, end } = await interrupt(REPLY, ONE_AND_A_HALF);
     expect({ end, record: turn.record, shown: turn.shown[1] }).toEqual({
       end: { type: "done", reason: "stop" },
@@ -75,7 +75,7 @@ describe("a reply that a person interrupts", () => {
     expect(turn.model.requests[0]?.signal.aborted).toBe(true);
   });
 
-  test("still has to call a tool if it was to, and has called none", async () => {
+  test("still has to call a required tool if it has called none", async () => {
     const { turn } = await interrupt(REPLY, ONE_AND_A_HALF, {
       assistant: { toolChoice: "required" },
     });
@@ -85,7 +85,7 @@ describe("a reply that a person interrupts", () => {
     ]);
   });
 
-  test("tells its calls what was said about them, and runs none", async () => {
+  test("returns the person's message for its calls, and runs none", async () => {
     const { turn, end } = await interrupt(REPLY, [CALL, unfinished("two ")]);
     expect({ end, shown: turn.shown[1] }).toEqual({
       end: { type: "done", reason: "stop" },
@@ -93,12 +93,12 @@ describe("a reply that a person interrupts", () => {
     });
   });
 
-  test("has the person heard also where all its calls had ended before", async () => {
+  test("delivers the person's message even if all its calls had ended before", async () => {
     const { turn } = await interrupt(REPLY, [{ ...CALL, name: "gone" }, unfinished("two ")]);
     expect(turn.shown[1]?.filter((line) => line.includes("Rather the other one"))).toHaveLength(1);
   });
 
-  test("goes on if there was nothing to say about it", async () => {
+  test("continues if the message is empty", async () => {
     const rest = Promise.withResolvers<void>();
     const turn = await ModelTurn.create({
       script: { choices: [{ type: "reply", message: " \n" }] },
@@ -132,7 +132,7 @@ describe("a reply that a person interrupts", () => {
     expect(record.toSorted()).toEqual(["a calls echo", ...rest, "person: Hello", "turn"]);
   });
 
-  test("ends at the second press, and at the first where there is no menu", async () => {
+  test("ends at the second press, or at the first without a menu", async () => {
     const ends = [true, false].map(async (hasMenu) => {
       const turn = await ModelTurn.create({
         hasMenu,
@@ -172,7 +172,7 @@ describe("a reply that a person interrupts", () => {
     ]);
   });
 
-  test("is not asked for again once the person has stopped it in the pause before", async () => {
+  test("is not retried if the person stops it in the pause before", async () => {
     const error = new ProviderError("overloaded", "Busy.", { isRetryable: true });
     const turn = await ModelTurn.create({
       waitsForRetries: true,
@@ -190,7 +190,7 @@ describe("a reply that a person interrupts", () => {
   });
 });
 
-test("a press with a permission open while the reply goes on cancels that question only", async () => {
+test("a press with an open permission prompt cancels only that prompt, while the reply continues", async () => {
   const rest = Promise.withResolvers<void>();
   const turn = await ModelTurn.create({
     tools: [echo],
@@ -220,7 +220,7 @@ test("a press with a permission open while the reply goes on cancels that questi
 test.each<[InterruptChoice, object]>([
   [{ type: "stop" }, { type: "stopped" }],
   [{ type: "leave" }, { type: "interrupted" }],
-])("%o counts also while the last words are being written", async (choice, expected) => {
+])("%o counts even while the last text is being recorded", async (choice, expected) => {
   const written = Promise.withResolvers<void>();
   const turn: ModelTurn = await ModelTurn.create({
     tools: [echo],
@@ -240,18 +240,18 @@ test.each<[InterruptChoice, object]>([
   expect([await end, turn.record.at(-1)]).toEqual([expected, "a gives: Stopped."]);
 });
 
-/** Servers that never come up. */
+/** Servers that never start. */
 function open(signal: AbortSignal): Promise<never> {
   return new Promise((_resolve, reject) => {
     signal.addEventListener("abort", () => reject(new Error("aborted")), { once: true });
   });
 }
 
-describe("while the tools are being opened", () => {
+describe("while the tools start", () => {
   test.each<[InterruptChoice, object]>([
     [{ type: "stop" }, { type: "stopped" }],
     [{ type: "leave" }, { type: "interrupted" }],
-  ])("%o ends the turn before the model was asked", async (choice, expected) => {
+  ])("%o ends the turn before the model is asked", async (choice, expected) => {
     const turn = await ModelTurn.create({
       script: { choices: [choice] },
       schemas: open,
@@ -273,7 +273,7 @@ describe("while the tools are being opened", () => {
     });
   });
 
-  test("a stop counts also where those that were aborted are left out without an error", async () => {
+  test("a stop counts even if aborted tools are left out without an error", async () => {
     const opening = Promise.withResolvers<void>();
     const turn = await ModelTurn.create({
       script: { choices: [{ type: "stop" }] },
@@ -290,7 +290,7 @@ describe("while the tools are being opened", () => {
     expect([await end, turn.model.requests.length]).toEqual([{ type: "stopped" }, 0]);
   });
 
-  test("going on waits for them", async () => {
+  test("continuing waits for them", async () => {
     const opened = Promise.withResolvers<readonly []>();
     const opening = Promise.withResolvers<void>();
     const turn = await ModelTurn.create({
@@ -309,7 +309,7 @@ describe("while the tools are being opened", () => {
     expect(await end).toEqual({ type: "done", reason: "stop" });
   });
 
-  test("an error of theirs is the turn's", async () => {
+  test("their error is thrown by the turn", async () => {
     const turn = await ModelTurn.create({
       schemas: () => Promise.reject(new Error("no such server")),
       replies: [],
@@ -318,7 +318,7 @@ describe("while the tools are being opened", () => {
   });
 });
 
-test("a press when nothing is under way does nothing", async () => {
+test("a press does nothing outside a turn", async () => {
   const turn = await ModelTurn.create({ replies: ["Hi"] });
   turn.press();
   const end = await turn.run();
@@ -326,7 +326,7 @@ test("a press when nothing is under way does nothing", async () => {
   expect([end, turn.prompter.interrupts]).toEqual([{ type: "done", reason: "stop" }, []]);
 });
 
-test("a turn that is left before the model was asked never asks it", async () => {
+test("a turn that is left before its first request never asks the model", async () => {
   const turn: ModelTurn = await ModelTurn.create({
     beforeAppend: () => turn.leave(),
     replies: ["Never said"],
@@ -338,7 +338,7 @@ test("a turn that is left before the model was asked never asks it", async () =>
   ]);
 });
 
-test("who is asked while the turn is left is no longer asked", async () => {
+test("leaving the turn closes an open prompt", async () => {
   const turn = await ModelTurn.create({
     tools: [echo],
     config: { echo: { run: "ask" } },
@@ -354,7 +354,7 @@ test("who is asked while the turn is left is no longer asked", async () => {
   ]);
 });
 
-test("who is asked while the reply fails has not rejected anything", async () => {
+test("a prompt that closes because the reply failed is not a rejection", async () => {
   counters("T-PROV-8");
   const error = new Error("A mistake of the program.");
   const opened = Promise.withResolvers<void>();

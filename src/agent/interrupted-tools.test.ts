@@ -14,7 +14,7 @@ const call = (id: string, name: string) => ({ type: "tool_call", id, name }) as 
 const NEVER = new Promise<never>(() => undefined);
 const TOLD = "Tool run cancelled by user with a custom message:\n\nRather the other one";
 
-/** A turn in which one call has ended and another goes on for ever; then somebody presses Ctrl-C. */
+/** A turn in which one call has ended and another runs forever. Then Ctrl-C is pressed. */
 async function interrupt(
   choices: readonly InterruptChoice[],
   options: Partial<ModelTurnOptions> = {},
@@ -33,13 +33,13 @@ async function interrupt(
   return { turn, slow, end };
 }
 
-/** What the record says of the results. */
+/** The recorded results. */
 function results(turn: ModelTurn): readonly string[] {
   return turn.record.filter((line) => / (gives|fails): /.test(line));
 }
 
 describe("tools that a person interrupts", () => {
-  test("go on meanwhile, and after the choice to go on", async () => {
+  test("continue meanwhile, and after the choice to continue", async () => {
     const { turn, slow, end } = await interrupt([{ type: "continue" }]);
     await until(() => turn.prompter.interrupts.length === 1);
     slow.release();
@@ -57,9 +57,9 @@ describe("tools that a person interrupts", () => {
   });
 
   test.each([
-    ["what was said about them", "Rather the other one", TOLD],
-    ["what the config says where nothing was said", "", "Stopped."],
-  ])("end with %s, and the model goes on", async (_what, message, told) => {
+    ["the person's message", "Rather the other one", TOLD],
+    ["the configured response to an empty message", "", "Stopped."],
+  ])("end with %s, and the model continues", async (_what, message, told) => {
     const { turn, slow, end } = await interrupt([{ type: "reply", message }]);
     expect({ end: await end, results: results(turn), cancellations: slow.cancellations }).toEqual({
       end: { type: "done", reason: "stop" },
@@ -72,7 +72,7 @@ describe("tools that a person interrupts", () => {
   test.each<[InterruptChoice, string]>([
     [{ type: "stop" }, "stopped"],
     [{ type: "leave" }, "interrupted"],
-  ])("end with the turn on %o, and nothing that was recorded is lost", async (choice, type) => {
+  ])("end with the turn on %o, and nothing recorded is lost", async (choice, type) => {
     const { turn, slow, end } = await interrupt([choice]);
     expect({
       end: await end,
@@ -87,7 +87,7 @@ describe("tools that a person interrupts", () => {
     });
   });
 
-  test("begin again, but for those that have ended", async () => {
+  test("restart, except those that have ended", async () => {
     const { turn, slow, end } = await interrupt([{ type: "restart" }]);
     await until(() => slow.starts === 2);
     slow.release();
@@ -99,7 +99,7 @@ describe("tools that a person interrupts", () => {
     expect(turn.record.filter((line) => line.includes("approved"))).toHaveLength(2);
   });
 
-  test("can be interrupted again after they were begun again", async () => {
+  test("can be interrupted again after a restart", async () => {
     const { turn, slow, end } = await interrupt([{ type: "restart" }, { type: "stop" }]);
     await until(() => slow.starts === 2);
     turn.press();
@@ -110,7 +110,7 @@ describe("tools that a person interrupts", () => {
     ]);
   });
 
-  test("end at the second press; at the first where there is no menu, which may be no person's", async () => {
+  test("end at the second press, or at the first without a menu, which may not be a person's", async () => {
     counters("T-PROV-8");
     const outcomes = [true, false].map(async (hasMenu) => {
       const { turn, slow, end } = await interrupt([], {
@@ -123,7 +123,7 @@ describe("tools that a person interrupts", () => {
       }
       return [await end, slow.cancellations, results(turn)];
     });
-    const told = "The call was interrupted while the tool was running, which may have done part";
+    const told = "The call was interrupted while the tool was running. The tool may have done part";
     expect(await Promise.all(outcomes)).toEqual([
       [{ type: "interrupted" }, 1, ["b gives: nothing", "a gives: Stopped."]],
       [
@@ -144,7 +144,7 @@ describe("tools that a person interrupts", () => {
     ]);
   });
 
-  test("have the person heard also where none was left to be told", async () => {
+  test("deliver the person's message even if all had ended", async () => {
     const choice = Promise.withResolvers<InterruptChoice>();
     const written = Promise.withResolvers<void>();
     const turn = await ModelTurn.create({
@@ -168,7 +168,7 @@ describe("tools that a person interrupts", () => {
   });
 });
 
-test("no process of a tool is left when the person leaves", async () => {
+test("no tool process is left when the person leaves", async () => {
   const folder = temporaryFolder();
   const pids = () => readdirSync(folder).map(Number);
   const environment = {
@@ -198,7 +198,7 @@ test("no process of a tool is left when the person leaves", async () => {
   ]);
 });
 
-test("a tool that asks while the menu is open is not heard before it is closed", async () => {
+test("a tool that asks while the menu is open waits until it closes", async () => {
   const choice = Promise.withResolvers<InterruptChoice>();
   const turn = await ModelTurn.create({
     tools: [asker],
@@ -222,8 +222,8 @@ test("a tool that asks while the menu is open is not heard before it is closed",
   ]);
 });
 
-describe("a press with a question open", () => {
-  test("cancels that question, and no other", async () => {
+describe("a press with an open question", () => {
+  test("cancels only that question", async () => {
     verifies(
       "082/cancel/prompt-cancelled-is-user",
       "082/record/non-answer-is-cancelled",
@@ -251,7 +251,7 @@ describe("a press with a question open", () => {
   });
 });
 
-test("a press with a result to be looked at withholds that result only", async () => {
+test("a press with an open delivery prompt withholds only that result", async () => {
   const turn = await ModelTurn.create({
     tools: [echo],
     config: { echo: { result: "ask" } },
@@ -268,7 +268,7 @@ test("a press with a result to be looked at withholds that result only", async (
   ]);
 });
 
-describe("a model that is asked for a tool", () => {
+describe("an inquiry model", () => {
   const options = {
     tools: [asker],
     config: {
@@ -287,7 +287,7 @@ describe("a model that is asked for a tool", () => {
     return { turn, end };
   }
 
-  test("answers all the same where the person goes on", async () => {
+  test("still answers if the person continues", async () => {
     const { turn, end } = await interruptInquiry({ type: "continue" });
     await until(() => turn.prompter.interrupts.length === 1);
     turn.inquiries.release("a.sure.1");
@@ -317,7 +317,7 @@ describe("a model that is asked for a tool", () => {
     ]);
   });
 
-  test("is asked once more where the tools begin again", async () => {
+  test("is asked again if the tools restart", async () => {
     verifies("082/cancel/signal-is-user", "082/id/asking-again-counts-up");
     const { turn, end } = await interruptInquiry({ type: "restart" });
     await end;

@@ -1,14 +1,21 @@
+import { setImmediate } from "node:timers/promises";
 import { describe, expect, test } from "vitest";
 import { settle, until } from "../../test/support/model-turn.ts";
 import { type PrompterScript, ScriptedPrompter } from "../testing/index.ts";
-import { type InterruptDecision, Interrupts } from "./interrupts.ts";
+import {
+  abortBy,
+  type Interruption,
+  Interrupts,
+  promptCause,
+  PromptQueue,
+  stopCause,
+} from "./interrupts.ts";
 import type { InterruptChoice } from "./ports.ts";
-import { PromptQueue } from "./tool-coordinator/prompt-queue.ts";
 
 const NEVER = new Promise<never>(() => undefined);
 const { signal: untilDone } = new AbortController();
 
-/** Some work that lasts until it is ended, and everything that was chosen about it. */
+/** Starts work that lasts until the test ends it, and collects its interruptions. */
 function setUp(choices: NonNullable<PrompterScript["choices"]>, hasMenu = true) {
   const prompts = new PromptQueue();
   const menu = new ScriptedPrompter({ choices });
@@ -16,8 +23,8 @@ function setUp(choices: NonNullable<PrompterScript["choices"]>, hasMenu = true) 
   const chosen: string[] = [];
   const begin = (name = "") => {
     const { promise, resolve } = Promise.withResolvers<void>();
-    const onChoice = (choice: InterruptDecision) => chosen.push(`${name}${choice.type}`);
-    const done = interrupts.during({ choices: ["continue", "stop"], onChoice }, () => promise);
+    const onInterrupt = ({ type }: Interruption) => chosen.push(`${name}${type}`);
+    const done = interrupts.during({ choices: ["continue", "stop"], onInterrupt }, () => promise);
     return async () => {
       resolve();
       await done;
@@ -27,7 +34,7 @@ function setUp(choices: NonNullable<PrompterScript["choices"]>, hasMenu = true) 
 }
 
 describe("the first press", () => {
-  test("opens a menu with the choices of the moment", async () => {
+  test("opens a menu with the current choices", async () => {
     const { menu, interrupts, chosen, begin } = setUp([{ type: "stop" }]);
     const end = begin();
     interrupts.press();
@@ -39,7 +46,7 @@ describe("the first press", () => {
     ]);
   });
 
-  test("closes the question that is being asked, and only that", async () => {
+  test("closes the open question, and only that", async () => {
     const { prompts, menu, interrupts, chosen, begin } = setUp([{ type: "stop" }]);
     const end = begin();
     const asked: string[] = [];
@@ -59,7 +66,7 @@ describe("the first press", () => {
     await end();
   });
 
-  test("interrupts the work where there is no menu, and where it cannot be shown", async () => {
+  test("interrupts the work if there is no menu, or if it cannot be shown", async () => {
     const outcomes = [true, false].map(async (hasMenu) => {
       const { interrupts, chosen, begin } = setUp([], hasMenu);
       const end = begin();
@@ -71,18 +78,18 @@ describe("the first press", () => {
     expect(await Promise.all(outcomes)).toEqual([["interrupted"], ["interrupted"]]);
   });
 
-  test("is for nothing when nothing is under way", () => {
+  test("does nothing without work in progress", () => {
     const { menu, interrupts } = setUp([]);
     interrupts.press();
     expect(menu.interrupts).toEqual([]);
   });
 });
 
-test("an interruption ends the work of the moment, and all that follows", async () => {
+test("an interruption ends the current work and all that follows", async () => {
   const { interrupts, chosen, begin } = setUp([]);
   const endFirst = begin("first: ");
   interrupts.interrupt();
-  interrupts.press(); // Too late: it is over already, and not by the person.
+  interrupts.press(); // Too late: something else has ended it.
   await endFirst();
   await begin("second: ")();
   expect([interrupts.isLeaving, chosen]).toEqual([
@@ -92,7 +99,7 @@ test("an interruption ends the work of the moment, and all that follows", async 
 });
 
 describe("while the menu is open", () => {
-  test("one more press means to leave", async () => {
+  test("another press quits", async () => {
     const { menu, interrupts, chosen, begin } = setUp(() => NEVER);
     const end = begin();
     interrupts.press();
@@ -101,7 +108,7 @@ describe("while the menu is open", () => {
     expect([menu.interrupts.length <= 1, chosen[0]]).toEqual([true, "leave"]);
   });
 
-  test("nothing that is chosen afterwards takes back that the person leaves", async () => {
+  test("a late choice does not undo leaving", async () => {
     const choice = Promise.withResolvers<InterruptChoice>();
     const { menu, interrupts, chosen, begin } = setUp(() => choice.promise);
     const end = begin();
@@ -112,10 +119,10 @@ describe("while the menu is open", () => {
     await until(() => chosen.length > 0);
     await settle();
     await end();
-    expect(chosen.filter((type) => type !== "continue")).toEqual(["leave"]);
+    expect(chosen).toEqual(["leave"]);
   });
 
-  test("no other is opened once everything ends", async () => {
+  test("no other menu opens once everything ends", async () => {
     const { menu, interrupts, chosen, begin } = setUp([{ type: "stop" }]);
     const end = begin();
     interrupts.interrupt();
@@ -156,9 +163,263 @@ describe("while the menu is open", () => {
     await until(() => menu.interrupts.length === 1);
     const order: string[] = [];
     const question = prompts.run(async () => order.push(`asked after ${chosen.join()}`), untilDone);
-    choice.resolve({ type: "continue" });
+    choice.resolve({ type: "stop" });
     await question;
     await end();
-    expect(order).toEqual(["asked after continue"]);
+    expect(order).toEqual(["asked after stop"]);
+  });
+});
+
+describe("a choice", () => {
+  const OPTIONS = { choices: ["continue", "reply", "stop", "restart"] } as const;
+
+  async function choose(choice: InterruptChoice, requiresMessage = false) {
+    const interrupts = new Interrupts(
+      new PromptQueue(),
+      new ScriptedPrompter({ choices: [choice, { type: "stop" }] }),
+    );
+    let restarts = 0;
+    const onRestart = () => {
+      restarts += 1;
+    };
+    const options = { ...OPTIONS, requiresMessage, onRestart };
+    const { value, interruption } = await interrupts.during(options, async (work) => {
+      interrupts.press();
+      await settle();
+      return [work.signal.aborted, work.interruption?.type];
+    });
+    return { value, interruption: interruption?.type, restarts };
+  }
+
+  test.each<[InterruptChoice, boolean]>([
+    [{ type: "stop" }, true],
+    [{ type: "reply", message: "Wait" }, true],
+    [{ type: "reply", message: "" }, false],
+  ])("%j aborts the work, which learns why", async (choice, requiresMessage) => {
+    expect(await choose(choice, requiresMessage)).toEqual({
+      value: [true, choice.type],
+      interruption: choice.type,
+      restarts: 0,
+    });
+  });
+
+  test.each<[InterruptChoice, number]>([
+    [{ type: "continue" }, 0],
+    [{ type: "reply", message: " " }, 0],
+    [{ type: "restart" }, 1],
+  ])("%j does not abort the work", async (choice, restarts) => {
+    expect(await choose(choice, true)).toEqual({
+      value: [false, undefined],
+      interruption: undefined,
+      restarts,
+    });
+  });
+});
+
+test("an error of interrupted work is thrown", async () => {
+  const interrupts = new Interrupts(new PromptQueue());
+  const failing = interrupts.during({ choices: [] }, async ({ signal }) => {
+    interrupts.interrupt();
+    throw new Error(`aborted: ${signal.aborted}`);
+  });
+  await expect(failing).rejects.toThrow("aborted: true");
+});
+
+function aborted(by: "user" | "interrupted"): AbortSignal {
+  const controller = new AbortController();
+  abortBy(by, controller);
+  return controller.signal;
+}
+
+test("a stop by the user is recognized through derived signals, and no other abort is", () => {
+  const followed = AbortSignal.any([AbortSignal.any([aborted("user")])]);
+  const timedOut = AbortSignal.abort(new Error("Stopped by the user."));
+  expect([followed, aborted("interrupted"), timedOut].map(stopCause)).toEqual([
+    "user",
+    "interrupted",
+    "interrupted",
+  ]);
+});
+
+test("the first abort counts", () => {
+  const both = AbortSignal.any([aborted("interrupted"), aborted("user")]);
+  expect(stopCause(both)).toBe("interrupted");
+});
+
+test("a provider cannot tell the user's abort from a plain one", () => {
+  const { reason } = aborted("user") as { reason: unknown };
+  expect([reason instanceof DOMException, (reason as DOMException).name]).toEqual([
+    true,
+    (AbortSignal.abort().reason as DOMException).name,
+  ]);
+});
+
+test("what a prompter reports counts only while its signal is not aborted", () => {
+  const { signal: unaborted } = new AbortController();
+  expect([
+    promptCause({ type: "cancelled" }, unaborted),
+    promptCause({ type: "interrupted" }, unaborted),
+    promptCause({ type: "cancelled" }, aborted("interrupted")),
+    promptCause({ type: "interrupted" }, aborted("user")),
+  ]).toEqual(["user", "interrupted", "interrupted", "user"]);
+});
+
+/** A prompt that stays open until it is closed, and logs what happens to it. */
+class Prompt {
+  readonly name: string;
+  readonly controller = new AbortController();
+  readonly result: Promise<string | undefined>;
+  readonly #closed = Promise.withResolvers<string>();
+
+  constructor(queue: PromptQueue, name: string, log: string[]) {
+    this.name = name;
+    this.result = queue.run(async (signal) => {
+      log.push(`${name} opens`);
+      signal.addEventListener("abort", () => this.#closed.resolve("cancelled"), { once: true });
+      try {
+        return await this.#closed.promise;
+      } finally {
+        log.push(`${name} closes`);
+      }
+    }, this.controller.signal);
+  }
+
+  answer(): void {
+    this.#closed.resolve(`answer to ${this.name}`);
+  }
+
+  fail(): void {
+    this.#closed.reject(new Error(`${this.name} cannot be shown`));
+  }
+}
+
+function open(...names: readonly string[]) {
+  const queue = new PromptQueue();
+  const log: string[] = [];
+  const prompts = names.map((name) => new Prompt(queue, name, log));
+  return { queue, log, prompts: prompts as [Prompt, Prompt, Prompt] };
+}
+
+describe("prompts", () => {
+  test("open one at a time, first come, first served", async () => {
+    const { log, prompts } = open("a", "b", "c");
+    const [a, b, c] = prompts;
+    c.answer(); // Answered in advance, but it still has to wait for its turn.
+    await setImmediate();
+    expect(log).toEqual(["a opens"]);
+    a.answer();
+    await setImmediate();
+    expect(log).toEqual(["a opens", "a closes", "b opens"]);
+    b.answer();
+    const results = await Promise.all(prompts.map(({ result }) => result));
+    expect({ results, log }).toEqual({
+      results: ["answer to a", "answer to b", "answer to c"],
+      log: ["a opens", "a closes", "b opens", "b closes", "c opens", "c closes"],
+    });
+  });
+
+  test("that are aborted while waiting never open, and do not change the order", async () => {
+    const { log, prompts } = open("a", "b", "c");
+    const [a, b, c] = prompts;
+    await setImmediate();
+    b.controller.abort();
+    expect(await b.result).toBeUndefined();
+    await setImmediate();
+    expect(log).toEqual(["a opens"]);
+    a.answer();
+    c.answer();
+    await c.result;
+    expect(log).toEqual(["a opens", "a closes", "c opens", "c closes"]);
+  });
+
+  test("that are aborted beforehand never open, even if no other is open", async () => {
+    const queue = new PromptQueue();
+    const calls: string[] = [];
+    const ask = async () => {
+      calls.push("opened");
+      return "answer";
+    };
+    const first = await queue.run(ask, AbortSignal.abort());
+    const second = await queue.run(ask, new AbortController().signal);
+    expect({ first, second, calls }).toEqual({
+      first: undefined,
+      second: "answer",
+      calls: ["opened"],
+    });
+  });
+
+  test("that are aborted while open are closed, and the next one opens", async () => {
+    const { log, prompts } = open("a", "b");
+    const [a, b] = prompts;
+    await setImmediate();
+    a.controller.abort();
+    expect(await a.result).toBe("cancelled");
+    b.answer();
+    expect(await b.result).toBe("answer to b");
+    expect(log).toEqual(["a opens", "a closes", "b opens", "b closes"]);
+  });
+
+  test("that fail throw to their caller, and the next one opens", async () => {
+    const { prompts } = open("a", "b");
+    const [a, b] = prompts;
+    a.fail();
+    b.answer();
+    await expect(a.result).rejects.toThrow("a cannot be shown");
+    expect(await b.result).toBe("answer to b");
+  });
+
+  test("keep their order if many are aborted at once", async () => {
+    const { log, queue, prompts } = open("a", "b", "c");
+    const [a, b, c] = prompts;
+    await setImmediate();
+    b.controller.abort();
+    c.controller.abort();
+    const last = new Prompt(queue, "d", log);
+    await setImmediate();
+    expect(log).toEqual(["a opens"]);
+    a.answer();
+    last.answer();
+    await last.result;
+    expect(log).toEqual(["a opens", "a closes", "d opens", "d closes"]);
+  });
+
+  test("can be a thousand", async () => {
+    const queue = new PromptQueue();
+    const order: number[] = [];
+    const { signal } = new AbortController();
+    const numbers = Array.from({ length: 1000 }, (_, number) => number);
+    const show = (number: number) => queue.run(async () => void order.push(number), signal);
+    await Promise.all(numbers.map(show));
+    expect(order).toEqual(numbers);
+  });
+});
+
+describe("cancelling the open prompt", () => {
+  test("closes only the open one", async () => {
+    const { queue, log, prompts } = open("a", "b");
+    const [a, b] = prompts;
+    await setImmediate();
+    expect(queue.cancelOpen()).toBe(true);
+    expect(await a.result).toBe("cancelled");
+    await setImmediate();
+    b.answer();
+    expect(await b.result).toBe("answer to b");
+    expect(log).toEqual(["a opens", "a closes", "b opens", "b closes"]);
+  });
+
+  test("does not abort the caller's signal", async () => {
+    const { queue, prompts } = open("a");
+    const [a] = prompts;
+    await setImmediate();
+    queue.cancelOpen();
+    await a.result;
+    expect(a.controller.signal.aborted).toBe(false);
+  });
+
+  test("returns false if none is open", async () => {
+    const queue = new PromptQueue();
+    const before = queue.cancelOpen();
+    await queue.run(async () => "done", new AbortController().signal);
+    expect([before, queue.cancelOpen()]).toEqual([false, false]);
   });
 });

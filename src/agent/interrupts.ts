@@ -1,94 +1,219 @@
 /**
- * Ctrl-C while something is under way. The first press opens a menu, or closes the question that is
- * being asked; one more means that the person wants to leave. Where there is no menu, nothing says that
- * a person pressed it: CI systems send the same signal. Then the work is interrupted.
+ * Ctrl-C and prompts. Prompts open one at a time. Ctrl-C cancels the open prompt, or else opens a menu
+ * for the work in progress; pressing it again quits. Without a menu Ctrl-C may not come from a person,
+ * because CI systems send the same signal, so it interrupts the work without blaming the user.
  */
+import type { KnownCancellationReason } from "../conversation/index.ts";
+import { abortable } from "../util/index.ts";
 import type { InterruptChoice, InterruptMenu } from "./ports.ts";
-import type { PromptQueue } from "./tool-coordinator/prompt-queue.ts";
 
-/** What becomes of the work: what the person chose, or an end that came from elsewhere. */
-export type InterruptDecision = InterruptChoice | { readonly type: "interrupted" };
+/** Why work stopped early: a person chose so, or something else interrupted it. */
+export type Interruption =
+  | Exclude<InterruptChoice, { type: "continue" | "restart" }>
+  | { readonly type: "interrupted" };
 
-type Leaving = Extract<InterruptDecision, { type: "leave" | "interrupted" }>;
+/** Ends the current work and everything after it. */
+type Exit = Extract<Interruption, { type: "leave" | "interrupted" }>;
 
-/** What can be done about the work of the moment. */
-export interface InterruptScope {
-  /** `leave` is always possible, and need not be here. */
+/** What a person can do about a piece of work. */
+export interface InterruptOptions {
+  /** `leave` is always possible and need not be listed. */
   readonly choices: readonly InterruptChoice["type"][];
+  /** A reply without text counts as `continue`. */
+  readonly requiresMessage?: boolean;
+  /** Called before the signal aborts; called again if the person then leaves. Must not throw. */
+  readonly onInterrupt?: (interruption: Interruption) => void;
   /** Must not throw. */
-  readonly onChoice: (choice: InterruptDecision) => void;
+  readonly onRestart?: () => void;
 }
 
-interface OpenScope extends InterruptScope {
-  /** Aborted when nothing is left to choose: the work has ended, or the person leaves. */
-  readonly ended: AbortController;
+/** Work in progress, as it sees its own interruption. */
+export interface InterruptibleWork {
+  readonly signal: AbortSignal;
+  /** Set once the signal is aborted. The latest one counts. */
+  readonly interruption: Interruption | undefined;
 }
 
+/** What the work returned. `interruption` is set even if it came too late to change that. */
+export interface InterruptedResult<Value> {
+  readonly value: Value;
+  readonly interruption: Interruption | undefined;
+}
+
+/** Turns Ctrl-C into decisions about the work in progress. */
 export class Interrupts {
   readonly #prompts: PromptQueue;
   readonly #menu: InterruptMenu | undefined;
-  #scope: OpenScope | undefined;
+  #work: Work | undefined;
   #isMenuOpen = false;
-  /** Who ended it first stays the one who did. */
-  #leaving: Leaving | undefined;
+  /** The first exit counts: it says who ended the turn. */
+  #exit: Exit | undefined;
 
-  /** Without a menu nobody can choose. */
   constructor(prompts: PromptQueue, menu?: InterruptMenu) {
     this.#prompts = prompts;
     this.#menu = menu;
   }
 
-  /** For as long as the action lasts, these are the choices. */
-  async during<Value>(scope: InterruptScope, action: () => Promise<Value>): Promise<Value> {
-    const outer = this.#scope;
-    const ended = new AbortController();
-    this.#scope = { ...scope, ended };
-    if (this.#leaving !== undefined) scope.onChoice(this.#leaving);
+  /** Runs an action that Ctrl-C can interrupt. Errors of the action are passed on. */
+  async during<Value>(
+    options: InterruptOptions,
+    action: (work: InterruptibleWork) => Promise<Value>,
+  ): Promise<InterruptedResult<Value>> {
+    const outer = this.#work;
+    const work = new Work(options);
+    this.#work = work;
+    if (this.#exit !== undefined) work.apply(this.#exit);
     try {
-      return await action();
+      const value = await action(work);
+      return { value, interruption: work.interruption };
     } finally {
-      this.#scope = outer;
-      ended.abort();
+      this.#work = outer;
+      work.ended.abort();
     }
   }
 
-  /** Everything is being ended in good order. */
   get isLeaving(): boolean {
-    return this.#leaving !== undefined;
+    return this.#exit !== undefined;
   }
 
-  /** Somebody has pressed Ctrl-C. */
+  /** Handles Ctrl-C. */
   press(): void {
     if (this.#menu === undefined) this.interrupt();
     else if (this.#isMenuOpen || this.isLeaving) this.#leave({ type: "leave" });
-    else if (this.#scope !== undefined && !this.#prompts.cancelOpen()) {
-      void this.#choose(this.#menu, this.#scope);
+    else if (this.#work !== undefined && !this.#prompts.cancelOpen()) {
+      void this.#choose(this.#menu, this.#work);
     }
   }
 
-  /** Something other than a person ends what is under way, and all that would follow. */
+  /** Ends the current work and everything after it, on behalf of no person. */
   interrupt(): void {
     this.#leave({ type: "interrupted" });
   }
 
-  /** Nothing takes it back: the menu closes. */
-  #leave(leaving: Leaving): void {
-    this.#leaving ??= leaving;
-    this.#scope?.onChoice(this.#leaving);
-    this.#scope?.ended.abort();
+  #leave(exit: Exit): void {
+    this.#exit ??= exit;
+    this.#work?.apply(this.#exit);
+    this.#work?.ended.abort();
   }
 
-  async #choose(menu: InterruptMenu, { choices, onChoice, ended }: OpenScope): Promise<void> {
+  async #choose(menu: InterruptMenu, work: Work): Promise<void> {
     this.#isMenuOpen = true;
     try {
+      const { choices } = work.options;
       const choose = (signal: AbortSignal) => menu.choose({ choices, signal });
-      const choice = await this.#prompts.run(choose, ended.signal);
+      const choice = await this.#prompts.run(choose, work.ended.signal);
       if (choice?.type === "leave") this.#leave(choice);
-      else if (choice !== undefined && !this.isLeaving) onChoice(choice);
+      else if (choice !== undefined && !this.isLeaving) work.apply(choice);
     } catch {
-      this.interrupt(); // The menu cannot be shown: what is left is to go.
+      this.interrupt(); // The menu cannot be shown, so no one can choose.
     } finally {
       this.#isMenuOpen = false;
     }
   }
+}
+
+class Work implements InterruptibleWork {
+  readonly options: InterruptOptions;
+  /** Closes the menu: the work has ended, or the person leaves. */
+  readonly ended = new AbortController();
+  readonly #abort = new AbortController();
+  #interruption: Interruption | undefined;
+
+  constructor(options: InterruptOptions) {
+    this.options = options;
+  }
+
+  get signal(): AbortSignal {
+    return this.#abort.signal;
+  }
+
+  get interruption(): Interruption | undefined {
+    return this.#interruption;
+  }
+
+  apply(choice: InterruptChoice | Interruption): void {
+    const { requiresMessage = false, onInterrupt, onRestart } = this.options;
+    if (choice.type === "continue") return;
+    if (choice.type === "restart") return onRestart?.();
+    if (choice.type === "reply" && requiresMessage && choice.message.trim() === "") return;
+    this.#interruption = choice;
+    onInterrupt?.(choice);
+    this.#abort.abort();
+  }
+}
+
+/** Opens prompts one at a time, first come, first served. */
+export class PromptQueue {
+  #last: Promise<void> = Promise.resolve();
+  #open: AbortController | undefined;
+
+  /**
+   * Waits for its turn, then runs the action. Returns undefined if aborted while waiting. The signal
+   * that the action gets is also aborted by `cancelOpen`.
+   */
+  async run<Value>(
+    action: (signal: AbortSignal) => Promise<Value>,
+    signal: AbortSignal,
+  ): Promise<Value | undefined> {
+    const before = this.#last;
+    const { promise, resolve } = Promise.withResolvers<void>();
+    this.#last = promise;
+    try {
+      await abortable(before, signal).catch(() => undefined);
+      return signal.aborted ? undefined : await this.#show(action, signal);
+    } finally {
+      void before.then(resolve); // Giving up early must not let the next one overtake those before.
+    }
+  }
+
+  /** Cancels the open prompt on behalf of the user. Returns false if none is open. */
+  cancelOpen(): boolean {
+    if (this.#open === undefined) return false;
+    abortBy("user", this.#open);
+    return true;
+  }
+
+  async #show<Value>(
+    action: (signal: AbortSignal) => Promise<Value>,
+    signal: AbortSignal,
+  ): Promise<Value> {
+    const open = new AbortController();
+    this.#open = open;
+    try {
+      return await action(AbortSignal.any([signal, open.signal]));
+    } finally {
+      this.#open = undefined;
+    }
+  }
+}
+
+/** Who stopped something: the user, or anything else, such as a signal or a client that disconnected. */
+export type StopCause = Extract<KnownCancellationReason, "user" | "interrupted">;
+
+/**
+ * The abort reason for a stop by the user. It is an `AbortError`, like the default reason, because
+ * providers report any other reason as a failed request.
+ */
+class StoppedByUser extends DOMException {
+  constructor() {
+    super("Stopped by the user.", "AbortError");
+  }
+}
+
+export function abortBy(cause: StopCause, controller: AbortController): void {
+  if (cause === "user") controller.abort(new StoppedByUser());
+  else controller.abort();
+}
+
+export function stopCause({ reason }: AbortSignal): StopCause {
+  return reason instanceof StoppedByUser ? "user" : "interrupted";
+}
+
+/** Who closed a prompt. An aborted signal decides, because many prompters report every end alike. */
+export function promptCause(
+  { type }: { readonly type: "cancelled" | "interrupted" },
+  signal: AbortSignal,
+): StopCause {
+  if (signal.aborted) return stopCause(signal);
+  return type === "cancelled" ? "user" : "interrupted";
 }

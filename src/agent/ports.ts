@@ -1,73 +1,75 @@
-/** What the agent needs of the world around it. A terminal, a test, a page and a program are equals. */
-import type { InquiryId } from "../conversation/index.ts";
+/** The ports of the agent: everything a turn needs from a terminal, a test or an embedding program. */
+import type { ToolSettings } from "../config/index.ts";
+import type { ConversationEvent, ConversationStream, InquiryId } from "../conversation/index.ts";
+import type { RefusedQuestions, RunnableTool } from "../executor/index.ts";
+import type { EndReason, ProviderError, ToolSchema, Usage } from "../provider/index.ts";
+import type { ConversationWriter } from "../storage/index.ts";
 import type { InquiryQuestion } from "../tool/index.ts";
 import type { Json, JsonObject } from "../util/index.ts";
 
 /**
- * A person, and how to reach that person. One thing is asked at a time. `cancelled` is the person's own
- * decision not to answer; `interrupted` is any other end, a closed window for example. Abort closes what
- * is open and gives either: who aborted it is known. A method throws only if its question cannot be shown.
+ * Asks a person, one question at a time. `cancelled` means that the person decided not to answer.
+ * `interrupted` means that the prompt ended in any other way, for example because the window closed.
+ * Aborting the signal closes an open prompt; either result is then fine, because the agent knows who
+ * aborted it. A method throws only if it cannot show its question.
  */
 export interface Prompter {
-  /** How the person is reached; recorded with every answer. */
+  /** How the person is reached. Recorded with every answer. */
   readonly channel: string;
 
-  /** Whether anybody can be asked at the moment. Never throws. */
+  /** Whether a person can be asked right now. Never throws. */
   canAsk(): boolean;
 
-  /** A question of a tool, or of the assistant. */
+  /** Asks a question of a tool or of the assistant. */
   ask(request: PromptRequest): Promise<PromptResult>;
 
-  /** Several that belong together, with a look at all answers before they count. Else one by one. */
+  /** Asks several questions together and lets the person review them. If absent: one by one. */
   askForm?(request: FormRequest): Promise<FormResult>;
 
-  /** Whether a tool may run. */
+  /** Asks whether a tool may run. */
   askPermission(request: PermissionRequest): Promise<PermissionResult>;
 
-  /** Whether the model may see what a tool gave. */
+  /** Asks whether the model may see a tool's result. */
   askDelivery(request: DeliveryRequest): Promise<DeliveryResult>;
 }
 
-/** A question to be put to a person. */
+/** One question for a person. */
 export interface PromptRequest {
-  /** Comes back with the answer: an answer goes to the question it was given for, and to no other. */
+  /** The result repeats it, so that an answer can never reach another question. */
   readonly inquiryId: InquiryId;
   readonly question: InquiryQuestion;
-  /** Who is asking, for the eye; absent where nothing is said about it. */
+  /** Who is asking, for display. Absent if the config does not say. */
   readonly label?: string;
   /**
-   * The tool that asks, and which of its questions this is: an answer for the rest of the turn answers
-   * that question of that tool. Absent where nothing is remembered.
+   * The tool that asks, and its id for the question. An answer remembered for the turn is kept under
+   * this pair. Absent if answers are not remembered.
    */
   readonly tool?: string | undefined;
   readonly questionId?: string | undefined;
   readonly signal: AbortSignal;
 }
 
-/** What a person says to a `PromptRequest`, under the same id. */
+/** A person's response to a `PromptRequest`, with the same id. */
 export type PromptResult = { readonly inquiryId: InquiryId } & (
   | {
       readonly type: "answered";
       readonly answer: Json;
-      /** The person wants it to hold until the turn ends. */
+      /** The person wants the answer reused until the turn ends. */
       readonly isRemembered: boolean;
-      /** What the person had to say besides. */
+      /** A comment that the person added to the answer. */
       readonly note?: string;
     }
-  /** The person did not answer, and said so. */
   | { readonly type: "cancelled" }
-  /** The person could not answer any more. */
   | { readonly type: "interrupted" }
 );
 
-/** Several questions of one call, asked together. */
+/** Several questions of one call, asked together in this order. */
 export interface FormRequest {
-  /** In the order in which they are asked. */
   readonly fields: readonly Omit<PromptRequest, "signal">[];
   readonly signal: AbortSignal;
 }
 
-/** All of them, in the order of the fields, or none. */
+/** A form is answered as a whole, with one result per field, or not at all. */
 export type FormResult =
   | { readonly type: "answered"; readonly results: readonly PromptResult[] }
   | { readonly type: "cancelled" }
@@ -79,67 +81,152 @@ export type ToolOrigin =
   | { readonly type: "local" }
   | { readonly type: "mcp"; readonly server: string };
 
-/** A call that may only run if a person says so. */
+/** A call that runs only if a person approves it. */
 export interface PermissionRequest {
   readonly tool: string;
   readonly origin: ToolOrigin;
   readonly arguments: JsonObject;
-  /** The person is to look at the arguments: they are opened for editing at once. */
+  /** Open the arguments in an editor right away. */
   readonly isEditing: boolean;
-  /** What is wrong with edited arguments; undefined if nothing is. Never throws. */
+  /** Returns what is wrong with edited arguments, or undefined if they are valid. Never throws. */
   readonly check: (edited: JsonObject) => Promise<string | undefined>;
   readonly signal: AbortSignal;
 }
 
-/** What a person says to a `PermissionRequest`. */
+/** A person's response to a `PermissionRequest`. */
 export type PermissionResult =
-  /** `arguments`: edited by the person, and checked. */
+  /** `arguments` are set if the person edited them; they have passed `check`. */
   | { readonly type: "run"; readonly isRemembered: boolean; readonly arguments?: JsonObject }
-  /** `reason` is told to the model. */
+  /** The model sees `reason`. */
   | { readonly type: "skip"; readonly isRemembered: boolean; readonly reason?: string }
   | { readonly type: "cancelled" }
   | { readonly type: "interrupted" };
 
-/** What a tool gave, and whether the model may see it. */
+/** A tool's result that the model sees only if a person approves it. */
 export interface DeliveryRequest {
   readonly tool: string;
   readonly content: string;
   readonly isError: boolean;
-  /** The result is opened for editing at once. */
+  /** Open the result in an editor right away. */
   readonly isEditing: boolean;
   readonly signal: AbortSignal;
 }
 
-/** What a person says to a `DeliveryRequest`. */
+/** A person's response to a `DeliveryRequest`. */
 export type DeliveryResult =
-  /** `content`: edited by the person. */
+  /** `content` is set if the person edited it. */
   | { readonly type: "deliver"; readonly content?: string }
   | { readonly type: "withhold" }
   | { readonly type: "cancelled" }
   | { readonly type: "interrupted" };
 
-/** What to do about work that a person has interrupted. The work goes on meanwhile. */
+/** Lets a person choose what to do about interrupted work. The work continues while the menu is open. */
 export interface InterruptMenu {
-  /** Abort closes it and gives `continue`: what was interrupted has ended by itself. */
+  /** Aborting the signal closes the menu with `continue`: the work has finished by itself. */
   choose(request: InterruptRequest): Promise<InterruptChoice>;
 }
 
-/** What can be chosen where the turn stands. */
+/** The choices that make sense at this point of the turn. */
 export interface InterruptRequest {
   readonly choices: readonly InterruptChoice["type"][];
   readonly signal: AbortSignal;
 }
 
-/** What a person wants to become of what was interrupted. */
+/** What a person chose in the interrupt menu. */
 export type InterruptChoice =
   | { readonly type: "continue" }
-  /** End what is under way, and go on with what the person says about it; it may be nothing. */
+  /** Stop the current work and continue the turn with this message, which may be empty. */
   | { readonly type: "reply"; readonly message: string }
-  /** End what is under way, and the turn; what there is so far is kept. */
+  /** Stop the current work and the turn. Keep everything up to here. */
   | { readonly type: "stop" }
-  /** End what is under way, and drop what there is of it. */
+  /** Stop the current work and the turn. Drop the unfinished text. */
   | { readonly type: "discard" }
-  /** Begin again with the tools that have not ended. */
+  /** Restart the tools that have not finished. */
   | { readonly type: "restart" }
-  /** The menu itself was interrupted: the person wants to leave. */
+  /** The menu itself was interrupted: the person wants to quit. */
   | { readonly type: "leave" };
+
+/** Watches a turn as it happens. */
+export interface Observer {
+  /** Must neither throw nor block. */
+  observe(update: TurnUpdate): void;
+}
+
+/** One thing that happened in a turn. */
+export type TurnUpdate =
+  /** The event has been written to disk. */
+  | { readonly type: "event"; readonly event: ConversationEvent }
+  /** A request to the model starts. The first of a turn is number 1. */
+  | { readonly type: "cycle_start"; readonly cycle: number }
+  | { readonly type: "reasoning_delta"; readonly text: string }
+  | { readonly type: "message_delta"; readonly text: string }
+  /** The model has started to write a call. */
+  | { readonly type: "tool_call_start"; readonly id: string; readonly name: string }
+  /** A tool reports progress. */
+  | {
+      readonly type: "tool_call_delta";
+      readonly toolCallId: string;
+      readonly tool: string;
+      readonly message: string;
+    }
+  | { readonly type: "response_end"; readonly reason: EndReason; readonly usage: Usage }
+  /** The request failed and will be retried. */
+  | {
+      readonly type: "retry_start";
+      readonly error: ProviderError;
+      readonly retry: number;
+      readonly maxRetries: number;
+      readonly delayMs: number;
+    };
+
+/** The conversation as a turn reads it and adds to it. */
+export interface Journal {
+  /** Includes everything recorded so far. */
+  readonly stream: ConversationStream;
+  /** Resolves once the events are on disk. Throws `write_failed`. */
+  record(...events: readonly ConversationEvent[]): Promise<void>;
+}
+
+/** The tools that the model may call. */
+export interface Toolbox {
+  /** Their schemas, without tools that are unavailable right now. */
+  schemas(signal: AbortSignal): Promise<readonly ToolSchema[]>;
+  /** Undefined if the name is unknown. Throws if the tool is unavailable right now. */
+  find(name: string, signal: AbortSignal): Promise<CallableTool | undefined>;
+  /**
+   * Subscribes to questions that were refused because they belong to no running call. Returns a
+   * function that unsubscribes. Absent if the tools cannot ask such questions.
+   */
+  onUnscopedQuestions?(listener: (refused: RefusedQuestions) => void): () => void;
+}
+
+/** A runnable tool with its settings. */
+export interface CallableTool extends RunnableTool {
+  readonly settings: ToolSettings;
+}
+
+/** A prompter for non-interactive runs. `canAsk` is false, so nothing else is called. */
+export const noPrompter: Prompter = {
+  channel: "none",
+  canAsk: () => false,
+  ask: rejectPrompt,
+  askPermission: rejectPrompt,
+  askDelivery: rejectPrompt,
+};
+
+async function rejectPrompt(): Promise<never> {
+  throw new Error("no prompter is available");
+}
+
+/** Records to a stored conversation, and reports each event once it is on disk. */
+export function createJournal(conversation: ConversationWriter, observer?: Observer): Journal {
+  return {
+    get stream() {
+      return conversation.stream;
+    },
+    record: async (...events) => {
+      await conversation.append(...events);
+      for (const event of events) observer?.observe({ type: "event", event });
+    },
+  };
+}

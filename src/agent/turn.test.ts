@@ -10,7 +10,7 @@ const call = (id: string, name = "echo", text = `text of ${id}`) =>
   ({ type: "tool_call", id, name, arguments: { text } }) as const;
 
 describe("a turn without tools", () => {
-  test("is on record from its start to its answer", async () => {
+  test("is recorded from its start to its answer", async () => {
     const turn = await ModelTurn.create({ replies: ["Hi there"] });
     const end = await turn.run({ content: "Hello", author: "Ann" });
     expect({ end, record: turn.record, shown: turn.shown, second: turn.events[1] }).toEqual({
@@ -26,7 +26,7 @@ describe("a turn without tools", () => {
     });
   });
 
-  test("hands on everything that the model has to know", async () => {
+  test("passes everything to the model that it needs", async () => {
     const turn = await ModelTurn.create({
       replies: [""],
       tools: [echo],
@@ -56,7 +56,7 @@ describe("a turn without tools", () => {
     });
   });
 
-  test("ends for the reason that the model gives", async () => {
+  test("ends for the reason that the model reports", async () => {
     const turn = await ModelTurn.create({ replies: [[{ type: "end", reason: "refused" }]] });
     expect([await turn.run(), turn.record]).toEqual([
       { type: "done", reason: "refused" },
@@ -66,7 +66,7 @@ describe("a turn without tools", () => {
 });
 
 describe("a turn with tools", () => {
-  test("goes on until the model calls nothing more, with results in the order of their calls", async () => {
+  test("continues until the model makes no more calls, with results in call order", async () => {
     const slow = new SlowTool();
     const turn = await ModelTurn.create({
       tools: [echo, slow],
@@ -116,7 +116,7 @@ describe("a turn with tools", () => {
     ]);
   });
 
-  test("asks for permission when a call is complete, and runs nothing before the reply is over", async () => {
+  test("asks for permission when a call is complete, and runs nothing before the reply ends", async () => {
     const slow = new SlowTool();
     const rest = Promise.withResolvers<void>();
     const turn = await ModelTurn.create({
@@ -149,7 +149,7 @@ describe("a turn with tools", () => {
     });
   });
 
-  test("demands a tool only until some were called", async () => {
+  test("requires a tool only until one was called", async () => {
     const turn = await ModelTurn.create({
       tools: [echo],
       assistant: { toolChoice: "required" },
@@ -163,7 +163,7 @@ describe("a turn with tools", () => {
     ]);
   });
 
-  test("ends at the limit of cycles, with the last results on record", async () => {
+  test("ends at the cycle limit, with the last results recorded", async () => {
     const turn = await ModelTurn.create({
       tools: [echo],
       maxCycles: 2,
@@ -176,7 +176,7 @@ describe("a turn with tools", () => {
     ]);
   });
 
-  test("tells the model of a tool that is not there, and of arguments that do not fit", async () => {
+  test("tells the model about unknown tools and invalid arguments", async () => {
     const turn = await ModelTurn.create({
       tools: [{ ...echo, parameters: { type: "object", required: ["other"] } }],
       replies: [[call("a", "gone"), call("b")], "ok"],
@@ -189,7 +189,7 @@ describe("a turn with tools", () => {
     ]);
   });
 
-  test("does not say that a reply broke off which went on behind a call that ended at once", async () => {
+  test("does not treat a reply as broken off if it continues after a call that ended at once", async () => {
     const turn = await ModelTurn.create({
       tools: [echo],
       config: { echo: { run: "skip" } },
@@ -209,7 +209,7 @@ describe("inquiries", () => {
   const CANARY = "canary in the mine";
   const nosy = { ...asker, name: "nosy" };
 
-  /** Two cycles of calls of a tool, and what the loop made of them. */
+  /** Two cycles of tool calls, and the outcome of the loop. */
   const cyclesOf = async (name: string) => {
     const turn = await ModelTurn.create({
       tools: [nosy, echo],
@@ -223,7 +223,7 @@ describe("inquiries", () => {
     return { asked: turn.inquiries.calls.map(({ inquiryId }) => inquiryId), end, kinds, cycles };
   };
 
-  test("are on record inside their call, and never reach the model", async () => {
+  test("are recorded inside their call and never reach the model", async () => {
     verifies(
       "005/visibility/inquiry-events-hidden",
       "005/visibility/turn-markers-hidden",
@@ -281,7 +281,7 @@ describe("inquiries", () => {
     ).toEqual([]);
   });
 
-  test("of all cycles go to the one inquiry model, and make no cycle of their own", async () => {
+  test("of all cycles go to one inquiry model, and do not count as cycles", async () => {
     verifies("028/backend/one-backend-serves-the-turn", "028/goal/invisible-to-the-turn-loop");
     const { asked, ...asking } = await cyclesOf("nosy");
     expect([asked, asking]).toEqual([
@@ -290,7 +290,7 @@ describe("inquiries", () => {
     ]);
   });
 
-  test("of calls with the same id in one turn are counted on; a new turn begins again, and forgets", async () => {
+  test("of calls with the same id are counted within a turn, and a new turn starts over", async () => {
     verifies(
       "082/id/three-segments",
       "082/id/first-attempt-is-one",
@@ -361,7 +361,7 @@ test("a second turn of a conversation shows the model the first, with its own sc
   });
 });
 
-test("a turn after a crash shows the model a complete conversation, and leaves the record alone", async () => {
+test("a turn after a crash shows the model a complete conversation, and does not change the record", async () => {
   const store = new MemoryConversationStore(new FakeClock());
   const conversation = await store.create({});
   await conversation.append(
@@ -390,14 +390,14 @@ test("a turn after a crash shows the model a complete conversation, and leaves t
   expect(rawOf(conversation.stream).slice(0, before.length)).toEqual(before);
 });
 
-describe("whoever observes a turn", () => {
-  test("gets every event once, when it is on record, and all deltas in order", async () => {
+describe("an observer of a turn", () => {
+  test("gets every event once, after it is recorded, and all deltas in order", async () => {
     const early: string[] = [];
     const turn: ModelTurn = await ModelTurn.create({
       tools: [asker, echo],
       script: { answers: [{ answer: true }] },
       beforeAppend: async (events) => {
-        // Nobody has heard of it yet.
+        // Not observed yet.
         for (const event of events) {
           if (turn.updates.some((update) => update.type === "event" && update.event === event)) {
             early.push(event.type);
@@ -440,7 +440,7 @@ describe("whoever observes a turn", () => {
     });
   });
 
-  test("hears of a message only after its deltas, and of none that is not on record", async () => {
+  test("gets a message only after its deltas, and only if it is recorded", async () => {
     const turn = await ModelTurn.create({
       replies: ["One two"],
       beforeAppend: (events) => {

@@ -1,29 +1,31 @@
 /**
- * One turn: what a person says, and everything until the assistant has nothing more to do.
+ * The turn loop: from one request of the user until the assistant has nothing left to do.
  *
- *   request ─► hear the reply ─┬─► no calls: done
- *                 ▲            └─► run its tools ─┐
- *                 └───────────── next cycle ◄─────┘
+ *   request ─► stream the reply ─┬─► no calls: done
+ *                 ▲              └─► run its tools ─┐
+ *                 └────────────── next cycle ◄──────┘
  */
 import type { CallLimits } from "../config/index.ts";
-import { type Attachment, eventsOf, type Timestamp } from "../conversation/index.ts";
+import { type Attachment, eventsOf, timestampFromDate } from "../conversation/index.ts";
 import type { InquiryBackend } from "../inquiry/index.ts";
 import type { EndReason, Model, ToolChoice, ToolSchema } from "../provider/index.ts";
 import type { ConversationWriter } from "../storage/index.ts";
 import type { Clock, JsonObject } from "../util/index.ts";
-import { type Assistant, hearReply } from "./hear-reply.ts";
-import { type InterruptDecision, Interrupts } from "./interrupts.ts";
-import { createJournal, type Journal } from "./journal.ts";
-import type { Observer } from "./observer.ts";
-import type { InterruptMenu, Prompter } from "./ports.ts";
-import { timestampOf } from "./timestamp-of.ts";
-import { PromptQueue } from "./tool-coordinator/prompt-queue.ts";
-import { StrayQuestions } from "./tool-coordinator/stray-questions.ts";
-import { ToolCycle } from "./tool-coordinator/tool-cycle.ts";
-import type { Toolbox, TurnParts } from "./tool-coordinator/turn-parts.ts";
-import { type DetachedDenial, TurnState } from "./tool-coordinator/turn-state.ts";
+import { ToolCycle } from "./calls.ts";
+import { recordUnscopedQuestions } from "./inquiry.ts";
+import { type Interruption, Interrupts, PromptQueue } from "./interrupts.ts";
+import {
+  createJournal,
+  type InterruptMenu,
+  type Journal,
+  type Observer,
+  type Prompter,
+  type Toolbox,
+} from "./ports.ts";
+import { type Assistant, streamReply } from "./reply.ts";
+import { type DetachedDenial, type TurnContext, TurnState } from "./state.ts";
 
-/** What a turn is made of. */
+/** Everything a turn needs. */
 export interface TurnSetup {
   readonly conversation: ConversationWriter;
   readonly model: Model;
@@ -31,21 +33,21 @@ export interface TurnSetup {
   readonly attachments?: readonly Attachment[];
   readonly tools: Toolbox;
   readonly prompter: Prompter;
-  /** Absent where nobody can choose. */
+  /** Absent in non-interactive runs. */
   readonly menu?: InterruptMenu;
   readonly inquiries: InquiryBackend;
   readonly clock: Clock;
-  /** The most requests to the model. */
+  /** The maximum number of requests to the model. */
   readonly maxCycles: number;
-  /** Of every call; the usual ones if absent. */
+  /** Limits of each call. The default limits apply if absent. */
   readonly limits?: CallLimits;
   readonly observer?: Observer;
 }
 
-/** What a person says. */
+/** The request of the user that starts a turn. */
 export interface TurnRequest {
   readonly content: string;
-  /** JSON Schema of the answer that is wanted. */
+  /** JSON Schema that the final answer must match. */
   readonly schema?: JsonObject;
   readonly author?: string;
 }
@@ -53,16 +55,13 @@ export interface TurnRequest {
 /** How a turn ended. */
 export type TurnEnd =
   | { readonly type: "done"; readonly reason: EndReason }
-  /** The person wanted no more of it. */
+  /** The user stopped it. */
   | { readonly type: "stopped" }
-  /** The person wants to leave, or it was ended from outside: by a signal, or by the program. */
+  /** The user quit, or a signal or the embedding program ended it. */
   | { readonly type: "interrupted" }
   | { readonly type: "cycle_limit"; readonly cycles: number };
 
-/** What ends what is under way. */
-type Interruption = Exclude<InterruptDecision, { type: "continue" | "restart" }>;
-
-/** One turn. It is run once. */
+/** One turn. Can be run once. */
 export class Turn {
   readonly #setup: TurnSetup;
   readonly #journal: Journal;
@@ -76,156 +75,139 @@ export class Turn {
     this.#interrupts = new Interrupts(this.#prompts, setup.menu);
   }
 
-  /** Ctrl-C: the person chooses what becomes of what is under way. */
+  /** Handles Ctrl-C: the user chooses what happens to the current work. */
   interrupt(): void {
     this.#interrupts.press();
   }
 
-  /** Ends the turn in good order. It is not put down to the person: that is what `interrupt` is for. */
+  /** Ends the turn cleanly. Unlike `interrupt`, this is not recorded as the user's decision. */
   leave(): void {
     this.#interrupts.interrupt();
   }
 
-  /** It is being ended. */
   get isLeaving(): boolean {
     return this.#interrupts.isLeaving;
   }
 
-  /** What was denied so far, only because no one could be asked. */
+  /** What has been denied so far only because no person could be asked. */
   get denials(): readonly DetachedDenial[] {
     return this.#state?.denials ?? [];
   }
 
-  /** Everything that happened is on record, also when it throws: `ProviderError`, `write_failed`. */
+  /** Throws `ProviderError` and `write_failed`. Everything up to the error is recorded. */
   async run(request: TurnRequest): Promise<TurnEnd> {
-    await this.#journal.record({ type: "turn_start", timestamp: this.#now() });
-    await this.#say(request);
-    const parts = this.#turnParts();
-    const strays = new StrayQuestions(parts);
+    const timestamp = timestampFromDate(this.#setup.clock.now());
+    await this.#journal.record({ type: "turn_start", timestamp });
+    await this.#recordRequest(request);
+    const context = this.#createContext();
+    const stopRecording = recordUnscopedQuestions(context);
     try {
-      return await this.#goThrough(parts);
+      return await this.#runCycles(context);
     } finally {
-      await strays.end();
+      await stopRecording();
     }
   }
 
-  async #goThrough(parts: TurnParts): Promise<TurnEnd> {
+  async #runCycles(context: TurnContext): Promise<TurnEnd> {
     const tools = await this.#openTools();
-    if ("type" in tools) return tools;
+    if ("type" in tools) return toTurnEnd(tools);
     let { toolChoice } = this.#setup.assistant;
     for (let cycle = 1; cycle <= this.#setup.maxCycles; cycle += 1) {
       this.#setup.observer?.observe({ type: "cycle_start", cycle });
-      const calls = new ToolCycle(parts);
-      const reply = await this.#hear(calls, tools, toolChoice);
+      const calls = new ToolCycle(context);
+      const reply = await this.#streamReply(calls, tools, toolChoice);
       if (reply.type === "done" && calls.isEmpty) return reply;
       const interruption =
         reply.type === "done" ? await this.#runTools(calls) : await this.#dropCalls(calls, reply);
-      if (interruption?.type === "reply") await this.#pass(interruption.message, calls);
-      else if (interruption !== undefined) return endBy(interruption);
-      if (!calls.isEmpty) toolChoice = "auto"; // What was demanded once was done.
+      if (interruption !== undefined && interruption.type !== "reply") {
+        return toTurnEnd(interruption);
+      }
+      // The user's message replaces the results of stopped calls; without any, it is a request.
+      const message = interruption?.message ?? "";
+      if (message !== "" && !calls.isMessageDelivered) {
+        await this.#recordRequest({ content: message });
+      }
+      if (!calls.isEmpty) toolChoice = "auto"; // A demanded call is demanded only once.
     }
     return { type: "cycle_limit", cycles: this.#setup.maxCycles };
   }
 
-  async #say(request: TurnRequest): Promise<void> {
-    await this.#journal.record({ type: "chat_request", timestamp: this.#now(), ...request });
+  async #recordRequest(request: TurnRequest): Promise<void> {
+    const timestamp = timestampFromDate(this.#setup.clock.now());
+    await this.#journal.record({ type: "chat_request", timestamp, ...request });
   }
 
-  /** Servers may have to be started for it, and one can get tired of waiting. */
-  async #openTools(): Promise<readonly ToolSchema[] | TurnEnd> {
-    const opening = new AbortController();
-    let interruption: Interruption | undefined;
-    const onChoice = (choice: InterruptDecision) => {
-      if (choice.type === "continue" || choice.type === "restart") return;
-      interruption = choice;
-      opening.abort();
-    };
-    try {
-      const schemas = await this.#interrupts.during(
-        { choices: ["continue", "stop"], onChoice },
-        () => this.#setup.tools.schemas(opening.signal),
-      );
-      return interruption === undefined ? schemas : endBy(interruption);
-    } catch (error) {
-      if (interruption === undefined) throw error;
-      return endBy(interruption);
-    }
+  /** May start servers, so it can take long enough to be interrupted. */
+  async #openTools(): Promise<readonly ToolSchema[] | Interruption> {
+    const { value, interruption } = await this.#interrupts.during(
+      { choices: ["continue", "stop"] },
+      async ({ signal }) => {
+        try {
+          return await this.#setup.tools.schemas(signal);
+        } catch (error) {
+          if (signal.aborted) return [];
+          throw error;
+        }
+      },
+    );
+    return interruption ?? value;
   }
 
-  async #hear(
+  async #streamReply(
     calls: ToolCycle,
     tools: readonly ToolSchema[],
     toolChoice: ToolChoice,
   ): Promise<Extract<TurnEnd, { type: "done" }> | Interruption> {
-    const listening = new AbortController();
-    let interruption: Interruption | undefined;
-    const onChoice = (choice: InterruptDecision) => {
-      // Without a word there is nothing to reply to.
-      const isNothing = choice.type === "reply" && choice.message.trim() === "";
-      if (choice.type === "continue" || choice.type === "restart" || isNothing) return;
-      interruption = choice;
-      listening.abort();
-    };
     const choices = ["continue", "reply", "stop", "discard"] as const;
-    const hear = () =>
-      hearReply({
-        ...this.#setup,
-        journal: this.#journal,
-        attachments: this.#setup.attachments ?? [],
-        tools,
-        toolChoice,
-        signal: listening.signal,
-        isDiscarded: () => interruption?.type === "discard",
-        onCall: (request) => calls.add(request),
-      });
     try {
-      const reason = await this.#interrupts.during({ choices, onChoice }, hear);
-      // A choice counts also if it came with the last word of the reply.
+      const { value: reason, interruption } = await this.#interrupts.during(
+        { choices, requiresMessage: true },
+        (work) =>
+          streamReply({
+            ...this.#setup,
+            journal: this.#journal,
+            attachments: this.#setup.attachments ?? [],
+            tools,
+            toolChoice,
+            signal: work.signal,
+            isDiscarded: () => work.interruption?.type === "discard",
+            onCall: (request) => calls.add(request),
+          }),
+      );
       if (interruption !== undefined) return interruption;
       return reason === "aborted" ? { type: "stop" } : { type: "done", reason };
     } catch (error) {
-      calls.stop("interrupted"); // No question of theirs stays open.
-      await calls.run().catch(() => undefined); // If the record fails, that is told already.
+      calls.stop("interrupted"); // Closes their open questions.
+      await calls.run().catch(() => undefined); // The first error is the one to report.
       throw error;
     }
   }
 
-  /** How the person has interrupted them, unless they were left to end by themselves. */
   async #runTools(calls: ToolCycle): Promise<Interruption | undefined> {
-    let interruption: Interruption | undefined;
-    const onChoice = (choice: InterruptDecision) => {
-      if (choice.type === "continue") return;
-      if (choice.type === "restart") return calls.restart();
-      interruption = choice;
-      stopCalls(calls, choice);
-    };
-    const choices = ["continue", "reply", "stop", "restart"] as const;
-    await this.#interrupts.during({ choices, onChoice }, () => calls.run());
+    const { interruption } = await this.#interrupts.during(
+      {
+        choices: ["continue", "reply", "stop", "restart"],
+        onInterrupt: (chosen) => stopCalls(calls, chosen),
+        onRestart: () => calls.restart(),
+      },
+      () => calls.run(),
+    );
     return interruption;
   }
 
-  /** Calls of a reply that was cut short are on record, and must not stay without an end. */
+  /** The calls of an interrupted reply are recorded already, so each needs a response. */
   async #dropCalls(calls: ToolCycle, interruption: Interruption): Promise<Interruption> {
     stopCalls(calls, interruption);
     await calls.run();
     return interruption;
   }
 
-  /** What the person said goes to the calls that it has ended; without any, it is a request. */
-  async #pass(message: string, calls: ToolCycle): Promise<void> {
-    if (message !== "" && !calls.isMessageTold) await this.#say({ content: message });
-  }
-
-  #turnParts(): TurnParts {
+  #createContext(): TurnContext {
     const { stream } = this.#journal;
     const start = stream.entries.findLastIndex(({ eventType }) => eventType === "turn_start");
     const state = TurnState.fromEvents(eventsOf(stream.entries.slice(start)));
     this.#state = state;
     return { ...this.#setup, journal: this.#journal, prompts: this.#prompts, state };
-  }
-
-  #now(): Timestamp {
-    return timestampOf(this.#setup.clock);
   }
 }
 
@@ -234,6 +216,6 @@ function stopCalls(calls: ToolCycle, interruption: Interruption): void {
   else calls.stop("user", interruption.type === "reply" ? interruption.message : "");
 }
 
-function endBy({ type }: Interruption): TurnEnd {
+function toTurnEnd({ type }: Interruption): TurnEnd {
   return { type: type === "leave" || type === "interrupted" ? "interrupted" : "stopped" };
 }

@@ -13,7 +13,7 @@ import { StorageError } from "../storage/index.ts";
 const call = (id: string, name: string) => ({ type: "tool_call", id, name }) as const;
 const diskFull = new StorageError("write_failed", "Cannot write: the disk is full.");
 
-/** Thoughts, texts, permissions, questions to a person and to a model, deliveries: all there is. */
+/** A turn with everything: reasoning, texts, permissions, questions to a person and a model, deliveries. */
 const EVERYTHING: ModelTurnOptions = {
   tools: [asker, { ...asker, name: "nosy" }, echo],
   config: {
@@ -49,7 +49,7 @@ async function lengthOf(options: ModelTurnOptions): Promise<number> {
   return turn.record.length;
 }
 
-/** A record that cannot be written from a place on, or only there. */
+/** A record whose writes fail from one event on, or only there. */
 function failing(at: number, isForGood: boolean) {
   const seen = { appends: 0, failed: undefined as ConversationEvent | undefined };
   const beforeAppend = (events: readonly ConversationEvent[]) => {
@@ -65,7 +65,7 @@ function failing(at: number, isForGood: boolean) {
 describe.each([
   ["for good", true],
   ["once", false],
-])("a record that cannot be written %s", (_how, isForGood) => {
+])("a record that is not writable %s", (_how, isForGood) => {
   test.each(Array.from({ length }, (_, place) => place))(
     "ends the turn at write %d, and nothing is left behind",
     async (place) => {
@@ -85,7 +85,7 @@ describe.each([
   );
 });
 
-test("a call that cannot be recorded is not made", async () => {
+test("a call that cannot be recorded does not run", async () => {
   const slow = new SlowTool();
   const turn = await ModelTurn.create({
     tools: [slow],
@@ -96,7 +96,7 @@ test("a call that cannot be recorded is not made", async () => {
   expect(slow.starts).toBe(0);
 });
 
-test("tools that run are cancelled when another's result cannot be recorded", async () => {
+test("running tools are cancelled if another's result cannot be recorded", async () => {
   const slow = new SlowTool();
   const turn = await ModelTurn.create({
     tools: [slow, echo],
@@ -112,9 +112,9 @@ test("tools that run are cancelled when another's result cannot be recorded", as
 });
 
 test.each([
-  ["a text that is complete", { type: "text", text: "more" } as const],
+  ["a complete text", { type: "text", text: "more" } as const],
   ["a text that broke off", unfinished("more ")],
-])("a question is closed when %s behind its call cannot be recorded", async (_what, step) => {
+])("a question is closed if %s after its call cannot be recorded", async (_what, step) => {
   const asked = Promise.withResolvers<void>();
   const turn = await ModelTurn.create({
     tools: [echo],
@@ -134,7 +134,7 @@ test.each([
   expect(turn.prompter.permissions.map(({ signal }) => signal.aborted)).toEqual([true]);
 });
 
-test("a text that could not be recorded is told of also when the person has left meanwhile", async () => {
+test("a failed write is thrown even if the person has left meanwhile", async () => {
   const writing = Promise.withResolvers<void>();
   const written = Promise.withResolvers<void>();
   const turn = await ModelTurn.create({

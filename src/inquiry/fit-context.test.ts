@@ -22,7 +22,7 @@ import {
 } from "../conversation/index.ts";
 import { fitContext, requestTokens } from "./fit-context.ts";
 
-/** A turn of so many tokens. */
+/** A turn with this many tokens. */
 function turn(tokens: number): readonly ConversationEvent[] {
   return [turnStart(), chatRequest("x".repeat(tokens * 3))];
 }
@@ -33,31 +33,31 @@ function turnsLeft(sizes: readonly number[], contextWindow: number, overhead = 0
 }
 
 describe("a conversation", () => {
-  test("of which the model's window is not known stays whole", () => {
+  test("stays whole if the context window is unknown", () => {
     const stream = streamOf(...turn(1e5), ...turn(1));
     expect(fitContext({ stream, overhead: 1e9, contextWindow: undefined })).toBe(stream);
   });
 
-  test("that fills nine tenths of the window stays whole", () => {
+  test("stays whole if it fills nine tenths of the window", () => {
     const stream = streamOf(...turn(40), ...turn(40));
     expect(fitContext({ stream, overhead: 10, contextWindow: 100 })).toBe(stream);
   });
 
-  test("that fills more loses its oldest turns, until two tenths are free", () => {
+  test("loses its oldest turns if it fills more, until two tenths are free", () => {
     expect(turnsLeft([10, 10, 10, 10, 10, 10, 10, 10, 11], 100)).toBe(7);
   });
 
-  test("shares the window with what stands in every request", () => {
+  test("shares the window with the rest of the request", () => {
     expect(
       [0, 40, 41, 70].map((overhead) => turnsLeft([10, 10, 10, 10, 10], 100, overhead)),
     ).toEqual([5, 5, 3, 1]);
   });
 
-  test("never loses the turn that is under way, even if it is too long by itself", () => {
+  test("never loses the current turn, even if it is too long by itself", () => {
     expect([turnsLeft([10, 500], 100), turnsLeft([500], 100)]).toEqual([1, 1]);
   });
 
-  test("begins at the same turn until it has grown by a tenth of the window", () => {
+  test("starts at the same turn until it has grown by a tenth of the window", () => {
     const past = Array.from({ length: 80 }, () => 1);
     const left = [11, 12, 15, 20].map((current) => turnsLeft([...past, current], 100));
     expect({ left, next: turnsLeft([...past, 21], 100) }).toEqual({
@@ -66,7 +66,7 @@ describe("a conversation", () => {
     });
   });
 
-  test("keeps what is no event", () => {
+  test("keeps entries that are not events", () => {
     const delta = StreamEntry.fromJson({ type: "config_delta", delta: { a: 1 } });
     const stream = streamOf(...turn(90), delta, ...turn(10));
     const fitted = fitContext({ stream, overhead: 0, contextWindow: 100 });
@@ -74,7 +74,7 @@ describe("a conversation", () => {
   });
 });
 
-test("all that a provider sees counts, and nothing else", () => {
+test("only what a provider sees counts", () => {
   const seen = [
     chatRequest("abc"),
     message("abc"),
@@ -102,7 +102,7 @@ test("a request needs room for its system parts, its tools, its schema and its q
   expect(requestTokens(parts, tools)).toBe((3 + 6 + 7 + JSON.stringify(tools).length) / 3);
 });
 
-test("whatever goes, it goes by whole turns, so no call is parted from its response", () => {
+test("only whole turns are dropped, so that no call loses its response", () => {
   fc.assert(
     fc.property(anyDamagedStream, fc.nat(60), fc.nat(20), (stream, contextWindow, overhead) => {
       const fitted = fitContext({ stream, overhead, contextWindow });

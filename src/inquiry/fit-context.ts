@@ -1,6 +1,6 @@
 /**
- * Makes a conversation fit into the window of a model: whole turns go, the oldest first. The turn that
- * is under way always stays, even if it alone is too long: then the provider will say so.
+ * Makes a conversation fit into a model's context window by dropping whole turns, oldest first. The
+ * current turn always stays, even if it is too long by itself: then the provider reports that.
  */
 import {
   type ConversationStream,
@@ -15,42 +15,42 @@ import type { ToolSchema } from "../provider/index.ts";
 import { assertNever } from "../util/index.ts";
 
 const CHARACTERS_PER_TOKEN = 3;
-/** Beyond the first it is too full; then it is emptied to the second, in steps. Shares of the window. */
-const FULL = 0.9;
-const EMPTIED = 0.8;
+/** Shares of the window: above the first, turns are dropped down to the second, in steps of the third. */
+const MAX_FILL = 0.9;
+const TARGET_FILL = 0.8;
 const STEP = 0.1;
 
 export interface FittedContext {
-  /** With its compactions applied. */
+  /** With compactions applied. */
   readonly stream: ConversationStream;
-  /** Tokens that are needed beside the stream. */
+  /** Tokens that the request needs besides the stream. */
   readonly overhead: number;
-  /** Absent where it is not known: then everything is sent. */
+  /** If unknown, everything is sent. */
   readonly contextWindow: number | undefined;
 }
 
 /**
- * What goes is rounded up to steps: the next inquiries begin at the same turn, and find it in the
- * provider's cache, until the conversation has grown by a whole step.
+ * Drops in steps, so that the next inquiries start at the same turn and hit the provider's cache until
+ * the conversation has grown by a whole step.
  */
 export function fitContext({ stream, overhead, contextWindow }: FittedContext): ConversationStream {
   if (contextWindow === undefined) return stream;
   const turns = turnsOf(stream.entries);
   const needed = overhead + turns.reduce((sum, turn) => sum + turnTokens(turn), 0);
-  if (needed <= FULL * contextWindow) return stream;
+  if (needed <= MAX_FILL * contextWindow) return stream;
   const step = STEP * contextWindow;
-  const surplus = Math.ceil((needed - EMPTIED * contextWindow) / step) * step;
-  return withoutTurnsBefore(stream, firstKept(turns, surplus));
+  const surplus = Math.ceil((needed - TARGET_FILL * contextWindow) / step) * step;
+  return dropTurnsBefore(stream, firstKept(turns, surplus));
 }
 
-/** What a request without the conversation needs. */
+/** Estimates the tokens of a request without the conversation. */
 export function requestTokens(parts: ThreadParts, tools: readonly ToolSchema[]): number {
   const system = parts.systemParts.reduce((sum, { text }) => sum + text.length, 0);
   const events = parts.events.reduce((sum, event) => sum + lengthOf(event), 0);
   return toTokens(system + events + jsonLength(tools) + jsonLength(parts.schema ?? {}));
 }
 
-/** The index of the oldest turn that stays: the last one always does. */
+/** The index of the oldest turn to keep. The last turn is always kept. */
 function firstKept(turns: readonly Turn[], surplus: number): number {
   let dropped = 0;
   let first = 0;
@@ -62,8 +62,8 @@ function firstKept(turns: readonly Turn[], surplus: number): number {
   return first;
 }
 
-/** What is no event belongs to no turn, and no provider sees it. */
-function withoutTurnsBefore(stream: ConversationStream, first: number): ConversationStream {
+/** Entries that are not events belong to no turn, and no provider sees them. */
+function dropTurnsBefore(stream: ConversationStream, first: number): ConversationStream {
   const counter = new TurnCounter();
   const entries = stream.entries.filter(
     ({ eventType }) => eventType === undefined || counter.next(eventType) >= first,

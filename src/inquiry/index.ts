@@ -1,3 +1,8 @@
-export { createInquiryBackend, type InquiryBackendOptions } from "./inquiry-backend.ts";
-export type { InquiryAnswer, InquiryBackend, InquiryCall, InquiryFailure } from "./port.ts";
-export { NO_MODEL } from "./no-model.ts";
+export { createInquiryBackend, type InquiryBackendOptions } from "./backend.ts";
+export {
+  type InquiryAnswer,
+  type InquiryBackend,
+  type InquiryCall,
+  type InquiryFailure,
+  noInquiryBackend,
+} from "./port.ts";

@@ -1,6 +1,6 @@
 /**
- * A model that answers a tool's question, on a copy of the conversation that is thrown away after. A
- * tool may also have words of its own for it: then these are all that it sees.
+ * The port to a model that answers questions of tools. It works on a copy of the conversation, which is
+ * thrown away afterwards. If the tool brings a prompt of its own, the model sees only that.
  */
 import type { QuestionTarget } from "../config/index.ts";
 import type { ConversationStream, InquiryId } from "../conversation/index.ts";
@@ -9,40 +9,44 @@ import type { Json } from "../util/index.ts";
 
 /** A model that answers questions of tools. */
 export interface InquiryBackend {
-  /** Never throws. Abort ends it at once, with `cancelled`. */
+  /** Never throws. Aborting the signal ends it at once, with `cancelled`. */
   inquire(request: InquiryCall): Promise<InquiryAnswer>;
 }
 
-/** A question for a model, and the conversation it came up in. */
+/** A question for a model, with the conversation that it belongs to. */
 export interface InquiryCall {
   readonly inquiryId: InquiryId;
-  /** Of the call that is paused. */
+  /** The paused call. */
   readonly toolCallId: string;
   readonly toolName: string;
   readonly question: Question;
-  /** Which assistant is to answer. */
+  /** Which assistant should answer. */
   readonly target: Extract<QuestionTarget, { type: "assistant" }>;
-  /** The conversation so far; calls that have finished show their results. Empty with a `prompt`. */
+  /** The conversation so far, with the results of finished calls. Empty if there is a `prompt`. */
   readonly stream: ConversationStream;
-  /** If there is one, it is all that the model gets to see, and the answer is the reply as it is. */
+  /** If present, the model sees only this, and its reply is the answer, unchanged. */
   readonly prompt?: ModelPrompt;
   readonly signal: AbortSignal;
 }
 
-/** What a model answered, or why there is no answer. */
+/** A model's answer, or why there is none. */
 export type InquiryAnswer =
-  /**
-   * Checked against the question. `model` is `provider/name`. `isCutOff`: a reply to a prompt that
-   * reached its limit.
-   */
   | {
       readonly type: "answered";
+      /** Checked against the question. */
       readonly answer: Json;
+      /** `provider/name`. */
       readonly model: string;
+      /** The reply to a `prompt` reached its length limit. */
       readonly isCutOff?: boolean;
     }
   | { readonly type: "cancelled" }
   | { readonly type: "failed"; readonly kind: InquiryFailure; readonly message: string };
 
-/** The provider, no structured answer in its reply, one that does not fit, or anything else. */
+/** `missing_data`: the reply has no structured answer. `invalid_answer`: it does not match the question. */
 export type InquiryFailure = "provider" | "missing_data" | "invalid_answer" | "other";
+
+/** For programs without a model: every inquiry fails. */
+export const noInquiryBackend: InquiryBackend = {
+  inquire: async () => ({ type: "failed", kind: "other", message: "no model is available" }),
+};

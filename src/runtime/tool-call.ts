@@ -5,7 +5,7 @@ import {
   PromptQueue,
   type Toolbox,
   ToolCycle,
-  type TurnParts,
+  type TurnContext,
   type TurnState,
 } from "../agent/index.ts";
 import {
@@ -13,10 +13,10 @@ import {
   type ToolCallRequest,
   type ToolCallResponse,
 } from "../conversation/index.ts";
-import { NO_MODEL } from "../inquiry/index.ts";
+import { noInquiryBackend } from "../inquiry/index.ts";
 import type { JsonObject } from "../util/index.ts";
 
-export interface ToolCallOptions extends Pick<TurnParts, "clock" | "limits" | "observer"> {
+export interface ToolCallOptions extends Pick<TurnContext, "clock" | "limits" | "observer"> {
   readonly id: string;
   readonly tool: string;
   readonly arguments: JsonObject;
@@ -35,7 +35,7 @@ export interface ToolCallOptions extends Pick<TurnParts, "clock" | "limits" | "o
 /** No model answers its questions. Throws `write_failed`. */
 export async function runToolCall(options: ToolCallOptions): Promise<ToolCallResponse> {
   const { clock, journal, signal, prompts = new PromptQueue() } = options;
-  const cycle = new ToolCycle({ ...options, prompts, inquiries: NO_MODEL });
+  const cycle = new ToolCycle({ ...options, prompts, inquiries: noInquiryBackend });
   const request: ToolCallRequest = {
     type: "tool_call_request",
     timestamp: timestampFromDate(clock.now()),

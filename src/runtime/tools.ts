@@ -71,7 +71,7 @@ export function openTools(
     open,
     toolbox: {
       ...createToolbox({ settings, open, isOptional, onWarning }),
-      listen: (onStray) => {
+      onUnscopedQuestions: (onStray) => {
         listeners.add(onStray);
         return () => listeners.delete(onStray);
       },

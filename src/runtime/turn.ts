@@ -5,7 +5,7 @@
 import {
   type Assistant,
   type InterruptMenu,
-  NOBODY,
+  noPrompter,
   type Observer,
   type Prompter,
   type Toolbox,
@@ -137,7 +137,7 @@ export async function* streamTurn(
 
 /** A turn that has not begun. Its `signal` is the caller's to pass on. Throws `config_invalid`. */
 export function createTurn(options: TurnOptions): Turn {
-  const { clock = systemClock, attachments = [], prompter = NOBODY, menu, observer } = options;
+  const { clock = systemClock, attachments = [], prompter = noPrompter, menu, observer } = options;
   const model = toModel(options.model);
   const assistant = createAssistant(options);
   const { toolbox = createOwnToolbox(options.tools ?? [], options.toolConfig ?? {}) } = options;

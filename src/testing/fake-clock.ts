@@ -1,7 +1,7 @@
-/** A clock that stands still until it is told to move. */
+/** A clock for tests. */
 import type { Clock } from "../util/index.ts";
 
-/** A clock that stands still until `advance` moves it. */
+/** A clock that moves only when `advance` is called. */
 export class FakeClock implements Clock {
   #now: number;
   readonly #sleepers = new Set<{ readonly until: number; readonly wake: () => void }>();
@@ -14,7 +14,7 @@ export class FakeClock implements Clock {
     return new Date(this.#now);
   }
 
-  /** Wakes when the clock was moved far enough. */
+  /** Resolves once `advance` has moved the clock far enough. */
   sleep(milliseconds: number, signal: AbortSignal): Promise<void> {
     const { promise, resolve, reject } = Promise.withResolvers<void>();
     if (signal.aborted) reject(signal.reason as Error);
@@ -28,12 +28,12 @@ export class FakeClock implements Clock {
     });
   }
 
-  /** How many are waiting for it to move. */
+  /** How many `sleep` calls are pending. */
   get sleepers(): number {
     return this.#sleepers.size;
   }
 
-  /** Moves it, and wakes whoever waited for that moment. */
+  /** Moves the clock and wakes every sleeper that is due. */
   advance(milliseconds: number): void {
     this.#now += milliseconds;
     for (const { until, wake } of this.#sleepers) if (until <= this.#now) wake();

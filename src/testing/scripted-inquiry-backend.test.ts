@@ -6,7 +6,7 @@ import type { InquiryCall } from "../inquiry/index.ts";
 import { booleanQuestion } from "../tool/index.ts";
 import { ScriptedInquiryBackend } from "./scripted-inquiry-backend.ts";
 
-test("answers are found by the id of the inquiry, also false ones", async () => {
+test("answers are found by inquiry id, including `false`", async () => {
   verifies("028/backend/double-answers-by-inquiry-id");
   const backend = new ScriptedInquiryBackend({ "a.ok.1": false, "a.ok.2": null });
   const calls = [callOf("a.ok.1"), callOf("a.ok.2"), callOf("a.ok.3")];
@@ -16,13 +16,13 @@ test("answers are found by the id of the inquiry, also false ones", async () => 
     answers: [
       { type: "answered", answer: false, model: "test/scripted" },
       { type: "answered", answer: null, model: "test/scripted" },
-      { type: "failed", kind: "other", message: "no answer was scripted for a.ok.3" },
+      { type: "failed", kind: "other", message: "the script has no answer for a.ok.3" },
     ],
     calls,
   });
 });
 
-test("an answer can be made for its call, and be none", async () => {
+test("a function can answer a call, or fail it", async () => {
   const backend = new ScriptedInquiryBackend(({ question }) => ({
     type: "failed",
     kind: "provider",
@@ -35,7 +35,7 @@ test("an answer can be made for its call, and be none", async () => {
   });
 });
 
-test("an inquiry that is held has no answer before it is released", async () => {
+test("a held inquiry is not answered before it is released", async () => {
   const backend = new ScriptedInquiryBackend({ a: 1, b: 2 });
   backend.hold("a");
   const ended: string[] = [];
@@ -46,7 +46,7 @@ test("an inquiry that is held has no answer before it is released", async () => 
   expect(ended).toEqual(["b", "a"]);
 });
 
-test("abort cancels it, held or not", async () => {
+test("an abort cancels an inquiry, held or not", async () => {
   const backend = new ScriptedInquiryBackend({ a: 1 });
   backend.hold("a");
   const abort = new AbortController();

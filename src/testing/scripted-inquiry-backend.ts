@@ -1,15 +1,15 @@
-/** An inquiry model that has its answers ready, and keeps what it was asked. */
+/** An inquiry backend that replays scripted answers and keeps the calls it got. */
 import type { InquiryAnswer, InquiryBackend, InquiryCall } from "../inquiry/index.ts";
 import { abortable, type Json } from "../util/index.ts";
 
-/** By inquiry id, or made for each call. Whether they fit is not looked at. */
+/** Answers by inquiry id, or a function of the call. They are not checked against the question. */
 export type ScriptedAnswers =
   | Readonly<Record<string, Json>>
   | ((call: InquiryCall) => InquiryAnswer | Promise<InquiryAnswer>);
 
-/** Answers tools' questions in the place of a model. One without an answer fails. */
+/** Answers inquiries from a script. An inquiry without a scripted answer fails. */
 export class ScriptedInquiryBackend implements InquiryBackend {
-  /** All calls so far. */
+  /** All calls so far, in order. */
   readonly calls: InquiryCall[] = [];
   readonly #answers: ScriptedAnswers;
   readonly #held = new Map<string, PromiseWithResolvers<void>>();
@@ -18,12 +18,12 @@ export class ScriptedInquiryBackend implements InquiryBackend {
     this.#answers = answers;
   }
 
-  /** An inquiry of this id has no answer before it is released. */
+  /** Holds back the answer to this inquiry until `release`. */
   hold(inquiryId: string): void {
     this.#held.set(inquiryId, Promise.withResolvers());
   }
 
-  /** Lets go of an inquiry that was held. */
+  /** Releases the answer to an inquiry that `hold` held back. */
   release(inquiryId: string): void {
     this.#held.get(inquiryId)?.resolve();
   }
@@ -43,7 +43,7 @@ export class ScriptedInquiryBackend implements InquiryBackend {
     if (typeof this.#answers === "function") return this.#answers(call);
     const answer = this.#answers[call.inquiryId];
     if (answer !== undefined) return { type: "answered", answer, model: "test/scripted" };
-    const message = `no answer was scripted for ${call.inquiryId}`;
+    const message = `the script has no answer for ${call.inquiryId}`;
     return { type: "failed", kind: "other", message };
   }
 }

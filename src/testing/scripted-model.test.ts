@@ -4,7 +4,7 @@ import { ScriptedModel, type ScriptedReply } from "./scripted-model.ts";
 
 const END = { type: "response_end", reason: "stop", usage: {} } as const;
 
-test("a text comes word by word, and ends well", async () => {
+test("a text streams word by word and ends normally", async () => {
   expect(await read("Hi  you\n")).toEqual([
     { type: "message_delta", text: "Hi  " },
     { type: "message_delta", text: "you\n" },
@@ -13,7 +13,7 @@ test("a text comes word by word, and ends well", async () => {
   ]);
 });
 
-test("a reply can be told step by step", async () => {
+test("a reply can be scripted step by step", async () => {
   expect(
     await read([
       { type: "reasoning", text: "Hm", metadata: { signature: "s" } },
@@ -40,7 +40,7 @@ test("a reply can be told step by step", async () => {
   ]);
 });
 
-test("a reply can end otherwise, break off, or fail", async () => {
+test("a reply can end early, break off or fail", async () => {
   const error = new Error("broken");
   expect(
     await Promise.all([
@@ -58,7 +58,7 @@ test("a reply can end otherwise, break off, or fail", async () => {
   ]);
 });
 
-test("replies are given one after the other, and requests are kept", async () => {
+test("replies are used in order, and requests are kept", async () => {
   const model = new ScriptedModel({ id: "test/other", contextWindow: 9, replies: ["a", "b"] });
   const texts = [await read(model), await read(model), await read(model)].map(
     (events) => events[0],
@@ -74,20 +74,20 @@ test("replies are given one after the other, and requests are kept", async () =>
     texts: [
       { type: "message_delta", text: "a" },
       { type: "message_delta", text: "b" },
-      new Error("No reply was scripted for request 3."),
+      new Error("The script has no reply for request 3."),
     ],
     requests: 3,
   });
 });
 
-test("a reply can be made for its request", async () => {
+test("a function can create the reply to a request", async () => {
   const model = new ScriptedModel({ replies: ({ cache }, index) => `${cache}${index}` });
   await read(model);
   expect(await read(model)).toContainEqual({ type: "message_delta", text: "off1" });
 });
 
 describe("waiting", () => {
-  test("lasts until the promise is kept", async () => {
+  test("lasts until the promise resolves", async () => {
     const until = Promise.withResolvers<void>();
     const reading = read([{ type: "wait", until: until.promise }]);
     until.resolve();
@@ -98,7 +98,7 @@ describe("waiting", () => {
     ["a promise", [{ type: "wait", until: new Promise(() => undefined) }]],
     ["nothing", [{ type: "hang" }]],
     ["no longer than it likes", [{ type: "text", text: "a" }, { type: "hang" }]],
-  ])("for %s ends with an abort, which is thrown", async (_name, reply) => {
+  ])("for %s ends with an abort, which throws", async (_name, reply) => {
     const abort = new AbortController();
     const reading = read(reply, abort.signal);
     abort.abort("stop");
@@ -115,7 +115,7 @@ test("an abort between two words ends the reply", async () => {
   await expect(stream.next()).rejects.toBe("stop");
 });
 
-/** The events, and what was thrown behind them. */
+/** The events, and the error after them. */
 async function read(
   script: ScriptedReply | ScriptedModel,
   signal = new AbortController().signal,

@@ -1,4 +1,4 @@
-/** A model that says what it was told to, offline, and keeps what it was asked. */
+/** A model that replays scripted replies and keeps the requests it got. */
 import {
   type EndReason,
   type Model,
@@ -8,14 +8,14 @@ import {
 } from "../provider/index.ts";
 import { abortable, assertNever, type Json, type JsonObject } from "../util/index.ts";
 
-/** A text, or what happens step by step. */
+/** A text, or a list of steps. */
 export type ScriptedReply = string | readonly ScriptedStep[];
 
-/** One thing that happens in a reply. */
+/** One step of a reply. */
 export type ScriptedStep =
   | { readonly type: "reasoning"; readonly text: string; readonly metadata?: JsonObject }
   | { readonly type: "text"; readonly text: string; readonly metadata?: JsonObject }
-  /** Structured output: a text that is JSON. */
+  /** Structured output: the text is this data as JSON. */
   | { readonly type: "structured"; readonly data: Json }
   | {
       readonly type: "tool_call";
@@ -24,34 +24,34 @@ export type ScriptedStep =
       readonly arguments?: JsonObject;
       readonly metadata?: JsonObject;
     }
-  /** The reply ends here, as this says. Without it, it ends well behind the last step. */
+  /** Ends the reply here. Without this step the reply ends normally after the last one. */
   | { readonly type: "end"; readonly reason: EndReason; readonly usage?: Usage }
-  /** The reply breaks off here: nothing follows, not even its end. */
+  /** Breaks off the reply: nothing follows, not even its end. */
   | { readonly type: "cut" }
-  /** Thrown here. */
+  /** Throws the error. */
   | { readonly type: "error"; readonly error: Error }
-  /** Silent until the promise is kept. */
+  /** Pauses until the promise resolves. */
   | { readonly type: "wait"; readonly until: Promise<unknown> }
-  /** Silent until it is aborted. */
+  /** Pauses until the request is aborted. */
   | { readonly type: "hang" };
 
-/** What a scripted model says. */
+/** The script of a model. */
 export interface ScriptedModelOptions {
-  /** `test/scripted` unless said otherwise. */
+  /** `test/scripted` by default. */
   readonly id?: string;
   /** In tokens. */
   readonly contextWindow?: number;
-  /** One for each request in turn, or made for each; `index` counts the requests from 0. */
+  /** One reply per request, in order, or a function of the request and its index. */
   readonly replies:
     | readonly ScriptedReply[]
     | ((request: ModelRequest, index: number) => ScriptedReply);
 }
 
-/** A model that says what it was told to, offline. Throws when it has nothing more to say. */
+/** Replays scripted replies, offline. Throws when the script has no more. */
 export class ScriptedModel implements Model {
   readonly id: string;
   readonly contextWindow?: number;
-  /** All requests so far. */
+  /** All requests so far, in order. */
   readonly requests: ModelRequest[] = [];
   readonly #replies: ScriptedModelOptions["replies"];
 
@@ -65,7 +65,7 @@ export class ScriptedModel implements Model {
     const index = this.requests.push(request) - 1;
     const reply =
       typeof this.#replies === "function" ? this.#replies(request, index) : this.#replies[index];
-    if (reply === undefined) throw new Error(`No reply was scripted for request ${index + 1}.`);
+    if (reply === undefined) throw new Error(`The script has no reply for request ${index + 1}.`);
     const steps = typeof reply === "string" ? [{ type: "text", text: reply } as const] : reply;
     request.signal.throwIfAborted();
     for (const step of steps) {
@@ -119,7 +119,7 @@ async function* eventsOf(
   }
 }
 
-/** Word by word, with the space behind it. */
+/** Word by word, each with the space after it. */
 function pieces(text: string): readonly string[] {
   return text.match(/\S+\s*|\s+/g) ?? [];
 }

@@ -6,7 +6,7 @@ import { secretQuestion, textQuestion } from "../tool/index.ts";
 import { holdPrompt, type ScriptedAnswer, ScriptedPrompter } from "./scripted-prompter.ts";
 
 function question(id: string, signal = new AbortController().signal): PromptRequest {
-  const inquiryId = `call_1.${id}.1` as InquiryId; // Ids are made by the coordinator.
+  const inquiryId = `call_1.${id}.1` as InquiryId; // In the format of the agent.
   return { inquiryId, question: textQuestion(id, `What is ${id}?`), signal };
 }
 
@@ -29,7 +29,7 @@ function permission(check: PermissionRequest["check"] = async () => undefined): 
   };
 }
 
-test("answers in order, and remembers what it was asked", async () => {
+test("answers in order and keeps the requests", async () => {
   const prompter = new ScriptedPrompter({
     answers: [{ answer: "one", isRemembered: true }, { isCancelled: true }],
   });
@@ -44,7 +44,7 @@ test("answers in order, and remembers what it was asked", async () => {
   ]);
 });
 
-test("answers a secret from its list like everything else", async () => {
+test("answers a secret from its list like any other question", async () => {
   verifies("082/secret/prompter-double-answers-normally");
   const prompter = new ScriptedPrompter({ answers: [{ answer: "hunter2" }] });
   const request = { ...question("a"), question: secretQuestion("a", "Password?") };
@@ -76,7 +76,7 @@ describe("a form", () => {
     ],
   };
 
-  test("is answered from its own list, and kept", async () => {
+  test("is answered from its own list and kept", async () => {
     const answers = [{ answer: "one" }, { answer: "two", note: "!" }];
     const prompter = new ScriptedPrompter({ forms: [answers, { isCancelled: true }] });
     const request = form();
@@ -88,7 +88,7 @@ describe("a form", () => {
     ]);
   });
 
-  test("is answered by what a function makes of it", async () => {
+  test("can be answered by a function", async () => {
     const prompter = new ScriptedPrompter({
       forms: ({ fields }) => fields.map(({ question: { text } }) => ({ answer: text })),
     });
@@ -97,7 +97,7 @@ describe("a form", () => {
     });
   });
 
-  test("is answered question by question without one", async () => {
+  test("is answered field by field without a list", async () => {
     const answers = [{ answer: "one" }, { answer: "two", note: "!" }];
     const prompter = new ScriptedPrompter({ answers });
     const result = await prompter.askForm(form());
@@ -107,7 +107,7 @@ describe("a form", () => {
     ]);
   });
 
-  test("is cancelled with its first cancelled question, and asks no more", async () => {
+  test("is cancelled at its first cancelled field, and asks no more", async () => {
     const prompter = new ScriptedPrompter({ answers: [{ isCancelled: true }] });
     const own = new ScriptedPrompter({ forms: [[{ answer: "one" }, { isCancelled: true }]] });
     const results = [await prompter.askForm(form()), await own.askForm(form())];
@@ -117,32 +117,32 @@ describe("a form", () => {
     ]);
   });
 
-  test("that is aborted before uses nothing up", async () => {
+  test("that is aborted beforehand uses up no answer", async () => {
     const prompter = new ScriptedPrompter({ forms: [] });
     const result = await prompter.askForm(form(AbortSignal.abort()));
     expect([result, prompter.forms]).toEqual([{ type: "interrupted" }, []]);
   });
 
-  test("with another number of answers than questions is an error of the script", async () => {
+  test("with a wrong number of answers is an error of the script", async () => {
     const prompter = new ScriptedPrompter({ forms: [[{ answer: "one" }]] });
     const refused = prompter.askForm(form());
-    await expect(refused).rejects.toThrow("The script has 1 answers for a form of 2.");
+    await expect(refused).rejects.toThrow("The script has 1 answers for a form of 2 fields.");
     const missing = prompter.askForm(form());
-    await expect(missing).rejects.toThrow('No script has a form for "What is a?", "What is b?".');
+    await expect(missing).rejects.toThrow('The script has no form for "What is a?", "What is b?".');
   });
 });
 
-test("answers what a function makes of the question", async () => {
+test("can answer with a function of the question", async () => {
   const prompter = new ScriptedPrompter({
     answers: ({ question: { text } }) => ({ answer: text }),
   });
   expect(await prompter.ask(question("a"))).toMatchObject({ answer: "What is a?" });
 });
 
-test("is there or not, on a channel of the test's choice", () => {
+test("can be unavailable, and has a configurable channel", () => {
   const prompter = new ScriptedPrompter({}, "page");
   const before = prompter.canAsk();
-  prompter.isThere = false;
+  prompter.isAvailable = false;
   expect([prompter.channel, before, prompter.canAsk()]).toEqual(["page", true, false]);
 });
 
@@ -161,10 +161,10 @@ test("a held prompt stays open until it is answered", async () => {
 });
 
 test.each([
-  ["ask", 'No script has an answer to "What is a?".'],
-  ["askPermission", "No script has a permission for sweep."],
-  ["askDelivery", "No script has a decision on the result of sweep."],
-  ["choose", "No script has a choice."],
+  ["ask", 'The script has no answer to "What is a?".'],
+  ["askPermission", "The script has no permission for sweep."],
+  ["askDelivery", "The script has no delivery decision for sweep."],
+  ["choose", "The script has no interrupt choice."],
 ] as const)(
   "%s without a script is an error that says what is missing",
   async (method, message) => {
@@ -187,22 +187,22 @@ test.each([
   },
 );
 
-test("a function that fails is heard", async () => {
+test("a function's error is thrown", async () => {
   const prompter = new ScriptedPrompter({
     answers: () => Promise.reject(new Error("No such luck.")),
   });
   await expect(prompter.ask(question("a"))).rejects.toThrow("No such luck.");
 });
 
-test("arguments that the check refuses are an error of the script", async () => {
+test("invalid arguments are an error of the script", async () => {
   const edited = { type: "run", isRemembered: false, arguments: { a: 1 } } as const;
   const prompter = new ScriptedPrompter({ permissions: [edited, edited] });
   const refused = prompter.askPermission(permission(async () => "a is too small"));
-  await expect(refused).rejects.toThrow("The script's arguments are refused: a is too small");
+  await expect(refused).rejects.toThrow("The arguments in the script are invalid: a is too small");
   expect(await prompter.askPermission(permission())).toEqual(edited);
 });
 
-test("what is aborted before it is asked uses nothing up", async () => {
+test("a request that is aborted beforehand uses up no answer", async () => {
   const prompter = new ScriptedPrompter({ answers: [{ answer: "one" }] });
   const aborted = await prompter.ask(question("a", AbortSignal.abort()));
   const answered = await prompter.ask(question("b"));

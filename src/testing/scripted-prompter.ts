@@ -1,4 +1,4 @@
-/** A person who has the answers ready. Keeps what it was asked, and can be made to wait. */
+/** A prompter that replays scripted answers and keeps the requests it got. */
 import type {
   DeliveryRequest,
   DeliveryResult,
@@ -16,25 +16,25 @@ import type {
 import type { InquiryId } from "../conversation/index.ts";
 import { abortable, type Json } from "../util/index.ts";
 
-/** An answer, perhaps to be remembered, perhaps with a note; or a cancelled question. */
+/** An answer, or a cancelled question. */
 export type ScriptedAnswer =
   | { readonly answer: Json; readonly isRemembered?: boolean; readonly note?: string }
   | { readonly isCancelled: true };
 
-/** One answer for each field; or a cancelled form. */
+/** One answer per field, or a cancelled form. */
 export type ScriptedForm = readonly ScriptedAnswer[] | { readonly isCancelled: true };
 
-/** Each is a list, used up from its beginning, or a function of the request. */
+/** The script for each kind of request. */
 export interface PrompterScript {
   readonly answers?: Script<PromptRequest, ScriptedAnswer>;
-  /** Without it the fields of a form are answered one by one, from `answers`. */
+  /** Without it, `answers` answers the fields of a form one by one. */
   readonly forms?: Script<FormRequest, ScriptedForm>;
   readonly permissions?: Script<PermissionRequest, PermissionResult>;
   readonly deliveries?: Script<DeliveryRequest, DeliveryResult>;
   readonly choices?: Script<InterruptRequest, InterruptChoice>;
 }
 
-/** What is replied to each request: a list, used up from its beginning, or a function. */
+/** A list of results, used in order, or a function of the request. */
 export type Script<Request, Result> =
   | readonly (Result | Reply<Request, Result>)[]
   | Reply<Request, Result>;
@@ -43,14 +43,14 @@ type Reply<Request, Result> = (request: Request) => Result | Promise<Result>;
 
 /** A prompt that stays open until the test answers it. */
 export interface HeldPrompt<Request, Result> {
-  /** Belongs into a script, alone or in a list. */
+  /** Use this in a script, alone or in a list. */
   readonly reply: Reply<Request, Result>;
-  /** Resolves when the prompt is open. */
+  /** Resolves when the prompt opens. */
   readonly opened: Promise<Request>;
   answer(result: Result): void;
 }
 
-/** Makes a prompt that stays open until the test answers it. */
+/** Creates a prompt that stays open until the test answers it. */
 export function holdPrompt<Request, Result>(): HeldPrompt<Request, Result> {
   const opened = Promise.withResolvers<Request>();
   const answered = Promise.withResolvers<Result>();
@@ -64,17 +64,17 @@ export function holdPrompt<Request, Result>(): HeldPrompt<Request, Result> {
   };
 }
 
-/** A person with the answers ready. Throws when it is asked something its script does not have. */
+/** Answers from a script. Throws if the script has no answer. */
 export class ScriptedPrompter implements Prompter, InterruptMenu {
   readonly channel: string;
-  /** Everything that was asked, in order; what was aborted before is not asked. */
+  /** Everything that was asked, in order, without requests that were aborted before. */
   readonly questions: PromptRequest[] = [];
   readonly forms: FormRequest[] = [];
   readonly permissions: PermissionRequest[] = [];
   readonly deliveries: DeliveryRequest[] = [];
   readonly interrupts: InterruptRequest[] = [];
-  /** Whether anybody is there. */
-  isThere = true;
+  /** What `canAsk` returns. */
+  isAvailable = true;
   readonly #script: PrompterScript;
 
   constructor(script: PrompterScript = {}, channel = "scripted") {
@@ -83,21 +83,21 @@ export class ScriptedPrompter implements Prompter, InterruptMenu {
   }
 
   canAsk(): boolean {
-    return this.isThere;
+    return this.isAvailable;
   }
 
   async ask(request: PromptRequest): Promise<PromptResult> {
     const { inquiryId, question, signal } = request;
     if (signal.aborted) return { type: "interrupted", inquiryId };
     const position = this.questions.push(request) - 1;
-    const result = await follow(this.#script.answers, request, {
+    const result = await takeNext(this.#script.answers, request, {
       position,
-      what: `an answer to "${question.text}"`,
+      what: `answer to "${question.text}"`,
     });
     return result === undefined ? { type: "interrupted", inquiryId } : toResult(inquiryId, result);
   }
 
-  /** Cancelled if one of its questions is. */
+  /** Cancelled if one of its fields is. */
   async askForm(request: FormRequest): Promise<FormResult> {
     const { fields, signal } = request;
     if (signal.aborted) return { type: "interrupted" };
@@ -105,7 +105,7 @@ export class ScriptedPrompter implements Prompter, InterruptMenu {
     const results =
       this.#script.forms === undefined
         ? await this.#askEach(request)
-        : await this.#fillIn(request, position);
+        : await this.#fillInForm(request, position);
     const isAnswered =
       results.length === fields.length && results.every(({ type }) => type === "answered");
     if (isAnswered) return { type: "answered", results };
@@ -115,11 +115,12 @@ export class ScriptedPrompter implements Prompter, InterruptMenu {
   async askPermission(request: PermissionRequest): Promise<PermissionResult> {
     if (request.signal.aborted) return { type: "interrupted" };
     const position = this.permissions.push(request) - 1;
-    const expected = { position, what: `a permission for ${request.tool}` };
-    const result = await follow(this.#script.permissions, request, expected);
+    const expected = { position, what: `permission for ${request.tool}` };
+    const result = await takeNext(this.#script.permissions, request, expected);
     if (result?.type === "run" && result.arguments !== undefined) {
       const problem = await request.check(result.arguments);
-      if (problem !== undefined) throw new Error(`The script's arguments are refused: ${problem}`);
+      if (problem !== undefined)
+        throw new Error(`The arguments in the script are invalid: ${problem}`);
     }
     return result ?? { type: "interrupted" };
   }
@@ -127,18 +128,18 @@ export class ScriptedPrompter implements Prompter, InterruptMenu {
   async askDelivery(request: DeliveryRequest): Promise<DeliveryResult> {
     if (request.signal.aborted) return { type: "interrupted" };
     const position = this.deliveries.push(request) - 1;
-    const expected = { position, what: `a decision on the result of ${request.tool}` };
-    return (await follow(this.#script.deliveries, request, expected)) ?? { type: "interrupted" };
+    const expected = { position, what: `delivery decision for ${request.tool}` };
+    return (await takeNext(this.#script.deliveries, request, expected)) ?? { type: "interrupted" };
   }
 
   async choose(request: InterruptRequest): Promise<InterruptChoice> {
     if (request.signal.aborted) return { type: "continue" };
     const position = this.interrupts.push(request) - 1;
-    const expected = { position, what: "a choice" };
-    return (await follow(this.#script.choices, request, expected)) ?? { type: "continue" };
+    const expected = { position, what: "interrupt choice" };
+    return (await takeNext(this.#script.choices, request, expected)) ?? { type: "continue" };
   }
 
-  /** Up to the first that is cancelled. */
+  /** Stops at the first field that is cancelled. */
   async #askEach({ fields, signal }: FormRequest): Promise<readonly PromptResult[]> {
     const results: PromptResult[] = [];
     for (const field of fields) {
@@ -149,14 +150,16 @@ export class ScriptedPrompter implements Prompter, InterruptMenu {
     return results;
   }
 
-  async #fillIn(request: FormRequest, position: number): Promise<readonly PromptResult[]> {
+  async #fillInForm(request: FormRequest, position: number): Promise<readonly PromptResult[]> {
     const { fields } = request;
     const texts = fields.map(({ question }) => `"${question.text}"`).join(", ");
-    const expected = { position, what: `a form for ${texts}` };
-    const form = (await follow(this.#script.forms, request, expected)) ?? { isCancelled: true };
+    const expected = { position, what: `form for ${texts}` };
+    const form = (await takeNext(this.#script.forms, request, expected)) ?? { isCancelled: true };
     if ("isCancelled" in form) return [];
     if (form.length !== fields.length) {
-      throw new Error(`The script has ${form.length} answers for a form of ${fields.length}.`);
+      throw new Error(
+        `The script has ${form.length} answers for a form of ${fields.length} fields.`,
+      );
     }
     return fields.flatMap(({ inquiryId }, index) => {
       const answer = form[index];
@@ -171,14 +174,14 @@ function toResult(inquiryId: InquiryId, scripted: ScriptedAnswer): PromptResult 
   return { type: "answered", inquiryId, answer, isRemembered, ...(note !== undefined && { note }) };
 }
 
-/** Undefined when it is aborted. Throws if the script does not go on. */
-async function follow<Request extends { readonly signal: AbortSignal }, Result>(
+/** Undefined if aborted. Throws if the script has no result for the request. */
+async function takeNext<Request extends { readonly signal: AbortSignal }, Result>(
   script: Script<Request, Result> | undefined,
   request: Request,
   expected: { readonly position: number; readonly what: string },
 ): Promise<Result | undefined> {
   const next = typeof script === "function" ? script : script?.[expected.position];
-  if (next === undefined) throw new Error(`No script has ${expected.what}.`);
+  if (next === undefined) throw new Error(`The script has no ${expected.what}.`);
   try {
     const result = isReply<Request, Result>(next) ? next(request) : next;
     return await abortable(Promise.resolve(result), request.signal);
@@ -188,7 +191,7 @@ async function follow<Request extends { readonly signal: AbortSignal }, Result>(
   }
 }
 
-/** What a prompter gives is data: a function is one that makes it. */
+/** Results are data, so a function in a script creates one. */
 function isReply<Request, Result>(
   next: Result | Reply<Request, Result>,
 ): next is Reply<Request, Result> {

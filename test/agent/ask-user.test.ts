@@ -61,7 +61,7 @@ function toolboxWith(tools: JsonObject): Toolbox {
   };
 }
 
-interface Setting extends Pick<ToolTurnOptions, "script" | "isSomebodyThere"> {
+interface Setting extends Pick<ToolTurnOptions, "script" | "isInteractive"> {
   readonly config?: JsonObject;
   /** Of all tools. */
   readonly tools?: JsonObject;
@@ -226,7 +226,7 @@ describe("with nobody there", () => {
     async (detached) => {
       verifies("083/ask-user/question-is-exclusive", "083/ask-user/policy-set-by-the-author");
       const config = { detached };
-      expect(await ask({ ...SURE, default: true }, { config, isSomebodyThere: false })).toEqual({
+      expect(await ask({ ...SURE, default: true }, { config, isInteractive: false })).toEqual({
         requests: [["call_1.answer.1", "assistant"]],
         ends: [{ outcome: "cancelled", reason: "no_prompt_backend" }],
         asked: [],
@@ -239,7 +239,7 @@ describe("with nobody there", () => {
 
   test("a form is refused once, and each of its questions is closed", async () => {
     const more = [SELECT, { question: "Why?" }];
-    expect(await ask({ ...SURE, more }, { isSomebodyThere: false })).toMatchObject({
+    expect(await ask({ ...SURE, more }, { isInteractive: false })).toMatchObject({
       ends: [1, 2, 3].map(() => ({ outcome: "cancelled", reason: "no_prompt_backend" })),
       models: 0,
       told: [NOBODY_THERE, true],
@@ -248,13 +248,13 @@ describe("with nobody there", () => {
 });
 
 describe("its question in the config", () => {
-  test.each([true, false])("cannot go to a model (somebody there: %s)", async (isSomebodyThere) => {
+  test.each([true, false])("cannot go to a model (somebody there: %s)", async (isInteractive) => {
     verifies(
       "083/answer-config/assistant-target-rejected",
       "083/answer-config/no-tool-name-in-routing",
     );
     const config = { questions: { answer: { target: "assistant" } } };
-    expect(await ask(SURE, { config, isSomebodyThere })).toMatchObject({
+    expect(await ask(SURE, { config, isInteractive })).toMatchObject({
       ends: [{ outcome: "cancelled", reason: "assistant_routing_denied" }],
       asked: [],
       models: 0,
@@ -264,7 +264,7 @@ describe("its question in the config", () => {
 
   test("goes to a model only where the config lifts what the tool says", async () => {
     const config = { questions: { answer: { exclusive: false } } };
-    const turn = await start({ config, isSomebodyThere: false });
+    const turn = await start({ config, isInteractive: false });
     await turn.call("ask_user", SURE);
     const requests = turn.recorded("inquiry_request");
     expect([turn.inquiries.calls.length, requests]).toMatchObject([
@@ -280,7 +280,7 @@ describe("its question in the config", () => {
   ])("may have its answer, and then nobody is asked: %j %j", async (args, answer, content) => {
     verifies("083/answer-config/fixed-answer-supported");
     const config = { questions: { answer: { answer } } };
-    expect(await ask(args, { config, isSomebodyThere: false })).toEqual({
+    expect(await ask(args, { config, isInteractive: false })).toEqual({
       requests: [["call_1.answer.1", "assistant"]],
       ends: [{ outcome: "answered", answer, answeredBy: { kind: "config", key: KEY } }],
       asked: [],
@@ -399,14 +399,14 @@ describe("under another name", () => {
     const turn = await start({ tools: { ask: { ...alias, source: "builtin" } } });
     const response = await turn.call("ask", { question: "Which?" });
     expect([response?.content, response?.isError]).toEqual([
-      "Tool 'ask' cannot be used at the moment: The tool ask wants the builtin ask: there is none.",
+      "Tool 'ask' is currently unavailable: The tool ask wants the builtin ask: there is none.",
       true,
     ]);
   });
 
   test("it refuses by the question, and not by its own name", async () => {
     verifies("083/answer-config/no-tool-name-in-routing");
-    const turn = await start({ tools: { ask: alias }, isSomebodyThere: false });
+    const turn = await start({ tools: { ask: alias }, isInteractive: false });
     const response = await turn.call("ask", { question: "Which?" });
     expect([response?.content, turn.inquiries.calls]).toEqual([
       NOBODY_THERE.replace("ask_user", "ask"),

@@ -10,7 +10,7 @@ import { toolCall } from "../support/events.ts";
 import { temporaryFolder } from "../support/temporary-workspace.ts";
 import { ToolTurn, type ToolTurnOptions } from "../support/tool-turn.ts";
 
-interface Scene extends Pick<ToolTurnOptions, "script" | "isSomebodyThere"> {
+interface Scene extends Pick<ToolTurnOptions, "script" | "isInteractive"> {
   /** Of the questions of every file tool. */
   readonly questions?: JsonObject;
   readonly detached?: string;
@@ -118,7 +118,7 @@ describe("in a non-interactive run", () => {
   test.each(ALL)("no model answers %s, and no default does", async (_, tool) => {
     counters("T-FILE-2");
     for (const detached of ["auto", "defaults", "deny"]) {
-      const scene = await start({ isSomebodyThere: false, detached });
+      const scene = await start({ isInteractive: false, detached });
       const { deciders, files } = await callBoth(scene, tool);
       expect([detached, deciders, files]).toEqual([
         detached,
@@ -137,14 +137,14 @@ describe("in a non-interactive run", () => {
   });
 
   test.each(ALL)("config may answer %s", async (id, tool) => {
-    const scene = await start({ isSomebodyThere: false, questions: { [id]: { answer: true } } });
+    const scene = await start({ isInteractive: false, questions: { [id]: { answer: true } } });
     const { deciders, files } = await callBoth(scene, tool);
     expect([deciders, files]).toEqual([["config", "config"], tool.after]);
   });
 
   test.each(ALL)("config may let a model answer %s, and the record says so", async (id, tool) => {
     const questions = { [id]: { exclusive: false } };
-    const scene = await start({ isSomebodyThere: false, questions, answers: agree });
+    const scene = await start({ isInteractive: false, questions, answers: agree });
     const { deciders, files } = await callBoth(scene, tool);
     const requests = scene.turn.recorded("inquiry_request");
     expect([deciders, files, requests.map(({ question }) => question.exclusive)]).toEqual([

@@ -15,7 +15,7 @@ interface Way {
   /** Of the question. */
   readonly config?: JsonObject;
   readonly detached?: string;
-  readonly isSomebodyThere?: boolean;
+  readonly isInteractive?: boolean;
   readonly isRemembered?: boolean;
 }
 
@@ -29,7 +29,7 @@ const WAYS: readonly (readonly [string, Way])[] = [
     {
       question: booleanQuestion("q", "Sure?", { default: true }),
       detached: "defaults",
-      isSomebodyThere: false,
+      isInteractive: false,
     },
   ],
 ];
@@ -68,7 +68,7 @@ describe.each(WAYS)("a question that is answered by %s", (_, way) => {
 /** A call that asks, on a disk that holds the first event of the type. */
 async function begin(way: Way, type: ConversationEvent["type"]) {
   const { question = booleanQuestion("q", "Sure?"), config = {}, detached = "auto" } = way;
-  const { isSomebodyThere = true, isRemembered = false } = way;
+  const { isInteractive = true, isRemembered = false } = way;
   const tool = questioner("x", question);
   let attempts = 0;
   const turn = await ToolTurn.start({
@@ -76,7 +76,7 @@ async function begin(way: Way, type: ConversationEvent["type"]) {
     config: { x: { questions: { q: config }, detached } },
     script: { answers: () => ({ answer: true, isRemembered }) },
     answers: async () => ({ type: "answered", answer: true, model: "test/model" }),
-    isSomebodyThere,
+    isInteractive,
   });
   if (isRemembered) await turn.run(toolCall("earlier", "x"));
   const before = counts(turn);

@@ -89,7 +89,7 @@ describe("a tool", () => {
       stdout: "I try.\nDone.\n",
       isRun: false,
       results: [
-        "Tool 'touch' needs a person's permission to run, and nobody is there to give it. Do not " +
+        "Tool 'touch' needs the user's permission to run, but this run is non-interactive. Do not " +
           "retry this tool call in this turn; continue without it or explain what is missing.",
       ],
       decisions: [

@@ -88,7 +88,7 @@ describe.each(["older", "newer"])("words for a model of a server of the %s kind"
 
   test("are never put to a person, nor stopped by there being none", async () => {
     const here = await start({ mode, replies: ["Io"] });
-    const away = await start({ mode, replies: ["Io"], config: DENY, isSomebodyThere: false });
+    const away = await start({ mode, replies: ["Io"], config: DENY, isInteractive: false });
     const ends = await Promise.all(
       [here, away].map(({ turn }) => turn.call("land", { rounds: [{ model: PROMPT }] })),
     );
@@ -285,13 +285,13 @@ interface Scene {
   readonly answers?: readonly string[];
   readonly config?: JsonObject;
   readonly tool?: string;
-  readonly isSomebodyThere?: boolean;
+  readonly isInteractive?: boolean;
 }
 
 /** A tool `land` of a server that may have a model, and the model. */
 async function start(scene: Scene) {
   const { mode, replies, answers = [], config = {}, tool = "ask" } = scene;
-  const { isSomebodyThere = true } = scene;
+  const { isInteractive = true } = scene;
   const { servers, log } = testServer([`--mode=${mode}`], { allowsSampling: true });
   const { executor } = await createTool(servers, { source: `mcp.test.${tool}` }, "land");
   const model = new ScriptedModel({ replies });
@@ -311,7 +311,7 @@ async function start(scene: Scene) {
     tools: [{ name: "land", executor }],
     config: { land: { source: `mcp.test.${tool}`, ...config } },
     script: { answers: answers.map((answer) => ({ answer })) },
-    isSomebodyThere,
+    isInteractive,
     parts: { inquiries },
   });
   return { turn, model, asked, log };

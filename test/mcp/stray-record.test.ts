@@ -138,7 +138,7 @@ async function start(tool: string, timeoutSeconds = 0) {
       },
       tools: {
         ...toolboxOf({ tools: [{ name: "land", executor }] }),
-        listen: (onStray) => {
+        onUnscopedQuestions: (onStray) => {
           listeners.add(onStray);
           return () => listeners.delete(onStray);
         },

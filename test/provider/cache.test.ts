@@ -327,7 +327,7 @@ describe("a question to the inquiry model", () => {
         {
           type: "failed",
           kind: "missing_data",
-          message: `${provider}/${MODELS[provider]}: the reply calls \`last\`, which does not run here`,
+          message: `${provider}/${MODELS[provider]}: the reply calls \`last\`, but tools cannot run here`,
         },
       ]);
     },

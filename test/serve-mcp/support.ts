@@ -126,7 +126,7 @@ export async function ask(client: Client, args: JsonObject): Promise<JsonObject>
 
 function nobody(): Prompter {
   const prompter = new ScriptedPrompter();
-  prompter.isThere = false;
+  prompter.isAvailable = false;
   return prompter;
 }
 

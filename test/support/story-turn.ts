@@ -142,7 +142,7 @@ export class StoryTurn {
   }
 
   setPresence(isThere: boolean): void {
-    this.#turn.prompter.isThere = isThere;
+    this.#turn.prompter.isAvailable = isThere;
   }
 
   wasAsked(id: string): boolean {

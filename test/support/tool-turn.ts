@@ -5,7 +5,7 @@ import {
   PromptQueue,
   type Toolbox,
   ToolCycle,
-  type TurnParts,
+  type TurnContext,
   TurnState,
 } from "../../src/agent/index.ts";
 import { parseConfigOrThrow, resolveTools, type ToolSettings } from "../../src/config/index.ts";
@@ -36,11 +36,11 @@ export interface ToolTurnOptions {
   readonly config?: Readonly<Record<string, JsonObject>>;
   readonly script?: PrompterScript;
   readonly answers?: ScriptedAnswers;
-  readonly isSomebodyThere?: boolean;
+  readonly isInteractive?: boolean;
   readonly conversation?: ConversationWriter;
   /** What stands in for the usual parts. */
   readonly parts?: Partial<
-    Pick<TurnParts, "tools" | "prompter" | "inquiries" | "limits" | "observer">
+    Pick<TurnContext, "tools" | "prompter" | "inquiries" | "limits" | "observer">
   >;
 }
 
@@ -54,12 +54,12 @@ export class ToolTurn {
   readonly inquiries: ScriptedInquiryBackend;
   readonly clock = new FakeClock();
   readonly conversation: ConversationWriter;
-  parts: TurnParts;
+  parts: TurnContext;
 
   private constructor(options: ToolTurnOptions, conversation: ConversationWriter) {
     this.conversation = conversation;
     this.prompter = new ScriptedPrompter(options.script);
-    this.prompter.isThere = options.isSomebodyThere ?? true;
+    this.prompter.isAvailable = options.isInteractive ?? true;
     this.inquiries = new ScriptedInquiryBackend(options.answers ?? {});
     this.parts = {
       journal: createJournal(conversation, options.parts?.observer),

@@ -1,6 +1,6 @@
 /** `jp mcp serve`: an MCP server for other agents. Standard output carries only the protocol. */
 import { randomBytes } from "node:crypto";
-import { NOBODY } from "../../../agent/index.ts";
+import { noPrompter } from "../../../agent/index.ts";
 import { inquiryToJson } from "../../../render/index.ts";
 import { openTools } from "../../../runtime/index.ts";
 import {
@@ -48,7 +48,7 @@ export async function serveMcp({ options, context }: Call<ServeFlags>): Promise<
     tools: tools.toolbox,
     readInquiries: (filter) => readMatching(filter, context),
     // Over stdio, the terminal belongs to the client that started us.
-    person: (http ? findPrompter(context, config, options) : undefined) ?? NOBODY,
+    person: (http ? findPrompter(context, config, options) : undefined) ?? noPrompter,
     clock: context.clock,
     onProblem: (message) => warn(message, context.output),
   };

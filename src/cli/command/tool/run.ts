@@ -1,5 +1,5 @@
 /** `jp tool run`: calls a tool without a model. Its questions are routed as they are in a turn. */
-import { createJournal, NOBODY, TurnState } from "../../../agent/index.ts";
+import { createJournal, noPrompter, TurnState } from "../../../agent/index.ts";
 import { resolveLimits, type ToolSettings } from "../../../config/index.ts";
 import {
   cancellationTag,
@@ -76,7 +76,7 @@ async function callOnce({ words, options, context, signal }: ToolRun): Promise<v
       schemas: async () => [],
       find: async () => ({ ...tool, settings: withPermission(settings) }),
     },
-    prompter: findPrompter(context, config, options) ?? NOBODY,
+    prompter: findPrompter(context, config, options) ?? noPrompter,
     journal,
     state,
     limits: resolveLimits(config),

@@ -1,0 +1,319 @@
+import { describe, expect, test } from "vitest";
+import { verifies } from "../../test/conformance/manifest.ts";
+import { toolCall } from "../../test/support/events.ts";
+import { until } from "../../test/support/model-turn.ts";
+import { questioner } from "../../test/support/questioner.ts";
+import { ToolTurn } from "../../test/support/tool-turn.ts";
+import { transcript } from "../../test/support/transcript.ts";
+import { echo, SlowTool } from "../../test/support/turn-tools.ts";
+import { INVALID_ARGUMENTS } from "../provider/index.ts";
+import type { ScriptedAnswer } from "../testing/index.ts";
+import { booleanQuestion, defineTool, secretQuestion, textQuestion } from "../tool/index.ts";
+
+const OPEN = { type: "object" };
+
+const asker = defineTool({
+  name: "asker",
+  description: "",
+  parameters: OPEN,
+  run: async (_args, { ask }) => `got ${await ask(booleanQuestion("sure", "Are you sure?"))}`,
+});
+
+describe("a question that a person answers", () => {
+  test("is recorded with who asked and who answered, between the call and its result", async () => {
+    const turn = await ToolTurn.start({ tools: [asker], script: { answers: [{ answer: true }] } });
+    const response = await turn.call("asker");
+    expect(response).toMatchObject({ id: "call_1", content: "got true", isError: false });
+    expect(turn.events.map(({ type }) => type)).toEqual([
+      "turn_start",
+      "tool_call_request",
+      "permission_decision",
+      "inquiry_request",
+      "inquiry_response",
+      "tool_call_response",
+    ]);
+    expect([turn.recorded("inquiry_request"), turn.recorded("inquiry_response")]).toMatchObject([
+      [
+        {
+          id: "call_1.sure.1",
+          source: { source: "tool", name: "asker" },
+          question: { text: "Are you sure?", answerType: { type: "boolean" } },
+          toolCallId: "call_1",
+          questionId: "sure",
+        },
+      ],
+      [
+        {
+          id: "call_1.sure.1",
+          outcome: "answered",
+          answer: true,
+          answeredBy: { kind: "user", channel: "scripted" },
+        },
+      ],
+    ]);
+  });
+
+  test("is remembered for the turn if the person wants that, for every call of the tool", async () => {
+    const turn = await ToolTurn.start({
+      tools: [asker],
+      script: { answers: [{ answer: true, isRemembered: true }] },
+    });
+    const responses = await turn.run(toolCall("a", "asker"), toolCall("b", "asker"));
+    expect({
+      contents: responses.map(({ content }) => content),
+      asked: turn.prompter.questions.length,
+      by: turn
+        .recorded("inquiry_response")
+        .map((event) => "answeredBy" in event && event.answeredBy),
+    }).toEqual({
+      contents: ["got true", "got true"],
+      asked: 1,
+      by: [
+        { kind: "user", channel: "scripted", scope: "turn" },
+        { kind: "remembered", from: "a.sure.1" },
+      ],
+    });
+  });
+
+  test("can be cancelled by the person, which the model learns", async () => {
+    const turn = await ToolTurn.start({
+      tools: [asker],
+      script: { answers: [{ isCancelled: true }] },
+    });
+    expect(await turn.call("asker")).toMatchObject({
+      content: "Tool input cancelled by user.",
+      isError: false,
+    });
+    expect(turn.recorded("inquiry_response")).toMatchObject([
+      { id: "call_1.sure.1", outcome: "cancelled", reason: "user" },
+    ]);
+  });
+});
+
+test("a secret reaches only the tool", async () => {
+  const tool = defineTool({
+    name: "login",
+    description: "",
+    parameters: OPEN,
+    run: async (_args, { ask }) =>
+      `${(await ask(secretQuestion("password", "Password?"))).length} characters`,
+  });
+  const turn = await ToolTurn.start({
+    tools: [tool],
+    script: { answers: [{ answer: "hunter2", isRemembered: true }] },
+  });
+  expect(await turn.call("login")).toMatchObject({ content: "7 characters" });
+  expect(turn.recorded("inquiry_response")).toMatchObject([
+    { outcome: "redacted", answeredBy: { kind: "user", channel: "scripted" } },
+  ]);
+  expect(JSON.stringify(turn.events)).not.toContain("hunter2");
+});
+
+test("a hundred calls ask at once, and every answer reaches its own question", async () => {
+  const tool = defineTool({
+    name: "echo",
+    description: "",
+    parameters: OPEN,
+    run: async (args: { readonly number?: number }, { ask }) =>
+      `${args.number}: ${await ask(textQuestion("word", `Word ${args.number}?`))}`,
+  });
+  const turn = await ToolTurn.start({
+    tools: [tool],
+    script: { answers: ({ question }) => ({ answer: question.text.replace("Word", "answer") }) },
+  });
+  const numbers = Array.from({ length: 100 }, (_, number) => number);
+  const responses = await turn.run(
+    ...numbers.map((number) => toolCall(`call_${number}`, "echo", { number })),
+  );
+  expect(responses.map(({ id, content }) => `${id} ${content}`)).toEqual(
+    numbers.map((number) => `call_${number} ${number}: answer ${number}?`),
+  );
+});
+
+describe("several calls", () => {
+  test("return results in call order, and record them as they end", async () => {
+    verifies("005/record/inside-the-tool-call", "005/record/parallel-calls-may-interleave");
+    const slow = new SlowTool();
+    const turn = await ToolTurn.start({
+      tools: [slow, asker, echo],
+      script: { answers: [{ answer: true }] },
+    });
+    const cycle = await turn.begin(
+      toolCall("a", "slow"),
+      toolCall("b", "asker"),
+      toolCall("c", "echo", { text: "hi" }),
+    );
+    const responses = cycle.run();
+    await until(() => turn.recorded("tool_call_response").length === 2);
+    slow.release();
+    expect((await responses).map(({ id }) => id)).toEqual(["a", "b", "c"]);
+    expect(transcript(turn.events).filter((line) => !line.endsWith("(run)"))).toEqual([
+      "turn",
+      "a calls slow",
+      "b calls asker",
+      "c calls echo",
+      "b.sure.1 asks: Are you sure?",
+      "c gives: hi",
+      "b.sure.1 answered: true",
+      "b gives: got true",
+      "a gives: slow is done",
+    ]);
+  });
+
+  test("continue while a person thinks about a question, and so do inquiries of a model", async () => {
+    verifies("028/goal/parallel-inquiries");
+    const typed = Promise.withResolvers<ScriptedAnswer>();
+    const turn = await ToolTurn.start({
+      tools: [asker, echo, questioner("modest", booleanQuestion("q", "?"))],
+      config: { modest: { questions: { q: { target: "assistant" } } } },
+      script: { answers: () => typed.promise },
+      answers: () => ({ type: "answered", answer: true, model: "test/model" }),
+    });
+    turn.inquiries.hold("d.q.1");
+    const calls = [
+      toolCall("a", "asker"),
+      toolCall("b", "echo"),
+      toolCall("c", "modest"),
+      toolCall("d", "modest"),
+    ];
+    const responses = (await turn.begin(...calls)).run();
+    await until(() => turn.recorded("tool_call_response").length === 2);
+    expect({
+      ended: turn.recorded("tool_call_response").map(({ id }) => id),
+      open: turn.prompter.questions.map(({ inquiryId }) => inquiryId),
+      inquired: turn.inquiries.calls.map(({ inquiryId }) => inquiryId),
+    }).toEqual({ ended: ["b", "c"], open: ["a.sure.1"], inquired: ["c.q.1", "d.q.1"] });
+    typed.resolve({ answer: false });
+    turn.inquiries.release("d.q.1");
+    expect((await responses).map(({ content }) => content)).toEqual([
+      "got false",
+      "nothing",
+      "[true]",
+      "[true]",
+    ]);
+  });
+
+  test("ask one at a time, in order, each with its own ids", async () => {
+    verifies("082/prompt/queued-prompt-carries-the-id", "082/prompt/answer-carries-the-id");
+    const open: PromiseWithResolvers<ScriptedAnswer>[] = [];
+    const turn = await ToolTurn.start({
+      tools: [asker],
+      script: {
+        answers: () => {
+          open.push(Promise.withResolvers());
+          return open.at(-1)?.promise ?? { isCancelled: true };
+        },
+      },
+    });
+    const ids = ["a", "b", "c", "d"];
+    const responses = (await turn.begin(...ids.map((id) => toolCall(id, "asker")))).run();
+    for (const [index, answer] of [true, false, "cancel", true].entries()) {
+      await until(() => open.length === index + 1);
+      expect(turn.recorded("inquiry_request")).toHaveLength(4);
+      open[index]?.resolve(answer === "cancel" ? { isCancelled: true } : { answer });
+    }
+    expect((await responses).map(({ content }) => content)).toEqual([
+      "got true",
+      "got false",
+      "Tool input cancelled by user.",
+      "got true",
+    ]);
+    expect(turn.prompter.questions.map(({ inquiryId }) => inquiryId)).toEqual(
+      ids.map((id) => `${id}.sure.1`),
+    );
+  });
+
+  test("that wait reuse an answer for the turn given meanwhile, unless they are of other tools", async () => {
+    verifies(
+      "082/record/remembered-answer",
+      "082/remember/answers-keyed-by-tool-and-question",
+      "082/secret/other-types-still-answered-and-remembered",
+    );
+    const other = questioner("other", booleanQuestion("sure", "And you?"));
+    const answers = [{ answer: false, isRemembered: true }, { answer: true }];
+    const turn = await ToolTurn.start({ tools: [asker, other], script: { answers } });
+    const responses = await turn.run(
+      toolCall("a", "asker"),
+      toolCall("b", "asker"),
+      toolCall("c", "other"),
+      toolCall("d", "asker"),
+    );
+    expect({
+      contents: responses.map(({ content }) => content),
+      asked: turn.prompter.questions.map(({ inquiryId }) => inquiryId),
+    }).toEqual({
+      contents: ["got false", "got false", "[true]", "got false"],
+      asked: ["a.sure.1", "c.sure.1"],
+    });
+  });
+
+  test("that wait until the person has left go to a model, and block no one else", async () => {
+    const turn = await ToolTurn.start({
+      tools: [asker],
+      script: {
+        answers: ({ inquiryId }) => {
+          turn.prompter.isAvailable = inquiryId !== "a.sure.1";
+          return { answer: true };
+        },
+      },
+      answers: { "b.sure.1": false },
+    });
+    turn.inquiries.hold("b.sure.1");
+    const first = (await turn.begin(toolCall("a", "asker"), toolCall("b", "asker"))).run();
+    await until(() => turn.inquiries.calls.length === 1);
+    const isAnythingOpen = turn.parts.prompts.cancelOpen();
+    turn.prompter.isAvailable = true;
+    const second = turn.run(toolCall("c", "asker"));
+    const isAsked = await until(() => turn.prompter.questions.length === 2).then(
+      () => true,
+      () => false,
+    );
+    turn.inquiries.release("b.sure.1");
+    const responses = [...(await first), ...(await second)];
+    expect({
+      isAnythingOpen,
+      isAsked,
+      contents: responses.map(({ content }) => content),
+    }).toEqual({
+      isAnythingOpen: false,
+      isAsked: true,
+      contents: ["got true", "got false", "got true"],
+    });
+  });
+});
+
+test("a call with unreadable arguments does not run, and no permission is asked", async () => {
+  const slow = new SlowTool();
+  const turn = await ToolTurn.start({ tools: [slow], config: { slow: { run: "ask" } } });
+  expect(await turn.call("slow", { [INVALID_ARGUMENTS]: '{"path": ' })).toMatchObject({
+    content: "Invalid arguments for tool 'slow'. It was not run: the arguments are not valid JSON.",
+    isError: true,
+  });
+  expect([slow.starts, turn.prompter.permissions]).toEqual([0, []]);
+});
+
+describe("a call of an unavailable tool", () => {
+  test("with an unknown name ends in an error that says so", async () => {
+    const turn = await ToolTurn.start({ tools: [] });
+    expect(await turn.call("gone")).toMatchObject({
+      content:
+        "Tool 'gone' is not available. It may have been available earlier in this conversation " +
+        "but is no longer enabled. Do not retry this tool until it is available again.",
+      isError: true,
+    });
+    expect(transcript(turn.events).slice(2)).toHaveLength(1);
+  });
+
+  test("ends in an error that says why, and other calls continue", async () => {
+    const turn = await ToolTurn.start({ tools: [echo] });
+    const { tools } = turn.parts;
+    const find: typeof tools.find = (name, signal) =>
+      name === "remote" ? Promise.reject(new Error("no server")) : tools.find(name, signal);
+    turn.parts = { ...turn.parts, tools: { ...tools, find } };
+    const responses = await turn.run(toolCall("a", "remote"), toolCall("b", "echo"));
+    expect(responses.map(({ content, isError }) => [content, isError])).toEqual([
+      ["Tool 'remote' is currently unavailable: no server", true],
+      ["nothing", false],
+    ]);
+  });
+});

@@ -1,0 +1,196 @@
+import { describe, expect, test } from "vitest";
+import { verifies } from "../../test/conformance/manifest.ts";
+import { counters } from "../../test/security/threats.ts";
+import { toolCall } from "../../test/support/events.ts";
+import { until } from "../../test/support/model-turn.ts";
+import { questioner } from "../../test/support/questioner.ts";
+import { ToolTurn, type ToolTurnOptions } from "../../test/support/tool-turn.ts";
+import { booleanQuestion, defineTool, secretQuestion } from "../tool/index.ts";
+import type { JsonObject } from "../util/index.ts";
+import type { DeliveryResult } from "./ports.ts";
+
+const USER = { kind: "user", channel: "scripted" };
+
+const read = defineTool({
+  name: "read",
+  description: "",
+  parameters: { type: "object" },
+  run: ({ fails = false }: { readonly fails?: boolean }) => {
+    if (fails) throw new Error("no such file");
+    return "content";
+  },
+});
+
+const ask = questioner("read", booleanQuestion("q", "Sure?"));
+
+interface Setting extends Omit<ToolTurnOptions, "tools" | "config"> {
+  readonly tool?: typeof read;
+  readonly config: JsonObject;
+  readonly args?: JsonObject;
+}
+
+async function callWith({ tool = read, config, args = {}, ...options }: Setting) {
+  const turn = await ToolTurn.start({ ...options, tools: [tool], config: { read: config } });
+  const response = await turn.call("read", args);
+  const decisions = turn
+    .recorded("permission_decision")
+    .filter(({ action }) => action === "deliver")
+    .map(({ decision, decidedBy }) => [decision, decidedBy]);
+  return {
+    told: [response?.content, response?.isError],
+    decisions,
+    asked: turn.prompter.deliveries.map(({ tool: name, content, isError, isEditing }) => {
+      return { tool: name, content, isError, isEditing };
+    }),
+  };
+}
+
+const SHOWN = { tool: "read", content: "content", isError: false, isEditing: false };
+
+describe("without asking a person", () => {
+  test("an `unattended` result goes to the model, and no decision is recorded", async () => {
+    expect(await callWith({ config: { result: "unattended" } })).toEqual({
+      told: ["content", false],
+      decisions: [],
+      asked: [],
+    });
+  });
+
+  test("a skipped result does not reach the model", async () => {
+    expect(await callWith({ config: { result: "skip" } })).toEqual({
+      told: ["Result delivery skipped by configuration.", false],
+      decisions: [["denied", { kind: "policy", key: "conversation.tools.read.result" }]],
+      asked: [],
+    });
+  });
+
+  test.each([
+    ["auto", "approved", "content"],
+    ["defaults", "approved", "content"],
+    ["deny", "denied", "Result delivery skipped by configuration."],
+    [undefined, "approved", "content"],
+  ])("in a non-interactive run `detached.deliver` = `%s` decides", async (mode, made, content) => {
+    for (const result of ["ask", "edit"]) {
+      const detached = mode === undefined ? {} : { deliver: mode };
+      expect(await callWith({ config: { result, detached }, isInteractive: false })).toEqual({
+        told: [content, false],
+        decisions: [[made, { kind: "policy", key: "conversation.tools.read.detached.deliver" }]],
+        asked: [],
+      });
+    }
+  });
+});
+
+describe("a person who is asked about a result", () => {
+  test.each<[string, DeliveryResult, string, string]>([
+    ["lets the model see it", { type: "deliver" }, "approved", "content"],
+    [
+      "lets the model see it unchanged after viewing it in an editor",
+      { type: "deliver", content: "content" },
+      "approved",
+      "content",
+    ],
+    ["lets the model see an edited result", { type: "deliver", content: "less" }, "edited", "less"],
+    ["lets the model see an empty result", { type: "deliver", content: "" }, "edited", ""],
+    ["withholds it", { type: "withhold" }, "denied", "Result delivery skipped by user."],
+    ["cancels the question", { type: "cancelled" }, "denied", "Result delivery cancelled."],
+  ])("%s", async (_, delivery, made, content) => {
+    verifies("082/permission/is-not-an-inquiry");
+    const script = { deliveries: [delivery] };
+    expect(await callWith({ config: { result: "ask" }, script })).toEqual({
+      told: [content, false],
+      decisions: [[made, USER]],
+      asked: [SHOWN],
+    });
+  });
+
+  test("sees an error as an error, and it stays one", async () => {
+    const script = { deliveries: [{ type: "deliver" as const, content: "no" }] };
+    expect(await callWith({ config: { result: "edit" }, args: { fails: true }, script })).toEqual({
+      told: ["no", true],
+      decisions: [["edited", USER]],
+      asked: [{ tool: "read", content: "no such file", isError: true, isEditing: true }],
+    });
+  });
+
+  test("cannot be shown the result: the model learns that, and not the result", async () => {
+    const script = { deliveries: () => Promise.reject(new Error("the terminal is gone")) };
+    expect(await callWith({ config: { result: "ask" }, script })).toEqual({
+      told: ["Delivery prompt failed: the terminal is gone", true],
+      decisions: [],
+      asked: [SHOWN],
+    });
+  });
+
+  test("is asked about one at a time, while other tools continue", async () => {
+    const open = Promise.withResolvers<DeliveryResult>();
+    const turn = await ToolTurn.start({
+      tools: [read, { ...read, name: "other" }],
+      config: { read: { result: "ask" } },
+      script: { deliveries: () => open.promise },
+    });
+    const cycle = await turn.begin(
+      toolCall("a", "read"),
+      toolCall("b", "read"),
+      toolCall("c", "other"),
+    );
+    const responses = cycle.run();
+    await until(() => turn.recorded("tool_call_response").length === 1);
+    expect({
+      ended: turn.recorded("tool_call_response").map(({ id }) => id),
+      open: turn.prompter.deliveries.length,
+    }).toEqual({ ended: ["c"], open: 1 });
+    open.resolve({ type: "deliver" });
+    expect((await responses).map(({ id, content }) => [id, content])).toEqual([
+      ["a", "content"],
+      ["b", "content"],
+      ["c", "content"],
+    ]);
+  });
+});
+
+describe("a tool without a result, because its question got no answer", () => {
+  const nobodyThere =
+    "read cannot run because no interactive terminal is available. Do not retry this tool call in " +
+    "this turn; continue without user input or explain what information is missing.";
+
+  test.each(["ask", "edit", "skip"])(
+    "has no result to be decided on: with `result` = `%s` the model is told of the cancelled question",
+    async (result) => {
+      const script = { answers: [{ isCancelled: true as const }] };
+      expect(await callWith({ tool: ask, config: { result }, script })).toEqual({
+        told: ["Tool input cancelled by user.", false],
+        decisions: [],
+        asked: [],
+      });
+    },
+  );
+
+  test.each(["ask", "edit", "skip"])(
+    "does not hide from the model that it must not try again, with `result` = `%s`",
+    async (result) => {
+      verifies("083/exclusive/no-retry-flag");
+      const tool = questioner("read", secretQuestion("q", "?"));
+      const config = { result, detached: { deliver: "deny" } };
+      expect(await callWith({ tool, config, isInteractive: false })).toEqual({
+        told: [nobodyThere, true],
+        decisions: [],
+        asked: [],
+      });
+    },
+  );
+});
+
+test("a prompt that closes before the user decides withholds the result without recording a decision", async () => {
+  counters("T-PROV-8");
+  const script = { deliveries: [{ type: "interrupted" } as const] };
+  const { told, decisions } = await callWith({ config: { result: "ask" }, script });
+  expect({ told, decisions }).toEqual({
+    told: [
+      "The tool ran, but the call was interrupted before the user decided whether you may see " +
+        "its result. The user did not reject it.",
+      true,
+    ],
+    decisions: [],
+  });
+});

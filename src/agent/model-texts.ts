@@ -1,0 +1,124 @@
+/** Everything the agent itself says to a model, mostly in place of a tool's own result. */
+import type { Question } from "../tool/index.ts";
+import type { JsonObject } from "../util/index.ts";
+
+export const CONTINUE_REPLY =
+  "[Your reply was cut off. Continue exactly where it stopped. Do not repeat anything.]";
+
+export const SKIPPED = "Tool skipped by user.";
+export const SKIPPED_BY_MEMORY = "Tool skipped by user (remembered).";
+export const SKIPPED_BY_CONFIG = "Tool skipped by configuration.";
+export const INPUT_CANCELLED = "Tool input cancelled by user.";
+export const EXECUTION_CANCELLED = "Tool execution cancelled.";
+export const DELIVERY_SKIPPED = "Result delivery skipped by user.";
+export const DELIVERY_SKIPPED_BY_CONFIG = "Result delivery skipped by configuration.";
+export const DELIVERY_CANCELLED = "Result delivery cancelled.";
+
+/** An interrupted call says how far it came, and that the user did not decide against it. */
+export const INTERRUPTED_BEFORE_RUN =
+  "The call was interrupted before the tool ran. The user did not reject it.";
+export const INTERRUPTED_AT_QUESTION =
+  "The call was interrupted before its question was answered. The user did not reject it.";
+export const INTERRUPTED_WHILE_RUNNING =
+  "The call was interrupted while the tool was running. The tool may have done part of its work. " +
+  "The user did not reject it.";
+export const INTERRUPTED_AT_DELIVERY =
+  "The tool ran, but the call was interrupted before the user decided whether you may see its " +
+  "result. The user did not reject it.";
+
+export function skippedBecause(reason: string): string {
+  return `Tool skipped by user: ${reason}`;
+}
+
+/** The model must not build its next step on the arguments it asked for. */
+export function ranWithEditedArguments(args: JsonObject, content: string): string {
+  return (
+    "The user edited the arguments of this call before it ran. " +
+    `Arguments used: ${JSON.stringify(args)}\n\n${content}`
+  );
+}
+
+export function stoppedWithMessage(message: string): string {
+  return `Tool run cancelled by user with a custom message:\n\n${message}`;
+}
+
+export function toolNotEnabled(tool: string): string {
+  return (
+    `Tool '${tool}' is not available. It may have been available earlier in this conversation but ` +
+    "is no longer enabled. Do not retry this tool until it is available again."
+  );
+}
+
+export function toolUnavailable(tool: string, message: string): string {
+  return `Tool '${tool}' is currently unavailable: ${message}`;
+}
+
+export function unreadableArguments(tool: string): string {
+  return `Invalid arguments for tool '${tool}'. It was not run: the arguments are not valid JSON.`;
+}
+
+export function noOneToPermit(tool: string): string {
+  return (
+    `Tool '${tool}' needs the user's permission to run, but this run is non-interactive. ` +
+    "Do not retry this tool call in this turn; continue without it or explain what is missing."
+  );
+}
+
+export function noOneToAsk(tool: string): string {
+  return (
+    `${tool} cannot run because no interactive terminal is available. Do not retry this tool call ` +
+    "in this turn; continue without user input or explain what information is missing."
+  );
+}
+
+export function needsHuman(tool: string): string {
+  return (
+    `${tool} requires a human answer and cannot be routed to the assistant. ` +
+    "Do not retry this tool call in this turn."
+  );
+}
+
+export function configuredAnswerInvalid(tool: string, key: string): string {
+  return (
+    `${tool}: the configured ${key} value does not match the question's answer_type. ` +
+    "Update the configuration; do not retry."
+  );
+}
+
+export function promptFailed(
+  what: "Permission" | "Question" | "Delivery",
+  message: string,
+): string {
+  return `${what} prompt failed: ${message}`;
+}
+
+export function inquiryFailed(tool: string, question: Question, problem: string): string {
+  return (
+    `The tool '${tool}' asked a follow-up question ("${question.text}") that was routed to a ` +
+    "secondary assistant for resolution, but the secondary assistant failed to provide a valid " +
+    `answer. Error: ${problem.replace(/\.$/, "")}. You may retry the tool call or end the turn.`
+  );
+}
+
+export function keepsAsking(tool: string, question: Question): string {
+  return (
+    `The tool '${tool}' keeps asking the same question ("${question.text}") although it was ` +
+    "answered. Do not retry this tool call in this turn."
+  );
+}
+
+/** `limit` is a config key. */
+export function tooManyAnswers(tool: string, limit: string): string {
+  return (
+    `The tool '${tool}' asks too often without a person answering: ${limit} is reached. ` +
+    "Do not retry this tool call in this turn."
+  );
+}
+
+/** `limit` is a config key. */
+export function questionsTooLarge(tool: string, limit: string): string {
+  return (
+    `The tool '${tool}' was stopped: its questions are larger than ${limit} allows. The last one was ` +
+    "neither asked nor recorded. Do not retry this tool call in this turn."
+  );
+}

@@ -1,0 +1,255 @@
+/**
+ * Streams one reply of the model and records it. If the connection breaks, the reply is retried, and
+ * continued after the part that is recorded already.
+ */
+import {
+  type Attachment,
+  type ChatResponse,
+  intoParts,
+  type Section,
+  StreamEntry,
+  type ThreadParts,
+  timestampFromDate,
+  type ToolCallRequest,
+} from "../conversation/index.ts";
+import {
+  type CachePolicy,
+  type EndReason,
+  type Model,
+  type ModelEvent,
+  type ModelParameters,
+  ProviderError,
+  retryDelay,
+  type RetryPolicy,
+  type StreamLimits,
+  type ToolChoice,
+  type ToolSchema,
+  watchStream,
+} from "../provider/index.ts";
+import { assertNever, type Clock, findJson, type JsonObject } from "../util/index.ts";
+import { CONTINUE_REPLY } from "./model-texts.ts";
+import type { Journal, Observer } from "./ports.ts";
+
+/** The instructions of an assistant, and how its model is asked. */
+export interface Assistant {
+  readonly systemPrompt?: string;
+  readonly sections: readonly Section[];
+  readonly parameters: ModelParameters;
+  readonly toolChoice: ToolChoice;
+  readonly cache: CachePolicy;
+  readonly request: RetryPolicy & StreamLimits;
+  /** Continues by itself when a reply reaches its length limit. */
+  readonly isChained?: boolean;
+}
+
+export interface ReplyRequest extends Omit<RecorderOptions, "isStructured"> {
+  readonly model: Model;
+  readonly assistant: Assistant;
+  readonly attachments: readonly Attachment[];
+  readonly tools: readonly ToolSchema[];
+  readonly toolChoice: ToolChoice;
+  readonly signal: AbortSignal;
+  /** After an abort: whether to drop the unfinished text instead of recording it. */
+  readonly isDiscarded: () => boolean;
+}
+
+/** Stops a model that never finishes, or breaks off again and again. */
+const MAX_CONTINUATIONS = 10;
+
+/** Throws `ProviderError` after the last retry, and `write_failed`. */
+export async function streamReply(request: ReplyRequest): Promise<EndReason | "aborted"> {
+  const { assistant, signal, clock, observer } = request;
+  let retries = 0;
+  let continuations = 0;
+  for (;;) {
+    const parts = createParts(request);
+    const isStructured = parts.schema !== undefined;
+    const recorder = new ReplyRecorder({ ...request, isStructured });
+    const error = await streamOnce(request, parts, recorder);
+    // Half of a JSON document is useless.
+    if (signal.aborted ? request.isDiscarded() : isStructured) recorder.discard();
+    await recorder.flush();
+    // A failed write or a bug: retrying does not help.
+    if (error !== undefined && !(error instanceof ProviderError)) throw error;
+    if (signal.aborted) return "aborted";
+    // Calls made before the connection broke are run. The model continues from their results.
+    if (recorder.hasCalls) return "tool_calls";
+    // The document was complete before the connection broke.
+    if (recorder.hasStructuredData) return recorder.reason ?? "stop";
+    if (error === undefined) {
+      const { reason = "other" } = recorder;
+      const isContinued = reason === "length" && assistant.isChained === true && !isStructured;
+      if (!isContinued || continuations === MAX_CONTINUATIONS) return reason;
+      continuations += 1;
+      continue;
+    }
+    // Progress earns a fresh set of retries.
+    if (recorder.hasRecorded && continuations < MAX_CONTINUATIONS) {
+      continuations += 1;
+      retries = 0;
+    }
+    const delayMs = retryDelay(assistant.request, retries, error);
+    if (delayMs === undefined) throw error;
+    retries += 1;
+    const { maxRetries } = assistant.request;
+    observer?.observe({ type: "retry_start", error, retry: retries, maxRetries, delayMs });
+    await clock.sleep(delayMs, signal).catch(() => undefined);
+  }
+}
+
+/** Returns what went wrong, or undefined if the reply ended or was aborted. */
+async function streamOnce(
+  { model, assistant, tools, toolChoice, signal, clock }: ReplyRequest,
+  parts: ThreadParts,
+  recorder: ReplyRecorder,
+): Promise<unknown> {
+  const { parameters, cache, request: limits } = assistant;
+  const request = { parts, tools, toolChoice, parameters, cache, signal };
+  try {
+    for await (const event of watchStream({ model, request, limits, clock })) {
+      await recorder.add(event);
+    }
+    return undefined;
+  } catch (error) {
+    return signal.aborted && error === signal.reason ? undefined : error;
+  }
+}
+
+function createParts({ assistant, attachments, journal, clock }: ReplyRequest): ThreadParts {
+  const { systemPrompt, sections } = assistant;
+  const { stream } = journal;
+  const thread = {
+    ...(systemPrompt !== undefined && { systemPrompt }),
+    sections,
+    attachments,
+    stream,
+  };
+  const parts = intoParts(thread);
+  if (parts.events.at(-1)?.type !== "chat_response") return parts;
+  // Providers expect a request last, so one is added that is not recorded.
+  const timestamp = timestampFromDate(clock.now());
+  const request = { type: "chat_request", timestamp, content: CONTINUE_REPLY } as const;
+  const entries = [...stream.entries, StreamEntry.fromEvent(request)];
+  return intoParts({ ...thread, stream: { ...stream, entries } });
+}
+
+interface RecorderOptions {
+  readonly journal: Journal;
+  readonly clock: Clock;
+  readonly observer?: Observer | undefined;
+  /** The reply should be JSON. */
+  readonly isStructured: boolean;
+  /** Called once the call is recorded. */
+  readonly onCall: (request: ToolCallRequest) => void;
+}
+
+type TextKind = "message" | "reasoning";
+
+/** Records a reply as it streams in: each text once it is complete, each call as it is made. */
+export class ReplyRecorder {
+  readonly #options: RecorderOptions;
+  #open: { readonly kind: TextKind; text: string } | undefined;
+  #hasRecorded = false;
+  #hasCalls = false;
+  #hasStructuredData = false;
+  #reason: EndReason | undefined;
+
+  constructor(options: RecorderOptions) {
+    this.#options = options;
+  }
+
+  /** Whether a retry would continue the reply instead of starting over. */
+  get hasRecorded(): boolean {
+    return this.#hasRecorded;
+  }
+
+  get hasStructuredData(): boolean {
+    return this.#hasStructuredData;
+  }
+
+  get hasCalls(): boolean {
+    return this.#hasCalls;
+  }
+
+  /** Undefined until the reply ends, and if it breaks off. */
+  get reason(): EndReason | undefined {
+    return this.#reason;
+  }
+
+  async add(event: ModelEvent): Promise<void> {
+    const { observer } = this.#options;
+    switch (event.type) {
+      case "reasoning_delta":
+      case "message_delta":
+        return this.#addText(event.type === "message_delta" ? "message" : "reasoning", event.text);
+      case "reasoning_end":
+        return this.#endText("reasoning", event.metadata);
+      case "message_end":
+        return this.#endText("message", event.metadata);
+      case "tool_call_delta":
+        return undefined;
+      case "tool_call_start":
+        return observer?.observe(event);
+      case "tool_call_request":
+        await this.flush();
+        return this.#addCall(event);
+      case "response_end":
+        await this.flush();
+        this.#reason = event.reason;
+        return observer?.observe(event);
+      default:
+        return assertNever(event);
+    }
+  }
+
+  /** Records an unfinished text. */
+  async flush(): Promise<void> {
+    if (this.#open !== undefined) await this.#endText(this.#open.kind);
+  }
+
+  /** Drops an unfinished text. */
+  discard(): void {
+    this.#open = undefined;
+  }
+
+  async #addText(kind: TextKind, text: string): Promise<void> {
+    if (this.#open?.kind !== kind) {
+      await this.flush();
+      this.#open = { kind, text: "" };
+    }
+    this.#open.text += text;
+    this.#options.observer?.observe({ type: `${kind}_delta`, text });
+  }
+
+  /**
+   * Even without text there may be a signature that the provider wants back. A late end of one kind
+   * leaves an open text of the other kind alone.
+   */
+  async #endText(kind: TextKind, metadata?: JsonObject): Promise<void> {
+    const open = this.#open?.kind === kind ? this.#open : undefined;
+    const text = open?.text ?? "";
+    if (open !== undefined) this.#open = undefined;
+    if (text === "" && metadata === undefined) return;
+    const { journal, clock, isStructured } = this.#options;
+    const data = kind === "message" && isStructured ? findJson(text) : undefined;
+    const content: ChatResponse["content"] =
+      data === undefined ? { type: kind, text } : { type: "structured", data };
+    await journal.record({
+      type: "chat_response",
+      timestamp: timestampFromDate(clock.now()),
+      content,
+      ...(metadata !== undefined && { metadata }),
+    });
+    this.#hasRecorded = true;
+    this.#hasStructuredData ||= content.type === "structured";
+  }
+
+  async #addCall(event: Extract<ModelEvent, { type: "tool_call_request" }>): Promise<void> {
+    const { journal, clock, onCall } = this.#options;
+    const request: ToolCallRequest = { ...event, timestamp: timestampFromDate(clock.now()) };
+    await journal.record(request);
+    this.#hasRecorded = true;
+    this.#hasCalls = true;
+    onCall(request);
+  }
+}

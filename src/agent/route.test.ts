@@ -1,0 +1,342 @@
+import { isDeepStrictEqual } from "node:util";
+import { describe, expect, test } from "vitest";
+import { verifies } from "../../test/conformance/manifest.ts";
+import { settingsOf } from "../../test/support/tool-turn.ts";
+import type { InquiryId } from "../conversation/index.ts";
+import {
+  type AnswerType,
+  booleanQuestion,
+  type Question,
+  selectQuestion,
+  textQuestion,
+} from "../tool/index.ts";
+import type { Json, JsonObject } from "../util/index.ts";
+import { decideRoute, type Route, type RouteInput, withConfiguredExclusive } from "./route.ts";
+
+/** One row of the table: everything that can decide who answers. */
+interface Row {
+  readonly type: AnswerType["type"];
+  readonly exclusive: boolean;
+  readonly persistence: "none" | "turn";
+  readonly remembered: Given;
+  readonly configured: Given;
+  readonly target: "user" | "assistant" | "other model";
+  readonly canAsk: boolean;
+  readonly detached: "auto" | "defaults" | "deny";
+  readonly default: Given;
+}
+
+type Given = "nothing" | "fits" | "misfits";
+
+const VALUES = {
+  fits: { boolean: false, text: "", select: "b", secret: "s3cret" },
+  misfits: { boolean: "false", text: 1, select: "c", secret: true },
+} as const;
+
+const FROM = "call_0.q.1" as InquiryId;
+const KEY = "conversation.tools.x.questions.q.answer";
+const OTHER_MODEL = { model: { id: { provider: "test", name: "other" } } };
+
+/** Literal texts, not imported from the source. */
+const NEEDS_HUMAN: Route = {
+  type: "refused",
+  reason: "assistant_routing_denied",
+  message:
+    "x requires a human answer and cannot be routed to the assistant. Do not retry this tool call " +
+    "in this turn.",
+};
+const NO_ONE_TO_ASK: Route = {
+  type: "refused",
+  reason: "no_prompt_backend",
+  message:
+    "x cannot run because no interactive terminal is available. Do not retry this tool call in " +
+    "this turn; continue without user input or explain what information is missing.",
+};
+const MISFIT: Route = {
+  type: "refused",
+  reason: "invalid_static_answer",
+  message:
+    `x: the configured ${KEY} value does not match the question's answer_type. Update the ` +
+    "configuration; do not retry.",
+};
+
+/** The contract, in order: the first line that applies decides. */
+const CONTRACT: readonly (readonly [(row: Row) => boolean, (row: Row) => Route])[] = [
+  [
+    (row) => row.remembered === "fits" && row.type !== "secret" && row.persistence === "turn",
+    ({ type }) => ({ type: "remembered", answer: VALUES.fits[type], from: FROM }),
+  ],
+  [
+    ({ configured }) => configured === "fits",
+    ({ type }) => ({ type: "configured", answer: VALUES.fits[type], key: KEY }),
+  ],
+  [({ configured }) => configured === "misfits", () => MISFIT],
+  [(row) => row.target !== "user" && (row.type === "secret" || row.exclusive), () => NEEDS_HUMAN],
+  [({ target }) => target === "assistant", () => modelRoute({})],
+  [({ target }) => target === "other model", () => modelRoute(OTHER_MODEL)],
+  [({ canAsk }) => canAsk, () => ({ type: "person" })],
+  [({ type, exclusive }) => type === "secret" || exclusive, () => NO_ONE_TO_ASK],
+  [({ detached }) => detached === "auto", () => modelRoute({})],
+  [
+    (row) => row.detached === "defaults" && row.default === "fits",
+    ({ type }) => ({ type: "default", answer: VALUES.fits[type] }),
+  ],
+  [() => true, () => NO_ONE_TO_ASK],
+];
+
+describe("every combination of question, config, memory and availability", () => {
+  test("is routed as the contract says", () => {
+    verifies(
+      "082/record/remembered-before-configured",
+      "082/record/otherwise-routed",
+      "082/secret/remembered-answer-not-used",
+      "082/secret/never-asked-of-the-model",
+      "082/secret/guard-looks-at-the-type-only",
+      "082/secret/guard-shared-with-exclusive",
+      "083/remember/none-is-asked-every-time",
+      "083/configured/validated-before-use",
+      "083/configured/allowed-for-exclusive",
+      "083/configured/error-names-the-setting",
+      "083/exclusive/means-a-person-only",
+      "083/exclusive/nobody-there-error-text",
+      "083/exclusive/assistant-target-error-text",
+      "083/exclusive/checks-are-generic",
+      "083/exclusive/no-retry-flag",
+      "083/routing/configured-answer-first",
+      "083/routing/user-target-with-a-person",
+      "083/routing/user-target-nobody-not-exclusive",
+      "083/routing/assistant-target-not-exclusive",
+      "083/scope/no-detached-policy",
+    );
+    const wrong = rows().flatMap((row) => {
+      const expected = CONTRACT.find(([holds]) => holds(row))?.[1](row);
+      const actual = decideRoute(inputOf(row));
+      return isDeepStrictEqual(actual, expected) ? [] : [{ row, actual, expected }];
+    });
+    expect(wrong).toEqual([]);
+  });
+
+  test("is covered, and every line of the contract decides some of them", () => {
+    const decided = rows().map((row) => CONTRACT.findIndex(([holds]) => holds(row)));
+    expect(decided).toHaveLength(4 * 2 * 2 * 3 * 3 * 3 * 2 * 3 * 3);
+    expect(new Set(decided)).toEqual(new Set(CONTRACT.keys()));
+  });
+});
+
+test("only the question's own id counts, even if it is the name of a JavaScript built-in", () => {
+  const settings = settingsOf("x", {
+    source: "builtin",
+    questions: { other: { answer: true }, hasOwnProperty: { answer: true } },
+  });
+  const routes = ["q", "constructor", "__proto__", "hasOwnProperty"].map((id) => {
+    const question = booleanQuestion(id, "?");
+    return decideRoute({ question, settings, remembered: undefined, canAsk: true }).type;
+  });
+  expect(routes).toEqual(["person", "person", "person", "configured"]);
+});
+
+test("exclusiveness is not a target", () => {
+  verifies("083/exclusive/no-new-target");
+  const config = { source: "builtin", questions: { q: { target: "user_only" } } };
+  expect(() => settingsOf("x", config)).toThrow(/questions\.q\.target: /);
+});
+
+test("the author says whether a question is exclusive, unless the config overrides it", () => {
+  verifies("083/scope/no-exclusive-in-config");
+  const configs = [{}, { exclusive: false }, { exclusive: true }];
+  for (const exclusive of [false, true]) {
+    const question = booleanQuestion("q", "?", { exclusive });
+    const inForce = configs.map((own) => {
+      const settings = settingsOf("x", { source: "local", questions: { q: own, other: {} } });
+      return withConfiguredExclusive(question, settings);
+    });
+    expect(inForce).toEqual([
+      question,
+      ...configs.slice(1).map((own) => ({ ...question, ...own })),
+    ]);
+  }
+});
+
+test("a configured answer is compared by type, not by its text", () => {
+  verifies("083/configured/validated-before-use");
+  const select: AnswerType = { type: "select", options: [{ value: "1" }, { value: "yes" }] };
+  expect([
+    route({ type: "boolean" }, true),
+    route({ type: "boolean" }, "yes"),
+    route({ type: "boolean" }, 1),
+    route({ type: "text" }, ""),
+    route({ type: "text" }, false),
+    route(select, "1"),
+    route(select, 1),
+    route(select, true),
+    route({ type: "secret" }, "key"),
+    route({ type: "secret" }, ["key"]),
+  ]).toEqual([
+    "configured",
+    "refused",
+    "refused",
+    "configured",
+    "refused",
+    "configured",
+    "refused",
+    "refused",
+    "configured",
+    "refused",
+  ]);
+});
+
+test("free text comes from a person: it is remembered, but never configured or a default", () => {
+  const question = selectQuestion("q", "?", { options: ["a"], allowsOther: true, default: "mine" });
+  const decide = (more: Partial<RouteInput>, config: JsonObject = {}) =>
+    decideRoute({
+      question,
+      settings: settingsOf("x", { source: "local", ...config }),
+      remembered: undefined,
+      canAsk: false,
+      ...more,
+    });
+  expect([
+    decide({ remembered: { answer: "mine", from: FROM } }),
+    decide({}, { questions: { q: { answer: "mine" } } }),
+    decide({}, { detached: "defaults" }),
+  ]).toEqual([{ type: "remembered", answer: "mine", from: FROM }, MISFIT, NO_ONE_TO_ASK]);
+});
+
+test("a decision does not change its input", () => {
+  const input = inputOf({
+    type: "select",
+    exclusive: false,
+    persistence: "turn",
+    remembered: "misfits",
+    configured: "nothing",
+    target: "other model",
+    canAsk: false,
+    detached: "auto",
+    default: "fits",
+  });
+  const before = structuredClone(input);
+  decideRoute(input);
+  expect(input).toEqual(before);
+});
+
+function rows(): readonly Row[] {
+  const given = ["nothing", "fits", "misfits"] as const;
+  const columns: { readonly [Column in keyof Row]: readonly Row[Column][] } = {
+    type: ["boolean", "text", "select", "secret"],
+    exclusive: [false, true],
+    persistence: ["none", "turn"],
+    remembered: given,
+    configured: given,
+    target: ["user", "assistant", "other model"],
+    canAsk: [false, true],
+    detached: ["auto", "defaults", "deny"],
+    default: given,
+  };
+  let combined: readonly object[] = [{}];
+  for (const [column, values] of Object.entries(columns)) {
+    combined = combined.flatMap((row) =>
+      (values as readonly unknown[]).map((value) => ({ ...row, [column]: value })),
+    );
+  }
+  return combined as readonly Row[]; // Every column was added.
+}
+
+function inputOf(row: Row): RouteInput {
+  const answerType: AnswerType =
+    row.type === "select"
+      ? { type: "select", options: [{ value: "a" }, { value: "b", description: "the other" }] }
+      : { type: row.type };
+  const question: Question = {
+    id: "q",
+    text: "?",
+    answerType,
+    exclusive: row.exclusive,
+    persistence: row.persistence,
+    ...(row.default !== "nothing" && { default: VALUES[row.default][row.type] }),
+  };
+  const remembered =
+    row.remembered === "nothing"
+      ? undefined
+      : { answer: VALUES[row.remembered][row.type], from: FROM };
+  return { question, settings: settingsFor(row), remembered, canAsk: row.canAsk };
+}
+
+const knownSettings = new Map<string, RouteInput["settings"]>();
+
+/** Rows with the same config share its parsed form. */
+function settingsFor({ type, configured, target, detached }: Row): RouteInput["settings"] {
+  const key = [type, configured, target, detached].join();
+  const known = knownSettings.get(key);
+  if (known !== undefined) return known;
+  const questions: JsonObject = {
+    target: target === "other model" ? OTHER_MODEL : target,
+    ...(configured !== "nothing" && { answer: VALUES[configured][type] }),
+  };
+  const settings = settingsOf("x", {
+    source: "builtin",
+    questions: { q: questions },
+    detached: { tool: detached },
+  });
+  knownSettings.set(key, settings);
+  return settings;
+}
+
+function route(answerType: AnswerType, answer: Json): Route["type"] {
+  const settings = settingsOf("x", { source: "builtin", questions: { q: { answer } } });
+  const question = { ...booleanQuestion("q", "?"), answerType };
+  return decideRoute({ question, settings, remembered: undefined, canAsk: true }).type;
+}
+
+function modelRoute(assistant: JsonObject): Route {
+  return { type: "model", target: { type: "assistant", assistant } };
+}
+
+describe("a prompt for a model", () => {
+  const question = textQuestion("q", "Go on?", { persistence: "none" });
+  const model: Route = { type: "model", target: { type: "assistant", assistant: {} } };
+
+  test.each([true, false])(
+    "go to a model, whoever is there (%s) and whatever they want",
+    (canAsk) => {
+      const routes = ["auto", "defaults", "deny"].map((detached) =>
+        decideRoute({
+          question,
+          isModelPrompt: true,
+          settings: settingsOf("x", { source: "local", detached }),
+          remembered: { answer: "mine", from: FROM },
+          canAsk,
+        }),
+      );
+      expect(routes).toEqual([model, model, model]);
+    },
+  );
+
+  test.each<[string, JsonObject, Route]>([
+    ["by the config", { answer: "yes" }, { type: "configured", answer: "yes", key: KEY }],
+    ["by no answer of another type", { answer: true }, MISFIT],
+    [
+      "by another model",
+      { target: OTHER_MODEL },
+      { type: "model", target: { type: "assistant", assistant: OTHER_MODEL } },
+    ],
+    ["by no person", { target: "user" }, model],
+  ])("is answered %s, as configured", (_, own, expected) => {
+    const settings = settingsOf("x", { source: "local", questions: { q: own } });
+    const input = { question, isModelPrompt: true, settings, remembered: undefined, canAsk: true };
+    expect(decideRoute(input)).toEqual(expected);
+  });
+
+  test("is refused if the config reserves it for a person", () => {
+    const settings = settingsOf("x", { source: "local", questions: { q: { exclusive: true } } });
+    const routes = [true, false].map((canAsk) =>
+      decideRoute({
+        question: withConfiguredExclusive(question, settings),
+        isModelPrompt: true,
+        settings,
+        remembered: undefined,
+        canAsk,
+      }),
+    );
+    expect(routes).toEqual([NEEDS_HUMAN, NEEDS_HUMAN]);
+  });
+});
