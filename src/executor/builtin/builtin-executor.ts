@@ -1,4 +1,5 @@
 /** Runs a tool that is part of the program, and lets it say who its questions come from. */
+import type { PartialToolConfig } from "../../config/index.ts";
 import type { BuiltinTool, Outcome } from "../../tool/index.ts";
 import { assertNever } from "../../util/index.ts";
 import type { AttemptResult, Executor } from "../port.ts";
@@ -39,4 +40,12 @@ function toResult(outcome: Outcome, tool: BuiltinTool, name: string): AttemptRes
 /** What the model is told of an error: the message, and what led to it. */
 export function describeError({ message, trace }: Extract<Outcome, { type: "error" }>): string {
   return trace.length === 0 ? message : `${message}\n\nTrace:\n${trace.join("\n")}`;
+}
+
+/** A tool that comes with the program, and what its config is by itself. */
+export interface ShippedTool {
+  readonly tool: BuiltinTool;
+  readonly config: PartialToolConfig;
+  /** It changes nothing and answers nothing: a workspace may configure it before it is trusted. */
+  readonly isReadOnly?: true;
 }

@@ -3,7 +3,7 @@ import { defineTool } from "../../tool/index.ts";
 import type { ParameterConfig } from "../../config/index.ts";
 import { isJsonObject, type JsonObject } from "../../util/index.ts";
 import type { ToolDescription } from "../port.ts";
-import type { ShippedTool } from "./shipped-tool.ts";
+import type { ShippedTool } from "./builtin-executor.ts";
 
 /** Undefined for a tool that there is not, or that cannot be had. Must not throw. */
 export type FindDescription = (name: string) => Promise<ToolDescription | undefined>;

@@ -6,7 +6,7 @@
 import { createHash } from "node:crypto";
 import { booleanQuestion, type QuestionOptions, type ToolContext } from "../../../tool/index.ts";
 import type { Json } from "../../../util/index.ts";
-import { changedMeanwhile } from "./refusal.ts";
+import { changedMeanwhile } from "./file-error.ts";
 
 export interface Consent {
   /** False if the answer is no. Throws a refusal if a yes was given to another change. */

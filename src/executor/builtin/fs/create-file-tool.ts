@@ -1,13 +1,19 @@
 /** `fs_create_file`: a new file, or a new content for an old one, after a person has seen it. */
 import { defineTool, type ToolContext } from "../../../tool/index.ts";
-import type { ShippedTool } from "../shipped-tool.ts";
+import type { ShippedTool } from "../builtin-executor.ts";
 import type { Consent } from "./consent.ts";
+import { Refusal } from "./file-error.ts";
 import { fileToolConfig } from "./file-tool-config.ts";
-import { findVersion, type Version } from "./open-file.ts";
+import {
+  findVersion,
+  parseText,
+  replaceFile,
+  saveNewFile,
+  toBody,
+  toBytes,
+  type Version,
+} from "./files.ts";
 import { findWritableTarget, type Target } from "./place.ts";
-import { Refusal } from "./refusal.ts";
-import { replaceFile, saveNewFile } from "./save-file.ts";
-import { parseText, toBody, toBytes } from "./text-format.ts";
 import { unifiedDiff } from "./unified-diff.ts";
 
 interface CreateFileArguments {

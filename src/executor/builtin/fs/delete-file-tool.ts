@@ -2,12 +2,12 @@
 import type { BigIntStats } from "node:fs";
 import { lstat, unlink } from "node:fs/promises";
 import { defineTool, type ToolContext } from "../../../tool/index.ts";
-import type { ShippedTool } from "../shipped-tool.ts";
+import type { ShippedTool } from "../builtin-executor.ts";
 import type { WritingToolOptions } from "./create-file-tool.ts";
 import { fileToolConfig } from "./file-tool-config.ts";
 import { openFolder } from "./folder.ts";
 import { findWritableTarget, type Target } from "./place.ts";
-import { changedMeanwhile, explainFailure, notThere, Refusal, systemCode } from "./refusal.ts";
+import { changedMeanwhile, explainFailure, notThere, Refusal, systemCode } from "./file-error.ts";
 
 interface DeleteFileArguments {
   readonly path: string;

@@ -1,5 +1,5 @@
 /** The file tools that are shipped: group `fs`, confined to one folder, off until they are enabled. */
-import type { ShippedTool } from "../shipped-tool.ts";
+import type { ShippedTool } from "../builtin-executor.ts";
 import { createConsent } from "./consent.ts";
 import { createCreateFileTool } from "./create-file-tool.ts";
 import { createDeleteFileTool } from "./delete-file-tool.ts";

@@ -6,7 +6,7 @@
 import { constants } from "node:fs";
 import { type FileHandle, mkdir, open, readlink, realpath } from "node:fs/promises";
 import path from "node:path";
-import { Refusal, systemCode } from "./refusal.ts";
+import { Refusal, systemCode } from "./file-error.ts";
 
 export interface Folder extends AsyncDisposable {
   readonly real: string;

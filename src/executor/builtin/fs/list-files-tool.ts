@@ -1,6 +1,6 @@
 /** `fs_list_files`: which files there are. */
 import { defineTool, type ToolContext } from "../../../tool/index.ts";
-import type { ShippedTool } from "../shipped-tool.ts";
+import type { ShippedTool } from "../builtin-executor.ts";
 import { fileToolConfig } from "./file-tool-config.ts";
 import { findPlace } from "./place.ts";
 import { walkFiles } from "./walk-files.ts";

@@ -14,9 +14,8 @@ import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { temporaryFolder } from "../../../../test/support/temporary-workspace.ts";
 import type { Outcome } from "../../../tool/index.ts";
-import { applyPatterns, type Pattern } from "./apply-patterns.ts";
 import { createConsent } from "./consent.ts";
-import { createModifyFileTool } from "./modify-file-tool.ts";
+import { applyPatterns, createModifyFileTool, type Pattern } from "./modify-file-tool.ts";
 
 type Patterns = readonly Pattern[];
 

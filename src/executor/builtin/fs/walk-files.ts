@@ -2,12 +2,11 @@
 import type { Dirent } from "node:fs";
 import { readdir, stat } from "node:fs/promises";
 import path from "node:path";
+import { explainFailure, notThere, Refusal } from "./file-error.ts";
+import { openFile } from "./files.ts";
 import { type Folder, openFolder } from "./folder.ts";
 import { type IgnoreRules, parseIgnoreRules } from "./ignore-rules.ts";
-import { openFile } from "./open-file.ts";
-import { type Place, showPath } from "./place.ts";
-import { hasGitNames, isProtectedName, protectedFolders } from "./protected.ts";
-import { explainFailure, notThere, Refusal } from "./refusal.ts";
+import { hasGitNames, isProtectedName, type Place, protectedFolders, showPath } from "./place.ts";
 
 export interface FoundFile {
   /** As it is shown. */

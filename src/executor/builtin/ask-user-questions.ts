@@ -3,12 +3,12 @@ import {
   booleanQuestion,
   explainMisfit,
   type Question,
+  type SelectOption,
   selectQuestion,
   textQuestion,
-  type SelectOption,
   withoutOther,
-} from "../../../tool/index.ts";
-import { assertNever, isJsonObject, type Json, type JsonObject } from "../../../util/index.ts";
+} from "../../tool/index.ts";
+import { assertNever, isJsonObject, type Json, type JsonObject } from "../../util/index.ts";
 
 export type AskedQuestions =
   | { readonly type: "questions"; readonly questions: readonly Question[] }

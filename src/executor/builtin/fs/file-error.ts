@@ -1,5 +1,4 @@
 /** Errors that a model can act on: what was not done, why, and what to do instead. */
-
 export class Refusal extends Error {
   override readonly name = "Refusal";
 }

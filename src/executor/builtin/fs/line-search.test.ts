@@ -1,6 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { createExpressionSearch } from "./expression-search.ts";
-import { createLiteralSearch, splitLines } from "./line-search.ts";
+import { createExpressionSearch, createLiteralSearch, splitLines } from "./line-search.ts";
 
 async function find(pattern: string, text: string, most = 10) {
   const { signal } = new AbortController();

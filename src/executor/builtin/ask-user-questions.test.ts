@@ -1,8 +1,8 @@
 import { describe, expect, test } from "vitest";
-import { verifies } from "../../../../test/conformance/manifest.ts";
-import type { Question } from "../../../tool/index.ts";
-import type { Json, JsonObject } from "../../../util/index.ts";
-import { type AskedQuestions, readQuestions } from "./asked-questions.ts";
+import { verifies } from "../../../test/conformance/manifest.ts";
+import type { Question } from "../../tool/index.ts";
+import type { Json, JsonObject } from "../../util/index.ts";
+import { type AskedQuestions, readQuestions } from "./ask-user-questions.ts";
 
 /** What every question of the tool has, whatever the assistant writes. */
 const OWN = { exclusive: true, persistence: "none", allowsNote: true } as const;
