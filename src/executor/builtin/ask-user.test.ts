@@ -8,13 +8,13 @@ import { createAskUser } from "./ask-user.ts";
 const { tool, config } = createAskUser();
 const { signal } = new AbortController();
 
-function enter(args: JsonObject, given: Pick<ToolCall, "answers" | "notes">): Promise<Outcome> {
+function run(args: JsonObject, given: Pick<ToolCall, "answers" | "notes">): Promise<Outcome> {
   return tool.execute({ arguments: args, ...given, signal });
 }
 
-/** Entered again, with the answer to its only question. */
+/** Runs it with the answer to its only question. */
 function answer(args: JsonObject, given: Json): Promise<Outcome> {
-  return enter({ question: "Which?", ...args }, { answers: { answer: given } });
+  return run({ question: "Which?", ...args }, { answers: { answer: given } });
 }
 
 function success(result: JsonObject): Outcome {
@@ -34,8 +34,8 @@ const FORM = {
   more: [{ question: "Where?", ...SELECT }, { question: "Why?" }],
 };
 
-describe("entered without answers", () => {
-  test("it asks its one question, called `answer`", async () => {
+describe("without answers", () => {
+  test("it asks its question, named `answer`", async () => {
     verifies(
       "083/ask-user/first-entry-asks",
       "083/ask-user/one-question-named-answer",
@@ -48,7 +48,7 @@ describe("entered without answers", () => {
       answer_type: "boolean",
       default: true,
     };
-    expect(await enter(args, { answers: {} })).toStrictEqual({
+    expect(await run(args, { answers: {} })).toStrictEqual({
       type: "needs_input",
       question: {
         id: "answer",
@@ -63,8 +63,8 @@ describe("entered without answers", () => {
     });
   });
 
-  test("it asks those of `more` with it, in their order", async () => {
-    expect(await enter(FORM, { answers: {} })).toMatchObject({
+  test("it asks the questions of `more` together with it, in order", async () => {
+    expect(await run(FORM, { answers: {} })).toMatchObject({
       type: "needs_input",
       question: { id: "answer", text: "Go on?" },
       more: [
@@ -74,31 +74,31 @@ describe("entered without answers", () => {
     });
   });
 
-  test("it does not ask what makes no sense, but says what to change, for good", async () => {
+  test("it rejects an invalid question and says what to correct", async () => {
     verifies("083/ask-user/errors-tell-the-model-what-to-change");
-    expect(await enter({ question: "" }, { answers: {} })).toStrictEqual({
+    expect(await run({ question: "" }, { answers: {} })).toStrictEqual({
       type: "error",
-      message: "`question` is missing or empty: write the question, on one line.",
+      message: "`question` is missing or empty: write the question on a single line.",
       trace: [],
       transient: false,
     });
   });
 
-  test("it asks again for what alone is missing", async () => {
-    const outcome = await enter(FORM, { answers: { answer: true, answer_3: "because" } });
+  test("it asks again only for the answers that are missing", async () => {
+    const outcome = await run(FORM, { answers: { answer: true, answer_3: "because" } });
     expect(outcome).toMatchObject({ type: "needs_input", question: { id: "answer_2" } });
     expect(outcome).not.toHaveProperty("more");
   });
 
-  test("a name that every object has is no answer", async () => {
+  test("an inherited property does not count as an answer", async () => {
     const inherited = Object.create({ answer: "from nowhere" }) as Record<string, Json>; // No own key.
-    expect(await enter({ question: "Which?" }, { answers: inherited })).toMatchObject({
+    expect(await run({ question: "Which?" }, { answers: inherited })).toMatchObject({
       type: "needs_input",
     });
   });
 });
 
-describe("entered again with the answer, it succeeds", () => {
+describe("with the answer, it succeeds", () => {
   test.each([true, false])("with %s", async (given) => {
     verifies("083/ask-user/second-entry-succeeds", "083/ask-user/boolean-result");
     expect(await answer({ answer_type: "boolean" }, given)).toStrictEqual(
@@ -122,7 +122,7 @@ describe("entered again with the answer, it succeeds", () => {
     },
   );
 
-  test("so that true, an option `true` and the text `true` are three results", async () => {
+  test("with different results for true, an option `true` and the text `true`", async () => {
     verifies("083/ask-user/result-tells-types-apart");
     const results = [
       await answer({ answer_type: "boolean" }, true),
@@ -136,17 +136,17 @@ describe("entered again with the answer, it succeeds", () => {
     ]);
   });
 
-  test("with the person's own words, which are told from an option", async () => {
+  test("with an answer in the user's own words, marked as such", async () => {
     expect(await answer(SELECT, "neither of them")).toStrictEqual(
       success({ answer_type: "select", answer: "neither of them", other: true }),
     );
   });
 
-  test("with what the person had to say besides", async () => {
+  test("with the user's notes", async () => {
     const notes = { answer: "but hurry", answer_3: "I think" };
-    const one = await enter({ question: "Which?" }, { answers: { answer: "x" }, notes });
+    const one = await run({ question: "Which?" }, { answers: { answer: "x" }, notes });
     const answers = { answer: false, answer_2: "abort", answer_3: "no" };
-    const form = await enter(FORM, { answers, notes });
+    const form = await run(FORM, { answers, notes });
     expect([one, form]).toStrictEqual([
       success({ answer_type: "text", answer: "x", note: "but hurry" }),
       success({
@@ -163,7 +163,7 @@ describe("entered again with the answer, it succeeds", () => {
 
   test("with all answers of a form, in the order of its questions", async () => {
     const answers = { answer_3: "no reason", answer_2: "somewhere else", answer: true };
-    expect(await enter(FORM, { answers })).toStrictEqual(
+    expect(await run(FORM, { answers })).toStrictEqual(
       success({
         answer_type: "boolean",
         answer: true,
@@ -176,16 +176,16 @@ describe("entered again with the answer, it succeeds", () => {
   });
 });
 
-describe("entered again, it believes no answer that it did not ask for", () => {
+describe("it rejects an answer of the wrong type:", () => {
   test.each<[string, JsonObject, Json]>([
-    ["a text for yes or no", { answer_type: "boolean" }, "true"],
-    ["null for yes or no", { answer_type: "boolean" }, null],
+    ["a text for a boolean", { answer_type: "boolean" }, "true"],
+    ["null for a boolean", { answer_type: "boolean" }, null],
     ["a number for a text", {}, 5],
-    ["silence for a text", {}, null],
-    ["a list for a choice", SELECT, ["backup"]],
-    ["silence for a choice", SELECT, ""],
-    ["nothing but space for a choice", SELECT, "  "],
-    ["true for a choice of `true`", { answer_type: "select", options: ["true"] }, true],
+    ["null for a text", {}, null],
+    ["a list for a select", SELECT, ["backup"]],
+    ["an empty text for a select", SELECT, ""],
+    ["only spaces for a select", SELECT, "  "],
+    ["true for a select with an option `true`", { answer_type: "select", options: ["true"] }, true],
   ])("%s", async (_, args, given) => {
     verifies(
       "083/ask-user/answer-of-wrong-type-is-an-error",
@@ -194,7 +194,7 @@ describe("entered again, it believes no answer that it did not ask for", () => {
     expect(await answer(args, given)).toStrictEqual(MISFIT);
   });
 
-  test("words of one's own for a strict choice", async () => {
+  test("own words for a strict select", async () => {
     verifies(
       "083/ask-user/answer-outside-options-is-an-error",
       "083/ask-user/answer-error-wording-is-generic",
@@ -206,14 +206,14 @@ describe("entered again, it believes no answer that it did not ask for", () => {
     ]);
   });
 
-  test("one of a form, whatever the others are", async () => {
+  test("one wrong answer in a form", async () => {
     verifies("083/ask-user/answer-of-wrong-type-is-an-error");
     const answers = { answer: true, answer_2: "backup", answer_3: 5 };
-    expect(await enter(FORM, { answers })).toStrictEqual(MISFIT);
+    expect(await run(FORM, { answers })).toStrictEqual(MISFIT);
   });
 });
 
-test("its questions come from the assistant, under whatever name it is known", () => {
+test("its questions come from the assistant, whatever name config gives the tool", () => {
   verifies("083/ask-user/recorded-as-the-assistants");
   expect([tool.inquirySource("ask_user"), tool.inquirySource("ask")]).toEqual([
     { source: "assistant" },
@@ -221,7 +221,7 @@ test("its questions come from the assistant, under whatever name it is known", (
   ]);
 });
 
-test("as shipped it is on unless it is named, asks nobody but by its question, and shows no chrome", () => {
+test("by default it is on, needs no permission and is hidden from the display", () => {
   verifies(
     "083/config/source-is-builtin",
     "083/config/enabled-by-default",
@@ -261,7 +261,7 @@ const QUESTION = {
 };
 
 describe("the schema", () => {
-  test("offers what the tool takes, and requires nothing but the question", () => {
+  test("offers all parameters and requires only the question", () => {
     verifies(
       "083/ask-user/parameter-question",
       "083/ask-user/parameter-context",
@@ -270,7 +270,7 @@ describe("the schema", () => {
       "083/ask-user/parameter-default",
     );
     const closed = { required: ["question"], additionalProperties: false };
-    expect(withoutWords(tool.parameters)).toStrictEqual({
+    expect(withoutDescriptions(tool.parameters)).toStrictEqual({
       type: "object",
       properties: {
         ...QUESTION,
@@ -280,7 +280,7 @@ describe("the schema", () => {
     });
   });
 
-  test("is made of what every provider takes: real types, and no conditions", () => {
+  test("uses only keywords that every provider supports", () => {
     verifies("083/ask-user/schema-accepted-by-providers");
     const nodes = schemasIn(tool.parameters);
     const types = new Set(nodes.flatMap(({ type }) => type ?? "missing"));
@@ -299,14 +299,14 @@ describe("the schema", () => {
     });
   });
 
-  test("says of every parameter what it is for", () => {
+  test("describes every parameter", () => {
     const members = schemasIn(tool.parameters).flatMap(({ properties }) =>
       isJsonObject(properties) ? Object.values(properties) : [],
     );
-    const mute = members.filter(
+    const undescribed = members.filter(
       (member) => !isJsonObject(member) || typeof member["description"] !== "string",
     );
-    expect(mute).toEqual([]);
+    expect(undescribed).toEqual([]);
   });
 
   test.each<[string, JsonObject]>([
@@ -322,8 +322,8 @@ describe("the schema", () => {
         strict: true,
       },
     ],
-    ["further questions", { question: "1?", more: [{ question: "2?", answer_type: "boolean" }] }],
-  ])("lets %s through, as it was written", async (_, args) => {
+    ["more questions", { question: "1?", more: [{ question: "2?", answer_type: "boolean" }] }],
+  ])("accepts %s unchanged", async (_, args) => {
     expect(await checkArguments(tool, args)).toEqual({ ok: true, arguments: args });
   });
 
@@ -350,17 +350,17 @@ describe("the schema", () => {
       "`options[0].value`: missing",
     ],
     [
-      "a further question without its text",
+      "a question in `more` without its text",
       { question: "?", more: [{ strict: true }] },
       "`more[0].question`: missing",
     ],
     [
-      "further questions inside of others",
+      "`more` inside `more`",
       { question: "?", more: [{ question: "?", more: [] }] },
       "`more[0].more`: unknown; known are `question`, `context`, `answer_type`, `options`, " +
         "`default`, `strict`",
     ],
-  ])("stops %s before the tool is entered, and says what is wrong", async (_, args, problem) => {
+  ])("rejects %s before the tool runs, and says what is wrong", async (_, args, problem) => {
     verifies(
       "083/ask-user/three-answer-types-only",
       "083/ask-user/missing-question-is-an-error",
@@ -371,14 +371,17 @@ describe("the schema", () => {
   });
 });
 
-/** What peers have been blamed for, each in the words that should prevent it. */
+/** Each of these prevents a known failure of assistants that may ask questions. */
 describe("the description tells the model", () => {
   test.each([
-    ["to ask only for what nobody else knows", "Use it only if you cannot go on without something"],
-    ["to look for itself first", "not to be found with your other tools"],
+    [
+      "to ask only for what the user alone knows",
+      "Use it only if you cannot continue without something",
+    ],
+    ["to look for the answer first", "cannot find in the conversation or with your other tools"],
     ["to answer if in doubt", "If in doubt, answer the user's request directly."],
-    ["not to have the obvious confirmed", "Do not ask for confirmation of obvious next steps"],
-    ["not to ask again", "do not ask again what was answered"],
+    ["not to confirm the obvious", "Do not ask the user to confirm obvious next steps"],
+    ["not to ask again", "do not repeat a question that was answered"],
   ])("%s", (_, words) => {
     verifies("083/config/description-limits-use");
     expect(tool.description).toContain(words);
@@ -393,21 +396,24 @@ describe("the description tells the model", () => {
   });
 
   test.each([
-    ["not to call again where nobody is", "then do not call it again in this turn"],
-    ["what to do then", "go on without the answer, or say what is missing"],
-    ["that silence is no answer", "No answer is ever made up for the user."],
-    ["to ask related questions together", "Ask related questions together with `more`"],
+    ["not to retry if the user cannot be reached", "Do not call it again in this turn"],
+    ["what to do instead", "continue without the answer, or say what is missing"],
+    ["that it never gets a made-up answer", "No answer is ever made up for the user."],
+    [
+      "to ask related questions together",
+      "Ask related questions together in one call, with `more`",
+    ],
   ])("%s", (_, words) => {
     expect(tool.description).toContain(words);
   });
 });
 
-test("the description is no summary, so that nothing shorter is sent in its place", () => {
+test("there is no summary, so the whole description is sent with every request", () => {
   verifies("083/config/description-reaches-the-model");
   expect([config.description, config.summary]).toEqual([tool.description, undefined]);
 });
 
-/** A schema and all that are in it. */
+/** A schema and all schemas nested in it. */
 function schemasIn(schema: Json | undefined): readonly JsonObject[] {
   if (schema === undefined || !isJsonObject(schema)) return [];
   const { properties = {}, items } = schema;
@@ -415,11 +421,11 @@ function schemasIn(schema: Json | undefined): readonly JsonObject[] {
   return [schema, ...members.flatMap(schemasIn), ...schemasIn(items)];
 }
 
-function withoutWords(schema: Json): Json {
-  if (Array.isArray(schema)) return schema.map(withoutWords);
+function withoutDescriptions(schema: Json): Json {
+  if (Array.isArray(schema)) return schema.map(withoutDescriptions);
   if (!isJsonObject(schema)) return schema;
   const entries = Object.entries(schema).filter(
     ([key, value]) => !(key === "description" && typeof value === "string"),
   );
-  return Object.fromEntries(entries.map(([key, value]) => [key, withoutWords(value)]));
+  return Object.fromEntries(entries.map(([key, value]) => [key, withoutDescriptions(value)]));
 }

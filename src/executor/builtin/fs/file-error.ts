@@ -1,47 +1,49 @@
-/** Errors that a model can act on: what was not done, why, and what to do instead. */
-export class Refusal extends Error {
-  override readonly name = "Refusal";
+/** Errors of the file tools, worded so that a model can act on them: what failed, why, what to do. */
+
+export class FileError extends Error {
+  override readonly name = "FileError";
 }
 
-/** What the system said, in words. Refusals, and what is no error of the system, stay as they are. */
-export function explainFailure(action: string, shown: string, error: unknown): Error {
-  const code = systemCode(error);
+/** Puts a system error into words. File errors and everything else stay as they are. */
+export function toFileError(action: string, displayPath: string, error: unknown): Error {
+  const code = systemErrorCode(error);
   if (code === undefined || code === "ABORT_ERR") {
     return error instanceof Error ? error : new Error(String(error));
   }
-  return new Refusal(`Cannot ${action} ${shown}: ${REASONS[code] ?? code}.`);
+  return new FileError(`Cannot ${action} ${displayPath}: ${REASONS[code] ?? code}.`);
 }
 
-export function changedMeanwhile(shown: string): Refusal {
-  return new Refusal(
-    `${shown} changed meanwhile, and nothing was done to it. Look at it again before you retry.`,
+export function fileChangedError(displayPath: string): FileError {
+  return new FileError(
+    `${displayPath} changed in the meantime and was left as it is. Look at it again before you retry.`,
   );
 }
 
-export function notThere(shown: string): Refusal {
-  return new Refusal(`${shown} does not exist. fs_list_files shows what is there.`);
+export function notFoundError(displayPath: string): FileError {
+  return new FileError(
+    `${displayPath} does not exist. Use fs_list_files to see which files exist.`,
+  );
 }
 
-/** The code of a system error, if it is one. */
-export function systemCode(error: unknown): string | undefined {
-  if (!(error instanceof Error) || error instanceof Refusal) return undefined;
+export function systemErrorCode(error: unknown): string | undefined {
+  if (!(error instanceof Error) || error instanceof FileError) return undefined;
   return "code" in error && typeof error.code === "string" ? error.code : undefined;
 }
 
 const REASONS: Readonly<Record<string, string>> = {
   ENOENT: "it does not exist",
-  ENOTDIR: "a part of its path is not a folder",
+  ENOTDIR: "part of its path is not a folder",
   EISDIR: "it is a folder",
-  EEXIST: "something of that name exists already",
+  EEXIST: "it already exists",
   EACCES: "permission denied",
-  EPERM: "not permitted",
+  EPERM: "operation not permitted",
   EROFS: "the file system is read-only",
   ENOSPC: "the disk is full",
-  EDQUOT: "the disk quota is used up",
-  EFBIG: "the file would become too large",
+  EDQUOT: "the disk quota is exceeded",
+  EFBIG: "the file would be too large",
   ENAMETOOLONG: "its name is too long",
-  ELOOP: "a symbolic link is in the way",
-  EMLINK: "a symbolic link is in the way",
+  ELOOP: "its path contains a symbolic link that cannot be followed",
+  EMLINK: "its path contains a symbolic link that cannot be followed",
   ENXIO: "it is not a regular file",
   ETXTBSY: "it is a program that is running",
   EBUSY: "it is in use",

@@ -1,39 +1,42 @@
-/** Opens and reads regular files in a folder that is held open. Never uses a link, symbolic or hard. */
+/**
+ * Reads and writes regular files in folders held open, and converts between their bytes and text.
+ * Links, symbolic or hard, are never used.
+ */
 import { randomUUID } from "node:crypto";
 import { constants, type Stats } from "node:fs";
 import { type FileHandle, link, lstat, open, rename, rm } from "node:fs/promises";
-import { changedMeanwhile, explainFailure, Refusal, systemCode } from "./file-error.ts";
-import { type Folder, openFolder, openOrMakeFolder } from "./folder.ts";
-import type { Target } from "./place.ts";
+import { FileError, fileChangedError, systemErrorCode, toFileError } from "./file-error.ts";
+import { type Folder, openFolder, openOrCreateFolder } from "./folder.ts";
+import type { FileTarget } from "./resolve-path.ts";
 
-/** Files that are compared, changed or searched are held in memory. */
-export const MOST_BYTES = 8 * 1024 * 1024;
+/** Files to change or search are held in memory. */
+export const MAX_FILE_BYTES = 8 * 1024 * 1024;
 
-/** What a file held at a moment, and whose it was. */
-export interface Version {
+/** The content of a file at one moment, and its owner and mode. */
+export interface FileSnapshot {
   readonly bytes: Buffer;
   readonly stats: Pick<Stats, "mode" | "uid" | "gid">;
 }
 
-export interface OpenOptions {
-  readonly shown: string;
-  /** `write` fails for files that one may not write to, though they could be replaced. */
+interface OpenOptions {
+  readonly displayPath: string;
+  /** `write` fails for files you may not write to, even if you could replace them. */
   readonly access: "read" | "write";
 }
 
-/** Throws a refusal for what is no file; errors of the system as they are. */
+/** Throws a `FileError` for anything but a regular file; system errors pass through. */
 export async function openFile(
   folder: Folder,
   name: string,
-  { shown, access }: OpenOptions,
+  { displayPath, access }: OpenOptions,
 ): Promise<FileHandle> {
   const file = folder.entry(name);
-  const { O_NOFOLLOW: noFollow, O_NONBLOCK: noWaiting = 0 } = POSIX_FLAGS;
-  if (noFollow === undefined) refuseOther(await lstat(file), shown);
+  const { O_NOFOLLOW: noFollow, O_NONBLOCK: nonBlocking = 0 } = POSIX_FLAGS;
+  if (noFollow === undefined) assertRegularFile(await lstat(file), displayPath);
   const mode = access === "write" ? constants.O_RDWR : constants.O_RDONLY;
-  const handle = await open(file, mode | (noFollow ?? 0) | noWaiting);
+  const handle = await open(file, mode | (noFollow ?? 0) | nonBlocking);
   try {
-    refuseOther(await handle.stat(), shown);
+    assertRegularFile(await handle.stat(), displayPath);
     return handle;
   } catch (error) {
     await handle.close();
@@ -41,111 +44,115 @@ export async function openFile(
   }
 }
 
-/** What a file to be changed holds now; undefined if it is not there. Throws refusals only. */
-export async function findVersion(target: Target): Promise<Version | undefined> {
-  if (target.newFolders.length > 0) return undefined;
-  try {
-    await using folder = await openFolder(target.folder);
-    return await readVersion(folder, target);
-  } catch (error) {
-    throw explainFailure("change", target.shown, error);
-  }
-}
-
-/** The same in a folder that is open already. */
-async function readVersion(
-  folder: Folder,
-  { name, shown }: Pick<Target, "name" | "shown">,
-): Promise<Version | undefined> {
-  try {
-    await using handle = await openFile(folder, name, { shown, access: "write" });
-    const stats = await handle.stat();
-    if (stats.size > MOST_BYTES) {
-      throw new Refusal(`${shown} is larger than 8 MiB: too large to be changed with this tool.`);
-    }
-    return { bytes: await handle.readFile(), stats };
-  } catch (error) {
-    if (systemCode(error) === "ENOENT") return undefined;
-    throw error;
-  }
-}
-
-/** The types know no Windows: there these are undefined. */
+/** Undefined on Windows, which the types do not say. */
 const POSIX_FLAGS: Partial<Pick<typeof constants, "O_NOFOLLOW" | "O_NONBLOCK">> = constants;
 
-function refuseOther(stats: Stats, shown: string): void {
+function assertRegularFile(stats: Stats, displayPath: string): void {
   if (stats.isDirectory()) {
-    throw new Refusal(`${shown} is a folder, not a file. fs_list_files shows what is in it.`);
+    throw new FileError(
+      `${displayPath} is a folder, not a file. Use fs_list_files to see what it contains.`,
+    );
   }
-  if (!stats.isFile()) throw new Refusal(`${shown} is not a regular file.`);
-  // Where the others are cannot be told, and may be outside the root.
+  if (!stats.isFile()) throw new FileError(`${displayPath} is not a regular file.`);
+  // There is no way to find the other names of a hard link: they may be outside the root.
   if (stats.nlink > 1) {
-    throw new Refusal(
-      `${shown} is a hard link: the same file has ${stats.nlink} names, and some may be outside the ` +
-        "workspace. It can be neither read nor changed.",
+    throw new FileError(
+      `${displayPath} is a hard link: the file has ${stats.nlink} names, and some may be outside the ` +
+        "workspace. It cannot be read or changed.",
     );
   }
 }
 
-export interface Save {
-  readonly target: Target;
-  readonly bytes: Buffer;
-  /** After it is aborted, nothing is put in place. */
-  readonly signal: AbortSignal;
-}
-
-/** With the folders on the way. Throws a refusal; also if the file is there by now. */
-export async function saveNewFile({ target, bytes, signal }: Save): Promise<void> {
+/** Reads a file to change; undefined if it does not exist. Throws only `FileError`s. */
+export async function findSnapshot(target: FileTarget): Promise<FileSnapshot | undefined> {
+  if (target.newFolders.length > 0) return undefined;
   try {
-    signal.throwIfAborted();
-    await using folder = await openTargetFolder(target);
-    await throughTemporary(folder, { bytes }, async (temporary) => {
-      signal.throwIfAborted();
-      await moveToFreeName(temporary, folder.entry(target.name));
-    });
+    await using folder = await openFolder(target.folder);
+    return await findSnapshotIn(folder, target);
   } catch (error) {
-    if (systemCode(error) === "EEXIST") throw changedMeanwhile(target.shown);
-    throw explainFailure("create", target.shown, error);
+    throw toFileError("change", target.displayPath, error);
   }
 }
 
-/** Throws a refusal; also if the file no longer holds what it held before. Keeps its mode. */
-export async function replaceFile(save: Save & { readonly before: Version }): Promise<void> {
-  const { target, bytes, before, signal } = save;
+async function findSnapshotIn(
+  folder: Folder,
+  { name, displayPath }: FileTarget,
+): Promise<FileSnapshot | undefined> {
+  try {
+    await using handle = await openFile(folder, name, { displayPath, access: "write" });
+    const stats = await handle.stat();
+    if (stats.size > MAX_FILE_BYTES) {
+      throw new FileError(
+        `${displayPath} is larger than 8 MiB, too large for this tool to change.`,
+      );
+    }
+    return { bytes: await handle.readFile(), stats };
+  } catch (error) {
+    if (systemErrorCode(error) === "ENOENT") return undefined;
+    throw error;
+  }
+}
+
+interface SaveRequest {
+  readonly target: FileTarget;
+  readonly bytes: Buffer;
+  /** Once aborted, the file is not put in place. */
+  readonly signal: AbortSignal;
+}
+
+/** Creates missing folders too. Throws a `FileError`, also if the file exists by now. */
+export async function saveNewFile({ target, bytes, signal }: SaveRequest): Promise<void> {
+  try {
+    signal.throwIfAborted();
+    let opened = await openFolder(target.folder);
+    for (const name of target.newFolders) opened = await openOrCreateFolder(opened, name);
+    await using folder = opened;
+    await withTemporaryFile(folder, { bytes }, async (temporary) => {
+      signal.throwIfAborted();
+      await moveWithoutOverwriting(temporary, folder.entry(target.name));
+    });
+  } catch (error) {
+    if (systemErrorCode(error) === "EEXIST") throw fileChangedError(target.displayPath);
+    throw toFileError("create", target.displayPath, error);
+  }
+}
+
+/** Keeps the file's mode. Throws a `FileError`, also if the file is not as it was `before`. */
+export async function replaceFile(
+  request: SaveRequest & { readonly before: FileSnapshot },
+): Promise<void> {
+  const { target, bytes, before, signal } = request;
   try {
     await using folder = await openFolder(target.folder);
-    await throughTemporary(folder, { bytes, like: before.stats }, async (temporary) => {
-      const now = await readVersion(folder, target);
-      if (now === undefined) throw new Refusal(`${target.shown} was deleted meanwhile.`);
-      if (!now.bytes.equals(before.bytes)) throw changedMeanwhile(target.shown);
+    await withTemporaryFile(folder, { bytes, like: before.stats }, async (temporary) => {
+      const now = await findSnapshotIn(folder, target);
+      if (now === undefined) {
+        throw new FileError(`${target.displayPath} was deleted in the meantime.`);
+      }
+      if (!now.bytes.equals(before.bytes)) throw fileChangedError(target.displayPath);
       signal.throwIfAborted();
       await rename(temporary, folder.entry(target.name));
     });
   } catch (error) {
-    throw explainFailure("write", target.shown, error);
+    throw toFileError("write", target.displayPath, error);
   }
 }
 
-async function openTargetFolder({ folder, newFolders }: Target): Promise<Folder> {
-  let current = await openFolder(folder);
-  for (const name of newFolders) current = await openOrMakeFolder(current, name);
-  return current;
-}
-
-interface Content {
+interface TemporaryContent {
   readonly bytes: Buffer;
-  /** The file it replaces; a new one has the mode that new files get. */
-  readonly like?: Version["stats"];
+  /** The file it replaces. Without it, the file gets the default mode. */
+  readonly like?: FileSnapshot["stats"];
 }
 
-async function throughTemporary(
+/** Writes beside the target and syncs first: after a crash there is the old file or the new one. */
+async function withTemporaryFile(
   folder: Folder,
-  content: Content,
+  content: TemporaryContent,
   putInPlace: (temporary: string) => Promise<void>,
 ): Promise<void> {
   const temporary = folder.entry(`.jp-${randomUUID()}.tmp`);
   try {
-    await writeToDisk(temporary, content);
+    await writeTemporaryFile(temporary, content);
     await putInPlace(temporary);
     await folder.sync();
   } finally {
@@ -153,81 +160,81 @@ async function throughTemporary(
   }
 }
 
-async function writeToDisk(file: string, { bytes, like }: Content): Promise<void> {
+async function writeTemporaryFile(file: string, { bytes, like }: TemporaryContent): Promise<void> {
   await using handle = await open(file, "wx", like === undefined ? 0o666 : 0o600);
   await handle.writeFile(bytes);
   if (like !== undefined) {
-    // Only the administrator can give a file away; for others it stays their own.
+    // Only root can give a file away; for everyone else it stays their own.
     await handle.chown(like.uid, like.gid).catch(() => undefined);
     await handle.chmod(like.mode & 0o777);
   }
   await handle.sync();
 }
 
-/** Renaming would replace a file that came meanwhile; linking does not. */
-async function moveToFreeName(temporary: string, file: string): Promise<void> {
+/** `rename` would replace a file created in the meantime; `link` does not. */
+async function moveWithoutOverwriting(temporary: string, file: string): Promise<void> {
   try {
     await link(temporary, file);
   } catch (error) {
-    if (!WITHOUT_LINKS.has(systemCode(error) ?? "")) throw error;
+    if (!LINKS_UNSUPPORTED.has(systemErrorCode(error) ?? "")) throw error;
     const other = await lstat(file).catch(() => undefined);
     if (other !== undefined) throw Object.assign(new Error("exists"), { code: "EEXIST" });
     await rename(temporary, file);
   }
 }
 
-/** What file systems say that have no links. */
-const WITHOUT_LINKS: ReadonlySet<string> = new Set(["EPERM", "ENOSYS", "ENOTSUP", "EOPNOTSUPP"]);
+const LINKS_UNSUPPORTED: ReadonlySet<string> = new Set([
+  "EPERM",
+  "ENOSYS",
+  "ENOTSUP",
+  "EOPNOTSUPP",
+]);
 
-export interface TextFormat {
-  readonly hasMark: boolean;
-  /** Every line ends with CR LF. Files that mix line ends are taken as they are. */
+/** How a file encodes its text. */
+interface TextFormat {
+  readonly hasBom: boolean;
+  /** Every line ends with CR LF. Files with mixed line endings are left as they are. */
   readonly isCrlf: boolean;
 }
 
-export interface FormattedText {
-  /** Without the mark; with LF alone where every line ends with CR LF. */
+interface FormattedText {
+  /** Without the byte order mark, and with LF for CR LF if every line has it. */
   readonly body: string;
   readonly format: TextFormat;
 }
 
-const MARK = "\uFEFF";
+const BOM = "\uFEFF";
 
-/** Undefined for what is not text in UTF-8. */
+/** Undefined if the bytes are not UTF-8 text. */
 export function parseText(bytes: Uint8Array): FormattedText | undefined {
   const text = decodeUtf8(bytes);
   if (text === undefined) return undefined;
-  const hasMark = text.startsWith(MARK);
   const isCrlf = text.includes("\r\n") && !/(?<!\r)\n/.test(text);
-  const unmarked = hasMark ? text.slice(MARK.length) : text;
-  return { body: isCrlf ? toLf(unmarked) : unmarked, format: { hasMark, isCrlf } };
+  const format = { hasBom: text.startsWith(BOM), isCrlf };
+  return { body: toBody(text, format), format };
 }
 
-/** The opposite: the same body in the same format gives the same bytes. */
+/** The inverse of `parseText`, byte for byte. */
 export function toBytes({ body, format }: FormattedText): Buffer {
   const text = format.isCrlf ? body.replaceAll("\n", "\r\n") : body;
-  return Buffer.from(format.hasMark ? `${MARK}${text}` : text);
+  return Buffer.from(format.hasBom ? `${BOM}${text}` : text);
 }
 
-/** Text of a model as the body of a file: the file's format is kept, whatever the model wrote. */
-export function toBody(text: string, { hasMark, isCrlf }: TextFormat): string {
-  const unmarked = hasMark && text.startsWith(MARK) ? text.slice(MARK.length) : text;
-  return isCrlf ? toLf(unmarked) : unmarked;
+/** The body of a text, which keeps the format of its file whatever format a model writes in. */
+export function toBody(text: string, { hasBom, isCrlf }: TextFormat): string {
+  const withoutBom = hasBom && text.startsWith(BOM) ? text.slice(BOM.length) : text;
+  return isCrlf ? withoutBom.replaceAll("\r\n", "\n") : withoutBom;
 }
 
-/** Undefined for what is not text in UTF-8. A mark is kept. */
-export function decodeUtf8(bytes: Uint8Array, isCut = false): string | undefined {
+/** Undefined if the bytes are not UTF-8 text. Keeps a byte order mark. */
+export function decodeUtf8(bytes: Uint8Array, isTruncated = false): string | undefined {
   if (bytes.includes(0)) return undefined;
   try {
-    // Of a character that was cut in two, nothing is decoded.
+    // `stream` drops a character that was cut in two at the end.
     return new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(bytes, {
-      stream: isCut,
+      stream: isTruncated,
     });
   } catch {
     return undefined;
   }
-}
-
-function toLf(text: string): string {
-  return text.replaceAll("\r\n", "\n");
 }

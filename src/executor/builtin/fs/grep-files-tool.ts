@@ -1,17 +1,16 @@
-/** `fs_grep_files`: which lines of which files hold a text, or match an expression. */
+/** `fs_grep_files`: finds the lines of files that contain a text, or match a regular expression. */
 import { defineTool, type ToolContext } from "../../../tool/index.ts";
 import type { ShippedTool } from "../builtin-executor.ts";
-import { explainFailure, Refusal } from "./file-error.ts";
-import { fileToolConfig } from "./file-tool-config.ts";
-import { MOST_BYTES, openFile } from "./files.ts";
+import { FileError, toFileError } from "./file-error.ts";
+import { MAX_FILE_BYTES, openFile } from "./files.ts";
 import {
-  createExpressionSearch,
-  createLiteralSearch,
+  createRegexSearch,
+  createTextSearch,
   type LineMatch,
   type LineSearch,
   splitLines,
 } from "./line-search.ts";
-import { findPlace } from "./place.ts";
+import { resolvePath } from "./resolve-path.ts";
 import { type FoundFile, walkFiles } from "./walk-files.ts";
 
 interface GrepFilesArguments {
@@ -23,17 +22,18 @@ interface GrepFilesArguments {
 
 export interface GrepFilesOptions {
   readonly root: string;
-  /** How long a regular expression may take for one file. */
+  /** How long a regular expression may take on one file. */
   readonly timeLimitMs?: number;
 }
 
 const DESCRIPTION =
-  "Searches line by line, with case, for the pattern as plain text, or as a JavaScript regular " +
-  "expression if regex is true. Gives path:line:text for each line that matches and path-line-text " +
-  "for context, groups apart by --. Looks at the same files as fs_list_files, without links, symbolic " +
-  "or hard, binary files and files over 8 MiB. At most 200 matching lines per call: a notice in square brackets " +
-  "says so; then narrow the pattern or the paths. Errors: the expression is not valid or takes too " +
-  "long (5 seconds for a file), or a path does not exist, is outside the workspace or is protected.";
+  "Searches line by line and case-sensitively for the pattern, as plain text or, if regex is true, as " +
+  "a JavaScript regular expression. Returns path:line:text for each matching line and path-line-text " +
+  "for context, with -- between groups. Searches the files that fs_list_files lists, except links " +
+  "(symbolic or hard), binary files and files over 8 MiB. Returns at most 200 matching lines per " +
+  "call; if there are more, a notice in square brackets says so: then narrow the pattern or the " +
+  "paths. Fails if the regular expression is invalid or takes longer than 5 seconds on a file, or if " +
+  "a path does not exist, is outside the workspace or is protected (.git, .jp).";
 
 export function createGrepFilesTool({ root, timeLimitMs = 5000 }: GrepFilesOptions): ShippedTool {
   const tool = defineTool<GrepFilesArguments>({
@@ -43,223 +43,216 @@ export function createGrepFilesTool({ root, timeLimitMs = 5000 }: GrepFilesOptio
       type: "object",
       properties: {
         pattern: { type: "string", minLength: 1, maxLength: 1000, description: "what to find" },
-        regex: { type: "boolean", description: "the pattern is a regular expression" },
+        regex: { type: "boolean", description: "treat the pattern as a regular expression" },
         paths: {
           type: "array",
           items: { type: "string" },
           minItems: 1,
-          description: "files and folders to look in; the whole workspace if absent",
+          description: "files and folders to search; default: the whole workspace",
         },
         context: {
           type: "integer",
           minimum: 0,
           maximum: 20,
-          description: "lines to show before and after each match; 0 if absent",
+          description: "lines to show before and after each match; default: 0",
         },
       },
       required: ["pattern"],
       additionalProperties: false,
     },
-    run: (args, context) => grep(args, { root, timeLimitMs, context }),
+    run: async (args, context) => {
+      await using search = await createSearch(args, timeLimitMs, context.signal);
+      return await grepFiles(search, { root, args, context });
+    },
   });
   const summary =
-    "Find lines in the workspace's files that hold a text, or match a regular expression.";
-  return { tool, config: fileToolConfig({ summary, description: DESCRIPTION }), isReadOnly: true };
-}
-
-interface Surroundings extends Required<GrepFilesOptions> {
-  readonly context: ToolContext;
-}
-
-async function grep(args: GrepFilesArguments, around: Surroundings): Promise<string> {
-  const { root, context } = around;
-  const { paths = ["."], context: contextLines = 0 } = args;
-  await using search = await createSearch(args, around);
-  return await grepFiles(search, { root, paths, contextLines, context });
+    "Find lines in workspace files that contain a text or match a regular expression.";
+  return { tool, config: { summary }, isReadOnly: true };
 }
 
 async function createSearch(
   { pattern, regex }: GrepFilesArguments,
-  { timeLimitMs, context: { signal } }: Surroundings,
+  timeLimitMs: number,
+  signal: AbortSignal,
 ): Promise<LineSearch> {
-  if (regex === true) return createExpressionSearch({ pattern, timeLimitMs, signal });
+  if (regex === true) return createRegexSearch({ pattern, timeLimitMs, signal });
   if (/[\r\n]/.test(pattern)) {
-    throw new Refusal("The pattern has a line break. Search for a text on one line.");
+    throw new FileError("The pattern contains a line break. Search for text on a single line.");
   }
-  return createLiteralSearch(pattern);
+  return createTextSearch(pattern);
 }
 
-export interface GrepRequest {
+interface GrepRequest {
   readonly root: string;
-  readonly paths: readonly string[];
-  readonly contextLines: number;
-  readonly context: Pick<ToolContext, "signal" | "progress">;
+  readonly args: GrepFilesArguments;
+  readonly context: ToolContext;
 }
 
 const PROGRESS_FILES = 1000;
-/** Where binary files show that they are. */
-const BINARY_BYTES = 8192;
 
 async function grepFiles(search: LineSearch, request: GrepRequest): Promise<string> {
-  const { contextLines: context } = request;
-  const output = new GrepOutput(context > 0);
+  const { args, context } = request;
+  const contextLines = args.context ?? 0;
+  const output = new GrepOutput(contextLines > 0);
   let searched = 0;
-  for await (const file of filesOf(request, output)) {
-    request.context.signal.throwIfAborted();
+  for await (const file of findFiles(request, output)) {
+    context.signal.throwIfAborted();
     searched += 1;
-    if (searched % PROGRESS_FILES === 0) request.context.progress(`${searched} files searched`);
+    if (searched % PROGRESS_FILES === 0) context.progress(`${searched} files searched`);
     const text = await readText(file, output);
-    const found = text === undefined ? [] : await search.find(text, output.room + 1);
+    const found = text === undefined ? [] : await search.find(text, output.remaining + 1);
     if (text === undefined || found.length === 0) continue;
-    const matches = found.slice(0, output.room);
+    const matches = found.slice(0, output.remaining);
     const lines = splitLines(text);
-    output.add(printMatches({ shown: file.shown, lines, matches, context }), matches.length);
+    const groups = formatMatches({ path: file.displayPath, lines, matches, contextLines });
+    output.add(groups, matches.length);
     if (found.length > matches.length || output.isFull) {
-      output.addNotice("Only the first matches are shown. Narrow the pattern or the paths");
+      output.addNotice("Showing only the first matches. Narrow the pattern or the paths");
       break;
     }
   }
   return output.text();
 }
 
-/** Each file once, however many of the paths lead to it. */
-async function* filesOf(request: GrepRequest, output: GrepOutput): AsyncGenerator<FoundFile> {
+/** Each file once, even if several paths lead to it. */
+async function* findFiles(request: GrepRequest, output: GrepOutput): AsyncGenerator<FoundFile> {
+  const { root, args, context } = request;
   const seen = new Set<string>();
-  const onUnreadable = (shown: string) => output.addNotice("Folders that cannot be read", shown);
-  for (const path of request.paths) {
-    const place = await findPlace(request.root, path);
-    for await (const file of walkFiles(place, { signal: request.context.signal, onUnreadable })) {
-      if (file.isLink || seen.has(file.shown)) continue;
-      seen.add(file.shown);
+  const onUnreadable = (folder: string) => output.addNotice("Cannot read these folders", folder);
+  for (const path of args.paths ?? ["."]) {
+    const start = await resolvePath(root, path);
+    for await (const file of walkFiles(start, { signal: context.signal, onUnreadable })) {
+      if (file.isLink || seen.has(file.displayPath)) continue;
+      seen.add(file.displayPath);
       yield file;
     }
   }
 }
 
-/** Undefined for files that are not searched; bytes that are no UTF-8 are replaced. */
+/** How far into a file to look for a NUL, the sign of a binary file. */
+const BINARY_CHECK_BYTES = 8192;
+
+/** Undefined for files that are not searched. Replaces bytes that are not UTF-8. */
 async function readText(file: FoundFile, output: GrepOutput): Promise<string | undefined> {
-  const { folder, name, shown } = file;
+  const { folder, name, displayPath } = file;
   try {
-    await using handle = await openFile(folder, name, { shown, access: "read" });
-    if ((await handle.stat()).size > MOST_BYTES) {
-      output.addNotice("Files over 8 MiB were not searched", shown);
+    await using handle = await openFile(folder, name, { displayPath, access: "read" });
+    if ((await handle.stat()).size > MAX_FILE_BYTES) {
+      output.addNotice("Skipped files over 8 MiB", displayPath);
       return undefined;
     }
     const bytes = await handle.readFile();
-    if (!bytes.subarray(0, BINARY_BYTES).includes(0)) return bytes.toString();
-    if (file.isNamed) output.addNotice("Binary files were not searched", shown);
+    if (!bytes.subarray(0, BINARY_CHECK_BYTES).includes(0)) return bytes.toString();
+    if (file.isStart) output.addNotice("Skipped binary files", displayPath);
     return undefined;
   } catch (error) {
-    const failure = explainFailure("read", shown, error);
-    if (!(failure instanceof Refusal)) throw failure;
-    output.addNotice("Files that cannot be read", shown);
+    const failure = toFileError("read", displayPath, error);
+    if (!(failure instanceof FileError)) throw failure;
+    output.addNotice("Cannot read these files", displayPath);
     return undefined;
   }
 }
 
-export interface FileMatches {
-  readonly shown: string;
+interface FileMatches {
+  readonly path: string;
   readonly lines: readonly string[];
-  /** In the order of the lines. */
+  /** Sorted by line. */
   readonly matches: readonly LineMatch[];
-  /** How many lines around each match. */
-  readonly context: number;
+  readonly contextLines: number;
 }
 
-/** Longer lines are cut around the match. */
-const MOST_COLUMNS = 400;
-const COLUMNS_BEFORE = 100;
-
-/** Groups that do not touch; a group is a list of lines. */
-function printMatches(file: FileMatches): readonly (readonly string[])[] {
+/** In the format of grep: groups of adjacent lines. */
+function formatMatches(file: FileMatches): readonly (readonly string[])[] {
   const groups: string[][] = [];
   const columns = new Map(file.matches.map(({ line, column }) => [line, column]));
   let printed = -1;
   for (const { line } of file.matches) {
-    const start = Math.max(printed + 1, line - file.context);
-    const end = Math.min(file.lines.length - 1, line + file.context);
+    const start = Math.max(printed + 1, line - file.contextLines);
+    const end = Math.min(file.lines.length - 1, line + file.contextLines);
     if (groups.length === 0 || start > printed + 1) groups.push([]);
     for (let at = start; at <= end; at += 1) {
-      groups.at(-1)?.push(printLine(file, at, columns.get(at)));
+      const column = columns.get(at);
+      const sign = column === undefined ? "-" : ":";
+      const text = truncateAround(file.lines[at] ?? "", column ?? 0);
+      groups.at(-1)?.push(`${file.path}${sign}${at + 1}${sign}${text}`);
     }
     printed = Math.max(printed, end);
   }
   return groups;
 }
 
-function printLine({ shown, lines }: FileMatches, at: number, column: number | undefined): string {
-  const sign = column === undefined ? "-" : ":";
-  return `${shown}${sign}${at + 1}${sign}${cut(lines[at] ?? "", column ?? 0)}`;
-}
+const MAX_COLUMNS = 400;
+const COLUMNS_BEFORE_MATCH = 100;
 
-function cut(line: string, column: number): string {
-  if (line.length <= MOST_COLUMNS) return line;
-  const start = Math.max(0, Math.min(column - COLUMNS_BEFORE, line.length - MOST_COLUMNS));
-  const end = start + MOST_COLUMNS;
-  const part = line.slice(start, end).toWellFormed(); // A character may have been cut in two.
+function truncateAround(line: string, column: number): string {
+  if (line.length <= MAX_COLUMNS) return line;
+  const start = Math.max(0, Math.min(column - COLUMNS_BEFORE_MATCH, line.length - MAX_COLUMNS));
+  const end = start + MAX_COLUMNS;
+  const part = line.slice(start, end).toWellFormed(); // The cut may split a surrogate pair.
   return `${start > 0 ? "…" : ""}${part}${end < line.length ? "…" : ""}`;
 }
 
-const MOST_MATCHES = 200;
-const MOST_CHARACTERS = 64 * 1024;
-/** Of each kind of file that was left out. */
-const MOST_NAMES = 5;
+const MAX_MATCHES = 200;
+const MAX_CHARACTERS = 64 * 1024;
+/** Of the files in one notice. */
+const MAX_NAMES = 5;
 
 interface Notice {
   readonly names: readonly string[];
   readonly count: number;
 }
 
+/** Collects matches up to a limit, and notices about files that were not searched. */
 class GrepOutput {
   readonly #groups: string[] = [];
   readonly #notices = new Map<string, Notice>();
   readonly #separator: string;
-  #room = MOST_MATCHES;
+  #remaining = MAX_MATCHES;
   #characters = 0;
 
   constructor(hasContext: boolean) {
     this.#separator = hasContext ? "\n--\n" : "\n";
   }
 
-  /** For so many matches more. */
-  get room(): number {
-    return this.#room;
+  /** How many more matches fit. */
+  get remaining(): number {
+    return this.#remaining;
   }
 
   get isFull(): boolean {
-    return this.#characters > MOST_CHARACTERS;
+    return this.#characters > MAX_CHARACTERS;
   }
 
-  /** What does not fit is left out. */
+  /** Drops the lines that do not fit. */
   add(groups: readonly (readonly string[])[], matches: number): void {
-    this.#room -= matches;
+    this.#remaining -= matches;
     for (const group of groups) {
       if (this.isFull) return;
-      this.#groups.push(group.filter((line) => this.#takes(line)).join("\n"));
+      const lines: string[] = [];
+      for (const line of group) {
+        if (this.isFull) break;
+        this.#characters += line.length;
+        lines.push(line);
+      }
+      this.#groups.push(lines.join("\n"));
     }
   }
 
   addNotice(notice: string, ...names: readonly string[]): void {
     const before = this.#notices.get(notice) ?? { names: [], count: 0 };
     this.#notices.set(notice, {
-      names: [...before.names, ...names].slice(0, MOST_NAMES),
+      names: [...before.names, ...names].slice(0, MAX_NAMES),
       count: before.count + names.length,
     });
   }
 
   text(): string {
-    const groups = this.#groups.length === 0 ? ["[No line matches.]"] : this.#groups;
+    const groups = this.#groups.length === 0 ? ["[No matches.]"] : this.#groups;
     const notices = [...this.#notices].map(([notice, { names, count }]) => {
       if (count === 0) return `[${notice}.]`;
       const more = count > names.length ? ` and ${count - names.length} more` : "";
       return `[${notice}: ${names.join(", ")}${more}]`;
     });
     return [groups.join(this.#separator), ...notices].join("\n");
-  }
-
-  #takes(line: string): boolean {
-    if (this.isFull) return false;
-    this.#characters += line.length;
-    return true;
   }
 }
