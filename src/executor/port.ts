@@ -54,7 +54,7 @@ export interface NeedsInput {
   /** Asked together with `question`, as one form. */
   readonly more?: readonly Question[];
   readonly source: InquirySource;
-  /** By question id: questions for a model instead of a person, which sees only this prompt. */
+  /** By question id: questions that go to a model, with this prompt alone, and never to a person. */
   readonly prompts?: ReadonlyMap<string, ModelPrompt>;
   /** Set if the questions may not be asked: they are recorded, and the call ends. */
   readonly refusal?: QuestionRefusal;

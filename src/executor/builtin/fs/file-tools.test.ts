@@ -214,10 +214,13 @@ describe("the files of Git and jp", () => {
     writeFileSync(path.join(root, ".git"), "gitdir: meta\n");
     place("store/conversations/1/events.json");
     symlinkSync("store", path.join(root, ".jp"));
-    const told = ["meta/config", "sub/bare/hooks/x", "trees/one/config.worktree", "store/new"].map(
-      async (file) => Promise.all(NAMES.map((name) => call(root, name, file))),
-    );
-    const messages = (await Promise.all(told))
+    const outcomes = [
+      "meta/config",
+      "sub/bare/hooks/x",
+      "trees/one/config.worktree",
+      "store/new",
+    ].map(async (file) => Promise.all(NAMES.map((name) => call(root, name, file))));
+    const messages = (await Promise.all(outcomes))
       .flat()
       .map((outcome) => outcome.type === "error" && outcome.message.includes("is protected"));
     expect([new Set(messages), await call(root, "fs_list_files", ".")]).toMatchObject([
@@ -281,19 +284,19 @@ test.runIf(process.platform === "linux")(
     const before = readdirSync(outside).toSorted();
     const worker = new Worker(SWAPPER, { eval: true, workerData: { folder, outside } });
     onTestFinished(async () => void (await worker.terminate()));
-    const told: string[] = [];
+    const outcomes: string[] = [];
     for (let number = 0; number < 100; number += 1) {
       for (const name of NAMES.filter((each) => each !== "fs_list_files")) {
-        told.push(JSON.stringify(await call(root, name, `folder/${number}.txt`)));
+        outcomes.push(JSON.stringify(await call(root, name, `folder/${number}.txt`)));
       }
-      told.push(JSON.stringify(await call(root, "fs_create_file", `folder/new/${number}.txt`)));
+      outcomes.push(JSON.stringify(await call(root, "fs_create_file", `folder/new/${number}.txt`)));
     }
     await worker.terminate();
     expect(readdirSync(outside).toSorted()).toEqual(before);
     const texts = before.map((name) => readFileSync(path.join(outside, name), "utf8"));
     expect(new Set(texts)).toEqual(new Set(["secret"]));
-    expect(told.filter((text) => text.includes("secret"))).toEqual([]);
-    expect(told.some((text) => text.includes('"success"'))).toBe(true);
+    expect(outcomes.filter((text) => text.includes("secret"))).toEqual([]);
+    expect(outcomes.some((text) => text.includes('"success"'))).toBe(true);
   },
 );
 

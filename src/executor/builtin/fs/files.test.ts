@@ -182,9 +182,9 @@ test("parsing a text and encoding it gives the same bytes", () => {
   const anyPiece = fc.constantFrom("a", "é𝄞", "\r", "\n", "\r\n", "\uFEFF");
   fc.assert(
     fc.property(fc.array(anyPiece), (pieces) => {
-      const bytes = Buffer.from(pieces.join(""));
-      const text = parseText(bytes);
-      expect(text === undefined ? undefined : toBytes(text)).toEqual(bytes);
+      const encoded = Buffer.from(pieces.join(""));
+      const text = parseText(encoded);
+      expect(text === undefined ? undefined : toBytes(text)).toEqual(encoded);
     }),
   );
 });
