@@ -203,7 +203,7 @@ test("who asks is decided by the executor of each kind of tool, and nowhere else
     .filter(({ text }) => /\bsource: "(tool|assistant|user|other)"/.test(text))
     .map(({ name }) => posix(name));
   expect(deciding.toSorted()).toEqual([
-    "src/executor/builtin/ask-user/ask-user.ts",
+    "src/executor/builtin/ask-user.ts",
     "src/executor/local/process-result.ts",
     "src/executor/mcp/mcp-executor.ts",
     "src/tool/define-tool.ts",

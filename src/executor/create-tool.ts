@@ -1,16 +1,14 @@
-/** From a tool's settings to a tool that can be called, whatever its source is. */
+/** Creates a runnable tool from its settings, whatever its source. */
 import type { ToolSettings } from "../config/index.ts";
 import type { McpServers } from "../mcp/index.ts";
-import type { JsonObject } from "../util/index.ts";
-import { CodedError } from "../util/index.ts";
-import { createBuiltinExecutor } from "./builtin/builtin-executor.ts";
-import type { ShippedTool } from "./builtin/shipped-tool.ts";
+import { CodedError, type JsonObject } from "../util/index.ts";
+import { createBuiltinExecutor, type ShippedTool } from "./builtin/builtin-executor.ts";
 import { createLocalExecutor, type LocalEnvironment } from "./local/index.ts";
 import { createMcpTool } from "./mcp/index.ts";
 import { toParametersSchema } from "./parameters-schema.ts";
 import type { RunnableTool, ToolDescription } from "./port.ts";
 
-/** What tools are made of. */
+/** What the sources of tools need. */
 export interface ToolParts {
   readonly shipped: readonly ShippedTool[];
   readonly local: LocalEnvironment;
@@ -18,7 +16,7 @@ export interface ToolParts {
   readonly signal: AbortSignal;
 }
 
-/** A tool that can be run. Throws `unknown_builtin`, and what a server throws that does not start. */
+/** Throws `unknown_builtin`, or the error of an MCP server that does not start. */
 export async function createTool(settings: ToolSettings, parts: ToolParts): Promise<RunnableTool> {
   const { source } = settings;
   switch (source.type) {
@@ -29,7 +27,7 @@ export async function createTool(settings: ToolSettings, parts: ToolParts): Prom
     case "builtin": {
       const wanted = source.tool ?? settings.name;
       const shipped = parts.shipped.find(({ tool }) => tool.name === wanted);
-      if (shipped === undefined) throw unknownBuiltin(settings.name, wanted);
+      if (shipped === undefined) throw unknownBuiltinError(settings.name, wanted);
       const { tool } = shipped;
       const schema =
         Object.keys(settings.parameters).length === 0
@@ -62,12 +60,10 @@ function describe(settings: ToolSettings, parameters: JsonObject): ToolDescripti
   };
 }
 
-function unknownBuiltin(name: string, wanted: string): CodedError {
+function unknownBuiltinError(name: string, wanted: string): CodedError {
   return new CodedError(
     "unknown_builtin",
-    `The tool ${name} wants the builtin ${wanted}: there is none.`,
-    {
-      hint: "`jp tool ls` lists the tools that there are.",
-    },
+    `The tool ${name} uses the builtin ${wanted}, which does not exist.`,
+    { hint: "List the available tools: jp tool ls" },
   );
 }

@@ -3,11 +3,10 @@ export {
   checkArguments,
   findViolations,
 } from "./arguments/check-arguments.ts";
-export { createAskUser } from "./builtin/ask-user/ask-user.ts";
-export { createBuiltinExecutor } from "./builtin/builtin-executor.ts";
+export { createAskUser } from "./builtin/ask-user.ts";
+export { createBuiltinExecutor, type ShippedTool } from "./builtin/builtin-executor.ts";
 export { createDescribeTools, type FindDescription } from "./builtin/describe-tools.ts";
 export { createFileTools } from "./builtin/fs/file-tools.ts";
-export type { ShippedTool } from "./builtin/shipped-tool.ts";
 export { createTool, type ToolParts } from "./create-tool.ts";
 export { createLocalExecutor, type LocalEnvironment } from "./local/index.ts";
 export { toRefusedQuestions } from "./mcp/index.ts";

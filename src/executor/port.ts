@@ -1,101 +1,100 @@
 /**
- * One attempt of one tool. A tool that needs an answer says so and ends; it is entered again with the
- * same arguments and one answer more. Who answers is not decided here; who asks is, and only here.
+ * The executor port: one attempt to run one tool. A tool that needs an answer ends its attempt with a
+ * question, and runs again with the same arguments and the answer. The executor says who asks; the
+ * agent decides who answers.
  */
 import type { InquirySource, ModelPrompt, Question } from "../tool/index.ts";
 import type { Json, JsonObject } from "../util/index.ts";
 
 /** Runs one tool. */
 export interface Executor {
-  /** Never throws; abort ends what the tool started and gives `cancelled`. */
+  /** Never throws. On abort, stops everything the tool started and resolves to `cancelled`. */
   attempt(request: AttemptRequest): Promise<AttemptResult>;
 }
 
-/** One attempt of a call: its arguments, and the answers so far. */
+/** One attempt of a call: its arguments and the answers so far. */
 export interface AttemptRequest {
-  /** The same for all attempts of one call, and for no other: what a call has begun is kept by it. */
+  /** Identifies the call across its attempts, for executors that keep state between them. */
   readonly call: object;
   /** Validated, with defaults filled in. */
   readonly arguments: JsonObject;
-  /** By question id, the latest answer to each. May hold secrets. */
+  /** The latest answer to each question, by question id. May contain secrets. */
   readonly answers: Readonly<Record<string, Json>>;
-  /** The ids among them that were asked as `secret`: only the tool itself may come to see these. */
+  /** The ids of the answers that only the tool itself may see. */
   readonly secretAnswers: readonly string[];
-  /** What the person had to say besides, by question id. */
+  /** Notes you added to answers, by question id. */
   readonly notes: Readonly<Record<string, string>>;
-  /** How a model came to an answer to one of the `prompts`, by question id. */
+  /** How a model answered one of the `prompts`, by question id. */
   readonly replies?: Readonly<Record<string, ModelReply>>;
   readonly signal: AbortSignal;
-  /** A line about what the tool is doing; never part of its result. Must not throw. */
+  /** Reports progress, one line at a time; not part of the result. Must not throw. */
   readonly onProgress?: (message: string) => void;
 }
 
-/** What an attempt came to. */
+/** The result of an attempt. */
 export type AttemptResult =
   | { readonly type: "success"; readonly content: string }
-  /** `content` is what the model is told. */
+  /** `content` is the text for the model. */
   | { readonly type: "error"; readonly content: string }
   | NeedsInput
   | { readonly type: "cancelled" };
 
-/** How a model came to its answer. */
+/** Details of an answer that a model gave. */
 export interface ModelReply {
   /** `provider/name` */
   readonly model: string;
-  /** It reached the limit of its length. */
+  /** The reply reached its length limit. */
   readonly isCutOff: boolean;
 }
 
-/** The tool asks, and is entered again with the answer. */
+/** The tool asks questions, and runs again with the answers. */
 export interface NeedsInput {
   readonly type: "needs_input";
   readonly question: Question;
-  /** Asked together with it, as one form. */
+  /** Asked together with `question`, as one form. */
   readonly more?: readonly Question[];
   readonly source: InquirySource;
-  /**
-   * By question id: those that no person is ever asked. A model goes on with these words, and sees
-   * nothing else.
-   */
+  /** By question id: questions that go to a model, with this prompt alone, and never to a person. */
   readonly prompts?: ReadonlyMap<string, ModelPrompt>;
-  /** Nobody may be asked: the questions are recorded, and the call ends. */
+  /** Set if the questions may not be asked: they are recorded, and the call ends. */
   readonly refusal?: QuestionRefusal;
-  /** Aborted when the tool does not want to know any more: then it is entered again as it is. */
+  /** Aborted when the tool withdraws the questions: it then runs again without the answers. */
   readonly closed?: AbortSignal;
-  /** Called if there is no answer, and so no further attempt. Must not throw. */
+  /** Called if there is no answer, and therefore no further attempt. Must not throw. */
   readonly onUnanswered?: (reason: UnansweredReason) => void;
 }
 
-/** Why nobody is asked, and what the model is told. */
+/** Why the questions may not be asked. */
 export interface QuestionRefusal {
   readonly reason: "no_prompt_backend";
+  /** The text for the model. */
   readonly content: string;
 }
 
-/** Questions that nobody is asked, because no call under way has asked them. They are for the record. */
+/** Questions that belong to no running call. They are recorded, not asked. */
 export interface RefusedQuestions {
   readonly source: Extract<InquirySource, { readonly name: string }>;
   readonly questions: readonly Question[];
-  /** `interrupted`: the call that has asked them is over. */
+  /** `interrupted`: the call that asked them has ended. */
   readonly reason: "interrupted" | "no_prompt_backend";
 }
 
-/** The person did not want to answer, or nobody was asked. */
+/** You cancelled the question, or it was never asked. */
 export type UnansweredReason = "cancelled" | "refused";
 
-/** What a model is told about a tool, and what its arguments are checked against. */
+/** Describes a tool to a model. Arguments are checked against its parameters. */
 export interface ToolDescription {
   readonly name: string;
   /** Sent with every request. */
   readonly summary: string;
-  /** Given when the model asks for it. */
+  /** Sent when the model asks for it. */
   readonly description?: string;
   readonly examples?: string;
   /** JSON Schema of an object. */
   readonly parameters: JsonObject;
 }
 
-/** A tool that can be called. */
+/** A tool that is ready to run. */
 export interface RunnableTool {
   readonly description: ToolDescription;
   readonly executor: Executor;

@@ -178,7 +178,7 @@ describe("a call", () => {
       asked: [],
       otherPrompts: 0,
       models: 0,
-      told: ["`options` is missing or empty: a select needs the options to choose from.", true],
+      told: ["`options` is missing or empty: a select needs options to choose from.", true],
     });
   });
 
@@ -399,7 +399,7 @@ describe("under another name", () => {
     const turn = await start({ tools: { ask: { ...alias, source: "builtin" } } });
     const response = await turn.call("ask", { question: "Which?" });
     expect([response?.content, response?.isError]).toEqual([
-      "Tool 'ask' is currently unavailable: The tool ask wants the builtin ask: there is none.",
+      "Tool 'ask' is currently unavailable: The tool ask uses the builtin ask, which does not exist.",
       true,
     ]);
   });

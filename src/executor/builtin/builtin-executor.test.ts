@@ -29,7 +29,7 @@ function asking(source?: "assistant") {
 }
 
 describe("a builtin tool that asks", () => {
-  test("does so as the tool, under the name it has in the config", async () => {
+  test("asks as the tool, under its name in the config", async () => {
     verifies(
       "082/source/builtin-default-is-the-tool",
       "082/source/executor-decides",
@@ -42,7 +42,7 @@ describe("a builtin tool that asks", () => {
     });
   });
 
-  test("does so as the assistant if its own code says so", async () => {
+  test("asks as the assistant if its code says so", async () => {
     verifies("082/source/builtin-may-speak-for-the-assistant");
     expect(await createBuiltinExecutor(asking("assistant"), "x").attempt(request())).toEqual({
       type: "needs_input",
@@ -51,14 +51,14 @@ describe("a builtin tool that asks", () => {
     });
   });
 
-  test("is entered again with the answer", async () => {
+  test("runs again with the answer", async () => {
     expect(await createBuiltinExecutor(asking(), "x").attempt(request({ sure: true }))).toEqual({
       type: "success",
       content: "yes",
     });
   });
 
-  test("asks for a secret by the type of its question", async () => {
+  test("asks for a secret with a secret question", async () => {
     verifies("082/secret/builtin-declares-it-in-the-question");
     const token = secretQuestion("token", "Token?");
     const tool = defineTool({
@@ -74,7 +74,7 @@ describe("a builtin tool that asks", () => {
   });
 });
 
-test("what goes wrong is told with what led to it", async () => {
+test("an error is reported with its causes", async () => {
   const tool = defineTool({
     name: "x",
     description: "",
@@ -90,7 +90,7 @@ test("what goes wrong is told with what led to it", async () => {
 });
 
 describe("cancelling", () => {
-  test("ends a tool that never looks at its signal", async () => {
+  test("ends a tool that ignores its signal", async () => {
     const tool = defineTool({
       name: "x",
       description: "",
@@ -103,7 +103,7 @@ describe("cancelling", () => {
     expect(await attempt).toEqual({ type: "cancelled" });
   });
 
-  test("before it starts keeps it from starting", async () => {
+  test("before it starts prevents it from running", async () => {
     let isRun = false;
     const tool = defineTool({
       name: "x",

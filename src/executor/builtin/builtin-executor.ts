@@ -1,9 +1,19 @@
-/** Runs a tool that is part of the program, and lets it say who its questions come from. */
+/** Tools that ship with jp: their default config, and how they run. */
+import type { PartialToolConfig } from "../../config/index.ts";
 import type { BuiltinTool, Outcome } from "../../tool/index.ts";
 import { assertNever } from "../../util/index.ts";
 import type { AttemptResult, Executor } from "../port.ts";
 
-/** `name` is the one in the config, under which the model knows the tool. */
+/** A tool that ships with jp. */
+export interface ShippedTool {
+  readonly tool: BuiltinTool;
+  /** Its default config. */
+  readonly config: PartialToolConfig;
+  /** Changes nothing and answers no questions: a workspace may configure it before you trust it. */
+  readonly isReadOnly?: true;
+}
+
+/** `name` is the tool's name in the config, which is the one the model knows. */
 export function createBuiltinExecutor(tool: BuiltinTool, name: string): Executor {
   return {
     attempt: async ({ call: _call, secretAnswers: _secretAnswers, signal, ...call }) => {
@@ -36,7 +46,7 @@ function toResult(outcome: Outcome, tool: BuiltinTool, name: string): AttemptRes
   }
 }
 
-/** What the model is told of an error: the message, and what led to it. */
+/** The text of an error for the model: its message and its causes. */
 export function describeError({ message, trace }: Extract<Outcome, { type: "error" }>): string {
   return trace.length === 0 ? message : `${message}\n\nTrace:\n${trace.join("\n")}`;
 }

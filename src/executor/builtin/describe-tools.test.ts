@@ -26,7 +26,7 @@ async function describeTools(...tools: readonly string[]) {
   return tool.execute({ arguments: { tools: [...tools] }, answers: {}, signal });
 }
 
-test("everything about a tool is told: summary, description, examples, parameters", async () => {
+test("it gives the summary, description, examples and parameters of a tool", async () => {
   expect(await describeTools("greet")).toEqual({
     type: "success",
     content: [
@@ -41,7 +41,7 @@ test("everything about a tool is told: summary, description, examples, parameter
   });
 });
 
-test("several are told one after the other, and those that nobody knows are named", async () => {
+test("it describes several tools in order, and names those it does not know", async () => {
   expect(await describeTools("bare", "nothing", "bare")).toEqual({
     type: "success",
     content:
@@ -50,7 +50,7 @@ test("several are told one after the other, and those that nobody knows are name
   });
 });
 
-test("it is on, cannot be switched off, asks nobody and shows nothing", () => {
+test("it is on, cannot be switched off, needs no permission and is hidden", () => {
   const { config } = createDescribeTools(async () => undefined);
   expect(config).toMatchObject({
     source: "builtin",

@@ -1,14 +1,14 @@
-/** `describe_tools`: more about a tool than goes with every request, when the model wants it. */
+/** `describe_tools`: gives the model details of a tool that are not sent with every request. */
 import { defineTool } from "../../tool/index.ts";
 import type { ParameterConfig } from "../../config/index.ts";
 import { isJsonObject, type JsonObject } from "../../util/index.ts";
 import type { ToolDescription } from "../port.ts";
-import type { ShippedTool } from "./shipped-tool.ts";
+import type { ShippedTool } from "./builtin-executor.ts";
 
-/** Undefined for a tool that there is not, or that cannot be had. Must not throw. */
+/** Undefined for a tool that is unknown or unavailable. Must not throw. */
 export type FindDescription = (name: string) => Promise<ToolDescription | undefined>;
 
-/** `find` is asked when the tool is called. */
+/** Calls `find` when the tool runs, so that it sees the tools of that moment. */
 export function createDescribeTools(find: FindDescription): ShippedTool {
   const tool = defineTool<{ readonly tools: readonly string[] }>({
     name: "describe_tools",
@@ -20,7 +20,7 @@ export function createDescribeTools(find: FindDescription): ShippedTool {
           type: "array",
           items: { type: "string" },
           minItems: 1,
-          description: "names of tools",
+          description: "the names of the tools",
         },
       },
       required: ["tools"],
@@ -33,7 +33,7 @@ export function createDescribeTools(find: FindDescription): ShippedTool {
     type: "array",
     items: { type: "string" },
     required: true,
-    description: "names of tools",
+    description: "the names of the tools",
   };
   return {
     tool,

@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import { type BuiltinTool, defineTool } from "../../../tool/index.ts";
 import { type Consent, createConsent } from "./consent.ts";
 
-/** A tool that asks about whatever the change is at the moment. */
+/** A tool that asks about the current value of `change`. */
 function changing(consent: Consent, change: () => string, args = {}): BuiltinTool {
   return defineTool({
     name: "changing",
@@ -11,7 +11,7 @@ function changing(consent: Consent, change: () => string, args = {}): BuiltinToo
     run: async (_, context) => {
       const isAgreed = await consent.ask(context, {
         call: ["changing", args],
-        shown: "a.txt",
+        displayPath: "a.txt",
         change: [change()],
         question: { id: "sure", text: "Sure?", default: false },
       });
@@ -24,7 +24,7 @@ async function attempt(tool: BuiltinTool, answers = {}): Promise<string> {
   const { signal } = new AbortController();
   const outcome = await tool.execute({ arguments: {}, answers, signal });
   if (outcome.type === "needs_input") return "asks";
-  return outcome.type === "success" ? outcome.content : (outcome.message.split(",")[0] ?? "");
+  return outcome.type === "success" ? outcome.content : (outcome.message.split(" and ")[0] ?? "");
 }
 
 test("a yes counts for the change that was shown", async () => {
@@ -32,17 +32,17 @@ test("a yes counts for the change that was shown", async () => {
   expect([await attempt(tool), await attempt(tool, { sure: true })]).toEqual(["asks", "yes"]);
 });
 
-test("a yes does not count for another change, and a new question can be asked", async () => {
+test("a yes does not count for another change, which can be asked about again", async () => {
   let change = "one";
   const tool = changing(createConsent(), () => change);
-  const told = [await attempt(tool)];
+  const results = [await attempt(tool)];
   change = "two";
-  told.push(await attempt(tool, { sure: true }));
-  told.push(await attempt(tool), await attempt(tool, { sure: true }));
-  expect(told).toEqual(["asks", "a.txt changed meanwhile", "asks", "yes"]);
+  results.push(await attempt(tool, { sure: true }));
+  results.push(await attempt(tool), await attempt(tool, { sure: true }));
+  expect(results).toEqual(["asks", "a.txt changed in the meantime", "asks", "yes"]);
 });
 
-test("a no counts whatever the change is by now", async () => {
+test("a no counts even if the change is different by now", async () => {
   let change = "one";
   const tool = changing(createConsent(), () => change);
   await attempt(tool);
@@ -50,7 +50,7 @@ test("a no counts whatever the change is by now", async () => {
   expect(await attempt(tool, { sure: false })).toBe("no");
 });
 
-test("an answer that comes before any question counts, as one from a config does", async () => {
+test("an answer given before any question counts, such as one from config", async () => {
   expect(
     await attempt(
       changing(createConsent(), () => "one"),
@@ -59,7 +59,7 @@ test("an answer that comes before any question counts, as one from a config does
   ).toBe("yes");
 });
 
-test("a call that was cancelled while it asked is in nobody's way", async () => {
+test("a call that was cancelled while it asked does not affect the next one", async () => {
   let change = "one";
   const tool = changing(createConsent(), () => change);
   await attempt(tool);
@@ -67,26 +67,29 @@ test("a call that was cancelled while it asked is in nobody's way", async () => 
   expect([await attempt(tool), await attempt(tool, { sure: true })]).toEqual(["asks", "yes"]);
 });
 
-test("of two equal calls that ask at the same time, only the first finds what was shown", async () => {
+test("each answer settles one of two equal calls", async () => {
   let change = "one";
   const tool = changing(createConsent(), () => change);
   await attempt(tool);
   await attempt(tool);
   const first = await attempt(tool, { sure: true });
   change = "two";
-  expect([first, await attempt(tool, { sure: true })]).toEqual(["yes", "a.txt changed meanwhile"]);
+  expect([first, await attempt(tool, { sure: true })]).toEqual([
+    "yes",
+    "a.txt changed in the meantime",
+  ]);
 });
 
-test("an answer of a wrong type is asked for again", async () => {
+test("an answer of the wrong type is asked for again", async () => {
   const tool = changing(createConsent(), () => "one");
   expect(await attempt(tool, { sure: "yes" })).toBe("asks");
 });
 
-test("it forgets the oldest of very many open questions, and only that one", async () => {
+test("beyond one hundred pending questions the oldest is forgotten", async () => {
   const consent = createConsent();
   for (let number = 0; number <= 100; number += 1) {
     await attempt(changing(consent, () => "one", { number }));
   }
-  const isOpen = (number: number) => consent.isOpen(["changing", { number }]);
-  expect([0, 1, 100].map(isOpen)).toEqual([false, true, true]);
+  const isPending = (number: number) => consent.isPending(["changing", { number }]);
+  expect([0, 1, 100].map(isPending)).toEqual([false, true, true]);
 });

@@ -1,25 +1,25 @@
 /**
- * Asks a person before a change, and holds the answer to what was shown. A call that asks is made again with
- * the answer: if the file, and so the change, is another one by then, a yes was not meant for it. What
- * was shown is known to this process only; after a restart an answer is taken as it is.
+ * Asks you before a change, and applies your answer only to the change you were shown. A tool runs
+ * again with the answer: if the file, and so the change, is different by then, your yes does not count.
+ * The changes shown are kept in memory; after a restart the answer counts as it is.
  */
 import { createHash } from "node:crypto";
 import { booleanQuestion, type QuestionOptions, type ToolContext } from "../../../tool/index.ts";
 import type { Json } from "../../../util/index.ts";
-import { changedMeanwhile } from "./refusal.ts";
+import { fileChangedError } from "./file-error.ts";
 
 export interface Consent {
-  /** False if the answer is no. Throws a refusal if a yes was given to another change. */
+  /** False if the answer is no. Throws a `FileError` if a yes was given to another change. */
   ask(context: ToolContext, request: ConsentRequest): Promise<boolean>;
-  /** Whether the call has asked before and was not answered yet. */
-  isOpen(call: ConsentRequest["call"]): boolean;
+  /** Whether the call has asked and not been answered yet. */
+  isPending(call: ConsentRequest["call"]): boolean;
 }
 
 interface ConsentRequest {
-  /** What stays the same when the call is made again. */
+  /** Identifies the call: the same each time it runs. */
   readonly call: readonly [tool: string, args: Json];
-  readonly shown: string;
-  /** All that the change is made of. */
+  readonly displayPath: string;
+  /** Everything the change depends on. */
   readonly change: readonly (string | Buffer)[];
   readonly question: Omit<QuestionOptions, "exclusive"> & {
     readonly id: string;
@@ -27,42 +27,39 @@ interface ConsentRequest {
   };
 }
 
-/** Calls that were cancelled while they asked are forgotten after so many others. */
-const MOST_OPEN = 100;
+/** Drops the oldest beyond this: calls cancelled while they asked are never answered. */
+const MAX_PENDING = 100;
 
 export function createConsent(): Consent {
-  const open = new Map<string, readonly string[]>();
-  const set = (key: string, changes: readonly string[]) => {
-    open.delete(key);
-    if (changes.length > 0) open.set(key, changes);
-    const [oldest] = open.keys();
-    if (open.size > MOST_OPEN && oldest !== undefined) open.delete(oldest);
+  /** By call: digests of the changes shown. Equal calls may be pending at the same time. */
+  const pending = new Map<string, readonly string[]>();
+  const set = (key: string, digests: readonly string[]) => {
+    pending.delete(key);
+    if (digests.length > 0) pending.set(key, digests);
+    const [oldest] = pending.keys();
+    if (pending.size > MAX_PENDING && oldest !== undefined) pending.delete(oldest);
   };
   return {
-    isOpen: (call) => open.has(JSON.stringify(call)),
-    ask: async (context, { call, shown, change, question }) => {
+    isPending: (call) => pending.has(JSON.stringify(call)),
+    ask: async (context, { call, displayPath, change, question }) => {
       const { id, text, ...options } = question;
       const key = JSON.stringify(call);
-      const now = digestOf(change);
+      const current = digestOf(change);
       const isYes = await context
-        // The model that wants the change does not approve it, unless config lets it.
+        // Exclusive: the model that wants the change may not approve it, unless config allows that.
         .ask(booleanQuestion(id, text, { ...options, exclusive: true }))
         .catch((unanswered: unknown) => {
-          set(key, [...(open.get(key) ?? []), now]);
+          set(key, [...(pending.get(key) ?? []), current]);
           throw unanswered;
         });
-      // Equal calls may be open at the same time: each answer stands for one of them.
-      const changes = open.get(key) ?? [];
-      const then = changes.includes(now) ? now : changes.at(-1);
-      set(key, withoutOne(changes, then));
-      if (isYes && then !== undefined && then !== now) throw changedMeanwhile(shown);
+      // Each answer settles one of the equal calls.
+      const digests = pending.get(key) ?? [];
+      const shown = digests.includes(current) ? current : digests.at(-1);
+      if (shown !== undefined) set(key, digests.toSpliced(digests.lastIndexOf(shown), 1));
+      if (isYes && shown !== undefined && shown !== current) throw fileChangedError(displayPath);
       return isYes;
     },
   };
-}
-
-function withoutOne(list: readonly string[], item: string | undefined): readonly string[] {
-  return item === undefined ? list : list.toSpliced(list.lastIndexOf(item), 1);
 }
 
 function digestOf(change: readonly (string | Buffer)[]): string {

@@ -23,7 +23,7 @@ interface Scene {
   readonly create: (content: string, answer?: boolean, name?: string) => Promise<Outcome>;
 }
 
-/** A root, with `a.txt` in it if it has a content. */
+/** A root, which contains `a.txt` if `content` is given. */
 function scene(content?: string | Buffer): Scene {
   const root = temporaryFolder();
   const file = path.join(root, "a.txt");
@@ -42,7 +42,7 @@ const success = (content: string) => ({ type: "success", content });
 
 describe("a new file", () => {
   test.each(["", "a", "a\n", "a\r\nb\n", "ä€𝄞", "\uFEFFmarked", "a\0b"])(
-    "with %j gets exactly this",
+    "with content %j is written exactly",
     async (content) => {
       const { root, file, create: call } = scene();
       expect(await call(content, true)).toEqual(success("Created a.txt."));
@@ -50,7 +50,7 @@ describe("a new file", () => {
     },
   );
 
-  test("is created only after a question, which shows all of it", async () => {
+  test("is created only after a question that shows all of it", async () => {
     counters("T-FILE-3");
     const { root, file, create: call } = scene();
     expect([await call("one\ntwo"), readdirSync(root)]).toEqual([
@@ -73,7 +73,7 @@ describe("a new file", () => {
     expect(readFileSync(file, "utf8")).toBe("one\ntwo");
   });
 
-  test("of any length is shown whole", async () => {
+  test("is shown completely, however long it is", async () => {
     const content = Array.from({ length: 3000 }, (_, index) => `line ${index}\n`).join("");
     const asked = await scene().create(content);
     const context = asked.type === "needs_input" ? asked.question.context : "";
@@ -81,11 +81,11 @@ describe("a new file", () => {
     expect(added?.map((line) => `${line}\n`).join("")).toBe(content);
   });
 
-  test("that is empty is said to be", async () => {
+  test("that is empty is announced as such", async () => {
     expect(await scene().create("")).toMatchObject({ question: { context: "An empty file." } });
   });
 
-  test("is not created after a no, which is no error", async () => {
+  test("is not created after a no, which is not an error", async () => {
     const { root, create: call } = scene();
     await call("text", undefined, "b/a.txt");
     expect(await call("text", false, "b/a.txt")).toEqual(
@@ -94,35 +94,35 @@ describe("a new file", () => {
     expect(readdirSync(root)).toEqual([]);
   });
 
-  test("gets the folders on the way", async () => {
+  test("gets the missing folders", async () => {
     const { root, create: call } = scene();
     expect(await call("text", true, "b/c/ü d.txt")).toEqual(success("Created b/c/ü d.txt."));
     expect(readFileSync(path.join(root, "b", "c", "ü d.txt"), "utf8")).toBe("text");
   });
 
-  test("has the mode that new files have", async () => {
+  test("has the default mode", async () => {
     const { root, file, create: call } = scene();
     writeFileSync(path.join(root, "other"), "");
     await call("text", true);
     expect(statSync(file).mode).toBe(statSync(path.join(root, "other")).mode);
   });
 
-  test("of the longest name there can be is written", async () => {
+  test("can have the longest possible name", async () => {
     const name = "x".repeat(255);
     expect(await scene().create("text", true, name)).toEqual(success(`Created ${name}.`));
   });
 
   test.each([
-    ["below a file", "a.txt/b", "Cannot change a.txt/b: a part of its path is not a folder."],
+    ["below a file", "a.txt/b", "Cannot change a.txt/b: part of its path is not a folder."],
     [
       "deep below a file",
       "a.txt/b/c",
-      "Cannot create a.txt/b/c: a part of its path is not a folder.",
+      "Cannot create a.txt/b/c: part of its path is not a folder.",
     ],
-    ["that is a folder", "folder", "Cannot change folder: it is a folder."],
-    ["that says it is a folder", "new/", "new/ names a folder, not a file."],
-    ["of too long a name", "x".repeat(256), "its name is too long."],
-    ["that is the root", ".", ". is a folder, not a file."],
+    ["with the path of a folder", "folder", "Cannot change folder: it is a folder."],
+    ["with a trailing slash", "new/", "new/ names a folder, not a file."],
+    ["with a name that is too long", "x".repeat(256), "its name is too long."],
+    ["with the path of the root", ".", ". is a folder, not a file."],
   ])("%s is refused", async (_, name, message) => {
     const { root, create: call } = scene("text");
     mkdirSync(path.join(root, "folder"));
@@ -131,7 +131,7 @@ describe("a new file", () => {
     expect(readdirSync(root).toSorted()).toEqual(["a.txt", "folder"]);
   });
 
-  test("of text that is no Unicode is refused", async () => {
+  test("with invalid Unicode is refused", async () => {
     const { root, create: call } = scene();
     expect(await call("\uD800")).toMatchObject({
       message: "The content is not valid Unicode text.",
@@ -140,8 +140,8 @@ describe("a new file", () => {
   });
 });
 
-describe("a file that exists", () => {
-  test("is overwritten only after a question, which shows what changes", async () => {
+describe("an existing file", () => {
+  test("is overwritten only after a question that shows the diff", async () => {
     const { file, create: call } = scene("one\ntwo\n");
     const asked = await call("one\n2\n");
     expect([asked, readFileSync(file, "utf8")]).toEqual([
@@ -163,7 +163,7 @@ describe("a file that exists", () => {
     expect(readFileSync(file, "utf8")).toBe("one\n2\n");
   });
 
-  test("stays as it is after a no, which is no error", async () => {
+  test("stays as it is after a no, which is not an error", async () => {
     const { root, file, create: call } = scene("old");
     await call("new");
     expect(await call("new", false)).toEqual(
@@ -172,17 +172,17 @@ describe("a file that exists", () => {
     expect([readFileSync(file, "utf8"), readdirSync(root)]).toEqual(["old", ["a.txt"]]);
   });
 
-  test("that holds the same already is left alone, without a question", async () => {
+  test("that already has the content is left alone, without a question", async () => {
     const { file, create: call } = scene("a\r\n");
     const { ino } = statSync(file);
     expect(await call("a\n")).toEqual(
-      success("a.txt holds exactly this already. Nothing was changed."),
+      success("a.txt already has this content. Nothing was changed."),
     );
     expect(statSync(file).ino).toBe(ino);
   });
 
   test.each([
-    ["line ends", "a\r\nb\r\n", "c\nd\n", "c\r\nd\r\n"],
+    ["line endings", "a\r\nb\r\n", "c\nd\n", "c\r\nd\r\n"],
     ["byte order mark", "\uFEFFa\n", "b\n", "\uFEFFb\n"],
     ["single byte order mark", "\uFEFFa\n", "\uFEFFb\n", "\uFEFFb\n"],
     ["lack of both", "a\n", "b\r\n", "b\r\n"],
@@ -199,26 +199,26 @@ describe("a file that exists", () => {
     expect(statSync(file).mode & 0o777).toBe(0o767);
   });
 
-  test("that is binary is said to be, with what it would become", async () => {
+  test("that is binary is announced as such, with its new content", async () => {
     const asked = await scene(Buffer.from([0, 1])).create("text\n");
     expect(asked).toMatchObject({
       question: {
         context:
-          "The file is binary, or not in UTF-8 (2 bytes). It would become:\n" +
+          "The file is binary, or not UTF-8 (2 bytes). New content:\n" +
           "--- a/a.txt\n+++ b/a.txt\n@@ -0,0 +1 @@\n+text\n",
       },
     });
   });
 
-  test("that is huge is refused", async () => {
+  test("that is too large is refused", async () => {
     const { file, create: call } = scene("old");
     truncateSync(file, 8 * 1024 ** 2 + 1);
     expect(await call("new", true)).toMatchObject({
-      message: "a.txt is larger than 8 MiB: too large to be changed with this tool.",
+      message: "a.txt is larger than 8 MiB, too large for this tool to change.",
     });
   });
 
-  test("behind a link is overwritten where it is, and the link stays", async () => {
+  test("behind a link is overwritten in its place, and the link stays", async () => {
     const { root, file, create: call } = scene("old");
     symlinkSync("a.txt", path.join(root, "link"));
     await call("new", true, "link");
@@ -230,12 +230,12 @@ describe("between the question and the answer", () => {
   test("a file that changed is not overwritten", async () => {
     const { file, create: call } = scene("old");
     await call("new");
-    writeFileSync(file, "of somebody else");
+    writeFileSync(file, "from someone else");
     expect(await call("new", true)).toMatchObject({
       type: "error",
-      message: expect.stringContaining("a.txt changed meanwhile"),
+      message: expect.stringContaining("a.txt changed in the meantime"),
     });
-    expect(readFileSync(file, "utf8")).toBe("of somebody else");
+    expect(readFileSync(file, "utf8")).toBe("from someone else");
   });
 
   test("a file that was deleted is not created after a no", async () => {
@@ -248,7 +248,7 @@ describe("between the question and the answer", () => {
     expect(readdirSync(root)).toEqual([]);
   });
 
-  test("a file that was deleted is not created after a yes to something else", async () => {
+  test("a file that was deleted is not created after a yes to overwriting it", async () => {
     const { root, file, create: call } = scene("old");
     await call("new");
     rmSync(file);
@@ -257,18 +257,18 @@ describe("between the question and the answer", () => {
     expect(await call("new", true)).toEqual(success("Created a.txt."));
   });
 
-  test("a file that came is asked about, and a yes to creating it does not overwrite it", async () => {
+  test("a file that appeared is asked about, and a yes to creating it does not overwrite it", async () => {
     counters("T-FILE-1");
     const { root, file } = scene();
     const { tool } = createCreateFileTool({ root, consent: createConsent() });
     const { signal } = new AbortController();
     const call = { arguments: { path: "a.txt", content: "new" }, signal };
     await tool.execute({ ...call, answers: {} });
-    writeFileSync(file, "of somebody else");
+    writeFileSync(file, "from someone else");
     const outcome = await tool.execute({ ...call, answers: { create_file: true } });
     expect([outcome, readFileSync(file, "utf8")]).toMatchObject([
       { type: "needs_input", question: { id: "overwrite_file" } },
-      "of somebody else",
+      "from someone else",
     ]);
   });
 });

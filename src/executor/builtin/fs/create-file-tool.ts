@@ -1,13 +1,18 @@
-/** `fs_create_file`: a new file, or a new content for an old one, after a person has seen it. */
+/** `fs_create_file`: creates or overwrites a file, after showing you the content or a diff. */
 import { defineTool, type ToolContext } from "../../../tool/index.ts";
-import type { ShippedTool } from "../shipped-tool.ts";
+import type { ShippedTool } from "../builtin-executor.ts";
 import type { Consent } from "./consent.ts";
-import { fileToolConfig } from "./file-tool-config.ts";
-import { findVersion, type Version } from "./open-file.ts";
-import { findWritableTarget, type Target } from "./place.ts";
-import { Refusal } from "./refusal.ts";
-import { replaceFile, saveNewFile } from "./save-file.ts";
-import { parseText, toBody, toBytes } from "./text-format.ts";
+import { FileError } from "./file-error.ts";
+import {
+  type FileSnapshot,
+  findSnapshot,
+  parseText,
+  replaceFile,
+  saveNewFile,
+  toBody,
+  toBytes,
+} from "./files.ts";
+import { resolveTarget } from "./resolve-path.ts";
 import { unifiedDiff } from "./unified-diff.ts";
 
 interface CreateFileArguments {
@@ -22,12 +27,12 @@ export interface WritingToolOptions {
 
 const NAME = "fs_create_file";
 const DESCRIPTION =
-  "Writes the content to the path, with the folders on the way. The user sees the content, or a diff " +
-  "if the file exists, and is asked first. The line ends (CR LF), byte order mark and mode of a file " +
-  "that exists are kept. The result says " +
-  "whether the file was created, overwritten, or left alone because the user declined. Errors: the " +
-  "path is a folder or a hard link, is outside the workspace or protected (.git, .jp), or the file changed " +
-  "meanwhile; then nothing was written. To change a part of a file use fs_modify_file.";
+  "Writes the content to the path and creates missing folders. Asks the user first, showing the " +
+  "content, or a diff if the file exists. Keeps the line endings (CR LF), byte order mark and mode of " +
+  "an existing file. The result says whether the file was created, overwritten, or left unchanged " +
+  "because the user declined. Fails if the path is a folder or a hard link, is outside the workspace " +
+  "or protected (.git, .jp), or if the file changed in the meantime; nothing is written then. To " +
+  "change part of a file, use fs_modify_file.";
 
 export function createCreateFileTool(options: WritingToolOptions): ShippedTool {
   const tool = defineTool<CreateFileArguments>({
@@ -36,23 +41,24 @@ export function createCreateFileTool(options: WritingToolOptions): ShippedTool {
     parameters: {
       type: "object",
       properties: {
-        path: { type: "string", description: "the file, relative to the workspace's root" },
-        content: { type: "string", description: "the whole text of the file" },
+        path: { type: "string", description: "the file, relative to the workspace root" },
+        content: { type: "string", description: "the complete text of the file" },
       },
       required: ["path", "content"],
       additionalProperties: false,
     },
     run: (args, context) => createFile(options, args, context),
   });
-  const summary = "Create or overwrite a text file in the workspace, if the user agrees.";
-  // It writes nothing before its own question is answered: the call need not ask.
-  return { tool, config: fileToolConfig({ summary, description: DESCRIPTION }) };
+  return {
+    tool,
+    config: { summary: "Create or overwrite a text file in the workspace, if the user agrees." },
+  };
 }
 
-const CREATING = { verb: "create", question: { id: "create_file", default: true } } as const;
-const OVERWRITING = {
+const CREATE = { verb: "create", question: { id: "create_file", default: true } } as const;
+const OVERWRITE = {
   verb: "overwrite",
-  // What is overwritten is gone: a yes is for this file, and not for the next.
+  // The old content is lost, so a yes covers this file only.
   question: { id: "overwrite_file", default: false, persistence: "none" },
 } as const;
 
@@ -61,57 +67,60 @@ async function createFile(
   { path, content }: CreateFileArguments,
   context: ToolContext,
 ): Promise<string> {
-  if (!content.isWellFormed()) throw new Refusal("The content is not valid Unicode text.");
-  const target = await findWritableTarget(root, path);
-  const { shown, asked } = target;
+  if (!content.isWellFormed()) throw new FileError("The content is not valid Unicode text.");
+  const target = await resolveTarget(root, path);
+  const { displayPath, questionPath } = target;
   const { signal } = context;
-  const before = await findVersion(target);
-  const { bytes, preview } = plan(target, content, before);
+  const before = await findSnapshot(target);
+  const { bytes, preview } = await planChange(displayPath, content, before);
   if (before?.bytes.equals(bytes)) {
-    return `${shown} holds exactly this already. Nothing was changed.`;
+    return `${displayPath} already has this content. Nothing was changed.`;
   }
   const callFor = (question: string) => [NAME, { path, content, question }] as const;
-  // A file that was there when the question was asked: whoever said no, said it to this call.
-  const wasThere = before !== undefined || consent.isOpen(callFor(OVERWRITING.question.id));
-  const { verb, question } = wasThere ? OVERWRITING : CREATING;
+  // If the file was deleted since this call asked to overwrite it, the answer is to that question.
+  const isOverwriting = before !== undefined || consent.isPending(callFor(OVERWRITE.question.id));
+  const { verb, question } = isOverwriting ? OVERWRITE : CREATE;
   const isAgreed = await consent.ask(context, {
     call: callFor(question.id),
-    shown,
+    displayPath,
     change: [before?.bytes ?? "absent", bytes],
     question: {
       ...question,
-      text: `${wasThere ? "Overwrite" : "Create"} ${asked}?`,
+      text: `${isOverwriting ? "Overwrite" : "Create"} ${questionPath}?`,
       context: preview,
     },
   });
-  if (!isAgreed) return `The user declined to ${verb} ${shown}. Nothing was changed.`;
+  if (!isAgreed) return `The user declined to ${verb} ${displayPath}. Nothing was changed.`;
   if (before === undefined) {
     await saveNewFile({ target, bytes, signal });
-    return `Created ${shown}.`;
+    return `Created ${displayPath}.`;
   }
   await replaceFile({ target, bytes, before, signal });
-  return `Overwrote ${shown}.`;
+  return `Overwrote ${displayPath}.`;
 }
 
-interface Plan {
+interface PlannedChange {
   readonly bytes: Buffer;
-  /** What a person is shown of it. */
+  /** Shown with the question. */
   readonly preview: string;
 }
 
-/** What would be written. */
-function plan({ shown }: Target, content: string, before: Version | undefined): Plan {
+async function planChange(
+  path: string,
+  content: string,
+  before: FileSnapshot | undefined,
+): Promise<PlannedChange> {
   const old = before && parseText(before.bytes);
   if (old !== undefined) {
     const body = toBody(content, old.format);
-    const preview = unifiedDiff({ path: shown, before: old.body, after: body });
+    const preview = await unifiedDiff({ path, before: old.body, after: body });
     return { bytes: toBytes({ body, format: old.format }), preview };
   }
-  const diff = unifiedDiff({ path: shown, before: before && "", after: content });
+  const diff = await unifiedDiff({ path, before: before && "", after: content });
   const added = diff === "" ? "An empty file." : diff;
   const preview =
     before === undefined
       ? added
-      : `The file is binary, or not in UTF-8 (${before.bytes.length} bytes). It would become:\n${added}`;
+      : `The file is binary, or not UTF-8 (${before.bytes.length} bytes). New content:\n${added}`;
   return { bytes: Buffer.from(content), preview };
 }

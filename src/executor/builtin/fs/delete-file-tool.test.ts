@@ -47,7 +47,7 @@ test("a file is deleted only after a question", async () => {
   expect(readdirSync(root)).toEqual([]);
 });
 
-test("a file stays after a no, which is no error", async () => {
+test("a file stays after a no, which is not an error", async () => {
   const { root, remove } = scene();
   await remove();
   expect(await remove(false)).toEqual({
@@ -57,30 +57,30 @@ test("a file stays after a no, which is no error", async () => {
   expect(readdirSync(root)).toEqual(["a.txt"]);
 });
 
-test("what is no file is not deleted", async () => {
+test("only files are deleted", async () => {
   const { root, remove } = scene();
   mkdirSync(path.join(root, "folder"));
   symlinkSync("a.txt", path.join(root, "link"));
   symlinkSync("nowhere", path.join(root, "dangling"));
-  const told: string[] = [];
+  const messages: string[] = [];
   for (const name of ["folder", "folder/", ".", "link", "dangling", "no", "no/no", "a.txt/b"]) {
     const outcome = await remove(true, name);
-    told.push(outcome.type === "error" ? outcome.message : outcome.type);
+    messages.push(outcome.type === "error" ? outcome.message : outcome.type);
   }
-  expect(told).toEqual([
-    "folder is a folder. Only files are deleted.",
+  expect(messages).toEqual([
+    "folder is a folder. Only files can be deleted.",
     "folder/ names a folder, not a file.",
     ". is a folder, not a file.",
-    "link is a symbolic link. Only files are deleted.",
-    "dangling leads through a symbolic link to something that is not there.",
-    "no does not exist. fs_list_files shows what is there.",
-    "no/no does not exist. fs_list_files shows what is there.",
-    "Cannot delete a.txt/b: a part of its path is not a folder.",
+    "link is a symbolic link. Only files can be deleted.",
+    "dangling leads through a symbolic link whose target is missing.",
+    "no does not exist. Use fs_list_files to see which files exist.",
+    "no/no does not exist. Use fs_list_files to see which files exist.",
+    "Cannot delete a.txt/b: part of its path is not a folder.",
   ]);
   expect(readdirSync(root).toSorted()).toEqual(["a.txt", "dangling", "folder", "link"]);
 });
 
-test("a file in a folder behind a link that stays inside is deleted", async () => {
+test("a file behind a link inside the workspace is deleted", async () => {
   const { root, remove } = scene();
   mkdirSync(path.join(root, "folder"));
   writeFileSync(path.join(root, "folder", "b.txt"), "");
@@ -92,21 +92,21 @@ test("a file in a folder behind a link that stays inside is deleted", async () =
 test("a file that changed between the question and the answer stays", async () => {
   const { root, file, remove } = scene();
   await remove();
-  writeFileSync(file, "of somebody else");
+  writeFileSync(file, "from someone else");
   const outcome = await remove(true);
   expect(outcome).toMatchObject({
     type: "error",
-    message: expect.stringContaining("a.txt changed meanwhile"),
+    message: expect.stringContaining("a.txt changed in the meantime"),
   });
   expect(readdirSync(root)).toEqual(["a.txt"]);
 });
 
-test("a file that was deleted between the question and the answer is said to be gone", async () => {
+test("a file that was deleted between the question and the answer is reported as missing", async () => {
   const { file, remove } = scene();
   await remove();
   rmSync(file);
   expect(await remove(true)).toMatchObject({
-    message: "a.txt does not exist. fs_list_files shows what is there.",
+    message: "a.txt does not exist. Use fs_list_files to see which files exist.",
   });
 });
 

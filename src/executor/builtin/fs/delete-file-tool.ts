@@ -1,13 +1,18 @@
-/** `fs_delete_file`: deletes one file after a person has agreed. */
+/** `fs_delete_file`: deletes one file, if you agree. */
 import type { BigIntStats } from "node:fs";
 import { lstat, unlink } from "node:fs/promises";
 import { defineTool, type ToolContext } from "../../../tool/index.ts";
-import type { ShippedTool } from "../shipped-tool.ts";
+import type { ShippedTool } from "../builtin-executor.ts";
 import type { WritingToolOptions } from "./create-file-tool.ts";
-import { fileToolConfig } from "./file-tool-config.ts";
+import {
+  FileError,
+  fileChangedError,
+  notFoundError,
+  systemErrorCode,
+  toFileError,
+} from "./file-error.ts";
 import { openFolder } from "./folder.ts";
-import { findWritableTarget, type Target } from "./place.ts";
-import { changedMeanwhile, explainFailure, notThere, Refusal, systemCode } from "./refusal.ts";
+import { type FileTarget, resolveTarget } from "./resolve-path.ts";
 
 interface DeleteFileArguments {
   readonly path: string;
@@ -15,9 +20,9 @@ interface DeleteFileArguments {
 
 const NAME = "fs_delete_file";
 const DESCRIPTION =
-  "Deletes one file; the user is asked first. The result says whether it was deleted or the user " +
-  "declined. Errors: the path does not exist, is a folder or a symbolic link, is outside the workspace " +
-  "or protected (.git, .jp), or the file changed meanwhile; then nothing was deleted.";
+  "Deletes one file. Asks the user first; the result says whether it was deleted or the user declined. " +
+  "Fails if the path does not exist, is a folder or a symbolic link, is outside the workspace or " +
+  "protected (.git, .jp), or if the file changed in the meantime; nothing is deleted then.";
 
 export function createDeleteFileTool(options: WritingToolOptions): ShippedTool {
   const tool = defineTool<DeleteFileArguments>({
@@ -26,16 +31,14 @@ export function createDeleteFileTool(options: WritingToolOptions): ShippedTool {
     parameters: {
       type: "object",
       properties: {
-        path: { type: "string", description: "the file, relative to the workspace's root" },
+        path: { type: "string", description: "the file, relative to the workspace root" },
       },
       required: ["path"],
       additionalProperties: false,
     },
     run: (args, context) => deleteFile(options, args, context),
   });
-  const summary = "Delete a file of the workspace, if the user agrees.";
-  // It deletes nothing before its own question is answered: the call need not ask.
-  return { tool, config: fileToolConfig({ summary, description: DESCRIPTION }) };
+  return { tool, config: { summary: "Delete a file in the workspace, if the user agrees." } };
 }
 
 async function deleteFile(
@@ -43,57 +46,65 @@ async function deleteFile(
   { path }: DeleteFileArguments,
   context: ToolContext,
 ): Promise<string> {
-  const target = await findWritableTarget(root, path);
-  const { shown, asked } = target;
-  const before = await inspect(target);
+  const target = await resolveTarget(root, path);
+  const { displayPath, questionPath } = target;
+  const before = await statFile(target);
   const isAgreed = await consent.ask(context, {
     call: [NAME, { path }],
-    shown,
+    displayPath,
     change: [identityOf(before)],
     question: {
       id: "delete_file",
-      text: `Delete ${asked}?`,
+      text: `Delete ${questionPath}?`,
       context: `${before.size} bytes, last changed ${before.mtime.toISOString()}.`,
       default: false,
-      // What is deleted is gone: a yes is for this file, and not for the next.
+      // The content is lost, so a yes covers this file only.
       persistence: "none",
     },
   });
-  if (!isAgreed) return `The user declined to delete ${shown}. Nothing was changed.`;
-  await remove(target, before, context.signal);
-  return `Deleted ${shown}.`;
+  if (!isAgreed) return `The user declined to delete ${displayPath}. Nothing was changed.`;
+  await unlinkFile(target, before, context.signal);
+  return `Deleted ${displayPath}.`;
 }
 
-async function inspect(target: Target): Promise<BigIntStats> {
-  const { shown } = target;
-  if (target.newFolders.length > 0) throw notThere(shown);
-  if (target.isLink) throw new Refusal(`${shown} is a symbolic link. Only files are deleted.`);
+async function statFile(target: FileTarget): Promise<BigIntStats> {
+  const { displayPath } = target;
+  if (target.newFolders.length > 0) throw notFoundError(displayPath);
+  if (target.isLink) throw cannotDelete(displayPath, "a symbolic link");
   try {
     await using folder = await openFolder(target.folder);
     const stats = await lstat(folder.entry(target.name), { bigint: true });
-    if (stats.isDirectory()) throw new Refusal(`${shown} is a folder. Only files are deleted.`);
-    if (!stats.isFile()) throw new Refusal(`${shown} is not a regular file.`);
+    if (stats.isDirectory()) throw cannotDelete(displayPath, "a folder");
+    if (!stats.isFile()) throw new FileError(`${displayPath} is not a regular file.`);
     return stats;
   } catch (error) {
-    throw systemCode(error) === "ENOENT" ? notThere(shown) : explainFailure("delete", shown, error);
+    if (systemErrorCode(error) === "ENOENT") throw notFoundError(displayPath);
+    throw toFileError("delete", displayPath, error);
   }
 }
 
-async function remove(target: Target, before: BigIntStats, signal: AbortSignal): Promise<void> {
-  const { name, shown } = target;
+function cannotDelete(displayPath: string, kind: string): FileError {
+  return new FileError(`${displayPath} is ${kind}. Only files can be deleted.`);
+}
+
+async function unlinkFile(
+  { folder: parent, name, displayPath }: FileTarget,
+  before: BigIntStats,
+  signal: AbortSignal,
+): Promise<void> {
   try {
-    await using folder = await openFolder(target.folder);
+    await using folder = await openFolder(parent);
     const now = await lstat(folder.entry(name), { bigint: true });
-    if (identityOf(now) !== identityOf(before)) throw changedMeanwhile(shown);
+    if (identityOf(now) !== identityOf(before)) throw fileChangedError(displayPath);
     signal.throwIfAborted();
     await unlink(folder.entry(name));
     await folder.sync();
   } catch (error) {
-    throw explainFailure("delete", shown, error);
+    throw toFileError("delete", displayPath, error);
   }
 }
 
-/** Another file, or the same one after somebody wrote to it, has another one. */
+/** Differs for another file, and for the same file after it was written to. */
 function identityOf({ dev, ino, mode, size, mtimeNs }: BigIntStats): string {
   return [dev, ino, mode, size, mtimeNs].join(":");
 }

@@ -17,7 +17,7 @@ import type { JsonObject } from "../../../util/index.ts";
 import { createFileTools } from "./file-tools.ts";
 import { counters } from "../../../../test/security/threats.ts";
 
-/** How each tool is called for a path. */
+/** The arguments of each tool for a path. */
 const CALLS: Readonly<Record<string, (path: string) => JsonObject>> = {
   fs_read_file: (each) => ({ path: each }),
   fs_list_files: (each) => ({ path: each }),
@@ -40,7 +40,7 @@ async function attempt(
 ): Promise<Outcome> {
   const shipped = createFileTools({ root }).find(({ tool }) => tool.name === name);
   const args = CALLS[name]?.(file);
-  if (shipped === undefined || args === undefined) throw new Error(`there is no ${name}`);
+  if (shipped === undefined || args === undefined) throw new Error(`unknown tool ${name}`);
   const { signal } = new AbortController();
   return shipped.tool.execute({ arguments: args, answers, signal });
 }
@@ -54,7 +54,7 @@ interface Scene {
   readonly outside: string;
 }
 
-/** A root with every kind of link in it, and a folder beside it that holds a secret. */
+/** A root with every kind of link in it, and a folder beside it with a secret. */
 function scene(): Scene {
   const parent = temporaryFolder();
   const [root, outside] = [path.join(parent, "root"), path.join(parent, "root-outside")];
@@ -101,14 +101,14 @@ describe("outside the root", () => {
     ["a link to a file", () => "link-file"],
     ["a link to a link", () => "chain"],
     ["a link to the folder above", () => "up/root-outside/secret.txt"],
-    ["a link to a file that is not there", () => "dangling"],
-    ["a link to a folder that is not there", () => "dangling-folder/new.txt"],
+    ["a link to a missing file", () => "dangling"],
+    ["a link to a missing folder", () => "dangling-folder/new.txt"],
     ["a link to itself", () => "loop"],
     ["something below a link to itself", () => "loop/new.txt"],
     ["a NUL character", () => "a.txt\0"],
-    ["a NUL character before the way up", () => "a\0/../../root-outside/secret.txt"],
+    ["a NUL character before a path that goes up", () => "a\0/../../root-outside/secret.txt"],
     ["an empty path", () => ""],
-  ])("nothing is reached by %s", async (_, file) => {
+  ])("nothing can be reached by %s", async (_, file) => {
     counters("T-PATH-1");
     const { root, outside } = scene();
     const before = namesIn(root);
@@ -124,26 +124,26 @@ describe("outside the root", () => {
     ]);
   });
 
-  test("the model is told what is wrong, and what to do instead", async () => {
+  test("the error says what is wrong and what to do instead", async () => {
     const { root } = scene();
-    const told: string[] = [];
+    const messages: string[] = [];
     for (const file of ["../x", "link-out/x", "dangling", "loop", "a\0b", "", "\n/../.."]) {
       const outcome = await call(root, "fs_create_file", file);
-      told.push(outcome.type === "error" ? outcome.message : outcome.type);
+      messages.push(outcome.type === "error" ? outcome.message : outcome.type);
     }
-    expect(told).toEqual([
-      "../x is outside the workspace. Use a path inside it, relative to its root.",
-      "link-out/x leads outside the workspace through a symbolic link. Only files inside it can be used.",
-      "dangling leads through a symbolic link to something that is not there.",
-      "Cannot use loop: a symbolic link is in the way.",
+    expect(messages).toEqual([
+      "../x is outside the workspace. Use a path relative to the workspace root.",
+      "link-out/x leads outside the workspace through a symbolic link. Only files inside the workspace can be used.",
+      "dangling leads through a symbolic link whose target is missing.",
+      "Cannot use loop: its path contains a symbolic link that cannot be followed.",
       "The path contains a NUL character.",
-      "The path is empty. Name a file relative to the root.",
-      '"\\n/../.." is outside the workspace. Use a path inside it, relative to its root.',
+      "The path is empty. Give a path relative to the workspace root.",
+      '"\\n/../.." is outside the workspace. Use a path relative to the workspace root.',
     ]);
   });
 });
 
-describe("the files of version control and of the assistant", () => {
+describe("the files of Git and jp", () => {
   test.each([
     ".git/config",
     ".git/new",
@@ -164,7 +164,7 @@ describe("the files of version control and of the assistant", () => {
     ".jp.json",
     "folder/.jp.yaml",
     ".jp.yml",
-  ])("%j is neither written nor read", async (file) => {
+  ])("include %j, which is neither read nor written", async (file) => {
     counters("T-PATH-6");
     counters("T-PATH-8");
     const { root } = scene();
@@ -179,7 +179,7 @@ describe("the files of version control and of the assistant", () => {
     expect(namesIn(root)).toEqual(before);
   });
 
-  test("are not found, at any depth", async () => {
+  test("are not listed or searched, at any depth", async () => {
     counters("T-PATH-8");
     const { root } = scene();
     for (const folder of [".jp", "folder/.jp", "folder/.JP.d", "folder/.Git"]) {
@@ -196,7 +196,7 @@ describe("the files of version control and of the assistant", () => {
     ]);
   });
 
-  test("are protected under whatever name `.git` and `.jp` lead to", async () => {
+  test("are protected under any name that `.git` and `.jp` lead to", async () => {
     counters("T-PATH-8");
     const root = temporaryFolder();
     const place = (name: string) => {
@@ -214,19 +214,22 @@ describe("the files of version control and of the assistant", () => {
     writeFileSync(path.join(root, ".git"), "gitdir: meta\n");
     place("store/conversations/1/events.json");
     symlinkSync("store", path.join(root, ".jp"));
-    const told = ["meta/config", "sub/bare/hooks/x", "trees/one/config.worktree", "store/new"].map(
-      async (file) => Promise.all(NAMES.map((name) => call(root, name, file))),
-    );
-    const messages = (await Promise.all(told))
+    const outcomes = [
+      "meta/config",
+      "sub/bare/hooks/x",
+      "trees/one/config.worktree",
+      "store/new",
+    ].map(async (file) => Promise.all(NAMES.map((name) => call(root, name, file))));
+    const messages = (await Promise.all(outcomes))
       .flat()
       .map((outcome) => outcome.type === "error" && outcome.message.includes("is protected"));
     expect([new Set(messages), await call(root, "fs_list_files", ".")]).toMatchObject([
       new Set([true]),
-      { content: "[There are no such files.]" },
+      { content: "[No files found.]" },
     ]);
   });
 
-  test("are not what names are that only look like theirs", async () => {
+  test("do not include files with similar names", async () => {
     const { root } = scene();
     for (const name of [".gitignore", ".github/a.yml", ".jpg", "git/x", "a.jp", ".jp-x", "..x"]) {
       expect(await call(root, "fs_create_file", name)).toMatchObject({ type: "success" });
@@ -234,7 +237,7 @@ describe("the files of version control and of the assistant", () => {
   });
 });
 
-test("a file that has another name, which may be outside, is neither read nor written", async () => {
+test("a hard link, whose file may be outside, is neither read nor written", async () => {
   counters("T-PATH-9");
   const { root, outside } = scene();
   linkSync(path.join(outside, "secret.txt"), path.join(root, "hard.txt"));
@@ -247,13 +250,13 @@ test("a file that has another name, which may be outside, is neither read nor wr
   const deleted = await call(root, "fs_delete_file", "hard.txt");
   expect([outcomes, searched, deleted]).toMatchObject([
     outcomes.map(() => ({ type: "error", message: expect.stringContaining("is a hard link") })),
-    { content: "[No line matches.]\n[Files that cannot be read: hard.txt]" },
+    { content: "[No matches.]\n[Cannot read these files: hard.txt]" },
     { content: "Deleted hard.txt." },
   ]);
   expect(readFileSync(path.join(outside, "secret.txt"), "utf8")).toBe("secret");
 });
 
-/** Puts a link in the place of a folder, and back, as fast as it can. */
+/** Replaces a folder with a link, and back, as fast as it can. */
 const SWAPPER = `
 const { renameSync, rmSync, symlinkSync } = require("node:fs");
 const { workerData: { folder, outside } } = require("node:worker_threads");
@@ -267,7 +270,7 @@ for (;;) {
 `;
 
 test.runIf(process.platform === "linux")(
-  "nothing outside is reached while somebody puts a link in the place of a folder, again and again",
+  "nothing outside is reached while a folder is replaced with a link, again and again",
   async () => {
     counters("T-PATH-2");
     const [root, outside] = [temporaryFolder(), temporaryFolder()];
@@ -281,23 +284,23 @@ test.runIf(process.platform === "linux")(
     const before = readdirSync(outside).toSorted();
     const worker = new Worker(SWAPPER, { eval: true, workerData: { folder, outside } });
     onTestFinished(async () => void (await worker.terminate()));
-    const told: string[] = [];
+    const outcomes: string[] = [];
     for (let number = 0; number < 100; number += 1) {
       for (const name of NAMES.filter((each) => each !== "fs_list_files")) {
-        told.push(JSON.stringify(await call(root, name, `folder/${number}.txt`)));
+        outcomes.push(JSON.stringify(await call(root, name, `folder/${number}.txt`)));
       }
-      told.push(JSON.stringify(await call(root, "fs_create_file", `folder/new/${number}.txt`)));
+      outcomes.push(JSON.stringify(await call(root, "fs_create_file", `folder/new/${number}.txt`)));
     }
     await worker.terminate();
     expect(readdirSync(outside).toSorted()).toEqual(before);
     const texts = before.map((name) => readFileSync(path.join(outside, name), "utf8"));
     expect(new Set(texts)).toEqual(new Set(["secret"]));
-    expect(told.filter((text) => text.includes("secret"))).toEqual([]);
-    expect(told.some((text) => text.includes('"success"'))).toBe(true);
+    expect(outcomes.filter((text) => text.includes("secret"))).toEqual([]);
+    expect(outcomes.some((text) => text.includes('"success"'))).toBe(true);
   },
 );
 
-test("the configs are valid: off until enabled, and without a permission prompt", () => {
+test("their configs are valid: off until enabled, and without a permission prompt", () => {
   const shipped = createFileTools({ root: "/" });
   const tools = Object.fromEntries(shipped.map(({ tool, config }) => [tool.name, config]));
   const { errors, warnings } = parseConfig({ conversation: { tools } });
@@ -320,23 +323,20 @@ test.each([
   ["fs_create_file", "a.txt", "Overwrite a.txt?", "none"],
   ["fs_modify_file", "a.txt", "Apply these changes to a.txt?", "turn"],
   ["fs_delete_file", "a.txt", "Delete a.txt?", "none"],
-])(
-  "%s of %s changes nothing before a person answers: %s",
-  async (name, file, text, persistence) => {
-    counters("T-FILE-1");
-    counters("T-FILE-2");
-    counters("T-FILE-3");
-    const { root } = scene();
-    const before = snapshotOf(root);
-    const outcome = await attempt(root, [name, file], {});
-    expect([outcome, snapshotOf(root)]).toMatchObject([
-      { type: "needs_input", question: { text, exclusive: true, persistence } },
-      before,
-    ]);
-  },
-);
+])("%s of %s changes nothing before you answer: %s", async (name, file, text, persistence) => {
+  counters("T-FILE-1");
+  counters("T-FILE-2");
+  counters("T-FILE-3");
+  const { root } = scene();
+  const before = snapshotOf(root);
+  const outcome = await attempt(root, [name, file], {});
+  expect([outcome, snapshotOf(root)]).toMatchObject([
+    { type: "needs_input", question: { text, exclusive: true, persistence } },
+    before,
+  ]);
+});
 
-test("a question about a file behind a link names the file as well as the link", async () => {
+test("a question about a file behind a link names both", async () => {
   counters("T-FILE-4");
   const { root } = scene();
   symlinkSync("folder", path.join(root, "docs"));

@@ -1,5 +1,6 @@
-/** The file tools that are shipped: group `fs`, confined to one folder, off until they are enabled. */
-import type { ShippedTool } from "../shipped-tool.ts";
+/** The file tools: group `fs`, confined to one folder, and off until you enable them. */
+import type { PartialToolConfig } from "../../../config/index.ts";
+import type { ShippedTool } from "../builtin-executor.ts";
 import { createConsent } from "./consent.ts";
 import { createCreateFileTool } from "./create-file-tool.ts";
 import { createDeleteFileTool } from "./delete-file-tool.ts";
@@ -13,10 +14,10 @@ export interface FileToolsOptions {
   readonly root: string;
 }
 
-/** The six tools that read and change files of a workspace. */
+/** The six tools that read and change files in a workspace. */
 export function createFileTools({ root }: FileToolsOptions): readonly ShippedTool[] {
   const consent = createConsent();
-  return [
+  const tools = [
     createReadFileTool({ root }),
     createListFilesTool({ root }),
     createGrepFilesTool({ root }),
@@ -24,4 +25,16 @@ export function createFileTools({ root }: FileToolsOptions): readonly ShippedToo
     createModifyFileTool({ root, consent }),
     createDeleteFileTool({ root, consent }),
   ];
+  return tools.map((shipped) => ({
+    ...shipped,
+    config: { ...CONFIG, ...shipped.config, description: shipped.tool.description },
+  }));
 }
+
+const CONFIG: PartialToolConfig = {
+  source: "builtin",
+  group: "fs",
+  enable: { state: false, allow_toggle: "any" },
+  // Each tool only reads, or asks a question of its own before it changes anything.
+  run: "unattended",
+};

@@ -1,83 +1,78 @@
 /**
- * A folder held open, so that what is done to its files is done in that folder, whatever takes its
- * place meanwhile. Node has no `openat`: on Linux, paths below `/proc/self/fd` do the same. Elsewhere
- * the folder is checked once more when it is opened, and a moment remains.
+ * Folders held open, so that an operation on a file happens in the folder that was checked, even if
+ * something else takes its place. Node has no `openat`: on Linux, paths below `/proc/self/fd` do the
+ * same. Elsewhere the path is checked again on opening, which leaves a short race.
  */
 import { constants } from "node:fs";
 import { type FileHandle, mkdir, open, readlink, realpath } from "node:fs/promises";
 import path from "node:path";
-import { Refusal, systemCode } from "./refusal.ts";
+import { FileError, systemErrorCode } from "./file-error.ts";
 
 export interface Folder extends AsyncDisposable {
-  readonly real: string;
-  /** For listing it. */
+  readonly realPath: string;
+  /** The path to list it by. */
   readonly path: string;
-  /** A path for a file directly in it; valid until the folder is closed. */
+  /** The path of a file directly in it; valid until the folder is closed. */
   entry(name: string): string;
-  /** Puts new, moved and deleted names on the disk. */
+  /** Flushes created, renamed and deleted names to disk. */
   sync(): Promise<void>;
 }
 
-/** `real` is free of symbolic links, or was a moment ago: a folder with another path is refused. */
-export async function openFolder(real: string): Promise<Folder> {
-  if (process.platform === "win32") return folderByPath(real); // Folders cannot be opened there.
+/** `realPath` must be free of symbolic links; throws if it no longer is. */
+export async function openFolder(realPath: string): Promise<Folder> {
+  if (process.platform === "win32") return folderByPath(realPath); // Windows cannot open folders.
   const handle = await open(
-    real,
+    realPath,
     constants.O_RDONLY | constants.O_DIRECTORY | constants.O_NOFOLLOW,
   );
   try {
-    const held = `/proc/self/fd/${handle.fd}`;
-    const opened = await readlink(held).catch(() => undefined);
-    if ((opened ?? (await realpath(real))) !== real) throw moved();
-    return toFolder({ handle, real, path: opened === undefined ? real : held });
+    const descriptor = `/proc/self/fd/${handle.fd}`;
+    const opened = await readlink(descriptor).catch(() => undefined);
+    if ((opened ?? (await realpath(realPath))) !== realPath) throw folderMovedError();
+    return folderByHandle(handle, realPath, opened === undefined ? realPath : descriptor);
   } catch (error) {
     await handle.close();
     throw error;
   }
 }
 
-/** Opens a folder in a folder, which is made if it is not there, and closes the outer one. */
-export async function openOrMakeFolder(parent: Folder, name: string): Promise<Folder> {
+/** Opens a folder inside `parent`, creating it if necessary, and closes `parent`. */
+export async function openOrCreateFolder(parent: Folder, name: string): Promise<Folder> {
   await using outer = parent;
   try {
     await mkdir(outer.entry(name));
     await outer.sync();
   } catch (error) {
-    if (systemCode(error) !== "EEXIST") throw error;
+    if (systemErrorCode(error) !== "EEXIST") throw error;
   }
-  return await openFolder(path.join(outer.real, name)); // Before the outer one is closed.
+  // Awaited here, so that the parent stays open until then.
+  return await openFolder(path.join(outer.realPath, name));
 }
 
-interface OpenedFolder {
-  readonly handle: FileHandle;
-  readonly real: string;
-  readonly path: string;
-}
-
-function toFolder({ handle, real, path: held }: OpenedFolder): Folder {
+function folderByHandle(handle: FileHandle, realPath: string, openPath: string): Folder {
   return {
-    real,
-    path: held,
-    entry: (name) => path.join(held, name),
-    // The change is made: a file system that syncs no folders does not make it undone.
+    realPath,
+    path: openPath,
+    entry: (name) => path.join(openPath, name),
+    // Some file systems cannot sync folders. The change itself has been made by then.
     sync: () => handle.sync().catch(() => undefined),
     [Symbol.asyncDispose]: () => handle.close(),
   };
 }
 
-async function folderByPath(real: string): Promise<Folder> {
-  if ((await realpath(real)) !== real) throw moved();
+async function folderByPath(realPath: string): Promise<Folder> {
+  if ((await realpath(realPath)) !== realPath) throw folderMovedError();
   return {
-    real,
-    path: real,
-    entry: (name) => path.join(real, name),
+    realPath,
+    path: realPath,
+    entry: (name) => path.join(realPath, name),
     sync: () => Promise.resolve(),
     [Symbol.asyncDispose]: () => Promise.resolve(),
   };
 }
 
-function moved(): Refusal {
-  return new Refusal(
-    "A folder on the way was moved or replaced meanwhile. Nothing was changed. Try again.",
+function folderMovedError(): FileError {
+  return new FileError(
+    "A folder on the path was moved or replaced in the meantime. Nothing was changed. Try again.",
   );
 }

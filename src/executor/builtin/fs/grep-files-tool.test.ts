@@ -14,7 +14,7 @@ function folderWith(files: Readonly<Record<string, string | Buffer>>): string {
   return root;
 }
 
-async function grep(root: string, args: JsonObject, timeLimitMs = 10_000): Promise<string> {
+async function grep(root: string, args: JsonObject, timeLimitMs = 600_000): Promise<string> {
   const { signal } = new AbortController();
   const { tool } = createGrepFilesTool({ root, timeLimitMs });
   const outcome = await tool.execute({ arguments: args, answers: {}, signal });
@@ -23,7 +23,7 @@ async function grep(root: string, args: JsonObject, timeLimitMs = 10_000): Promi
 }
 
 describe("a pattern", () => {
-  test("is plain text, with case, unless it is said to be an expression", async () => {
+  test("is case-sensitive plain text, unless regex is set", async () => {
     const root = folderWith({ "a.txt": "a.c\nabc\nA.C\n", "b/c.txt": "xa.c" });
     expect([
       await grep(root, { pattern: "a.c" }),
@@ -31,34 +31,34 @@ describe("a pattern", () => {
     ]).toEqual(["a.txt:1:a.c\nb/c.txt:1:xa.c", "a.txt:1:a.c\na.txt:2:abc"]);
   });
 
-  test("that is found nowhere is said to be", async () => {
-    expect(await grep(folderWith({ "a.txt": "a" }), { pattern: "b" })).toBe("[No line matches.]");
+  test("without matches is reported as such", async () => {
+    expect(await grep(folderWith({ "a.txt": "a" }), { pattern: "b" })).toBe("[No matches.]");
   });
 
-  test("is found in lines with every kind of line end, and in any script", async () => {
+  test("is found in lines with any line ending, and in any script", async () => {
     const root = folderWith({ "a.txt": "\uFEFFé1\r\né2\né3" });
     expect(await grep(root, { pattern: "é\\d$", regex: true })).toBe(
       "a.txt:1:\uFEFFé1\na.txt:2:é2\na.txt:3:é3",
     );
   });
 
-  test("that is no expression, has a line break, or takes for ever is refused", async () => {
+  test("that is invalid, has a line break or takes too long is refused", async () => {
     const root = folderWith({ "a.txt": `${"a".repeat(60)}b` });
-    const told = [
+    const errors = [
       await grep(root, { pattern: "[", regex: true }),
       await grep(root, { pattern: "a\nb" }),
       await grep(root, { pattern: "^(a+)+$", regex: true }, 50),
     ];
-    expect(told.map((text) => text.slice(0, 58))).toEqual([
+    expect(errors.map((text) => text.slice(0, 58))).toEqual([
       "error: The pattern is not a valid regular expression (Inva",
-      "error: The pattern has a line break. Search for a text on ",
+      "error: The pattern contains a line break. Search for text ",
       "error: The regular expression took longer than 0.05 second",
     ]);
   });
 });
 
 describe("context", () => {
-  test("is shown around matches, and what touches is one group", async () => {
+  test("is shown around matches, and adjacent lines form one group", async () => {
     const lines = Array.from({ length: 12 }, (_, index) => `${index + 1}`);
     const text = lines.map((line) => (["3", "5", "11"].includes(line) ? `${line} x` : line));
     const root = folderWith({ "a.txt": text.join("\n"), "b.txt": "x" });
@@ -79,14 +79,14 @@ describe("context", () => {
     );
   });
 
-  test("reaches no further than the file", async () => {
+  test("stops at the ends of the file", async () => {
     const root = folderWith({ "a.txt": "a\nx\nb\n" });
     expect(await grep(root, { pattern: "x", context: 20 })).toBe("a.txt-1-a\na.txt:2:x\na.txt-3-b");
   });
 });
 
 describe("files", () => {
-  test("are those of the paths, each once", async () => {
+  test("are searched once each, in the order of the paths", async () => {
     const root = folderWith({ "a/b.txt": "x", "a/c.txt": "x", "d.txt": "x", "dist/e.txt": "x" });
     writeFileSync(path.join(root, ".gitignore"), "dist\n");
     expect([
@@ -98,11 +98,11 @@ describe("files", () => {
       "a/c.txt:1:x\na/b.txt:1:x",
       "d.txt:1:x\na/b.txt:1:x\na/c.txt:1:x",
       "dist/e.txt:1:x",
-      "error: no does not exist. fs_list_files shows what is there.",
+      "error: no does not exist. Use fs_list_files to see which files exist.",
     ]);
   });
 
-  test("that are links, binary, or in folders that nobody wants are left out", async () => {
+  test("that are links, binary or in ignored folders are left out", async () => {
     const outside = folderWith({ "secret.txt": "x" });
     const root = folderWith({ "a.bin": "x\0", ".git/config": "x", "node_modules/a.js": "x" });
     symlinkSync(path.join(outside, "secret.txt"), path.join(root, "link.txt"));
@@ -110,34 +110,31 @@ describe("files", () => {
     expect([
       await grep(root, { pattern: "x" }),
       await grep(root, { pattern: "x", paths: ["a.bin"] }),
-    ]).toEqual([
-      "[No line matches.]",
-      "[No line matches.]\n[Binary files were not searched: a.bin]",
-    ]);
+    ]).toEqual(["[No matches.]", "[No matches.]\n[Skipped binary files: a.bin]"]);
   });
 
-  test("that are huge are left out, and this is said", async () => {
+  test("that are too large are left out, with a notice", async () => {
     const root = folderWith({ "a.txt": "x" });
     for (let number = 1; number <= 7; number += 1) {
       writeFileSync(path.join(root, `huge-${number}`), "x");
       truncateSync(path.join(root, `huge-${number}`), 8 * 1024 ** 2 + 1);
     }
     expect(await grep(root, { pattern: "x" })).toBe(
-      "a.txt:1:x\n[Files over 8 MiB were not searched: " +
+      "a.txt:1:x\n[Skipped files over 8 MiB: " +
         "huge-1, huge-2, huge-3, huge-4, huge-5 and 2 more]",
     );
   });
 
-  test("that are no UTF-8 are searched all the same", async () => {
+  test("that are not UTF-8 are searched nevertheless", async () => {
     const root = folderWith({ "a.txt": Buffer.from([0x78, 0xff]) });
     expect(await grep(root, { pattern: "x" })).toBe("a.txt:1:x\uFFFD");
   });
 });
 
-describe("more than fits", () => {
-  const NOTICE = "[Only the first matches are shown. Narrow the pattern or the paths.]";
+describe("output", () => {
+  const NOTICE = "[Showing only the first matches. Narrow the pattern or the paths.]";
 
-  test("of matching lines stops after two hundred", async () => {
+  test("stops after two hundred matching lines", async () => {
     const many = "x\n".repeat(150);
     const [more, exactly] = [
       await grep(folderWith({ "a.txt": many, "b.txt": many }), { pattern: "x" }),
@@ -150,31 +147,31 @@ describe("more than fits", () => {
     expect([exactly.split("\n").length, exactly.includes(NOTICE)]).toEqual([200, false]);
   });
 
-  test("of context stops at some size", async () => {
+  test("with much context stops at a size limit", async () => {
     const line = `${"y".repeat(390)}\n`;
     const text = `x\n${line.repeat(30)}`.repeat(100);
-    const told = await grep(folderWith({ "a.txt": text }), { pattern: "x", context: 20 });
-    expect([told.length < 70_000, told.endsWith(NOTICE)]).toEqual([true, true]);
+    const output = await grep(folderWith({ "a.txt": text }), { pattern: "x", context: 20 });
+    expect([output.length < 70_000, output.endsWith(NOTICE)]).toEqual([true, true]);
   });
 
-  test("of a line is cut around the match", async () => {
+  test("truncates a long line around the match", async () => {
     const text = `${"a".repeat(5000)}x${"b".repeat(5000)}`;
-    const told = await grep(folderWith({ "a.txt": text }), { pattern: "x" });
-    expect(told).toBe(`a.txt:1:…${"a".repeat(100)}x${"b".repeat(299)}…`);
+    const output = await grep(folderWith({ "a.txt": text }), { pattern: "x" });
+    expect(output).toBe(`a.txt:1:…${"a".repeat(100)}x${"b".repeat(299)}…`);
   });
 });
 
-test("a search that is cancelled ends, and a long one is told on the way", async () => {
+test("a long search reports progress, and a cancelled one fails", async () => {
   const names = Array.from({ length: 1000 }, (_, index) => [`${index}.txt`, "x"] as const);
   const { tool } = createGrepFilesTool({ root: folderWith(Object.fromEntries(names)) });
   const controller = new AbortController();
-  const told: string[] = [];
+  const progress: string[] = [];
   const outcome = await tool.execute({
     arguments: { pattern: "y" },
     answers: {},
     signal: controller.signal,
     onProgress: (message) => {
-      told.push(message);
+      progress.push(message);
       controller.abort();
     },
   });
@@ -183,5 +180,9 @@ test("a search that is cancelled ends, and a long one is told on the way", async
     answers: {},
     signal: AbortSignal.abort(),
   });
-  expect([told, outcome.type, aborted.type]).toEqual([["1000 files searched"], "success", "error"]);
+  expect([progress, outcome.type, aborted.type]).toEqual([
+    ["1000 files searched"],
+    "success",
+    "error",
+  ]);
 });

@@ -47,7 +47,7 @@ test.each<readonly [rules: string, ignored: readonly string[], kept: readonly st
   });
 });
 
-test("a pattern made to take for ever takes no time", () => {
+test("hostile patterns take no more time than others", () => {
   const [spaces, backslashes] = [" ".repeat(50_000), "\\".repeat(50_001)];
   const rules = parseIgnoreRules(
     `${"*a".repeat(500)}b\n${"**/a/".repeat(200)}b\n${spaces}x\n${backslashes}${spaces}x`,

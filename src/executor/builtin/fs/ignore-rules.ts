@@ -1,11 +1,14 @@
 /**
- * What the `.gitignore` at the root says, read as gitignore(5) has it. Not read: such files in other
- * folders, git's own lists, and named character classes such as `[[:alpha:]]`, whose lines never match.
+ * The rules of the root's `.gitignore`, as gitignore(5) describes them. Not supported: ignore files in
+ * other folders, Git's own lists, and named classes such as `[[:alpha:]]`, whose lines never match.
+ *
+ * Matching a pattern takes at most its length times the length of the path. A cloned repository may
+ * have a `.gitignore` that is meant to hang us, and globs translated to regular expressions, as the
+ * `ignore` package does it, take exponential time in the number of `**`.
  */
-import { compileGlob, type Glob } from "./glob.ts";
 
 export interface IgnoreRules {
-  /** `path` is relative to the root, with forward slashes. Of a folder, all that is below is meant. */
+  /** `path` is relative to the root, with forward slashes. Does not look at parent folders. */
   isIgnored(path: string, isFolder: boolean): boolean;
 }
 
@@ -13,7 +16,7 @@ interface Rule {
   readonly glob: Glob;
   readonly isNegated: boolean;
   readonly isForFolders: boolean;
-  /** Else the last name of a path is looked at, wherever it is. */
+  /** Otherwise the pattern is compared with the last name of a path only. */
   readonly isAnchored: boolean;
 }
 
@@ -25,14 +28,18 @@ export function parseIgnoreRules(text: string): IgnoreRules {
   return {
     isIgnored: (path, isFolder) => {
       const segments = path.split("/");
-      const last = rules.findLast((rule) => matches(rule, segments, isFolder));
+      const last = rules.findLast(
+        (rule) =>
+          (isFolder || !rule.isForFolders) &&
+          rule.glob(rule.isAnchored ? segments : segments.slice(-1)),
+      );
       return last !== undefined && !last.isNegated;
     },
   };
 }
 
 function parseRule(line: string): readonly Rule[] {
-  const text = withoutTrailingSpaces(line);
+  const text = trimTrailingSpaces(line);
   if (text === "" || text.startsWith("#")) return [];
   const isNegated = text.startsWith("!");
   const pattern = isNegated ? text.slice(1) : text;
@@ -43,16 +50,128 @@ function parseRule(line: string): readonly Rule[] {
   return [{ glob, isNegated, isForFolders, isAnchored: body.includes("/") }];
 }
 
-function matches(rule: Rule, segments: readonly string[], isFolder: boolean): boolean {
-  if (rule.isForFolders && !isFolder) return false;
-  return rule.glob(rule.isAnchored ? segments : segments.slice(-1));
-}
-
-/** A space after a backslash stays, unless the backslash is after one itself. */
-function withoutTrailingSpaces(line: string): string {
+/** Keeps a space that a backslash escapes. */
+function trimTrailingSpaces(line: string): string {
   let end = line.length;
   while (line[end - 1] === " ") end -= 1;
   let backslashes = 0;
   while (line[end - 1 - backslashes] === "\\") backslashes += 1;
   return line.slice(0, backslashes % 2 === 1 ? end + 1 : end);
+}
+
+type Glob = (segments: readonly string[]) => boolean;
+
+/** Matches any number of items, including none. */
+const ANY = Symbol("any");
+
+type CharacterTest = (character: string) => boolean;
+type Segment = readonly (CharacterTest | typeof ANY)[];
+
+/** Compiles the segments of a pattern. Undefined for a pattern that cannot match. */
+function compileGlob(pattern: readonly string[]): Glob | undefined {
+  const parts: (Segment | typeof ANY)[] = [];
+  for (const [index, text] of pattern.entries()) {
+    if (text === "**" && pattern.length > 1) {
+      // A trailing `**` matches everything inside, so at least one name.
+      parts.push(ANY, ...(index === pattern.length - 1 ? [[ANY] as const] : []));
+      continue;
+    }
+    const segment = compileSegment(text);
+    if (segment === undefined) return undefined;
+    parts.push(segment);
+  }
+  return (segments) =>
+    matchSequence(parts, segments, (part, text) =>
+      matchSequence(part, Array.from(text), (test, character) => test(character)),
+    );
+}
+
+/** Returns to the last `ANY` only: earlier ones never need to match more than they did. */
+function matchSequence<Part, Item>(
+  pattern: readonly (Part | typeof ANY)[],
+  items: readonly Item[],
+  matches: (part: Part, item: Item) => boolean,
+): boolean {
+  let at = 0;
+  let item = 0;
+  let retry: { readonly at: number; readonly item: number } | undefined;
+  while (item < items.length) {
+    const part = pattern[at];
+    if (part === ANY) {
+      retry = { at, item };
+      at += 1;
+    } else if (at < pattern.length && matches(part as Part, items[item] as Item)) {
+      // Both are in range, and the part is not ANY.
+      at += 1;
+      item += 1;
+    } else if (retry !== undefined) {
+      retry = { at: retry.at, item: retry.item + 1 };
+      at = retry.at + 1;
+      item = retry.item;
+    } else {
+      return false;
+    }
+  }
+  return pattern.slice(at).every((part) => part === ANY);
+}
+
+function compileSegment(text: string): Segment | undefined {
+  const characters = Array.from(text);
+  const segment: (CharacterTest | typeof ANY)[] = [];
+  for (let at = 0; at < characters.length; at += 1) {
+    const character = characters[at] ?? "";
+    if (character === "*") {
+      segment.push(ANY);
+    } else if (character === "?") {
+      segment.push(() => true);
+    } else if (character === "[") {
+      const set = compileSet(characters, at);
+      if (set === undefined) return undefined;
+      segment.push(set.test);
+      at = set.end;
+    } else {
+      if (character === "\\") at += 1;
+      const literal = characters[at];
+      if (literal === undefined) return undefined;
+      segment.push((other) => other === literal);
+    }
+  }
+  return segment;
+}
+
+interface CharacterSet {
+  readonly test: CharacterTest;
+  /** The position of its closing bracket. */
+  readonly end: number;
+}
+
+/** `[abc]`, `[a-z]`, `[!a]`; a closing bracket that comes first is one of the characters. */
+function compileSet(characters: readonly string[], start: number): CharacterSet | undefined {
+  const isNegated = characters[start + 1] === "!" || characters[start + 1] === "^";
+  const first = start + (isNegated ? 2 : 1);
+  const ranges: (readonly [from: string, to: string])[] = [];
+  for (let at = first; at < characters.length;) {
+    if (characters[at] === "]" && at > first) {
+      const isInRange = (other: string) =>
+        ranges.some(([from, to]) => codeOf(from) <= codeOf(other) && codeOf(other) <= codeOf(to));
+      return { test: (other) => isInRange(other) !== isNegated, end: at };
+    }
+    if (characters[at] === "[" && characters[at + 1] === ":") return undefined;
+    const from = readCharacter(characters, at);
+    const isRange =
+      characters[from.next] === "-" && !["]", undefined].includes(characters[from.next + 1]);
+    const to = isRange ? readCharacter(characters, from.next + 1) : from;
+    ranges.push([from.character, to.character]);
+    at = to.next;
+  }
+  return undefined;
+}
+
+function readCharacter(characters: readonly string[], at: number) {
+  const start = characters[at] === "\\" ? at + 1 : at;
+  return { character: characters[start] ?? "", next: start + 1 };
+}
+
+function codeOf(character: string): number {
+  return character.codePointAt(0) ?? -1;
 }

@@ -22,7 +22,7 @@ async function list(root: string, args: JsonObject = {}): Promise<readonly strin
   return outcome.type === "success" ? outcome.content.split("\n") : [`error: ${outcome.message}`];
 }
 
-test("all files are listed, those of a folder before those of its folders", async () => {
+test("the files of a folder are listed before those of its subfolders", async () => {
   const root = folderWith("b.txt", "a/z.txt", "a/b/c.txt", "c/d.txt", "Ä.txt", ".hidden");
   expect(await list(root)).toEqual([
     ".hidden",
@@ -34,7 +34,7 @@ test("all files are listed, those of a folder before those of its folders", asyn
   ]);
 });
 
-test("of one folder only its files are listed, by their paths from the root", async () => {
+test("the files of one folder are listed with their paths from the root", async () => {
   const root = folderWith("a/b/c.txt", "a/d.txt", "e.txt");
   expect([await list(root, { path: "a" }), await list(root, { path: "a/d.txt" })]).toEqual([
     ["a/d.txt", "a/b/c.txt"],
@@ -42,7 +42,7 @@ test("of one folder only its files are listed, by their paths from the root", as
   ]);
 });
 
-test("an extension is meant with or without its dot, in any case", async () => {
+test("an extension may have a dot, and ignores case", async () => {
   const root = folderWith("a.ts", "b.TS", "c.tsx", "ts", "d.tar.gz", "e.gz");
   expect([
     await list(root, { extension: "ts" }),
@@ -55,11 +55,11 @@ test("an extension is meant with or without its dot, in any case", async () => {
     ["a.ts", "b.TS"],
     ["a.ts", "b.TS"],
     ["d.tar.gz"],
-    ["[There are no such files.]"],
+    ["[No files found.]"],
   ]);
 });
 
-test("what belongs to version control, the assistant and packages is left out unless named", async () => {
+test("the files of Git and jp are left out, and node_modules unless named", async () => {
   const root = folderWith(
     ".git/config",
     ".jp/config.toml",
@@ -73,7 +73,7 @@ test("what belongs to version control, the assistant and packages is left out un
   ]);
 });
 
-test("what the list at the root ignores is left out, and a folder that it ignores can be named", async () => {
+test("files that .gitignore excludes are left out, unless an excluded folder is named", async () => {
   const root = folderWith("dist/a.js", "b.log", "keep.log", "src/dist/c.js", "src/d.ts");
   writeFileSync(path.join(root, ".gitignore"), "/dist\n*.log\n!keep.log\n");
   expect([await list(root), await list(root, { path: "dist" })]).toEqual([
@@ -82,7 +82,7 @@ test("what the list at the root ignores is left out, and a folder that it ignore
   ]);
 });
 
-test("a list of what is ignored that is a link or a folder counts as none", async () => {
+test("a .gitignore that is a link or a folder counts as empty", async () => {
   const [linked, folder] = [folderWith("a.log"), folderWith("a.log", ".gitignore/b")];
   const outside = temporaryFolder();
   writeFileSync(path.join(outside, "rules"), "*.log\n");
@@ -111,42 +111,42 @@ test("a name with a line break stays on one line", async () => {
   expect(await list(folderWith("a\nb.txt"))).toEqual(['"a\\nb.txt"']);
 });
 
-test("more than a thousand files are not listed, and this is said", async () => {
+test("only the first thousand files are listed, with a notice", async () => {
   const names = Array.from({ length: 1001 }, (_, index) => `${1000 + index}.txt`);
   const root = folderWith(...names);
   const [all, most] = [await list(root), await list(root, { path: "1000.txt" })];
   expect([all.length, all.at(-2), all.at(-1), most]).toEqual([
     1001,
     "1999.txt",
-    "[Only the first 1000 files are listed. Give a path or an extension.]",
+    "[Showing only the first 1000 files. Pass a path or an extension.]",
     ["1000.txt"],
   ]);
 });
 
-test("an empty folder, and one that is not there", async () => {
+test("an empty folder has no files, and a missing one is an error", async () => {
   const root = folderWith();
   expect([await list(root), await list(root, { path: "no" })]).toEqual([
-    ["[There are no such files.]"],
-    ["error: no does not exist. fs_list_files shows what is there."],
+    ["[No files found.]"],
+    ["error: no does not exist. Use fs_list_files to see which files exist."],
   ]);
 });
 
-test("a very deep folder is walked to its end", async () => {
+test("very deep folders are listed", async () => {
   const deep = Array.from({ length: 150 }, () => "d").join("/");
   expect(await list(folderWith(`${deep}/a.txt`))).toEqual([`${deep}/a.txt`]);
 });
 
-test("a walk that is cancelled ends, and a long one is told on the way", async () => {
+test("a long walk reports progress, and a cancelled one fails", async () => {
   const root = folderWith(...Array.from({ length: 1000 }, (_, index) => `${index}.txt`));
   const { tool } = createListFilesTool({ root });
   const controller = new AbortController();
-  const told: string[] = [];
+  const progress: string[] = [];
   const outcome = await tool.execute({
     arguments: { extension: "md" },
     answers: {},
     signal: controller.signal,
-    onProgress: (message) => void told.push(message),
+    onProgress: (message) => void progress.push(message),
   });
   const aborted = await tool.execute({ arguments: {}, answers: {}, signal: AbortSignal.abort() });
-  expect([told, outcome.type, aborted.type]).toEqual([["1000 files seen"], "success", "error"]);
+  expect([progress, outcome.type, aborted.type]).toEqual([["1000 files seen"], "success", "error"]);
 });

@@ -1,8 +1,7 @@
-/** `fs_list_files`: which files there are. */
+/** `fs_list_files`: lists the files below a folder. */
 import { defineTool, type ToolContext } from "../../../tool/index.ts";
-import type { ShippedTool } from "../shipped-tool.ts";
-import { fileToolConfig } from "./file-tool-config.ts";
-import { findPlace } from "./place.ts";
+import type { ShippedTool } from "../builtin-executor.ts";
+import { resolvePath } from "./resolve-path.ts";
 import { walkFiles } from "./walk-files.ts";
 
 interface ListFilesArguments {
@@ -10,16 +9,17 @@ interface ListFilesArguments {
   readonly extension?: string;
 }
 
-/** What one call gives at most. */
-const MOST_FILES = 1000;
+/** Per call. */
+const MAX_FILES = 1000;
 const PROGRESS_FILES = 1000;
 
 const DESCRIPTION =
-  "Lists files below a folder and its folders, one per line, relative to the workspace's root. Left " +
-  "out are .git, .jp and .jp.*, which cannot be read, and node_modules and what the .gitignore at the " +
-  "root names; give one of these as path to see what is in it. Symbolic links are marked and not " +
-  "followed. At most 1000 files per call: a notice in square brackets says so; then give a path or an " +
-  "extension. Errors: the path does not exist, is outside the workspace or is protected (.git, .jp).";
+  "Lists the files in a folder and all folders below it, one per line, relative to the workspace " +
+  "root. Leaves out .git, .jp and .jp.*, which cannot be read. Also leaves out node_modules and what " +
+  "the root's .gitignore excludes; to see these, pass one of them as path. Marks symbolic links and " +
+  "does not follow them. Lists at most 1000 files per call; if there are more, a notice in square " +
+  "brackets says so: then pass a path or an extension. Fails if the path does not exist, is outside " +
+  "the workspace or is protected (.git, .jp).";
 
 export function createListFilesTool({ root }: { readonly root: string }): ShippedTool {
   const tool = defineTool<ListFilesArguments>({
@@ -28,15 +28,19 @@ export function createListFilesTool({ root }: { readonly root: string }): Shippe
     parameters: {
       type: "object",
       properties: {
-        path: { type: "string", description: "the folder; the workspace's root if absent" },
-        extension: { type: "string", minLength: 1, description: 'only such files, e.g. "ts"' },
+        path: { type: "string", description: "the folder; default: the workspace root" },
+        extension: {
+          type: "string",
+          minLength: 1,
+          description: 'list only files with this extension, such as "ts"',
+        },
       },
       additionalProperties: false,
     },
     run: (args, context) => listFiles(root, args, context),
   });
-  const summary = "List the files of the workspace, or of one folder, at any depth.";
-  return { tool, config: fileToolConfig({ summary, description: DESCRIPTION }), isReadOnly: true };
+  const summary = "List the files in the workspace, or in one folder, at any depth.";
+  return { tool, config: { summary }, isReadOnly: true };
 }
 
 async function listFiles(
@@ -45,26 +49,26 @@ async function listFiles(
   context: ToolContext,
 ): Promise<string> {
   const { signal } = context;
-  const place = await findPlace(root, path);
+  const start = await resolvePath(root, path);
   const ending = extension === undefined ? "" : `.${extension.replace(/^\*?\./, "")}`.toLowerCase();
   const lines: string[] = [];
   const unreadable: string[] = [];
-  const onUnreadable = (shown: string) => void unreadable.push(shown);
+  const onUnreadable = (folder: string) => void unreadable.push(folder);
   let seen = 0;
-  for await (const { shown, name, isLink } of walkFiles(place, { signal, onUnreadable })) {
+  for await (const { displayPath, name, isLink } of walkFiles(start, { signal, onUnreadable })) {
     seen += 1;
     if (seen % PROGRESS_FILES === 0) {
       signal.throwIfAborted();
       context.progress(`${seen} files seen`);
     }
     if (!name.toLowerCase().endsWith(ending)) continue;
-    if (lines.length === MOST_FILES) {
-      lines.push(`[Only the first ${MOST_FILES} files are listed. Give a path or an extension.]`);
+    if (lines.length === MAX_FILES) {
+      lines.push(`[Showing only the first ${MAX_FILES} files. Pass a path or an extension.]`);
       break;
     }
-    lines.push(isLink ? `${shown} (symbolic link)` : shown);
+    lines.push(isLink ? `${displayPath} (symbolic link)` : displayPath);
   }
-  if (lines.length === 0) lines.push("[There are no such files.]");
-  if (unreadable.length > 0) lines.push(`[Folders that cannot be read: ${unreadable.join(", ")}]`);
+  if (lines.length === 0) lines.push("[No files found.]");
+  if (unreadable.length > 0) lines.push(`[Cannot read these folders: ${unreadable.join(", ")}]`);
   return lines.join("\n");
 }

@@ -14,9 +14,8 @@ import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { temporaryFolder } from "../../../../test/support/temporary-workspace.ts";
 import type { Outcome } from "../../../tool/index.ts";
-import { applyPatterns, type Pattern } from "./apply-patterns.ts";
 import { createConsent } from "./consent.ts";
-import { createModifyFileTool } from "./modify-file-tool.ts";
+import { applyPatterns, createModifyFileTool, type Pattern } from "./modify-file-tool.ts";
 
 type Patterns = readonly Pattern[];
 
@@ -49,7 +48,7 @@ async function modified(content: string, ...patterns: readonly Pattern[]): Promi
 }
 
 describe("changes", () => {
-  test("are applied only after a question, which shows them", async () => {
+  test("are applied only after a question that shows the diff", async () => {
     const { file, modify } = scene("one\ntwo\n");
     const patterns = [{ old: "two", new: "2" }];
     expect([await modify(patterns), readFileSync(file, "utf8")]).toEqual([
@@ -71,7 +70,7 @@ describe("changes", () => {
     expect(readFileSync(file, "utf8")).toBe("one\n2\n");
   });
 
-  test("are not made after a no, which is no error", async () => {
+  test("are not made after a no, which is not an error", async () => {
     const { root, file, modify } = scene("one\n");
     const patterns = [{ old: "one", new: "1" }];
     await modify(patterns);
@@ -81,16 +80,16 @@ describe("changes", () => {
     expect([readFileSync(file, "utf8"), readdirSync(root)]).toEqual(["one\n", ["a.txt"]]);
   });
 
-  test("are made one after the other", async () => {
+  test("are made one after another", async () => {
     expect(await modified("a b", { old: "a", new: "b c" }, { old: "b c", new: "x" })).toBe("x b");
   });
 
-  test("are text, whatever characters they are of", async () => {
+  test("are plain text, whatever characters they contain", async () => {
     const special = "$& $1 $` \\n .*";
     expect(await modified("é.* 𝄞", { old: ".*", new: special })).toBe(`é${special} 𝄞`);
   });
 
-  test("of every occurrence are made if it is said so", async () => {
+  test("apply to every occurrence with replace_all", async () => {
     const { file, modify } = scene("aXbXc");
     const outcome = await modify([{ old: "X", new: "", replace_all: true }], true);
     expect([outcome, readFileSync(file, "utf8")]).toEqual([
@@ -112,18 +111,18 @@ describe("changes", () => {
     ["a\nb\na", [{ old: "a", new: "c" }], "patterns[0].old occurs more than once (lines 1, 3)"],
     ["aaa", [{ old: "aa", new: "b" }], "patterns[0].old occurs more than once (lines 1, 1)"],
     ["a".repeat(9), [{ old: "a", new: "b" }], "(lines 1, 1, 1, 1, 1 and more)"],
-    ["a", [{ old: "a", new: "a" }], "The patterns together change nothing."],
+    ["a", [{ old: "a", new: "a" }], "The patterns change nothing."],
     ["a", [{ old: "", new: "a" }], "patterns[0].old is empty."],
     ["", [{ old: "a", new: "b" }], "patterns[0].old was not found"],
     ["a", [{ old: "a", new: "\uDC00" }], "The new text is not valid Unicode text."],
-  ])("of %j by %j are refused, and nothing is written", async (text, patterns, message) => {
+  ])("of %j with %j are refused, and nothing is written", async (text, patterns, message) => {
     const { file, modify } = scene(text);
     const outcome = await modify(patterns, true);
     expect(outcome).toMatchObject({ type: "error", message: expect.stringContaining(message) });
     expect(readFileSync(file, "utf8")).toBe(text);
   });
 
-  test("put a text exactly where the old one was, whatever is around it", () => {
+  test("put the new text exactly where the old one was", () => {
     const anyPart = fc.stringMatching(/^[ab$\n]*$/);
     fc.assert(
       fc.property(anyPart, anyPart, anyPart, (before, text, after) => {
@@ -135,7 +134,7 @@ describe("changes", () => {
 });
 
 describe("a file keeps", () => {
-  test("its line ends, whatever the patterns have", async () => {
+  test("its line endings, whatever the patterns have", async () => {
     expect([
       await modified("a\r\nb\r\nc\r\n", { old: "a\nb", new: "x\ny\nz" }),
       await modified("a\r\nb\r\n", { old: "a\r\nb", new: "x\r\ny" }),
@@ -168,14 +167,14 @@ describe("a file keeps", () => {
 describe("between the question and the answer", () => {
   const patterns = [{ old: "a", new: "b" }];
 
-  test("a file that changed is left alone, even if the patterns still fit", async () => {
+  test("a file that changed is left alone, even if the patterns still match", async () => {
     const { file, modify } = scene("a\n");
     await modify(patterns);
     writeFileSync(file, "a\nmore\n");
     expect(await modify(patterns, true)).toMatchObject({
       type: "error",
       message:
-        "a.txt changed meanwhile, and nothing was done to it. Look at it again before you retry.",
+        "a.txt changed in the meantime and was left as it is. Look at it again before you retry.",
     });
     expect(readFileSync(file, "utf8")).toBe("a\nmore\n");
   });
@@ -185,7 +184,7 @@ describe("between the question and the answer", () => {
     await modify(patterns);
     rmSync(file);
     expect(await modify(patterns, true)).toMatchObject({
-      message: "a.txt does not exist. fs_list_files shows what is there.",
+      message: "a.txt does not exist. Use fs_list_files to see which files exist.",
     });
     expect(readdirSync(root)).toEqual([]);
   });
@@ -209,35 +208,35 @@ describe("between the question and the answer", () => {
   });
 });
 
-describe("what is no text", () => {
-  test("is not changed", async () => {
+describe("a file is refused", () => {
+  test("if it is not text", async () => {
     const { file, modify } = scene(Buffer.from([0x61, 0xff]));
-    const message = "a.txt is a binary file, or not in UTF-8: it cannot be changed as text.";
+    const message = "a.txt cannot be changed: it is binary, or not UTF-8 text.";
     expect(await modify([{ old: "a", new: "b" }], true)).toMatchObject({ message });
     expect(readFileSync(file)).toEqual(Buffer.from([0x61, 0xff]));
   });
 
-  test("or too large, or a folder, or not there, is refused", async () => {
+  test("if it is too large, a folder or missing", async () => {
     const { root, file, modify } = scene("a");
     truncateSync(file, 8 * 1024 ** 2 + 1);
-    const told: string[] = [];
+    const messages: string[] = [];
     for (const name of ["a.txt", ".", "no.txt", "no/no.txt"]) {
       const outcome = await modify([{ old: "a", new: "b" }], true, name);
-      told.push(outcome.type === "error" ? outcome.message : outcome.type);
+      messages.push(outcome.type === "error" ? outcome.message : outcome.type);
     }
-    expect([told, readdirSync(root)]).toEqual([
+    expect([messages, readdirSync(root)]).toEqual([
       [
-        "a.txt is larger than 8 MiB: too large to be changed with this tool.",
+        "a.txt is larger than 8 MiB, too large for this tool to change.",
         ". is a folder, not a file.",
-        "no.txt does not exist. fs_list_files shows what is there.",
-        "no/no.txt does not exist. fs_list_files shows what is there.",
+        "no.txt does not exist. Use fs_list_files to see which files exist.",
+        "no/no.txt does not exist. Use fs_list_files to see which files exist.",
       ],
       ["a.txt"],
     ]);
   });
 });
 
-test("a question stays on one line, whatever the name of the file is", async () => {
+test("a question stays on one line, whatever the name of the file", async () => {
   const { root, modify } = scene("");
   writeFileSync(path.join(root, "a?\n+"), "a");
   const asked = await modify([{ old: "a", new: "b" }], undefined, "a?\n+");

@@ -1,15 +1,17 @@
-/** `fs_modify_file`: replaces pieces of a file after a person has seen the difference. */
+/** `fs_modify_file`: replaces exact pieces of text in a file, after showing you a diff. */
 import { defineTool, type ToolContext } from "../../../tool/index.ts";
-import type { ShippedTool } from "../shipped-tool.ts";
-import { applyPatterns, type Pattern } from "./apply-patterns.ts";
+import type { ShippedTool } from "../builtin-executor.ts";
 import type { WritingToolOptions } from "./create-file-tool.ts";
-import { fileToolConfig } from "./file-tool-config.ts";
-import { findVersion } from "./open-file.ts";
-import { findWritableTarget } from "./place.ts";
-import { notThere, Refusal } from "./refusal.ts";
-import { replaceFile } from "./save-file.ts";
-import { parseText, toBody, toBytes } from "./text-format.ts";
+import { FileError, notFoundError } from "./file-error.ts";
+import { findSnapshot, parseText, replaceFile, toBody, toBytes } from "./files.ts";
+import { resolveTarget } from "./resolve-path.ts";
 import { unifiedDiff } from "./unified-diff.ts";
+
+export interface Pattern {
+  readonly old: string;
+  readonly new: string;
+  readonly replace_all?: boolean;
+}
 
 interface ModifyFileArguments {
   readonly path: string;
@@ -18,18 +20,18 @@ interface ModifyFileArguments {
 
 const NAME = "fs_modify_file";
 const DESCRIPTION =
-  "Replaces old by new for each pattern, in their order: a pattern sees what those before it made. " +
-  "old is plain text, white space included, and must occur exactly once, unless replace_all is true. " +
-  "All patterns are applied or none. The user sees a diff and is asked first; the result says whether " +
-  "the file was changed or the user declined. Line ends, byte order mark and mode are kept: write line " +
-  "breaks as \\n. Errors: a pattern was not found or occurs more than once; the file does not exist, " +
-  "is binary, a hard link, outside the workspace or protected (.git, .jp), or changed meanwhile. Then nothing was " +
-  "written: read the file again and correct the patterns.";
+  "Replaces old with new for each pattern in turn; each pattern applies to the result of the previous " +
+  "ones. old is plain text, whitespace included, and must occur exactly once unless replace_all is " +
+  "true. Applies all patterns or none. Asks the user first, showing a diff; the result says whether " +
+  "the file was changed or the user declined. Keeps line endings, byte order mark and mode: write " +
+  "line breaks as \\n. Fails if a pattern is not found or occurs more than once, or if the file does " +
+  "not exist, is binary, is a hard link, is outside the workspace or protected (.git, .jp), or changed " +
+  "in the meantime. Nothing is written then: read the file again and correct the patterns.";
 
 const PARAMETERS = {
   type: "object",
   properties: {
-    path: { type: "string", description: "the file, relative to the workspace's root" },
+    path: { type: "string", description: "the file, relative to the workspace root" },
     patterns: {
       type: "array",
       minItems: 1,
@@ -39,9 +41,9 @@ const PARAMETERS = {
           old: {
             type: "string",
             minLength: 1,
-            description: "the exact text to replace; occurs exactly once, unless replace_all",
+            description: "the exact text to replace; must be unique unless replace_all is true",
           },
-          new: { type: "string", description: "what takes its place; empty to remove it" },
+          new: { type: "string", description: "the replacement; empty to remove the text" },
           replace_all: { type: "boolean", description: "replace every occurrence" },
         },
         required: ["old", "new"],
@@ -60,9 +62,10 @@ export function createModifyFileTool(options: WritingToolOptions): ShippedTool {
     parameters: PARAMETERS,
     run: (args, context) => modifyFile(options, args, context),
   });
-  const summary = "Replace exact pieces of text in a file of the workspace, if the user agrees.";
-  // It changes nothing before its own question, with the diff, is answered: the call need not ask.
-  return { tool, config: fileToolConfig({ summary, description: DESCRIPTION }) };
+  return {
+    tool,
+    config: { summary: "Replace exact pieces of text in a workspace file, if the user agrees." },
+  };
 }
 
 async function modifyFile(
@@ -71,15 +74,15 @@ async function modifyFile(
   context: ToolContext,
 ): Promise<string> {
   if (!patterns.every((pattern) => pattern.new.isWellFormed())) {
-    throw new Refusal("The new text is not valid Unicode text.");
+    throw new FileError("The new text is not valid Unicode text.");
   }
-  const target = await findWritableTarget(root, path);
-  const { shown, asked } = target;
-  const before = await findVersion(target);
-  if (before === undefined) throw notThere(shown);
+  const target = await resolveTarget(root, path);
+  const { displayPath, questionPath } = target;
+  const before = await findSnapshot(target);
+  if (before === undefined) throw notFoundError(displayPath);
   const old = parseText(before.bytes);
   if (old === undefined) {
-    throw new Refusal(`${shown} is a binary file, or not in UTF-8: it cannot be changed as text.`);
+    throw new FileError(`${displayPath} cannot be changed: it is binary, or not UTF-8 text.`);
   }
   const { body, format } = old;
   const { text, replacements } = applyPatterns(
@@ -91,19 +94,78 @@ async function modifyFile(
     })),
   );
   const bytes = toBytes({ body: text, format });
-  const diff = unifiedDiff({ path: shown, before: body, after: text });
   const isAgreed = await consent.ask(context, {
     call: [NAME, { path, patterns: JSON.stringify(patterns) }],
-    shown,
+    displayPath,
     change: [before.bytes, bytes],
     question: {
       id: "apply_changes",
-      text: `Apply these changes to ${asked}?`,
-      context: diff,
+      text: `Apply these changes to ${questionPath}?`,
+      context: await unifiedDiff({ path: displayPath, before: body, after: text }),
       default: true,
     },
   });
-  if (!isAgreed) return `The user declined the changes to ${shown}. Nothing was changed.`;
+  if (!isAgreed) return `The user declined the changes to ${displayPath}. Nothing was changed.`;
   await replaceFile({ target, bytes, before, signal: context.signal });
-  return `Changed ${shown}: ${replacements} ${replacements === 1 ? "replacement" : "replacements"}.`;
+  const unit = replacements === 1 ? "replacement" : "replacements";
+  return `Changed ${displayPath}: ${replacements} ${unit}.`;
+}
+
+interface PatchedText {
+  readonly text: string;
+  readonly replacements: number;
+}
+
+/** Applies all patterns in turn, or throws a `FileError`. */
+export function applyPatterns(text: string, patterns: readonly Pattern[]): PatchedText {
+  let patched: PatchedText = { text, replacements: 0 };
+  for (const [index, pattern] of patterns.entries()) {
+    const { text: next, replacements } = applyPattern(patched.text, pattern, index);
+    patched = { text: next, replacements: patched.replacements + replacements };
+  }
+  if (patched.text === text) throw new FileError("The patterns change nothing.");
+  return patched;
+}
+
+function applyPattern(text: string, pattern: Pattern, index: number): PatchedText {
+  const name = `patterns[${index}].old`;
+  if (pattern.old === "") {
+    throw new FileError(`${name} is empty. To write a whole file, use fs_create_file.`);
+  }
+  const found = findOccurrences(text, pattern.old);
+  const [at] = found;
+  if (at === undefined) {
+    throw new FileError(
+      `${name} was not found, so nothing was changed. It must match the file exactly, whitespace ` +
+        "included, after the previous patterns were applied. Read the file again.",
+    );
+  }
+  if (pattern.replace_all === true) {
+    const pieces = text.split(pattern.old);
+    return { text: pieces.join(pattern.new), replacements: pieces.length - 1 };
+  }
+  if (found.length > 1) {
+    const lines = found
+      .slice(0, MAX_LISTED_LINES)
+      .map((position) => text.slice(0, position).split("\n").length);
+    const more = found.length > MAX_LISTED_LINES ? " and more" : "";
+    throw new FileError(
+      `${name} occurs more than once (lines ${lines.join(", ")}${more}), so nothing was changed. ` +
+        "Add surrounding text until it is unique, or set replace_all.",
+    );
+  }
+  const after = text.slice(at + pattern.old.length);
+  return { text: text.slice(0, at) + pattern.new + after, replacements: 1 };
+}
+
+const MAX_LISTED_LINES = 5;
+
+/** Includes overlapping ones, which are just as ambiguous. Finds one more than is listed. */
+function findOccurrences(text: string, wanted: string): readonly number[] {
+  const found: number[] = [];
+  for (let at = text.indexOf(wanted); at >= 0 && found.length <= MAX_LISTED_LINES;) {
+    found.push(at);
+    at = text.indexOf(wanted, at + 1);
+  }
+  return found;
 }

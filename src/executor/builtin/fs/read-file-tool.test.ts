@@ -11,7 +11,7 @@ async function read(root: string, args: JsonObject, signal = new AbortController
   return tool.execute({ arguments: args, answers: {}, signal });
 }
 
-/** What a file with this content is read as. */
+/** The result for a file with this content. */
 async function readContent(content: string | Buffer, range: JsonObject = {}): Promise<string> {
   const root = temporaryFolder();
   writeFileSync(path.join(root, "a.txt"), content);
@@ -22,17 +22,17 @@ async function readContent(content: string | Buffer, range: JsonObject = {}): Pr
 
 describe("a text", () => {
   test.each(["a", "a\n", "\n", "a\r\nb\r\n", "ä€𝄞 \u001b[31m\n", "a\rb", " \n\n "])(
-    "%j is given as it is",
+    "%j is returned as it is",
     async (text) => {
       expect(await readContent(text)).toBe(text);
     },
   );
 
-  test("that is empty is said to be", async () => {
+  test("that is empty is reported as such", async () => {
     expect(await readContent("")).toBe("[The file is empty.]");
   });
 
-  test("is given without its byte order mark, which only the first line has", async () => {
+  test("is returned without its byte order mark, which only the first line has", async () => {
     const text = "\uFEFFa\n\uFEFFb\n";
     expect([await readContent(text), await readContent(text, { start_line: 2 })]).toEqual([
       "a\n\uFEFFb\n",
@@ -40,7 +40,7 @@ describe("a text", () => {
     ]);
   });
 
-  test("is read through links and absolute paths that stay inside", async () => {
+  test("is read through links and absolute paths that stay inside the root", async () => {
     const root = temporaryFolder();
     mkdirSync(path.join(root, "folder"));
     writeFileSync(path.join(root, "folder", "ü.txt"), "text");
@@ -51,7 +51,7 @@ describe("a text", () => {
     expect(outcomes).toEqual(paths.map(() => ({ type: "success", content: "text" })));
   });
 
-  test("is read where the root itself is reached through a link", async () => {
+  test("is read if the root itself is a link", async () => {
     const folder = temporaryFolder();
     mkdirSync(path.join(folder, "real"));
     writeFileSync(path.join(folder, "real", "a.txt"), "text");
@@ -71,11 +71,11 @@ describe("a range of lines", () => {
     [{ start_line: 3, end_line: 99 }, "three"],
     [{ start_line: 4 }, "error: a.txt has only 3 lines."],
     [{ start_line: 3, end_line: 2 }, "error: end_line 2 is before start_line 3."],
-  ])("%j gives these lines", async (range, expected) => {
+  ])("%j returns these lines", async (range, expected) => {
     expect(await readContent("one\ntwo\nthree", range)).toBe(expected);
   });
 
-  test("past the end of a file that ends with a line break counts no line more", async () => {
+  test("past the end does not count an empty last line", async () => {
     expect(await readContent("one\n", { start_line: 2 })).toBe("error: a.txt has only 1 line.");
   });
 
@@ -89,20 +89,20 @@ describe("a range of lines", () => {
   });
 });
 
-describe("more than fits", () => {
-  test("stops after a whole line, and says how to read on", async () => {
+describe("a long text", () => {
+  test("stops after a whole line and says how to continue", async () => {
     const lines = Array.from({ length: 10_000 }, (_, index) => `line ${index + 1} €\n`);
     const parts: string[] = [];
-    const told: number[][] = [];
+    const ranges: number[][] = [];
     for (let start = 1; start !== 0;) {
       const text = await readContent(lines.join(""), { start_line: start });
-      const notice = /\[Only lines (\d+) to (\d+) are shown\. To read on: start_line (\d+)\.\]$/;
+      const notice = /\[Showing only lines (\d+) to (\d+)\. Continue with start_line (\d+)\.\]$/;
       const [found = "", first, last, next] = notice.exec(text) ?? [];
       parts.push(text.slice(0, text.length - found.length));
-      told.push([first, last, next].map(Number));
+      ranges.push([first, last, next].map(Number));
       start = Number(next ?? 0);
     }
-    expect(told).toEqual([
+    expect(ranges).toEqual([
       [1, 4760, 4761],
       [4761, 9441, 9442],
       [Number.NaN, Number.NaN, Number.NaN],
@@ -110,25 +110,25 @@ describe("more than fits", () => {
     expect(parts.join("")).toBe(lines.join(""));
   });
 
-  test("that is exactly as much as fits has no notice", async () => {
+  test("of exactly the maximum size has no notice", async () => {
     const text = `${"x".repeat(64 * 1024 - 1)}\n`;
     expect(await readContent(text)).toBe(text);
   });
 
-  test("in a single line is cut between two characters", async () => {
+  test("in a single line is truncated between two characters", async () => {
     const text = await readContent(`x${"€".repeat(30_000)}\nnext\n`);
     const [line = "", notice] = text.split("\n");
     expect(line).toBe(`x${"€".repeat(21_845)}`);
     expect(notice).toBe(
-      "[Line 1 is too long: only its first 64 KiB are shown. fs_grep_files finds what else is in it. " +
-        "To read on: start_line 2.]",
+      "[Showing only the first 64 KiB of line 1. Use fs_grep_files to search the rest of it. " +
+        "Continue with start_line 2.]",
     );
   });
 });
 
-describe("what cannot be shown", () => {
-  test("is told, not dumped", async () => {
-    const binary = "error: a.txt is a binary file, or not in UTF-8: it cannot be shown as text.";
+describe("an error is returned", () => {
+  test("for files that are not UTF-8 text", async () => {
+    const binary = "error: a.txt cannot be shown: it is binary, or not UTF-8 text.";
     expect([
       await readContent(Buffer.from([1, 2, 0, 3])),
       await readContent(Buffer.from([0x61, 0xff, 0x62])),
@@ -136,26 +136,26 @@ describe("what cannot be shown", () => {
     ]).toEqual([binary, binary, binary]);
   });
 
-  test("is a folder, the root, nothing at all, or below a file", async () => {
+  test("for folders, missing files and paths below a file", async () => {
     const root = temporaryFolder();
     mkdirSync(path.join(root, "folder"));
     writeFileSync(path.join(root, "a.txt"), "");
-    const told: string[] = [];
+    const messages: string[] = [];
     for (const each of ["folder", ".", "no.txt", "no/no.txt", "a.txt/b", "line\nbreak"]) {
       const outcome = await read(root, { path: each });
-      told.push(outcome.type === "error" ? outcome.message : outcome.type);
+      messages.push(outcome.type === "error" ? outcome.message : outcome.type);
     }
-    expect(told).toEqual([
-      "folder is a folder, not a file. fs_list_files shows what is in it.",
+    expect(messages).toEqual([
+      "folder is a folder, not a file. Use fs_list_files to see what it contains.",
       ". is a folder, not a file.",
-      "no.txt does not exist. fs_list_files shows what is there.",
-      "no/no.txt does not exist. fs_list_files shows what is there.",
-      "a.txt/b does not exist. fs_list_files shows what is there.",
-      '"line\\nbreak" does not exist. fs_list_files shows what is there.',
+      "no.txt does not exist. Use fs_list_files to see which files exist.",
+      "no/no.txt does not exist. Use fs_list_files to see which files exist.",
+      "a.txt/b does not exist. Use fs_list_files to see which files exist.",
+      '"line\\nbreak" does not exist. Use fs_list_files to see which files exist.',
     ]);
   });
 
-  test.runIf(process.platform === "linux")("is a pipe, which is not waited for", async () => {
+  test.runIf(process.platform === "linux")("for a pipe, without waiting for it", async () => {
     const root = temporaryFolder();
     spawnSync("/bin/sh", ["-c", `mkfifo "$0"`, path.join(root, "pipe")]);
     expect(await read(root, { path: "pipe" })).toMatchObject({
@@ -171,20 +171,20 @@ test("a call that is cancelled stops reading", async () => {
   expect(outcome.type).toBe("error");
 });
 
-test("a long way to the first line is told on the way", async () => {
+test("skipping many lines reports progress", async () => {
   const root = temporaryFolder();
   const file = path.join(root, "huge.txt");
   writeFileSync(file, "one\n");
   truncateSync(file, 130 * 1024 ** 2);
-  const told: string[] = [];
+  const progress: string[] = [];
   const { tool } = createReadFileTool({ root });
   const { signal } = new AbortController();
-  const onProgress = (message: string) => void told.push(message);
+  const onProgress = (message: string) => void progress.push(message);
   await tool.execute({
     arguments: { path: "huge.txt", start_line: 3 },
     answers: {},
     signal,
     onProgress,
   });
-  expect(told).toEqual(["huge.txt: 64 MiB read", "huge.txt: 128 MiB read"]);
+  expect(progress).toEqual(["huge.txt: 64 MiB read", "huge.txt: 128 MiB read"]);
 });

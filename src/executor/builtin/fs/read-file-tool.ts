@@ -1,13 +1,11 @@
-/** `fs_read_file`: the text of a file, or some lines of it, as it is. */
+/** `fs_read_file`: returns the text of a file, or a range of its lines. */
+import type { FileHandle } from "node:fs/promises";
 import { defineTool, type ToolContext } from "../../../tool/index.ts";
-import type { ShippedTool } from "../shipped-tool.ts";
-import { fileToolConfig } from "./file-tool-config.ts";
+import type { ShippedTool } from "../builtin-executor.ts";
+import { FileError, notFoundError, toFileError } from "./file-error.ts";
+import { decodeUtf8, openFile } from "./files.ts";
 import { openFolder } from "./folder.ts";
-import { openFile } from "./open-file.ts";
-import { findPlace, toTarget } from "./place.ts";
-import { type ReadLines, readLines } from "./read-lines.ts";
-import { explainFailure, notThere, Refusal } from "./refusal.ts";
-import { decodeUtf8 } from "./text-format.ts";
+import { resolvePath, toTarget } from "./resolve-path.ts";
 
 interface ReadFileArguments {
   readonly path: string;
@@ -15,15 +13,15 @@ interface ReadFileArguments {
   readonly end_line?: number;
 }
 
-/** What one call gives at most. */
-const MOST_BYTES = 64 * 1024;
+/** Per call. */
+const MAX_BYTES = 64 * 1024;
 
 const DESCRIPTION =
-  "Gives the text exactly as it is in the file, without line numbers; of a byte order mark at the " +
-  "start nothing is shown. At most 64 KiB of whole lines per call: a notice in square brackets after " +
-  "the text says so, and with which start_line to read on. Errors: the file does not exist, is a " +
-  "folder or a hard link, is outside the workspace or protected (.git, .jp), or is not text in UTF-8; " +
-  "none of them goes away by a retry.";
+  "Returns the text exactly as it is in the file, without line numbers and without a byte order mark " +
+  "at the start. Returns at most 64 KiB of whole lines per call; if there is more, a notice in square " +
+  "brackets after the text gives the start_line to continue from. Fails if the file does not exist, " +
+  "is a folder or a hard link, is outside the workspace or protected (.git, .jp), or is not UTF-8 " +
+  "text. Retrying does not help in these cases.";
 
 export function createReadFileTool({ root }: { readonly root: string }): ShippedTool {
   const tool = defineTool<ReadFileArguments>({
@@ -32,54 +30,165 @@ export function createReadFileTool({ root }: { readonly root: string }): Shipped
     parameters: {
       type: "object",
       properties: {
-        path: { type: "string", description: "the file, relative to the workspace's root" },
-        start_line: { type: "integer", minimum: 1, description: "the first line wanted, from 1" },
-        end_line: { type: "integer", minimum: 1, description: "the last line wanted, included" },
+        path: { type: "string", description: "the file, relative to the workspace root" },
+        start_line: { type: "integer", minimum: 1, description: "the first line, counted from 1" },
+        end_line: { type: "integer", minimum: 1, description: "the last line, inclusive" },
       },
       required: ["path"],
       additionalProperties: false,
     },
-    run: (args, context) => readText(root, args, context),
+    run: (args, context) => readFile(root, args, context),
   });
-  const summary = "Read a text file of the workspace, whole or from start_line to end_line.";
-  return { tool, config: fileToolConfig({ summary, description: DESCRIPTION }), isReadOnly: true };
+  const summary = "Read a text file in the workspace: all of it, or start_line to end_line.";
+  return { tool, config: { summary }, isReadOnly: true };
 }
 
-async function readText(
+async function readFile(
   root: string,
   { path, start_line: start = 1, end_line: end = Number.POSITIVE_INFINITY }: ReadFileArguments,
   context: ToolContext,
 ): Promise<string> {
-  if (end < start) throw new Refusal(`end_line ${end} is before start_line ${start}.`);
-  const place = await findPlace(root, path);
-  const { shown, folder: parent, name } = toTarget(place);
-  if (place.missing.length > 0) throw notThere(shown);
+  if (end < start) throw new FileError(`end_line ${end} is before start_line ${start}.`);
+  const resolved = await resolvePath(root, path);
+  const { displayPath, folder: parent, name } = toTarget(resolved);
+  if (resolved.missing.length > 0) throw notFoundError(displayPath);
   try {
     await using folder = await openFolder(parent);
-    await using handle = await openFile(folder, name, { shown, access: "read" });
-    const onProgress = (bytes: number) => context.progress(`${shown}: ${bytes >> 20} MiB read`);
-    const range = { start, end, mostBytes: MOST_BYTES, signal: context.signal, onProgress };
-    return present(await readLines(handle, range), shown, start);
+    await using handle = await openFile(folder, name, { displayPath, access: "read" });
+    const lines = await readLines(handle, {
+      start,
+      end,
+      maxBytes: MAX_BYTES,
+      signal: context.signal,
+      onProgress: (bytes) => context.progress(`${displayPath}: ${bytes >> 20} MiB read`),
+    });
+    return formatLines(lines, displayPath, start);
   } catch (error) {
-    throw explainFailure("read", shown, error);
+    throw toFileError("read", displayPath, error);
   }
 }
 
-function present({ bytes, last, state }: ReadLines, shown: string, start: number): string {
+function formatLines(
+  { bytes, last, state }: LinesRead,
+  displayPath: string,
+  start: number,
+): string {
   if (last === 0 && start === 1) return "[The file is empty.]";
   if (last < start) {
-    throw new Refusal(`${shown} has only ${last} ${last === 1 ? "line" : "lines"}.`);
+    throw new FileError(`${displayPath} has only ${last} ${last === 1 ? "line" : "lines"}.`);
   }
-  const text = decodeUtf8(bytes, state === "cut");
+  const text = decodeUtf8(bytes, state === "line_truncated");
   if (text === undefined) {
-    throw new Refusal(`${shown} is a binary file, or not in UTF-8: it cannot be shown as text.`);
+    throw new FileError(`${displayPath} cannot be shown: it is binary, or not UTF-8 text.`);
   }
   const body = start === 1 && text.startsWith("\uFEFF") ? text.slice(1) : text;
-  if (state === "complete") return body;
-  const next = `To read on: start_line ${last + 1}.`;
-  if (state === "full") return `${body}[Only lines ${start} to ${last} are shown. ${next}]`;
-  return (
-    `${body}\n[Line ${start} is too long: only its first 64 KiB are shown. ` +
-    `fs_grep_files finds what else is in it. ${next}]`
-  );
+  const next = `Continue with start_line ${last + 1}.`;
+  switch (state) {
+    case "complete":
+      return body;
+    case "limit_reached":
+      return `${body}[Showing only lines ${start} to ${last}. ${next}]`;
+    case "line_truncated":
+      return (
+        `${body}\n[Showing only the first 64 KiB of line ${start}. ` +
+        `Use fs_grep_files to search the rest of it. ${next}]`
+      );
+    default:
+      return state satisfies never;
+  }
+}
+
+interface LineRange {
+  /** Counted from 1, both inclusive. */
+  readonly start: number;
+  readonly end: number;
+  readonly maxBytes: number;
+  readonly signal: AbortSignal;
+  readonly onProgress: (bytes: number) => void;
+}
+
+interface LinesRead {
+  readonly bytes: Buffer;
+  /** The last line in `bytes`. If the range is past the end of the file, its number of lines. */
+  readonly last: number;
+  /** `limit_reached`: the next line does not fit. `line_truncated`: not even the first one does. */
+  readonly state: "complete" | "limit_reached" | "line_truncated";
+}
+
+const CHUNK_BYTES = 256 * 1024;
+const PROGRESS_BYTES = 64 * 1024 * 1024;
+
+/** Works for files of any size: holds no more than it returns. */
+async function readLines(handle: FileHandle, range: LineRange): Promise<LinesRead> {
+  const collector = new LineCollector(range);
+  const chunk = Buffer.allocUnsafe(CHUNK_BYTES);
+  for (let position = 0, reported = 0; !collector.isDone;) {
+    range.signal.throwIfAborted();
+    const { bytesRead } = await handle.read(chunk, 0, CHUNK_BYTES, position);
+    if (bytesRead === 0) break;
+    collector.add(chunk.subarray(0, bytesRead));
+    position += bytesRead;
+    if (position - reported >= PROGRESS_BYTES) {
+      reported = position;
+      range.onProgress(position);
+    }
+  }
+  return collector.result();
+}
+
+class LineCollector {
+  isDone = false;
+  readonly #range: LineRange;
+  readonly #pieces: Buffer[] = [];
+  #size = 0;
+  /** The line being read, and the size of the lines collected before it. */
+  #line = 1;
+  #sizeBefore = 0;
+  #isInLine = false;
+  #state: LinesRead["state"] = "complete";
+
+  constructor(range: LineRange) {
+    this.#range = range;
+  }
+
+  add(chunk: Buffer): void {
+    for (let at = 0; at < chunk.length && !this.isDone;) {
+      const lineEnd = chunk.indexOf(0x0a, at);
+      const end = lineEnd < 0 ? chunk.length : lineEnd + 1;
+      if (this.#line >= this.#range.start) this.#collect(chunk.subarray(at, end));
+      if (this.isDone) return;
+      this.#isInLine = lineEnd < 0;
+      if (lineEnd >= 0) this.#endLine();
+      at = end;
+    }
+  }
+
+  result(): LinesRead {
+    const bytes = Buffer.concat(this.#pieces);
+    const state = this.#state;
+    switch (state) {
+      case "line_truncated":
+        return { bytes: bytes.subarray(0, this.#range.maxBytes), last: this.#line, state };
+      case "limit_reached":
+        return { bytes: bytes.subarray(0, this.#sizeBefore), last: this.#line - 1, state };
+      case "complete":
+        return { bytes, last: this.#isInLine ? this.#line : this.#line - 1, state };
+      default:
+        return state satisfies never;
+    }
+  }
+
+  #collect(piece: Buffer): void {
+    this.#pieces.push(Buffer.from(piece)); // Copied, because the chunk is reused.
+    this.#size += piece.length;
+    if (this.#size <= this.#range.maxBytes) return;
+    this.#state = this.#line === this.#range.start ? "line_truncated" : "limit_reached";
+    this.isDone = true;
+  }
+
+  #endLine(): void {
+    this.#line += 1;
+    this.#sizeBefore = this.#size;
+    if (this.#line > this.#range.end) this.isDone = true;
+  }
 }

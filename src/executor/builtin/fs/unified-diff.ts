@@ -1,85 +1,91 @@
-/** The difference of two texts as people and programs read it: a unified diff of lines. */
-import { diffLines, type LineChange } from "./line-diff.ts";
+/** Unified diffs of whole lines, as `diff -u` and Git print them. */
+import type { StructuredPatchHunk } from "diff";
 
 export interface DiffedTexts {
   readonly path: string;
-  /** Undefined for a file that is new. */
+  /** Undefined for a new file. */
   readonly before: string | undefined;
   readonly after: string;
 }
 
 const CONTEXT_LINES = 3;
 
-/** Empty for equal texts; else it ends with a line break. */
-export function unifiedDiff({ path, before, after }: DiffedTexts): string {
-  const texts = { old: splitLines(before ?? ""), new: splitLines(after) };
-  const hunks = intoHunks(diffLines(texts.old, texts.new));
+/** Time grows with the square of the edits: texts that differ more get one large hunk. */
+const MAX_EDITS = 1000;
+/** Millions of equal lines are slow even with few edits. */
+const MAX_MILLISECONDS = 1000;
+
+/** Empty for equal texts; otherwise ends with a line break. */
+export async function unifiedDiff({ path, before, after }: DiffedTexts): Promise<string> {
+  const hunks = await findHunks(before ?? "", after);
   if (hunks.length === 0) return "";
-  const from = before === undefined ? "/dev/null" : `a/${path}`;
-  const heading = `--- ${from}\n+++ b/${path}\n`;
-  return [heading, ...hunks.map((hunk) => printHunk(hunk, texts))].join("");
+  const heading = `--- ${before === undefined ? "/dev/null" : `a/${path}`}\n+++ b/${path}\n`;
+  return heading + hunks.map(formatHunk).join("");
 }
 
-/** Each with its line break, except a last one that has none. */
+async function findHunks(before: string, after: string): Promise<readonly StructuredPatchHunk[]> {
+  if (before === after) return [];
+  if (before === "" || after === "") return [toSingleHunk(before, after)];
+  const { structuredPatch } = await import("diff");
+  const options = { context: CONTEXT_LINES, maxEditLength: MAX_EDITS, timeout: MAX_MILLISECONDS };
+  const patch = structuredPatch("", "", before, after, undefined, undefined, options);
+  return patch?.hunks ?? [toSingleHunk(before, after)];
+}
+
+/** Replaces everything from the first line that differs to the last. */
+function toSingleHunk(before: string, after: string): StructuredPatchHunk {
+  const [old, fresh] = [splitLines(before), splitLines(after)];
+  const start = countEqual(old, fresh);
+  const end = countEqual(old.slice(start).toReversed(), fresh.slice(start).toReversed());
+  const [oldEnd, newEnd] = [old.length - end, fresh.length - end];
+  const leading = old.slice(Math.max(0, start - CONTEXT_LINES), start);
+  const trailing = old.slice(oldEnd, oldEnd + CONTEXT_LINES);
+  const context = leading.length + trailing.length;
+  return {
+    oldStart: start - leading.length + 1,
+    oldLines: oldEnd - start + context,
+    newStart: start - leading.length + 1,
+    newLines: newEnd - start + context,
+    lines: [
+      ...withSign(" ", leading),
+      ...withSign("-", old.slice(start, oldEnd)),
+      ...withSign("+", fresh.slice(start, newEnd)),
+      ...withSign(" ", trailing),
+    ],
+  };
+}
+
+/** Each with its line break, which the last may not have. */
 function splitLines(text: string): readonly string[] {
   return text.split(/(?<=\n)/).filter((line) => line !== "");
 }
 
-type Hunk = readonly [LineChange, ...LineChange[]];
-
-/** Changes whose context would touch belong together. */
-function intoHunks(changes: readonly LineChange[]): readonly Hunk[] {
-  const hunks: Hunk[] = [];
-  for (const change of changes) {
-    const last = hunks.at(-1);
-    if (last !== undefined && change.oldStart - endOf(last).oldEnd <= 2 * CONTEXT_LINES) {
-      hunks[hunks.length - 1] = [...last, change];
-    } else {
-      hunks.push([change]);
-    }
-  }
-  return hunks;
+function countEqual(some: readonly string[], others: readonly string[]): number {
+  const differing = some.findIndex((line, index) => line !== others[index]);
+  return differing < 0 ? some.length : differing;
 }
 
-interface Texts {
-  readonly old: readonly string[];
-  readonly new: readonly string[];
+function withSign(sign: " " | "-" | "+", lines: readonly string[]): readonly string[] {
+  return lines.flatMap((line) =>
+    line.endsWith("\n")
+      ? [sign + line.slice(0, -1)]
+      : [sign + line, "\\ No newline at end of file"],
+  );
 }
 
-function printHunk(hunk: Hunk, texts: Texts): string {
-  const [first] = hunk;
-  const last = endOf(hunk);
-  const before = Math.min(CONTEXT_LINES, first.oldStart);
-  const after = Math.min(CONTEXT_LINES, texts.old.length - last.oldEnd);
-  const oldRange = range(first.oldStart - before, last.oldEnd + after);
-  const newRange = range(first.newStart - before, last.newEnd + after);
-  const parts = [`@@ -${oldRange} +${newRange} @@\n`];
-  let done = first.oldStart - before;
-  for (const { oldStart, oldEnd, newStart, newEnd } of hunk) {
-    parts.push(print(" ", texts.old.slice(done, oldStart)));
-    parts.push(print("-", texts.old.slice(oldStart, oldEnd)));
-    parts.push(print("+", texts.new.slice(newStart, newEnd)));
-    done = oldEnd;
-  }
-  parts.push(print(" ", texts.old.slice(done, last.oldEnd + after)));
-  return parts.join("");
+function formatHunk({
+  oldStart,
+  oldLines,
+  newStart,
+  newLines,
+  lines,
+}: StructuredPatchHunk): string {
+  const header = `@@ -${formatRange(oldStart, oldLines)} +${formatRange(newStart, newLines)} @@`;
+  return `${[header, ...lines].join("\n")}\n`;
 }
 
-/** Counted from 1; of an empty range, the line before it. */
-function range(start: number, end: number): string {
-  const count = end - start;
-  if (count === 1) return String(start + 1);
-  return `${count === 0 ? start : start + 1},${count}`;
-}
-
-function print(sign: " " | "-" | "+", lines: readonly string[]): string {
-  return lines
-    .map((line) =>
-      line.endsWith("\n") ? `${sign}${line}` : `${sign}${line}\n\\ No newline at end of file\n`,
-    )
-    .join("");
-}
-
-function endOf(hunk: Hunk): LineChange {
-  return hunk.at(-1) ?? hunk[0];
+/** An empty range is given as the line before it. */
+function formatRange(start: number, count: number): string {
+  if (count === 1) return String(start);
+  return `${count === 0 ? start - 1 : start},${count}`;
 }

@@ -1,72 +1,78 @@
-/** The files below a folder, in a fixed order, without what nobody wants to see. Follows no links. */
+/** Walks the files below a folder in a fixed order, leaving out ignored and protected ones. */
 import type { Dirent } from "node:fs";
 import { readdir, stat } from "node:fs/promises";
 import path from "node:path";
+import { FileError, notFoundError, toFileError } from "./file-error.ts";
+import { openFile } from "./files.ts";
 import { type Folder, openFolder } from "./folder.ts";
 import { type IgnoreRules, parseIgnoreRules } from "./ignore-rules.ts";
-import { openFile } from "./open-file.ts";
-import { type Place, showPath } from "./place.ts";
-import { hasGitNames, isProtectedName, protectedFolders } from "./protected.ts";
-import { explainFailure, notThere, Refusal } from "./refusal.ts";
+import {
+  findProtectedFolders,
+  formatPath,
+  hasGitNames,
+  isProtectedName,
+  type ResolvedPath,
+} from "./resolve-path.ts";
 
 export interface FoundFile {
-  /** As it is shown. */
-  readonly shown: string;
-  /** Open until the next file is asked for. */
+  readonly displayPath: string;
+  /** Open until the next file is requested. */
   readonly folder: Folder;
   readonly name: string;
   readonly isLink: boolean;
-  /** It was asked for by its name; else it was found on the way. */
-  readonly isNamed: boolean;
+  /** The walk started at this file, rather than finding it in a folder. */
+  readonly isStart: boolean;
 }
 
 export interface WalkOptions {
   readonly signal: AbortSignal;
-  /** A folder below the first one that cannot be read. */
-  readonly onUnreadable: (shown: string) => void;
+  /** Called with each folder that cannot be read, except the first, where the walk throws. */
+  readonly onUnreadable: (displayPath: string) => void;
 }
 
-/** Left out wherever it is met; who names it gets what is in it. */
-const SKIPPED = "node_modules";
+/** Left out, unless the walk starts there. */
+const SKIPPED_FOLDER = "node_modules";
 
-const MOST_IGNORE_BYTES = 64 * 1024;
+const MAX_IGNORE_BYTES = 64 * 1024;
 
-/** The place itself, if it is a file. Files come before folders, each in the order of their names. */
+/**
+ * Files come before folders, each sorted by name. Links are reported, not followed. A start that is a
+ * file is the only one found.
+ */
 export async function* walkFiles(
-  place: Place,
+  start: ResolvedPath,
   options: WalkOptions,
 ): AsyncGenerator<FoundFile, void, undefined> {
-  if (place.missing.length > 0) throw notThere(place.shown);
-  const stats = await stat(place.real).catch((error: unknown) => {
-    throw explainFailure("list", place.shown, error);
+  const { root, realPath, displayPath } = start;
+  if (start.missing.length > 0) throw notFoundError(displayPath);
+  const stats = await stat(realPath).catch((error: unknown) => {
+    throw toFileError("list", displayPath, error);
   });
-  if (!stats.isDirectory()) return yield* oneFile(place);
-  const rules = await readIgnoreRules(place.root);
-  const hidden = await protectedFolders(place.root);
-  const start = path.relative(place.root, place.real);
-  const waiting = [start];
-  for (let next = waiting.pop(); next !== undefined; next = waiting.pop()) {
+  const first = path.relative(root, realPath);
+  if (!stats.isDirectory()) {
+    await using folder = await openFolder(path.dirname(realPath));
+    const name = path.basename(realPath);
+    yield { displayPath: formatPath(first), folder, name, isLink: false, isStart: true };
+    return;
+  }
+  const filter = { rules: await readIgnoreRules(root), hidden: await findProtectedFolders(root) };
+  const pending = [first];
+  for (let next = pending.pop(); next !== undefined; next = pending.pop()) {
     options.signal.throwIfAborted();
-    const listed = await listFolder({ root: place.root, relative: next, rules, hidden });
+    const listed = await listFolder(root, next, filter);
     if (listed instanceof Error) {
-      // What changes or cannot be read below is told; the rest is still worth having.
-      if (next === start || !(listed instanceof Refusal)) throw listed;
-      options.onUnreadable(showPath(next));
+      if (next === first || !(listed instanceof FileError)) throw listed;
+      options.onUnreadable(formatPath(next));
       continue;
     }
     await using folder = listed.folder;
     for (const entry of listed.files) {
-      const shown = showPath(path.join(next, entry.name));
-      yield { shown, folder, name: entry.name, isLink: entry.isSymbolicLink(), isNamed: false };
+      const { name } = entry;
+      const file = formatPath(path.join(next, name));
+      yield { displayPath: file, folder, name, isLink: entry.isSymbolicLink(), isStart: false };
     }
-    for (const { name } of listed.folders.toReversed()) waiting.push(path.join(next, name));
+    for (const { name } of listed.folders.toReversed()) pending.push(path.join(next, name));
   }
-}
-
-async function* oneFile({ root, real }: Place): AsyncGenerator<FoundFile, void, undefined> {
-  await using folder = await openFolder(path.dirname(real));
-  const shown = showPath(path.relative(root, real));
-  yield { shown, folder, name: path.basename(real), isLink: false, isNamed: true };
 }
 
 interface ListedFolder {
@@ -75,23 +81,25 @@ interface ListedFolder {
   readonly folders: readonly Dirent[];
 }
 
-interface ListRequest {
-  readonly root: string;
-  readonly relative: string;
+interface Filter {
   readonly rules: IgnoreRules;
   readonly hidden: ReadonlySet<string>;
 }
 
-async function listFolder(request: ListRequest): Promise<ListedFolder | Error> {
-  const { root, relative, rules, hidden } = request;
+async function listFolder(
+  root: string,
+  relative: string,
+  { rules, hidden }: Filter,
+): Promise<ListedFolder | Error> {
   let folder: Folder | undefined;
   try {
     folder = await openFolder(path.join(root, relative));
     const all = await readdir(folder.path, { withFileTypes: true });
-    const isHidden = hidden.has(folder.real) || hasGitNames(all.map(({ name }) => name));
+    const isHidden = hidden.has(folder.realPath) || hasGitNames(all.map(({ name }) => name));
+    const toPosix = (name: string) => path.join(relative, name).split(path.sep).join("/");
     const wanted = (isHidden ? [] : all)
-      .filter(({ name }) => name !== SKIPPED && !isProtectedName(name))
-      .filter((entry) => !rules.isIgnored(posixJoin(relative, entry.name), entry.isDirectory()))
+      .filter(({ name }) => name !== SKIPPED_FOLDER && !isProtectedName(name))
+      .filter((entry) => !rules.isIgnored(toPosix(entry.name), entry.isDirectory()))
       .toSorted((a, b) => (a.name < b.name ? -1 : 1));
     return {
       folder,
@@ -100,22 +108,18 @@ async function listFolder(request: ListRequest): Promise<ListedFolder | Error> {
     };
   } catch (error) {
     await folder?.[Symbol.asyncDispose]();
-    return explainFailure("list", showPath(relative), error);
+    return toFileError("list", formatPath(relative), error);
   }
 }
 
-function posixJoin(relative: string, name: string): string {
-  return path.join(relative, name).split(path.sep).join("/");
-}
-
-/** A list that cannot be read, is a link, or is huge, counts as none. */
+/** The root's `.gitignore`. One that cannot be read, is a link or is huge counts as empty. */
 async function readIgnoreRules(root: string): Promise<IgnoreRules> {
   try {
     await using folder = await openFolder(root);
-    const shown = ".gitignore";
-    await using handle = await openFile(folder, shown, { shown, access: "read" });
+    const name = ".gitignore";
+    await using handle = await openFile(folder, name, { displayPath: name, access: "read" });
     const { size } = await handle.stat();
-    return parseIgnoreRules(size > MOST_IGNORE_BYTES ? "" : await handle.readFile("utf8"));
+    return parseIgnoreRules(size > MAX_IGNORE_BYTES ? "" : await handle.readFile("utf8"));
   } catch {
     return parseIgnoreRules("");
   }

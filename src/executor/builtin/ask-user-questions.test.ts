@@ -1,32 +1,32 @@
 import { describe, expect, test } from "vitest";
-import { verifies } from "../../../../test/conformance/manifest.ts";
-import type { Question } from "../../../tool/index.ts";
-import type { Json, JsonObject } from "../../../util/index.ts";
-import { type AskedQuestions, readQuestions } from "./asked-questions.ts";
+import { verifies } from "../../../test/conformance/manifest.ts";
+import type { Question } from "../../tool/index.ts";
+import type { Json, JsonObject } from "../../util/index.ts";
+import { type ReadQuestions, readQuestions } from "./ask-user-questions.ts";
 
-/** What every question of the tool has, whatever the assistant writes. */
+/** Every question of the tool has these, whatever the assistant writes. */
 const OWN = { exclusive: true, persistence: "none", allowsNote: true } as const;
 
 /** A call with a single question. */
-function asked(args: JsonObject): AskedQuestions {
+function asked(args: JsonObject): ReadQuestions {
   return readQuestions({ question: "Which one?", ...args });
 }
 
-function onlyQuestion(question: Omit<Question, "id" | "text" | keyof typeof OWN>): AskedQuestions {
+function onlyQuestion(question: Omit<Question, "id" | "text" | keyof typeof OWN>): ReadQuestions {
   return {
     type: "questions",
     questions: [{ id: "answer", text: "Which one?", ...question, ...OWN }],
   };
 }
 
-function problem(message: string): AskedQuestions {
+function problem(message: string): ReadQuestions {
   return { type: "error", message };
 }
 
 const SELECT = { answer_type: "select", options: ["a", "b"] };
 
-describe("a call asks", () => {
-  test("for text if it does not say what for", () => {
+describe("readQuestions", () => {
+  test("asks for text by default", () => {
     verifies("083/ask-user/answer-type-defaults-to-text", "083/ask-user/one-question-named-answer");
     expect(asked({})).toStrictEqual(onlyQuestion({ answerType: { type: "text" } }));
   });
@@ -43,7 +43,7 @@ describe("a call asks", () => {
       { ...SELECT, strict: true },
       { type: "select", options: [{ value: "a" }, { value: "b" }] },
     ],
-  ])("for what %j says, and only a person, every time anew", (args, answerType) => {
+  ])("turns %j into an exclusive question that is asked every time", (args, answerType) => {
     verifies(
       "083/ask-user/three-answer-types-only",
       "083/ask-user/question-is-exclusive",
@@ -52,7 +52,7 @@ describe("a call asks", () => {
     expect(asked(args)).toStrictEqual(onlyQuestion({ answerType }));
   });
 
-  test("with options that are texts or say more about themselves, mixed as it likes", () => {
+  test("accepts options as texts and as objects, in any mix", () => {
     verifies("083/ask-user/parameter-options");
     const options = [
       "a",
@@ -73,7 +73,7 @@ describe("a call asks", () => {
     );
   });
 
-  test("with a context of several lines beside the question, and never inside it", () => {
+  test("keeps a multi-line context separate from the question", () => {
     verifies("083/ask-user/context-shown-above-the-question", "083/ask-user/parameter-context");
     expect([asked({ context: "first\nsecond" }), asked({ context: "" })]).toStrictEqual([
       onlyQuestion({ context: "first\nsecond", answerType: { type: "text" } }),
@@ -89,14 +89,14 @@ describe("a call asks", () => {
       { ...SELECT, strict: true, default: "b" },
       { type: "select", options: [{ value: "a" }, { value: "b" }] },
     ],
-  ])("with the answer that it suggests: %j", (args, answerType) => {
+  ])("passes on the suggested answer of %j", (args, answerType) => {
     verifies("083/ask-user/default-fills-the-prompt");
     expect(asked(args)).toStrictEqual(
       onlyQuestion({ default: args["default"] ?? null, answerType }),
     );
   });
 
-  test("up to three further questions with `more`, which are like the first", () => {
+  test("reads up to three more questions from `more`", () => {
     verifies("083/ask-user/question-is-exclusive", "083/ask-user/question-is-not-remembered");
     const read = asked({
       more: [
@@ -131,23 +131,22 @@ describe("a call asks", () => {
     });
   });
 
-  test("one question if `more` is empty", () => {
+  test("reads one question if `more` is empty", () => {
     expect(asked({ more: [] })).toStrictEqual(onlyQuestion({ answerType: { type: "text" } }));
   });
 });
 
-describe("a call is told what to write instead", () => {
-  const EMPTY = "`question` is missing or empty: write the question, on one line.";
-  const NO_OPTIONS = "`options` is missing or empty: a select needs the options to choose from.";
-  const NO_SELECT =
-    '`options` is only for a select: leave it out, or set `answer_type` to "select".';
+describe("readQuestions explains what to correct", () => {
+  const EMPTY = "`question` is missing or empty: write the question on a single line.";
+  const NO_OPTIONS = "`options` is missing or empty: a select needs options to choose from.";
+  const NO_SELECT = '`options` is only for a select: remove it, or set `answer_type` to "select".';
 
   test.each<[string, JsonObject]>([
     ["missing", {}],
     ["empty", { question: "" }],
-    ["only space", { question: " \t " }],
+    ["only spaces", { question: " \t " }],
     ["only a line break", { question: "\n" }],
-    ["no text", { question: 5 }],
+    ["not a text", { question: 5 }],
   ])("if the question is %s", (_, args) => {
     verifies(
       "083/ask-user/missing-question-is-an-error",
@@ -157,17 +156,20 @@ describe("a call is told what to write instead", () => {
     expect(readQuestions(args)).toStrictEqual(problem(EMPTY));
   });
 
-  test.each(["a\nb", "a\r\nb", "a\rb", "a\n"])("if the question has lines: %j", (question) => {
-    verifies(
-      "083/ask-user/newline-in-question-is-an-error",
-      "083/ask-user/errors-tell-the-model-what-to-change",
-    );
-    expect(readQuestions({ question })).toStrictEqual(
-      problem(
-        "`question` has a line break: write one line, and put everything else into `context`.",
-      ),
-    );
-  });
+  test.each(["a\nb", "a\r\nb", "a\rb", "a\n"])(
+    "if the question has line breaks: %j",
+    (question) => {
+      verifies(
+        "083/ask-user/newline-in-question-is-an-error",
+        "083/ask-user/errors-tell-the-model-what-to-change",
+      );
+      expect(readQuestions({ question })).toStrictEqual(
+        problem(
+          "`question` contains a line break: write a single line, and put the rest into `context`.",
+        ),
+      );
+    },
+  );
 
   test.each<[string, JsonObject]>([
     ["no options", { answer_type: "select" }],
@@ -182,17 +184,21 @@ describe("a call is told what to write instead", () => {
     { options: [] },
     { answer_type: "text", options: ["a"] },
     { answer_type: "boolean", options: ["a"] },
-  ])("if there are options and no select: %j", (args) => {
+  ])("if there are options but it is not a select: %j", (args) => {
     verifies("083/ask-user/options-without-select-is-an-error");
     expect(asked(args)).toStrictEqual(problem(NO_SELECT));
   });
 
   test.each<[string, readonly Json[], string]>([
-    ["twice", ["a", "b", "a"], "`options` holds the same option twice."],
-    ["twice, in two ways", ["a", { value: "a" }], "`options` holds the same option twice."],
-    ["without a text", ["a", ""], "`options` holds an empty option: give it a text."],
-    ["of nothing but space", ["a", "  "], "`options` holds an empty option: give it a text."],
-  ])("if an option is there %s", (_, options, message) => {
+    ["there twice", ["a", "b", "a"], "`options` contains the same option twice."],
+    [
+      "there twice, in two forms",
+      ["a", { value: "a" }],
+      "`options` contains the same option twice.",
+    ],
+    ["empty", ["a", ""], "`options` contains an empty option: give it a text."],
+    ["only spaces", ["a", "  "], "`options` contains an empty option: give it a text."],
+  ])("if an option is %s", (_, options, message) => {
     expect(asked({ answer_type: "select", options })).toStrictEqual(problem(message));
   });
 
@@ -213,7 +219,7 @@ describe("a call is told what to write instead", () => {
       { ...SELECT, default: true },
       '`default` does not fit `answer_type` "select": expected one of "a", "b".',
     ],
-  ])("if the default is of another type: %j", (args, message) => {
+  ])("if the default has the wrong type: %j", (args, message) => {
     verifies(
       "083/ask-user/default-of-wrong-type-is-an-error",
       "083/ask-user/errors-tell-the-model-what-to-change",
@@ -222,7 +228,7 @@ describe("a call is told what to write instead", () => {
   });
 
   test.each([{ strict: true }, { strict: false }, {}])(
-    "if the default is none of the options, %j",
+    "if the default is not one of the options, %j",
     (args) => {
       verifies("083/ask-user/default-outside-options-is-an-error");
       expect(asked({ ...SELECT, ...args, default: "c" })).toStrictEqual(
@@ -239,9 +245,9 @@ describe("a call is told what to write instead", () => {
     ],
     [
       [{ question: "1?" }, { question: "2?" }, { question: "3?" }, { question: "4?" }],
-      "`more` holds at most 3 further questions.",
+      "`more` can have at most 3 questions.",
     ],
-  ])("where in `more` it is: %j", (more, message) => {
+  ])("naming the question in `more`: %j", (more, message) => {
     verifies("083/ask-user/errors-tell-the-model-what-to-change");
     expect(asked({ more })).toStrictEqual(problem(message));
   });

@@ -10,11 +10,20 @@ import {
   writeFileSync,
 } from "node:fs";
 import path from "node:path";
+import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { temporaryFolder } from "../../../../test/support/temporary-workspace.ts";
-import { findVersion, type Version } from "./open-file.ts";
-import { findWritableTarget, type Target } from "./place.ts";
-import { replaceFile, saveNewFile } from "./save-file.ts";
+import {
+  decodeUtf8,
+  findSnapshot,
+  parseText,
+  replaceFile,
+  saveNewFile,
+  toBody,
+  toBytes,
+  type FileSnapshot,
+} from "./files.ts";
+import { resolveTarget, type FileTarget } from "./resolve-path.ts";
 
 const { signal } = new AbortController();
 const bytes = Buffer.from("new");
@@ -29,26 +38,26 @@ async function messageOf(promise: Promise<unknown>): Promise<string> {
 interface Scene {
   readonly root: string;
   readonly outside: string;
-  readonly target: Target;
-  readonly before: Version;
+  readonly target: FileTarget;
+  readonly before: FileSnapshot;
 }
 
-/** `folder/a.txt` was checked and read; what happens next happens after that. */
+/** `folder/a.txt` has been checked and read. */
 async function checked(): Promise<Scene> {
   const [root, outside] = [temporaryFolder(), temporaryFolder()];
   mkdirSync(path.join(root, "folder"));
   writeFileSync(path.join(root, "folder", "a.txt"), "old");
   writeFileSync(path.join(outside, "a.txt"), "old");
-  const target = await findWritableTarget(root, "folder/a.txt");
-  const before = await findVersion(target);
-  if (before === undefined) throw new Error("it is not there");
+  const target = await resolveTarget(root, "folder/a.txt");
+  const before = await findSnapshot(target);
+  if (before === undefined) throw new Error("a.txt is missing");
   return { root, outside, target, before };
 }
 
 const MOVED =
-  "A folder on the way was moved or replaced meanwhile. Nothing was changed. Try again.";
+  "A folder on the path was moved or replaced in the meantime. Nothing was changed. Try again.";
 
-describe("a file is not replaced that after the check", () => {
+describe("a file is not replaced if, after the check, it", () => {
   test("was changed", async () => {
     const { root, target, before } = await checked();
     writeFileSync(path.join(root, "folder", "a.txt"), "OLD");
@@ -57,7 +66,7 @@ describe("a file is not replaced that after the check", () => {
       readFileSync(path.join(root, "folder", "a.txt"), "utf8"),
       readdirSync(path.join(root, "folder")),
     ]).toEqual([
-      "folder/a.txt changed meanwhile, and nothing was done to it. Look at it again before you retry.",
+      "folder/a.txt changed in the meantime and was left as it is. Look at it again before you retry.",
       "OLD",
       ["a.txt"],
     ]);
@@ -69,7 +78,7 @@ describe("a file is not replaced that after the check", () => {
     expect([
       await messageOf(replaceFile({ target, bytes, before, signal })),
       readdirSync(path.join(root, "folder")),
-    ]).toEqual(["folder/a.txt was deleted meanwhile.", []]);
+    ]).toEqual(["folder/a.txt was deleted in the meantime.", []]);
   });
 
   test("became a link", async () => {
@@ -79,7 +88,10 @@ describe("a file is not replaced that after the check", () => {
     expect([
       await messageOf(replaceFile({ target, bytes, before, signal })),
       readFileSync(path.join(outside, "a.txt"), "utf8"),
-    ]).toEqual(["Cannot write folder/a.txt: a symbolic link is in the way.", "old"]);
+    ]).toEqual([
+      "Cannot write folder/a.txt: its path contains a symbolic link that cannot be followed.",
+      "old",
+    ]);
   });
 
   test("is in a folder that became a link", async () => {
@@ -90,11 +102,7 @@ describe("a file is not replaced that after the check", () => {
       await messageOf(replaceFile({ target, bytes, before, signal })),
       readFileSync(path.join(outside, "a.txt"), "utf8"),
       readdirSync(outside),
-    ]).toEqual([
-      "Cannot write folder/a.txt: a part of its path is not a folder.",
-      "old",
-      ["a.txt"],
-    ]);
+    ]).toEqual(["Cannot write folder/a.txt: part of its path is not a folder.", "old", ["a.txt"]]);
   });
 
   test("is in a folder below one that became a link", async () => {
@@ -103,9 +111,9 @@ describe("a file is not replaced that after the check", () => {
       mkdirSync(path.join(folder, "a", "b"), { recursive: true });
       writeFileSync(path.join(folder, "a", "b", "c.txt"), "old");
     }
-    const target = await findWritableTarget(root, "a/b/c.txt");
-    const before = await findVersion(target);
-    if (before === undefined) throw new Error("it is not there");
+    const target = await resolveTarget(root, "a/b/c.txt");
+    const before = await findSnapshot(target);
+    if (before === undefined) throw new Error("a.txt is missing");
     renameSync(path.join(root, "a"), path.join(root, "moved"));
     symlinkSync(path.join(outside, "a"), path.join(root, "a"));
     expect([
@@ -115,17 +123,17 @@ describe("a file is not replaced that after the check", () => {
   });
 });
 
-describe("a new file is not written that after the check", () => {
-  test("came into being, also as a link to the outside", async () => {
+describe("a new file is not written if, after the check,", () => {
+  test("it appeared, as a file or as a link to the outside", async () => {
     const [root, outside] = [temporaryFolder(), temporaryFolder()];
-    const target = await findWritableTarget(root, "a.txt");
-    writeFileSync(path.join(root, "a.txt"), "of somebody else");
+    const target = await resolveTarget(root, "a.txt");
+    writeFileSync(path.join(root, "a.txt"), "from someone else");
     const file = await messageOf(saveNewFile({ target, bytes, signal }));
     rmSync(path.join(root, "a.txt"));
     symlinkSync(path.join(outside, "new.txt"), path.join(root, "a.txt"));
     const link = await messageOf(saveNewFile({ target, bytes, signal }));
     const expected =
-      "a.txt changed meanwhile, and nothing was done to it. Look at it again before you retry.";
+      "a.txt changed in the meantime and was left as it is. Look at it again before you retry.";
     expect([file, link, readdirSync(outside), readdirSync(root)]).toEqual([
       expected,
       expected,
@@ -134,25 +142,25 @@ describe("a new file is not written that after the check", () => {
     ]);
   });
 
-  test("would be in a new folder whose place a link has taken", async () => {
+  test("a link took the place of its new folder", async () => {
     const [root, outside] = [temporaryFolder(), temporaryFolder()];
-    const target = await findWritableTarget(root, "a/b/c.txt");
+    const target = await resolveTarget(root, "a/b/c.txt");
     symlinkSync(outside, path.join(root, "a"));
     expect([await messageOf(saveNewFile({ target, bytes, signal })), readdirSync(outside)]).toEqual(
-      ["Cannot create a/b/c.txt: a part of its path is not a folder.", []],
+      ["Cannot create a/b/c.txt: part of its path is not a folder.", []],
     );
   });
 });
 
-test("a new folder that somebody else made meanwhile is used", async () => {
+test("a new folder that was created in the meantime is used", async () => {
   const root = temporaryFolder();
-  const target = await findWritableTarget(root, "a/b/c.txt");
+  const target = await resolveTarget(root, "a/b/c.txt");
   mkdirSync(path.join(root, "a"));
   await saveNewFile({ target, bytes, signal });
   expect(readFileSync(path.join(root, "a", "b", "c.txt"), "utf8")).toBe("new");
 });
 
-test("a file is replaced by another one in one step, and nothing is left beside it", async () => {
+test("a file is replaced in one step, without leftovers", async () => {
   const { root, target, before } = await checked();
   const file = path.join(root, "folder", "a.txt");
   const { ino } = statSync(file);
@@ -164,8 +172,49 @@ test.runIf(process.getuid?.() === 0)("a file keeps its owner", async () => {
   const { root, target } = await checked();
   const file = path.join(root, "folder", "a.txt");
   chownSync(file, 1234, 5678);
-  const before = await findVersion(target);
-  if (before === undefined) throw new Error("it is not there");
+  const before = await findSnapshot(target);
+  if (before === undefined) throw new Error("a.txt is missing");
   await replaceFile({ target, bytes, before, signal });
   expect([statSync(file).uid, statSync(file).gid]).toEqual([1234, 5678]);
+});
+
+test("parsing a text and encoding it gives the same bytes", () => {
+  const anyPiece = fc.constantFrom("a", "é𝄞", "\r", "\n", "\r\n", "\uFEFF");
+  fc.assert(
+    fc.property(fc.array(anyPiece), (pieces) => {
+      const encoded = Buffer.from(pieces.join(""));
+      const text = parseText(encoded);
+      expect(text === undefined ? undefined : toBytes(text)).toEqual(encoded);
+    }),
+  );
+});
+
+test.each([
+  ["a\nb\n", "a\nb\n", { hasBom: false, isCrlf: false }],
+  ["a\r\nb\r\n", "a\nb\n", { hasBom: false, isCrlf: true }],
+  ["a\r\nb\n", "a\r\nb\n", { hasBom: false, isCrlf: false }],
+  ["\nb\r\n", "\nb\r\n", { hasBom: false, isCrlf: false }],
+  ["\uFEFFa\r\n", "a\n", { hasBom: true, isCrlf: true }],
+  ["\uFEFF", "", { hasBom: true, isCrlf: false }],
+  ["", "", { hasBom: false, isCrlf: false }],
+])("the format of %j is recognized", (text, body, format) => {
+  expect(parseText(Buffer.from(text))).toEqual({ body, format });
+});
+
+test("bytes that are not UTF-8 text are rejected", () => {
+  const others = [Buffer.from([0]), Buffer.from([0xff, 0xfe]), Buffer.from([0xc3])];
+  expect(others.map(parseText)).toEqual([undefined, undefined, undefined]);
+});
+
+test("a character cut in two is dropped if the bytes are truncated", () => {
+  const cut = Buffer.from("a€").subarray(0, 3);
+  expect([decodeUtf8(cut, true), decodeUtf8(cut)]).toEqual(["a", undefined]);
+});
+
+test("a text takes on the format of its file", () => {
+  expect([
+    toBody("a\r\nb\n", { hasBom: false, isCrlf: true }),
+    toBody("\uFEFFa\r\n", { hasBom: true, isCrlf: false }),
+    toBody("\uFEFFa\r\n", { hasBom: false, isCrlf: false }),
+  ]).toEqual(["a\nb\n", "a\r\n", "\uFEFFa\r\n"]);
 });

@@ -1,67 +1,66 @@
-/** From what the assistant wrote to questions for a person, or to what it has to write instead. */
+/** Turns the arguments of `ask_user` into questions, or explains to the assistant what to correct. */
 import {
   booleanQuestion,
   explainMisfit,
   type Question,
+  type SelectOption,
   selectQuestion,
   textQuestion,
-  type SelectOption,
   withoutOther,
-} from "../../../tool/index.ts";
-import { assertNever, isJsonObject, type Json, type JsonObject } from "../../../util/index.ts";
+} from "../../tool/index.ts";
+import { assertNever, isJsonObject, type Json, type JsonObject } from "../../util/index.ts";
 
-export type AskedQuestions =
+export type ReadQuestions =
   | { readonly type: "questions"; readonly questions: readonly Question[] }
-  /** What the assistant is told. */
+  /** The text for the assistant. */
   | { readonly type: "error"; readonly message: string };
 
-/** The first is called as config and older versions know it. */
+/** Config names the first one `answer`, as older versions do. */
 const QUESTION_IDS = ["answer", "answer_2", "answer_3", "answer_4"] as const;
+export const MORE_IDS = QUESTION_IDS.slice(1);
 
-/** Its kinds of value were checked against the schema before; what it means was not. */
-export function readQuestions(args: JsonObject): AskedQuestions {
+/** The types of `args` have been checked against the schema; their meaning has not. */
+export function readQuestions(args: JsonObject): ReadQuestions {
   const { more = [], ...first } = args;
   const asked = [first, ...(Array.isArray(more) ? more.filter(isJsonObject) : [])];
   const questions: Question[] = [];
   for (const [index, one] of asked.entries()) {
     const id = QUESTION_IDS[index];
     if (id === undefined) {
-      return wrong(`\`more\` holds at most ${QUESTION_IDS.length - 1} further questions.`);
+      return toError(`\`more\` can have at most ${MORE_IDS.length} questions.`);
     }
     const where = index === 0 ? "" : `\`more[${index - 1}]\`: `;
     const problem = findProblem(one);
-    if (problem !== undefined) return wrong(`${where}${problem}`);
+    if (problem !== undefined) return toError(`${where}${problem}`);
     questions.push(toQuestion(id, one));
   }
   return { type: "questions", questions };
 }
 
-export const FURTHER_IDS = QUESTION_IDS.slice(1);
-
-function wrong(message: string): AskedQuestions {
+function toError(message: string): ReadQuestions {
   return { type: "error", message };
 }
 
 function findProblem(asked: JsonObject): string | undefined {
   const { question, options, default: suggested } = asked;
   if (typeof question !== "string" || question.trim() === "") {
-    return "`question` is missing or empty: write the question, on one line.";
+    return "`question` is missing or empty: write the question on a single line.";
   }
   if (/[\r\n]/.test(question)) {
-    return "`question` has a line break: write one line, and put everything else into `context`.";
+    return "`question` contains a line break: write a single line, and put the rest into `context`.";
   }
   const type = typeOf(asked);
   const choices = optionsOf(options);
   if (type === "select" && choices.length === 0) {
-    return "`options` is missing or empty: a select needs the options to choose from.";
+    return "`options` is missing or empty: a select needs options to choose from.";
   }
   if (type !== "select" && options !== undefined) {
-    return `\`options\` is only for a select: leave it out, or set \`answer_type\` to "select".`;
+    return `\`options\` is only for a select: remove it, or set \`answer_type\` to "select".`;
   }
   const values = choices.map(({ value }) => value);
-  if (new Set(values).size < values.length) return "`options` holds the same option twice.";
+  if (new Set(values).size < values.length) return "`options` contains the same option twice.";
   if (values.some((value) => typeof value === "string" && value.trim() === ""))
-    return "`options` holds an empty option: give it a text.";
+    return "`options` contains an empty option: give it a text.";
   if (suggested === undefined) return undefined;
   const misfit = explainMisfit(withoutOther(toQuestion("answer", asked).answerType), suggested);
   return misfit && `\`default\` does not fit \`answer_type\` "${type}": ${misfit}.`;
@@ -73,7 +72,7 @@ function toQuestion(id: string, asked: JsonObject): Question {
   const more = {
     ...(typeof context === "string" && context !== "" && { context }),
     ...(suggested !== undefined && { default: suggested }),
-    // Only a person can answer, every time anew: this is what the tool is for.
+    // The tool exists to ask you: no one else may answer, and no earlier answer counts.
     exclusive: true,
     persistence: "none" as const,
     allowsNote: true,
@@ -95,7 +94,7 @@ function toQuestion(id: string, asked: JsonObject): Question {
   }
 }
 
-/** The schema lets no other through. */
+/** The schema rejects all other types. */
 function typeOf({ answer_type: type }: JsonObject): "boolean" | "select" | "text" {
   return type === "boolean" || type === "select" ? type : "text";
 }
