@@ -48,7 +48,7 @@ export function openTools(
     variables,
     cwd: root,
     clientInfo: { name: "jp", version: context.version },
-    onStrayQuestion: (stray) => {
+    onUnscopedQuestion: (stray) => {
       const { server, tool, message } = stray;
       const when = tool === undefined ? "outside of a call" : `when its call of ${tool} was over`;
       warn(`${server} asked ${when}, and was refused: ${message}`, context.output);

@@ -1,13 +1,12 @@
 /** From a tool's settings to a tool that can be called, whatever its source is. */
 import type { ToolSettings } from "../config/index.ts";
+import { toParametersSchema } from "../json-schema/index.ts";
 import type { McpServers } from "../mcp/index.ts";
-import type { JsonObject } from "../util/index.ts";
-import { CodedError } from "../util/index.ts";
+import { CodedError, type JsonObject } from "../util/index.ts";
 import { createBuiltinExecutor } from "./builtin/builtin-executor.ts";
 import type { ShippedTool } from "./builtin/shipped-tool.ts";
-import { createLocalExecutor, type LocalEnvironment } from "./local/index.ts";
-import { createMcpTool } from "./mcp/index.ts";
-import { toParametersSchema } from "./parameters-schema.ts";
+import { createLocalExecutor, type LocalEnvironment } from "./local/local-executor.ts";
+import { createMcpTool } from "./mcp/create-mcp-tool.ts";
 import type { RunnableTool, ToolDescription } from "./port.ts";
 
 /** What tools are made of. */

@@ -2,16 +2,16 @@ export {
   type ArgumentsCheck,
   checkArguments,
   findViolations,
-} from "./arguments/check-arguments.ts";
+  toParametersSchema,
+} from "../json-schema/index.ts";
 export { createAskUser } from "./builtin/ask-user/ask-user.ts";
 export { createBuiltinExecutor } from "./builtin/builtin-executor.ts";
 export { createDescribeTools, type FindDescription } from "./builtin/describe-tools.ts";
 export { createFileTools } from "./builtin/fs/file-tools.ts";
 export type { ShippedTool } from "./builtin/shipped-tool.ts";
 export { createTool, type ToolParts } from "./create-tool.ts";
-export { createLocalExecutor, type LocalEnvironment } from "./local/index.ts";
-export { toRefusedQuestions } from "./mcp/index.ts";
-export { toParametersSchema } from "./parameters-schema.ts";
+export { createLocalExecutor, type LocalEnvironment } from "./local/local-executor.ts";
+export { toRefusedQuestions } from "./mcp/mcp-executor.ts";
 export type {
   AttemptRequest,
   AttemptResult,

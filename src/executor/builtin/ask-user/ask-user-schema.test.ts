@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { verifies } from "../../../../test/conformance/manifest.ts";
 import { isJsonObject, type Json, type JsonObject } from "../../../util/index.ts";
-import { checkArguments } from "../../arguments/check-arguments.ts";
+import { checkArguments } from "../../../json-schema/check-arguments.ts";
 import { createAskUser } from "./ask-user.ts";
 
 const { tool, config } = createAskUser();
@@ -123,7 +123,7 @@ describe("the schema", () => {
     [
       "further questions inside of others",
       { question: "?", more: [{ question: "?", more: [] }] },
-      "`more[0].more`: unknown; known are `question`, `context`, `answer_type`, `options`, " +
+      "`more[0].more`: unknown; known keys: `question`, `context`, `answer_type`, `options`, " +
         "`default`, `strict`",
     ],
   ])("stops %s before the tool is entered, and says what is wrong", async (_, args, problem) => {

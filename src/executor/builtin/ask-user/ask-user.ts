@@ -8,7 +8,7 @@ import {
   type ToolCall,
 } from "../../../tool/index.ts";
 import type { Json, JsonObject } from "../../../util/index.ts";
-import { toParametersSchema } from "../../parameters-schema.ts";
+import { toParametersSchema } from "../../../json-schema/index.ts";
 import type { ShippedTool } from "../shipped-tool.ts";
 import { DESCRIPTION, PARAMETERS } from "./ask-user-schema.ts";
 import { FURTHER_IDS, readQuestions } from "./asked-questions.ts";
