@@ -3,7 +3,8 @@ import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import path from "node:path";
-import { CodedError, findProgram, withoutRelativeFolders } from "../util/index.ts";
+import { findProgram, withoutRelativeFolders } from "../process/index.ts";
+import { CodedError } from "../util/index.ts";
 import type { Host } from "./host.ts";
 
 export interface EditedText {

@@ -1,7 +1,7 @@
 /** `-t` and `-T`: tools switched on and off, one after the other, as far as each tool allows it. */
+import { nearest } from "../util/index.ts";
 import { ConfigError } from "./config-error.ts";
 import { mergeConfig } from "./merge.ts";
-import { nearest } from "./nearest.ts";
 import type { PartialConfig } from "./schema/config-schema.ts";
 import { resolveTools, type ToolSettings } from "./tool-settings.ts";
 

@@ -3,9 +3,9 @@
  * keys too, so the schema decides how a name is to be read. A value may begin with `:` (it is JSON)
  * and `+` (it is added).
  */
+import { nearest } from "../util/index.ts";
 import * as v from "valibot";
 import { type Assignment, assign } from "./assignment.ts";
-import { nearest } from "./nearest.ts";
 import { configSchema } from "./schema/config-schema.ts";
 import { nodeOf } from "./schema-node.ts";
 import { tablesOf, type WrittenTable } from "./written-form.ts";

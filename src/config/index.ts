@@ -17,7 +17,7 @@ export { findConfigFile } from "./load/config-file.ts";
 export { type ConfigPlaces, filesOf, loadLayers, type LoadOptions } from "./load/load-config.ts";
 export { type McpServerSettings, resolveMcpServers, transportType } from "./mcp-settings.ts";
 export { mergeConfig } from "./merge.ts";
-export { nearest } from "./nearest.ts";
+export { nearest } from "../util/index.ts";
 export { parseConfig, type ParsedConfig, parseConfigOrThrow } from "./parse-config.ts";
 export { findProblems } from "./problems.ts";
 export { type ConfigChange, recordConfig, type RecordedConfig } from "./recorded-config.ts";

@@ -1,6 +1,5 @@
 /** Which model is meant: aliases are followed until one names a provider. */
-import { CodedError } from "../util/index.ts";
-import { nearest } from "./nearest.ts";
+import { CodedError, nearest } from "../util/index.ts";
 import type { ModelId } from "./schema/model-id.ts";
 import { ownValue } from "./schema-node.ts";
 

@@ -1,8 +1,7 @@
 /** Keys that nobody knows, with the one that was probably meant. */
 import type * as v from "valibot";
-import { isJsonObject } from "../util/index.ts";
+import { isJsonObject, nearest } from "../util/index.ts";
 import type { ConfigIssue } from "./config-error.ts";
-import { nearest } from "./nearest.ts";
 import { findItem, findWritten, tablesOf } from "./written-form.ts";
 
 export interface UnknownKey extends ConfigIssue {

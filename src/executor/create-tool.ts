@@ -1,11 +1,11 @@
 /** Creates a runnable tool from its settings, whatever its source. */
 import type { ToolSettings } from "../config/index.ts";
+import { toParametersSchema } from "../json-schema/index.ts";
 import type { McpServers } from "../mcp/index.ts";
 import { CodedError, type JsonObject } from "../util/index.ts";
 import { createBuiltinExecutor, type ShippedTool } from "./builtin/builtin-executor.ts";
-import { createLocalExecutor, type LocalEnvironment } from "./local/index.ts";
-import { createMcpTool } from "./mcp/index.ts";
-import { toParametersSchema } from "./parameters-schema.ts";
+import { createLocalExecutor, type LocalEnvironment } from "./local/local-executor.ts";
+import { createMcpTool } from "./mcp/create-mcp-tool.ts";
 import type { RunnableTool, ToolDescription } from "./port.ts";
 
 /** What the sources of tools need. */

@@ -2,15 +2,15 @@ export {
   type ArgumentsCheck,
   checkArguments,
   findViolations,
-} from "./arguments/check-arguments.ts";
+  toParametersSchema,
+} from "../json-schema/index.ts";
 export { createAskUser } from "./builtin/ask-user.ts";
 export { createBuiltinExecutor, type ShippedTool } from "./builtin/builtin-executor.ts";
 export { createDescribeTools, type FindDescription } from "./builtin/describe-tools.ts";
 export { createFileTools } from "./builtin/fs/file-tools.ts";
 export { createTool, type ToolParts } from "./create-tool.ts";
-export { createLocalExecutor, type LocalEnvironment } from "./local/index.ts";
-export { toRefusedQuestions } from "./mcp/index.ts";
-export { toParametersSchema } from "./parameters-schema.ts";
+export { createLocalExecutor, type LocalEnvironment } from "./local/local-executor.ts";
+export { toRefusedQuestions } from "./mcp/mcp-executor.ts";
 export type {
   AttemptRequest,
   AttemptResult,

@@ -1,7 +1,4 @@
-/**
- * One connection to a server that has answered, until it ends. What its end means for the server is
- * not decided here.
- */
+/** One connection to a server, from its first response to its end. What follows the end is not decided here. */
 import type {
   CallToolRequestOptions,
   CallToolResult,
@@ -11,48 +8,49 @@ import type {
   Tool,
 } from "@modelcontextprotocol/client";
 import type { McpServerSettings } from "../config/index.ts";
-import { type JsonObject, LONGEST_TIMER_MS } from "../util/index.ts";
-import { isOverWithin } from "./is-over-within.ts";
-import { toCallResult } from "./call-result.ts";
-import { CallsUnderWay, type ServerQuestion } from "./calls-under-way.ts";
+import { type JsonObject, LONGEST_TIMER_MS, settlesWithin } from "../util/index.ts";
 import { ELICITATION } from "./elicitation.ts";
 import { isStreamLost } from "./http-transport.ts";
-import { type InputResponse, toInputRequests } from "./input-request.ts";
-import type { Link } from "./link.ts";
-import { listTools, type RemoteTool } from "./list-tools.ts";
 import { type Failure, listingFailed, reasonOf } from "./mcp-error.ts";
+import {
+  PendingCalls,
+  type InputResponse,
+  type ServerQuestion,
+  toInputRequests,
+} from "./pending-calls.ts";
+import { listTools, type RemoteTool, toCallResult } from "./remote-tool.ts";
 import { SAMPLING } from "./sampling.ts";
-import type { Sdk } from "./sdk.ts";
-import type { Leg, LegEnd } from "./server-call.ts";
+import type { OutgoingRequest, RequestEnd } from "./server-call.ts";
+import type { Sdk, ServerLink } from "./transport.ts";
 
 export interface ConnectionOptions {
   readonly sdk: Sdk;
   readonly settings: McpServerSettings;
   readonly client: Client;
-  readonly link: Link;
-  /** Called when it cannot be used any more, before a call under way is rejected because of that. */
+  readonly link: ServerLink;
+  /** Called when it can no longer be used, before a call in progress is rejected because of that. */
   readonly onEnd: (failure: Failure) => void;
-  /** Called when nothing is left of it. */
+  /** Called when nothing of it is left running. */
   readonly onClosed: (connection: Connection) => void;
-  /** Called for a question that no call can have asked. It is declined. */
-  readonly onStray: (question: ServerQuestion) => void;
+  /** Called for a question that belongs to no call. It was declined. */
+  readonly onUnscoped: (question: ServerQuestion) => void;
 }
 
-/** One request of a call. */
-export interface LegRequest extends Leg {
+/** One `tools/call` request. */
+export interface ToolRequest extends OutgoingRequest {
   readonly tool: RemoteTool;
   readonly arguments: JsonObject;
 }
 
-/** With these a server of HTTP says that it does not know us, or not any more. */
+/** How an HTTP server says that the session is unknown or has expired. */
 const SESSION_GONE: ReadonlySet<number> = new Set([400, 404]);
 const SUBSCRIBE_MS = 1000;
-/** It is a line on a screen. */
-const LONGEST_PROGRESS = 1000;
-/** The code that the protocol has for a model's answer that is not to be had. */
-const REJECTED = -1;
+/** It is shown on one line. */
+const MAX_PROGRESS_LENGTH = 1000;
+/** The protocol's error code for a rejected sampling request. */
+const SAMPLING_REJECTED = -1;
 
-/** Thrown to calls that were under way when the connection ended. */
+/** Thrown to calls that were in progress when the connection ended. */
 export class ConnectionLost extends Error {
   readonly failure: Failure;
 
@@ -66,11 +64,11 @@ export class Connection {
   readonly #sdk: Sdk;
   readonly #settings: McpServerSettings;
   readonly #client: Client;
-  readonly #link: Link;
+  readonly #link: ServerLink;
   readonly #onEnd: (failure: Failure) => void;
   readonly #onClosed: (connection: Connection) => void;
   readonly #subscribed: Promise<void>;
-  readonly #calls: CallsUnderWay;
+  readonly #calls: PendingCalls;
   #tools: Promise<readonly RemoteTool[]> | undefined;
   #failure: Failure | undefined;
   #closed: Promise<void> | undefined;
@@ -83,24 +81,24 @@ export class Connection {
     this.#link = link;
     this.#onEnd = options.onEnd;
     this.#onClosed = options.onClosed;
-    this.#calls = new CallsUnderWay((question) => {
+    this.#calls = new PendingCalls((question) => {
       question.respond({ action: "decline" });
-      options.onStray(question);
+      options.onUnscoped(question);
     });
-    // The SDK's own handlers let nothing through but what they know: no patterns, no passwords.
+    // The SDK's own handlers drop what they do not know, such as patterns and password formats.
     client.fallbackRequestHandler = (request, { mcpReq }) =>
-      this.#takeRequest(request, mcpReq.signal);
-    // oxlint-disable-next-line unicorn/prefer-add-event-listener -- There is no other way to hear it.
-    client.onclose = () => this.#end(link.ending ?? "the connection was closed");
+      this.#handleRequest(request, mcpReq.signal);
+    // oxlint-disable-next-line unicorn/prefer-add-event-listener -- The SDK has no other way.
+    client.onclose = () => this.#end(link.endReason ?? "the connection was closed");
     client.setNotificationHandler("notifications/tools/list_changed", () => {
       this.#tools = undefined;
     });
     this.#subscribed = this.#subscribe();
-    this.#subscribed.catch(() => undefined); // Then it never tells of changes.
+    this.#subscribed.catch(() => undefined); // Then it never reports changes.
     if (client.transport === undefined) client.onclose();
   }
 
-  /** Kept until the server says that they have changed. Throws `mcp_listing_failed`. */
+  /** Cached until the server says that they have changed. Throws `mcp_listing_failed`. */
   tools(): Promise<readonly RemoteTool[]> {
     if (this.#tools !== undefined) return this.#tools;
     const listing = this.#listTools();
@@ -112,39 +110,42 @@ export class Connection {
   }
 
   /** Throws the signal's reason, `ConnectionLost`, or what the SDK throws. */
-  async call(leg: LegRequest): Promise<LegEnd> {
-    const { tool, signal, onProgress } = leg;
+  async call(request: ToolRequest): Promise<RequestEnd> {
+    const { tool, signal, onProgress } = request;
     const options: CallToolRequestOptions = {
       signal,
-      timeout: LONGEST_TIMER_MS, // Whoever calls has a limit that stands still while it is asked.
+      timeout: LONGEST_TIMER_MS, // `ServerCall` has the limit, which pauses during questions.
       toolDefinition: definitionOf(tool),
       allowInputRequired: true,
       ...(onProgress !== undefined && {
         onprogress: ({ progress, total, message }) => {
           const count = total === undefined ? `${progress}` : `${progress} of ${total}`;
-          onProgress((message ?? count).slice(0, LONGEST_PROGRESS));
+          onProgress((message ?? count).slice(0, MAX_PROGRESS_LENGTH));
         },
       }),
     };
-    await this.#calls.enter(leg);
+    await this.#calls.enter(request);
     try {
-      leg.onBegin();
-      const params = { name: tool.name, arguments: leg.arguments, ...leg.retry };
+      request.onSend();
+      const params = { name: tool.name, arguments: request.arguments, ...request.retry };
       return this.#toEnd(await this.#client.callTool(params, options));
     } catch (error) {
       signal.throwIfAborted();
-      if (error instanceof this.#sdk.UrlElicitationRequiredError)
-        return toVisits(error.elicitations);
-      if (!this.#isLost(error)) throw error;
+      if (error instanceof this.#sdk.UrlElicitationRequiredError) {
+        return toUrlRequired(error.elicitations);
+      }
+      if (!this.#isConnectionLost(error)) throw error;
       this.#end(reasonOf(error));
-      throw new ConnectionLost(this.#failure ?? { reason: "it was closed", lastLines: [] });
+      throw new ConnectionLost(
+        this.#failure ?? { reason: "the connection was closed", lastLines: [] },
+      );
     } finally {
-      this.#calls.leave(leg);
+      this.#calls.leave(request);
       if (this.#failure !== undefined && this.#calls.isEmpty) void this.close();
     }
   }
 
-  /** Ends it for something that the server did, as a sentence without its end. */
+  /** Ends it because of something the server did; the reason is a sentence without its end. */
   fail(reason: string): void {
     this.#link.fail(reason);
     this.#end(reason);
@@ -156,10 +157,10 @@ export class Connection {
     return this.#closed;
   }
 
-  #toEnd(result: CallToolResult | InputRequiredResult): LegEnd {
+  #toEnd(result: CallToolResult | InputRequiredResult): RequestEnd {
     const isModern = this.#client.getProtocolEra() === "modern";
     if (!isModern || !this.#sdk.isInputRequiredResult(result)) {
-      return toCallResult(result as CallToolResult); // There are but two.
+      return toCallResult(result as CallToolResult); // There are only two kinds.
     }
     const { inputRequests = {}, requestState } = result;
     return {
@@ -169,20 +170,20 @@ export class Connection {
     };
   }
 
-  /** A server of 2025 asks in the middle of a call; for anything else we have not offered ourselves. */
-  async #takeRequest({ id, method, params }: JSONRPCRequest, withdrawn: AbortSignal) {
+  /** Servers of 2025 send requests in the middle of a call. We offer nothing but elicitation and sampling. */
+  async #handleRequest({ id, method, params }: JSONRPCRequest, withdrawn: AbortSignal) {
     const { ProtocolError, ProtocolErrorCode } = this.#sdk;
     const isSampling = method === SAMPLING && this.#settings.allowsSampling;
     if (method !== ELICITATION && !isSampling) {
       throw new ProtocolError(ProtocolErrorCode.MethodNotFound, "Method not found");
     }
     const { promise, resolve: respond } = Promise.withResolvers<InputResponse>();
-    // What nobody wants to know must not be kept.
     withdrawn.addEventListener("abort", () => respond({ action: "cancel" }), { once: true });
     this.#calls.take({ key: String(id), method, params, withdrawn, respond });
     const response = await promise;
-    // There is no other way to decline this one.
-    if (isSampling && "action" in response) throw new ProtocolError(REJECTED, "Request rejected");
+    // Sampling has no other way to decline.
+    if (isSampling && "action" in response)
+      throw new ProtocolError(SAMPLING_REJECTED, "Request rejected");
     return response;
   }
 
@@ -193,14 +194,14 @@ export class Connection {
   }
 
   /** True if later calls cannot work either, as opposed to this one alone. */
-  #isLost(error: unknown): boolean {
+  #isConnectionLost(error: unknown): boolean {
     if (this.#client.transport === undefined) return true;
     if (error instanceof this.#sdk.ProtocolError) return isStreamLost(error);
     if (error instanceof this.#sdk.SdkHttpError) return SESSION_GONE.has(error.status);
     return !(error instanceof this.#sdk.SdkError);
   }
 
-  /** Newer servers tell of changes only to those who ask for it. */
+  /** Newer servers report changes only to subscribers. */
   async #subscribe(): Promise<void> {
     const { tools } = this.#client.getServerCapabilities() ?? {};
     if (this.#client.getProtocolEra() !== "modern" || tools?.listChanged !== true) return;
@@ -209,24 +210,24 @@ export class Connection {
 
   async #listTools(): Promise<readonly RemoteTool[]> {
     try {
-      await isOverWithin(this.#subscribed, SUBSCRIBE_MS); // A change in between would be missed.
+      await settlesWithin(this.#subscribed, SUBSCRIBE_MS); // Or a change in between would be missed.
       return await listTools(this.#client, this.#settings.startupTimeoutMs);
     } catch (error) {
-      const { ending, lastLines } = this.#link;
-      const reason = ending ?? reasonOf(error);
+      const { endReason, lastLines } = this.#link;
+      const reason = endReason ?? reasonOf(error);
       throw listingFailed(this.#settings.name, { reason, lastLines, cause: error });
     }
   }
 }
 
-/** With the schema of its result it would be the SDK that decides which results are good enough. */
+/** Without the output schema: with it, the SDK would reject results that do not match. */
 function definitionOf({ name, inputSchema }: RemoteTool): Tool {
   return { name, inputSchema: inputSchema as Tool["inputSchema"] }; // As the SDK has parsed it.
 }
 
-function toVisits(elicitations: readonly unknown[]): LegEnd {
+function toUrlRequired(elicitations: readonly unknown[]): RequestEnd {
   const requests = elicitations.map((params, index) => {
     return { key: String(index), method: ELICITATION, params };
   });
-  return { type: "visit_required", requests };
+  return { type: "url_required", requests };
 }

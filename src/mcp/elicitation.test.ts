@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import type { Json, JsonObject } from "../util/index.ts";
-import { parseElicitation } from "./elicitation.ts";
+import { asksForSecret, parseElicitation } from "./elicitation.ts";
 
 function fieldOf(schema: JsonObject, name = "a"): unknown {
   const requestedSchema = { type: "object", properties: { [name]: schema }, required: [name] };
@@ -85,12 +85,12 @@ test.each([
   ["a field without a type", form({ a: {} }), "requestedSchema.properties.a.type: expected"],
   ["a nested field", form({ a: { type: "object" } }), "a.type: expected"],
   ["a list of anything", form({ a: { type: "array", items: {} } }), "a.type: expected"],
-  ["no choices", form({ a: { enum: [] } }), "there is nothing to choose from"],
+  ["no choices", form({ a: { enum: [] } }), "has no choices"],
   ["numbers to choose from", form({ a: { enum: [1] } }), "expected choices that are strings"],
   ["too many choices", form({ a: { enum: numbered(501) } }), "more than 500 choices"],
   ["too many fields", form(Object.fromEntries(numbered(101).map((n) => [n, {}]))), "more than 100"],
-  ["a program", { mode: "url", message: "?", url: "file:///bin/sh" }, "not an address of the web"],
-  ["no address", { mode: "url", message: "?", url: "moon" }, "not an address of the web"],
+  ["a program", { mode: "url", message: "?", url: "file:///bin/sh" }, "not an http or https URL"],
+  ["no address", { mode: "url", message: "?", url: "moon" }, "not an http or https URL"],
   [
     "too long an address",
     { mode: "url", message: "?", url: `https://moon.example/${"a".repeat(2000)}` },
@@ -107,3 +107,51 @@ function form(properties: JsonObject): JsonObject {
 function numbered(count: number): readonly string[] {
   return Array.from({ length: count }, (_, index) => `n${index}`);
 }
+
+test.each([
+  "password",
+  "userPassword",
+  "DB_PASSWD",
+  "pass phrase",
+  "clientSecret",
+  "token",
+  "access-token",
+  "GitHubToken",
+  "apiKey",
+  "API Key",
+  "APIKey",
+  "private_key",
+  "credentials",
+  "SSN",
+  "creditCardNumber",
+  "card_number",
+  "cvv",
+  "PIN",
+  "otp",
+])("%s is the name of a secret", (name) => {
+  expect([asksForSecret(name, {}), asksForSecret("x", { title: name })]).toEqual([true, true]);
+});
+
+test.each([
+  "name",
+  "email",
+  "max_tokens",
+  "maxTokens",
+  "compass",
+  "passenger",
+  "spinner",
+  "keyboard",
+  "secretary",
+  "cardinality",
+  "pinned",
+])("%s is not", (name) => {
+  expect(asksForSecret(name, { title: "What?" })).toBe(false);
+});
+
+test("what is written only, or as a password, is a secret by any name", () => {
+  expect([
+    asksForSecret("x", { format: "password" }),
+    asksForSecret("x", { writeOnly: true }),
+    asksForSecret("x", { format: "email", writeOnly: false }),
+  ]).toEqual([true, true, false]);
+});

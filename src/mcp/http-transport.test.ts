@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { counters } from "../../test/security/threats.ts";
-import { createHttpLink, retryDelay } from "./http-transport.ts";
-import { loadSdk } from "./sdk.ts";
+import { createHttpLink, retryDelay, serverHeaders } from "./http-transport.ts";
+import { loadSdk } from "./transport.ts";
 
 test.each(["", "moon", "ftp://moon/mcp", "https://me:secret@moon/mcp"])(
   "the address %j is refused without being repeated",
@@ -17,10 +17,12 @@ test.each(["", "moon", "ftp://moon/mcp", "https://me:secret@moon/mcp"])(
       allowsSampling: false,
       startupTimeoutMs: 1,
     } as const;
-    expect(() => createHttpLink(sdk, settings, {})).toThrow(
+    const context = { variables: {}, cwd: "/" };
+    const { signal } = new AbortController();
+    expect(() => createHttpLink({ sdk, settings, context, signal })).toThrow(
       expect.objectContaining({
         code: "mcp_invalid_address",
-        message: "providers.mcp.web.url is no usable address.",
+        message: "providers.mcp.web.url is not a valid URL.",
       }),
     );
   },
@@ -30,3 +32,48 @@ test("a stream that is cut is reopened neither at once nor much later, whatever 
   counters("T-MCP-2");
   expect([0, 1, 2000, 1e9].map(retryDelay)).toEqual([500, 500, 2000, 5000]);
 });
+
+test("variables are put into headers in both notations", () => {
+  const headers = headersOf({ a: "$ONE-${TWO}x", b: "$ONE$TWO", c: "5 $ and $5" });
+  expect(Object.fromEntries(headers)).toEqual({ a: "1-2x", b: "12", c: "5 $ and $5" });
+});
+
+test("a variable that is empty is set, and its own dollars are not variables", () => {
+  expect(Object.fromEntries(headersOf({ a: "x$EMPTY", b: "$DOLLAR" }))).toEqual({
+    a: "x",
+    b: "$ONE",
+  });
+});
+
+test.each(["$MISSING", "${MISSING}", "$toString"])("%s is an error that names it", (value) => {
+  expect(() => headersOf({ "X-Key": value })).toThrow(
+    `providers.mcp.web.headers.X-Key needs the variable ${value.replaceAll(/[${}]/g, "")}`,
+  );
+});
+
+test("what cannot be a header is an error that does not give the value away", () => {
+  for (const headers of [{ "X-Key": "$LINES" }, { "no name": "$LINES" }]) {
+    expect(() => headersOf(headers)).toThrow(
+      expect.objectContaining({
+        code: "mcp_invalid_header",
+        message: expect.not.stringContaining("secret"),
+      }),
+    );
+  }
+});
+
+function headersOf(headers: Readonly<Record<string, string>>): Headers {
+  return serverHeaders(
+    {
+      type: "http",
+      name: "web",
+      url: "",
+      headers,
+      isOptional: false,
+      allowsSecrets: false,
+      allowsSampling: false,
+      startupTimeoutMs: 1,
+    },
+    { ONE: "1", TWO: "2", EMPTY: "", DOLLAR: "$ONE", LINES: "secret\nsecret", MISSING: undefined },
+  );
+}

@@ -1,97 +1,126 @@
-/** MCP over streamable HTTP: the SDK's transport, where an answer that never comes is an answer. */
+/** MCP over streamable HTTP: the SDK's transport, with an error for each response that never comes. */
 import type {
   JSONRPCMessage,
   ProtocolError,
   StreamableHTTPClientTransport,
 } from "@modelcontextprotocol/client";
-import type { McpServerSettings } from "../config/index.ts";
-import { isOverWithin } from "./is-over-within.ts";
-import { serverHeaders } from "./header-variables.ts";
-import type { Link } from "./link.ts";
+import { settlesWithin } from "../util/index.ts";
 import { McpError } from "./mcp-error.ts";
-import { limitMessages } from "./message-limit.ts";
-import { CANCELLED, onMessage } from "./open-requests.ts";
-import type { Sdk } from "./sdk.ts";
-import type { Variables } from "./server-environment.ts";
+import {
+  CANCELLED,
+  limitMessages,
+  type LinkOptions,
+  onMessage,
+  type ServerLink,
+  type SettingsOf,
+  type Variables,
+} from "./transport.ts";
 
 type SendOptions = Parameters<StreamableHTTPClientTransport["send"]>[1];
-type HttpSettings = Extract<McpServerSettings, { type: "http" }>;
+type HttpSettings = SettingsOf<"http">;
 
-/** Goes with the error that stands for an answer; no server can send this very object. */
+/** Marks the error that stands for a missing response. No server can send this very object. */
 const STREAM_LOST = { isLost: true } as const;
 
-const GOODBYE_MS = 1000;
-const SHORTEST_RETRY_MS = 500;
-const LONGEST_RETRY_MS = 5000;
-/** How a stream that was cut before its answer is taken up again, by servers that can. */
+const TERMINATE_MS = 1000;
+const MIN_RETRY_MS = 500;
+const MAX_RETRY_MS = 5000;
+/** How a stream that broke off before its response is resumed, by servers that support it. */
 const RETRIES = {
-  initialReconnectionDelay: SHORTEST_RETRY_MS,
+  initialReconnectionDelay: MIN_RETRY_MS,
   reconnectionDelayGrowFactor: 1.5,
-  maxReconnectionDelay: LONGEST_RETRY_MS,
+  maxReconnectionDelay: MAX_RETRY_MS,
   maxRetries: 2,
 };
 
+const VARIABLE = /\$(?:\{([A-Za-z_]\w*)\}|([A-Za-z_]\w*))/g;
+
 /** Throws `McpError` for an address or a header that cannot work. */
-export function createHttpLink(sdk: Sdk, settings: HttpSettings, variables: Variables): Link {
-  let ending: string | undefined;
+export function createHttpLink({ sdk, settings, context }: LinkOptions<"http">): ServerLink {
+  let endReason: string | undefined;
   const fail = (reason: string) => {
-    ending ??= reason;
+    endReason ??= reason;
     void transport.close();
   };
-  const transport = new sdk.StreamableHTTPClientTransport(addressOf(settings), {
-    requestInit: { headers: serverHeaders(settings, variables) },
+  const transport = new sdk.StreamableHTTPClientTransport(parseUrl(settings), {
+    requestInit: { headers: serverHeaders(settings, context.variables) },
     reconnectionOptions: RETRIES,
-    reconnectionScheduler: retryLater,
+    reconnectionScheduler: (retry, delayMs) => {
+      const timer = setTimeout(retry, retryDelay(delayMs)).unref(); // jp may exit meanwhile.
+      return () => clearTimeout(timer);
+    },
     fetch: async (url, init) =>
       limitMessages(await fetch(url, init), ({ message }) => fail(message)),
   });
   endStreams(transport);
   return {
     transport,
-    get ending() {
-      return ending;
+    get endReason() {
+      return endReason;
     },
     lastLines: [],
     fail,
-    // Says goodbye if there is a session.
     close: async () => {
-      await isOverWithin(transport.terminateSession(), GOODBYE_MS);
+      await settlesWithin(transport.terminateSession(), TERMINATE_MS);
       await transport.close();
     },
   };
 }
 
-/** True for the error of a request whose connection ended before its answer. */
+/** True for the error of a request whose connection ended before its response. */
 export function isStreamLost(error: ProtocolError): boolean {
   return error.data === STREAM_LOST;
 }
 
-function addressOf({ name, url }: HttpSettings): URL {
+function parseUrl({ name, url }: HttpSettings): URL {
   const address = URL.parse(url);
   const isUsable = address?.protocol === "http:" || address?.protocol === "https:";
   if (address !== null && isUsable && address.username === "" && address.password === "") {
     return address;
   }
-  throw new McpError("mcp_invalid_address", `providers.mcp.${name}.url is no usable address.`, {
-    hint: "It starts with https:// or http://, and has no user name or password; use headers.",
+  throw new McpError("mcp_invalid_address", `providers.mcp.${name}.url is not a valid URL.`, {
+    hint: "It must start with https:// or http:// and have no user name or password; use headers.",
   });
 }
 
-/** A timer must not keep the program from ending. */
-function retryLater(retry: () => void, delayMs: number): () => void {
-  const timer = setTimeout(retry, retryDelay(delayMs)).unref();
-  return () => clearTimeout(timer);
+/** With `$NAME` and `${NAME}` from the environment. Errors never contain the value of a variable. */
+export function serverHeaders(settings: HttpSettings, variables: Variables): Headers {
+  const headers = new Headers();
+  for (const [header, template] of Object.entries(settings.headers)) {
+    const key = `providers.mcp.${settings.name}.headers.${header}`;
+    const value = template.replaceAll(VARIABLE, (_, braced?: string, bare?: string) =>
+      getVariable(braced ?? bare ?? "", variables, key),
+    );
+    try {
+      headers.set(header, value);
+    } catch {
+      // Without a cause: it would quote the value.
+      throw new McpError("mcp_invalid_header", `${key} is not a valid HTTP header.`, {
+        hint: "A header needs a name without spaces and a value on one line.",
+      });
+    }
+  }
+  return headers;
 }
 
-/** A server may ask for any delay, none included. */
-export function retryDelay(wantedMs: number): number {
-  return Math.max(SHORTEST_RETRY_MS, Math.min(wantedMs, LONGEST_RETRY_MS));
+function getVariable(name: string, variables: Variables, key: string): string {
+  const value = Object.hasOwn(variables, name) ? variables[name] : undefined;
+  if (value !== undefined) return value;
+  throw new McpError("mcp_variable_unset", `${key} needs the variable ${name}, which is not set.`, {
+    hint: `Set ${name}, or remove it from the header.`,
+  });
+}
+
+/** A server may ask for any delay, even none. */
+export function retryDelay(requestedMs: number): number {
+  return Math.max(MIN_RETRY_MS, Math.min(requestedMs, MAX_RETRY_MS));
 }
 
 /**
- * Ends what the SDK leaves open. A request is not told that the stream of its answer has ended without
- * one: it would wait for ever. And the stream of a request that was cancelled would be read, and opened
- * anew, until the connection is closed. An answer to a request that has got one already is ignored.
+ * Ends what the SDK leaves open. If the stream of a request ends without a response, the SDK keeps
+ * waiting; here the request gets an error. If a request is cancelled, the SDK keeps reading its stream,
+ * and reopens it, until the connection is closed; here the stream is aborted. The SDK ignores a second
+ * response to the same request.
  */
 function endStreams(transport: StreamableHTTPClientTransport): void {
   const send = transport.send.bind(transport);
@@ -109,7 +138,7 @@ function endStreams(transport: StreamableHTTPClientTransport): void {
     open.set(id, stream);
     const requestSignal = options?.requestSignal ?? stream.signal;
     const onRequestStreamEnd = () => {
-      const reason = "the connection ended before the answer";
+      const reason = "the connection ended before the response";
       const error = { code: -32_000, message: reason, data: STREAM_LOST };
       transport.onmessage?.({ jsonrpc: "2.0", id, error });
     };

@@ -1,12 +1,9 @@
-export type { CallResult } from "./call-result.ts";
-export { type Elicitation, ELICITATION, parseElicitation } from "./elicitation.ts";
-export type { FormField } from "./form-field.ts";
-export type { InputRequest, InputResponse } from "./input-request.ts";
-export type { McpContext, StrayQuestion } from "./link.ts";
-export type { RemoteTool } from "./list-tools.ts";
+export { type Elicitation, ELICITATION, type FormField, parseElicitation } from "./elicitation.ts";
 export { McpError, type McpErrorCode } from "./mcp-error.ts";
-export type { McpServer } from "./mcp-server.ts";
+export type { McpContext, McpServer, UnscopedQuestion } from "./mcp-server.ts";
 export { McpServers, type ReachedServer } from "./mcp-servers.ts";
+export type { InputRequest, InputResponse } from "./pending-calls.ts";
+export type { CallResult, RemoteTool } from "./remote-tool.ts";
 export { parseSampling, SAMPLING } from "./sampling.ts";
 export type { Asks, CallStep, ServerCall } from "./server-call.ts";
-export type { Variables } from "./server-environment.ts";
+export type { Variables } from "./transport.ts";

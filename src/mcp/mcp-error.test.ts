@@ -14,7 +14,7 @@ test("a command that is to be run by hand can be pasted into a shell", () => {
     startupTimeoutMs: 1,
   } as const;
   const { hint } = startFailed(settings, { reason: "it ended", lastLines: [] });
-  expect(hint).toBe(String.raw`Run its command by hand: sh -c 'echo it'\''s; cat'`);
+  expect(hint).toBe(String.raw`Run it yourself to see why: sh -c 'echo it'\''s; cat'`);
 });
 
 test("the reason of an error is at its bottom", () => {

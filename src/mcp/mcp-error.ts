@@ -1,6 +1,7 @@
 /** The errors of MCP servers: which one, what happened, what it wrote last, what to do about it. */
 import type { McpServerSettings } from "../config/index.ts";
-import { CodedError, quoteWord } from "../util/index.ts";
+import { quoteCommand } from "../process/index.ts";
+import { CodedError } from "../util/index.ts";
 
 /** The codes of an `McpError`. */
 export type McpErrorCode =
@@ -19,20 +20,24 @@ export type McpErrorCode =
   | "mcp_server_down"
   | "mcp_closed";
 
-/** A server that cannot be used, or not as it was meant to. */
+/** A server that cannot be used as configured. */
+
 export class McpError extends CodedError<McpErrorCode> {}
 
-/** What a failure is known by: a sentence without its end, and the last lines of the server. */
+/** `reason` is a sentence without its end. */
 export interface Failure {
   readonly reason: string;
   readonly lastLines: readonly string[];
   readonly cause?: unknown;
 }
 
+/** A server may respond with a whole page where a sentence is expected. */
+const MAX_REASON_LENGTH = 1000;
+
 export function unknownServer(name: string, known: readonly string[]): McpError {
-  const others = known.length === 0 ? "" : ` There are: ${known.join(", ")}.`;
-  return new McpError("mcp_unknown_server", `There is no MCP server "${name}".`, {
-    hint: `Give providers.mcp.${name} a command or a url.${others}`,
+  const others = known.length === 0 ? "" : ` Configured servers: ${known.join(", ")}.`;
+  return new McpError("mcp_unknown_server", `Unknown MCP server "${name}".`, {
+    hint: `Set a command or a url in providers.mcp.${name}.${others}`,
   });
 }
 
@@ -42,35 +47,43 @@ export function startFailed(settings: McpServerSettings, failure: Failure): McpE
   const isProgram = settings.type === "stdio";
   const what = isProgram ? "did not start" : "cannot be reached";
   const hint = isProgram
-    ? `Run its command by hand: ${[settings.command, ...settings.arguments].map(asWord).join(" ")}`
-    : `Check that it is running, and providers.mcp.${name}.url.`;
+    ? `Run it yourself to see why: ${quoteCommand([settings.command, ...settings.arguments])}`
+    : `Check that it is running and that providers.mcp.${name}.url is correct.`;
   const message = `The MCP server "${name}" ${what}: ${reason}.`;
   return new McpError("mcp_start_failed", withLastLines(message, lastLines), { cause, hint });
+}
+
+export function programNotFound(name: string, command: string): McpError {
+  return new McpError(
+    "mcp_program_not_found",
+    `The MCP server "${name}" did not start: program "${command}" not found.`,
+    { hint: `Install it, or correct providers.mcp.${name}.command.` },
+  );
 }
 
 export function startTimeout(settings: McpServerSettings, lastLines: readonly string[]): McpError {
   const { name, startupTimeoutMs } = settings;
   const message = `The MCP server "${name}" was not ready within ${startupTimeoutMs / 1000} s.`;
   return new McpError("mcp_start_timeout", withLastLines(message, lastLines), {
-    hint: `Give it more time in providers.mcp.${name}.startup_timeout_secs; 0 is no limit.`,
+    hint: `Allow it more time with providers.mcp.${name}.startup_timeout_secs (0 for no limit).`,
   });
 }
 
 export function accessRefused(name: string, reason: string): McpError {
-  return new McpError("mcp_access_refused", `The MCP server "${name}" refused access: ${reason}.`, {
-    hint: `Check providers.mcp.${name}.headers, and the variables they are taken from.`,
+  return new McpError("mcp_access_refused", `The MCP server "${name}" denied access: ${reason}.`, {
+    hint: `Check providers.mcp.${name}.headers and the variables they use.`,
   });
 }
 
 export function listingFailed(name: string, { reason, lastLines, cause }: Failure): McpError {
-  const message = `The MCP server "${name}" did not list its tools: ${reason}.`;
+  const message = `The MCP server "${name}" could not list its tools: ${reason}.`;
   return new McpError("mcp_listing_failed", withLastLines(message, lastLines), { cause });
 }
 
 export function serverDown(name: string, { reason, lastLines }: Failure): McpError {
-  const message = `The MCP server "${name}" has ended twice and stays down: ${reason}.`;
+  const message = `The MCP server "${name}" exited twice and will not be restarted: ${reason}.`;
   return new McpError("mcp_server_down", withLastLines(message, lastLines), {
-    hint: "Its tools do not work until jp is started again.",
+    hint: "Its tools are unavailable until you restart jp.",
   });
 }
 
@@ -78,26 +91,18 @@ export function serversClosed(name: string): McpError {
   return new McpError("mcp_closed", `The MCP server "${name}" was closed.`);
 }
 
-/** The first line stands on its own; the lines are foreign text, as they came. */
+/** The first line stands alone. The lines are shown as the server wrote them. */
 export function withLastLines(message: string, lines: readonly string[]): string {
   if (lines.length === 0) return message;
   return `${message}\n\nIt wrote:\n${lines.map((line) => `  ${line}`).join("\n")}`;
 }
 
-/** What is at the bottom of an error, as a sentence without its end. */
+/** The innermost cause of an error, as a sentence without its end. */
 export function reasonOf(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
   if (error.cause instanceof Error) return reasonOf(error.cause);
   if (error instanceof AggregateError && error.errors.length > 0) return reasonOf(error.errors[0]);
   const status = "status" in error ? `HTTP ${String(error.status)}: ` : "";
   const text = status + (error.message === "" ? error.name : error.message);
-  return text.slice(0, MOST_CHARACTERS).replace(/\.+$/, "");
-}
-
-/** A server may answer with a whole page where a sentence was expected. */
-const MOST_CHARACTERS = 1000;
-
-/** One word of a shell, as it is if it is one already. */
-function asWord(text: string): string {
-  return /^[\w@%+=:,./-]+$/.test(text) ? text : quoteWord(text);
+  return text.slice(0, MAX_REASON_LENGTH).replace(/\.+$/, "");
 }

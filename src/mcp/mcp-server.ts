@@ -1,19 +1,21 @@
 /**
- * One server, through its starts and ends.
+ * One server: starts it when it is needed, and restarts it when it has ended.
  *
- *   idle --start--> starting --> up --ends--> fallen --next call--> starting
+ *   idle --start--> starting --> up --ends--> ended --next call--> starting
  *                      |                        |
  *                    fails                   a program: the second time
  *                      v                        v
- *                   stays so                   down
+ *                   failed                    down
  */
 import type { McpServerSettings } from "../config/index.ts";
-import { abortable, isJsonObject, type JsonObject, systemClock } from "../util/index.ts";
-import { capped } from "./call-result.ts";
-import { type Connection, ConnectionLost, type LegRequest } from "./connection.ts";
-import type { InputRequest } from "./input-request.ts";
-import type { McpContext } from "./link.ts";
-import type { RemoteTool } from "./list-tools.ts";
+import {
+  abortable,
+  type Clock,
+  isJsonObject,
+  type JsonObject,
+  systemClock,
+} from "../util/index.ts";
+import { type Connection, ConnectionLost, type ToolRequest } from "./connection.ts";
 import {
   type Failure,
   McpError,
@@ -22,42 +24,62 @@ import {
   serversClosed,
   withLastLines,
 } from "./mcp-error.ts";
-import { openConnection } from "./open-connection.ts";
-import { type LegEnd, ServerCall } from "./server-call.ts";
+import { openConnection, type OpenOptions } from "./open-connection.ts";
+import type { InputRequest } from "./pending-calls.ts";
+import { truncateResult, type RemoteTool } from "./remote-tool.ts";
+import { type RequestEnd, ServerCall } from "./server-call.ts";
+
+/** What all servers have in common. */
+export type McpContext = OpenOptions["context"] & {
+  /** The system's if absent. */
+  readonly clock?: Clock;
+  /** Called for a question that was refused because it belongs to no call in progress. Must not throw. */
+  readonly onUnscopedQuestion?: (question: UnscopedQuestion) => void;
+};
+
+/** A question of a server that belongs to no call in progress. It was refused without asking anyone. */
+export interface UnscopedQuestion {
+  /** By its name in the config. */
+  readonly server: string;
+  readonly request: InputRequest;
+  /** The server's text, or else the method of the request. */
+  readonly message: string;
+  /** The tool whose call has asked, by its name in the config. That call was cancelled or has ended. */
+  readonly tool?: string;
+}
 
 export interface CallRequest {
   readonly tool: RemoteTool;
-  /** That of the tool in the config. */
+  /** The name of the tool in the config. */
   readonly name: string;
   readonly arguments: JsonObject;
-  /** No limit if absent or zero. The time of those who answer its questions does not count. */
+  /** No limit if absent or zero. Time spent on questions does not count. */
   readonly timeoutMs?: number;
 }
 
-/** Of what a server wrote before it ended, a model is told only so much. */
+/** How many of the server's last lines a model is shown. */
 const LINES_FOR_MODEL = 8;
-/** Of a question that nobody is asked. */
-const LONGEST_MESSAGE = 500;
-/** Each is shown and recorded. A server that asks more often than that is ended. */
-const MAX_STRAYS = 50;
+const MAX_QUESTION_LENGTH = 500;
+/** Each is shown and recorded. A server that sends more between two calls is ended. */
+const MAX_UNSCOPED_QUESTIONS = 50;
 
-/** One server: started when it is needed, and again when it has fallen. */
+/** One configured server. */
 export class McpServer {
   readonly #settings: McpServerSettings;
   readonly #context: McpContext;
   readonly #closing = new AbortController();
   readonly #connections = new Set<Connection>();
   #opened: Promise<Connection> | undefined;
-  /** Why the opened connection cannot be used any more. */
-  #fallen: Failure | undefined;
+  /** Why the connection can no longer be used. */
+  #endedBy: Failure | undefined;
   #restartsLeft: number;
-  /** Since the last call began. */
-  #strays = 0;
+  /** Since the last call started. */
+  #unscopedQuestions = 0;
 
   constructor(settings: McpServerSettings, context: McpContext) {
     this.#settings = settings;
     this.#context = context;
-    // What is not ours to start can be reached again any number of times.
+    // Only programs have a limit: reconnecting over HTTP starts nothing.
     this.#restartsLeft = settings.type === "stdio" ? 1 : Number.POSITIVE_INFINITY;
   }
 
@@ -74,97 +96,98 @@ export class McpServer {
     return this.#settings.allowsSecrets;
   }
 
-  /** Whether it may have a model go on with words of its own. */
+  /** Whether it may ask a model. */
   get allowsSampling(): boolean {
     return this.#settings.allowsSampling;
   }
 
-  /** Returns at once; whoever asks for its tools learns what came of it. */
+  /** Starts in the background; `tools` reports a failure. */
   start(): void {
     void this.tools(this.#closing.signal).catch(() => undefined);
   }
 
-  /** Starts it if need be. Throws `McpError`; on abort the signal's reason, and the start goes on. */
+  /** Starts it if necessary. Throws `McpError`; on abort the signal's reason, and the start continues. */
   async tools(signal: AbortSignal): Promise<readonly RemoteTool[]> {
     const connection = await abortable(this.#connected(), signal);
     return abortable(connection.tools(), signal);
   }
 
-  /** Nothing is sent before its first step. */
+  /** Sends nothing before its first step. */
   call({ tool, name, arguments: given, timeoutMs }: CallRequest): ServerCall {
-    this.#strays = 0;
+    this.#unscopedQuestions = 0;
     return new ServerCall({
       failure: this.#notRun(tool),
       limitKey: `conversation.tools.${name}.timeout_secs`,
       clock: this.#context.clock ?? systemClock,
       ...(timeoutMs !== undefined && { timeoutMs }),
-      send: (leg) => this.#send({ tool, arguments: given, ...leg }),
-      onStray: (request) => this.#tellStray(request, name),
+      send: (request) => this.#send({ tool, arguments: given, ...request }),
+      onUnscoped: (request) => this.#reportUnscoped(request, name),
     });
   }
 
-  /** Nothing of it is left then. Never rejects. */
+  /** Ends everything that was started. Never rejects. */
   async close(): Promise<void> {
     this.#closing.abort(serversClosed(this.name));
     await this.#opened?.catch(() => undefined);
     await Promise.all([...this.#connections].map((connection) => connection.close()));
   }
 
-  /** Whatever goes wrong is an error for the model; throws only the signal's reason. */
-  async #send(leg: LegRequest): Promise<LegEnd> {
+  /** Failures are results for the model; throws only the signal's reason. */
+  async #send(request: ToolRequest): Promise<RequestEnd> {
     try {
-      const connection = await abortable(this.#connected(), leg.signal);
-      return await connection.call(leg);
+      const connection = await abortable(this.#connected(), request.signal);
+      return await connection.call(request);
     } catch (error) {
-      leg.signal.throwIfAborted();
-      return { type: "error", content: capped(this.#explain(leg.tool, error)) };
+      request.signal.throwIfAborted();
+      return { type: "error", content: truncateResult(this.#explain(request.tool, error)) };
     }
   }
 
   async #connected(): Promise<Connection> {
     this.#closing.signal.throwIfAborted();
     if (this.#opened === undefined) return this.#open();
-    if (this.#fallen === undefined) return this.#opened;
-    if (this.#restartsLeft === 0) throw serverDown(this.name, this.#fallen);
+    if (this.#endedBy === undefined) return this.#opened;
+    if (this.#restartsLeft === 0) throw serverDown(this.name, this.#endedBy);
     this.#restartsLeft -= 1;
-    this.#fallen = undefined;
+    this.#endedBy = undefined;
     return this.#open();
   }
 
   #open(): Promise<Connection> {
-    const isAgain = this.#opened !== undefined;
+    const isRestart = this.#opened !== undefined;
     const opened = openConnection({
       settings: this.#settings,
       context: this.#context,
       signal: this.#closing.signal,
       onEnd: (failure) => {
-        if (this.#opened === opened) this.#fallen = failure;
+        if (this.#opened === opened) this.#endedBy = failure;
       },
       onClosed: (connection) => this.#connections.delete(connection),
-      onStray: (request) => this.#tellStray(request),
+      onUnscoped: (request) => this.#reportUnscoped(request),
     });
     this.#opened = opened;
     opened.then(
       (connection) => this.#connections.add(connection),
       (error: unknown) => {
-        const mayRetry = isAgain && this.#settings.type === "http";
-        if (mayRetry) this.#fallen = { reason: reasonOf(error), lastLines: [] };
+        const mayRetry = isRestart && this.#settings.type === "http";
+        if (mayRetry) this.#endedBy = { reason: reasonOf(error), lastLines: [] };
       },
     );
     return opened;
   }
 
-  #tellStray({ key, method, params }: InputRequest, tool?: string): void {
-    this.#strays += 1;
-    if (this.#strays > MAX_STRAYS) {
-      for (const connection of this.#connections) connection.fail("it keeps asking out of turn");
+  #reportUnscoped({ key, method, params }: InputRequest, tool?: string): void {
+    this.#unscopedQuestions += 1;
+    if (this.#unscopedQuestions > MAX_UNSCOPED_QUESTIONS) {
+      for (const connection of this.#connections)
+        connection.fail("it keeps asking outside of calls");
       return;
     }
     const { message } = isJsonObject(params) ? params : {};
-    this.#context.onStrayQuestion?.({
+    this.#context.onUnscopedQuestion?.({
       server: this.name,
       request: { key, method, params },
-      message: (typeof message === "string" ? message : method).slice(0, LONGEST_MESSAGE),
+      message: (typeof message === "string" ? message : method).slice(0, MAX_QUESTION_LENGTH),
       ...(tool !== undefined && { tool }),
     });
   }
@@ -181,11 +204,11 @@ export class McpServer {
 
   #explainLoss(tool: RemoteTool, { reason, lastLines }: Failure): string {
     const isProgram = this.#settings.type === "stdio";
-    const what = isProgram ? "ended" : "was lost";
-    const again = isProgram ? "The next call starts it again." : "The next call connects again.";
+    const what = isProgram ? "exited" : "disconnected";
+    const next = isProgram ? "The next call restarts it." : "The next call reconnects.";
     const message =
       `The MCP server "${this.name}" ${what} while it ran "${tool.name}": ${reason}. ` +
-      (this.#restartsLeft === 0 ? "It stays down." : again);
+      (this.#restartsLeft === 0 ? "It will not be restarted." : next);
     return withLastLines(message, lastLines.slice(-LINES_FOR_MODEL));
   }
 }

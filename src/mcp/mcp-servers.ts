@@ -1,12 +1,11 @@
-/** All servers of a config. They are started when they are needed, and ended together. */
+/** All servers of a config. Each starts when it is needed; all are closed together. */
 import type { McpServerSettings } from "../config/index.ts";
-import { isOverWithin } from "./is-over-within.ts";
-import type { McpContext } from "./link.ts";
-import type { RemoteTool } from "./list-tools.ts";
+import { settlesWithin } from "../util/index.ts";
+import type { RemoteTool } from "./remote-tool.ts";
 import { McpError, unknownServer } from "./mcp-error.ts";
-import { McpServer } from "./mcp-server.ts";
+import { type McpContext, McpServer } from "./mcp-server.ts";
 
-/** An optional server that did not start is a warning: everything goes on without its tools. */
+/** For an optional server that did not start: jp continues without its tools. */
 export type ReachedServer =
   | {
       readonly type: "ready";
@@ -33,9 +32,9 @@ export class McpServers {
   }
 
   /**
-   * Waits until the server is ready and has listed its tools; starts it if nobody has. Throws
-   * `mcp_unknown_server`, and what went wrong with the server unless it is optional. Abort ends the
-   * waiting, not the start.
+   * Waits until the server is ready and has listed its tools; starts it if necessary. Throws
+   * `mcp_unknown_server`, and other errors unless the server is optional. Abort ends the waiting, not
+   * the start.
    */
   async get(name: string, signal: AbortSignal): Promise<ReachedServer> {
     const server = this.#servers.get(name);
@@ -49,10 +48,10 @@ export class McpServers {
     }
   }
 
-  /** Ends all that was started, in at most two seconds. Never rejects. */
+  /** Ends everything that was started, within two seconds. Never rejects. */
   async close(): Promise<void> {
     const closed = [...this.#servers.values()].map((server) => server.close());
-    await isOverWithin(Promise.all(closed), CLOSE_MS);
+    await settlesWithin(Promise.all(closed), CLOSE_MS);
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

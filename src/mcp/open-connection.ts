@@ -1,33 +1,49 @@
 /**
- * From settings to a server that has answered. Both generations of the protocol are spoken: a server
- * is asked on its own pipe which one it knows, so that no second process is needed to find out.
+ * From settings to a server that has responded. Both generations of the protocol are supported: the
+ * version is negotiated on the connection itself, so no second process is needed to find it out.
  */
 import type { McpServerSettings } from "../config/index.ts";
 import { abortable, LONGEST_TIMER_MS } from "../util/index.ts";
 import { Connection, type ConnectionOptions } from "./connection.ts";
-import { errorCodeOf } from "./error-code.ts";
-import { createLink, type Link, type LinkOptions, type McpContext } from "./link.ts";
-import { accessRefused, McpError, reasonOf, startFailed, startTimeout } from "./mcp-error.ts";
-import { programNotFound } from "./program-checksum.ts";
-import { loadSdk } from "./sdk.ts";
+import { createHttpLink } from "./http-transport.ts";
+import {
+  accessRefused,
+  McpError,
+  programNotFound,
+  reasonOf,
+  startFailed,
+  startTimeout,
+} from "./mcp-error.ts";
+import { createStdioLink } from "./stdio-transport.ts";
+import {
+  limitOpenRequests,
+  type LinkOptions,
+  loadSdk,
+  type Sdk,
+  type ServerLink,
+} from "./transport.ts";
 
-type Listeners = Pick<ConnectionOptions, "onEnd" | "onClosed" | "onStray">;
+type Listeners = Pick<ConnectionOptions, "onEnd" | "onClosed" | "onUnscoped">;
 
 export interface OpenOptions extends Listeners {
   readonly settings: McpServerSettings;
-  readonly context: McpContext;
+  readonly context: LinkOptions<"http">["context"] & {
+    /** Our own name and version, for the servers. */
+    readonly clientInfo: { readonly name: string; readonly version: string };
+  };
   readonly signal: AbortSignal;
 }
 
-interface Start extends LinkOptions, Listeners {
-  /** It has left when it was asked for its version, as older ones may: it is greeted at once. */
+interface Start extends OpenOptions {
+  readonly sdk: Sdk;
+  /** It exited when it was asked for its version, as older servers may: do not ask again. */
   readonly isOlder: boolean;
 }
 
-/** How long an older server may say nothing to a question that it does not know. */
-const SILENCE_MS = 5000;
+/** How long an older server may ignore a request that it does not know. */
+const PROBE_MS = 5000;
 
-/** Throws `McpError`, or the signal's reason. Nothing is left running then. */
+/** Throws `McpError`, or the signal's reason. Then nothing is left running. */
 export async function openConnection(options: OpenOptions): Promise<Connection> {
   const { settings } = options;
   const deadline = new AbortController();
@@ -52,10 +68,14 @@ export async function openConnection(options: OpenOptions): Promise<Connection> 
 async function connect(start: Start): Promise<Connection> {
   const { sdk, settings, signal, isOlder } = start;
   const link = await createLink(start);
+  const probeMs =
+    settings.type === "stdio"
+      ? Math.min(PROBE_MS, settings.startupTimeoutMs / 2)
+      : LONGEST_TIMER_MS;
   const client = new sdk.Client(start.context.clientInfo, {
-    versionNegotiation: { mode: "auto", probe: { timeoutMs: silenceOf(settings) } },
+    versionNegotiation: { mode: "auto", probe: { timeoutMs: probeMs } },
     inputRequired: { autoFulfill: false },
-    // Questions, in both ways, and a model for those that may have one. Nobody gets our folders.
+    // Not `roots`: servers do not learn about our folders.
     capabilities: {
       elicitation: { form: {}, url: {} },
       ...(settings.allowsSampling && { sampling: {} }),
@@ -69,23 +89,31 @@ async function connect(start: Start): Promise<Connection> {
     await abortable(client.connect(link.transport, options), signal);
   } catch (error) {
     await link.close();
-    const hasLeft =
-      error instanceof sdk.SdkError && error.code === sdk.SdkErrorCode.EraNegotiationFailed;
-    if (hasLeft && link.ending !== undefined && !isOlder)
-      return connect({ ...start, isOlder: true });
-    throw explain(start, link, error);
+    const hasExited =
+      link.endReason !== undefined &&
+      error instanceof sdk.SdkError &&
+      error.code === sdk.SdkErrorCode.EraNegotiationFailed;
+    if (hasExited && !isOlder) return connect({ ...start, isOlder: true });
+    throw toStartError(start, link, error);
   }
   return new Connection({ ...start, client, link });
 }
 
-function silenceOf({ type, startupTimeoutMs }: McpServerSettings): number {
-  return type === "stdio" ? Math.min(SILENCE_MS, startupTimeoutMs / 2) : LONGEST_TIMER_MS;
+/** Throws `McpError` for settings that cannot work. */
+async function createLink({ sdk, settings, context, signal }: Start): Promise<ServerLink> {
+  const link =
+    settings.type === "http"
+      ? createHttpLink({ sdk, settings, context, signal })
+      : await createStdioLink({ sdk, settings, context, signal });
+  limitOpenRequests(link.transport, (reason) => link.fail(reason));
+  return link;
 }
 
-function explain({ sdk, settings, signal }: Start, link: Link, error: unknown): unknown {
-  const { ending, lastLines } = link;
+function toStartError({ sdk, settings, signal }: Start, link: ServerLink, error: unknown): unknown {
+  const { endReason, lastLines } = link;
   if (signal.aborted) return startTimeout(settings, lastLines);
-  if (settings.type === "stdio" && errorCodeOf(error) === "ENOENT") {
+  const isMissing = error instanceof Error && "code" in error && error.code === "ENOENT";
+  if (settings.type === "stdio" && isMissing) {
     return programNotFound(settings.name, settings.command);
   }
   const isRefused =
@@ -93,5 +121,5 @@ function explain({ sdk, settings, signal }: Start, link: Link, error: unknown): 
     error instanceof sdk.UnauthorizedError ||
     error instanceof sdk.InsufficientScopeError;
   if (isRefused) return accessRefused(settings.name, reasonOf(error));
-  return startFailed(settings, { reason: ending ?? reasonOf(error), lastLines, cause: error });
+  return startFailed(settings, { reason: endReason ?? reasonOf(error), lastLines, cause: error });
 }

@@ -39,17 +39,21 @@ test("the words are kept, and what else a server wishes for is not", () => {
 test.each<[string, unknown, string]>([
   ["nothing", undefined, "expected an object"],
   ["no messages", { maxTokens: 1 }, "messages: expected an array"],
-  ["not one message", { messages: [], maxTokens: 1 }, "have to be the user's"],
-  ["a last word", { messages: [HI, { ...HI, role: "assistant" }], maxTokens: 1 }, "the user's"],
+  ["not one message", { messages: [], maxTokens: 1 }, "must be from the user"],
+  ["a last word", { messages: [HI, { ...HI, role: "assistant" }], maxTokens: 1 }, "from the user"],
   ["an unknown role", { messages: [{ ...HI, role: "system" }], maxTokens: 1 }, "messages.0.role"],
   ["no limit", { messages: [HI] }, "maxTokens: expected an integer"],
   ["no room", { messages: [HI], maxTokens: 0 }, "maxTokens: less than one"],
-  ["a picture", withContent({ type: "image", data: "" }), '"image" is not offered, only text is'],
-  ["a sound", withContent({ type: "audio", data: "" }), '"audio" is not offered'],
-  ["a tool's result", withContent({ type: "tool_result" }), '"tool_result" is not offered'],
+  ["a picture", withContent({ type: "image", data: "" }), '"image" is not supported, only text is'],
+  ["a sound", withContent({ type: "audio", data: "" }), '"audio" is not supported'],
+  ["a tool's result", withContent({ type: "tool_result" }), '"tool_result" is not supported'],
   ["no text", withContent({ type: "text" }), "messages.0.content.text: expected a string"],
-  ["tools", { messages: [HI], maxTokens: 1, tools: [] }, "tools: no tools are offered"],
-  ["a choice of tools", { messages: [HI], maxTokens: 1, toolChoice: {} }, "no tools are offered"],
+  ["tools", { messages: [HI], maxTokens: 1, tools: [] }, "tools: tools are not supported"],
+  [
+    "a choice of tools",
+    { messages: [HI], maxTokens: 1, toolChoice: {} },
+    "tools are not supported",
+  ],
   ["too much to say", { messages: [LONG], maxTokens: 1 }, "more than 100000 characters"],
 ])("a request with %s is refused", (_, params, problem) => {
   expect(() => parseSampling(params)).toThrow(problem);

@@ -1,4 +1,4 @@
-/** What a server wants a model to go on with: `sampling/createMessage`, in both generations. */
+/** Parses what a server asks a model with `sampling/createMessage`, in both generations of the protocol. */
 import type { ModelPrompt, PromptMessage } from "../tool/index.ts";
 import {
   arrayField,
@@ -13,7 +13,6 @@ import {
   stringField,
 } from "../util/index.ts";
 
-/** The name of the request, in both generations. */
 export const SAMPLING = "sampling/createMessage";
 
 export type SamplingResponse = {
@@ -24,29 +23,29 @@ export type SamplingResponse = {
 };
 
 /** All of it is recorded. */
-const MOST_CHARACTERS = 100_000;
+const MAX_CHARACTERS = 100_000;
 
 /**
- * Throws `ShapeError` for what is not offered. What it wishes for besides (context, a temperature,
- * another model) is left out, as the protocol allows.
+ * Throws `ShapeError` for what is not supported. Preferences (context, temperature, model) are ignored,
+ * as the protocol allows.
  */
 export function parseSampling(params: unknown): ModelPrompt {
   const shape = shapeOf(params);
   for (const key of ["tools", "toolChoice"]) {
-    if (shape.value[key] !== undefined) throw new ShapeError(key, "no tools are offered");
+    if (shape.value[key] !== undefined) throw new ShapeError(key, "tools are not supported");
   }
   const systemPrompt = optionalString(shape, "systemPrompt");
   const messages = arrayField(shape, "messages").flatMap((message, index) =>
     parseMessage(shapeOf(message, `messages.${index}`)),
   );
   if (messages[0]?.role !== "user" || messages.at(-1)?.role !== "user") {
-    throw new ShapeError("messages", "the first and the last have to be the user's");
+    throw new ShapeError("messages", "the first and the last must be from the user");
   }
   const maxTokens = integerField(shape, "maxTokens");
   if (maxTokens < 1) throw new ShapeError("maxTokens", "less than one");
   const prompt = { ...(systemPrompt !== undefined && { systemPrompt }), messages, maxTokens };
-  if (JSON.stringify(prompt).length > MOST_CHARACTERS) {
-    throw new ShapeError("", `more than ${MOST_CHARACTERS} characters`);
+  if (JSON.stringify(prompt).length > MAX_CHARACTERS) {
+    throw new ShapeError("", `more than ${MAX_CHARACTERS} characters`);
   }
   return prompt;
 }
@@ -63,7 +62,7 @@ function parseText(message: Shape, block: unknown): string {
   const path = fieldPath(message, "content");
   const { type } = isJsonObject(block) ? block : {};
   if (typeof type === "string" && type !== "text") {
-    throw new ShapeError(path, `${JSON.stringify(type)} is not offered, only text is`);
+    throw new ShapeError(path, `${JSON.stringify(type)} is not supported, only text is`);
   }
   return stringField(shapeOf(block, path), "text");
 }

@@ -1,48 +1,57 @@
 /**
- * One call of a tool, from the request to its result, with all that the server asks in between. It
- * owns the time limit, which stands still while an answer is awaited; who answers is not its affair.
+ * One call of a tool, from the request to its result, with all questions of the server in between. It
+ * owns the time limit, which pauses while an answer is awaited. Who answers is decided elsewhere.
  *
  *   next ─► result
- *    ▲  └─► asks ─► answer ─┐     2025: the same request goes on
+ *    ▲  └─► asks ─► answer ─┐     2025: the same request continues
  *    └──────────────────────┘     2026: it is sent again, with the answers
  */
-import { abortable, assertNever, type Clock, type JsonObject } from "../util/index.ts";
-import type { CallResult } from "./call-result.ts";
-import type { Caller, ServerQuestion } from "./calls-under-way.ts";
-import type { InputRequest, InputResponse, Refusal } from "./input-request.ts";
-import { ProgressLimit } from "./progress-limit.ts";
-import { TimeLimit } from "./time-limit.ts";
+import {
+  abortable,
+  assertNever,
+  type Clock,
+  type JsonObject,
+  LONGEST_TIMER_MS,
+} from "../util/index.ts";
+import type {
+  Caller,
+  InputRequest,
+  InputResponse,
+  Refusal,
+  ServerQuestion,
+} from "./pending-calls.ts";
+import type { CallResult } from "./remote-tool.ts";
 
-/** One request to the server. */
-export interface Leg extends Caller {
-  /** Goes with the request: what was answered so far, in the protocol of 2026. */
+/** One `tools/call` request. A call may need several. */
+export interface OutgoingRequest extends Caller {
+  /** Sent along: the answers so far, in the protocol of 2026. */
   readonly retry: JsonObject;
-  /** Called when it is about to be sent: nothing is waited for any more but the server. */
-  readonly onBegin: () => void;
+  /** Called right before it is sent. */
+  readonly onSend: () => void;
   readonly onProgress?: (message: string) => void;
 }
 
-export type LegEnd =
+export type RequestEnd =
   | CallResult
-  /** It is to be sent again, with the answers if there is anything to answer. */
+  /** To be sent again, with the answers if anything was asked. */
   | {
       readonly type: "input_required";
       readonly requests: readonly InputRequest[];
       readonly state?: string;
     }
-  /** It failed, and may work once the person has been at these addresses. */
-  | { readonly type: "visit_required"; readonly requests: readonly InputRequest[] };
+  /** It failed, and may work once the user has visited these URLs. */
+  | { readonly type: "url_required"; readonly requests: readonly InputRequest[] };
 
-/** How far a call has come: to its end, or to a question. */
+/** How far a call has come: to its result, or to a question. */
 export type CallStep = CallResult | Asks;
 
-/** The server asks before it goes on. */
+/** The server asks before it continues. */
 export interface Asks {
   readonly type: "asks";
   readonly requests: readonly InputRequest[];
-  /** The call has failed; what is asked for has to be done before it is made again. */
+  /** The request has failed, and is sent again once the user has done what is asked. */
   readonly isPrerequisite: boolean;
-  /** Aborted when the server does not want to know any more. */
+  /** Aborted when the server no longer wants an answer. */
   readonly closed?: AbortSignal;
 }
 
@@ -55,14 +64,15 @@ export interface StepOptions {
 export interface ServerCallOptions {
   /** As in `The MCP server "x" did not run "y"`, without its end. */
   readonly failure: string;
+  /** No limit if absent or zero. */
   readonly timeoutMs?: number;
-  /** Where the person can change it. */
+  /** The config key of the limit. */
   readonly limitKey: string;
   readonly clock: Clock;
-  /** Whatever goes wrong is an error for the model; throws only the signal's reason. */
-  readonly send: (leg: Leg) => Promise<LegEnd>;
-  /** Called for a question that nobody is asked, because the call is over. It was refused. */
-  readonly onStray: (request: InputRequest) => void;
+  /** Failures are results for the model; throws only the signal's reason. */
+  readonly send: (request: OutgoingRequest) => Promise<RequestEnd>;
+  /** Called for a question that came after the call had ended. It was refused. */
+  readonly onUnscoped: (request: InputRequest) => void;
 }
 
 interface Pending {
@@ -70,27 +80,27 @@ interface Pending {
   readonly settle: (responses: ReadonlyMap<string, InputResponse>) => void;
 }
 
-/** How often in a row, and how soon, a server may say "again" without asking anything. */
-const MOST_REPEATS = 10;
-const REPEAT_MS = 250;
+/** How often in a row, and how soon, a server may ask for a retry without asking anything else. */
+const MAX_RETRIES = 10;
+const RETRY_MS = 250;
 
-/** One call of a tool, from question to question, to its end. */
+/** One call of a tool, from question to question, to its result. */
 export class ServerCall {
   readonly #options: ServerCallOptions;
   readonly #control = new AbortController();
   readonly #limit: TimeLimit;
   readonly #progress: ProgressLimit;
-  /** Asked by a server of 2025, and not shown to anybody yet. */
+  /** Questions of a server of 2025 that have not been passed on yet. */
   readonly #arrived: ServerQuestion[] = [];
   #arrival = Promise.withResolvers<undefined>();
-  #leg: Promise<LegEnd> | undefined;
-  #isWithServer = false;
+  #request: Promise<RequestEnd> | undefined;
+  #isSent = false;
   #retry: JsonObject = {};
   #pending: Pending | undefined;
   #onProgress: ((message: string) => void) | undefined;
   #unfollow: () => void = () => undefined;
   #isCancelled = false;
-  #ending: CallResult | undefined;
+  #failure: CallResult | undefined;
 
   constructor(options: ServerCallOptions) {
     const { failure, limitKey, clock, timeoutMs = 0 } = options;
@@ -98,7 +108,7 @@ export class ServerCall {
     const limit = timeoutMs === 0 ? Number.POSITIVE_INFINITY : timeoutMs;
     this.#limit = new TimeLimit(clock, limit, () => {
       const seconds = timeoutMs / 1000;
-      this.#end(`${failure} within ${seconds} s. It was cancelled. The limit is ${limitKey}.`);
+      this.#fail(`${failure} within ${seconds} s. It was cancelled. The limit is ${limitKey}.`);
     });
     this.#progress = new ProgressLimit(clock);
   }
@@ -108,77 +118,76 @@ export class ServerCall {
     this.#onProgress = onProgress;
     this.#follow(signal);
     signal.throwIfAborted();
-    this.answer(new Map()); // What was withdrawn gets none.
-    if (this.#isWithServer) this.#limit.start();
+    this.answer(new Map()); // A question that was withdrawn gets no answer.
+    if (this.#isSent) this.#limit.start();
     try {
       const step = await abortable(this.#step(), signal);
       if (step.type !== "asks") this.#unfollow();
       return step;
     } catch (error) {
-      if (this.#ending !== undefined) return this.#ending;
+      if (this.#failure !== undefined) return this.#failure;
       throw error;
     } finally {
       this.#limit.stop();
     }
   }
 
-  /** To all that was asked last, by key. It is sent with the next step. */
+  /** Answers everything that was asked last, by key. The answers are sent with the next step. */
   answer(responses: ReadonlyMap<string, InputResponse>): void {
     this.#pending?.settle(responses);
     this.#pending = undefined;
   }
 
-  /** Nobody waits for it any more: it is told so, after a last word to what it has asked. */
+  /** Cancels the call. An open question is refused first. */
   cancel(action: Refusal["action"]): void {
     this.#isCancelled = true;
     this.#unfollow();
     this.#refuse(action);
-    // The response goes out first: what is cancelled already may not look at it.
+    // The refusal goes out first: a server may ignore responses to a cancelled call.
     setImmediate(() => this.#control.abort(new Error("the call was cancelled")));
   }
 
   async #step(): Promise<CallStep> {
-    for (let repeats = 0; repeats < MOST_REPEATS; repeats += 1) {
-      this.#leg ??= this.#begin();
-      const end = await Promise.race([this.#leg, this.#arrival.promise]);
+    for (let retries = 0; retries < MAX_RETRIES; retries += 1) {
+      this.#request ??= this.#send();
+      const end = await Promise.race([this.#request, this.#arrival.promise]);
       if (end === undefined) {
-        const asks = this.#handOut();
+        const asks = this.#passOnQuestion();
         if (asks === undefined) continue;
         return asks;
       }
-      this.#leg = undefined;
-      this.#isWithServer = false;
+      this.#request = undefined;
+      this.#isSent = false;
       switch (end.type) {
         case "success":
         case "error":
           this.#refuse("cancel");
           return end;
-        case "visit_required":
+        case "url_required":
           return this.#askToVisit(end.requests);
         case "input_required":
           this.#retry = end.state === undefined ? {} : { requestState: end.state };
           if (end.requests.length > 0) return this.#askForInput(end.requests);
-          await this.#options.clock.sleep(REPEAT_MS, this.#control.signal);
+          await this.#options.clock.sleep(RETRY_MS, this.#control.signal);
           break;
         default:
           return assertNever(end);
       }
     }
-    return this.#end(`${this.#options.failure}: it keeps saying that it is to be called again.`);
+    return this.#fail(`${this.#options.failure}: it keeps asking to be called again.`);
   }
 
-  #begin(): Promise<LegEnd> {
-    const leg = this.#options.send({
+  #send(): Promise<RequestEnd> {
+    const request = this.#options.send({
       retry: this.#retry,
       signal: this.#control.signal,
-      onBegin: () => {
-        this.#isWithServer = true;
+      onSend: () => {
+        this.#isSent = true;
         this.#limit.start();
       },
       onQuestion: (question) => {
-        const { withdrawn } = question;
         this.#arrived.push(question);
-        withdrawn.addEventListener("abort", () => this.#forget(question), { once: true });
+        question.withdrawn.addEventListener("abort", () => this.#drop(question), { once: true });
         if (this.#isCancelled) this.#refuse("cancel");
         else this.#arrival.resolve(undefined);
       },
@@ -188,30 +197,29 @@ export class ServerCall {
         },
       }),
     });
-    leg.catch(() => undefined); // Nobody may be left to hear of it.
-    return leg;
+    request.catch(() => undefined); // It may no longer be awaited.
+    return request;
   }
 
-  /** One that was withdrawn before it was shown. */
-  #forget(question: ServerQuestion): void {
+  #drop(question: ServerQuestion): void {
     const index = this.#arrived.indexOf(question);
     if (index !== -1) this.#arrived.splice(index, 1);
   }
 
-  /** What a server of 2025 has asked, while its call goes on; undefined if it has changed its mind. */
-  #handOut(): CallStep | undefined {
+  /** Passes on what a server of 2025 asks while its request continues; undefined if it was withdrawn. */
+  #passOnQuestion(): CallStep | undefined {
     const question = this.#arrived.shift();
     if (this.#arrived.length === 0) this.#arrival = Promise.withResolvers();
     if (question === undefined || question.withdrawn.aborted) return undefined;
     const { key, method, params, withdrawn, respond } = question;
-    const over = new AbortController();
-    const close = () => over.abort();
-    void this.#leg?.then(close, close);
+    const ended = new AbortController();
+    const close = () => ended.abort();
+    void this.#request?.then(close, close);
     const asks: Asks = {
       type: "asks",
       requests: [{ key, method, params }],
       isPrerequisite: false,
-      closed: AbortSignal.any([over.signal, withdrawn]),
+      closed: AbortSignal.any([ended.signal, withdrawn]),
     };
     return this.#ask(asks, (responses) => respond(responses.get(key) ?? { action: "cancel" }));
   }
@@ -227,8 +235,8 @@ export class ServerCall {
     return this.#ask({ type: "asks", requests, isPrerequisite: true }, (responses) => {
       const isDone = requests.every(({ key }) => isAccepted(responses.get(key)));
       if (isDone) return;
-      const content = `${this.#options.failure}: the user did not want to go where it needs them to.`;
-      this.#leg = Promise.resolve({ type: "error", content });
+      const content = `${this.#options.failure}: the user declined to visit the URL it requires.`;
+      this.#request = Promise.resolve({ type: "error", content });
     });
   }
 
@@ -237,13 +245,12 @@ export class ServerCall {
     return asks;
   }
 
-  /** By ourselves. */
-  #end(content: string): CallResult {
-    this.#ending = { type: "error", content };
+  #fail(content: string): CallResult {
+    this.#failure = { type: "error", content };
     this.#isCancelled = true;
     this.#refuse("cancel");
     this.#control.abort(new Error("the call was ended"));
-    return this.#ending;
+    return this.#failure;
   }
 
   #refuse(action: Refusal["action"]): void {
@@ -251,7 +258,7 @@ export class ServerCall {
     this.answer(new Map(requests.map(({ key }) => [key, { action }])));
     for (const question of this.#arrived.splice(0)) {
       question.respond({ action });
-      this.#options.onStray(question);
+      this.#options.onUnscoped(question);
     }
   }
 
@@ -266,4 +273,56 @@ export class ServerCall {
 
 function isAccepted(response: InputResponse | undefined): boolean {
   return response !== undefined && "action" in response && response.action === "accept";
+}
+
+/** A time limit that can be paused. */
+class TimeLimit {
+  readonly #clock: Clock;
+  readonly #onExceeded: () => void;
+  #leftMs: number;
+  #running: { readonly since: number; readonly stop: AbortController } | undefined;
+
+  /** Infinity for no limit. */
+  constructor(clock: Clock, milliseconds: number, onExceeded: () => void) {
+    this.#clock = clock;
+    this.#leftMs = milliseconds;
+    this.#onExceeded = onExceeded;
+  }
+
+  start(): void {
+    if (this.#running !== undefined || this.#leftMs === Number.POSITIVE_INFINITY) return;
+    const stop = new AbortController();
+    this.#running = { since: this.#clock.now().getTime(), stop };
+    const wait = Math.min(Math.max(0, this.#leftMs), LONGEST_TIMER_MS);
+    this.#clock.sleep(wait, stop.signal).then(this.#onExceeded, () => undefined);
+  }
+
+  stop(): void {
+    if (this.#running === undefined) return;
+    this.#leftMs -= this.#clock.now().getTime() - this.#running.since;
+    this.#running.stop.abort();
+    this.#running = undefined;
+  }
+}
+
+const MAX_PROGRESS_BURST = 20;
+const PROGRESS_INTERVAL_MS = 100;
+
+/** Lets a burst of progress messages through, and after that one per interval. */
+class ProgressLimit {
+  readonly #clock: Clock;
+  /** The time up to which all intervals are taken. */
+  #usedUntil = 0;
+
+  constructor(clock: Clock) {
+    this.#clock = clock;
+  }
+
+  allows(): boolean {
+    const now = this.#clock.now().getTime();
+    const usedUntil = Math.max(now, this.#usedUntil) + PROGRESS_INTERVAL_MS;
+    if (usedUntil - now > MAX_PROGRESS_BURST * PROGRESS_INTERVAL_MS) return false;
+    this.#usedUntil = usedUntil;
+    return true;
+  }
 }

@@ -46,7 +46,7 @@ export function openTools(
     variables,
     cwd: root,
     clientInfo: { name: "jp", version },
-    onStrayQuestion: (stray) => {
+    onUnscopedQuestion: (stray) => {
       const { server, tool, message } = stray;
       const when = tool === undefined ? "outside of a call" : `after its call of ${tool} had ended`;
       onWarning(`${server} asked ${when}, and was refused: ${message}`);

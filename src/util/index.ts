@@ -6,8 +6,6 @@ export { decodeBase64, encodeBase64 } from "./base64.ts";
 export { breathe, isOutOfBreath } from "./breathe.ts";
 export { type Clock, LONGEST_TIMER_MS, systemClock } from "./clock.ts";
 export { CodedError, type CodedErrorOptions, isCodedError } from "./coded-error.ts";
-export { guardGroup } from "./exit-guard.ts";
-export { findProgram, withoutRelativeFolders } from "./find-program.ts";
 export {
   findJson,
   isJsonArray,
@@ -20,6 +18,8 @@ export {
   parseJson,
 } from "./json.ts";
 export { messageOf } from "./message-of.ts";
+export { nearest } from "./nearest.ts";
+export { settlesWithin } from "./settles-within.ts";
 export {
   arrayField,
   booleanField,
@@ -36,5 +36,4 @@ export {
   stringField,
   unknownFields,
 } from "./shape.ts";
-export { quoteWord } from "./shell-quote.ts";
-export { truncateBytes } from "./truncate-bytes.ts";
+export { truncateBytes, truncationNotice } from "./truncate-bytes.ts";

@@ -1,10 +1,15 @@
-/** Cut between two characters, with a notice of what is missing. */
-export function truncateBytes(text: string, most: number): string {
-  if (text.length * 3 <= most) return text; // No character takes more.
+/** Cuts a text between two characters and says how much is missing. */
+export function truncateBytes(text: string, maxBytes: number): string {
+  if (text.length * 3 <= maxBytes) return text; // No character takes more.
   const bytes = Buffer.from(text);
-  if (bytes.length <= most) return text;
-  const start = new TextDecoder("utf-8", { ignoreBOM: true }).decode(bytes.subarray(0, most), {
+  if (bytes.length <= maxBytes) return text;
+  const start = new TextDecoder("utf-8", { ignoreBOM: true }).decode(bytes.subarray(0, maxBytes), {
     stream: true,
   });
-  return `${start}\n[Cut off here: ${bytes.length - most} of ${bytes.length} bytes were left out.]`;
+  return `${start}\n${truncationNotice(bytes.length - maxBytes, bytes.length)}`;
+}
+
+/** The line that ends a truncated text. */
+export function truncationNotice(omittedBytes: number, totalBytes: number): string {
+  return `[Truncated: ${omittedBytes} of ${totalBytes} bytes omitted.]`;
 }

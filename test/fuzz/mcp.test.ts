@@ -3,12 +3,15 @@
 import { Client } from "@modelcontextprotocol/client";
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
-import { checkArguments } from "../../src/executor/arguments/check-arguments.ts";
-import { toFieldValue } from "../../src/executor/mcp/field-value.ts";
-import { mergeParameters } from "../../src/executor/mcp/merge-parameters.ts";
-import { createRound, fillRound, questionsOf } from "../../src/executor/mcp/question-round.ts";
-import { toCallResult } from "../../src/mcp/call-result.ts";
 import type { ParameterConfig } from "../../src/config/index.ts";
+import { toFieldValue } from "../../src/executor/mcp/form-field.ts";
+import { createRound, fillRound, questionsOf } from "../../src/executor/mcp/question-round.ts";
+import { mergeParameters } from "../../src/executor/mcp/remote-description.ts";
+import { checkArguments } from "../../src/json-schema/check-arguments.ts";
+import { type FormField, parseElicitation } from "../../src/mcp/index.ts";
+import { toInputRequests } from "../../src/mcp/pending-calls.ts";
+import { listTools, toCallResult } from "../../src/mcp/remote-tool.ts";
+import { type AnswerType, explainMisfit } from "../../src/tool/index.ts";
 import {
   isCodedError,
   isJsonObject,
@@ -16,10 +19,6 @@ import {
   type JsonObject,
   ShapeError,
 } from "../../src/util/index.ts";
-import { type FormField, parseElicitation } from "../../src/mcp/index.ts";
-import { toInputRequests } from "../../src/mcp/input-request.ts";
-import { listTools } from "../../src/mcp/list-tools.ts";
-import { type AnswerType, explainMisfit } from "../../src/tool/index.ts";
 import { fuzz, thrownBy } from "./fuzz.ts";
 import { explainGrowth } from "./growth.ts";
 import { changedJson, hostileJson, withDepths } from "./hostile-json.ts";

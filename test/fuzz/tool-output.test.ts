@@ -9,9 +9,9 @@ import {
   parseEvent,
   type Timestamp,
 } from "../../src/conversation/index.ts";
-import { CappedOutput } from "../../src/executor/local/capped-output.ts";
+import { CappedOutput } from "../../src/process/index.ts";
 import { toAttemptResult } from "../../src/executor/local/process-result.ts";
-import type { ProcessEnd, ProcessRequest } from "../../src/executor/local/run-process.ts";
+import type { ProcessEnd, ProcessRequest } from "../../src/process/index.ts";
 import type { AttemptResult } from "../../src/executor/port.ts";
 import {
   explainMisfit,
@@ -31,7 +31,8 @@ const LIMIT = 4000;
 const STDERR_LIMIT = 500;
 
 const request: ProcessRequest = {
-  command: { program: "tool", args: [] },
+  program: "tool",
+  args: [],
   cwd: "/",
   variables: {},
   input: "",

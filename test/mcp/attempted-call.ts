@@ -6,7 +6,7 @@ import type {
   NeedsInput,
   RunnableTool,
 } from "../../src/executor/index.ts";
-import { createMcpTool } from "../../src/executor/mcp/index.ts";
+import { createMcpTool } from "../../src/executor/mcp/create-mcp-tool.ts";
 import type { McpServers } from "../../src/mcp/index.ts";
 import type { Question } from "../../src/tool/index.ts";
 import type { Json, JsonObject } from "../../src/util/index.ts";

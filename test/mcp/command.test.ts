@@ -83,7 +83,9 @@ test("a form that may not be shown is explained to whoever runs the tool", async
   const { status, stderr } = await project.jpWith({ NODE_COMPILE_CACHE }, ...words);
   expect([status, stderr]).toEqual([
     1,
-    expect.stringContaining('it asked for a secret ("password") in a form.') as string,
+    expect.stringContaining(
+      'it asked for a secret ("password") in a form, which was declined.',
+    ) as string,
   ]);
 });
 

@@ -7,20 +7,20 @@ test("a server that crashes is started again once, at the next call", async () =
   expect(await call(server, "crash")).toEqual({
     type: "error",
     content:
-      'The MCP server "test" ended while it ran "crash": it exited with status 7. ' +
-      "The next call starts it again.\n\nIt wrote:\n  going down",
+      'The MCP server "test" exited while it ran "crash": it exited with status 7. ' +
+      "The next call restarts it.\n\nIt wrote:\n  going down",
   });
   expect(await call(server, "pid")).toEqual({ type: "success", content: String(pids()[1]) });
   expect(await call(server, "crash")).toEqual({
     type: "error",
     content:
-      'The MCP server "test" ended while it ran "crash": it exited with status 7. ' +
-      "It stays down.\n\nIt wrote:\n  going down",
+      'The MCP server "test" exited while it ran "crash": it exited with status 7. ' +
+      "It will not be restarted.\n\nIt wrote:\n  going down",
   });
   expect(await call(server, "pid")).toEqual({
     type: "error",
     content:
-      'The MCP server "test" has ended twice and stays down: it exited with status 7.' +
+      'The MCP server "test" exited twice and will not be restarted: it exited with status 7.' +
       "\n\nIt wrote:\n  going down",
   });
   expect(pids()).toHaveLength(2);
@@ -67,9 +67,7 @@ test("a server whose message does not end is ended, like one that crashes", asyn
   const { get, pids } = testServer();
   const server = await get();
   const { content } = await call(server, "large", { arguments: { characters: 17_000_000 } });
-  expect(content).toContain(
-    "it sent a message of more than 32 MiB. The next call starts it again.",
-  );
+  expect(content).toContain("it sent a message of more than 32 MiB. The next call restarts it.");
   expect((await call(server, "pid")).type).toBe("success");
   expect(pids().map(isRunning)).toEqual([false, true]);
 });

@@ -5,7 +5,7 @@ import type { AddressInfo } from "node:net";
 import { text } from "node:stream/consumers";
 import { describe, expect, onTestFinished, test } from "vitest";
 import type { AttemptResult } from "../../src/executor/index.ts";
-import type { StrayQuestion } from "../../src/mcp/index.ts";
+import type { UnscopedQuestion } from "../../src/mcp/index.ts";
 import { FakeClock } from "../../src/testing/index.ts";
 import type { JsonObject } from "../../src/util/index.ts";
 import { counters } from "../security/threats.ts";
@@ -69,16 +69,16 @@ test("a server that reads no reply is ended, like one that crashes", async () =>
   expect(await attempt(server, "flood", { line })).toEqual({
     type: "error",
     content:
-      'The MCP server "test" ended while it ran "flood": it sent requests without waiting for ' +
-      "the replies. The next call starts it again.",
+      'The MCP server "test" exited while it ran "flood": it sent requests without waiting for ' +
+      "the replies. The next call restarts it.",
   });
   await until(() => !server.pids().some(isRunning));
 });
 
 test("a server that keeps asking out of turn is heard fifty times, and ended", async () => {
   counters("T-MCP-2");
-  const strays: StrayQuestion[] = [];
-  const context = { onStrayQuestion: (stray: StrayQuestion) => strays.push(stray) };
+  const strays: UnscopedQuestion[] = [];
+  const context = { onUnscopedQuestion: (stray: UnscopedQuestion) => strays.push(stray) };
   const server = testServer(["--mode=older"], { context });
   const requestedSchema = { type: "object", properties: { name: { type: "string" } } };
   const params = { message: "Well?", requestedSchema };
@@ -108,8 +108,8 @@ describe("a server over HTTP", () => {
     });
     const { content } = await call(await getServer(web, "web"), "flood");
     expect(content).toBe(
-      'The MCP server "web" was lost while it ran "flood": it sent a message of more than 32 MiB. ' +
-        "The next call connects again.",
+      'The MCP server "web" disconnected while it ran "flood": it sent a message of more than 32 MiB. ' +
+        "The next call reconnects.",
     );
   });
 

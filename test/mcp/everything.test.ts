@@ -115,9 +115,9 @@ describe.each(["stdio", "http"] as const)("the reference server over %s", (way) 
     const given = { url: `https://moon.example/${way}`, errorPath: true };
     const visit = await begin("trigger-url-elicitation", given);
     const before = await visit.ask();
-    expect(before.question).toMatchObject({ text: "Have you been to modelcontextprotocol.io?" });
+    expect(before.question).toMatchObject({ text: "Have you visited modelcontextprotocol.io?" });
     const after = await visit.ask({ open_url: true });
-    expect(after.question).toMatchObject({ text: "Do you want to go to moon.example?" });
+    expect(after.question).toMatchObject({ text: "Do you want to visit moon.example?" });
     expect(rawResultOf(await visit.enter({ open_url: true }))).toEqual({ action: "accept" });
   });
 
@@ -129,7 +129,7 @@ describe.each(["stdio", "http"] as const)("the reference server over %s", (way) 
       type: "error",
       content:
         'The MCP server "everything" did not run "trigger-url-elicitation": ' +
-        "the user did not want to go where it needs them to.",
+        "the user declined to visit the URL it requires.",
     });
   });
 

@@ -81,7 +81,7 @@ describe("a server over HTTP that ends", () => {
     const server = await getServer(serversOf([settingsOf(first)]), "web");
     const crashed = await call(server, "crash");
     expect(crashed.type).toBe("error");
-    expect(crashed.content).toMatch(/^The MCP server "web" was lost while it ran "crash": /);
+    expect(crashed.content).toMatch(/^The MCP server "web" disconnected while it ran "crash": /);
     const meanwhile = await call(server, "echo");
     expect(meanwhile.type).toBe("error");
     expect(meanwhile.content).toContain('"web" cannot be reached: ');
@@ -99,7 +99,7 @@ describe("a server over HTTP that ends", () => {
       arguments: { duration: 60, steps: 600 },
       onProgress: () => void first.stop(),
     });
-    expect((await waiting).content).toContain("the connection ended before the answer");
+    expect((await waiting).content).toContain("the connection ended before the response");
     await running(startEverything(first.port));
     const echo = () => call(server, "echo", { arguments: { message: "back" } });
     expect(await echo()).toEqual({ type: "success", content: "Echo: back" });

@@ -2,7 +2,7 @@
 import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
 import { describe, expect, test } from "vitest";
-import type { StrayQuestion } from "../../src/mcp/index.ts";
+import type { UnscopedQuestion } from "../../src/mcp/index.ts";
 import { FakeClock } from "../../src/testing/index.ts";
 import { verifies } from "../conformance/manifest.ts";
 import { AttemptedCall, answersOf, createTool, questionsOf } from "./attempted-call.ts";
@@ -89,8 +89,8 @@ describe("a question is closed", () => {
     expect(await attempted.enter()).toEqual({
       type: "error",
       content:
-        'The MCP server "test" ended while it ran "ask_and_crash": it exited with status 7. ' +
-        "The next call starts it again.",
+        'The MCP server "test" exited while it ran "ask_and_crash": it exited with status 7. ' +
+        "The next call restarts it.",
     });
     expect(pids().map(isRunning)).toEqual([false]);
   });
@@ -237,7 +237,7 @@ describe("a secret", () => {
     expect(secret).toEqual({
       id: "apiKey",
       text: "apiKey",
-      context: "Expected: a text, at least 3 characters. It may be left empty.",
+      context: "Expected: text, at least 3 characters. You may leave it empty.",
       answerType: { type: "secret" },
       exclusive: false,
       persistence: "turn",
@@ -298,7 +298,7 @@ async function begin(
 
 /** An older server, and the questions of it that nobody was asked. */
 function withStrays() {
-  const strays: StrayQuestion[] = [];
-  const context = { onStrayQuestion: (stray: StrayQuestion) => strays.push(stray) };
+  const strays: UnscopedQuestion[] = [];
+  const context = { onUnscopedQuestion: (stray: UnscopedQuestion) => strays.push(stray) };
   return { server: testServer(["--mode=older"], { context }), strays };
 }

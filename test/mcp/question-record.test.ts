@@ -129,7 +129,7 @@ test("the record holds the consent to go to an address, which nobody but the per
   const visit = { mode: "url", message: "Sign in.", elicitationId: "e1", url };
   await turn.call("land", { rounds: [{ visit }] });
   expect(transcript(turn.events).slice(-3)).toEqual([
-    `call_1.open_url.1 asks: Do you want to go to 127.0.0.1:${port}?`,
+    `call_1.open_url.1 asks: Do you want to visit 127.0.0.1:${port}?`,
     "call_1.open_url.1 answered: true",
     'call_1 gives: [{"visit":{"action":"accept"}}]',
   ]);

@@ -38,7 +38,7 @@ describe.each(["older", "newer", "http"])("a question of a server of the kind %s
       question: {
         id: "name",
         text: "name",
-        context: "Which moon?\n\nIt may be left empty.",
+        context: "Which moon?\n\nYou may leave it empty.",
         answerType: { type: "text" },
         exclusive: false,
         persistence: "turn",
@@ -109,8 +109,8 @@ describe.each(["older", "newer", "http"])("a question of a server of the kind %s
         id: "count",
         text: "count",
         context:
-          "That does not fit.\n\nTwo things.\n\n" +
-          "How many?\n\nExpected: a whole number, at least 2, at most 9. It may be left empty.",
+          "That answer is not valid.\n\nTwo things.\n\n" +
+          "How many?\n\nExpected: a whole number, at least 2, at most 9. You may leave it empty.",
         answerType: { type: "text" },
         exclusive: false,
         persistence: "turn",
@@ -156,11 +156,11 @@ describe.each(["older", "newer", "http"])("a question of a server of the kind %s
     const call = begin({ a: { mode: "url", message: "Sign in.", elicitationId: "e1", url } });
     expect((await call.ask()).question).toEqual({
       id: "open_url",
-      text: "Do you want to go to xn--mn-fmca.example:8443?",
+      text: "Do you want to visit xn--mn-fmca.example:8443?",
       context:
-        "Sign in.\n\nAddress: https://sign.in@xn--mn-fmca.example:8443/a?b=c\n" +
+        "Sign in.\n\nURL: https://sign.in@xn--mn-fmca.example:8443/a?b=c\n" +
         "Host: xn--mn-fmca.example:8443\n\n" +
-        "It is not opened for you. With yes the server is told that you agree.",
+        "jp will not open it for you. Answering yes tells the server that you agree.",
       answerType: { type: "boolean" },
       exclusive: true,
       persistence: "none",
@@ -180,9 +180,9 @@ describe.each(["older", "newer", "http"])("a question of a server of the kind %s
     expect(asked.refusal).toEqual({
       reason: "no_prompt_backend",
       content:
-        'The MCP server "test" did not run "ask": it asked for a secret ("pass") in a form. That ' +
-        "was declined. Do not retry this tool call in this turn. " +
-        "The user can allow it: providers.mcp.test.allow_secrets = true.",
+        'The MCP server "test" did not run "ask": it asked for a secret ("pass") in a form, ' +
+        "which was declined. Do not retry this tool call in this turn. " +
+        "The user can allow it with providers.mcp.test.allow_secrets = true.",
     });
   });
 
@@ -194,8 +194,8 @@ describe.each(["older", "newer", "http"])("a question of a server of the kind %s
   ])("with %s is refused, and the model is told", async (_, params) => {
     const asked = await begin({ a: params }).ask();
     asked.onUnanswered?.("refused");
-    expect(asked.refusal?.content).toContain("something that cannot be asked");
-    expect(questionsOf(asked).map(({ text }) => text)).toEqual(["Something that cannot be asked."]);
+    expect(asked.refusal?.content).toContain("something invalid");
+    expect(questionsOf(asked).map(({ text }) => text)).toEqual(["An invalid question."]);
   });
 });
 

@@ -39,7 +39,7 @@ const PROMPT = {
   includeContext: "allServers",
   temperature: 2,
 };
-const ASKED = "The MCP server test wants a model to go on.";
+const ASKED = "The MCP server test asks a model.";
 const DENY = { detached: "deny" } as const;
 
 describe.each(["older", "newer"])("words for a model of a server of the %s kind", (mode) => {
@@ -145,7 +145,7 @@ describe.each(["older", "newer"])("words for a model of a server of the %s kind"
   test.each<[string, JsonObject, string]>([
     ["a picture", withContent({ type: "image", data: "", mimeType: "image/png" }), '"image" is'],
     ["a sound", withContent({ type: "audio", data: "", mimeType: "audio/wav" }), '"audio" is'],
-    ["no message", { ...PROMPT, messages: [] }, "have to be the user's"],
+    ["no message", { ...PROMPT, messages: [] }, "must be from the user"],
   ])("with %s are refused, and on record", async (_, params, reason) => {
     const { turn, model } = await start({ mode, replies: [] });
     const response = await turn.call("land", { rounds: [{ model: params }] });
@@ -155,7 +155,7 @@ describe.each(["older", "newer"])("words for a model of a server of the %s kind"
       [],
     ]);
     expect(transcript(turn.events).slice(-3, -1)).toEqual([
-      "call_1.question.1 asks: Something that cannot be asked.",
+      "call_1.question.1 asks: An invalid question.",
       'call_1.question.1 cancelled: "no_prompt_backend"',
     ]);
   });
@@ -200,7 +200,7 @@ test("words for a model that ask for tools are refused", async () => {
   const { turn, model } = await start({ mode: "older", replies: [] });
   const response = await turn.call("land", { rounds: [{ model: { ...PROMPT, tools: [] } }] });
   expect([response?.content, model.requests]).toEqual([
-    expect.stringContaining("no tools are offered"),
+    expect.stringContaining("tools are not supported"),
     [],
   ]);
 });
@@ -239,7 +239,9 @@ test("an older server hears that its words for a model were rejected", async () 
 
 test("words for a model outside of a call are rejected", async () => {
   const strays: string[] = [];
-  const context = { onStrayQuestion: ({ message }: { message: string }) => strays.push(message) };
+  const context = {
+    onUnscopedQuestion: ({ message }: { message: string }) => strays.push(message),
+  };
   const { get, log } = testServer(["--mode=older"], { allowsSampling: true, context });
   await call(await get(), "ask_model_later");
   await heardOf(log, "ProtocolError: Request rejected");

@@ -68,7 +68,7 @@ describe("a server that cannot be started", () => {
       'The MCP server "test" did not start: it exited with status 3.\n\n' +
         "It wrote:\n  Welcome to the test server!\n  no moon tonight",
     );
-    expect(error.hint).toContain(`Run its command by hand: ${process.execPath}`);
+    expect(error.hint).toContain(`Run it yourself to see why: ${process.execPath}`);
   });
 
   test("is ended when its time to start is over", async () => {
@@ -87,7 +87,7 @@ describe("a server that cannot be started", () => {
     const servers = serversOf([{ ...programSettings("moon", []), command: "no-such-program" }]);
     expect(await errorOf(servers.get("moon", never))).toMatchObject({
       code: "mcp_program_not_found",
-      message: 'The MCP server "moon" cannot be started: there is no program "no-such-program".',
+      message: 'The MCP server "moon" did not start: program "no-such-program" not found.',
       hint: "Install it, or correct providers.mcp.moon.command.",
     });
   });
@@ -105,8 +105,8 @@ describe("a server that cannot be started", () => {
     const { servers } = testServer();
     expect(await errorOf(servers.get("moon", never))).toMatchObject({
       code: "mcp_unknown_server",
-      message: 'There is no MCP server "moon".',
-      hint: "Give providers.mcp.moon a command or a url. There are: test.",
+      message: 'Unknown MCP server "moon".',
+      hint: "Set a command or a url in providers.mcp.moon. Configured servers: test.",
     });
   });
 });

@@ -3,7 +3,7 @@ import { expect, test } from "vitest";
 import { Turn } from "../../src/agent/index.ts";
 import { eventsOf } from "../../src/conversation/index.ts";
 import { type RefusedQuestions, toRefusedQuestions } from "../../src/executor/index.ts";
-import type { StrayQuestion } from "../../src/mcp/index.ts";
+import type { UnscopedQuestion } from "../../src/mcp/index.ts";
 import {
   FakeClock,
   MemoryConversationStore,
@@ -42,7 +42,7 @@ test("a question outside of a call is recorded as one of the server", async () =
     questionId: "name",
     question: {
       text: "name",
-      context: "Which moon?\n\nIt may be left empty.",
+      context: "Which moon?\n\nYou may leave it empty.",
       answerType: { type: "text" },
       exclusive: false,
       persistence: "turn",
@@ -108,14 +108,14 @@ test("a question between two turns is refused, and recorded nowhere", async () =
 /** A turn whose model calls the tool `land`, and the server behind it. */
 async function start(tool: string, timeoutSeconds = 0) {
   const clock = new FakeClock();
-  const strays: StrayQuestion[] = [];
+  const strays: UnscopedQuestion[] = [];
   const listeners = new Set<(refused: RefusedQuestions) => void>();
-  const onStrayQuestion = (stray: StrayQuestion) => {
+  const onUnscopedQuestion = (stray: UnscopedQuestion) => {
     strays.push(stray);
     for (const tell of listeners) tell(toRefusedQuestions(stray));
   };
   const { servers, get, log } = testServer(["--mode=older"], {
-    context: { clock, onStrayQuestion },
+    context: { clock, onUnscopedQuestion },
   });
   const config = { source: `mcp.test.${tool}`, timeout_secs: timeoutSeconds };
   const { executor } = await createTool(servers, config, "land");

@@ -33,7 +33,7 @@ describe("the list of tools", () => {
     const { servers, get, pids } = testServer(["--refusals=1"]);
     expect(await errorOf(servers.get("test", never))).toMatchObject({
       code: "mcp_listing_failed",
-      message: 'The MCP server "test" did not list its tools: the list is on the moon.',
+      message: 'The MCP server "test" could not list its tools: the list is on the moon.',
     });
     await get();
     expect(pids()).toHaveLength(1);
@@ -54,7 +54,8 @@ describe("the list of tools", () => {
     process.kill(pids()[0] ?? 0, "SIGKILL");
     expect(await listing).toMatchObject({
       code: "mcp_listing_failed",
-      message: 'The MCP server "test" did not list its tools: it was ended by the signal SIGKILL.',
+      message:
+        'The MCP server "test" could not list its tools: it was ended by the signal SIGKILL.',
     });
   });
 });

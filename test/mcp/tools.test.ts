@@ -1,6 +1,6 @@
 /** From the config of a tool to a tool that runs on its server. */
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { createMcpTool } from "../../src/executor/mcp/index.ts";
+import { createMcpTool } from "../../src/executor/mcp/create-mcp-tool.ts";
 import type { AttemptRequest, Executor } from "../../src/executor/index.ts";
 import type { McpServers } from "../../src/mcp/index.ts";
 import { createTool, settingsOf } from "./attempted-call.ts";
@@ -107,7 +107,7 @@ describe("a tool that cannot be had", () => {
     const error = await errorOf(createTool(servers, { source: "mcp.test.ecko" }));
     expect(error.code).toBe("mcp_unknown_tool");
     expect(error.message).toBe('The MCP server "test" has no tool "ecko".');
-    expect(error.hint).toMatch(/^The nearest it has: echo, /);
+    expect(error.hint).toMatch(/^Its most similar tools: echo, /);
   });
 
   test("is an error if its server is not there", async () => {

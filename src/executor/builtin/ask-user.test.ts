@@ -2,7 +2,7 @@ import { describe, expect, test } from "vitest";
 import { verifies } from "../../../test/conformance/manifest.ts";
 import type { Outcome, ToolCall } from "../../tool/index.ts";
 import { isJsonObject, type Json, type JsonObject } from "../../util/index.ts";
-import { checkArguments } from "../arguments/check-arguments.ts";
+import { checkArguments } from "../../json-schema/check-arguments.ts";
 import { createAskUser } from "./ask-user.ts";
 
 const { tool, config } = createAskUser();
@@ -357,7 +357,7 @@ describe("the schema", () => {
     [
       "`more` inside `more`",
       { question: "?", more: [{ question: "?", more: [] }] },
-      "`more[0].more`: unknown; known are `question`, `context`, `answer_type`, `options`, " +
+      "`more[0].more`: unknown; known keys: `question`, `context`, `answer_type`, `options`, " +
         "`default`, `strict`",
     ],
   ])("rejects %s before the tool runs, and says what is wrong", async (_, args, problem) => {

@@ -190,7 +190,7 @@ describe("what a tool prints", () => {
     const result = await attempt(shell("head -c 2000000 /dev/zero | tr '\\0' a"));
     expect(result).toEqual({
       type: "success",
-      content: `${"a".repeat(1024 * 1024)}\n[Cut off here: 951424 of 2000000 bytes were left out.]`,
+      content: `${"a".repeat(1024 * 1024)}\n[Truncated: 951424 of 2000000 bytes omitted.]`,
     });
   });
 
@@ -198,7 +198,7 @@ describe("what a tool prints", () => {
     const command = script('print({ type: "error", message: "a".repeat(2000000) })');
     expect(await attempt(command)).toEqual({
       type: "error",
-      content: "The output of tool 'x' is malformed: there is too much of it to be read.",
+      content: "The output of tool 'x' is malformed: it is too long.",
     });
   });
 
@@ -303,8 +303,8 @@ describe("a secret answer", () => {
     ];
     const results = await Promise.all(commands.map((command) => attempt(command, { request })));
     const problem =
-      'cannot be rendered: the answer to "key" is a secret. A tool reads it from its standard ' +
-      "input, as `tool.answers`; it is never put on a command line.";
+      'cannot be rendered: the answer to "key" is a secret and never appears on a ' +
+      "command line. Read it from `tool.answers` on standard input.";
     expect(results).toEqual([
       {
         type: "error",
@@ -343,22 +343,22 @@ describe("a command", () => {
     [
       "that is not there",
       { program: "no-such-program", args: [], shell: false },
-      "was not started: there is no program no-such-program in PATH. Install it, or give its whole path.",
+      "was not started: program no-such-program not found in PATH. Install it, or use its full path.",
     ],
     [
       "whose file is not there",
       { program: "./no-such-file", args: [], shell: false },
-      "was not started: there is no program ./no-such-file, seen from ROOT, or no interpreter for it.",
+      "was not started: program ./no-such-file, or the interpreter of this script, not found (from ROOT).",
     ],
     [
       "that may not be executed",
       { program: "/etc/passwd", args: [], shell: false },
-      "was not started: /etc/passwd may not be executed. Make it executable, for instance with `chmod +x`.",
+      "was not started: /etc/passwd is not executable. Make it executable, for instance with `chmod +x`.",
     ],
     [
       "that is empty",
       { program: "{% if false %}a{% endif %}", args: [], shell: false },
-      "was not started: its program is empty, or there is a NUL character in its command line.",
+      "was not started: its program is empty, or its command line contains a NUL character.",
     ],
     [
       "that is too long",
@@ -368,7 +368,7 @@ describe("a command", () => {
         shell: false,
       },
       "was not started: its command line is longer than the system allows. " +
-        "Let it read its standard input, where everything is as well.",
+        "Let it read its arguments from standard input instead.",
     ],
   ])("%s gives an error that says what to do", async (_, command, problem) => {
     const request = { arguments: { long: "x".repeat(1000) } };
@@ -382,7 +382,7 @@ describe("a command", () => {
     const workspaceRoot = path.join(root, "gone");
     expect(await attempt(shell(":"), { environment: { workspaceRoot } })).toEqual({
       type: "error",
-      content: `Tool 'x' was not started: there is no folder ${workspaceRoot}.`,
+      content: `Tool 'x' was not started: the folder ${workspaceRoot} does not exist.`,
     });
   });
 

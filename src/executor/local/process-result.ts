@@ -1,12 +1,17 @@
-/** How a process has ended and what it has printed, as the result of an attempt. */
+/** Turns the end of a process and its output into the result of an attempt. */
+import { existsSync } from "node:fs";
+import type {
+  ProcessEnd,
+  ProcessExit,
+  ProcessOutput,
+  ProcessRequest,
+} from "../../process/index.ts";
 import { type Outcome, parseOutcome } from "../../tool/index.ts";
-import { assertNever, ShapeError } from "../../util/index.ts";
+import { assertNever, findJson, messageOf, ShapeError } from "../../util/index.ts";
 import { describeError } from "../builtin/builtin-executor.ts";
 import type { AttemptResult } from "../port.ts";
-import type { ProcessEnd, ProcessExit, ProcessOutput, ProcessRequest } from "./run-process.ts";
-import { describeStartFailure } from "./start-failure.ts";
 
-/** `name` is the one in the config, under which the model knows the tool. */
+/** `name` is the one in the config, which the model uses. */
 export function toAttemptResult(
   name: string,
   request: ProcessRequest,
@@ -31,7 +36,7 @@ export function toAttemptResult(
   }
 }
 
-/** An outcome counts whatever the exit status is; any other output is as good as the status. */
+/** An outcome counts whatever the exit status is; any other output is a success or failure by its status. */
 function toExitResult(name: string, exit: ProcessExit, output: ProcessOutput): AttemptResult {
   const outcome = readOutcome(output);
   switch (outcome.type) {
@@ -55,7 +60,7 @@ function toExitResult(name: string, exit: ProcessExit, output: ProcessOutput): A
   }
 }
 
-/** What the model is told of a process that gave no outcome: all that is known, as JSON. */
+/** Tells the model everything that is known about a process that gave no outcome, as JSON. */
 function failure(message: string, output: ProcessOutput, exit?: ProcessExit): AttemptResult {
   const [stderr, stdout] = [output.stderr.toText(), output.stdout.toText()];
   return { type: "error", content: JSON.stringify({ message, ...exit, stderr, stdout }) };
@@ -64,29 +69,43 @@ function failure(message: string, output: ProcessOutput, exit?: ProcessExit): At
 type ReadOutcome =
   | Outcome
   | { readonly type: "malformed"; readonly problem: string }
-  /** Text that stands for itself. */
+  /** Any other text. */
   | { readonly type: "none" };
 
 function readOutcome({ stdout }: ProcessOutput): ReadOutcome {
   const text = stdout.toText();
-  if (stdout.isCut) {
+  if (stdout.isTruncated) {
     const isOutcome = /^\s*\{\s*"type"\s*:\s*"(?:success|error|needs_input)"/.test(text);
-    const problem = "there is too much of it to be read";
-    return isOutcome ? { type: "malformed", problem } : { type: "none" };
+    return isOutcome ? { type: "malformed", problem: "it is too long" } : { type: "none" };
   }
-  const document = parseJson(text);
   try {
-    return parseOutcome(document) ?? { type: "none" };
+    return parseOutcome(findJson(text)) ?? { type: "none" };
   } catch (error) {
     if (error instanceof ShapeError) return { type: "malformed", problem: error.message };
     throw error;
   }
 }
 
-function parseJson(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
+/** Why a program could not be started, and what to do about it. */
+function describeStartFailure({ program, cwd }: ProcessRequest, error: unknown): string {
+  const code = error instanceof Error && "code" in error ? error.code : undefined;
+  switch (code) {
+    case "ENOENT":
+      if (!existsSync(cwd)) return `the folder ${cwd} does not exist.`;
+      // The system reports the same for a script whose interpreter is missing.
+      return program.includes("/")
+        ? `program ${program}, or the interpreter of this script, not found (from ${cwd}).`
+        : `program ${program} not found in PATH. Install it, or use its full path.`;
+    case "EACCES":
+      return `${program} is not executable. Make it executable, for instance with \`chmod +x\`.`;
+    case "E2BIG":
+      return (
+        "its command line is longer than the system allows. " +
+        "Let it read its arguments from standard input instead."
+      );
+    case "ERR_INVALID_ARG_VALUE":
+      return "its program is empty, or its command line contains a NUL character.";
+    default:
+      return `${messageOf(error)}.`;
   }
 }

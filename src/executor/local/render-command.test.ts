@@ -2,9 +2,10 @@ import { spawnSync } from "node:child_process";
 import { tmpdir } from "node:os";
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { findProgram, type Json } from "../../util/index.ts";
-import { renderCommand, type RenderedCommand } from "./render-command.ts";
-import { TemplateError } from "./template-error.ts";
+import { findProgram, type Program } from "../../process/index.ts";
+import { type Json } from "../../util/index.ts";
+import { renderCommand } from "./render-command.ts";
+import { TemplateError } from "./template.ts";
 
 const HOSTILE = [
   "; touch pwned",
@@ -35,7 +36,7 @@ function renderShell(program: string, values: Record<string, Json>, args: string
   );
 }
 
-function run({ args }: RenderedCommand, shell = "sh"): string {
+function run({ args }: Pick<Program, "program" | "args">, shell = "sh"): string {
   const { stdout, stderr } = spawnSync(shell, args, { encoding: "utf8", cwd: tmpdir() });
   return stdout + stderr;
 }
@@ -135,6 +136,6 @@ test("in arithmetic a whole number is taken, and nothing else", async () => {
 
 test("in a here-document with quotes around its delimiter, where none can be put, a value is refused", async () => {
   await expect(renderShell("cat <<'EOF'\n{{v}}\nEOF", { v: "a" })).rejects.toThrow(
-    "in the program, a value stands in a here-document whose delimiter is quoted.",
+    "the program has a value in a here-document whose delimiter is quoted.",
   );
 });

@@ -1,19 +1,19 @@
 /**
- * Where in the text of a shell program something stands: in a command, inside of quotes, in a
- * here-document. It knows the grammar as far as quoting goes, and nothing of what is done with it.
+ * Finds out where a reference stands in the text of a shell program: in a command, in quotes, in a
+ * here-document. It knows the shell's grammar only as far as quoting goes.
  */
 
 export type Place =
   | "command"
-  /** In parentheses, or in backquotes: a command again. */
+  /** In parentheses or backquotes: a command again. */
   | "group"
   | "backquote"
   | "single"
   | "double"
   | "arithmetic"
-  /** In parentheses, inside of arithmetic. */
+  /** In parentheses, in arithmetic. */
   | "term"
-  /** A here-document in which variables are replaced, and one that is taken as it is. */
+  /** A here-document in which variables are expanded, and one in which they are not. */
   | "here"
   | "verbatim";
 
@@ -53,7 +53,7 @@ const IN_CODE: Moves = {
 };
 const IN_ARITHMETIC: Moves = { ...IN_TEXT, "(": "term" };
 
-/** Which token leads to another place, and which one ends the place it is in. */
+/** Which token begins another place, and which one ends the current place. */
 const MOVES = {
   command: IN_CODE,
   group: { ...IN_CODE, ")": "end" },
@@ -67,13 +67,12 @@ const MOVES = {
 } as const satisfies Record<Place, Moves>;
 
 export interface References {
-  /** The source of a regular expression. A backslash in front of a match is no escape. */
+  /** The source of a regular expression. A backslash in front of a match does not escape it. */
   readonly pattern: string;
-  /** What to put there instead. */
   readonly replace: (reference: string, place: Place) => string;
 }
 
-/** All else in the text stays as it is. */
+/** Changes nothing else in the text. */
 export function replaceReferences(
   text: string,
   references: References,
@@ -128,7 +127,7 @@ function hereDocument(token: string): HereDocument {
   return { place: word === delimiter ? "here" : "verbatim", delimiter, isIndented };
 }
 
-/** Behind the line that is the delimiter, or at the end of the text. */
+/** After the line that is the delimiter, or at the end of the text. */
 function endOfBody(text: string, start: number, { delimiter, isIndented }: HereDocument): number {
   let position = start;
   while (position < text.length) {

@@ -1,11 +1,9 @@
-/** A tool of an MCP server: described by its server and the config, run by its server. */
+/** Creates a tool that an MCP server runs, described by the server and the config. */
 import type { ToolSettings } from "../../config/index.ts";
 import { McpError, type McpServer, type McpServers, type RemoteTool } from "../../mcp/index.ts";
 import type { RunnableTool, ToolDescription } from "../port.ts";
-import { describeRemoteTool } from "./describe-remote-tool.ts";
 import { createMcpExecutor } from "./mcp-executor.ts";
-import { mergeParameters } from "./merge-parameters.ts";
-import { similarNames } from "./similar-names.ts";
+import { describeRemoteTool, mergeParameters } from "./remote-description.ts";
 
 export interface McpToolOptions {
   readonly settings: ToolSettings;
@@ -13,19 +11,19 @@ export interface McpToolOptions {
   readonly signal: AbortSignal;
 }
 
-/** Its server is optional and did not start: everything goes on without the tool. */
+/** Its server is optional and did not start: jp continues without the tool. */
 export interface AbsentTool {
   readonly warning: McpError;
 }
 
 /**
- * Waits for the server. Throws `McpError` if it does not start and is not optional, or does not have
- * the tool or a parameter that the config speaks of; on abort the signal's reason.
+ * Waits for the server. Throws `McpError` if it does not start and is not optional, or lacks the tool
+ * or a configured parameter; on abort the signal's reason.
  */
 export async function createMcpTool(options: McpToolOptions): Promise<RunnableTool | AbsentTool> {
   const { settings, servers, signal } = options;
   const { name, source, timeoutMs } = settings;
-  if (source.type !== "mcp") throw new Error(`the tool ${name} is not of an MCP server`);
+  if (source.type !== "mcp") throw new Error(`the tool ${name} does not belong to an MCP server`);
   const reached = await servers.get(source.server, signal);
   if (reached.type === "absent") return reached;
   const { server, tools } = reached;
@@ -47,7 +45,7 @@ function getRemoteTool(server: McpServer, tools: readonly RemoteTool[], name: st
   const names = tools.map((tool) => tool.name);
   const similar = similarNames(name, names).join(", ");
   throw new McpError("mcp_unknown_tool", `The MCP server "${server.name}" has no tool "${name}".`, {
-    hint: similar === "" ? "It has no tools at all." : `The nearest it has: ${similar}`,
+    hint: similar === "" ? "It has no tools." : `Its most similar tools: ${similar}`,
   });
 }
 
@@ -59,4 +57,27 @@ function toDescription(settings: ToolSettings, remote: RemoteTool): ToolDescript
     ...(examples !== undefined && { examples }),
     parameters: mergeParameters(name, remote.inputSchema, parameters),
   };
+}
+
+const MAX_SIMILAR_NAMES = 5;
+
+/** The most similar first. */
+export function similarNames(wanted: string, known: readonly string[]): readonly string[] {
+  const pairs = pairsOf(wanted);
+  return known
+    .map((name) => ({ name, similarity: similarity(pairs, pairsOf(name)) }))
+    .toSorted((left, right) => right.similarity - left.similarity)
+    .slice(0, MAX_SIMILAR_NAMES)
+    .map(({ name }) => name);
+}
+
+/** The share of letter pairs that two names have in common: `read_file` is similar to `file_read`. */
+function similarity(left: ReadonlySet<string>, right: ReadonlySet<string>): number {
+  const common = [...left].filter((pair) => right.has(pair)).length;
+  return common === 0 ? 0 : (2 * common) / (left.size + right.size);
+}
+
+function pairsOf(name: string): ReadonlySet<string> {
+  const letters = ` ${name.toLowerCase().replaceAll(/[^\p{L}\p{N}]+/gu, " ")} `;
+  return new Set(Array.from({ length: letters.length - 1 }, (_, at) => letters.slice(at, at + 2)));
 }

@@ -1,9 +1,9 @@
 import { expect, test } from "vitest";
-import type { StrayQuestion } from "../../mcp/index.ts";
+import type { UnscopedQuestion } from "../../mcp/index.ts";
 import type { JsonObject } from "../../util/index.ts";
 import { toRefusedQuestions } from "./mcp-executor.ts";
 
-function stray(params: JsonObject, method = "elicitation/create"): StrayQuestion {
+function stray(params: JsonObject, method = "elicitation/create"): UnscopedQuestion {
   return { server: "moon", message: "", request: { key: "1", method, params } };
 }
 
@@ -29,7 +29,7 @@ test("a form is one question for each field, of the server itself", () => {
       {
         id: "password",
         text: "password",
-        context: "It may be left empty.",
+        context: "You may leave it empty.",
         answerType: { type: "secret" },
         ...common,
       },
@@ -57,6 +57,6 @@ test("words for a model are one question", () => {
 test("what cannot be read is one question all the same", () => {
   const unreadable = [stray({}), stray({}, "sampling/createMessage"), stray({}, "roots/list")];
   expect(unreadable.flatMap((each) => toRefusedQuestions(each).questions)).toMatchObject(
-    unreadable.map(() => ({ id: "question", text: "Something that cannot be asked." })),
+    unreadable.map(() => ({ id: "question", text: "An invalid question." })),
   );
 });

@@ -1,9 +1,16 @@
 /**
- * Runs a tool on its server. A question of the server ends an attempt, not the call: the call is kept
- * by its token, and the next attempt goes on with it. Who asks is the tool, whatever the server says.
+ * Runs a tool on its server. A question of the server ends the attempt but not the call: the next
+ * attempt continues it. The tool is the one who asks, whatever the server says.
  */
-import type { McpServer, RemoteTool, ServerCall, StrayQuestion } from "../../mcp/index.ts";
-import type { Question } from "../../tool/index.ts";
+import type {
+  InputRequest,
+  McpServer,
+  RemoteTool,
+  ServerCall,
+  UnscopedQuestion,
+} from "../../mcp/index.ts";
+import { type Question, textQuestion } from "../../tool/index.ts";
+import { messageOf } from "../../util/index.ts";
 import type {
   AttemptRequest,
   AttemptResult,
@@ -12,7 +19,6 @@ import type {
   QuestionRefusal,
   RefusedQuestions,
 } from "../port.ts";
-import { messageOf } from "../../util/index.ts";
 import {
   createRound,
   fillRound,
@@ -21,7 +27,6 @@ import {
   questionsOf,
   type Refusal,
 } from "./question-round.ts";
-import { unaskedQuestions } from "./unasked-questions.ts";
 
 export interface McpExecutorOptions {
   readonly server: McpServer;
@@ -31,33 +36,33 @@ export interface McpExecutorOptions {
   readonly timeoutMs?: number;
 }
 
-/** A call under way, and what was asked last. */
-interface Entered {
+/** A call in progress, and what was asked last. */
+interface CallState {
   readonly call: ServerCall;
   asked?: { readonly round: QuestionRound; readonly closed?: AbortSignal };
 }
 
-/** Whoever is told of a question comes back, or says that nobody will. This is for all others. */
-const forgotten = new FinalizationRegistry<ServerCall>((call) => call.cancel("cancel"));
+/** Cancels calls whose caller neither continues nor gives up. */
+const abandoned = new FinalizationRegistry<ServerCall>((call) => call.cancel("cancel"));
 
 export function createMcpExecutor(options: McpExecutorOptions): Executor {
   const { server, tool, name, timeoutMs } = options;
-  const entered = new WeakMap<object, Entered>();
-  const begin = ({ call: token, arguments: given }: AttemptRequest): Entered => {
+  const states = new WeakMap<object, CallState>();
+  const begin = ({ call: token, arguments: given }: AttemptRequest): CallState => {
     const limit = timeoutMs === undefined ? {} : { timeoutMs };
-    const state: Entered = { call: server.call({ tool, name, arguments: given, ...limit }) };
-    entered.set(token, state);
-    forgotten.register(token, state.call);
+    const state: CallState = { call: server.call({ tool, name, arguments: given, ...limit }) };
+    states.set(token, state);
+    abandoned.register(token, state.call);
     return state;
   };
   return {
     attempt: async (request) => {
-      const state = entered.get(request.call) ?? begin(request);
+      const state = states.get(request.call) ?? begin(request);
       try {
-        return await goOn(options, state, request);
+        return await runAttempt(options, state, request);
       } catch (error) {
         if (request.signal.aborted) return { type: "cancelled" };
-        state.call.cancel("cancel"); // A mistake of ours.
+        state.call.cancel("cancel"); // A bug in jp.
         return { type: "error", content: messageOf(error) };
       }
     },
@@ -65,9 +70,9 @@ export function createMcpExecutor(options: McpExecutorOptions): Executor {
 }
 
 /** Throws the signal's reason. */
-async function goOn(
+async function runAttempt(
   { server, tool, name }: McpExecutorOptions,
-  state: Entered,
+  state: CallState,
   { signal, onProgress, ...given }: AttemptRequest,
 ): Promise<AttemptResult> {
   const { call, asked } = state;
@@ -85,7 +90,7 @@ async function goOn(
     allowsSampling: server.allowsSampling,
   });
   if (round.type === "refused") {
-    const questions = unaskedQuestions(server.name, step.requests);
+    const questions = toRecordedQuestions(server.name, step.requests);
     return { ...needsInput(name, state, questions), refusal: toRefusal(server, tool, round) };
   }
   state.asked = { round, ...(step.closed !== undefined && { closed: step.closed }) };
@@ -94,16 +99,16 @@ async function goOn(
 
 function needsInput(
   name: string,
-  { call, asked }: Entered,
+  { call, asked }: CallState,
   [question, ...more]: readonly Question[],
 ): NeedsInput {
-  if (question === undefined) throw new Error("a round without questions");
+  if (question === undefined) throw new Error("the round has no questions");
   const prompts = asked === undefined ? new Map<string, never>() : promptsOf(asked.round);
   return {
     type: "needs_input",
     question,
     ...(more.length > 0 && { more }),
-    source: askedBy(name),
+    source: sourceOf(name),
     ...(prompts.size > 0 && { prompts }),
     ...(asked?.closed !== undefined && { closed: asked.closed }),
     onUnanswered: (reason) => call.cancel(reason === "cancelled" ? "cancel" : "decline"),
@@ -112,22 +117,41 @@ function needsInput(
 
 function toRefusal(server: McpServer, tool: RemoteTool, { reason, key }: Refusal): QuestionRefusal {
   const content =
-    `The MCP server "${server.name}" did not run "${tool.name}": it asked ${reason}. That was ` +
+    `The MCP server "${server.name}" did not run "${tool.name}": it asked ${reason}, which was ` +
     "declined. Do not retry this tool call in this turn.";
   const hint =
-    key === undefined ? "" : ` The user can allow it: providers.mcp.${server.name}.${key} = true.`;
+    key === undefined
+      ? ""
+      : ` The user can allow it with providers.mcp.${server.name}.${key} = true.`;
   return { reason: "no_prompt_backend", content: content + hint };
 }
 
-/** A question of no call under way. Who asks is the tool, if the call is known, and else the server. */
-export function toRefusedQuestions({ server, tool, request }: StrayQuestion): RefusedQuestions {
+/** For the record: the tool is the one who asks if its call is known, otherwise the server is. */
+export function toRefusedQuestions({ server, tool, request }: UnscopedQuestion): RefusedQuestions {
   return {
-    source: askedBy(tool ?? `mcp.${server}`),
-    questions: unaskedQuestions(server, [request]),
+    source: sourceOf(tool ?? `mcp.${server}`),
+    questions: toRecordedQuestions(server, [request]),
     reason: tool === undefined ? "no_prompt_backend" : "interrupted",
   };
 }
 
-function askedBy(name: string): RefusedQuestions["source"] {
+function sourceOf(name: string): RefusedQuestions["source"] {
   return { source: "tool", name };
 }
+
+/** The questions as they would have been asked, one for each field of a form. */
+function toRecordedQuestions(
+  server: string,
+  requests: readonly InputRequest[],
+): readonly Question[] {
+  // They are not asked, so nothing needs to be refused.
+  const rules = { server, allowsSecrets: true, allowsSampling: true };
+  return requests.flatMap((request) => {
+    const round = createRound({ type: "asks", requests: [request], isPrerequisite: false }, rules);
+    return round.type === "round" ? questionsOf(round) : [UNREADABLE];
+  });
+}
+
+const UNREADABLE = textQuestion("question", "An invalid question.", {
+  persistence: "none",
+});

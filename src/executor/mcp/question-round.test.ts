@@ -83,8 +83,8 @@ test("a suggestion that is no answer is not made", () => {
 });
 
 test.each<[string, Asks["requests"][number], string]>([
-  ["folders", { key: "a", method: "roots/list", params: undefined }, "which is not offered"],
-  ["nothing that is known", { key: "a", method: "", params: 1 }, "which is not offered"],
+  ["folders", { key: "a", method: "roots/list", params: undefined }, "which is not supported"],
+  ["nothing that is known", { key: "a", method: "", params: 1 }, "which is not supported"],
 ])("a server that asks for %s is refused", (_, request, reason) => {
   const asks: Asks = { type: "asks", requests: [request], isPrerequisite: false };
   expect(createRound(asks, RULES)).toMatchObject({
@@ -97,7 +97,7 @@ describe("words for a model", () => {
   test("are refused where the config does not allow them, with the key that would", () => {
     expect(samplingRound(["a"])).toEqual({
       type: "refused",
-      reason: "for a model's answer",
+      reason: "for an answer from a model",
       key: "allow_sampling",
     });
   });

@@ -1,6 +1,6 @@
 /**
- * What a server asks at one time, as questions that are asked together, and the way back from their
- * answers. An answer that does not fit is never sent: its question is asked again.
+ * Turns what a server asks at one time into questions that are asked together, and their answers into
+ * responses. An invalid answer is never sent: its question is asked again.
  */
 import {
   type Asks,
@@ -13,14 +13,15 @@ import {
   parseSampling,
   SAMPLING,
 } from "../../mcp/index.ts";
-import type { ModelPrompt, Question } from "../../tool/index.ts";
+import {
+  booleanQuestion,
+  type ModelPrompt,
+  type Question,
+  textQuestion,
+} from "../../tool/index.ts";
 import { assertNever, type Json, messageOf } from "../../util/index.ts";
 import type { AttemptRequest } from "../port.ts";
-import { consentQuestion, visitQuestion } from "./consent-question.ts";
-import { toFieldQuestion } from "./field-question.ts";
-import { toFieldValue } from "./field-value.ts";
-import { shortLine } from "./foreign-text.ts";
-import { samplingQuestion } from "./sampling-question.ts";
+import { shortLine, shortText, toFieldQuestion, toFieldValue } from "./form-field.ts";
 
 export interface QuestionRound {
   readonly type: "round";
@@ -38,11 +39,11 @@ interface AskedField {
   readonly question: Question;
 }
 
-/** `reason` is a sentence without its end: the server asked … */
+/** `reason` completes the sentence "the server asked …". */
 export interface Refusal {
   readonly type: "refused";
   readonly reason: string;
-  /** The key of the server's config with which the user could allow it. */
+  /** The setting of the server with which the user could allow it. */
   readonly key?: "allow_secrets" | "allow_sampling";
 }
 
@@ -51,29 +52,30 @@ export interface RoundRules {
   /** Its name in the config. */
   readonly server: string;
   readonly allowsSecrets: boolean;
-  /** Whether it may have a model go on. */
+  /** Whether it may ask a model. */
   readonly allowsSampling: boolean;
 }
 
-/** What stands in for the name of a model where there is a configured answer. */
+/** In place of a model, if the answer is configured. */
 const BY_CONFIG = { model: "config", isCutOff: false };
 
-type Wanted = Elicitation | { readonly type: "sampling"; readonly prompt: ModelPrompt };
+type ParsedRequest = Elicitation | { readonly type: "sampling"; readonly prompt: ModelPrompt };
 type Given = Pick<AttemptRequest, "answers" | "replies">;
+/** Questions whose answers were not valid. */
 type Again = { readonly again: readonly Question[] };
 
 export type Filled =
   | { readonly type: "complete"; readonly responses: ReadonlyMap<string, InputResponse> }
-  /** What has to be asked again. */
+  /** Questions to ask again. */
   | { readonly type: "incomplete"; readonly questions: readonly Question[] };
 
 export function createRound(asks: Asks, rules: RoundRules): QuestionRound | Refusal {
   const ids = new Set<string>();
   const requests: RoundRequest[] = [];
   for (const request of asks.requests) {
-    const wanted = readRequest(request, rules);
-    if (wanted.type === "refused") return wanted;
-    const secret = rules.allowsSecrets ? undefined : findSecret(wanted);
+    const parsed = parseRequest(request, rules);
+    if (parsed.type === "refused") return parsed;
+    const secret = rules.allowsSecrets ? undefined : findSecret(parsed);
     if (secret !== undefined) {
       return refused(`for a secret (${JSON.stringify(secret)}) in a form`, {
         key: "allow_secrets",
@@ -82,7 +84,7 @@ export function createRound(asks: Asks, rules: RoundRules): QuestionRound | Refu
     const mint = (name: string) => mintId(ids, request.key, name);
     requests.push({
       key: request.key,
-      ...toRequest(wanted, { ...rules, mint, isPrerequisite: asks.isPrerequisite }),
+      ...toRequest(parsed, { ...rules, mint, isPrerequisite: asks.isPrerequisite }),
     });
   }
   return { type: "round", requests };
@@ -94,7 +96,7 @@ export function questionsOf({ requests }: QuestionRound): readonly Question[] {
   );
 }
 
-/** What is for a model, by the id of its question. */
+/** The prompts for a model, by the ids of their questions. */
 export function promptsOf({ requests }: QuestionRound): ReadonlyMap<string, ModelPrompt> {
   return new Map(
     requests.flatMap((request) =>
@@ -103,7 +105,7 @@ export function promptsOf({ requests }: QuestionRound): ReadonlyMap<string, Mode
   );
 }
 
-/** From the latest answers to all of its questions. */
+/** Converts the latest answers to all questions of the round. */
 export async function fillRound(round: QuestionRound, given: Given): Promise<Filled> {
   const filled = await Promise.all(
     round.requests.map(async (request) => [request.key, await fill(request, given)] as const),
@@ -114,16 +116,16 @@ export async function fillRound(round: QuestionRound, given: Given): Promise<Fil
   return { type: "complete", responses: new Map(responses) };
 }
 
-function readRequest(
+function parseRequest(
   { method, params }: InputRequest,
   { allowsSampling }: RoundRules,
-): Wanted | Refusal {
+): ParsedRequest | Refusal {
   const isSampling = method === SAMPLING;
   if (isSampling && !allowsSampling) {
-    return refused("for a model's answer", { key: "allow_sampling" });
+    return refused("for an answer from a model", { key: "allow_sampling" });
   }
   if (method !== ELICITATION && !isSampling) {
-    return refused(`for ${JSON.stringify(shortLine(method))}, which is not offered`);
+    return refused(`for ${JSON.stringify(shortLine(method))}, which is not supported`);
   }
   try {
     return isSampling
@@ -131,7 +133,7 @@ function readRequest(
       : parseElicitation(params);
   } catch (error) {
     const problem = messageOf(error);
-    return refused(`something that cannot be asked (${shortLine(problem)})`);
+    return refused(`something invalid (${shortLine(problem)})`);
   }
 }
 
@@ -139,9 +141,9 @@ function refused(reason: string, more?: Pick<Refusal, "key">): Refusal {
   return { type: "refused", reason, ...more };
 }
 
-function findSecret(wanted: Wanted): string | undefined {
-  if (wanted.type !== "form") return undefined;
-  const secret = wanted.fields.find(({ isSecret }) => isSecret);
+function findSecret(parsed: ParsedRequest): string | undefined {
+  if (parsed.type !== "form") return undefined;
+  const secret = parsed.fields.find(({ isSecret }) => isSecret);
   return secret && shortLine(secret.name);
 }
 
@@ -150,29 +152,29 @@ interface RequestOptions extends Pick<RoundRules, "server"> {
   readonly isPrerequisite: boolean;
 }
 
-function toRequest(wanted: Wanted, { mint, server, isPrerequisite }: RequestOptions) {
-  if (wanted.type === "sampling") {
-    const { type, prompt } = wanted;
+function toRequest(parsed: ParsedRequest, { mint, server, isPrerequisite }: RequestOptions) {
+  if (parsed.type === "sampling") {
+    const { type, prompt } = parsed;
     return { type, prompt, question: samplingQuestion(mint("sampling"), server, prompt) } as const;
   }
-  const { message } = wanted;
-  if (wanted.type === "url") {
-    const visit = { message, url: wanted.url, isPrerequisite };
+  const { message } = parsed;
+  if (parsed.type === "url") {
+    const visit = { message, url: parsed.url, isPrerequisite };
     const question = visitQuestion(mint("open_url"), visit);
     return { type: "consent", question, accepted: { action: "accept" } } as const;
   }
-  if (wanted.fields.length === 0) {
+  if (parsed.fields.length === 0) {
     const question = consentQuestion(mint("consent"), message);
     return { type: "consent", question, accepted: { action: "accept", content: {} } } as const;
   }
-  const fields = wanted.fields.map((field, index): AskedField => {
+  const fields = parsed.fields.map((field, index): AskedField => {
     const introduction = index === 0 ? message : "";
     return { field, question: toFieldQuestion(field, { id: mint(field.name), introduction }) };
   });
   return { type: "form", message, fields } as const;
 }
 
-/** The name, if it is the only one; a person may have configured an answer by it. */
+/** The name alone if it is unique, because answers are configured by it. */
 function mintId(taken: Set<string>, key: string, name: string): string {
   const candidates = [shortLine(name), shortLine(`${key}.${name}`)].filter((id) => id !== "");
   let id = candidates.find((candidate) => !taken.has(candidate));
@@ -184,7 +186,7 @@ function mintId(taken: Set<string>, key: string, name: string): string {
   return id;
 }
 
-/** What goes to the server, or the questions to be asked again. */
+/** The response for the server, or the questions to ask again. */
 async function fill(request: RoundRequest, given: Given): Promise<InputResponse | Again> {
   switch (request.type) {
     case "form":
@@ -194,7 +196,7 @@ async function fill(request: RoundRequest, given: Given): Promise<InputResponse 
     case "sampling": {
       const { id } = request.question;
       const { model, isCutOff } = given.replies?.[id] ?? BY_CONFIG;
-      const text = given.answers[id] as string; // As was checked.
+      const text = given.answers[id] as string; // It was checked.
       const stopReason = isCutOff ? "maxTokens" : "endTurn";
       return { role: "assistant", content: { type: "text", text }, model, stopReason };
     }
@@ -212,7 +214,7 @@ async function fillForm(
   );
   const problems = fields.flatMap((asked, index) => {
     const value = values[index];
-    return value?.type === "misfit" ? [{ ...asked, problem: value.problem }] : [];
+    return value?.type === "invalid" ? [{ ...asked, problem: value.problem }] : [];
   });
   if (problems.length > 0) {
     const again = problems.map(({ field, question: { id }, problem }, index) => {
@@ -226,4 +228,45 @@ async function fillForm(
     return value?.type === "value" ? [[field.name, value.value]] : [];
   });
   return { action: "accept", content: Object.fromEntries(content) };
+}
+
+/** Only a person can consent, and only this once. */
+const BY_PERSON = { exclusive: true, persistence: "none" } as const;
+
+function consentQuestion(id: string, message: string): Question {
+  return booleanQuestion(id, "Do you agree?", { ...BY_PERSON, context: shortText(message) });
+}
+
+export interface Visit {
+  readonly message: string;
+  readonly url: URL;
+  /** Whether the tool can only run after it. */
+  readonly isPrerequisite: boolean;
+}
+
+/** Shows the URL as it is looked up, not as it was written: letters of other scripts look alike. */
+function visitQuestion(id: string, { message, url, isPrerequisite }: Visit): Question {
+  const text = isPrerequisite
+    ? `Have you visited ${url.host}?`
+    : `Do you want to visit ${url.host}?`;
+  const consequence = isPrerequisite
+    ? "jp will not open it for you. Answering yes runs the tool again."
+    : "jp will not open it for you. Answering yes tells the server that you agree.";
+  const context = [shortText(message), `URL: ${url.href}\nHost: ${url.host}`, consequence].join(
+    "\n\n",
+  );
+  return booleanQuestion(id, shortLine(text), { ...BY_PERSON, context });
+}
+
+const SPEAKERS = { user: "User", assistant: "Assistant" } as const;
+
+/** No person is asked. The context has everything that the model gets, for readers of the record. */
+function samplingQuestion(id: string, server: string, prompt: ModelPrompt): Question {
+  const { systemPrompt, messages } = prompt;
+  const context = [
+    ...(systemPrompt === undefined ? [] : [`System:\n${systemPrompt}`]),
+    ...messages.map(({ role, text }) => `${SPEAKERS[role]}:\n${text}`),
+  ].join("\n\n");
+  const text = `The MCP server ${server} asks a model.`;
+  return textQuestion(id, text, { context, persistence: "none" });
 }

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { similarNames } from "./similar-names.ts";
+import { similarNames } from "./create-mcp-tool.ts";
 
 const known = ["read_file", "write_file", "list_folder", "search", "file-read", "delete", "move"];
 

@@ -2,7 +2,7 @@
 import type { ProviderEvent } from "../../conversation/index.ts";
 import type { JsonObject } from "../../util/index.ts";
 import type { ModelParameters } from "../port.ts";
-import { constToEnum } from "../schema/const-to-enum.ts";
+import { constToEnum } from "../../json-schema/index.ts";
 import {
   type Dialect,
   type DialectOptions,

@@ -2,7 +2,7 @@
 import type { ProviderEvent } from "../../conversation/index.ts";
 import type { JsonObject } from "../../util/index.ts";
 import type { ModelParameters } from "../port.ts";
-import { isStrict, toStrictSchema } from "../schema/strict-schema.ts";
+import { isStrict, toStrictSchema } from "../../json-schema/index.ts";
 import { type Dialect, isReasoning, plainDialect } from "./dialect.ts";
 import { toEffort } from "./effort.ts";
 

@@ -2,7 +2,7 @@
 import type { ProviderEvent } from "../../conversation/index.ts";
 import { isJsonObject, type Json, type JsonObject } from "../../util/index.ts";
 import type { ModelParameters } from "../port.ts";
-import { isStrict, toStrictSchema } from "../schema/strict-schema.ts";
+import { isStrict, toStrictSchema } from "../../json-schema/index.ts";
 import { anthropicCacheMark } from "./anthropic.ts";
 import {
   type CachePlace,

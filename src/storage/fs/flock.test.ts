@@ -4,7 +4,7 @@ import path from "node:path";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { counters } from "../../../test/security/threats.ts";
 import { temporaryFolder, temporaryWorkspace } from "../../../test/support/temporary-workspace.ts";
-import { findProgram } from "../../util/index.ts";
+import { findProgram } from "../../process/index.ts";
 import { Flock, type FlockOptions } from "./flock.ts";
 import { FsConversationStore } from "./fs-store.ts";
 

@@ -1,5 +1,6 @@
 /** Puts together everything that is kept of a workspace. */
-import { type Clock, findProgram } from "../../util/index.ts";
+import { findProgram } from "../../process/index.ts";
+import { type Clock } from "../../util/index.ts";
 import type { ConversationStore, RecordFiles, SessionStore, TrustStore } from "../port.ts";
 import type { OpenFile } from "./event-file.ts";
 import { Flock } from "./flock.ts";

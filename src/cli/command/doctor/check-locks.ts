@@ -1,7 +1,8 @@
 /** Who is writing to conversations of this workspace. No lock is taken to find out. */
 import { readdirSync, readFileSync } from "node:fs";
 import path from "node:path";
-import { findProgram, isJsonObject } from "../../../util/index.ts";
+import { findProgram } from "../../../process/index.ts";
+import { isJsonObject } from "../../../util/index.ts";
 import type { Workspace } from "../../../storage/index.ts";
 import type { CommandContext } from "../../compose.ts";
 import type { Finding } from "./finding.ts";

@@ -6,7 +6,7 @@ import { spawnSync } from "node:child_process";
 import { closeSync, constants, openSync, readSync } from "node:fs";
 import { ReadStream } from "node:tty";
 import { stripVTControlCharacters } from "node:util";
-import { findProgram } from "../../../util/index.ts";
+import { findProgram } from "../../../process/index.ts";
 import { isCancelling, isKey } from "../key.ts";
 import { secretEntry } from "../secret-entry.ts";
 import { hasTerminal, openStreams, readKeys, sizeOf } from "../terminal-device.ts";

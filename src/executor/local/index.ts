@@ -1,1 +1,0 @@
-export { createLocalExecutor, type LocalEnvironment } from "./local-executor.ts";

@@ -1,2 +1,0 @@
-export { createMcpTool } from "./create-mcp-tool.ts";
-export { toRefusedQuestions } from "./mcp-executor.ts";

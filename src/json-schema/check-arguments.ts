@@ -1,0 +1,148 @@
+/**
+ * Makes the arguments that a model has written fit a tool's schema, or tells the model what to change.
+ * Every tool is run with arguments that were checked here.
+ */
+import vm from "node:vm";
+import type { Validator as ValidatorClass } from "@cfworker/json-schema";
+import { isTooDeep, type Json, type JsonObject, messageOf, MOST_LEVELS } from "../util/index.ts";
+import { coerceArguments, fillDefaults } from "./normalize-arguments.ts";
+import { describeViolations } from "./violations.ts";
+
+/** The arguments with their defaults, or what is wrong with them. */
+export type ArgumentsCheck =
+  | { readonly ok: true; readonly arguments: JsonObject }
+  /** `message` is for the model. */
+  | { readonly ok: false; readonly message: string };
+
+export interface CheckedTool {
+  readonly name: string;
+  /** JSON Schema of an object. */
+  readonly parameters: JsonObject;
+}
+
+const MAX_PROBLEMS = 5;
+const CHECK_MS = 500;
+
+/** Checks arguments against the parameters of a tool, and fills in defaults. Never throws. */
+export async function checkArguments(
+  { name, parameters: schema }: CheckedTool,
+  given: JsonObject,
+): Promise<ArgumentsCheck> {
+  if (isTooDeep(given)) {
+    const problem = `the arguments: nested more than ${MOST_LEVELS} levels deep`;
+    return { ok: false, message: invalidArguments(name, [problem]) };
+  }
+  try {
+    const { Validator } = await import("@cfworker/json-schema");
+    const { args, problems } = withTimeout(CHECK_MS, () => {
+      const filled = fillDefaults(coerceArguments(given, schema), schema);
+      return { args: filled, problems: violationsOf(Validator, schema, filled) };
+    });
+    if (problems.length === 0) return { ok: true, arguments: args };
+    return { ok: false, message: invalidArguments(name, problems) };
+  } catch (error) {
+    // Other arguments may be quicker to check, so the model is told. It can do nothing about a schema.
+    const problem =
+      error instanceof SchemaTimeoutError
+        ? "checking these arguments against its parameters takes too long."
+        : `its parameters are not a valid JSON Schema. ${messageOf(error).split("\n")[0]}`;
+    return { ok: false, message: `Tool '${name}' was not run: ${problem}` };
+  }
+}
+
+/**
+ * What is wrong with a value according to a JSON Schema, one line each. Throws if the schema is
+ * invalid, and `SchemaTimeoutError`.
+ */
+export async function findViolations(schema: JsonObject, value: Json): Promise<readonly string[]> {
+  const { Validator } = await import("@cfworker/json-schema");
+  return withTimeout(CHECK_MS, () => violationsOf(Validator, schema, value));
+}
+
+/**
+ * Whether a value matches a JSON Schema that has no schemas inside. A pattern that is invalid, or takes
+ * longer than the limit, counts as matched: somebody else will check the value again.
+ */
+export async function matchesSchema(
+  schema: JsonObject,
+  value: Json,
+  patternMs: number,
+): Promise<boolean> {
+  const { Validator } = await import("@cfworker/json-schema");
+  const { pattern, ...rest } = schema;
+  if (!new Validator({ ...rest }, "2020-12").validate(value).valid) return false;
+  if (typeof pattern !== "string" || typeof value !== "string") return true;
+  try {
+    return withTimeout(patternMs, () => new RegExp(pattern, "u").test(value));
+  } catch {
+    return true;
+  }
+}
+
+function violationsOf(
+  Validator: typeof ValidatorClass,
+  schema: JsonObject,
+  value: Json,
+): readonly string[] {
+  const isShortCircuit = false; // It would stop at the first violation.
+  // The validator adds locations to the schema, so it gets a copy.
+  const validator = new Validator(structuredClone(schema), "2020-12", isShortCircuit);
+  return describeViolations(validator.validate(value).errors, { schema, value });
+}
+
+function invalidArguments(name: string, problems: readonly string[]): string {
+  const shown = problems.slice(0, MAX_PROBLEMS).map((problem) => `- ${problem}`);
+  const more = problems.length - shown.length;
+  return [
+    `Invalid arguments for tool '${name}'. It was not run.`,
+    ...shown,
+    ...(more > 0 ? [`- and ${more} more`] : []),
+    `You can call \`describe_tools(tools: ["${name}"])\` to learn more about how to use this tool.`,
+  ].join("\n");
+}
+
+export class SchemaTimeoutError extends Error {
+  constructor(milliseconds: number) {
+    super(`the check took longer than ${milliseconds} ms`);
+    this.name = "SchemaTimeoutError";
+  }
+}
+
+interface Sandbox {
+  work?: () => void;
+}
+
+let sandbox: { readonly script: vm.Script; readonly context: Sandbox } | undefined;
+
+/**
+ * Runs synchronous work that a foreign schema could make endless: a pattern with exponential
+ * backtracking, or parts that refer to each other. Throws what it throws, or `SchemaTimeoutError`.
+ */
+function withTimeout<Result>(milliseconds: number, work: () => Result): Result {
+  // Node limits the time of scripts, and of whatever they call.
+  sandbox ??= { script: new vm.Script("work()"), context: vm.createContext({}) };
+  const { script, context } = sandbox;
+  let result: { readonly value: Result } | undefined;
+  context.work = () => {
+    result = { value: work() };
+  };
+  try {
+    script.runInContext(context, { timeout: milliseconds });
+  } catch (error) {
+    throw isTimeout(error) ? new SchemaTimeoutError(milliseconds) : error;
+  } finally {
+    delete context.work;
+  }
+  if (result === undefined) throw new Error("the work has no result");
+  return result.value;
+}
+
+/** Not by `instanceof`: the context has its own `Error`. */
+function isTimeout(error: unknown): boolean {
+  return (
+    typeof error === "object" &&
+    error !== null &&
+    "code" in error &&
+    error.code === "ERR_SCRIPT_EXECUTION_TIMEOUT"
+  );
+}

@@ -1,0 +1,8 @@
+export {
+  type ArgumentsCheck,
+  checkArguments,
+  findViolations,
+  matchesSchema,
+} from "./check-arguments.ts";
+export { toParametersSchema } from "./parameters-schema.ts";
+export { constToEnum, isStrict, toStrictSchema } from "./provider-schema.ts";

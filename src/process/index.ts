@@ -1,0 +1,11 @@
+export { findProgram, resolveProgram, withoutRelativeFolders } from "./find-program.ts";
+export { CappedOutput, lineEnds, LineReader, LineTail } from "./output.ts";
+export { type ProcessExit, ProcessGroup, type Program } from "./process-group.ts";
+export {
+  type ProcessEnd,
+  type ProcessLimits,
+  type ProcessOutput,
+  type ProcessRequest,
+  runProcess,
+} from "./run-process.ts";
+export { quoteCommand, quoteWord } from "./shell-quote.ts";
