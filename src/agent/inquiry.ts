@@ -123,7 +123,7 @@ export class Inquiry {
     const { question, tool, prompt } = this.#asked;
     const { settings } = tool;
     const isModelPrompt = prompt !== undefined;
-    // A model prompt is new every time, so repeating it is no sign of a tool that is stuck.
+    // A model prompt is new every time, so repeating it does not mean that the tool is stuck.
     if (!isModelPrompt && this.#asked.automaticAnswers >= MAX_AUTOMATIC_ANSWERS) {
       const message = keepsAsking(settings.name, question);
       return { type: "refused", reason: "attempts_exhausted", message };

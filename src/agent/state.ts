@@ -132,7 +132,7 @@ export class TurnState {
 }
 
 /** The only place that creates inquiry ids. Treat them as opaque. */
-export function mintInquiryId(toolCallId: string, questionId: string, attempt: number): InquiryId {
+function mintInquiryId(toolCallId: string, questionId: string, attempt: number): InquiryId {
   return `${toolCallId}.${questionId}.${attempt}` as InquiryId; // Branded where it is created.
 }
 

@@ -78,7 +78,7 @@ async function inquire(options: InquiryBackendOptions, call: InquiryCall): Promi
   return askModel({ options, call, format, assistant, model });
 }
 
-interface Inquiry {
+interface ModelInquiry {
   readonly options: InquiryBackendOptions;
   readonly call: InquiryCall;
   readonly format: AnswerFormat;
@@ -86,7 +86,7 @@ interface Inquiry {
   readonly model: Model;
 }
 
-async function askModel(inquiry: Inquiry): Promise<InquiryAnswer> {
+async function askModel(inquiry: ModelInquiry): Promise<InquiryAnswer> {
   const { options, call, format, assistant, model } = inquiry;
   const { clock } = options;
   const { contextWindow } = model;

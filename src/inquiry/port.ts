@@ -1,6 +1,6 @@
 /**
  * The port to a model that answers questions of tools. It works on a copy of the conversation, which is
- * thrown away afterwards. If the tool brings a prompt of its own, the model sees only that.
+ * thrown away afterwards. If the tool brings its own prompt, the model sees only that.
  */
 import type { QuestionTarget } from "../config/index.ts";
 import type { ConversationStream, InquiryId } from "../conversation/index.ts";

@@ -1,6 +1,6 @@
 /**
  * The conversation as an inquiry model sees it: a copy in which every call has a response, with the
- * question in a turn of its own at the end. Nothing of it is recorded.
+ * question in its own turn at the end. Nothing of it is recorded.
  */
 import type { AssistantSettings } from "../config/index.ts";
 import {

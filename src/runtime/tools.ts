@@ -71,9 +71,9 @@ export function openTools(
     open,
     toolbox: {
       ...createToolbox({ settings, open, isOptional, onWarning }),
-      onUnscopedQuestions: (onStray) => {
-        listeners.add(onStray);
-        return () => listeners.delete(onStray);
+      onUnscopedQuestions: (listener) => {
+        listeners.add(listener);
+        return () => listeners.delete(listener);
       },
     },
     [Symbol.asyncDispose]: () => servers.close(),
