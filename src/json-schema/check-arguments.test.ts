@@ -17,7 +17,7 @@ async function problemsOf(schema: JsonObject, given: JsonObject): Promise<string
 const valueProblems = (schema: JsonObject, value: Json) =>
   problemsOf({ type: "object", properties: { value: schema } }, { value });
 
-test("arguments that fit are given back with strings of JSON read and defaults filled in", async () => {
+test("valid arguments are returned with strings of JSON parsed and defaults filled in", async () => {
   const parameters = toParametersSchema({
     path: { type: "string", required: true },
     lines: { type: "array", items: { type: "integer" } },
@@ -75,11 +75,11 @@ test.each<[JsonObject, Json, string]>([
   [{ not: { type: "string" } }, "a", 'Instance matched "not" schema, got "a"'],
   [{ contains: { const: 1 } }, [2], "Array does not contain item matching schema, got [2]"],
   [{ type: "string" }, { a: "x".repeat(99) }, `expected string, got {"a":"${"x".repeat(54)}…`],
-])("%j says what it expected of %j", async (schema, value, problem) => {
+])("%j explains what is wrong with %j", async (schema, value, problem) => {
   expect(await valueProblems(schema, value)).toEqual([`- \`value\`: ${problem}`]);
 });
 
-test("only the deepest problem is told, with the path to it", async () => {
+test("only the deepest problem is reported, with its path", async () => {
   const inner = {
     type: "object",
     properties: { "a/b": { type: "array", items: { type: "integer" } } },
@@ -89,7 +89,7 @@ test("only the deepest problem is told, with the path to it", async () => {
   ]);
 });
 
-test("behind a reference the problem is as clear", async () => {
+test("a problem behind a reference is just as clear", async () => {
   const $defs = { a: { type: "object", properties: { b: { type: "integer" } }, required: ["c"] } };
   const schema = { type: "object", properties: { a: { $ref: "#/$defs/a" } }, $defs };
   expect(await problemsOf(schema, { a: { b: true } })).toEqual([
@@ -98,7 +98,7 @@ test("behind a reference the problem is as clear", async () => {
   ]);
 });
 
-test("behind a reference that only the validator understands, its own words are told", async () => {
+test("behind a reference that only the validator understands, its own message is used", async () => {
   const $defs = { a: { $anchor: "a", type: "object", required: ["c"] } };
   const schema = { type: "object", properties: { a: { $ref: "#a" } }, $defs };
   expect(await problemsOf(schema, { a: {} })).toEqual([
@@ -106,14 +106,14 @@ test("behind a reference that only the validator understands, its own words are 
   ]);
 });
 
-test("of many choices the first are told", async () => {
+test("only the first of many choices are listed", async () => {
   const choices = Array.from({ length: 20 }, (_, index) => index);
   expect(await valueProblems({ enum: choices }, "a")).toEqual([
     `- \`value\`: expected ${choices.slice(0, 12).join(" or ")} or …, got "a"`,
   ]);
 });
 
-test("of alternatives the one that was meant is told, or else all their types", async () => {
+test("for alternatives, the one that was meant is reported, or else all their types", async () => {
   const circle = { type: "object", properties: { r: { type: "number" } }, required: ["r"] };
   const point = {
     type: "object",
@@ -134,12 +134,12 @@ test("of alternatives the one that was meant is told, or else all their types", 
   ]);
 });
 
-test("a condition is told by what it demands", async () => {
+test("a condition is explained by what it requires", async () => {
   const schema = { type: "object", if: { not: { required: ["a"] } }, else: { required: ["b"] } };
   expect(await problemsOf(schema, { a: 1 })).toEqual(["- `b`: missing"]);
 });
 
-test("at most five problems are told", async () => {
+test("at most five problems are reported", async () => {
   const list = { type: "array", items: { type: "integer" } };
   const problems = await valueProblems(list, ["a", "b", "c", "d", "e", "f", "g"]);
   expect([problems.length, problems[4], problems[5]]).toEqual([
@@ -149,7 +149,7 @@ test("at most five problems are told", async () => {
   ]);
 });
 
-test("a schema that is none is told as such", async () => {
+test("an invalid schema is reported as such", async () => {
   const messages = await Promise.all(
     [{ $ref: "#/$defs/none" }, { properties: { a: { pattern: "(" } } }].map((parameters) =>
       checkArguments({ name: "x", parameters }, { a: "b" }),
@@ -174,7 +174,7 @@ test("neither arguments nor schema are changed, not even frozen ones", async () 
   ]);
 });
 
-test("arguments that take for ever to be checked are refused", async () => {
+test("arguments that take too long to check are refused", async () => {
   const levels = Array.from({ length: 40 }, (_, index) => {
     const next = { $ref: `#/$defs/d${index + 1}` };
     return [`d${index}`, index === 39 ? {} : { allOf: [next, next] }];
@@ -197,7 +197,7 @@ test("arguments that take for ever to be checked are refused", async () => {
   expect(await Promise.all(checks)).toEqual([refused, refused]);
 });
 
-test("arguments that are nested deeper than a stack are refused", async () => {
+test("arguments that are nested too deep are refused", async () => {
   const deep = JSON.parse(`${'{"a":'.repeat(20_000)}1${"}".repeat(20_000)}`) as JsonObject;
   expect(await checkArguments({ name: "x", parameters: { type: "object" } }, deep)).toEqual({
     ok: false,

@@ -101,7 +101,7 @@ function invalidArguments(name: string, problems: readonly string[]): string {
   ].join("\n");
 }
 
-export class SchemaTimeoutError extends Error {
+class SchemaTimeoutError extends Error {
   constructor(milliseconds: number) {
     super(`the check took longer than ${milliseconds} ms`);
     this.name = "SchemaTimeoutError";

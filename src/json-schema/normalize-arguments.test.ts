@@ -18,7 +18,7 @@ test.each<[string, JsonObject, string, Json]>([
   ["the only value", { const: true }, "true", true],
   ["what a reference leads to", { $ref: "#/$defs/a~1b" }, "3", 3],
   ["one part of a whole", { allOf: [{ minimum: 1 }, { type: "integer" }] }, "3", 3],
-])("a string that holds %s is taken for it", (_, schema, text, value) => {
+])("a string that contains %s is parsed", (_, schema, text, value) => {
   expect(coerce(schema, text, { $defs: { "a/b": { type: "integer" } } })).toEqual(value);
 });
 
@@ -36,14 +36,14 @@ test.each<[string, JsonObject, string]>([
   ["a reference leads to a name", { $ref: "#integer" }, "3"],
   ["a reference leads nowhere", { $ref: "#/$defs/none" }, "3"],
   ["a reference leads to itself", { $ref: "#/properties/value" }, "3"],
-])("a string stays one where %s", (_, schema, text) => {
+])("a string stays a string where %s", (_, schema, text) => {
   expect(coerce(schema, text)).toBe(text);
 });
 
 describe("members", () => {
   const numbers: JsonObject = { type: "array", items: { type: "integer" } };
 
-  test("of objects and lists are looked at too, at every depth", () => {
+  test("of objects and lists are parsed at every depth", () => {
     const schema: JsonObject = {
       type: "object",
       properties: { list: numbers, flag: { type: "boolean" }, text: { type: "string" } },
@@ -55,29 +55,29 @@ describe("members", () => {
     ]);
   });
 
-  test("of what was a string are looked at too", () => {
+  test("of a parsed string are parsed, too", () => {
     const schema: JsonObject = { type: "object", properties: { list: numbers } };
     expect(coerce(schema, '{"list":"[\\"1\\"]"}')).toEqual({ list: [1] });
   });
 
-  test("of a list with places of their own are looked at by place", () => {
+  test("of a tuple are parsed by their position", () => {
     const schema = { type: "array", prefixItems: [{ type: "string" }], items: { type: "integer" } };
     expect(coerce(schema, ["1", "2"])).toEqual(["1", 2]);
   });
 
-  test("of an alternative are looked at where the type leaves only one", () => {
+  test("of an alternative are parsed if the type leaves only one", () => {
     const schema: JsonObject = { oneOf: [{ type: "string" }, { $ref: "#/$defs/numbers" }] };
     expect(coerce(schema, ["1"], { $defs: { numbers } })).toEqual([1]);
   });
 
-  test("named like what every object has are no part of the schema", () => {
+  test("named like properties of every object are not part of the schema", () => {
     const given = JSON.parse('{"__proto__":"1","toString":"2"}') as JsonObject; // An object.
     const schema = { type: "object", properties: {} };
     expect(JSON.stringify(coerceArguments(given, schema))).toBe('{"__proto__":"1","toString":"2"}');
   });
 });
 
-test("arguments of the right types come back as they are", () => {
+test("arguments of the right types are returned unchanged", () => {
   const schema = fc.constantFrom<JsonObject>(
     { type: "string" },
     { type: ["string", "integer"] },
@@ -93,7 +93,7 @@ test("arguments of the right types come back as they are", () => {
   );
 });
 
-test("a value comes back from its JSON wherever its type is declared and no string is", () => {
+test("a value survives as JSON wherever its type is declared and strings are not accepted", () => {
   const value = fc.jsonValue({ maxDepth: 3 }).filter((each) => typeof each !== "string");
   fc.assert(
     fc.property(value, (each) => {
@@ -112,7 +112,7 @@ const object = (properties: JsonObject, others: JsonObject = {}): JsonObject => 
   ...others,
 });
 
-test("a key that is missing gets its default, required or not, and one that is given stays", () => {
+test("a missing key gets its default, required or not, and a given one stays", () => {
   const properties = { a: { default: 1 }, b: { default: null }, c: { default: [] }, d: {} };
   const schema = object(properties, { required: ["a"] });
   expect([fillDefaults({}, schema), fillDefaults({ a: 2, b: 3, e: 4 }, schema)]).toEqual([
@@ -121,7 +121,7 @@ test("a key that is missing gets its default, required or not, and one that is g
   ]);
 });
 
-test("defaults are filled into what is given, at every depth, and into defaults", () => {
+test("defaults are filled in at every depth, also inside of defaults", () => {
   const inner = object({ x: { default: 1 } });
   const schema = object({
     given: inner,
@@ -136,7 +136,7 @@ test("defaults are filled into what is given, at every depth, and into defaults"
   });
 });
 
-test("a reference is followed, as far as the value goes", () => {
+test("a reference is followed as far as the value goes", () => {
   const node = object({ kind: { default: "leaf" }, next: { $ref: "#/$defs/node" } });
   const schema = { ...object({ node: { $ref: "#/$defs/node" } }), $defs: { node } };
   expect(fillDefaults({ node: { next: { next: {} } } }, schema)).toEqual({
@@ -144,7 +144,7 @@ test("a reference is followed, as far as the value goes", () => {
   });
 });
 
-test("arguments and schema stay as they are", () => {
+test("arguments and schema are not changed", () => {
   const schema = object({ a: { default: { b: 1 } }, c: object({ d: { default: 1 } }) });
   const given = { c: {} };
   const before = JSON.stringify([schema, given]);

@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import type { ParameterConfig } from "../config/index.ts";
 import { toParametersSchema } from "./parameters-schema.ts";
 
-test("a tool without parameters takes an object without keys", () => {
+test("a tool without parameters accepts an object without keys", () => {
   expect(toParametersSchema({})).toEqual({
     type: "object",
     properties: {},
@@ -10,7 +10,7 @@ test("a tool without parameters takes an object without keys", () => {
   });
 });
 
-test("what is required is said by the object, in the order of the config", () => {
+test("the object lists what is required, in the order of the config", () => {
   const schema = toParametersSchema({
     b: { type: "string", required: true },
     a: { type: ["integer", "null"], required: false },

@@ -2,7 +2,7 @@ import { describe, expect, test } from "vitest";
 import { constToEnum, isStrict, toStrictSchema } from "./provider-schema.ts";
 
 describe("const", () => {
-  test("becomes a list with one value wherever a schema stands, and nowhere else", () => {
+  test("becomes a list with one value in schemas, and nowhere else", () => {
     const schema = {
       type: "object",
       properties: {
@@ -53,7 +53,7 @@ describe("a strict schema", () => {
     ["is open on purpose", { type: "object", properties: {}, additionalProperties: true }],
     ["is a choice", { type: "object", properties: {}, oneOf: [{}] }],
     ["is no object", { type: "array", items: text }],
-  ])("is none that %s, and it goes as it is", (_, schema) => {
+  ])("is not made of one that %s, which stays unchanged", (_, schema) => {
     expect({ isStrict: isStrict(schema), sent: toStrictSchema(schema) }).toEqual({
       isStrict: false,
       sent: schema,

@@ -11,7 +11,7 @@ function fieldOf(schema: JsonObject, name = "a"): unknown {
 describe("a field", () => {
   test.each<[string, JsonObject, JsonObject]>([
     [
-      "of text keeps its limits, and nothing else",
+      "of text keeps its limits and nothing else",
       { type: "string", minLength: 1, pattern: "^a", format: "email", $ref: "#/x", enumNames: 3 },
       {
         kind: { type: "text" },
@@ -19,17 +19,17 @@ describe("a field", () => {
       },
     ],
     [
-      "with a default that is nested deeper than a stack has none",
+      "with a default that is nested too deep has none",
       { type: "string", default: JSON.parse("[".repeat(20_000) + "]".repeat(20_000)) as Json },
       { kind: { type: "text" }, schema: { type: "string" } },
     ],
     [
-      "with limits that are none has none",
+      "with invalid limits has none",
       { type: "integer", minimum: "1", maximum: null },
       { kind: { type: "integer" }, schema: { type: "integer" } },
     ],
     [
-      "with words has words",
+      "keeps its title and description",
       { type: "boolean", title: "A?", description: "B.", default: true },
       {
         title: "A?",
@@ -69,7 +69,7 @@ describe("a field", () => {
     expect(fieldOf(schema)).toEqual({ ...common, ...expected });
   });
 
-  test("that is chosen or answered with yes or no is no secret, whatever its name", () => {
+  test("that is a choice or a boolean is not a secret, whatever its name", () => {
     expect([
       fieldOf({ type: "boolean" }, "save_password"),
       fieldOf({ type: "string", enum: ["a"] }, "token"),
@@ -96,7 +96,7 @@ test.each([
     { mode: "url", message: "?", url: `https://moon.example/${"a".repeat(2000)}` },
     "longer than 2000 characters",
   ],
-])("a question with %s cannot be asked", (_, params, problem) => {
+])("a question with %s is rejected", (_, params, problem) => {
   expect(() => parseElicitation(params)).toThrow(problem);
 });
 
@@ -148,7 +148,7 @@ test.each([
   expect(asksForSecret(name, { title: "What?" })).toBe(false);
 });
 
-test("what is written only, or as a password, is a secret by any name", () => {
+test("a write-only or password field is a secret by any name", () => {
   expect([
     asksForSecret("x", { format: "password" }),
     asksForSecret("x", { writeOnly: true }),

@@ -4,7 +4,7 @@ import { createHttpLink, retryDelay, serverHeaders } from "./http-transport.ts";
 import { loadSdk } from "./transport.ts";
 
 test.each(["", "moon", "ftp://moon/mcp", "https://me:secret@moon/mcp"])(
-  "the address %j is refused without being repeated",
+  "the URL %j is refused without being quoted",
   async (url) => {
     const sdk = await loadSdk();
     const settings = {
@@ -28,12 +28,12 @@ test.each(["", "moon", "ftp://moon/mcp", "https://me:secret@moon/mcp"])(
   },
 );
 
-test("a stream that is cut is reopened neither at once nor much later, whatever the server wants", () => {
+test("a broken stream is reopened neither at once nor much later, whatever the server asks for", () => {
   counters("T-MCP-2");
   expect([0, 1, 2000, 1e9].map(retryDelay)).toEqual([500, 500, 2000, 5000]);
 });
 
-test("variables are put into headers in both notations", () => {
+test("variables are replaced in headers, in both notations", () => {
   const headers = headersOf({ a: "$ONE-${TWO}x", b: "$ONE$TWO", c: "5 $ and $5" });
   expect(Object.fromEntries(headers)).toEqual({ a: "1-2x", b: "12", c: "5 $ and $5" });
 });
@@ -51,7 +51,7 @@ test.each(["$MISSING", "${MISSING}", "$toString"])("%s is an error that names it
   );
 });
 
-test("what cannot be a header is an error that does not give the value away", () => {
+test("an invalid header is an error that does not contain the value", () => {
   for (const headers of [{ "X-Key": "$LINES" }, { "no name": "$LINES" }]) {
     expect(() => headersOf(headers)).toThrow(
       expect.objectContaining({

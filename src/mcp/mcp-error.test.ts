@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { reasonOf, startFailed } from "./mcp-error.ts";
 
-test("a command that is to be run by hand can be pasted into a shell", () => {
+test("the suggested command can be pasted into a shell", () => {
   const settings = {
     type: "stdio",
     name: "docs",
@@ -17,7 +17,7 @@ test("a command that is to be run by hand can be pasted into a shell", () => {
   expect(hint).toBe(String.raw`Run it yourself to see why: sh -c 'echo it'\''s; cat'`);
 });
 
-test("the reason of an error is at its bottom", () => {
+test("the reason of an error is its innermost cause", () => {
   const refused = new AggregateError([new Error("connect ECONNREFUSED 127.0.0.1:1")]);
   const failed = new TypeError("fetch failed", { cause: refused });
   expect(reasonOf(new Error("the probe failed", { cause: failed }))).toBe(

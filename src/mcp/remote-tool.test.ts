@@ -5,7 +5,7 @@ import { truncateResult, listTools, toCallResult } from "./remote-tool.ts";
 
 const TOOL = { name: "moon", inputSchema: { type: "object" } };
 
-test("all pages of a list together have one limit of time", async () => {
+test("one time limit applies to all pages of a list together", async () => {
   counters("T-MCP-2");
   let pages = 0;
   const client = clientThat(() => {
@@ -16,7 +16,7 @@ test("all pages of a list together have one limit of time", async () => {
   await expect(listTools(client, 20)).rejects.toThrow("it took more than 0.02 s");
 });
 
-test("all pages of a list together are no larger than one message", async () => {
+test("one size limit applies to all pages of a list together", async () => {
   counters("T-MCP-2");
   let pages = 0;
   const description = "x".repeat(5 * 1024 * 1024);
@@ -36,17 +36,17 @@ function clientThat(list: () => unknown): Client {
   return client as unknown as Client; // All that is used of it.
 }
 
-test("text parts are joined with blank lines, and empty ones left out", () => {
+test("text parts are joined with blank lines, without empty ones", () => {
   const content = ["one", "", "two\nlines"].map((text) => ({ type: "text" as const, text }));
   expect(toCallResult({ content })).toEqual({ type: "success", content: "one\n\ntwo\nlines" });
 });
 
-test("foreign text stays as it came", () => {
+test("the text of a server is not changed", () => {
   const text = "\u001b[31mred\u001b[0m\r\n\u202ebackwards";
   expect(toCallResult({ content: [{ type: "text", text }] }).content).toBe(text);
 });
 
-test("structured content stands in for text that is missing, not beside it", () => {
+test("structured content is used only if there is no text", () => {
   const structuredContent = { moon: "full" };
   const image = { type: "image" as const, mimeType: "image/png", data: "AAAA" };
   expect([
@@ -60,21 +60,21 @@ test("structured content stands in for text that is missing, not beside it", () 
   ]);
 });
 
-test("bytes are counted, not shown", () => {
+test("binary content is counted, not shown", () => {
   const sizes = ["", "AA==", "AAA=", "AAAA"].map(
     (data) => toCallResult({ content: [{ type: "audio", mimeType: "audio/wav", data }] }).content,
   );
   expect(sizes).toEqual([0, 1, 2, 3].map((size) => `[audio, audio/wav, ${size} bytes; not shown]`));
 });
 
-test("an error without a word gets one", () => {
+test("an error without text gets one", () => {
   expect(toCallResult({ content: [], isError: true })).toEqual({
     type: "error",
     content: "The tool failed and gave no reason.",
   });
 });
 
-test("a mebibyte is shown whole, and a byte more is cut between two characters", () => {
+test("one mebibyte is kept, and one byte more is cut between two characters", () => {
   const whole = "x".repeat(1024 * 1024);
   expect(truncateResult(whole)).toBe(whole);
   const cut = truncateResult(`${whole.slice(0, -1)}ä`);

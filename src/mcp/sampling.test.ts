@@ -9,7 +9,7 @@ function withContent(content: JsonObject): JsonObject {
   return { messages: [{ role: "user", content }], maxTokens: 1 };
 }
 
-test("the words are kept, and what else a server wishes for is not", () => {
+test("the texts are kept, and preferences are not", () => {
   const prompt = parseSampling({
     systemPrompt: "Be a moon.",
     messages: [

@@ -28,7 +28,7 @@ describe("a body over HTTP", () => {
     expect(failures).toEqual([]);
   });
 
-  test("is passed on as it is, with its status and headers", async () => {
+  test("is passed on unchanged, with its status and headers", async () => {
     const given = new Response("moon", { status: 404, headers: { "mcp-session-id": "1" } });
     const passed = limitMessages(given, () => undefined);
     expect([passed.status, passed.headers.get("mcp-session-id"), await passed.text()]).toEqual([
@@ -68,7 +68,7 @@ test("a server may have 256 requests open, and no more", () => {
   expect(excess).toEqual([TOO_MANY]);
 });
 
-test("a request is open until its reply was taken", async () => {
+test("a request is open until its reply was read", async () => {
   const { ask, reply, excess } = limited();
   for (let id = 1; id <= 1000; id += 1) {
     ask(id);
@@ -77,7 +77,7 @@ test("a request is open until its reply was taken", async () => {
   expect(excess).toEqual([]);
 });
 
-test("a request that was withdrawn is open no more, unless its reply is on its way", () => {
+test("a cancelled request is no longer open, unless its reply is being sent", () => {
   const { ask, reply, withdraw, excess } = limited({ takes: false });
   for (let id = 1; id <= 1000; id += 1) {
     ask(id);
@@ -92,7 +92,7 @@ test("a request that was withdrawn is open no more, unless its reply is on its w
   expect(excess).toEqual([TOO_MANY]);
 });
 
-test("open requests may not be larger than one message, all together", () => {
+test("all open requests together may not be larger than one message", () => {
   const { ask, withdraw, excess } = limited();
   const text = "x".repeat(12 * 1024 * 1024);
   ask(1, text);
@@ -111,7 +111,7 @@ test("the id of an open request cannot be used again", () => {
   expect(excess).toEqual(["it used the id of an open request again"]);
 });
 
-test("whoever listened before is told of every message", () => {
+test("an earlier listener still gets every message", () => {
   const heard: JSONRPCMessage[] = [];
   const { ask } = limited({ onmessage: (message) => heard.push(message) });
   ask(1);

@@ -3,7 +3,7 @@ import path from "node:path";
 import { expect, test } from "vitest";
 import { counters } from "../../test/security/threats.ts";
 import { temporaryFolder } from "../../test/support/temporary-workspace.ts";
-import { findProgram, withoutRelativeFolders } from "./find-program.ts";
+import { findProgram, resolveProgram, withoutRelativeFolders } from "./find-program.ts";
 
 function folderWith(name: string, mode = 0o755): string {
   const folder = temporaryFolder();
@@ -21,7 +21,7 @@ test("a program is found in the first absolute folder that has it", () => {
 });
 
 test.skipIf(process.platform === "win32")(
-  "neither a folder nor a file without the right to run it is one",
+  "neither a folder nor a file that is not executable counts as a program",
   () => {
     const [folder, file] = [temporaryFolder(), folderWith("tool", 0o644)];
     mkdirSync(path.join(folder, "tool"));
@@ -41,7 +41,7 @@ test.skipIf(process.platform === "win32")(
   },
 );
 
-test("a PATH without relative folders is never empty, for that would be the current one", () => {
+test("a PATH without relative folders is never empty, which would mean the current folder", () => {
   expect([
     withoutRelativeFolders(":/a:.:/b/c:d"),
     withoutRelativeFolders(":."),
@@ -50,5 +50,24 @@ test("a PATH without relative folders is never empty, for that would be the curr
     "/a:/b/c",
     expect.stringMatching(/^\/usr\/bin:/),
     expect.stringMatching(/^\/usr\/bin:/),
+  ]);
+});
+
+test("a command of the user's is resolved as the system would, from the given folder", () => {
+  const [cwd, other] = [folderWith("tool"), folderWith("tool")];
+  const resolve = (command: string, searchPath?: string) =>
+    resolveProgram(command, { cwd, searchPath });
+  expect([
+    resolve("tool", [".", other].join(path.delimiter)),
+    resolve("tool", [other, "."].join(path.delimiter)),
+    resolve("./tool"),
+    resolve("tool", ""),
+    resolve("tool"),
+  ]).toEqual([
+    path.join(cwd, "tool"),
+    path.join(other, "tool"),
+    path.join(cwd, "tool"),
+    undefined,
+    undefined,
   ]);
 });

@@ -63,7 +63,7 @@ const textsOf = (end: ProcessEnd) =>
   "stdout" in end ? [end.stdout.toText(), end.stderr.toText()] : [];
 
 describe("a process that ends", () => {
-  test("gives its output and its status", async () => {
+  test("reports its output and its status", async () => {
     const end = await runShell("echo out; echo err >&2; exit 3");
     expect([end.type, "exit" in end && end.exit, textsOf(end)]).toEqual([
       "exited",
@@ -72,12 +72,12 @@ describe("a process that ends", () => {
     ]);
   });
 
-  test("by a signal gives its name", async () => {
+  test("reports the name of the signal that ended it", async () => {
     const end = await runShell("kill -9 $$");
     expect("exit" in end && end.exit).toEqual({ signal: "SIGKILL" });
   });
 
-  test("is given its input, and then the end of it", async () => {
+  test("gets its input, and then end of file", async () => {
     const input = "é".repeat(100_000);
     const end = await runShell("wc -c", { input });
     expect(textsOf(end)[0]?.trim()).toBe("200000");
@@ -92,14 +92,14 @@ describe("a process that ends", () => {
     expect(ends.map((end) => "exit" in end && end.exit)).toEqual([{ status: 0 }, { status: 0 }]);
   });
 
-  test("runs in the folder and with the variables it is given, and one that marks it", async () => {
+  test("runs in the given folder with the given variables, and one that marks its group", async () => {
     const variables = { PATH: process.env["PATH"], A: "b" };
     const script = "pwd; env | grep -v -e ^PWD= -e ^_= -e ^SHLVL= -e ^PATH= | sort";
     const end = await runShell(script, { cwd: "/", variables });
     expect(textsOf(end)[0]).toMatch(/^\/\nA=b\nJP_PROCESS_GROUP=[0-9a-f-]{36}\n$/);
   });
 
-  test("tells what it does, line by line, while it runs", async () => {
+  test("reports its standard error line by line while it runs", async () => {
     const controller = new AbortController();
     const lines: string[] = [];
     const onLine = (line: string) => {
@@ -111,7 +111,7 @@ describe("a process that ends", () => {
     expect([end.type, lines]).toEqual(["cancelled", ["one", "two", "thr"]]);
   });
 
-  test("is not waited for when another process holds its output open", async () => {
+  test("does not have to wait for another process that holds its output open", async () => {
     const end = await runShell("sleep 60 & echo $! >&2; echo done");
     const [stdout, stderr] = textsOf(end);
     const pid = Number(stderr);
@@ -119,7 +119,7 @@ describe("a process that ends", () => {
     expect([end.type, stdout, isAlive(pid)]).toEqual(["exited", "done\n", true]);
   });
 
-  test("leaves what it started in the background alone", async () => {
+  test("leaves background processes running", async () => {
     const end = await runShell("sleep 60 >/dev/null 2>&1 & echo $!");
     const pid = Number(textsOf(end)[0]);
     started.push(pid);
@@ -128,7 +128,7 @@ describe("a process that ends", () => {
 });
 
 describe("output beyond the limit", () => {
-  test("is left out, and how much it was is told", async () => {
+  test("is dropped, and a notice says how much it was", async () => {
     const script = 'process.stdout.write("o".repeat(5000)); process.stderr.write("e".repeat(2000))';
     const end = await runShell("", nodeCommand(script));
     expect(textsOf(end)).toEqual([
@@ -137,7 +137,7 @@ describe("output beyond the limit", () => {
     ]);
   });
 
-  test("of 50 MB takes no memory", async () => {
+  test("takes no memory, even 50 MB of it", async () => {
     // In a process of its own, where nothing else needs memory and its collection is quick.
     const program = `
       import { runProcess } from ${JSON.stringify(path.join(import.meta.dirname, "run-process.ts"))};
@@ -176,7 +176,7 @@ describe("output beyond the limit", () => {
 });
 
 describe("a process that is stopped", () => {
-  test("ends with all that it has started", async () => {
+  test("ends with everything it has started", async () => {
     const script =
       "sleep 60 & sleep 60 >/dev/null 2>&1 & sh -c 'sleep 60 & echo $$ $! >&2; wait' & wait";
     const { end, pids } = await stopWhenStarted(script, 2);
@@ -184,7 +184,7 @@ describe("a process that is stopped", () => {
     await expectGone(pids);
   });
 
-  test("has time to tidy up", async () => {
+  test("has time to clean up", async () => {
     const controller = new AbortController();
     const lines: string[] = [];
     const onLine = (line: string) => {
@@ -196,7 +196,7 @@ describe("a process that is stopped", () => {
     expect([lines[0], lines.at(-1)]).toEqual(["up", "tidy"]);
   });
 
-  test("is killed when it does not want to end, and its descendants too", async () => {
+  test("is killed if it ignores SIGTERM, and so are its descendants", async () => {
     const script =
       "trap '' TERM; sh -c 'trap \"\" TERM; sleep 60 & echo $$ $! >&2; wait; sleep 60' & echo $$ >&2; wait; sleep 60";
     const { end, pids } = await stopWhenStarted(script, 3);
@@ -204,20 +204,20 @@ describe("a process that is stopped", () => {
     await expectGone(pids);
   });
 
-  test("ends even if only a descendant does not want to", async () => {
+  test("ends even if only a descendant ignores SIGTERM", async () => {
     const script = "sh -c 'trap \"\" TERM; echo $$ >&2; sleep 60; sleep 60' & wait";
     const { end, pids } = await stopWhenStarted(script, 1);
     expect(end).toEqual({ type: "cancelled" });
     await expectGone(pids);
   });
 
-  test("before it was started never is", async () => {
+  test("is never started if the signal was aborted before", async () => {
     const signal = AbortSignal.abort();
     const command = { program: "/nonexistent", args: [] };
     expect(await runShell("", { ...command, signal })).toEqual({ type: "cancelled" });
   });
 
-  test("while only its background is left is cancelled, and the background ended", async () => {
+  test("counts as cancelled if only its background processes are left, and these are ended", async () => {
     const controller = new AbortController();
     const limits = { ...LIMITS, pipeGraceMs: 60_000 };
     const pids: number[] = [];
@@ -244,7 +244,7 @@ describe("a process that is stopped", () => {
 });
 
 describe("a process that takes too long", () => {
-  test("is stopped with all that it has started, and what it printed is kept", async () => {
+  test("is stopped with everything it has started, and its output is kept", async () => {
     const script = "trap '' TERM; sleep 60 & echo $!; echo err >&2; wait; sleep 60";
     const end = await runShell(script, { timeoutMs: 800 });
     const [stdout, stderr] = textsOf(end);
@@ -253,7 +253,7 @@ describe("a process that takes too long", () => {
   });
 
   test.each([0, 10_000, 2 ** 40])(
-    "is not one that ends within a limit of %i ms",
+    "does not include one that ends within a limit of %i ms",
     async (timeoutMs) => {
       const end = await runShell("sleep 0.05", { timeoutMs });
       expect(end.type).toBe("exited");

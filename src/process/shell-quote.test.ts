@@ -11,7 +11,7 @@ function wordsOf(line: string): string[] {
   return stdout.split("\0").slice(0, -1);
 }
 
-test("what a shell would read as code is one word of text", () => {
+test("code is quoted as one word of text", () => {
   const texts = [
     "",
     "a b",
@@ -30,7 +30,7 @@ test("what a shell would read as code is one word of text", () => {
   expect(wordsOf(texts.map(quoteWord).join(" "))).toEqual(texts);
 });
 
-test("any text comes back from a real shell", () => {
+test("any text survives a real shell", () => {
   counters("T-RUN-1");
   const text = fc.string({
     unit: fc.constantFrom(...Array.from("ab '\"\\$`;&|<>(){}[]*?#~!=\n\té日🦀")),

@@ -24,7 +24,7 @@ describe("a result", () => {
 
   afterAll(() => servers.close());
 
-  test("is the text of all parts, and a note for what is no text", async () => {
+  test("is the text of all parts, with a note for binary content", async () => {
     const { content } = await call(server, "everything");
     expect(content.split("\n\n")).toEqual([
       "first",
@@ -44,7 +44,7 @@ describe("a result", () => {
     });
   });
 
-  test("counts even if it is not what the server had promised", async () => {
+  test("counts even if it does not match the output schema", async () => {
     await server.tools(never);
     expect(await call(server, "mismatched")).toEqual({ type: "success", content: "as text" });
   });
@@ -59,13 +59,13 @@ describe("a result", () => {
     ]);
   });
 
-  test("of more than a mebibyte is cut, and says so", async () => {
+  test("of more than one mebibyte is truncated, and says so", async () => {
     const { content } = await call(server, "large", { arguments: { characters: 1_000_000 } });
     expect(content.slice(0, 3)).toBe("äää");
     expect(content.slice(-80)).toContain("ä\n[Truncated: 951424 of 2000000 bytes omitted.]");
   });
 
-  test("of many mebibytes arrives in one piece", async () => {
+  test("of many mebibytes arrives complete", async () => {
     const { type } = await call(server, "large", { arguments: { characters: 6_000_000 } });
     expect(type).toBe("success");
   });
@@ -90,14 +90,14 @@ describe.each(["older", "newer"])("a call of a server of the %s kind", (mode) =>
     rmSync(folder, { recursive: true });
   });
 
-  test("tells what is under way", async () => {
+  test("reports progress", async () => {
     const messages: string[] = [];
     const onProgress = (message: string) => messages.push(message);
     expect((await call(server, "progress", { onProgress })).content).toBe("finished");
     expect(messages).toEqual(["1 of 3", "halfway", "done"]);
   });
 
-  test("is cancelled by abort, and the server works on", async () => {
+  test("is cancelled by abort, and the server keeps running", async () => {
     const [waiting, cancelled] = [count("waiting"), count("cancelled")];
     const controller = new AbortController();
     const result = call(server, "wait", { signal: controller.signal });
@@ -109,7 +109,7 @@ describe.each(["older", "newer"])("a call of a server of the %s kind", (mode) =>
     expect((await call(server, "generation")).content).toBe(mode);
   });
 
-  test("is not even made if it is aborted before", async () => {
+  test("is not made if it is aborted before", async () => {
     const waiting = count("waiting");
     const reason = new Error("never mind");
     await expect(call(server, "wait", { signal: AbortSignal.abort(reason) })).rejects.toBe(reason);
@@ -117,7 +117,7 @@ describe.each(["older", "newer"])("a call of a server of the %s kind", (mode) =>
     expect(count("waiting")).toBe(waiting);
   });
 
-  test("is cancelled when its time is over", async () => {
+  test("is cancelled at its time limit", async () => {
     const cancelled = count("cancelled");
     expect(await call(server, "wait", { timeoutMs: 200 })).toEqual({
       type: "error",

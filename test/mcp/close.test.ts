@@ -2,14 +2,14 @@ import { describe, expect, test } from "vitest";
 import { call, errorOf, isRunning, never, testServer, until } from "./support.ts";
 
 describe("closing", () => {
-  test("ends a server that goes when its input ends", async () => {
+  test("ends a server that exits when its input ends", async () => {
     const { servers, get, pids } = testServer();
     await get();
     await servers.close();
     expect(pids().map(isRunning)).toEqual([false]);
   });
 
-  test("ends what a server has started, even if it ignores everything else", async () => {
+  test("ends a server that ignores SIGTERM, and what it has started", async () => {
     const { servers, get, pids } = testServer(["--ignore-end"]);
     const grandchild = Number((await call(await get(), "grandchild")).content);
     const all = [...pids(), grandchild];
@@ -27,7 +27,7 @@ describe("closing", () => {
     expect(pids().map(isRunning)).toEqual([false]);
   });
 
-  test("makes calls under way fail, and later ones too", async () => {
+  test("makes calls in progress fail, and later ones too", async () => {
     const { servers, get, log } = testServer();
     const server = await get();
     const waiting = call(server, "wait");
@@ -41,7 +41,7 @@ describe("closing", () => {
     expect((await errorOf(servers.get("test", never))).code).toBe("mcp_closed");
   });
 
-  test("may be done twice, and when nothing was started", async () => {
+  test("may be repeated, and works when nothing was started", async () => {
     const { servers, pids } = testServer();
     await servers.close();
     await servers[Symbol.asyncDispose]();

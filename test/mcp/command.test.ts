@@ -18,7 +18,7 @@ const NAP = {
   program: "Atomics.wait(new Int32Array(new SharedArrayBuffer(4)),0,0,1000)",
 };
 
-test("a question outside of a call is told at once, and is on record", async () => {
+test("a question outside of a call is reported at once, and recorded", async () => {
   await using server = await ModelServer.start(({ messages }) => {
     const results = messages.filter(({ role }) => role === "tool").length;
     const name = ["ask_later", "nap"][results];
@@ -45,7 +45,7 @@ test("a question outside of a call is told at once, and is on record", async () 
   expect(stderr).toContain("test asked outside of a call, and was refused: Which moon?");
 });
 
-test.each(["older", "newer"])("a server of the %s kind may have a model go on", async (mode) => {
+test.each(["older", "newer"])("a server of the %s kind may ask a model", async (mode) => {
   const prompt = {
     messages: [{ role: "user", content: { type: "text", text: "Name a moon." } }],
     maxTokens: 5,
@@ -75,7 +75,7 @@ test.each(["older", "newer"])("a server of the %s kind may have a model go on", 
   expect([asked.length, JSON.stringify(asked).includes("a secret")]).toEqual([1, false]);
 });
 
-test("a form that may not be shown is explained to whoever runs the tool", async () => {
+test("a refused form is explained to whoever runs the tool", async () => {
   const project = queryProject({ config: configOf("newer", "ask = { source = 'mcp.test' }") });
   const properties = { password: { type: "string" } };
   const rounds = [{ login: { message: "?", requestedSchema: { type: "object", properties } } }];

@@ -1,7 +1,7 @@
 import { expect, onTestFinished, test } from "vitest";
 import { call, isRunning, testServer, until, untilStartedAgain } from "./support.ts";
 
-test("a server that crashes is started again once, at the next call", async () => {
+test("a server that crashes is restarted once, at the next call", async () => {
   const { get, pids } = testServer();
   const server = await get();
   expect(await call(server, "crash")).toEqual({
@@ -26,7 +26,7 @@ test("a server that crashes is started again once, at the next call", async () =
   expect(pids()).toHaveLength(2);
 });
 
-test("all calls under way learn of a crash, and those after it share one start", async () => {
+test("all calls in progress fail at a crash, and later ones share one restart", async () => {
   const { get, pids, log } = testServer();
   const server = await get();
   const waiting = call(server, "wait");
@@ -38,7 +38,7 @@ test("all calls under way learn of a crash, and those after it share one start",
   expect(pids()).toHaveLength(2);
 });
 
-test("what a crashed server has started ends with it", async () => {
+test("processes of a crashed server end with it", async () => {
   const { get } = testServer();
   const server = await get();
   const grandchild = Number((await call(server, "grandchild")).content);
@@ -47,7 +47,7 @@ test("what a crashed server has started ends with it", async () => {
   await until(() => !isRunning(grandchild));
 });
 
-test("what has left the group of a crashed server keeps nobody waiting", async () => {
+test("a process that has left the group of a crashed server is not waited for", async () => {
   const server = await testServer().get();
   const escaped = Number((await call(server, "escaped")).content);
   onTestFinished(() => void process.kill(escaped, "SIGKILL"));
@@ -55,7 +55,7 @@ test("what has left the group of a crashed server keeps nobody waiting", async (
   expect(isRunning(escaped)).toBe(true);
 });
 
-test("a server that was killed while nobody called it is started again", async () => {
+test("a server that was killed between calls is restarted", async () => {
   const { get, pids } = testServer();
   const server = await get();
   process.kill(pids()[0] ?? 0, "SIGKILL");
@@ -63,7 +63,7 @@ test("a server that was killed while nobody called it is started again", async (
   expect(pids()).toHaveLength(2);
 });
 
-test("a server whose message does not end is ended, like one that crashes", async () => {
+test("a server whose message does not end is treated like one that crashes", async () => {
   const { get, pids } = testServer();
   const server = await get();
   const { content } = await call(server, "large", { arguments: { characters: 17_000_000 } });

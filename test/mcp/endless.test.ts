@@ -30,7 +30,7 @@ const PROGRESS = {
 };
 
 describe.each(["older", "newer"])("a call of a server of the %s kind", (mode) => {
-  test("that is never answered ends after five minutes, if config sets no other limit", async () => {
+  test("that gets no response ends after five minutes, if the config sets no other limit", async () => {
     counters("T-MCP-1");
     const clock = new FakeClock();
     const server = testServer([`--mode=${mode}`], { context: { clock } });
@@ -43,7 +43,7 @@ describe.each(["older", "newer"])("a call of a server of the %s kind", (mode) =>
     await until(() => server.log().includes("cancelled"));
   });
 
-  test("that only reports progress ends all the same, and a few lines of it are shown", async () => {
+  test("that only reports progress ends, too, and shows only a few lines of it", async () => {
     counters("T-MCP-1");
     counters("T-MCP-2");
     const clock = new FakeClock();
@@ -62,7 +62,7 @@ describe.each(["older", "newer"])("a call of a server of the %s kind", (mode) =>
   });
 });
 
-test("a server that reads no reply is ended, like one that crashes", async () => {
+test("a server that reads no replies is treated like one that crashes", async () => {
   counters("T-MCP-2");
   const server = testServer(["--mode=older"]);
   const line = { jsonrpc: "2.0", id: "COUNT", method: "ping" };
@@ -75,10 +75,10 @@ test("a server that reads no reply is ended, like one that crashes", async () =>
   await until(() => !server.pids().some(isRunning));
 });
 
-test("a server that keeps asking out of turn is heard fifty times, and ended", async () => {
+test("a server that keeps asking outside of calls is ended after fifty questions", async () => {
   counters("T-MCP-2");
-  const strays: UnscopedQuestion[] = [];
-  const context = { onUnscopedQuestion: (stray: UnscopedQuestion) => strays.push(stray) };
+  const unscoped: UnscopedQuestion[] = [];
+  const context = { onUnscopedQuestion: (question: UnscopedQuestion) => unscoped.push(question) };
   const server = testServer(["--mode=older"], { context });
   const requestedSchema = { type: "object", properties: { name: { type: "string" } } };
   const params = { message: "Well?", requestedSchema };
@@ -90,7 +90,7 @@ test("a server that keeps asking out of turn is heard fifty times, and ended", a
   controller.abort(new Error("never mind"));
   await expect(waiting).rejects.toThrow("never mind");
   await until(() => !server.pids().some(isRunning));
-  expect(strays).toHaveLength(50);
+  expect(unscoped).toHaveLength(50);
   expect((await call(await server.get(), "pid")).type).toBe("success");
   expect(server.pids()).toHaveLength(2);
 });
@@ -100,7 +100,7 @@ describe("a server over HTTP", () => {
     ["a result", 200, "application/json", " "],
     ["an event", 200, "text/event-stream", "data: x\n"],
     ["an error", 500, "text/plain", "x"],
-  ])("that sends %s without end is left", async (_, status, type, piece) => {
+  ])("that sends %s without end is disconnected", async (_, status, type, piece) => {
     counters("T-MCP-2");
     const web = await webServer((response) => {
       response.writeHead(status, { "content-type": type });
@@ -113,7 +113,7 @@ describe("a server over HTTP", () => {
     );
   });
 
-  test("is not listened to any more once its call was cancelled", async () => {
+  test("is no longer read once its call was cancelled", async () => {
     counters("T-MCP-2");
     const called = Promise.withResolvers<ServerResponse>();
     const web = await webServer((response) => {

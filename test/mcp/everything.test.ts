@@ -33,7 +33,7 @@ describe.each(["stdio", "http"] as const)("the reference server over %s", (way) 
     });
   });
 
-  test("offers what asks, but nothing that wants a model or our folders", async () => {
+  test("offers tools that ask the user, but none that need sampling or roots", async () => {
     const names = (await server.tools(never)).map(({ name }) => name);
     expect(names.filter((name) => /elicitation|sampling|roots/.test(name))).toEqual([
       "trigger-elicitation-request",
@@ -100,7 +100,7 @@ describe.each(["stdio", "http"] as const)("the reference server over %s", (way) 
     });
   });
 
-  test("asks to go to an address, and hears the answer", async () => {
+  test("asks to visit a URL, and gets the answer", async () => {
     const visit = await begin("trigger-url-elicitation", { url: "https://moon.example/a" });
     const { question } = await visit.ask();
     expect([question.id, question.exclusive, question.persistence]).toEqual([
@@ -111,7 +111,7 @@ describe.each(["stdio", "http"] as const)("the reference server over %s", (way) 
     expect(rawResultOf(await visit.enter({ open_url: false }))).toEqual({ action: "decline" });
   });
 
-  test("fails until somebody has been at an address, and is then called again", async () => {
+  test("fails until the user has visited a URL, and is then called again", async () => {
     const given = { url: `https://moon.example/${way}`, errorPath: true };
     const visit = await begin("trigger-url-elicitation", given);
     const before = await visit.ask();
@@ -121,7 +121,7 @@ describe.each(["stdio", "http"] as const)("the reference server over %s", (way) 
     expect(rawResultOf(await visit.enter({ open_url: true }))).toEqual({ action: "accept" });
   });
 
-  test("fails for good if nobody wants to go there", async () => {
+  test("fails if the user declines to visit the URL", async () => {
     const given = { url: `https://moon.example/${way}/no`, errorPath: true };
     const visit = await begin("trigger-url-elicitation", given);
     await visit.ask();
@@ -145,7 +145,7 @@ describe.each(["stdio", "http"] as const)("the reference server over %s", (way) 
     });
   });
 
-  test("refuses arguments that do not fit", async () => {
+  test("refuses invalid arguments", async () => {
     const { type, content } = await call(server, "get-sum", { arguments: { a: "two" } });
     expect(type).toBe("error");
     expect(content).toContain("expected number");
@@ -168,7 +168,7 @@ describe.each(["stdio", "http"] as const)("the reference server over %s", (way) 
     expect(JSON.parse(weather?.content ?? "")).toHaveProperty("temperature");
   });
 
-  test("tells of its progress", async () => {
+  test("reports progress", async () => {
     const messages: string[] = [];
     const { content } = await call(server, "trigger-long-running-operation", {
       arguments: { duration: 0.3, steps: 3 },
@@ -178,7 +178,7 @@ describe.each(["stdio", "http"] as const)("the reference server over %s", (way) 
     expect(messages).toEqual(["1 of 3", "2 of 3", "3 of 3"]);
   });
 
-  test("is not waited for after an abort, and works afterwards", async () => {
+  test("can be aborted, and works afterwards", async () => {
     const controller = new AbortController();
     const waiting = call(server, "trigger-long-running-operation", {
       arguments: { duration: 60, steps: 600 },

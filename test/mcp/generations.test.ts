@@ -7,19 +7,19 @@ test.each([
   ["that knows both", "both", "newer"],
   ["of 2026", "newer", "newer"],
   ["of 2025", "older", "older"],
-])("a server %s is spoken to in the newest way, in one process", async (_, mode, generation) => {
+])("a server %s uses the newest protocol it knows, in one process", async (_, mode, generation) => {
   const { get, pids } = testServer([`--mode=${mode}`]);
   expect(await call(await get(), "generation")).toEqual({ type: "success", content: generation });
   expect(pids()).toHaveLength(1);
 });
 
-test("a server that does not answer to the question for its version is an older one", async () => {
+test("a server that ignores the version request is an older one", async () => {
   const { get, pids } = testServer(["--mode=older-silent"], { startupTimeoutMs: 3000 });
   expect((await call(await get(), "generation")).content).toBe("older");
   expect(pids()).toHaveLength(1);
 });
 
-test("a server that leaves at the question for its version is started again without it", async () => {
+test("a server that exits on the version request is restarted without it", async () => {
   const { get, pids } = testServer(["--mode=older-leaving"]);
   expect((await call(await get(), "generation")).content).toBe("older");
   expect(pids().map(isRunning)).toEqual([false, true]);

@@ -21,7 +21,7 @@ describe("a server over HTTP", () => {
     expect(linesOf(log).filter((line) => line.startsWith("POST Bearer full-moon"))).not.toEqual([]);
   });
 
-  test("that refuses access is an error that leads to the headers", async () => {
+  test("that denies access is an error that points to the headers", async () => {
     const { url } = await running(startTestServer(["--token=full-moon"]));
     const error = await errorOf(serversOf([settingsOf({ url })]).get("web", never));
     expect(error.code).toBe("mcp_access_refused");
@@ -39,7 +39,7 @@ describe("a server over HTTP", () => {
     });
   });
 
-  test("that nobody runs is an error with the reason, or a warning", async () => {
+  test("that is not running is an error with the reason, or a warning", async () => {
     const url = `http://127.0.0.1:${await freePort()}/mcp`;
     const needed = serversOf([settingsOf({ url })]);
     const error = await errorOf(needed.get("web", never));
@@ -52,7 +52,7 @@ describe("a server over HTTP", () => {
     });
   });
 
-  test("hears of an abort", async () => {
+  test("is notified of an abort", async () => {
     const log = path.join(temporaryFolder(), "log");
     const { url } = await running(startTestServer([`--log=${log}`]));
     const server = await getServer(serversOf([settingsOf({ url })]), "web");
@@ -65,7 +65,7 @@ describe("a server over HTTP", () => {
   });
 });
 
-test("a server over HTTP is told that its session is over", async () => {
+test("a server over HTTP is notified of the end of its session", async () => {
   const program = await running(startEverything());
   const servers = serversOf([settingsOf(program)]);
   await getServer(servers, "web");
@@ -76,7 +76,7 @@ test("a server over HTTP is told that its session is over", async () => {
 });
 
 describe("a server over HTTP that ends", () => {
-  test("is reported to the call under way, and reached again when it is back", async () => {
+  test("fails the call in progress, and is reconnected when it is back", async () => {
     const first = await running(startTestServer());
     const server = await getServer(serversOf([settingsOf(first)]), "web");
     const crashed = await call(server, "crash");
@@ -92,7 +92,7 @@ describe("a server over HTTP that ends", () => {
     });
   });
 
-  test("with a session is spoken to in a new one when it is back", async () => {
+  test("gets a new session when it is back", async () => {
     const first = await running(startEverything());
     const server = await getServer(serversOf([settingsOf(first)]), "web");
     const waiting = call(server, "trigger-long-running-operation", {

@@ -32,7 +32,7 @@ describe("a call of an older server that gets no answer", () => {
     expect(log()).toContain(`answered {"action":"${action}"}`);
   });
 
-  test("because everything was stopped hears of it, and is cancelled", async () => {
+  test("because of an abort is refused the answer, and cancelled", async () => {
     const { servers, get, log } = testServer(["--mode=older"]);
     const controller = new AbortController();
     const attempted = await begin(servers, "ask_and_wait");
@@ -43,7 +43,7 @@ describe("a call of an older server that gets no answer", () => {
     expect((await call(await get(), "generation")).content).toBe("older");
   });
 
-  test("and is entered while everything is stopped is cancelled too", async () => {
+  test("and is continued after an abort is cancelled, too", async () => {
     const { servers, log } = testServer(["--mode=older"]);
     const attempted = await begin(servers, "ask_and_wait");
     await attempted.ask();
@@ -63,7 +63,7 @@ test("a call of a newer server that gets no answer is not made again", async () 
 });
 
 describe("a question is closed", () => {
-  test("when its server withdraws it, and the call goes on", async () => {
+  test("when its server withdraws it, and the call continues", async () => {
     const { servers } = testServer(["--mode=older"]);
     const attempted = await begin(servers, "ask_and_withdraw");
     const { closed = never } = await attempted.ask();
@@ -81,7 +81,7 @@ describe("a question is closed", () => {
     await until(() => log().includes('answered {"action":"cancel"}'));
   });
 
-  test("when its server crashes, which the model is told", async () => {
+  test("when its server crashes, and the model is told", async () => {
     const { servers, pids } = testServer(["--mode=older"]);
     const attempted = await begin(servers, "ask_and_crash");
     const { closed = never } = await attempted.ask();
@@ -96,7 +96,7 @@ describe("a question is closed", () => {
   });
 });
 
-test("a newer server may crash while it is waited for: the answer goes to the next", async () => {
+test("a newer server may crash during a question: the answer goes to its successor", async () => {
   const { servers, get, pids } = testServer(["--mode=newer"]);
   const attempted = await begin(servers, "ask");
   await attempted.ask();
@@ -107,7 +107,7 @@ test("a newer server may crash while it is waited for: the answer goes to the ne
 });
 
 describe.each(["older", "newer"])("the time limit of a call of an %s server", (mode) => {
-  test("stands still while an answer is awaited", async () => {
+  test("pauses while an answer is awaited", async () => {
     const clock = new FakeClock();
     const { servers } = testServer([`--mode=${mode}`], { context: { clock } });
     const attempted = await begin(servers, "ask", 10);
@@ -138,15 +138,15 @@ describe.each(["older", "newer"])("the time limit of a call of an %s server", (m
 });
 
 describe("a question that belongs to no call", () => {
-  test("is declined, and told to whoever listens", async () => {
-    const { server, strays } = withStrays();
+  test("is declined and reported", async () => {
+    const { server, unscoped } = withUnscoped();
     expect((await call(await server.get(), "ask_later")).content).toBe("later");
     await until(() => server.log().includes('answered {"action":"decline"}'));
-    expect(strays).toMatchObject([{ server: "test", message: "Which moon?" }]);
+    expect(unscoped).toMatchObject([{ server: "test", message: "Which moon?" }]);
   });
 
-  test("waits until the other calls have ended, if it may be of one of several", async () => {
-    const { server, strays } = withStrays();
+  test("waits until the other calls have ended if it may belong to one of several", async () => {
+    const { server, unscoped } = withUnscoped();
     const other = new AbortController();
     const waiting = call(await server.get(), "wait", { signal: other.signal });
     await until(() => server.log().includes("waiting"));
@@ -157,20 +157,20 @@ describe("a question that belongs to no call", () => {
     await expect(waiting).rejects.toThrow("never mind");
     expect((await asking).question.id).toBe("name");
     expect(answersOf(await attempted.enter({ name: "Io" }))).toEqual(ACCEPTED);
-    expect(strays).toEqual([]);
+    expect(unscoped).toEqual([]);
   });
 
   test("is declined if each of several calls may have asked it", async () => {
-    const { server, strays } = withStrays();
+    const { server, unscoped } = withUnscoped();
     const two = [await begin(server.servers, "ask"), await begin(server.servers, "ask")];
     const ends = await Promise.all(two.map((attempted) => attempted.enter()));
     const declined = [{ moon: { action: "decline" } }];
     expect(ends.map(answersOf)).toEqual([declined, declined]);
-    expect(strays.map(({ tool }) => tool)).toEqual([undefined, undefined]);
+    expect(unscoped.map(({ tool }) => tool)).toEqual([undefined, undefined]);
   });
 
-  test("does not come from a server that has asked before: its calls take turns", async () => {
-    const { server, strays } = withStrays();
+  test("does not come from a server that has asked before: it gets one call at a time", async () => {
+    const { server, unscoped } = withUnscoped();
     const first = await begin(server.servers, "ask");
     await first.ask();
     const second = await begin(server.servers, "ask");
@@ -178,7 +178,7 @@ describe("a question that belongs to no call", () => {
     expect(answersOf(await first.enter({ name: "Io" }))).toEqual(ACCEPTED);
     expect((await asking).question.id).toBe("name");
     expect(answersOf(await second.enter({ name: "Io" }))).toEqual(ACCEPTED);
-    expect(strays).toEqual([]);
+    expect(unscoped).toEqual([]);
     const told = server.log().filter((line) => /^(asked|answered) /.test(line));
     expect(told.map((line) => line.split(" ")[0])).toEqual([
       "asked",
@@ -188,19 +188,19 @@ describe("a question that belongs to no call", () => {
     ]);
   });
 
-  test("may have come before the call was cancelled, and not have been asked", async () => {
-    const { server, strays } = withStrays();
+  test("may have arrived before the call was cancelled, without being asked", async () => {
+    const { server, unscoped } = withUnscoped();
     const { executor } = await createTool(server.servers, { source: "mcp.test.ask" });
     const form = { message: "Well?", requestedSchema: { type: "object" } };
     const asked = await new AttemptedCall(executor, { rounds: [{ a: form, b: form }] }).ask();
     await heardOf(server.log, "asked a", "asked b");
     asked.onUnanswered?.("cancelled");
     await until(() => server.log().filter((line) => line.startsWith("answered")).length === 2);
-    expect(strays.map(({ tool, message }) => [tool, message])).toEqual([["my_tool", "Well?"]]);
+    expect(unscoped.map(({ tool, message }) => [tool, message])).toEqual([["my_tool", "Well?"]]);
   });
 
-  test("is not waited for by a call that is stopped before its turn", async () => {
-    const { server } = withStrays();
+  test("does not delay a call that is aborted before its turn", async () => {
+    const { server } = withUnscoped();
     const first = await begin(server.servers, "ask");
     await first.ask();
     const controller = new AbortController();
@@ -228,28 +228,31 @@ describe("a secret", () => {
     },
   ];
 
-  test.each(["older", "newer"])("is one all the way if the %s server may ask", async (mode) => {
-    verifies("082/secret/mcp-tool-cannot-declare-it");
-    const { servers } = testServer([`--mode=${mode}`], { allowsSecrets: true });
-    const { executor } = await createTool(servers, { source: "mcp.test.ask" });
-    const attempted = new AttemptedCall(executor, { rounds });
-    const [, secret] = questionsOf(await attempted.ask());
-    expect(secret).toEqual({
-      id: "apiKey",
-      text: "apiKey",
-      context: "Expected: text, at least 3 characters. You may leave it empty.",
-      answerType: { type: "secret" },
-      exclusive: false,
-      persistence: "turn",
-    });
-    const again = await attempted.ask({ user: "me", apiKey: "x7" });
-    expect(JSON.stringify(again)).not.toContain("x7");
-    expect(answersOf(await attempted.enter({ apiKey: "x7y" }))).toEqual([
-      { login: { action: "accept", content: { user: "me", apiKey: "x7y" } } },
-    ]);
-  });
+  test.each(["older", "newer"])(
+    "stays a secret all the way if the %s server may ask",
+    async (mode) => {
+      verifies("082/secret/mcp-tool-cannot-declare-it");
+      const { servers } = testServer([`--mode=${mode}`], { allowsSecrets: true });
+      const { executor } = await createTool(servers, { source: "mcp.test.ask" });
+      const attempted = new AttemptedCall(executor, { rounds });
+      const [, secret] = questionsOf(await attempted.ask());
+      expect(secret).toEqual({
+        id: "apiKey",
+        text: "apiKey",
+        context: "Expected: text, at least 3 characters. You may leave it empty.",
+        answerType: { type: "secret" },
+        exclusive: false,
+        persistence: "turn",
+      });
+      const again = await attempted.ask({ user: "me", apiKey: "x7" });
+      expect(JSON.stringify(again)).not.toContain("x7");
+      expect(answersOf(await attempted.enter({ apiKey: "x7y" }))).toEqual([
+        { login: { action: "accept", content: { user: "me", apiKey: "x7y" } } },
+      ]);
+    },
+  );
 
-  test("is declined if it may not, and the call is cancelled", async () => {
+  test("is declined if it may not ask, and the call is cancelled", async () => {
     verifies("082/secret/mcp-tool-cannot-declare-it");
     const { servers, log } = testServer(["--mode=older"]);
     const { executor } = await createTool(servers, { source: "mcp.test.ask" });
@@ -260,19 +263,19 @@ describe("a secret", () => {
   });
 });
 
-test("an older server that wants a model is told that we do not know how", async () => {
+test('an older server that requests sampling gets "method not found"', async () => {
   const { get, log } = testServer(["--mode=older"]);
   expect((await call(await get(), "ask_model")).content).toBe("no model");
   expect(log().at(-1)).toBe("ProtocolError: Method not found");
 });
 
-test("a newer server may want to be called again without asking anything", async () => {
+test("a newer server may ask for a retry without a question", async () => {
   const { servers } = testServer(["--mode=newer"]);
   const attempted = await begin(servers, "ask_again");
   expect(await attempted.enter()).toEqual({ type: "success", content: "enough" });
 });
 
-test("a call that everybody has forgotten is cancelled", async () => {
+test("an abandoned call is cancelled", async () => {
   const { servers, log } = testServer(["--mode=older"]);
   await (await begin(servers, "ask_and_wait")).ask();
   setFlagsFromString("--expose-gc");
@@ -297,8 +300,8 @@ async function begin(
 }
 
 /** An older server, and the questions of it that nobody was asked. */
-function withStrays() {
-  const strays: UnscopedQuestion[] = [];
-  const context = { onUnscopedQuestion: (stray: UnscopedQuestion) => strays.push(stray) };
-  return { server: testServer(["--mode=older"], { context }), strays };
+function withUnscoped() {
+  const unscoped: UnscopedQuestion[] = [];
+  const context = { onUnscopedQuestion: (question: UnscopedQuestion) => unscoped.push(question) };
+  return { server: testServer(["--mode=older"], { context }), unscoped };
 }

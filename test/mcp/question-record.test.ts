@@ -86,14 +86,14 @@ describe.each(["older", "newer"])("a form of a server of the %s kind", (mode) =>
     });
   });
 
-  test("is answered by the config where the config has an answer", async () => {
+  test("is answered by the config if it has an answer", async () => {
     const questions = { sea: { answer: "serenity" }, fuel: { answer: "3" } };
     const turn = await start(mode, {}, { questions });
     const response = await turn.call("land", { rounds: [{ landing: LANDING }] });
     expect(response?.content).toContain('"content":{"sea":"serenity","fuel":3}');
   });
 
-  test("is not asked for ever if what answers by itself does not fit", async () => {
+  test("is not asked forever if an automatic answer is invalid", async () => {
     const questions = { sea: { answer: "serenity" }, fuel: { answer: "lots" } };
     const turn = await start(mode, {}, { questions });
     const response = await turn.call("land", { rounds: [{ landing: LANDING }] });
@@ -115,7 +115,7 @@ describe.each(["older", "newer"])("a form of a server of the %s kind", (mode) =>
   });
 });
 
-test("the record holds the consent to go to an address, which nobody but the person goes to", async () => {
+test("the record contains the consent to visit a URL, which only the person can visit", async () => {
   let visits = 0;
   const website = createServer((_request, response) => {
     visits += 1;
@@ -143,7 +143,7 @@ describe("a form that asks for a secret", () => {
   const properties = { user: { type: "string" }, password: { type: "string" } };
   const login = { message: "Sign in.", requestedSchema: { type: "object", properties } };
 
-  test.each(["older", "newer"])("of an %s server is refused, and on record", async (mode) => {
+  test.each(["older", "newer"])("of an %s server is refused and recorded", async (mode) => {
     const turn = await start(mode, {});
     const response = await turn.call("land", { rounds: [{ login }] });
     expect([response?.isError, turn.prompter.questions]).toEqual([true, []]);
@@ -156,7 +156,7 @@ describe("a form that asks for a secret", () => {
   });
 
   test.each(["older", "newer"])(
-    "of an %s server that may is redacted in the record",
+    "of an %s server that may ask is redacted in the record",
     async (mode) => {
       const answers = [{ answer: "me" }, { answer: "hunter2" }];
       const turn = await start(mode, { answers }, { allowsSecrets: true });
@@ -174,7 +174,7 @@ describe("a form that asks for a secret", () => {
   );
 });
 
-test("a server that withdraws its question closes the prompt, and the call goes on", async () => {
+test("a server that withdraws its question closes the prompt, and the call continues", async () => {
   const held = holdPrompt<PromptRequest, ScriptedAnswer>();
   const turn = await start("older", { answers: [held.reply] }, { tool: "ask_and_withdraw" });
   expect((await turn.call("land"))?.content).toBe("never mind");

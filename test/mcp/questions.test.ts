@@ -99,7 +99,7 @@ describe.each(["older", "newer", "http"])("a question of a server of the kind %s
     expect(answersOf(await call.enter(answers))).toEqual([{ all: { action: "accept", content } }]);
   });
 
-  test("is asked again, alone, as long as the answer does not fit", async () => {
+  test("is asked again, alone, until the answer is valid", async () => {
     const count = { type: "integer", minimum: 2, maximum: 9, description: "How many?" };
     const call = begin({ a: form("Two things.", { name: { type: "string" }, count }) });
     await call.ask();
@@ -135,7 +135,7 @@ describe.each(["older", "newer", "http"])("a question of a server of the kind %s
     ]);
   });
 
-  test("for consent is declined with no, and the call goes on", async () => {
+  test("for consent is declined with no, and the call continues", async () => {
     const call = begin({ a: { message: "Delete it?", requestedSchema: { type: "object" } } });
     expect((await call.ask()).question).toEqual({
       id: "consent",
@@ -151,7 +151,7 @@ describe.each(["older", "newer", "http"])("a question of a server of the kind %s
   test.each([
     [true, { action: "accept" }],
     [false, { action: "decline" }],
-  ])("to go to an address shows where, and %s is told", async (isAccepted, response) => {
+  ])("to visit a URL shows it, and the server gets %s", async (isAccepted, response) => {
     const url = "https://sign.in@m\u043E\u043En.example:8443/a?b=c"; // Letters of another script.
     const call = begin({ a: { mode: "url", message: "Sign in.", elicitationId: "e1", url } });
     expect((await call.ask()).question).toEqual({

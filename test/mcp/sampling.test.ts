@@ -42,7 +42,7 @@ const PROMPT = {
 const ASKED = "The MCP server test asks a model.";
 const DENY = { detached: "deny" } as const;
 
-describe.each(["older", "newer"])("words for a model of a server of the %s kind", (mode) => {
+describe.each(["older", "newer"])("sampling requests of a server of the %s kind", (mode) => {
   test("are answered by the inquiry model, which sees nothing else", async () => {
     const { turn, model } = await start({ mode, replies: ["Io, of course."] });
     await turn.conversation.append(chatRequest("My plans are secret."));
@@ -86,7 +86,7 @@ describe.each(["older", "newer"])("words for a model of a server of the %s kind"
     expect(JSON.stringify(model.requests)).not.toContain("secret");
   });
 
-  test("are never put to a person, nor stopped by there being none", async () => {
+  test("are never shown to a person, and work in a non-interactive run", async () => {
     const here = await start({ mode, replies: ["Io"] });
     const away = await start({ mode, replies: ["Io"], config: DENY, isInteractive: false });
     const ends = await Promise.all(
@@ -96,7 +96,7 @@ describe.each(["older", "newer"])("words for a model of a server of the %s kind"
     expect(here.turn.prompter.questions).toEqual([]);
   });
 
-  test("are answered by the config where the config has an answer", async () => {
+  test("are answered by the config if it has an answer", async () => {
     const config = { questions: { sampling: { answer: "Europa" } } };
     const { turn, model } = await start({ mode, replies: [], config });
     const response = await turn.call("land", { rounds: [{ model: PROMPT }] });
@@ -112,7 +112,7 @@ describe.each(["older", "newer"])("words for a model of a server of the %s kind"
     expect(asked.map(({ model }) => model)).toEqual([id]);
   });
 
-  test("may be cut off at their limit, which the server is told", async () => {
+  test("may be cut off at their limit, and the server is told", async () => {
     const reply = [
       { type: "text", text: "Callis" },
       { type: "end", reason: "length" },
@@ -123,7 +123,7 @@ describe.each(["older", "newer"])("words for a model of a server of the %s kind"
     expect(answersOf(response)).toEqual([{ model: result }]);
   });
 
-  test("count as answers that no person gives, of which a call gets only so many", async () => {
+  test("count towards the limit of automatic answers of a call", async () => {
     counters("T-RUN-5");
     const { turn } = await start({ mode, replies: () => "Io" });
     const { automaticAnswersPerCall: most } = DEFAULT_LIMITS;
@@ -146,7 +146,7 @@ describe.each(["older", "newer"])("words for a model of a server of the %s kind"
     ["a picture", withContent({ type: "image", data: "", mimeType: "image/png" }), '"image" is'],
     ["a sound", withContent({ type: "audio", data: "", mimeType: "audio/wav" }), '"audio" is'],
     ["no message", { ...PROMPT, messages: [] }, "must be from the user"],
-  ])("with %s are refused, and on record", async (_, params, reason) => {
+  ])("with %s are refused and recorded", async (_, params, reason) => {
     const { turn, model } = await start({ mode, replies: [] });
     const response = await turn.call("land", { rounds: [{ model: params }] });
     expect([response?.isError, response?.content, model.requests]).toEqual([
@@ -171,7 +171,7 @@ describe.each(["older", "newer"])("words for a model of a server of the %s kind"
     expect(turn.recorded("inquiry_response")).toMatchObject([{ reason: "backend_error" }]);
   });
 
-  test("end at once when everything is stopped", async () => {
+  test("end at once on abort", async () => {
     const { turn, model } = await start({ mode, replies: [[{ type: "hang" }]] });
     const cycle = await turn.begin(toolCall("call_1", "land", { rounds: [{ model: PROMPT }] }));
     const responses = cycle.run();
@@ -183,7 +183,7 @@ describe.each(["older", "newer"])("words for a model of a server of the %s kind"
   });
 });
 
-test("words for a model may stand beside a form that a person fills in", async () => {
+test("a sampling request may come together with a form for a person", async () => {
   const { turn } = await start({ mode: "newer", replies: ["Io"], answers: ["Europa"] });
   const form = { type: "object", properties: { sampling: { type: "string" } } };
   const round = { model: PROMPT, form: { message: "?", requestedSchema: form } };
@@ -196,7 +196,7 @@ test("words for a model may stand beside a form that a person fills in", async (
   ]);
 });
 
-test("words for a model that ask for tools are refused", async () => {
+test("sampling requests with tools are refused", async () => {
   const { turn, model } = await start({ mode: "older", replies: [] });
   const response = await turn.call("land", { rounds: [{ model: { ...PROMPT, tools: [] } }] });
   expect([response?.content, model.requests]).toEqual([
@@ -205,7 +205,7 @@ test("words for a model that ask for tools are refused", async () => {
   ]);
 });
 
-test("words for a model that an older server withdraws are not answered any more", async () => {
+test("a sampling request that an older server withdraws is not answered", async () => {
   const replies = [[{ type: "hang" }] as const];
   const { turn, model } = await start({ mode: "older", replies, tool: "ask_model_and_withdraw" });
   expect((await turn.call("land"))?.content).toBe("never mind");
@@ -213,8 +213,8 @@ test("words for a model that an older server withdraws are not answered any more
   expect(turn.recorded("inquiry_response")).toMatchObject([{ reason: "interrupted" }]);
 });
 
-describe("a server that may not have a model", () => {
-  test.each(["older", "newer"])("of the %s kind is not told that there is one", async (mode) => {
+describe("a server without permission to sample", () => {
+  test.each(["older", "newer"])("of the %s kind is not offered sampling", async (mode) => {
     const servers = [false, true].map((allowsSampling) =>
       testServer([`--mode=${mode}`], { allowsSampling }),
     );
@@ -224,62 +224,59 @@ describe("a server that may not have a model", () => {
     expect(told.map((text) => text.includes('"sampling":{}'))).toEqual([false, true]);
   });
 
-  test("is refused if it is an older one, as if we did not know how", async () => {
+  test('gets "method not found" if it is an older one', async () => {
     const { get, log } = testServer(["--mode=older"]);
     expect((await call(await get(), "ask_model")).content).toBe("no model");
     expect(log().at(-1)).toBe("ProtocolError: Method not found");
   });
 });
 
-test("an older server hears that its words for a model were rejected", async () => {
+test("an older server gets an error for a rejected sampling request", async () => {
   const { turn, log } = await start({ mode: "older", replies: [], tool: "ask_model" });
   expect((await turn.call("land"))?.isError).toBe(true);
   await heardOf(log, "ProtocolError: Request rejected");
 });
 
-test("words for a model outside of a call are rejected", async () => {
-  const strays: string[] = [];
+test("sampling requests outside of a call are rejected", async () => {
+  const unscoped: string[] = [];
   const context = {
-    onUnscopedQuestion: ({ message }: { message: string }) => strays.push(message),
+    onUnscopedQuestion: ({ message }: { message: string }) => unscoped.push(message),
   };
   const { get, log } = testServer(["--mode=older"], { allowsSampling: true, context });
   await call(await get(), "ask_model_later");
   await heardOf(log, "ProtocolError: Request rejected");
-  expect(strays).toEqual(["sampling/createMessage"]);
+  expect(unscoped).toEqual(["sampling/createMessage"]);
 });
 
-test.each(["stdio", "http"] as const)(
-  "the reference server over %s has a model go on",
-  async (way) => {
-    const program = way === "http" ? await startEverything() : undefined;
-    if (program !== undefined) onTestFinished(program.stop);
-    const stdio = programSettings("everything", [EVERYTHING, "stdio"]);
-    const { command: _command, arguments: _arguments, variables: _variables, ...common } = stdio;
-    const settings: McpServerSettings =
-      program === undefined
-        ? stdio
-        : { ...common, type: "http", url: program.url, headers: program.headers };
-    const servers = serversOf([{ ...settings, allowsSampling: true }]);
-    const source = "mcp.everything.trigger-sampling-request";
-    const { executor } = await createTool(servers, { source }, "sample");
-    const turn = await ToolTurn.start({
-      tools: [{ name: "sample", executor }],
-      answers: ({ prompt }) => ({
-        type: "answered",
-        answer: JSON.stringify(prompt),
-        model: "test/scripted",
-      }),
-    });
-    const response = await turn.call("sample", { prompt: "Moons?", maxTokens: 20 });
-    const text = JSON.stringify({
-      systemPrompt: "You are a helpful test server.",
-      messages: [{ role: "user", text: "Resource trigger-sampling-request context: Moons?" }],
-      maxTokens: 20,
-    });
-    const result = response?.content.replace(/^LLM sampling result: /, "") ?? "";
-    expect(JSON.parse(result)).toEqual(resultOf(text));
-  },
-);
+test.each(["stdio", "http"] as const)("the reference server over %s asks a model", async (way) => {
+  const program = way === "http" ? await startEverything() : undefined;
+  if (program !== undefined) onTestFinished(program.stop);
+  const stdio = programSettings("everything", [EVERYTHING, "stdio"]);
+  const { command: _command, arguments: _arguments, variables: _variables, ...common } = stdio;
+  const settings: McpServerSettings =
+    program === undefined
+      ? stdio
+      : { ...common, type: "http", url: program.url, headers: program.headers };
+  const servers = serversOf([{ ...settings, allowsSampling: true }]);
+  const source = "mcp.everything.trigger-sampling-request";
+  const { executor } = await createTool(servers, { source }, "sample");
+  const turn = await ToolTurn.start({
+    tools: [{ name: "sample", executor }],
+    answers: ({ prompt }) => ({
+      type: "answered",
+      answer: JSON.stringify(prompt),
+      model: "test/scripted",
+    }),
+  });
+  const response = await turn.call("sample", { prompt: "Moons?", maxTokens: 20 });
+  const text = JSON.stringify({
+    systemPrompt: "You are a helpful test server.",
+    messages: [{ role: "user", text: "Resource trigger-sampling-request context: Moons?" }],
+    maxTokens: 20,
+  });
+  const result = response?.content.replace(/^LLM sampling result: /, "") ?? "";
+  expect(JSON.parse(result)).toEqual(resultOf(text));
+});
 
 interface Scene {
   readonly mode: string;

@@ -18,7 +18,7 @@ import {
 import { counters } from "../security/threats.ts";
 
 describe("a server", () => {
-  test("starts in the background, once, and is ready when somebody asks for it", async () => {
+  test("starts in the background, once, and is ready when it is needed", async () => {
     const { servers, get, pids } = testServer();
     servers.start(["test", "unheard-of"]);
     await until(() => pids().length === 1);
@@ -28,7 +28,7 @@ describe("a server", () => {
     expect(pids()).toHaveLength(1);
   });
 
-  test("sees the safe variables, those that are named, and a mark of its process group", async () => {
+  test("sees safe variables, those in its config, and a mark of its process group", async () => {
     counters("T-SEC-8");
     const settings = programSettings("test", [TEST_PROGRAM]);
     const variables = {
@@ -50,7 +50,7 @@ describe("a server", () => {
     });
   });
 
-  test("may greet on its standard output", async () => {
+  test("may print a greeting on standard output", async () => {
     const server = await testServer(["--greet"]).get();
     expect(await call(server, "echo", { arguments: { text: "hello" } })).toEqual({
       type: "success",
@@ -71,7 +71,7 @@ describe("a server that cannot be started", () => {
     expect(error.hint).toContain(`Run it yourself to see why: ${process.execPath}`);
   });
 
-  test("is ended when its time to start is over", async () => {
+  test("is ended if it takes too long", async () => {
     const { get, pids } = testServer(["--mode=hang"], { startupTimeoutMs: 1000 });
     const error = await errorOf(get());
     expect(error).toMatchObject({
@@ -83,7 +83,7 @@ describe("a server that cannot be started", () => {
     expect(pids().map(isRunning)).toEqual([false]);
   });
 
-  test("is named with its program if there is none of that name", async () => {
+  test("is reported with its program if that does not exist", async () => {
     const servers = serversOf([{ ...programSettings("moon", []), command: "no-such-program" }]);
     expect(await errorOf(servers.get("moon", never))).toMatchObject({
       code: "mcp_program_not_found",
@@ -92,7 +92,7 @@ describe("a server that cannot be started", () => {
     });
   });
 
-  test("is a warning if it is optional, the same for all who ask", async () => {
+  test("is a warning if it is optional, the same for every caller", async () => {
     const { servers, pids } = testServer(["--mode=exit"], { isOptional: true });
     const reached = await servers.get("test", never);
     const started = pids().length;
@@ -101,7 +101,7 @@ describe("a server that cannot be started", () => {
     expect(pids()).toHaveLength(started);
   });
 
-  test("is an error even if it is optional when nobody has described it", async () => {
+  test("is an error if it is not configured", async () => {
     const { servers } = testServer();
     expect(await errorOf(servers.get("moon", never))).toMatchObject({
       code: "mcp_unknown_server",
@@ -112,7 +112,7 @@ describe("a server that cannot be started", () => {
 });
 
 describe("waiting for a server", () => {
-  test("ends at once on abort, and the start goes on", async () => {
+  test("ends at once on abort, and the start continues", async () => {
     const { servers, get, pids } = testServer();
     const reason = new Error("never mind");
     await expect(servers.get("test", AbortSignal.abort(reason))).rejects.toBe(reason);
@@ -136,7 +136,7 @@ describe("a program with a checksum", () => {
     });
   });
 
-  test("is not started if it is another, and the error has both values", async () => {
+  test("is not started if its file is another, and the error has both values", async () => {
     const { folder, file, sha256, settings } = wrapper();
     const expected = "0".repeat(64);
     const checksum = { algorithm: "sha256", value: expected } as const;

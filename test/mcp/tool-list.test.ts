@@ -2,7 +2,7 @@ import { describe, expect, test } from "vitest";
 import { call, errorOf, never, testServer, until } from "./support.ts";
 
 describe("the list of tools", () => {
-  test("has those of all pages, and is asked for once", async () => {
+  test("contains all pages, and is requested once", async () => {
     const { get, log } = testServer(["--pages=200"]);
     const server = await get();
     const [tools, same] = await Promise.all([server.tools(never), server.tools(never)]);
@@ -29,7 +29,7 @@ describe("the list of tools", () => {
     },
   );
 
-  test("is an error if the server refuses it, and is asked for again by the next", async () => {
+  test("is an error if the server refuses it, and is requested again next time", async () => {
     const { servers, get, pids } = testServer(["--refusals=1"]);
     expect(await errorOf(servers.get("test", never))).toMatchObject({
       code: "mcp_listing_failed",
@@ -47,7 +47,7 @@ describe("the list of tools", () => {
     });
   });
 
-  test("is an error if the server ends over it", async () => {
+  test("is an error if the server exits meanwhile", async () => {
     const { servers, log, pids } = testServer(["--pages=1000"]);
     const listing = errorOf(servers.get("test", never));
     await until(() => log().includes("listed page 3"));

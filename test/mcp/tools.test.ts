@@ -39,7 +39,7 @@ describe("a tool of a server", () => {
     });
   });
 
-  test("has the name that the config gives it, and the words of the config", async () => {
+  test("has the name and the texts of the config", async () => {
     const { description } = await createTool(servers, {
       source: "mcp.test.echo",
       summary: "Says it again.",
@@ -68,14 +68,14 @@ describe("a tool of a server", () => {
     expect(result).toEqual({ type: "success", content: "hello" });
   });
 
-  test("tells what it is doing", async () => {
+  test("reports progress", async () => {
     const { executor } = await createTool(servers, { source: "mcp.test.progress" });
     const messages: string[] = [];
     await attempt(executor, { onProgress: (message) => messages.push(message) });
     expect(messages).toEqual(["1 of 3", "halfway", "done"]);
   });
 
-  test("fails with what the model can be told", async () => {
+  test("fails with an error for the model", async () => {
     const { executor } = await createTool(servers, { source: "mcp.test.fail" });
     expect(await attempt(executor)).toEqual({
       type: "error",
@@ -92,7 +92,7 @@ describe("a tool of a server", () => {
     expect(await attempt(executor, { signal: AbortSignal.abort() })).toEqual({ type: "cancelled" });
   });
 
-  test("has as much time as the config gives it", async () => {
+  test("has the time limit of the config", async () => {
     const { executor } = await createTool(servers, { source: "mcp.test.wait", timeout_secs: 0.1 });
     expect(await attempt(executor)).toEqual({
       type: "error",
@@ -102,15 +102,15 @@ describe("a tool of a server", () => {
   });
 });
 
-describe("a tool that cannot be had", () => {
-  test("is an error that lists what the server has instead", async () => {
+describe("an unavailable tool", () => {
+  test("is an error that lists similar tools of the server", async () => {
     const error = await errorOf(createTool(servers, { source: "mcp.test.ecko" }));
     expect(error.code).toBe("mcp_unknown_tool");
     expect(error.message).toBe('The MCP server "test" has no tool "ecko".');
     expect(error.hint).toMatch(/^Its most similar tools: echo, /);
   });
 
-  test("is an error if its server is not there", async () => {
+  test("is an error if its server does not start", async () => {
     const error = await errorOf(createTool(servers, { source: "mcp.moon.echo" }));
     expect(error.code).toBe("mcp_unknown_server");
   });
@@ -121,7 +121,7 @@ describe("a tool that cannot be had", () => {
     expect(absent).toMatchObject({ warning: { code: "mcp_start_failed" } });
   });
 
-  test("is not waited for after an abort", async () => {
+  test("stops waiting on abort", async () => {
     const settings = settingsOf({ source: "mcp.test.echo" }, "my_tool");
     const { servers: starting } = testServer(["--mode=hang"]);
     const controller = new AbortController();

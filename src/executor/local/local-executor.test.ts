@@ -80,7 +80,7 @@ const prints = (value: Json): CommandConfig =>
   shell(`cat <<'JSON'\n${JSON.stringify(value)}\nJSON`);
 
 describe("the document on standard input", () => {
-  test("holds the tool and its context, and is the same for templates", async () => {
+  test("contains the tool and its context, and is the same for templates", async () => {
     const result = await attempt(
       {
         program: "sh",
@@ -105,7 +105,7 @@ describe("the document on standard input", () => {
     expect(JSON.parse(`[${templates.replace("} {", "},{")}]`)).toEqual([tool, context]);
   });
 
-  test("names the tool as its source does, if it does", async () => {
+  test("uses the tool's name in its source, if there is one", async () => {
     const settings: Partial<LocalToolSettings> = { source: { type: "local", tool: "other" } };
     const command = script("console.log(tool.name, process.argv[1])", "{{tool.name}}");
     expect(await attempt(command, { settings })).toEqual({
@@ -123,7 +123,7 @@ describe("the document on standard input", () => {
   });
 });
 
-test("a tool runs in the workspace, with the environment it is given", async () => {
+test("a tool runs in the workspace, with the given environment", async () => {
   const environment = { variables: { PATH: process.env["PATH"], A: "b" } };
   expect(await attempt(shell("pwd; echo $A"), { environment })).toEqual({
     type: "success",
@@ -132,7 +132,7 @@ test("a tool runs in the workspace, with the environment it is given", async () 
 });
 
 describe("what a tool prints", () => {
-  test("is its result as it stands, if it is no outcome", async () => {
+  test("is its result unchanged, if it is not an outcome", async () => {
     const texts = [" a\n\n", "", '{"type":"other"}', '"success"', '{"type":"success"} x', "[1]"];
     const results = await Promise.all(
       texts.map((text) => attempt({ program: "printf", args: ["%s", text], shell: false })),
@@ -140,7 +140,7 @@ describe("what a tool prints", () => {
     expect(results).toEqual(texts.map((content) => ({ type: "success", content })));
   });
 
-  test("is an outcome whatever the exit status is, and blanks around it do not matter", async () => {
+  test("is an outcome whatever the exit status is, with or without whitespace around it", async () => {
     const outcomes = [
       [
         `printf '\\n {"type":"success","content":"done"}\\n\\n'; exit 3`,
@@ -186,7 +186,7 @@ describe("what a tool prints", () => {
     });
   });
 
-  test("is cut when it is too long, and the result says so", async () => {
+  test("is truncated if it is too long, and the result says so", async () => {
     const result = await attempt(shell("head -c 2000000 /dev/zero | tr '\\0' a"));
     expect(result).toEqual({
       type: "success",
@@ -194,7 +194,7 @@ describe("what a tool prints", () => {
     });
   });
 
-  test("is no success when it is an outcome that is too long", async () => {
+  test("is not a success if it is an outcome that is too long", async () => {
     const command = script('print({ type: "error", message: "a".repeat(2000000) })');
     expect(await attempt(command)).toEqual({
       type: "error",
@@ -202,7 +202,7 @@ describe("what a tool prints", () => {
     });
   });
 
-  test("to standard error is told while it runs, and no part of the result", async () => {
+  test("to standard error is reported while it runs, and not part of the result", async () => {
     const lines: string[] = [];
     const onProgress = (line: string) => lines.push(line);
     const result = await attempt(shell("echo one >&2; echo two >&2; echo done"), {
@@ -247,7 +247,7 @@ describe("a tool that asks", () => {
     });
   });
 
-  test("is entered again with one answer more until it has all of them", async () => {
+  test("runs again with one more answer until it has all of them", async () => {
     const command = script(`
       const missing = ["name", "key", "sure"].find((id) => !(id in tool.answers));
       const answer_type = { type: missing === "key" ? "secret" : missing === "name" ? "text" : "boolean" };
@@ -296,7 +296,7 @@ describe("a secret answer", () => {
     expect(JSON.stringify(others)).not.toContain("s3cret");
   });
 
-  test("cannot be used in a template, and the error does not hold it", async () => {
+  test("cannot be used in a template, and the error does not contain it", async () => {
     const commands: CommandConfig[] = [
       { program: "echo", args: ["a", "{{tool.answers.key}}"], shell: false },
       { program: "echo {{tool.answers['key']}}", args: [], shell: true },
@@ -319,7 +319,7 @@ describe("a secret answer", () => {
 });
 
 describe("a command", () => {
-  test("of a shell sees values of arguments as text, in its program and in its arguments", async () => {
+  test("for a shell sees argument values as text, in its program and in its arguments", async () => {
     const command: CommandConfig = {
       program: `printf '%s\\n' {{tool.arguments.a}} "{{tool.arguments.a}}" '{{tool.arguments.a}}'`,
       args: ["{{tool.arguments.a}}", "{{tool.arguments.missing}}"],
@@ -332,7 +332,7 @@ describe("a command", () => {
     });
   });
 
-  test("that is a path is looked for in the workspace", async () => {
+  test("that is a path is resolved in the workspace", async () => {
     writeFileSync(path.join(root, "tool.sh"), "#!/bin/sh\necho here\n");
     chmodSync(path.join(root, "tool.sh"), 0o755);
     const command = { program: "./tool.sh", args: [], shell: false };
@@ -370,7 +370,7 @@ describe("a command", () => {
       "was not started: its command line is longer than the system allows. " +
         "Let it read its arguments from standard input instead.",
     ],
-  ])("%s gives an error that says what to do", async (_, command, problem) => {
+  ])("%s is an error that says what to do", async (_, command, problem) => {
     const request = { arguments: { long: "x".repeat(1000) } };
     expect(await attempt(command, { request })).toEqual({
       type: "error",
@@ -378,7 +378,7 @@ describe("a command", () => {
     });
   });
 
-  test("in a workspace that is gone gives an error about that", async () => {
+  test("in a workspace that no longer exists is an error that says so", async () => {
     const workspaceRoot = path.join(root, "gone");
     expect(await attempt(shell(":"), { environment: { workspaceRoot } })).toEqual({
       type: "error",
@@ -386,7 +386,7 @@ describe("a command", () => {
     });
   });
 
-  test("that is missing from the config gives an error with its key", async () => {
+  test("that is missing from the config is an error with its key", async () => {
     expect(await attempt(undefined)).toEqual({
       type: "error",
       content: "Tool 'x' was not run: it has no command. Set `conversation.tools.x.command`.",
@@ -403,7 +403,7 @@ describe("a tool that is stopped", () => {
     expect(await attempt(command, { request })).toEqual({ type: "cancelled" });
   });
 
-  test("because it takes too long gives an error with what it has printed", async () => {
+  test("because it takes too long is an error with its output", async () => {
     const result = await attempt(shell("echo out; echo err >&2; exec sleep 60"), {
       settings: { timeoutMs: 800 },
     });

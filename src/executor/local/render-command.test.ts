@@ -50,7 +50,7 @@ test("each part is rendered by itself, so a value is never two arguments", async
   });
 });
 
-test("the text of a shell program without values is passed on as it is", async () => {
+test("the text of a shell program without values is passed on unchanged", async () => {
   const program = "echo \"a\" 'b' | tr a-z A-Z && echo $((1 + 1)) # done\n";
   expect(await renderShell(program, {})).toEqual({
     program: findProgram("sh"),
@@ -99,7 +99,7 @@ describe.each(SHELLS)("in a program that %s runs", (shell) => {
     expect(run(rendered, shell)).toBe(HOSTILE.map((value) => expected(value)).join(""));
   });
 
-  test("any value comes out as it went in", async () => {
+  test("any value arrives unchanged", async () => {
     const character = fc.constantFrom(...Array.from("ab '\"\\$`;&|<>(){}[]*?#~!=\n\té{%"));
     const value = fc.string({ unit: character, maxLength: 12 });
     await fc.assert(
@@ -119,14 +119,14 @@ test("text that a condition chooses is code, as its author wrote it", async () =
   expect(run(await renderShell(program, { v: true, l: ["c d", "e"] }))).toBe("<-a><-b><c d><e>");
 });
 
-test("a value that holds the name of our variable changes nothing", async () => {
+test("a value that contains the name of our variable changes nothing", async () => {
   const values = { a: "${jp_value_1}", b: "${jp_value_2}" };
   expect(run(await renderShell("printf '<%s>' {{a}} {{b}}", values))).toBe(
     "<${jp_value_1}><${jp_value_2}>",
   );
 });
 
-test("in arithmetic a whole number is taken, and nothing else", async () => {
+test("arithmetic accepts only whole numbers", async () => {
   expect(run(await renderShell("echo $(( ({{n}} + 1) * 2 ))", { n: -3 }))).toBe("-4\n");
   for (const n of ["a[$(touch pwned)]", "", "1.5", "x"]) {
     await expect(renderShell("echo $(( {{n}} ))", { n })).rejects.toThrow(TemplateError);
@@ -134,7 +134,7 @@ test("in arithmetic a whole number is taken, and nothing else", async () => {
   }
 });
 
-test("in a here-document with quotes around its delimiter, where none can be put, a value is refused", async () => {
+test("a value in a here-document with a quoted delimiter is refused", async () => {
   await expect(renderShell("cat <<'EOF'\n{{v}}\nEOF", { v: "a" })).rejects.toThrow(
     "the program has a value in a here-document whose delimiter is quoted.",
   );

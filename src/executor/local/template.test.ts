@@ -21,11 +21,11 @@ test("lists and maps are written as compact JSON", async () => {
   );
 });
 
-test("nothing is written as null, be it none or unknown", async () => {
+test("none and unknown values are written as null", async () => {
   expect(await render("{{a}} {{b}} {{c.d}}", { a: null, c: {} })).toBe("null null null");
 });
 
-test("what tojson gives stays as it is", async () => {
+test("the output of tojson is not changed", async () => {
   expect(await render("{{ a|tojson }}", { a: ["x"] })).toBe(`["x"]`);
 });
 
@@ -34,7 +34,7 @@ test("conditions, loops and filters work", async () => {
   expect(await render(source, { list: ["x", "", "y"] })).toBe("1X2Y");
 });
 
-test("a template without any code is left alone, to its last newline", async () => {
+test("a template without code is not changed, not even its last newline", async () => {
   const sources = ["plain } {", "a\n", "{{'a'}}\n"];
   expect(await Promise.all(sources.map((source) => render(source)))).toEqual([
     "plain } {",
@@ -82,7 +82,7 @@ test.each([
 const kinds = (template: string) =>
   splitTemplate(template).map(({ type, source }) => [type, source]);
 
-test("text, expressions and statements are told apart", () => {
+test("text, expressions and statements are distinguished", () => {
   expect(kinds("a {{ b }} c {% if d %}e{% endif %}")).toEqual([
     ["text", "a "],
     ["expression", "{{ b }}"],
@@ -93,7 +93,7 @@ test("text, expressions and statements are told apart", () => {
   ]);
 });
 
-test("the marks that trim blanks are no part of the code", () => {
+test("the marks that trim whitespace are not part of the code", () => {
   const parts = ["{{- a -}}", "{{+a+}}", "{{ -a }}"].flatMap((source) => splitTemplate(source));
   expect(parts.map((part) => part.type === "expression" && part)).toEqual([
     { type: "expression", source: "{{- a -}}", opening: "-", code: " a ", closing: "-" },
@@ -102,7 +102,7 @@ test("the marks that trim blanks are no part of the code", () => {
   ]);
 });
 
-test("quotes and brackets of the code hide what looks like its end", () => {
+test("closing marks inside quotes and brackets do not end the code", () => {
   const templates = [
     "{{ '}}' }}",
     '{{ "\\"}}" }}',
@@ -121,7 +121,7 @@ test("comments and raw blocks are text, whatever is in them", () => {
   ]);
 });
 
-test("in every template that the engine accepts, it finds the expressions that the engine finds", () => {
+test("it finds the same expressions as the engine in every valid template", () => {
   const characters = Array.from("{}%#()[]'\"\\-+~,: \nab");
   const marks = [
     "{{",

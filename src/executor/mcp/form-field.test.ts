@@ -39,7 +39,7 @@ test.each<[JsonObject, Json, Json]>([
   [{ type: "array", items: moons }, ["Io"], ["Io"]],
   [{ type: "string", oneOf: titled.anyOf }, "e", "e"],
   [{ type: "array", items: titled }, ["e", "i"], ["e", "i"]],
-])("%j takes %j", async (schema, answer, value) => {
+])("%j accepts %j", async (schema, answer, value) => {
   expect(await toFieldValue(fieldOf(schema), answer)).toEqual({ type: "value", value });
 });
 
@@ -62,7 +62,7 @@ test.each<[JsonObject, Json, string]>([
   [{ ...integer, multipleOf: 5 }, "7", "a whole number, a multiple of 5"],
   [{ type: "array", items: moons, minItems: 2 }, ["Io"], "a choice, at least 2 of them"],
   [{ type: "array", items: titled, maxItems: 1 }, ["i", "e"], "a choice, at most 1 of them"],
-])("%j does not take %j, but %s", async (schema, answer, expected) => {
+])("%j does not accept %j, but %s", async (schema, answer, expected) => {
   const field = fieldOf(schema);
   expect([await toFieldValue(field, answer), expectationOf(field)]).toEqual([
     { type: "invalid", problem: "That answer is not valid." },
@@ -70,20 +70,20 @@ test.each<[JsonObject, Json, string]>([
   ]);
 });
 
-describe("what is left out", () => {
+describe("an empty answer", () => {
   test.each<[JsonObject, Json]>([
     [text, " "],
     [integer, ""],
     [moons, "(leave out)"],
     [{ type: "array", items: moons, minItems: 1 }, []],
-  ])("of %j is not sent, and has to be answered if it is required", async (schema, answer) => {
+  ])("to %j is not sent, and not accepted if the field is required", async (schema, answer) => {
     expect([
       await toFieldValue(fieldOf(schema), answer),
       await toFieldValue(fieldOf(schema, ["a"]), answer),
     ]).toEqual([{ type: "absent" }, { type: "invalid", problem: "An answer is required." }]);
   });
 
-  test("is not what has that very name", async () => {
+  test("is not an option of the same name", async () => {
     const field = fieldOf({ type: "string", enum: ["(leave out)"] });
     expect(await toFieldValue(field, "(leave out)")).toEqual({
       type: "value",
@@ -92,7 +92,7 @@ describe("what is left out", () => {
   });
 });
 
-test("a pattern that takes for ever is given up", async () => {
+test("a pattern that takes too long is given up", async () => {
   const field = fieldOf({ ...text, pattern: "^(a+)+$" });
   const answer = `${"a".repeat(60)}!`;
   expect(await toFieldValue(field, answer)).toEqual({ type: "value", value: answer });

@@ -3,18 +3,18 @@ import type { UnscopedQuestion } from "../../mcp/index.ts";
 import type { JsonObject } from "../../util/index.ts";
 import { toRefusedQuestions } from "./mcp-executor.ts";
 
-function stray(params: JsonObject, method = "elicitation/create"): UnscopedQuestion {
+function unscoped(params: JsonObject, method = "elicitation/create"): UnscopedQuestion {
   return { server: "moon", message: "", request: { key: "1", method, params } };
 }
 
-test("a form is one question for each field, of the server itself", () => {
+test("a form is one question for each field, asked by the server", () => {
   const properties = {
     sea: { type: "string", enum: ["calm", "cold"], default: "calm" },
     password: { type: "string", default: "hunter2" },
   };
   const requestedSchema = { type: "object", properties, required: ["sea"] };
   const common = { exclusive: false, persistence: "turn" };
-  expect(toRefusedQuestions(stray({ message: "Well?", requestedSchema }))).toEqual({
+  expect(toRefusedQuestions(unscoped({ message: "Well?", requestedSchema }))).toEqual({
     source: { source: "tool", name: "mcp.moon" },
     reason: "no_prompt_backend",
     questions: [
@@ -37,25 +37,29 @@ test("a form is one question for each field, of the server itself", () => {
   });
 });
 
-test("a question of a call that is over is one of its tool", () => {
+test("a question of a call that has ended is asked by its tool", () => {
   const visit = { mode: "url", message: "Go.", url: "https://moon.example/" };
-  expect(toRefusedQuestions({ ...stray(visit), tool: "land" })).toMatchObject({
+  expect(toRefusedQuestions({ ...unscoped(visit), tool: "land" })).toMatchObject({
     source: { source: "tool", name: "land" },
     reason: "interrupted",
     questions: [{ id: "open_url" }],
   });
 });
 
-test("words for a model are one question", () => {
+test("a sampling request is one question", () => {
   const messages = [{ role: "user", content: { type: "text", text: "Hi" } }];
   const { questions } = toRefusedQuestions(
-    stray({ messages, maxTokens: 1 }, "sampling/createMessage"),
+    unscoped({ messages, maxTokens: 1 }, "sampling/createMessage"),
   );
   expect(questions).toMatchObject([{ id: "sampling", context: "User:\nHi" }]);
 });
 
-test("what cannot be read is one question all the same", () => {
-  const unreadable = [stray({}), stray({}, "sampling/createMessage"), stray({}, "roots/list")];
+test("an invalid request is one question, too", () => {
+  const unreadable = [
+    unscoped({}),
+    unscoped({}, "sampling/createMessage"),
+    unscoped({}, "roots/list"),
+  ];
   expect(unreadable.flatMap((each) => toRefusedQuestions(each).questions)).toMatchObject(
     unreadable.map(() => ({ id: "question", text: "An invalid question." })),
   );

@@ -25,7 +25,7 @@ function roundOf(forms: Readonly<Record<string, JsonObject>>): QuestionRound {
 
 const text = { type: "string" };
 
-test("ids are the names of the fields, as long as they differ", () => {
+test("ids are the names of the fields if they differ", () => {
   const round = roundOf({
     a: { name: text, "": text, "two\nlines": text },
     b: { name: text, "a.name": text, "b.name": text },
@@ -42,7 +42,7 @@ test("ids are the names of the fields, as long as they differ", () => {
   ]);
 });
 
-test("every value reaches the field that it is for, whatever the name", async () => {
+test("every value reaches its field, whatever the name", async () => {
   const names = JSON.parse('{"__proto__":{"type":"string"},"constructor":{"type":"string"}}');
   const round = roundOf({ a: names as JsonObject });
   const answers = JSON.parse('{"__proto__":"p","constructor":"c"}') as Record<string, Json>;
@@ -53,7 +53,7 @@ test("every value reaches the field that it is for, whatever the name", async ()
   );
 });
 
-test("words of a server are short, and those of a question are one line", () => {
+test("texts of a server are cut, and a question is one line", () => {
   const long = "x".repeat(10_000);
   const title = `a\r\n\u001b[2Kb\t${long}`;
   const [question] = questionsOf(
@@ -63,7 +63,7 @@ test("words of a server are short, and those of a question are one line", () => 
   expect(question?.context).toBe(`Well?\n\n${"x".repeat(3999)}…`);
 });
 
-test("a suggestion that is no answer is not made", () => {
+test("a default that is not a valid answer is dropped", () => {
   const questions = questionsOf(
     roundOf({
       a: {
@@ -93,8 +93,8 @@ test.each<[string, Asks["requests"][number], string]>([
   });
 });
 
-describe("words for a model", () => {
-  test("are refused where the config does not allow them, with the key that would", () => {
+describe("sampling requests", () => {
+  test("are refused if the config does not allow them, with the key that would", () => {
     expect(samplingRound(["a"])).toEqual({
       type: "refused",
       reason: "for an answer from a model",
@@ -102,7 +102,7 @@ describe("words for a model", () => {
     });
   });
 
-  test("of one round have ids and replies of their own", async () => {
+  test("of one round have their own ids and replies", async () => {
     const round = samplingRound(["a", "b"], true);
     if (round.type === "refused") throw new Error(round.reason);
     expect([...promptsOf(round)]).toEqual([

@@ -237,7 +237,7 @@ function consentQuestion(id: string, message: string): Question {
   return booleanQuestion(id, "Do you agree?", { ...BY_PERSON, context: shortText(message) });
 }
 
-export interface Visit {
+interface Visit {
   readonly message: string;
   readonly url: URL;
   /** Whether the tool can only run after it. */

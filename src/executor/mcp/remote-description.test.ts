@@ -3,21 +3,21 @@ import { describeRemoteTool, firstSentence, mergeParameters } from "./remote-des
 
 const remote = { name: "read", description: "Reads a file. It must exist.", inputSchema: {} };
 
-test("without words of the user's the server's are split", () => {
+test("without configured texts, the server's description is split", () => {
   expect(describeRemoteTool({}, remote)).toEqual({
     summary: "Reads a file.",
     description: "It must exist.",
   });
 });
 
-test("with a summary of the user's all of the server's words follow on demand", () => {
+test("with a configured summary, the server's whole description follows on demand", () => {
   expect(describeRemoteTool({ summary: "Reads." }, remote)).toEqual({
     summary: "Reads.",
     description: "Reads a file. It must exist.",
   });
 });
 
-test("a description of the user's replaces the server's, and may quote it", () => {
+test("a configured description replaces the server's, and may include it", () => {
   expect([
     describeRemoteTool({ description: "Only for notes." }, remote),
     describeRemoteTool({ description: "Only for notes. {{description}}" }, remote),
@@ -32,11 +32,11 @@ test("a description of the user's replaces the server's, and may quote it", () =
   ]);
 });
 
-test("a tool that nobody describes has its name for a summary", () => {
+test("a tool without a description has its name as summary", () => {
   expect(describeRemoteTool({}, { name: "read", inputSchema: {} })).toEqual({ summary: "read" });
 });
 
-test("what the server says is not searched for patterns of replacement", () => {
+test("replacement patterns in the server's text are not expanded", () => {
   const hostile = { ...remote, description: "$& and $1 {{description}}" };
   expect(describeRemoteTool({ summary: "{{description}}" }, hostile).summary).toBe(
     "$& and $1 {{description}}",
@@ -77,7 +77,7 @@ const schema = {
   $defs: { a: {} },
 };
 
-test("without overrides the schema is the server's", () => {
+test("without overrides, the server's schema is used", () => {
   expect(mergeParameters("read", schema, {})).toEqual(schema);
   expect(mergeParameters("read", { type: "object" }, {})).toEqual({
     type: "object",
@@ -85,7 +85,7 @@ test("without overrides the schema is the server's", () => {
   });
 });
 
-test("type, enum, default and description replace, and the rest stays", () => {
+test("type, enum, default and description are replaced, and the rest stays", () => {
   const merged = mergeParameters("read", schema, {
     path: { type: ["string", "null"], enum: ["a", null], default: "a", description: "Here." },
   });
@@ -112,7 +112,7 @@ test("a parameter can be made required, never optional", () => {
   expect(merged["required"]).toEqual(["path", "lines"]);
 });
 
-test("members and items replace those of the server with all that was said about them", () => {
+test("properties and items replace the server's, with the rules about them", () => {
   const merged = mergeParameters("read", schema, {
     filter: { properties: { size: { type: "integer", required: true } } },
     tags: { items: { type: "integer" } },
@@ -132,7 +132,7 @@ test("members and items replace those of the server with all that was said about
   expect(merged).not.toHaveProperty("properties.tags.items.description");
 });
 
-test("descriptions may quote those of the server, at every depth", () => {
+test("descriptions may include the server's, at every depth", () => {
   const merged = mergeParameters("read", schema, {
     path: { summary: "{{description}} Absolute." },
     lines: { description: "How many. {{description}}" },
@@ -149,7 +149,7 @@ test("descriptions may quote those of the server, at every depth", () => {
   });
 });
 
-test("a parameter that the tool does not have is an error that names those it has", () => {
+test("an unknown parameter is an error that lists the known ones", () => {
   expect(() => mergeParameters("my_read", schema, { pth: { type: "string" } })).toThrow(
     expect.objectContaining({
       code: "mcp_unknown_parameter",
@@ -159,7 +159,7 @@ test("a parameter that the tool does not have is an error that names those it ha
   );
 });
 
-test("the server's schema is not changed by it", () => {
+test("the server's schema is not mutated", () => {
   const before = structuredClone(schema);
   mergeParameters("read", schema, { path: { description: "Here." }, lines: { required: true } });
   expect(schema).toEqual(before);

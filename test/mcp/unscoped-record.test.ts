@@ -18,7 +18,7 @@ import { transcript } from "../support/transcript.ts";
 import { createTool } from "./attempted-call.ts";
 import { call, heardOf, testServer, until } from "./support.ts";
 
-test("a question outside of a call is recorded as one of the server", async () => {
+test("a question outside of a call is recorded as asked by the server", async () => {
   const scene = await start("ask_later");
   const { events } = await scene.run(() => [
     { type: "wait", until: heardOf(scene.log, 'answered {"action":"decline"}') },
@@ -50,7 +50,7 @@ test("a question outside of a call is recorded as one of the server", async () =
   });
 });
 
-test("a question of a call that was cancelled is recorded as one of its tool", async () => {
+test("a question of a cancelled call is recorded as asked by its tool", async () => {
   const scene = await start("ask_when_cancelled", 10);
   const running = scene.run(() => [
     { type: "wait", until: heardOf(scene.log, 'answered {"action":"cancel"}') },
@@ -70,7 +70,7 @@ test("a question of a call that was cancelled is recorded as one of its tool", a
   });
 });
 
-test("questions of which nobody can tell whose they are, are recorded as the server's", async () => {
+test("questions whose call is unknown are recorded as asked by the server", async () => {
   const scene = await start("ask");
   const two = ["call_1", "call_2"].map((id) => ({ type: "tool_call" as const, id, name: "land" }));
   const { events } = await scene.run(() => "Done.", two);
@@ -94,12 +94,12 @@ test("questions of which nobody can tell whose they are, are recorded as the ser
   );
 });
 
-test("a question between two turns is refused, and recorded nowhere", async () => {
+test("a question between two turns is refused and not recorded", async () => {
   const scene = await start("ask_later");
   const { events } = await scene.run(() => "Done.");
   await heardOf(scene.log, 'answered {"action":"decline"}');
   await call(await scene.get(), "pid"); // Whatever came of it has come by now.
-  expect([scene.strays.map(({ message }) => message), scene.recorded()]).toEqual([
+  expect([scene.unscoped.map(({ message }) => message), scene.recorded()]).toEqual([
     ["Which moon?"],
     events,
   ]);
@@ -108,11 +108,11 @@ test("a question between two turns is refused, and recorded nowhere", async () =
 /** A turn whose model calls the tool `land`, and the server behind it. */
 async function start(tool: string, timeoutSeconds = 0) {
   const clock = new FakeClock();
-  const strays: UnscopedQuestion[] = [];
+  const unscoped: UnscopedQuestion[] = [];
   const listeners = new Set<(refused: RefusedQuestions) => void>();
-  const onUnscopedQuestion = (stray: UnscopedQuestion) => {
-    strays.push(stray);
-    for (const tell of listeners) tell(toRefusedQuestions(stray));
+  const onUnscopedQuestion = (question: UnscopedQuestion) => {
+    unscoped.push(question);
+    for (const tell of listeners) tell(toRefusedQuestions(question));
   };
   const { servers, get, log } = testServer(["--mode=older"], {
     context: { clock, onUnscopedQuestion },
@@ -138,9 +138,9 @@ async function start(tool: string, timeoutSeconds = 0) {
       },
       tools: {
         ...toolboxOf({ tools: [{ name: "land", executor }] }),
-        onUnscopedQuestions: (onStray) => {
-          listeners.add(onStray);
-          return () => listeners.delete(onStray);
+        onUnscopedQuestions: (listener) => {
+          listeners.add(listener);
+          return () => listeners.delete(listener);
         },
       },
       prompter: new ScriptedPrompter(),
@@ -151,5 +151,5 @@ async function start(tool: string, timeoutSeconds = 0) {
     await turn.run({ content: "Hello" });
     return { events: recorded() };
   };
-  return { run, recorded, strays, get, log, clock };
+  return { run, recorded, unscoped, get, log, clock };
 }
