@@ -1,8 +1,24 @@
 /** Anthropic, through `@ai-sdk/anthropic`. */
-import { apiUrl } from "./base-url.ts";
-import type { Listing, Opening, ProviderDefinition } from "./definition.ts";
-import { anthropicDialect } from "./dialect/index.ts";
-import { fetchList, toModelInfo } from "./model-info.ts";
+import type { ProviderEvent } from "../conversation/index.ts";
+import type { JsonObject } from "../util/index.ts";
+import {
+  apiUrl,
+  fetchList,
+  type Listing,
+  type Opening,
+  type ProviderDefinition,
+  toModelInfo,
+} from "./definition.ts";
+import {
+  type CachePlace,
+  type Dialect,
+  type DialectOptions,
+  isReasoning,
+  plainDialect,
+  reasoningLevel,
+  renamed,
+} from "./dialect.ts";
+import type { CachePolicy, ModelParameters } from "./port.ts";
 
 export const anthropic: ProviderDefinition = {
   dialect: anthropicDialect,
@@ -23,3 +39,68 @@ export const anthropic: ProviderDefinition = {
     return models.flatMap((model) => toModelInfo(model["id"], model["max_input_tokens"]));
   },
 };
+
+const KEYS = {
+  signature: "anthropic_thinking_signature",
+  redactedData: "anthropic_redacted_thinking",
+} as const;
+
+export function anthropicDialect(modelName: string): Dialect {
+  return {
+    ...plainDialect("anthropic"),
+    cache: {
+      places: new Set<CachePlace>(["system", "tools", "user", "assistant", "tool"]),
+      mark: anthropicCacheMark,
+    },
+    schemaChanges: hasOutputFormat(modelName) ? "prompt" : "tools",
+    contextTooLong: /prompt is too long|exceed context limit|request_too_large/i,
+    toEventMetadata: (_, metadata) => renamed(metadata, KEYS),
+    toPartOptions,
+    // A thinking block is checked against its signature; one without is refused.
+    withOwnReasoning: (events) =>
+      events.filter((event) => !isReasoning(event) || Object.keys(toPartOptions(event)).length > 0),
+    toOptions: ({ reasoning }) => toOptions(reasoning, modelName),
+  };
+}
+
+export function anthropicCacheMark(policy: Exclude<CachePolicy, "off">): JsonObject {
+  return policy === "long" ? { type: "ephemeral", ttl: "1h" } : { type: "ephemeral" };
+}
+
+function toPartOptions(event: ProviderEvent): JsonObject {
+  if (!isReasoning(event)) return {};
+  const { signature, redactedData } = renamed(event.metadata ?? {}, {
+    [KEYS.signature]: "signature",
+    [KEYS.redactedData]: "redactedData",
+  });
+  if (signature !== undefined) return { signature };
+  return redactedData === undefined ? {} : { redactedData };
+}
+
+function toOptions(reasoning: ModelParameters["reasoning"], modelName: string): DialectOptions {
+  // Arguments that are streamed as they are written are not checked to be JSON.
+  const options = { toolStreaming: false };
+  if (reasoning?.type === "effort" && typeof reasoning.effort === "number") {
+    const thinking = { type: "enabled", budgetTokens: reasoning.effort };
+    return { options: { ...options, thinking } };
+  }
+  // Claude thinks only where it is asked to.
+  if (reasoning?.type === "auto") {
+    return { ...(canThink(modelName) && { reasoning: "medium" as const }), options };
+  }
+  return { ...reasoningLevel(reasoning), options };
+}
+
+/** All but the third generation, of which only 3.7 does. */
+function canThink(modelName: string): boolean {
+  return !/claude-3-(?!7)/.test(modelName);
+}
+
+/**
+ * Others take a schema only as a tool, which the package then sends instead of the tools. Names that are
+ * not Claude's belong to servers that copy the API.
+ */
+function hasOutputFormat(modelName: string): boolean {
+  const isOlder = /claude-(?:instant|v?[23]\b|(?:opus|sonnet)-4(?:$|@|-0|-\d{8}))/.test(modelName);
+  return modelName.includes("claude-") && !isOlder;
+}

@@ -1,9 +1,9 @@
 /** What a provider is to us: how it speaks, how its package is opened, how its models are listed. */
 import type { LanguageModelV4 } from "@ai-sdk/provider";
-import type { JsonObject } from "../util/index.ts";
-import type { Dialect } from "./dialect/index.ts";
-import type { Fetch } from "./extra-body.ts";
-import type { ModelInfo } from "./model-info.ts";
+import { isJsonObject, type Json, type JsonObject } from "../util/index.ts";
+import type { Dialect } from "./dialect.ts";
+import { ProviderError } from "./provider-error.ts";
+import { accepted } from "./read-failure.ts";
 
 /** Plain values: configuration and environment have been read by others. */
 export interface ProviderSettings {
@@ -34,6 +34,9 @@ type OpenModel = (opening: Opening) => StreamingModel;
 /** As much of a model of the AI SDK as we use. */
 export type StreamingModel = Pick<LanguageModelV4, "provider" | "modelId" | "doStream">;
 
+/** As `fetch` is called. */
+export type Fetch = typeof globalThis.fetch;
+
 export interface Opening {
   readonly name: string;
   readonly settings: ProviderSettings;
@@ -44,4 +47,46 @@ export interface Listing {
   readonly settings: ProviderSettings;
   readonly fetch: Fetch;
   readonly signal: AbortSignal;
+}
+
+/** Without a slash at its end. */
+export function apiUrl(baseUrl: string, path: string): string {
+  const url = URL.parse(baseUrl);
+  if (url === null || !/^https?:$/.test(url.protocol)) {
+    throw new ProviderError("invalid_request", "The provider's base URL is not a web address.", {
+      isRetryable: false,
+      hint: "Set `providers.llm.<provider>.base_url` to an address that begins with http.",
+    });
+  }
+  const trimmed = baseUrl.replace(/\/+$/, "");
+  return url.pathname === "/" ? `${trimmed}${path}` : trimmed;
+}
+
+/** A model that a provider says it has. */
+export interface ModelInfo {
+  /** The name to ask for, without the provider. */
+  readonly name: string;
+  /** In tokens, where it is told. */
+  readonly contextWindow?: number;
+}
+
+export interface ListRequest {
+  readonly url: string;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly fetch: Fetch;
+  readonly signal: AbortSignal;
+}
+
+/** The objects in the list under `key`; what is no object is passed over. */
+export async function fetchList(request: ListRequest, key: string): Promise<readonly JsonObject[]> {
+  const { url, headers, fetch, signal } = request;
+  const response = await accepted(await fetch(url, { headers, signal }));
+  const body: unknown = await response.json();
+  const list = isJsonObject(body) ? body[key] : undefined;
+  return Array.isArray(list) ? list.filter((each: Json) => isJsonObject(each)) : [];
+}
+
+export function toModelInfo(name: Json | undefined, window: Json | undefined): ModelInfo[] {
+  if (typeof name !== "string" || name === "") return [];
+  return [{ name, ...(typeof window === "number" && window > 0 && { contextWindow: window }) }];
 }

@@ -4,13 +4,13 @@
  */
 import type { LanguageModelV4 } from "@ai-sdk/provider";
 import { type Clock, systemClock } from "../util/index.ts";
-import type { StreamingModel } from "./definition.ts";
-import { type Dialect, findDialect } from "./dialect/index.ts";
-import { type Served, toProviderError } from "./failure/index.ts";
-import type { Model, ModelEvent, ModelRequest } from "./port.ts";
-import { toCallOptions } from "./prompt/index.ts";
-import { readParts } from "./read-parts.ts";
-import { Reply } from "./reply/index.ts";
+import { anthropicDialect } from "./anthropic.ts";
+import { type Dialect, plainDialect } from "./dialect.ts";
+import { googleDialect } from "./google.ts";
+import { openaiDialect } from "./openai.ts";
+import { openrouterDialect } from "./openrouter.ts";
+import type { Model } from "./port.ts";
+import { streamReply } from "./reply.ts";
 
 /** What the AI SDK calls a language model. */
 export type LanguageModel = LanguageModelV4;
@@ -36,29 +36,25 @@ export function fromLanguageModel(model: LanguageModel, options: LanguageModelOp
   };
 }
 
-export interface Serving {
-  readonly model: StreamingModel;
-  readonly dialect: Dialect;
-  readonly served: Served;
-  readonly clock: Clock;
-}
-
-export async function* streamReply(
-  { model, dialect, served, clock }: Serving,
-  request: ModelRequest,
-): AsyncGenerator<ModelEvent> {
-  const options = toCallOptions(request, dialect);
-  const toError = (error: unknown) =>
-    toProviderError(error, { served, contextTooLong: dialect.contextTooLong, clock });
-  const reply = new Reply(dialect, served.id);
-  for await (const part of readParts({ model, options, signal: request.signal, toError })) {
-    yield* reply.take(part);
-  }
-  yield* reply.end();
-}
-
 /** `anthropic.messages` is the provider `anthropic`. */
 function defaultId({ provider, modelId }: LanguageModel): string {
   const [vendor = provider] = provider.split(".");
   return `${vendor}/${modelId}`;
+}
+
+/** `anthropic.messages`, `openai.responses`, …: the vendor first, then which of its APIs. */
+function findDialect({ provider, modelId }: LanguageModelV4): Dialect {
+  const [vendor = "", api] = provider.split(".");
+  switch (vendor) {
+    case "anthropic":
+      return anthropicDialect(modelId);
+    case "google":
+      return googleDialect(modelId);
+    case "openrouter":
+      return openrouterDialect(modelId);
+    case "openai":
+      return api === "responses" ? openaiDialect() : plainDialect(vendor);
+    default:
+      return plainDialect(vendor);
+  }
 }

@@ -1,9 +1,16 @@
 /** A llama.cpp server, through `@ai-sdk/openai-compatible`. */
-import { apiUrl } from "./base-url.ts";
-import type { Listing, Opening, ProviderDefinition } from "./definition.ts";
-import { llamacppDialect } from "./dialect/index.ts";
-import { fetchList, toModelInfo } from "./model-info.ts";
-import { isJsonObject } from "../util/index.ts";
+import { isJsonObject, type JsonObject } from "../util/index.ts";
+import {
+  apiUrl,
+  fetchList,
+  type Listing,
+  type Opening,
+  type ProviderDefinition,
+  toModelInfo,
+} from "./definition.ts";
+import { type Dialect, localDialect, toEffort } from "./dialect.ts";
+import type { ModelParameters } from "./port.ts";
+import { isStrict, toStrictSchema } from "./schema/strict-schema.ts";
 
 export const llamacpp: ProviderDefinition = {
   dialect: llamacppDialect,
@@ -29,3 +36,26 @@ export const llamacpp: ProviderDefinition = {
     );
   },
 };
+
+function llamacppDialect(): Dialect {
+  return {
+    ...localDialect("llamacpp"),
+    contextTooLong: /exceed_context_size_error|exceeds the available context size/i,
+    toOutputSchema: toStrictSchema,
+    toOptions: ({ reasoning, topK }, schema) => ({
+      options: {
+        ...templateSwitches(reasoning),
+        // The package leaves it out, as OpenAI has no such parameter.
+        ...(topK !== undefined && { top_k: topK }),
+        ...(schema !== undefined && { strictJsonSchema: isStrict(schema) }),
+      },
+    }),
+  };
+}
+
+/** llama.cpp leaves it to the chat template of the model. */
+function templateSwitches(reasoning: ModelParameters["reasoning"]): JsonObject {
+  if (reasoning === undefined || reasoning.type === "auto") return {};
+  if (reasoning.type === "off") return { chat_template_kwargs: { enable_thinking: false } };
+  return { chat_template_kwargs: { reasoning_effort: toEffort(reasoning.effort) } };
+}

@@ -1,19 +1,22 @@
 /** The six providers behind one door. Nothing is loaded before a model of a provider is asked for. */
-import { type Clock, systemClock } from "../util/index.ts";
+import { type Clock, isJsonObject, type JsonObject, systemClock } from "../util/index.ts";
 import { anthropic } from "./anthropic.ts";
-import { findContextWindow } from "./context-windows.ts";
-import type { Opening, ProviderDefinition, ProviderSettings } from "./definition.ts";
-import { type Fetch, withExtraBody } from "./extra-body.ts";
-import { type Served, toProviderError } from "./failure/index.ts";
-import { streamReply } from "./from-language-model.ts";
+import type {
+  Fetch,
+  ModelInfo,
+  Opening,
+  ProviderDefinition,
+  ProviderSettings,
+} from "./definition.ts";
 import { google } from "./google.ts";
 import { llamacpp } from "./llamacpp.ts";
-import type { ModelInfo } from "./model-info.ts";
 import { ollama } from "./ollama.ts";
 import { openai } from "./openai.ts";
 import { openrouter } from "./openrouter.ts";
 import type { Model, ModelRequest } from "./port.ts";
 import { ProviderError } from "./provider-error.ts";
+import { streamReply } from "./reply.ts";
+import { type Served, toProviderError } from "./to-provider-error.ts";
 
 const DEFINITIONS = { anthropic, google, llamacpp, ollama, openai, openrouter };
 
@@ -126,4 +129,40 @@ function malformedKey(provider: ProviderName, settings: ProviderSettings): Provi
 
 function keyPlace(provider: ProviderName, { apiKeyVariable }: ProviderSettings): string {
   return apiKeyVariable ?? `the variable that \`providers.llm.${provider}.api_key_env\` names`;
+}
+
+/** Objects are merged, anything else is replaced. */
+function withExtraBody(fetch: Fetch, extra: JsonObject): Fetch {
+  if (Object.keys(extra).length === 0) return fetch;
+  return (input, init) => {
+    if (typeof init?.body !== "string") return fetch(input, init);
+    const body: unknown = JSON.parse(init.body);
+    if (!isJsonObject(body)) return fetch(input, init);
+    return fetch(input, { ...init, body: JSON.stringify(merged(body, extra)) });
+  };
+}
+
+function merged(under: JsonObject, over: JsonObject): JsonObject {
+  const entries = Object.entries(over).map(([key, value]) => {
+    const old = under[key];
+    return [key, isJsonObject(old) && isJsonObject(value) ? merged(old, value) : value] as const;
+  });
+  return { ...under, ...Object.fromEntries(entries) };
+}
+
+const CONTEXT_WINDOWS: readonly (readonly [RegExp, number])[] = [
+  [/^claude-/, 200_000],
+  [/^gpt-4\.1/, 1_047_576],
+  [/^gpt-4o/, 128_000],
+  [/^gpt-5.*-chat/, 128_000],
+  [/^gpt-5/, 272_000],
+  [/^o[134]/, 200_000],
+  [/^gemini-/, 1_000_000],
+];
+
+/** Names as OpenRouter has them, `anthropic/claude-…`, are known too. */
+function findContextWindow(provider: string, modelName: string): number | undefined {
+  const name = provider === "openrouter" ? modelName.replace(/^[^/]+\//, "") : modelName;
+  const isHosted = ["anthropic", "google", "openai", "openrouter"].includes(provider);
+  return isHosted ? CONTEXT_WINDOWS.find(([pattern]) => pattern.test(name))?.[1] : undefined;
 }

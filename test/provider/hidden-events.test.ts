@@ -86,11 +86,11 @@ test("cache points are counted where requests are written, and the parts of a th
   );
   const { parts } = requestOf(withInternals, { systemPrompt: "Prompt.", cache: "short" });
   expect({
-    folders: [...new Set(counting.map((file) => file.split("/").slice(0, 3).join("/")))],
+    counting: counting.toSorted(),
     parts: Object.keys(parts),
     systemParts: parts.systemParts,
   }).toEqual({
-    folders: ["src/provider/prompt"],
+    counting: ["src/provider/cache-points.ts", "src/provider/request.ts"],
     parts: ["systemParts", "events"],
     systemParts: [{ tag: "prompt", text: "Prompt." }],
   });

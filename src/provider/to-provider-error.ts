@@ -2,11 +2,9 @@
  * Whatever was thrown on the way to a model, as a `ProviderError`: what happened, and what to do. What
  * a provider wrote is hostile text, so it is kept on one line, short, and without our key.
  */
-import type { Clock } from "../../util/index.ts";
-import { ProviderError, type ProviderErrorKind } from "../provider-error.ts";
-import { type Classified, classify } from "./classify.ts";
-import { type FailureDetails, readFailure } from "./failure-details.ts";
-import { findRetryAfter } from "./retry-after.ts";
+import type { Clock } from "../util/index.ts";
+import { ProviderError, type ProviderErrorKind } from "./provider-error.ts";
+import { type FailureDetails, findRetryAfter, readFailure } from "./read-failure.ts";
 
 /** Who was asked. */
 export interface Served {
@@ -108,4 +106,46 @@ function hintFor({ kind, isOutOfCredit }: Classified, served: Served): string | 
     default:
       return undefined;
   }
+}
+
+interface Classified {
+  readonly kind: ProviderErrorKind;
+  readonly isRetryable: boolean;
+  /** The account has no money left; no kind of its own, but it has its own remedy. */
+  readonly isOutOfCredit?: boolean;
+}
+
+const OUT_OF_CREDIT = /insufficient_quota|insufficient credits|credit balance is too low/i;
+const BAD_KEY = /api.?key.*(?:not valid|invalid|expired)|invalid.*api.?key|API_KEY_INVALID/i;
+const REFUSED =
+  /content_policy|content_filter|content policy|flagged|moderation|PROHIBITED_CONTENT/i;
+const NO_MODEL = /not a valid model|model_not_found|model .{0,80}(?:not found|does not exist)/i;
+const LIMITED = /rate_limit|RESOURCE_EXHAUSTED/i;
+const OVERLOADED = /overloaded|api_error|server_error|UNAVAILABLE/i;
+
+function classify(failure: FailureDetails, contextTooLong: RegExp): Classified {
+  const { status, systemCode, isCut } = failure;
+  const said = `${failure.code} ${failure.message} ${JSON.stringify(failure.details)}`;
+  if (status === 402 || OUT_OF_CREDIT.test(said)) {
+    return { kind: "other", isRetryable: false, isOutOfCredit: true };
+  }
+  if (contextTooLong.test(said)) return { kind: "context_too_long", isRetryable: false };
+  if (status === 429 || LIMITED.test(failure.code))
+    return { kind: "rate_limited", isRetryable: true };
+  if (isServersFault(status)) return { kind: "overloaded", isRetryable: true };
+  if (REFUSED.test(said)) return { kind: "refused", isRetryable: false };
+  if (status === 401 || status === 403 || BAD_KEY.test(said)) {
+    return { kind: "authentication", isRetryable: false };
+  }
+  if (status === 404 || NO_MODEL.test(said)) return { kind: "unknown_model", isRetryable: false };
+  if (status !== undefined && status >= 400) return { kind: "invalid_request", isRetryable: false };
+  // Nobody listens there; that does not change by itself.
+  if (systemCode === "ECONNREFUSED") return { kind: "network", isRetryable: false };
+  if (isCut) return { kind: "network", isRetryable: true };
+  if (OVERLOADED.test(said)) return { kind: "overloaded", isRetryable: true };
+  return { kind: "other", isRetryable: false };
+}
+
+function isServersFault(status: number | undefined): boolean {
+  return status !== undefined && (status >= 500 || status === 408 || status === 409);
 }

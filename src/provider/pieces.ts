@@ -13,10 +13,9 @@ import type {
   ProviderEvent,
   ToolCallRequest,
   ToolCallResponse,
-} from "../../conversation/index.ts";
-import { assertNever } from "../../util/index.ts";
-import type { Dialect } from "../dialect/index.ts";
-import { ToolCallIds } from "./tool-call-ids.ts";
+} from "../conversation/index.ts";
+import { assertNever } from "../util/index.ts";
+import type { Dialect } from "./dialect.ts";
 
 export type Piece = (
   | { readonly role: "user"; readonly part: LanguageModelV4TextPart }
@@ -125,4 +124,21 @@ function toResult(event: ToolCallResponse, toolCallId: string, toolName: string)
   const { content: value, isError } = event;
   const output = { type: isError ? ("error-text" as const) : ("text" as const), value };
   return { role: "tool", event, part: { type: "tool-result", toolCallId, toolName, output } };
+}
+
+/** What all of them take. */
+const ACCEPTED = /^[A-Za-z0-9_-]{1,64}$/;
+
+class ToolCallIds {
+  readonly #taken = new Set<string>();
+
+  /** The id itself where it will do. The same calls in the same order always get the same ids. */
+  next(id: string): string {
+    let unique = ACCEPTED.test(id) ? id : `call_${this.#taken.size}`;
+    for (let copy = 1; this.#taken.has(unique); copy += 1) {
+      unique = `call_${this.#taken.size}_${copy}`;
+    }
+    this.#taken.add(unique);
+    return unique;
+  }
 }

@@ -1,6 +1,5 @@
 import { expect, test } from "vitest";
-import { readFailure } from "./failure-details.ts";
-import { findRetryAfter } from "./retry-after.ts";
+import { findRetryAfter, readFailure } from "./read-failure.ts";
 
 const now = new Date("2026-11-15T12:00:00Z");
 

@@ -1,7 +1,6 @@
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
-import { ProviderError } from "./provider-error.ts";
-import { retryDelay } from "./retry.ts";
+import { ProviderError, retryDelay } from "./provider-error.ts";
 
 const POLICY = { maxRetries: 5, baseBackoffMs: 1000, maxBackoffMs: 60_000 };
 

@@ -6,10 +6,12 @@ import {
   reasoning,
   toolCall,
   toolResult,
-} from "../../../test/support/events.ts";
-import type { ProviderEvent } from "../../conversation/index.ts";
-import type { Json, JsonObject } from "../../util/index.ts";
-import { anthropicDialect, ollamaDialect, openaiDialect } from "../dialect/index.ts";
+} from "../../test/support/events.ts";
+import type { ProviderEvent } from "../conversation/index.ts";
+import type { Json, JsonObject } from "../util/index.ts";
+import { anthropicDialect } from "./anthropic.ts";
+import { ollamaDialect } from "./ollama.ts";
+import { openaiDialect } from "./openai.ts";
 import { toPieces } from "./pieces.ts";
 
 /** Each piece as a word: who speaks, and what. */

@@ -2,11 +2,11 @@
  * What differs between the APIs for which a request is written and from which a reply is read. Small
  * pure functions; the path on which they are called is in `from-language-model.ts`.
  */
-import type { LanguageModelV4CallOptions } from "@ai-sdk/provider";
-import type { ProviderEvent } from "../../conversation/index.ts";
-import type { JsonObject } from "../../util/index.ts";
-import type { CachePolicy, ModelParameters, SchemaChange } from "../port.ts";
-import { toEffort } from "./effort.ts";
+import type { LanguageModelV4CallOptions, SharedV4ProviderOptions } from "@ai-sdk/provider";
+import type { ProviderEvent } from "../conversation/index.ts";
+import { isJsonObject, type Json, type JsonObject } from "../util/index.ts";
+import type { CachePolicy, ModelParameters, SchemaChange } from "./port.ts";
+import { ProviderError } from "./provider-error.ts";
 
 export interface Dialect {
   /** Under which the AI SDK keeps its options and its metadata. */
@@ -71,6 +71,21 @@ export function plainDialect(key: string): Dialect {
   };
 }
 
+/** Models on your own machine, Ollama's and llama.cpp's: reasoning is plain, unsigned text. */
+export function localDialect(key: string): Dialect {
+  return {
+    ...plainDialect(key),
+    joinsSystemParts: true,
+    schemaChanges: "nothing", // It becomes a grammar for what is written.
+    withOwnReasoning: (events) => events.filter((event) => !isReasoning(event) || !isSigned(event)),
+  };
+}
+
+/** What another provider signed is its own. */
+function isSigned({ metadata = {} }: ProviderEvent): boolean {
+  return Object.keys(metadata).some((key) => /^(?:anthropic|google|openai|openrouter)_/.test(key));
+}
+
 export function isReasoning(event: ProviderEvent): boolean {
   return event.type === "chat_response" && event.content.type === "reasoning";
 }
@@ -81,4 +96,50 @@ export function reasoningLevel(
 ): Pick<DialectOptions, "reasoning"> {
   if (reasoning === undefined || reasoning.type === "auto") return {};
   return { reasoning: reasoning.type === "off" ? "none" : toEffort(reasoning.effort) };
+}
+
+const EFFORTS = ["none", "minimal", "low", "medium", "high", "xhigh", "max"] as const;
+
+export type Effort = (typeof EFFORTS)[number];
+
+/** A number of tokens becomes the name that is nearest to it, for providers that take only names. */
+export function toEffort(effort: string | number): Effort {
+  if (typeof effort === "number") return effortOfTokens(effort);
+  const known = EFFORTS.find((name) => name === effort);
+  if (known !== undefined) return known;
+  throw new ProviderError("invalid_request", `There is no reasoning effort "${effort}".`, {
+    isRetryable: false,
+    hint: `Use one of ${EFFORTS.join(", ")}, or a number of tokens.`,
+  });
+}
+
+function effortOfTokens(tokens: number): Effort {
+  if (tokens === 0) return "none";
+  if (tokens <= 2048) return "low";
+  return tokens <= 16_384 ? "medium" : "high";
+}
+
+/** Takes the keys that `names` has and that hold something; all others stay behind. */
+export function renamed(values: JsonObject, names: Readonly<Record<string, string>>): JsonObject {
+  const taken: Record<string, Json> = {};
+  for (const [from, to] of Object.entries(names)) {
+    const value = values[from];
+    if (value !== undefined && value !== null) taken[to] = value;
+  }
+  return taken;
+}
+
+/** Options for one provider; none at all where there is nothing to say. */
+export function optionsFor(
+  key: string,
+  options: JsonObject,
+): { providerOptions?: SharedV4ProviderOptions } {
+  return Object.keys(options).length === 0 ? {} : { providerOptions: { [key]: options } };
+}
+
+/** What a provider says about a piece of its reply. */
+export function metadataOf(key: string, providerMetadata: unknown): JsonObject {
+  const all = isJsonObject(providerMetadata) ? providerMetadata : {};
+  const own = all[key];
+  return isJsonObject(own) ? own : {};
 }

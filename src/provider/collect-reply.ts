@@ -1,7 +1,7 @@
 /** A whole reply, for those who have no use for half of one; what fails on the way is tried again. */
 import { assertNever, type Clock } from "../util/index.ts";
 import type { EndReason, Model, ModelEvent, ModelRequest, Usage } from "./port.ts";
-import { retryDelay, type RetryPolicy } from "./retry.ts";
+import { retryDelay, type RetryPolicy } from "./provider-error.ts";
 import { type StreamLimits, watchStream } from "./watch-stream.ts";
 
 /** A request, and how often it is made again. */

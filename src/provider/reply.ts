@@ -1,15 +1,81 @@
+/** The stream of a model of the AI SDK, ended by abort at once whatever the model does about it. */
+import type {
+  LanguageModelV4CallOptions,
+  LanguageModelV4StreamPart,
+  LanguageModelV4Usage,
+} from "@ai-sdk/provider";
+import { abortable, type Clock, isJsonObject, isTooDeep, type JsonObject } from "../util/index.ts";
+import type { StreamingModel } from "./definition.ts";
+import { type Dialect, metadataOf } from "./dialect.ts";
+import type { EndReason, ModelEvent, ModelRequest, Usage } from "./port.ts";
+import { ProviderError } from "./provider-error.ts";
+import { toCallOptions } from "./request.ts";
+import { type Served, toProviderError } from "./to-provider-error.ts";
+
+export interface Serving {
+  readonly model: StreamingModel;
+  readonly dialect: Dialect;
+  readonly served: Served;
+  readonly clock: Clock;
+}
+
+export async function* streamReply(
+  { model, dialect, served, clock }: Serving,
+  request: ModelRequest,
+): AsyncGenerator<ModelEvent> {
+  const options = toCallOptions(request, dialect);
+  const toError = (error: unknown) =>
+    toProviderError(error, { served, contextTooLong: dialect.contextTooLong, clock });
+  const reply = new Reply(dialect, served.id);
+  for await (const part of readParts({ model, options, signal: request.signal, toError })) {
+    yield* reply.take(part);
+  }
+  yield* reply.end();
+}
+
+interface Reading {
+  readonly model: StreamingModel;
+  readonly options: LanguageModelV4CallOptions;
+  readonly signal: AbortSignal;
+  readonly toError: (error: unknown) => ProviderError;
+}
+
 /**
- * A reply as it comes in: the parts of the AI SDK's stream turned into our events. Pieces of a reply
- * may overlap there; here one ends before the next begins, so that a record can be made of them.
+ * Throws the signal's reason on abort, else a `ProviderError`; `error` parts are such failures too,
+ * as some packages report a lost connection so. Leaving the loop ends the request.
  */
-import type { LanguageModelV4StreamPart } from "@ai-sdk/provider";
-import type { JsonObject } from "../../util/index.ts";
-import type { Dialect } from "../dialect/index.ts";
-import type { EndReason, ModelEvent } from "../port.ts";
-import { ProviderError } from "../provider-error.ts";
-import { metadataOf } from "../sdk-json.ts";
-import { parseToolArguments } from "./tool-arguments.ts";
-import { toUsage } from "./usage.ts";
+async function* readParts(reading: Reading): AsyncGenerator<LanguageModelV4StreamPart> {
+  const { model, options, signal, toError } = reading;
+  signal.throwIfAborted();
+  // The SDK takes an abort with a reason of our own for a failure, so it gets one without.
+  const request = new AbortController();
+  const onAbort = () => request.abort();
+  signal.addEventListener("abort", onAbort, { once: true });
+  const wait = async <Value>(work: PromiseLike<Value>): Promise<Value> => {
+    try {
+      return await abortable(Promise.resolve(work), signal);
+    } catch (error) {
+      signal.throwIfAborted();
+      throw toError(error);
+    }
+  };
+
+  let reader: ReadableStreamDefaultReader<LanguageModelV4StreamPart> | undefined;
+  try {
+    const { stream } = await wait(model.doStream({ ...options, abortSignal: request.signal }));
+    reader = stream.getReader();
+    for (;;) {
+      const { done, value } = await wait(reader.read());
+      if (done) return;
+      if (value.type === "error") throw toError(value.error);
+      yield value;
+    }
+  } finally {
+    signal.removeEventListener("abort", onAbort);
+    request.abort();
+    reader?.cancel().catch(() => undefined); // It has failed or ended already.
+  }
+}
 
 type Part<Type> = Extract<LanguageModelV4StreamPart, { readonly type: Type }>;
 type BlockKind = "reasoning" | "message";
@@ -22,7 +88,7 @@ interface Block {
   metadata: JsonObject;
 }
 
-export class Reply {
+class Reply {
   readonly #dialect: Dialect;
   readonly #modelId: string;
   #block: Block | undefined;
@@ -164,4 +230,38 @@ function cutOff(modelId: string): ProviderError {
 function malformed(modelId: string): ProviderError {
   const message = `${modelId}: the model ended its reply with an error.`;
   return new ProviderError("other", message, { isRetryable: true, hint: "Try again." });
+}
+
+/**
+ * The one argument of a call whose arguments are no JSON object. No tool has such a parameter, so the
+ * check of arguments refuses the call and the model hears what it wrote.
+ */
+export const INVALID_ARGUMENTS = "__invalid_json";
+
+function parseToolArguments(text: string): JsonObject {
+  // A call without arguments may come without any text.
+  if (text.trim() === "") return {};
+  const value = parseJson(text);
+  // What is nested too deeply could not even be recorded.
+  return isJsonObject(value) && !isTooDeep(value) ? value : { [INVALID_ARGUMENTS]: text };
+}
+
+function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
+function toUsage(usage: LanguageModelV4Usage, cost: number | undefined): Usage {
+  const { inputTokens, outputTokens } = usage;
+  return {
+    ...(inputTokens.total !== undefined && { input: inputTokens.total }),
+    ...(inputTokens.cacheRead !== undefined && { cachedInput: inputTokens.cacheRead }),
+    ...(inputTokens.cacheWrite !== undefined && { cacheWrites: inputTokens.cacheWrite }),
+    ...(outputTokens.total !== undefined && { output: outputTokens.total }),
+    ...(outputTokens.reasoning !== undefined && { reasoning: outputTokens.reasoning }),
+    ...(cost !== undefined && { cost }),
+  };
 }

@@ -2,8 +2,8 @@
  * Where a provider is told to keep what it has read so far. Claude allows four such points in a
  * request, over tools, system parts and messages together, so they are given out here and only here.
  */
-import type { SystemPart } from "../../conversation/index.ts";
-import type { CachePlace } from "../dialect/index.ts";
+import type { SystemPart } from "../conversation/index.ts";
+import type { CachePlace } from "./dialect.ts";
 import type { Piece } from "./pieces.ts";
 
 const MOST_POINTS = 4;

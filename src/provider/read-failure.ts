@@ -2,7 +2,7 @@
  * What is known of a failure, read from whatever was thrown: errors of the AI SDK, of fetch, of the
  * Ollama client, and the objects that providers send in the middle of a stream.
  */
-import { isJsonObject, type Json, type JsonObject } from "../../util/index.ts";
+import { isJsonObject, type Json, type JsonObject } from "../util/index.ts";
 
 export interface FailureDetails {
   /** Of HTTP, also where it stands in the body only. */
@@ -110,4 +110,66 @@ function withCauses(error: unknown): readonly unknown[] {
     next = fieldsOf(next)["cause"];
   }
   return chain;
+}
+
+/** In milliseconds. */
+export function findRetryAfter(
+  { headers, details }: FailureDetails,
+  now: Date,
+): number | undefined {
+  return (
+    atLeastZero(numberIn(headers["retry-after-ms"])) ??
+    atLeastZero(seconds(numberIn(headers["retry-after"]))) ??
+    atLeastZero(untilDate(headers["retry-after"], now)) ??
+    atLeastZero(googleDelay(details))
+  );
+}
+
+function numberIn(value: unknown): number | undefined {
+  return typeof value === "string" && /^\s*\d+(?:\.\d+)?\s*$/.test(value)
+    ? Number(value)
+    : undefined;
+}
+
+function seconds(value: number | undefined): number | undefined {
+  return value === undefined ? undefined : value * 1000;
+}
+
+function untilDate(value: unknown, now: Date): number | undefined {
+  return typeof value === "string" ? Date.parse(value) - now.getTime() : undefined;
+}
+
+/** `{"@type": "…RetryInfo", "retryDelay": "34.5s"}` */
+function googleDelay(details: FailureDetails["details"]): number | undefined {
+  for (const detail of details) {
+    const delay = isJsonObject(detail) ? detail["retryDelay"] : undefined;
+    if (typeof delay === "string") return seconds(numberIn(delay.replace(/s$/, "")));
+  }
+  return undefined;
+}
+
+function atLeastZero(value: number | undefined): number | undefined {
+  return value === undefined || Number.isNaN(value) ? undefined : Math.max(0, Math.round(value));
+}
+
+const MOST_CHARACTERS = 20_000;
+
+/** With the fields that errors of the AI SDK have, so that both are read in one way. */
+class HttpFailure extends Error {
+  readonly statusCode: number;
+  readonly responseHeaders: Readonly<Record<string, string>>;
+  readonly responseBody: string;
+
+  constructor(response: Response, body: string) {
+    super(`HTTP ${response.status}`);
+    this.statusCode = response.status;
+    this.responseHeaders = Object.fromEntries(response.headers);
+    this.responseBody = body.slice(0, MOST_CHARACTERS);
+  }
+}
+
+/** The answer, if it says yes. Throws `HttpFailure`. */
+export async function accepted(response: Response): Promise<Response> {
+  if (response.ok) return response;
+  throw new HttpFailure(response, await response.text());
 }

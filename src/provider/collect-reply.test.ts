@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { FakeClock, ScriptedModel, type ScriptedReply } from "../testing/index.ts";
-import { collectReply } from "./collect.ts";
+import { collectReply } from "./collect-reply.ts";
 import { ProviderError } from "./provider-error.ts";
 
 const POLICY = {

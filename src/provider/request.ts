@@ -3,21 +3,21 @@ import type {
   JSONSchema7,
   LanguageModelV4CallOptions,
   LanguageModelV4FunctionTool,
+  LanguageModelV4Message,
   LanguageModelV4ToolChoice,
 } from "@ai-sdk/provider";
-import type { JsonObject } from "../../util/index.ts";
-import type { Dialect } from "../dialect/index.ts";
+import type { SystemPart } from "../conversation/index.ts";
+import { assertNever, type JsonObject } from "../util/index.ts";
+import { type CachePoints, planCachePoints } from "./cache-points.ts";
+import { type Dialect, optionsFor } from "./dialect.ts";
+import { type Piece, toPieces } from "./pieces.ts";
 import type {
   ModelParameters,
   ModelRequest,
   SchemaChange,
   ToolChoice,
   ToolSchema,
-} from "../port.ts";
-import { optionsFor } from "../sdk-json.ts";
-import { planCachePoints } from "./cache-points.ts";
-import { conversationMessages, type Marking, systemMessages } from "./messages.ts";
-import { toPieces } from "./pieces.ts";
+} from "./port.ts";
 
 export function toCallOptions(request: ModelRequest, dialect: Dialect): LanguageModelV4CallOptions {
   const { parts, tools, toolChoice, parameters, cache: policy } = request;
@@ -86,4 +86,59 @@ function toSampling(parameters: ModelParameters): Partial<LanguageModelV4CallOpt
     ...(topK !== undefined && { topK }),
     ...(stopWords !== undefined && stopWords.length > 0 && { stopSequences: [...stopWords] }),
   };
+}
+
+interface Marking {
+  readonly dialect: Dialect;
+  readonly points: CachePoints;
+  /** The options that make a cache point; empty where there are none. */
+  readonly mark: JsonObject;
+}
+
+function systemMessages(
+  parts: readonly SystemPart[],
+  { dialect, points, mark }: Marking,
+): LanguageModelV4Message[] {
+  if (parts.length === 0) return [];
+  if (dialect.joinsSystemParts) {
+    return [{ role: "system", content: parts.map(({ text }) => text).join("\n\n") }];
+  }
+  return parts.map(({ text }, position) => {
+    const options = points.systemParts.has(position) ? mark : {};
+    return { role: "system", content: text, ...optionsFor(dialect.key, options) };
+  });
+}
+
+/** Neighbouring pieces of one role are one message. */
+function conversationMessages(
+  pieces: readonly Piece[],
+  marking: Marking,
+): LanguageModelV4Message[] {
+  const messages: LanguageModelV4Message[] = [];
+  for (const [position, piece] of pieces.entries()) {
+    const options = pieceOptions(piece, position, marking);
+    const last = messages.at(-1);
+    switch (piece.role) {
+      case "user":
+        if (last?.role === "user") last.content.push({ ...piece.part, ...options });
+        else messages.push({ role: "user", content: [{ ...piece.part, ...options }] });
+        break;
+      case "assistant":
+        if (last?.role === "assistant") last.content.push({ ...piece.part, ...options });
+        else messages.push({ role: "assistant", content: [{ ...piece.part, ...options }] });
+        break;
+      case "tool":
+        if (last?.role === "tool") last.content.push({ ...piece.part, ...options });
+        else messages.push({ role: "tool", content: [{ ...piece.part, ...options }] });
+        break;
+      default:
+        assertNever(piece);
+    }
+  }
+  return messages;
+}
+
+function pieceOptions({ event }: Piece, position: number, { dialect, points, mark }: Marking) {
+  const own = dialect.toPartOptions(event);
+  return optionsFor(dialect.key, points.pieces.has(position) ? { ...own, ...mark } : own);
 }

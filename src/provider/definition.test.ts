@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { apiUrl } from "./base-url.ts";
+import { apiUrl } from "./definition.ts";
 
 test.each([
   ["https://api.example.com", "https://api.example.com/v1"],
