@@ -1,22 +1,22 @@
-/** Anthropic, through `@ai-sdk/anthropic`. */
+/** Anthropic through `@ai-sdk/anthropic`: signed and redacted thinking, cache marks on parts. */
 import type { ProviderEvent } from "../conversation/index.ts";
 import type { JsonObject } from "../util/index.ts";
 import {
   apiUrl,
   fetchList,
-  type Listing,
-  type Opening,
+  type ListOptions,
+  type OpenOptions,
   type ProviderDefinition,
   toModelInfo,
 } from "./definition.ts";
 import {
   type CachePlace,
+  defaultDialect,
   type Dialect,
   type DialectOptions,
   isReasoning,
-  plainDialect,
-  reasoningLevel,
-  renamed,
+  pickRenamed,
+  toReasoningLevel,
 } from "./dialect.ts";
 import type { CachePolicy, ModelParameters } from "./port.ts";
 
@@ -25,14 +25,14 @@ export const anthropic: ProviderDefinition = {
   isLocal: false,
   async load() {
     const { createAnthropic } = await import("@ai-sdk/anthropic");
-    return ({ name, settings, fetch }: Opening) => {
+    return ({ name, settings, fetch }: OpenOptions) => {
       const { baseUrl, apiKey = "", betaFeatures = [] } = settings;
       const headers = betaFeatures.length > 0 ? { "anthropic-beta": betaFeatures.join(",") } : {};
       const open = createAnthropic({ baseURL: apiUrl(baseUrl, "/v1"), apiKey, headers, fetch });
       return open.languageModel(name);
     };
   },
-  async list({ settings, fetch, signal }: Listing) {
+  async list({ settings, fetch, signal }: ListOptions) {
     const url = `${apiUrl(settings.baseUrl, "/v1")}/models?limit=1000`;
     const headers = { "x-api-key": settings.apiKey ?? "", "anthropic-version": "2023-06-01" };
     const models = await fetchList({ url, headers, fetch, signal }, "data");
@@ -47,17 +47,17 @@ const KEYS = {
 
 export function anthropicDialect(modelName: string): Dialect {
   return {
-    ...plainDialect("anthropic"),
+    ...defaultDialect("anthropic"),
     cache: {
       places: new Set<CachePlace>(["system", "tools", "user", "assistant", "tool"]),
       mark: anthropicCacheMark,
     },
     schemaChanges: hasOutputFormat(modelName) ? "prompt" : "tools",
     contextTooLong: /prompt is too long|exceed context limit|request_too_large/i,
-    toEventMetadata: (_, metadata) => renamed(metadata, KEYS),
+    toEventMetadata: (_, metadata) => pickRenamed(metadata, KEYS),
     toPartOptions,
-    // A thinking block is checked against its signature; one without is refused.
-    withOwnReasoning: (events) =>
+    // The API verifies the signature of a thinking block, and rejects one without.
+    dropForeignReasoning: (events) =>
       events.filter((event) => !isReasoning(event) || Object.keys(toPartOptions(event)).length > 0),
     toOptions: ({ reasoning }) => toOptions(reasoning, modelName),
   };
@@ -69,7 +69,7 @@ export function anthropicCacheMark(policy: Exclude<CachePolicy, "off">): JsonObj
 
 function toPartOptions(event: ProviderEvent): JsonObject {
   if (!isReasoning(event)) return {};
-  const { signature, redactedData } = renamed(event.metadata ?? {}, {
+  const { signature, redactedData } = pickRenamed(event.metadata ?? {}, {
     [KEYS.signature]: "signature",
     [KEYS.redactedData]: "redactedData",
   });
@@ -78,27 +78,27 @@ function toPartOptions(event: ProviderEvent): JsonObject {
 }
 
 function toOptions(reasoning: ModelParameters["reasoning"], modelName: string): DialectOptions {
-  // Arguments that are streamed as they are written are not checked to be JSON.
+  // With tool streaming the arguments would not be checked to be valid JSON.
   const options = { toolStreaming: false };
   if (reasoning?.type === "effort" && typeof reasoning.effort === "number") {
     const thinking = { type: "enabled", budgetTokens: reasoning.effort };
     return { options: { ...options, thinking } };
   }
-  // Claude thinks only where it is asked to.
+  // Claude only thinks if asked to.
   if (reasoning?.type === "auto") {
     return { ...(canThink(modelName) && { reasoning: "medium" as const }), options };
   }
-  return { ...reasoningLevel(reasoning), options };
+  return { ...toReasoningLevel(reasoning), options };
 }
 
-/** All but the third generation, of which only 3.7 does. */
+/** Every Claude except generation 3; in that one, only 3.7. */
 function canThink(modelName: string): boolean {
   return !/claude-3-(?!7)/.test(modelName);
 }
 
 /**
- * Others take a schema only as a tool, which the package then sends instead of the tools. Names that are
- * not Claude's belong to servers that copy the API.
+ * Older models take a schema only as a tool, which the package then sends instead of the other tools.
+ * Names without `claude-` belong to servers with a compatible API.
  */
 function hasOutputFormat(modelName: string): boolean {
   const isOlder = /claude-(?:instant|v?[23]\b|(?:opus|sonnet)-4(?:$|@|-0|-\d{8}))/.test(modelName);

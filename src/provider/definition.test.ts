@@ -10,5 +10,5 @@ test.each([
 });
 
 test.each(["", "api.example.com", "file:///etc/passwd"])("%j is no address", (baseUrl) => {
-  expect(() => apiUrl(baseUrl, "/v1")).toThrow("The provider's base URL is not a web address.");
+  expect(() => apiUrl(baseUrl, "/v1")).toThrow("The provider's base URL is not an HTTP URL.");
 });

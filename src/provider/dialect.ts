@@ -1,6 +1,6 @@
 /**
- * What differs between the APIs for which a request is written and from which a reply is read. Small
- * pure functions; the path on which they are called is in `from-language-model.ts`.
+ * What differs between the providers' APIs, as small pure functions. `request.ts` and `reply.ts` call
+ * them; each provider's file overrides the defaults.
  */
 import type { LanguageModelV4CallOptions, SharedV4ProviderOptions } from "@ai-sdk/provider";
 import type { ProviderEvent } from "../conversation/index.ts";
@@ -9,31 +9,31 @@ import type { CachePolicy, ModelParameters, SchemaChange } from "./port.ts";
 import { ProviderError } from "./provider-error.ts";
 
 export interface Dialect {
-  /** Under which the AI SDK keeps its options and its metadata. */
+  /** The AI SDK's name for this provider in options and metadata. */
   readonly key: string;
-  /** Chat templates of local models often take one system message, in front, and no more. */
+  /** Whether the API wants a single system message: chat templates of local models often do. */
   readonly joinsSystemParts: boolean;
-  /** Absent where a provider decides by itself what it keeps. */
+  /** Absent if the provider decides by itself what to cache. */
   readonly cache?: CacheSupport;
   /** What a schema changes in a request that has tools. */
   readonly schemaChanges: SchemaChange;
   /**
-   * Whether a complete reply always says why it ended. Its package makes up the rest of one that does
-   * not: an end, and arguments for calls that had none yet.
+   * Whether every complete reply has a finish reason. If one is missing, the connection was lost, and
+   * the package has made up the rest: an end, and arguments for unfinished tool calls.
    */
-  readonly isEndAlwaysNamed: boolean;
-  /** What its errors say when a conversation is too long for the model. */
+  readonly alwaysSendsFinishReason: boolean;
+  /** Matches the provider's error for a conversation that is too long for the model. */
   readonly contextTooLong: RegExp;
 
-  /** From what the provider says about a piece of its reply to the metadata of the event. */
+  /** From the provider's metadata on a piece of a reply to the metadata of our event. */
   toEventMetadata(kind: PieceKind, metadata: JsonObject): JsonObject;
-  /** The other way: the options with which a piece goes back. Empty for what others wrote. */
+  /** The reverse: options to send a piece back with. Empty for pieces of other providers. */
   toPartOptions(event: ProviderEvent): JsonObject;
-  /** Without the reasoning that this provider does not take back, as other ones wrote it. */
-  withOwnReasoning(events: readonly ProviderEvent[]): readonly ProviderEvent[];
+  /** Drops reasoning of other providers, which this one would reject. */
+  dropForeignReasoning(events: readonly ProviderEvent[]): readonly ProviderEvent[];
   toToolSchema(schema: JsonObject): JsonObject;
   toOutputSchema(schema: JsonObject): JsonObject;
-  /** `schema` is the structured output that is wanted. */
+  /** `schema` is that of the structured output, if one is wanted. */
   toOptions(parameters: ModelParameters, schema: JsonObject | undefined): DialectOptions;
   /** In US dollars, from the metadata of a whole reply. */
   findCost(metadata: JsonObject): number | undefined;
@@ -42,6 +42,7 @@ export interface Dialect {
 export type PieceKind = "reasoning" | "message" | "tool_call";
 
 export interface CacheSupport {
+  /** Where the API accepts a cache mark. */
   readonly places: ReadonlySet<CachePlace>;
   mark(policy: Exclude<CachePolicy, "off">): JsonObject;
 }
@@ -53,45 +54,45 @@ export interface DialectOptions {
   readonly options: JsonObject;
 }
 
-/** For a model of which nothing is known: what the AI SDK makes of it. */
-export function plainDialect(key: string): Dialect {
+/** For unknown models: whatever the AI SDK does by default. */
+export function defaultDialect(key: string): Dialect {
   return {
     key,
     joinsSystemParts: false,
     schemaChanges: "prompt",
-    isEndAlwaysNamed: false,
+    alwaysSendsFinishReason: false,
     contextTooLong: /context.?(?:length|window|size|limit)|too many tokens|prompt is too long/i,
     toEventMetadata: () => ({}),
     toPartOptions: () => ({}),
-    withOwnReasoning: (events) => events.filter((event) => !isReasoning(event)),
+    dropForeignReasoning: (events) => events.filter((event) => !isReasoning(event)),
     toToolSchema: (schema) => schema,
     toOutputSchema: (schema) => schema,
-    toOptions: ({ reasoning }) => ({ ...reasoningLevel(reasoning), options: {} }),
+    toOptions: ({ reasoning }) => ({ ...toReasoningLevel(reasoning), options: {} }),
     findCost: () => undefined,
   };
 }
 
-/** Models on your own machine, Ollama's and llama.cpp's: reasoning is plain, unsigned text. */
+/** For models on the user's machine: Ollama and llama.cpp. Their reasoning is plain, unsigned text. */
 export function localDialect(key: string): Dialect {
   return {
-    ...plainDialect(key),
+    ...defaultDialect(key),
     joinsSystemParts: true,
-    schemaChanges: "nothing", // It becomes a grammar for what is written.
-    withOwnReasoning: (events) => events.filter((event) => !isReasoning(event) || !isSigned(event)),
+    schemaChanges: "nothing", // It becomes a grammar that constrains the output.
+    dropForeignReasoning: (events) =>
+      events.filter((event) => !isReasoning(event) || !isSigned(event)),
   };
-}
-
-/** What another provider signed is its own. */
-function isSigned({ metadata = {} }: ProviderEvent): boolean {
-  return Object.keys(metadata).some((key) => /^(?:anthropic|google|openai|openrouter)_/.test(key));
 }
 
 export function isReasoning(event: ProviderEvent): boolean {
   return event.type === "chat_response" && event.content.type === "reasoning";
 }
 
-/** `auto` is left to the provider. */
-export function reasoningLevel(
+function isSigned({ metadata = {} }: ProviderEvent): boolean {
+  return Object.keys(metadata).some((key) => /^(?:anthropic|google|openai|openrouter)_/.test(key));
+}
+
+/** `auto` is up to the provider. */
+export function toReasoningLevel(
   reasoning: ModelParameters["reasoning"],
 ): Pick<DialectOptions, "reasoning"> {
   if (reasoning === undefined || reasoning.type === "auto") return {};
@@ -102,42 +103,43 @@ const EFFORTS = ["none", "minimal", "low", "medium", "high", "xhigh", "max"] as 
 
 export type Effort = (typeof EFFORTS)[number];
 
-/** A number of tokens becomes the name that is nearest to it, for providers that take only names. */
+/** Turns a number of tokens into the nearest level, for providers that only know levels. */
 export function toEffort(effort: string | number): Effort {
-  if (typeof effort === "number") return effortOfTokens(effort);
+  if (typeof effort === "number") {
+    if (effort === 0) return "none";
+    if (effort <= 2048) return "low";
+    return effort <= 16_384 ? "medium" : "high";
+  }
   const known = EFFORTS.find((name) => name === effort);
   if (known !== undefined) return known;
-  throw new ProviderError("invalid_request", `There is no reasoning effort "${effort}".`, {
+  throw new ProviderError("invalid_request", `Unknown reasoning effort "${effort}".`, {
     isRetryable: false,
     hint: `Use one of ${EFFORTS.join(", ")}, or a number of tokens.`,
   });
 }
 
-function effortOfTokens(tokens: number): Effort {
-  if (tokens === 0) return "none";
-  if (tokens <= 2048) return "low";
-  return tokens <= 16_384 ? "medium" : "high";
-}
-
-/** Takes the keys that `names` has and that hold something; all others stay behind. */
-export function renamed(values: JsonObject, names: Readonly<Record<string, string>>): JsonObject {
-  const taken: Record<string, Json> = {};
+/** Picks the keys in `names` that have a value, under their new names. */
+export function pickRenamed(
+  values: JsonObject,
+  names: Readonly<Record<string, string>>,
+): JsonObject {
+  const picked: Record<string, Json> = {};
   for (const [from, to] of Object.entries(names)) {
     const value = values[from];
-    if (value !== undefined && value !== null) taken[to] = value;
+    if (value !== undefined && value !== null) picked[to] = value;
   }
-  return taken;
+  return picked;
 }
 
-/** Options for one provider; none at all where there is nothing to say. */
-export function optionsFor(
+/** The AI SDK keeps options in one object per provider. Returns nothing for empty options. */
+export function toProviderOptions(
   key: string,
   options: JsonObject,
 ): { providerOptions?: SharedV4ProviderOptions } {
   return Object.keys(options).length === 0 ? {} : { providerOptions: { [key]: options } };
 }
 
-/** What a provider says about a piece of its reply. */
+/** The provider's own object in the AI SDK's options or metadata. */
 export function metadataOf(key: string, providerMetadata: unknown): JsonObject {
   const all = isJsonObject(providerMetadata) ? providerMetadata : {};
   const own = all[key];

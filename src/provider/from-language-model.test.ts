@@ -93,7 +93,8 @@ describe("any model of the AI SDK", () => {
     const error = { message: "Overloaded", code: 503 };
     await expect(replyOf({ type: "error", error }, finish)).rejects.toMatchObject({
       kind: "overloaded",
-      message: "openrouter/model-1: the provider is overloaded or broken (HTTP 503): Overloaded",
+      message:
+        "openrouter/model-1: the provider is overloaded or unavailable (HTTP 503): Overloaded",
     });
   });
 

@@ -1,10 +1,10 @@
-/** A llama.cpp server, through `@ai-sdk/openai-compatible`. */
+/** A llama.cpp server through `@ai-sdk/openai-compatible`. */
 import { isJsonObject, type JsonObject } from "../util/index.ts";
 import {
   apiUrl,
   fetchList,
-  type Listing,
-  type Opening,
+  type ListOptions,
+  type OpenOptions,
   type ProviderDefinition,
   toModelInfo,
 } from "./definition.ts";
@@ -17,7 +17,7 @@ export const llamacpp: ProviderDefinition = {
   isLocal: true,
   async load() {
     const { createOpenAICompatible } = await import("@ai-sdk/openai-compatible");
-    return ({ name, settings, fetch }: Opening) => {
+    return ({ name, settings, fetch }: OpenOptions) => {
       const open = createOpenAICompatible({
         name: "llamacpp",
         baseURL: apiUrl(settings.baseUrl, "/v1"),
@@ -28,7 +28,7 @@ export const llamacpp: ProviderDefinition = {
       return open.chatModel(name);
     };
   },
-  async list({ settings, fetch, signal }: Listing) {
+  async list({ settings, fetch, signal }: ListOptions) {
     const url = `${apiUrl(settings.baseUrl, "/v1")}/models`;
     const models = await fetchList({ url, headers: {}, fetch, signal }, "data");
     return models.flatMap(({ id, meta }) =>
@@ -44,8 +44,8 @@ function llamacppDialect(): Dialect {
     toOutputSchema: toStrictSchema,
     toOptions: ({ reasoning, topK }, schema) => ({
       options: {
-        ...templateSwitches(reasoning),
-        // The package leaves it out, as OpenAI has no such parameter.
+        ...toTemplateOptions(reasoning),
+        // The package drops this one, because OpenAI does not have it.
         ...(topK !== undefined && { top_k: topK }),
         ...(schema !== undefined && { strictJsonSchema: isStrict(schema) }),
       },
@@ -53,8 +53,8 @@ function llamacppDialect(): Dialect {
   };
 }
 
-/** llama.cpp leaves it to the chat template of the model. */
-function templateSwitches(reasoning: ModelParameters["reasoning"]): JsonObject {
+/** In llama.cpp the model's chat template decides about reasoning. */
+function toTemplateOptions(reasoning: ModelParameters["reasoning"]): JsonObject {
   if (reasoning === undefined || reasoning.type === "auto") return {};
   if (reasoning.type === "off") return { chat_template_kwargs: { enable_thinking: false } };
   return { chat_template_kwargs: { reasoning_effort: toEffort(reasoning.effort) } };

@@ -1,4 +1,7 @@
-/** Ollama, through its own client. */
+/**
+ * Ollama through its own client, wrapped as a model of the AI SDK. The client cannot abort a single
+ * request and loses the details of a failed one, so the fetch we pass to it takes care of both.
+ */
 import { randomUUID } from "node:crypto";
 import type {
   LanguageModelV4CallOptions,
@@ -7,34 +10,34 @@ import type {
   LanguageModelV4ToolResultOutput,
 } from "@ai-sdk/provider";
 import type { ChatRequest, ChatResponse, Message, Ollama, Options, Tool } from "ollama";
-import { assertNever, isJsonObject, type JsonObject } from "../util/index.ts";
+import { assertNever, findJson, isJsonObject, type JsonObject } from "../util/index.ts";
 import {
   apiUrl,
   type Fetch,
   fetchList,
-  type Listing,
-  type Opening,
+  type ListOptions,
+  type OpenOptions,
   type ProviderDefinition,
   type StreamingModel,
   toModelInfo,
 } from "./definition.ts";
 import { type Dialect, localDialect, metadataOf, toEffort } from "./dialect.ts";
 import type { ModelParameters } from "./port.ts";
-import { accepted } from "./read-failure.ts";
+import { assertOk } from "./read-failure.ts";
 
 export const ollama: ProviderDefinition = {
   dialect: ollamaDialect,
   isLocal: true,
   async load() {
     const { Ollama } = await import("ollama");
-    return ({ name, settings, fetch }: Opening) =>
+    return ({ name, settings, fetch }: OpenOptions) =>
       ollamaModel(
         name,
         (request) => new Ollama({ host: hostOf(settings.baseUrl), fetch: request }),
         fetch,
       );
   },
-  async list({ settings, fetch, signal }: Listing) {
+  async list({ settings, fetch, signal }: ListOptions) {
     const url = `${hostOf(settings.baseUrl)}/api/tags`;
     const models = await fetchList({ url, headers: {}, fetch, signal }, "models");
     return models.flatMap((model) => toModelInfo(model["name"], undefined));
@@ -42,19 +45,19 @@ export const ollama: ProviderDefinition = {
   toBody,
 };
 
-/** The client adds the path itself. */
+/** Without `/api`, which the client adds itself. */
 function hostOf(baseUrl: string): string {
   return apiUrl(baseUrl, "/api").replace(/\/api$/, "");
 }
 
-const AT_THE_TOP = new Set(["keep_alive", "think", "format", "logprobs", "top_logprobs"]);
+const TOP_LEVEL_KEYS = new Set(["keep_alive", "think", "format", "logprobs", "top_logprobs"]);
 
-/** `num_ctx` and its like are options of the model; only a few stand beside them. */
+/** Most parameters, such as `num_ctx`, belong in `options`. */
 function toBody(other: JsonObject): JsonObject {
   const { options: given = {}, ...rest } = other;
   const entries = Object.entries(rest);
-  const top = entries.filter(([key]) => AT_THE_TOP.has(key));
-  const below = entries.filter(([key]) => !AT_THE_TOP.has(key));
+  const top = entries.filter(([key]) => TOP_LEVEL_KEYS.has(key));
+  const below = entries.filter(([key]) => !TOP_LEVEL_KEYS.has(key));
   const options = { ...Object.fromEntries(below), ...(isJsonObject(given) && given) };
   return { ...Object.fromEntries(top), ...(Object.keys(options).length > 0 && { options }) };
 }
@@ -63,17 +66,17 @@ export function ollamaDialect(modelName: string): Dialect {
   return {
     ...localDialect("ollama"),
     contextTooLong: /exceeds? .*context|context (?:length|size|window)|prompt (?:is )?too long/i,
-    toOptions: ({ reasoning }) => ({ options: thinking(reasoning, modelName) }),
+    toOptions: ({ reasoning }) => ({ options: toThinkOption(reasoning, modelName) }),
   };
 }
 
-/** A model that thinks does so unless it is told; one that cannot refuses to be asked. */
-function thinking(reasoning: ModelParameters["reasoning"], modelName: string): JsonObject {
+/** Models that can think do so by default. Those that cannot reject a request to think. */
+function toThinkOption(reasoning: ModelParameters["reasoning"], modelName: string): JsonObject {
   if (reasoning === undefined || reasoning.type === "auto") return {};
   if (reasoning.type === "off") return { think: false };
   const effort = toEffort(reasoning.effort);
   if (effort === "none") return { think: false };
-  // Only these know levels.
+  // No other model knows levels.
   if (!modelName.startsWith("gpt-oss")) return { think: true };
   if (effort === "minimal" || effort === "low") return { think: "low" };
   return { think: effort === "medium" ? "medium" : "high" };
@@ -86,7 +89,8 @@ function ollamaModel(name: string, open: (fetch: Fetch) => Ollama, fetch: Fetch)
     async doStream(call) {
       const signal = call.abortSignal ?? null;
       const client = open(async (input, init) => {
-        const response = await accepted(await fetch(input, { ...init, signal }));
+        const response = await fetch(input, { ...init, signal });
+        await assertOk(response);
         return new Response(response.body?.pipeThrough(wholeLines()) ?? null, response);
       });
       const replies = await client.chat(toChatRequest(name, call));
@@ -139,7 +143,7 @@ async function* toParts(
 function toToolCall(
   call: NonNullable<ChatResponse["message"]["tool_calls"]>[number] & { readonly id?: unknown },
 ): LanguageModelV4StreamPart {
-  // Newer servers give an id, of which the client's types know nothing.
+  // Newer servers send an id, which the client's types lack.
   const toolCallId =
     typeof call.id === "string" && call.id !== "" ? call.id : `call_${randomUUID()}`;
   const { name: toolName, arguments: input } = call.function;
@@ -192,15 +196,15 @@ function toOptions(call: LanguageModelV4CallOptions): Partial<Options> {
 }
 
 /**
- * Ollama has no choice of tools: it can only be told of none. Beside a format that is not needed, as a
- * call does not fit it, and the prompt begins as it does in requests that allow calls.
+ * Ollama has no tool choice: the only way to forbid calls is to send no tools. With a format that is not
+ * necessary, because no call fits it, and sending the tools keeps the cached prompt valid.
  */
 function toTools({ tools = [], toolChoice, responseFormat }: LanguageModelV4CallOptions): Tool[] {
   if (toolChoice?.type === "none" && responseFormat?.type !== "json") return [];
   return tools.flatMap((tool) => {
     if (tool.type !== "function") return [];
     const { name, description = "", inputSchema } = tool;
-    // The client's type knows fewer keywords than JSON Schema has; the server takes them.
+    // The client's type lacks keywords of JSON Schema that the server accepts.
     const parameters = inputSchema as NonNullable<Tool["function"]["parameters"]>;
     return [{ type: "function", function: { name, description, parameters } }];
   });
@@ -252,6 +256,7 @@ function resultText(output: LanguageModelV4ToolResultOutput): string {
     : JSON.stringify(output);
 }
 
+/** Fails on a truncated line. The client would print it to the console and carry on. */
 function wholeLines(): TransformStream<Uint8Array, Uint8Array> {
   let rest: Uint8Array = new Uint8Array();
   return new TransformStream({
@@ -262,18 +267,11 @@ function wholeLines(): TransformStream<Uint8Array, Uint8Array> {
       rest = bytes.subarray(end);
     },
     flush(controller) {
-      if (isWhole(rest)) controller.enqueue(rest);
-      else if (rest.length > 0) controller.error(new Error("terminated"));
+      if (rest.length === 0) return;
+      // The last line may lack its line break.
+      const isWhole = findJson(Buffer.from(rest).toString("utf8")) !== undefined;
+      if (isWhole) controller.enqueue(rest);
+      else controller.error(new Error("terminated"));
     },
   });
-}
-
-/** The last line may come without its end. */
-function isWhole(line: Uint8Array): boolean {
-  try {
-    JSON.parse(Buffer.from(line).toString("utf8"));
-    return true;
-  } catch {
-    return false;
-  }
 }

@@ -1,22 +1,22 @@
-/** OpenAI's responses API, through `@ai-sdk/openai`. */
+/** OpenAI's Responses API through `@ai-sdk/openai`. Not stored there, so reasoning travels encrypted. */
 import type { ProviderEvent } from "../conversation/index.ts";
 import type { JsonObject } from "../util/index.ts";
 import {
   apiUrl,
   fetchList,
-  type Listing,
-  type Opening,
+  type ListOptions,
+  type OpenOptions,
   type ProviderDefinition,
   toModelInfo,
 } from "./definition.ts";
 import {
+  defaultDialect,
   type Dialect,
   type DialectOptions,
   isReasoning,
+  pickRenamed,
   type PieceKind,
-  plainDialect,
-  reasoningLevel,
-  renamed,
+  toReasoningLevel,
 } from "./dialect.ts";
 import type { ModelParameters } from "./port.ts";
 import { isStrict, toStrictSchema } from "./schema/strict-schema.ts";
@@ -26,12 +26,12 @@ export const openai: ProviderDefinition = {
   isLocal: false,
   async load() {
     const { createOpenAI } = await import("@ai-sdk/openai");
-    return ({ name, settings, fetch }: Opening) => {
+    return ({ name, settings, fetch }: OpenOptions) => {
       const { baseUrl, apiKey = "" } = settings;
       return createOpenAI({ baseURL: apiUrl(baseUrl, "/v1"), apiKey, fetch }).responses(name);
     };
   },
-  async list({ settings, fetch, signal }: Listing) {
+  async list({ settings, fetch, signal }: ListOptions) {
     const url = `${apiUrl(settings.baseUrl, "/v1")}/models`;
     const headers = { authorization: `Bearer ${settings.apiKey ?? ""}` };
     const models = await fetchList({ url, headers, fetch, signal }, "data");
@@ -45,33 +45,33 @@ const PHASE = "openai_phase";
 
 export function openaiDialect(): Dialect {
   return {
-    ...plainDialect("openai"),
+    ...defaultDialect("openai"),
     contextTooLong: /context_length_exceeded|exceeds the context window|maximum context length/i,
     toEventMetadata,
     toPartOptions,
-    withOwnReasoning,
+    dropForeignReasoning,
     toOutputSchema: toStrictSchema,
     toOptions,
   };
 }
 
 function toEventMetadata(kind: PieceKind, metadata: JsonObject): JsonObject {
-  if (kind === "message") return renamed(metadata, { phase: PHASE });
+  if (kind === "message") return pickRenamed(metadata, { phase: PHASE });
   if (kind === "tool_call") return {};
-  return renamed(metadata, { itemId: ITEM, reasoningEncryptedContent: ENCRYPTED });
+  return pickRenamed(metadata, { itemId: ITEM, reasoningEncryptedContent: ENCRYPTED });
 }
 
 function toPartOptions(event: ProviderEvent): JsonObject {
   const { metadata = {} } = event;
-  if (!isReasoning(event)) return renamed(metadata, { [PHASE]: "phase" });
-  return renamed(metadata, { [ITEM]: "itemId", [ENCRYPTED]: "reasoningEncryptedContent" });
+  if (!isReasoning(event)) return pickRenamed(metadata, { [PHASE]: "phase" });
+  return pickRenamed(metadata, { [ITEM]: "itemId", [ENCRYPTED]: "reasoningEncryptedContent" });
 }
 
 /**
- * One item may have come as several pieces, and only the last has its content. An item of which none
- * has it was cut off, and names nothing that the provider knows.
+ * One item may be split into several pieces, and only the last holds the encrypted content. If none
+ * does, the reply broke off, and the provider does not know the item.
  */
-function withOwnReasoning(events: readonly ProviderEvent[]): readonly ProviderEvent[] {
+function dropForeignReasoning(events: readonly ProviderEvent[]): readonly ProviderEvent[] {
   const encrypted = events.filter(({ metadata }) => metadata?.[ENCRYPTED] !== undefined);
   const items = new Set(encrypted.map(({ metadata }) => metadata?.[ITEM]));
   return events.filter((event) => {
@@ -83,7 +83,7 @@ function withOwnReasoning(events: readonly ProviderEvent[]): readonly ProviderEv
 
 function toOptions({ reasoning }: ModelParameters, schema: JsonObject | undefined): DialectOptions {
   return {
-    ...reasoningLevel(reasoning),
+    ...toReasoningLevel(reasoning),
     options: {
       store: false,
       ...summary(reasoning),
@@ -94,7 +94,7 @@ function toOptions({ reasoning }: ModelParameters, schema: JsonObject | undefine
 
 function summary(reasoning: ModelParameters["reasoning"]): JsonObject {
   if (reasoning === undefined || reasoning.type === "off") return {};
-  // Without a null, the SDK asks for a summary wherever there is an effort.
+  // Unless this is null, the SDK asks for a summary whenever an effort is set.
   const isHidden = reasoning.type === "effort" && reasoning.isHidden;
   return { reasoningSummary: isHidden ? null : "auto" };
 }

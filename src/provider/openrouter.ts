@@ -1,21 +1,21 @@
-/** OpenRouter, through `@openrouter/ai-sdk-provider`. */
+/** OpenRouter through `@openrouter/ai-sdk-provider`: many vendors' models behind one API. */
 import type { ProviderEvent } from "../conversation/index.ts";
 import { isJsonObject, type Json, type JsonObject } from "../util/index.ts";
 import { anthropicCacheMark } from "./anthropic.ts";
 import {
   apiUrl,
   fetchList,
-  type Listing,
-  type Opening,
+  type ListOptions,
+  type OpenOptions,
   type ProviderDefinition,
   toModelInfo,
 } from "./definition.ts";
 import {
   type CachePlace,
   type CacheSupport,
+  defaultDialect,
   type Dialect,
   isReasoning,
-  plainDialect,
   toEffort,
 } from "./dialect.ts";
 import type { ModelParameters } from "./port.ts";
@@ -26,7 +26,7 @@ export const openrouter: ProviderDefinition = {
   isLocal: false,
   async load() {
     const { createOpenRouter } = await import("@openrouter/ai-sdk-provider");
-    return ({ name, settings, fetch }: Opening) => {
+    return ({ name, settings, fetch }: OpenOptions) => {
       const { baseUrl, apiKey = "", appName, appUrl } = settings;
       const open = createOpenRouter({
         baseURL: apiUrl(baseUrl, "/api/v1"),
@@ -38,7 +38,7 @@ export const openrouter: ProviderDefinition = {
       return open.chat(name);
     };
   },
-  async list({ settings, fetch, signal }: Listing) {
+  async list({ settings, fetch, signal }: ListOptions) {
     const url = `${apiUrl(settings.baseUrl, "/api/v1")}/models`;
     const headers = { authorization: `Bearer ${settings.apiKey ?? ""}` };
     const models = await fetchList({ url, headers, fetch, signal }, "data");
@@ -51,13 +51,13 @@ const DETAILS = "openrouter_reasoning_details";
 export function openrouterDialect(modelName: string): Dialect {
   const cache = cacheSupport(modelName);
   return {
-    ...plainDialect("openrouter"),
+    ...defaultDialect("openrouter"),
     ...(cache !== undefined && { cache }),
-    isEndAlwaysNamed: true,
+    alwaysSendsFinishReason: true,
     contextTooLong: /maximum context length|context_length_exceeded|prompt is too long/i,
     toEventMetadata: (_, metadata) => toEventMetadata(metadata),
     toPartOptions,
-    withOwnReasoning: (events) =>
+    dropForeignReasoning: (events) =>
       events.filter((event) => !isReasoning(event) || "reasoning_details" in toPartOptions(event)),
     toOutputSchema: toStrictSchema,
     toOptions: ({ reasoning }, schema) => ({
@@ -72,11 +72,11 @@ export function openrouterDialect(modelName: string): Dialect {
   };
 }
 
-/** The SDK has no way to mark tools, nor a part of a reply. Others than these refuse a mark. */
+/** The SDK cannot mark tools or replies. Models other than Claude and Gemini reject a mark. */
 function cacheSupport(modelName: string): CacheSupport | undefined {
   const places = new Set<CachePlace>(["system", "user", "tool"]);
   if (modelName.startsWith("anthropic/")) return { places, mark: anthropicCacheMark };
-  // Gemini's marks have no lifetime.
+  // Gemini has no long-lived cache.
   if (!modelName.startsWith("google/gemini")) return undefined;
   return { places, mark: () => ({ type: "ephemeral" }) };
 }
@@ -92,7 +92,7 @@ function toPartOptions({ metadata = {} }: ProviderEvent): JsonObject {
   return complete.length > 0 ? { reasoning_details: complete } : {};
 }
 
-/** A reply that was cut off has text without its signature, which Claude and Gemini refuse. */
+/** If a reply broke off, its text has no signature, and Claude and Gemini reject it. */
 function isComplete(detail: Json): boolean {
   if (!isJsonObject(detail) || detail["type"] !== "reasoning.text") return true;
   const format = detail["format"] ?? "anthropic-claude-v1";
@@ -107,7 +107,7 @@ function toReasoning(reasoning: NonNullable<ModelParameters["reasoning"]>): Json
   return { ...amount, ...(isHidden && { exclude: true }) };
 }
 
-/** The SDK asks for strict adherence, which a schema with optional fields cannot have. */
+/** The SDK asks for strict mode, which does not allow optional fields. */
 function looseFormat(schema: JsonObject): JsonObject {
   const name = "structured_output";
   return { type: "json_schema", json_schema: { name, strict: false, schema } };

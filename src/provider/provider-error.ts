@@ -1,4 +1,4 @@
-/** Why a model did not answer, in our words: nobody else reads what a provider wrote. */
+/** Why a model did not answer, in a form that does not depend on the provider, and when to retry. */
 import { CodedError } from "../util/index.ts";
 
 /** What went wrong, whoever the provider is. */
@@ -11,25 +11,25 @@ export type ProviderErrorKind =
   | "overloaded"
   | "refused"
   | "invalid_request"
-  /** No connection, or one that was cut. */
+  /** No connection, or a lost one. */
   | "network"
-  /** Silent for too long. */
+  /** Nothing received for too long. */
   | "stalled"
-  /** More than we want to hear. */
+  /** Larger than our limit. */
   | "response_too_long"
   | "other";
 
-/** What else is known of a `ProviderError`. */
+/** Details of a `ProviderError`. */
 export interface ProviderErrorOptions {
   readonly hint?: string;
   readonly cause?: unknown;
   /** Whether the same request may succeed later. */
   readonly isRetryable: boolean;
-  /** What the provider asks us to wait. */
+  /** How long the provider asks us to wait. */
   readonly retryAfterMs?: number;
 }
 
-/** A model that could not be asked, or gave no whole reply. Its code is `provider_<kind>`. */
+/** A request to a model that failed, or whose reply is incomplete. Its code is `provider_<kind>`. */
 export class ProviderError extends CodedError {
   readonly kind: ProviderErrorKind;
   readonly isRetryable: boolean;
@@ -44,17 +44,22 @@ export class ProviderError extends CodedError {
   }
 }
 
-/** How often a failed request is made again, and after which pauses. */
+export function brokenOffError(modelId: string): ProviderError {
+  const message = `${modelId}: the reply broke off before it was complete.`;
+  return new ProviderError("network", message, { isRetryable: true, hint: "Try again." });
+}
+
+/** How often to retry a failed request, and how long to wait in between. */
 export interface RetryPolicy {
-  /** How often a request is made again, after the first time. */
+  /** Not counting the first request. */
   readonly maxRetries: number;
   readonly baseBackoffMs: number;
   readonly maxBackoffMs: number;
 }
 
 /**
- * How long to wait before the request is made again; undefined if it is not. `retries` is how often
- * that was done already.
+ * How long to wait before the next retry, or undefined if there should be none. `retries` counts those
+ * already made. The caller does the waiting.
  */
 export function retryDelay(
   policy: RetryPolicy,
@@ -63,10 +68,7 @@ export function retryDelay(
 ): number | undefined {
   if (!(error instanceof ProviderError) || !error.isRetryable) return undefined;
   if (retries >= policy.maxRetries) return undefined;
-  return Math.min(error.retryAfterMs ?? backoff(policy, retries), policy.maxBackoffMs);
-}
-
-/** Twice as long every time. */
-function backoff({ baseBackoffMs }: RetryPolicy, retries: number): number {
-  return baseBackoffMs * 2 ** Math.min(retries, 40); // Far above any limit, and still a number.
+  // The exponent is bounded so that the delay stays finite; the policy's maximum is far below.
+  const backoff = policy.baseBackoffMs * 2 ** Math.min(retries, 40);
+  return Math.min(error.retryAfterMs ?? backoff, policy.maxBackoffMs);
 }

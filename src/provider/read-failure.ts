@@ -1,43 +1,47 @@
 /**
- * What is known of a failure, read from whatever was thrown: errors of the AI SDK, of fetch, of the
- * Ollama client, and the objects that providers send in the middle of a stream.
+ * Reads what is known about a failed request from whatever was thrown: errors of the AI SDK, of fetch
+ * and of the Ollama client, and the error objects that providers send in the middle of a stream.
  */
-import { isJsonObject, type Json, type JsonObject } from "../util/index.ts";
+import { findJson, isJsonObject, type Json, type JsonObject } from "../util/index.ts";
 
 export interface FailureDetails {
-  /** Of HTTP, also where it stands in the body only. */
+  /** HTTP status, even if only the body has it. */
   readonly status: number | undefined;
-  /** What the provider calls it: its type, code and status, in one text. */
+  /** The provider's type, code and status, joined. */
   readonly code: string;
-  /** In the provider's words; empty if it said nothing. */
+  /** The provider's message, or an empty string. */
   readonly message: string;
   readonly headers: Readonly<Record<string, unknown>>;
   /** The `details` of Google's errors. */
   readonly details: readonly Json[];
-  /** Of the system: `ECONNREFUSED` and the like. */
+  /** Of the operating system: `ECONNREFUSED` and the like. */
   readonly systemCode: string | undefined;
-  /** No connection, or an answer that could not be read to its end. */
-  readonly isCut: boolean;
+  /** No connection, or a response that could not be read to its end. */
+  readonly isConnectionLost: boolean;
 }
 
 export function readFailure(error: unknown): FailureDetails {
   const thrown = fieldsOf(error);
-  const body = bodyOf(thrown);
-  const said = [body, fieldsOf(body["error"]), fieldsOf(fieldsOf(body["response"])["error"])];
+  const body = findBody(thrown);
+  const objects = [body, fieldsOf(body["error"]), fieldsOf(fieldsOf(body["response"])["error"])];
   const status = [
     thrown["statusCode"],
     thrown["status_code"],
     thrown["code"],
-    ...said.map((each) => each["code"]),
+    ...objects.map((each) => each["code"]),
   ];
   const message = firstText([
-    ...said.toReversed().map((each) => each["message"]),
+    ...objects.toReversed().map((each) => each["message"]),
     body["error"],
     thrown["message"],
     thrown["responseBody"],
   ]);
-  const codes = [thrown, ...said].flatMap((each) => [each["type"], each["code"], each["status"]]);
-  const details = said.map((each) => each["details"]).find((value) => Array.isArray(value));
+  const codes = [thrown, ...objects].flatMap((each) => [
+    each["type"],
+    each["code"],
+    each["status"],
+  ]);
+  const details = objects.map((each) => each["details"]).find((value) => Array.isArray(value));
   const systemCode = findSystemCode(error);
   return {
     status: status.map(Number).find((number) => number >= 300 && number < 600),
@@ -46,38 +50,26 @@ export function readFailure(error: unknown): FailureDetails {
     headers: fieldsOf(thrown["responseHeaders"]),
     details: details ?? [],
     systemCode,
-    isCut: isCut(error, systemCode),
+    isConnectionLost: systemCode !== undefined || saysConnectionLost(error),
   };
 }
 
-/** The provider's own: parsed by the SDK, or still a text. */
-function bodyOf(thrown: JsonObject): JsonObject {
+/** Works for errors too: `message` is one of their fields. */
+function fieldsOf(value: unknown): JsonObject {
+  return isJsonObject(value) ? value : {};
+}
+
+/** The provider's error object, either parsed by the SDK or still text. */
+function findBody(thrown: JsonObject): JsonObject {
   for (const body of [thrown["data"], thrown["responseBody"], thrown["error"]]) {
-    if (isJsonObject(body)) return body;
-    if (typeof body === "string") {
-      const parsed = parseObject(body);
-      if (parsed !== undefined) return parsed;
-    }
+    const value = typeof body === "string" ? findJson(body) : body;
+    if (isJsonObject(value)) return value;
   }
   return {};
 }
 
-function parseObject(text: string): JsonObject | undefined {
-  try {
-    const value: unknown = JSON.parse(text);
-    return isJsonObject(value) ? value : undefined;
-  } catch {
-    return undefined;
-  }
-}
-
 function firstText(values: readonly unknown[]): string {
   return values.find((value) => typeof value === "string" && value.trim() !== "")?.toString() ?? "";
-}
-
-/** An error's own fields are read like those of any object; `message` is one of them. */
-function fieldsOf(value: unknown): JsonObject {
-  return isJsonObject(value) ? value : {};
 }
 
 function findSystemCode(error: unknown): string | undefined {
@@ -88,8 +80,8 @@ function findSystemCode(error: unknown): string | undefined {
   return undefined;
 }
 
-/** How fetch and the packages say that there is no connection, or no longer one. */
-const CUT = new RegExp(
+/** How fetch and the packages say that there is no connection, or that it was lost. */
+const CONNECTION_LOST = new RegExp(
   [
     "fetch failed|cannot connect to api|terminated|other side closed",
     "failed to process successful response|json parsing failed",
@@ -98,9 +90,10 @@ const CUT = new RegExp(
   "i",
 );
 
-function isCut(error: unknown, systemCode: string | undefined): boolean {
-  if (systemCode !== undefined) return true;
-  return withCauses(error).some((each) => CUT.test(firstText([fieldsOf(each)["message"]])));
+function saysConnectionLost(error: unknown): boolean {
+  return withCauses(error).some((each) =>
+    CONNECTION_LOST.test(firstText([fieldsOf(each)["message"]])),
+  );
 }
 
 function withCauses(error: unknown): readonly unknown[] {
@@ -112,50 +105,51 @@ function withCauses(error: unknown): readonly unknown[] {
   return chain;
 }
 
-/** In milliseconds. */
+/** How long the provider asks us to wait, in milliseconds. */
 export function findRetryAfter(
   { headers, details }: FailureDetails,
   now: Date,
 ): number | undefined {
   return (
-    atLeastZero(numberIn(headers["retry-after-ms"])) ??
-    atLeastZero(seconds(numberIn(headers["retry-after"]))) ??
-    atLeastZero(untilDate(headers["retry-after"], now)) ??
-    atLeastZero(googleDelay(details))
+    toDelay(parseNumber(headers["retry-after-ms"])) ??
+    toDelay(parseSeconds(headers["retry-after"])) ??
+    toDelay(parseDate(headers["retry-after"], now)) ??
+    toDelay(findGoogleDelay(details))
   );
 }
 
-function numberIn(value: unknown): number | undefined {
+function parseNumber(value: unknown): number | undefined {
   return typeof value === "string" && /^\s*\d+(?:\.\d+)?\s*$/.test(value)
     ? Number(value)
     : undefined;
 }
 
-function seconds(value: number | undefined): number | undefined {
-  return value === undefined ? undefined : value * 1000;
+function parseSeconds(value: unknown): number | undefined {
+  const seconds = parseNumber(value);
+  return seconds === undefined ? undefined : seconds * 1000;
 }
 
-function untilDate(value: unknown, now: Date): number | undefined {
+function parseDate(value: unknown, now: Date): number | undefined {
   return typeof value === "string" ? Date.parse(value) - now.getTime() : undefined;
 }
 
 /** `{"@type": "…RetryInfo", "retryDelay": "34.5s"}` */
-function googleDelay(details: FailureDetails["details"]): number | undefined {
+function findGoogleDelay(details: FailureDetails["details"]): number | undefined {
   for (const detail of details) {
     const delay = isJsonObject(detail) ? detail["retryDelay"] : undefined;
-    if (typeof delay === "string") return seconds(numberIn(delay.replace(/s$/, "")));
+    if (typeof delay === "string") return parseSeconds(delay.replace(/s$/, ""));
   }
   return undefined;
 }
 
-function atLeastZero(value: number | undefined): number | undefined {
+function toDelay(value: number | undefined): number | undefined {
   return value === undefined || Number.isNaN(value) ? undefined : Math.max(0, Math.round(value));
 }
 
-const MOST_CHARACTERS = 20_000;
+const MAX_BODY_CHARACTERS = 20_000;
 
-/** With the fields that errors of the AI SDK have, so that both are read in one way. */
-class HttpFailure extends Error {
+/** Has the same fields as errors of the AI SDK, so that `readFailure` reads both. */
+class HttpError extends Error {
   readonly statusCode: number;
   readonly responseHeaders: Readonly<Record<string, string>>;
   readonly responseBody: string;
@@ -164,12 +158,11 @@ class HttpFailure extends Error {
     super(`HTTP ${response.status}`);
     this.statusCode = response.status;
     this.responseHeaders = Object.fromEntries(response.headers);
-    this.responseBody = body.slice(0, MOST_CHARACTERS);
+    this.responseBody = body.slice(0, MAX_BODY_CHARACTERS);
   }
 }
 
-/** The answer, if it says yes. Throws `HttpFailure`. */
-export async function accepted(response: Response): Promise<Response> {
-  if (response.ok) return response;
-  throw new HttpFailure(response, await response.text());
+/** For requests that we make ourselves. Throws `HttpError`. */
+export async function assertOk(response: Response): Promise<void> {
+  if (!response.ok) throw new HttpError(response, await response.text());
 }

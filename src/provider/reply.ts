@@ -1,39 +1,50 @@
-/** The stream of a model of the AI SDK, ended by abort at once whatever the model does about it. */
+/**
+ * Sends a request to a model of the AI SDK and streams the reply as our events. The SDK's parts may
+ * overlap. Ours do not: each piece ends before the next begins, so that it can be recorded.
+ */
 import type {
   LanguageModelV4CallOptions,
   LanguageModelV4StreamPart,
   LanguageModelV4Usage,
 } from "@ai-sdk/provider";
-import { abortable, type Clock, isJsonObject, isTooDeep, type JsonObject } from "../util/index.ts";
+import {
+  abortable,
+  type Clock,
+  findJson,
+  isJsonObject,
+  isTooDeep,
+  type JsonObject,
+} from "../util/index.ts";
 import type { StreamingModel } from "./definition.ts";
 import { type Dialect, metadataOf } from "./dialect.ts";
 import type { EndReason, ModelEvent, ModelRequest, Usage } from "./port.ts";
-import { ProviderError } from "./provider-error.ts";
+import { brokenOffError, ProviderError } from "./provider-error.ts";
 import { toCallOptions } from "./request.ts";
-import { type Served, toProviderError } from "./to-provider-error.ts";
+import { type Endpoint, toProviderError } from "./to-provider-error.ts";
 
-export interface Serving {
+export interface ReplySource {
   readonly model: StreamingModel;
   readonly dialect: Dialect;
-  readonly served: Served;
+  readonly endpoint: Endpoint;
   readonly clock: Clock;
 }
 
+/** Throws `ProviderError`, or the signal's reason on abort. */
 export async function* streamReply(
-  { model, dialect, served, clock }: Serving,
+  { model, dialect, endpoint, clock }: ReplySource,
   request: ModelRequest,
 ): AsyncGenerator<ModelEvent> {
   const options = toCallOptions(request, dialect);
   const toError = (error: unknown) =>
-    toProviderError(error, { served, contextTooLong: dialect.contextTooLong, clock });
-  const reply = new Reply(dialect, served.id);
+    toProviderError(error, { endpoint, contextTooLong: dialect.contextTooLong, clock });
+  const reply = new ReplyReader(dialect, endpoint.id);
   for await (const part of readParts({ model, options, signal: request.signal, toError })) {
-    yield* reply.take(part);
+    yield* reply.read(part);
   }
   yield* reply.end();
 }
 
-interface Reading {
+interface PartSource {
   readonly model: StreamingModel;
   readonly options: LanguageModelV4CallOptions;
   readonly signal: AbortSignal;
@@ -41,13 +52,13 @@ interface Reading {
 }
 
 /**
- * Throws the signal's reason on abort, else a `ProviderError`; `error` parts are such failures too,
- * as some packages report a lost connection so. Leaving the loop ends the request.
+ * Abort ends the stream at once, even if the model ignores it. `error` parts are thrown: some packages
+ * report a lost connection that way. Leaving the loop ends the request.
  */
-async function* readParts(reading: Reading): AsyncGenerator<LanguageModelV4StreamPart> {
-  const { model, options, signal, toError } = reading;
+async function* readParts(source: PartSource): AsyncGenerator<LanguageModelV4StreamPart> {
+  const { model, options, signal, toError } = source;
   signal.throwIfAborted();
-  // The SDK takes an abort with a reason of our own for a failure, so it gets one without.
+  // The SDK treats an abort with a custom reason as a failure, so it gets a signal without one.
   const request = new AbortController();
   const onAbort = () => request.abort();
   signal.addEventListener("abort", onAbort, { once: true });
@@ -73,14 +84,14 @@ async function* readParts(reading: Reading): AsyncGenerator<LanguageModelV4Strea
   } finally {
     signal.removeEventListener("abort", onAbort);
     request.abort();
-    reader?.cancel().catch(() => undefined); // It has failed or ended already.
+    reader?.cancel().catch(() => undefined); // It has already failed or ended.
   }
 }
 
 type Part<Type> = Extract<LanguageModelV4StreamPart, { readonly type: Type }>;
 type BlockKind = "reasoning" | "message";
 
-/** Text or reasoning that has begun. */
+/** Text or reasoning in progress. */
 interface Block {
   readonly kind: BlockKind;
   readonly id: string;
@@ -88,13 +99,13 @@ interface Block {
   metadata: JsonObject;
 }
 
-class Reply {
+class ReplyReader {
   readonly #dialect: Dialect;
   readonly #modelId: string;
   #block: Block | undefined;
   #hasToolCalls = false;
-  /** Calls that may have been made up, and what followed them; told when the reply has ended well. */
-  readonly #held: ModelEvent[] = [];
+  /** Calls that the package may have made up, and what follows them, until the reply is complete. */
+  readonly #heldBack: ModelEvent[] = [];
   #finish: Part<"finish"> | undefined;
 
   constructor(dialect: Dialect, modelId: string) {
@@ -102,15 +113,28 @@ class Reply {
     this.#modelId = modelId;
   }
 
-  /** `error` parts are not for here: they are failures. Parts of no concern to us give nothing. */
-  *take(part: LanguageModelV4StreamPart): Iterable<ModelEvent> {
+  /** Ignores kinds of parts that we have no use for. */
+  *read(part: LanguageModelV4StreamPart): Iterable<ModelEvent> {
     for (const event of this.#translate(part)) {
       const isCall = event.type === "tool_call_request";
-      const isHeld = this.#held.length > 0 || (isCall && this.#dialect.isEndAlwaysNamed);
-      // A sign of life is of use at once, and of none later.
-      if (isHeld && event.type !== "tool_call_delta") this.#held.push(event);
+      const isHeldBack =
+        this.#heldBack.length > 0 || (isCall && this.#dialect.alwaysSendsFinishReason);
+      // A delta shows progress now, and would show nothing later.
+      if (isHeldBack && event.type !== "tool_call_delta") this.#heldBack.push(event);
       else yield event;
     }
+  }
+
+  /** To be called when the stream has ended. Throws if the reply is incomplete. */
+  *end(): Iterable<ModelEvent> {
+    const closing = [...this.#closeBlock()];
+    const finish = this.#finish;
+    if (finish === undefined || this.#isBrokenOff(finish)) throw brokenOffError(this.#modelId);
+    yield* this.#heldBack;
+    yield* closing;
+    const reason = this.#endReason(finish);
+    const cost = this.#dialect.findCost(metadataOf(this.#dialect.key, finish.providerMetadata));
+    yield { type: "response_end", reason, usage: toUsage(finish.usage, cost) };
   }
 
   *#translate(part: LanguageModelV4StreamPart): Generator<ModelEvent, void, undefined> {
@@ -140,18 +164,6 @@ class Reply {
     }
   }
 
-  /** When the stream has ended. Throws if the reply had not. */
-  *end(): Iterable<ModelEvent> {
-    const closing = [...this.#closeBlock()];
-    const finish = this.#finish;
-    if (finish === undefined || this.#isCutOff(finish)) throw cutOff(this.#modelId);
-    yield* this.#held;
-    yield* closing;
-    const reason = this.#endReason(finish);
-    const cost = this.#dialect.findCost(metadataOf(this.#dialect.key, finish.providerMetadata));
-    yield { type: "response_end", reason, usage: toUsage(finish.usage, cost) };
-  }
-
   *#add(kind: BlockKind, part: Part<`${"text" | "reasoning"}-${"start" | "delta"}`>) {
     if (this.#block?.kind !== kind || this.#block.id !== part.id) {
       yield* this.#closeBlock();
@@ -164,7 +176,7 @@ class Reply {
     yield { type: `${kind}_delta` as const, text: part.delta };
   }
 
-  /** An end that comes after something else has begun is too late: the block was closed then. */
+  /** An end that comes after another piece has begun is too late: its block is already closed. */
   *#endBlock(part: Part<"text-end" | "reasoning-end">): Generator<ModelEvent, void, undefined> {
     const block = this.#block;
     if (block?.id !== part.id) return;
@@ -200,8 +212,10 @@ class Reply {
     return this.#dialect.toEventMetadata(kind, metadataOf(key, part.providerMetadata));
   }
 
-  #isCutOff({ finishReason: { unified, raw } }: Part<"finish">): boolean {
-    return unified === "interrupted" || (this.#dialect.isEndAlwaysNamed && raw === undefined);
+  #isBrokenOff({ finishReason: { unified, raw } }: Part<"finish">): boolean {
+    return (
+      unified === "interrupted" || (this.#dialect.alwaysSendsFinishReason && raw === undefined)
+    );
   }
 
   #endReason({ finishReason }: Part<"finish">): EndReason {
@@ -214,44 +228,31 @@ class Reply {
       case "content-filter":
         return "refused";
       case "error":
-        throw malformed(this.#modelId);
+        throw modelError(this.#modelId);
       default:
         return this.#hasToolCalls ? "tool_calls" : "other";
     }
   }
 }
 
-function cutOff(modelId: string): ProviderError {
-  const message = `${modelId}: the reply was cut off before its end.`;
-  return new ProviderError("network", message, { isRetryable: true, hint: "Try again." });
-}
-
-/** Gemini says so of a call that it could not write. */
-function malformed(modelId: string): ProviderError {
+/** Gemini reports this for a tool call that it failed to write. */
+function modelError(modelId: string): ProviderError {
   const message = `${modelId}: the model ended its reply with an error.`;
   return new ProviderError("other", message, { isRetryable: true, hint: "Try again." });
 }
 
 /**
- * The one argument of a call whose arguments are no JSON object. No tool has such a parameter, so the
- * check of arguments refuses the call and the model hears what it wrote.
+ * The only argument of a call whose arguments are not a JSON object. No tool has such a parameter, so
+ * checking the arguments rejects the call and shows the model what it wrote.
  */
 export const INVALID_ARGUMENTS = "__invalid_json";
 
 function parseToolArguments(text: string): JsonObject {
   // A call without arguments may come without any text.
   if (text.trim() === "") return {};
-  const value = parseJson(text);
-  // What is nested too deeply could not even be recorded.
+  const value = findJson(text);
+  // JSON that is nested too deeply cannot be recorded either.
   return isJsonObject(value) && !isTooDeep(value) ? value : { [INVALID_ARGUMENTS]: text };
-}
-
-function parseJson(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
 }
 
 function toUsage(usage: LanguageModelV4Usage, cost: number | undefined): Usage {

@@ -1,4 +1,4 @@
-/** A request of ours as a call of the AI SDK. */
+/** Turns a `ModelRequest` into a call of the AI SDK: messages, tools, schema, parameters, cache marks. */
 import type {
   JSONSchema7,
   LanguageModelV4CallOptions,
@@ -9,7 +9,7 @@ import type {
 import type { SystemPart } from "../conversation/index.ts";
 import { assertNever, type JsonObject } from "../util/index.ts";
 import { type CachePoints, planCachePoints } from "./cache-points.ts";
-import { type Dialect, optionsFor } from "./dialect.ts";
+import { type Dialect, toProviderOptions } from "./dialect.ts";
 import { type Piece, toPieces } from "./pieces.ts";
 import type {
   ModelParameters,
@@ -21,83 +21,48 @@ import type {
 
 export function toCallOptions(request: ModelRequest, dialect: Dialect): LanguageModelV4CallOptions {
   const { parts, tools, toolChoice, parameters, cache: policy } = request;
-  const { events } = parts;
-  const schema = isSchemaSent(request, dialect) ? parts.schema : undefined;
-  // An empty part is refused.
+  const schema = canSendSchema(request, dialect) ? parts.schema : undefined;
+  // Providers reject empty parts.
   const systemParts = parts.systemParts.filter(({ text }) => text.trim() !== "");
-  const pieces = toPieces(events, dialect);
+  const pieces = toPieces(parts.events, dialect);
 
   const cache = policy === "off" ? undefined : dialect.cache;
   const places = cache?.places ?? new Set();
   const points = planCachePoints({ places, hasTools: tools.length > 0, systemParts, pieces });
   const mark = cache === undefined || policy === "off" ? {} : { cacheControl: cache.mark(policy) };
-  const marking: Marking = { dialect, points, mark };
+  const context: Context = { dialect, points, mark };
 
   const { options, ...reasoning } = dialect.toOptions(parameters, schema);
   return {
-    prompt: [...systemMessages(systemParts, marking), ...conversationMessages(pieces, marking)],
+    prompt: [...systemMessages(systemParts, context), ...conversationMessages(pieces, context)],
     ...(tools.length > 0 && {
-      tools: tools.map((tool, index) => toTool(tool, index === tools.length - 1, marking)),
+      tools: tools.map((tool, index) => toTool(tool, index === tools.length - 1, context)),
       toolChoice: toToolChoice(toolChoice),
     }),
     ...(schema !== undefined && { responseFormat: toResponseFormat(schema, dialect) }),
     ...toSampling(parameters),
     ...reasoning,
-    ...optionsFor(dialect.key, { ...options, ...parameters.other }),
+    ...toProviderOptions(dialect.key, { ...options, ...parameters.other }),
   };
 }
 
-/** From what leaves all of a cache to what leaves none of it. */
-const CHANGES: readonly SchemaChange[] = ["nothing", "prompt", "tools"];
-
-function isSchemaSent({ schemaMayChange = "tools" }: ModelRequest, dialect: Dialect): boolean {
-  return CHANGES.indexOf(dialect.schemaChanges) <= CHANGES.indexOf(schemaMayChange);
-}
-
-function toTool(
-  { name, description, parameters }: ToolSchema,
-  isLast: boolean,
-  { dialect, points, mark }: Marking,
-): LanguageModelV4FunctionTool {
-  const inputSchema = toSdkSchema(dialect.toToolSchema(parameters));
-  const options = isLast && points.isAfterTools ? mark : {};
-  return { type: "function", name, description, inputSchema, ...optionsFor(dialect.key, options) };
-}
-
-function toToolChoice(choice: ToolChoice): LanguageModelV4ToolChoice {
-  return typeof choice === "string" ? { type: choice } : { type: "tool", toolName: choice.tool };
-}
-
-function toResponseFormat(schema: JsonObject, dialect: Dialect) {
-  const sent = toSdkSchema(dialect.toOutputSchema(schema));
-  return { type: "json" as const, name: "structured_output", schema: sent };
-}
-
-function toSdkSchema(schema: JsonObject): JSONSchema7 {
-  return schema; // Whoever wrote it answers for it; providers check it again.
-}
-
-function toSampling(parameters: ModelParameters): Partial<LanguageModelV4CallOptions> {
-  const { maxTokens, temperature, topP, topK, stopWords } = parameters;
-  return {
-    ...(maxTokens !== undefined && { maxOutputTokens: maxTokens }),
-    ...(temperature !== undefined && { temperature }),
-    ...(topP !== undefined && { topP }),
-    ...(topK !== undefined && { topK }),
-    ...(stopWords !== undefined && stopWords.length > 0 && { stopSequences: [...stopWords] }),
-  };
-}
-
-interface Marking {
+interface Context {
   readonly dialect: Dialect;
   readonly points: CachePoints;
-  /** The options that make a cache point; empty where there are none. */
+  /** The options that mark a cache point; empty if nothing is cached. */
   readonly mark: JsonObject;
+}
+
+/** Ordered by how much of a prompt cache each change invalidates. */
+const SCHEMA_CHANGES: readonly SchemaChange[] = ["nothing", "prompt", "tools"];
+
+function canSendSchema({ schemaMayChange = "tools" }: ModelRequest, dialect: Dialect): boolean {
+  return SCHEMA_CHANGES.indexOf(dialect.schemaChanges) <= SCHEMA_CHANGES.indexOf(schemaMayChange);
 }
 
 function systemMessages(
   parts: readonly SystemPart[],
-  { dialect, points, mark }: Marking,
+  { dialect, points, mark }: Context,
 ): LanguageModelV4Message[] {
   if (parts.length === 0) return [];
   if (dialect.joinsSystemParts) {
@@ -105,18 +70,18 @@ function systemMessages(
   }
   return parts.map(({ text }, position) => {
     const options = points.systemParts.has(position) ? mark : {};
-    return { role: "system", content: text, ...optionsFor(dialect.key, options) };
+    return { role: "system", content: text, ...toProviderOptions(dialect.key, options) };
   });
 }
 
-/** Neighbouring pieces of one role are one message. */
+/** Consecutive pieces of the same role become one message. */
 function conversationMessages(
   pieces: readonly Piece[],
-  marking: Marking,
+  context: Context,
 ): LanguageModelV4Message[] {
   const messages: LanguageModelV4Message[] = [];
   for (const [position, piece] of pieces.entries()) {
-    const options = pieceOptions(piece, position, marking);
+    const options = pieceOptions(piece, position, context);
     const last = messages.at(-1);
     switch (piece.role) {
       case "user":
@@ -138,7 +103,42 @@ function conversationMessages(
   return messages;
 }
 
-function pieceOptions({ event }: Piece, position: number, { dialect, points, mark }: Marking) {
+function pieceOptions({ event }: Piece, position: number, { dialect, points, mark }: Context) {
   const own = dialect.toPartOptions(event);
-  return optionsFor(dialect.key, points.pieces.has(position) ? { ...own, ...mark } : own);
+  return toProviderOptions(dialect.key, points.pieces.has(position) ? { ...own, ...mark } : own);
+}
+
+function toTool(
+  { name, description, parameters }: ToolSchema,
+  isLast: boolean,
+  { dialect, points, mark }: Context,
+): LanguageModelV4FunctionTool {
+  const inputSchema = toSdkSchema(dialect.toToolSchema(parameters));
+  const options = toProviderOptions(dialect.key, isLast && points.isAfterTools ? mark : {});
+  return { type: "function", name, description, inputSchema, ...options };
+}
+
+function toToolChoice(choice: ToolChoice): LanguageModelV4ToolChoice {
+  return typeof choice === "string" ? { type: choice } : { type: "tool", toolName: choice.tool };
+}
+
+function toResponseFormat(schema: JsonObject, dialect: Dialect) {
+  const sent = toSdkSchema(dialect.toOutputSchema(schema));
+  return { type: "json" as const, name: "structured_output", schema: sent };
+}
+
+/** Unchecked: the provider validates it. */
+function toSdkSchema(schema: JsonObject): JSONSchema7 {
+  return schema;
+}
+
+function toSampling(parameters: ModelParameters): Partial<LanguageModelV4CallOptions> {
+  const { maxTokens, temperature, topP, topK, stopWords } = parameters;
+  return {
+    ...(maxTokens !== undefined && { maxOutputTokens: maxTokens }),
+    ...(temperature !== undefined && { temperature }),
+    ...(topP !== undefined && { topP }),
+    ...(topK !== undefined && { topK }),
+    ...(stopWords !== undefined && stopWords.length > 0 && { stopSequences: [...stopWords] }),
+  };
 }

@@ -93,7 +93,7 @@ describe("a reply that falls silent", () => {
       error: expect.objectContaining({
         kind: "stalled",
         isRetryable: true,
-        message: "test/scripted was silent for 1 s.",
+        message: "test/scripted: nothing received for 1 s.",
       }),
       isStopped: true,
     });

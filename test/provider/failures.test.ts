@@ -53,7 +53,7 @@ describe.each(PROVIDER_NAMES)("%s", (provider) => {
     const error = await failureOf(provider, { status: 429, headers, chunks });
     expect(seen(error)).toEqual({ kind: "rate_limited", isRetryable: true, retryAfterMs: 7000 });
     expect(error.message).toBe(
-      `${provider}/${MODELS[provider]}: too many requests (HTTP 429): Slow down.`,
+      `${provider}/${MODELS[provider]}: rate limit reached (HTTP 429): Slow down.`,
     );
   });
 
@@ -80,8 +80,8 @@ describe.each(PROVIDER_NAMES)("%s", (provider) => {
     const error = await failureOf(provider, { status: 401, headers: json, chunks });
     expect({ kind: error.kind, message: error.message, hint: error.hint }).toEqual({
       kind: "authentication",
-      message: `${provider}/${MODELS[provider]}: the key was refused (HTTP 401): Bad key … [31mred`,
-      hint: "Check the key in THE_KEY, and what it is allowed to do.",
+      message: `${provider}/${MODELS[provider]}: the API key was rejected (HTTP 401): Bad key … [31mred`,
+      hint: "Check the API key in THE_KEY and its permissions.",
     });
     expect(JSON.stringify([error, error.cause, error.stack])).not.toContain(KEY);
   });
@@ -93,7 +93,7 @@ describe.each(PROVIDER_NAMES)("%s", (provider) => {
       kind: "unknown_model",
       isRetryable: false,
       retryAfterMs: undefined,
-      hint: `\`jp model ls ${provider}\` lists what there is.`,
+      hint: `Run \`jp model ls ${provider}\` to list the available models.`,
     });
   });
 
@@ -133,8 +133,8 @@ describe.each(PROVIDER_NAMES)("%s", (provider) => {
       kind: "network",
       isRetryable: false,
       hint: isLocal
-        ? `Is ${provider} running at ${url}? \`providers.llm.${provider}.base_url\` says where.`
-        : "Check the connection to the network, then try again.",
+        ? `Is ${provider} running at ${url}? The address comes from \`providers.llm.${provider}.base_url\`.`
+        : "Check your network connection and try again.",
     });
   });
 });
@@ -145,8 +145,8 @@ test.each(["anthropic", "google", "openai", "openrouter"] as const)(
     const providers = providersAt("http://127.0.0.1:9", { apiKey: "" });
     await expect(providers.model(provider, "any")).rejects.toMatchObject({
       kind: "missing_key",
-      message: `There is no key for ${provider}.`,
-      hint: "Put it into THE_KEY.",
+      message: `No API key for ${provider}.`,
+      hint: "Set THE_KEY.",
     });
   },
 );
@@ -155,9 +155,8 @@ test("a key that cannot be sent is told of, and not shown", async () => {
   const providers = providersAt("http://127.0.0.1:9", { apiKey: "sk-…" });
   await expect(providers.model("anthropic", "any")).rejects.toMatchObject({
     kind: "authentication",
-    message:
-      "What is given as the key for anthropic cannot be one: it has a sign that cannot be sent.",
-    hint: "Look at THE_KEY.",
+    message: "The API key for anthropic has a character that cannot be sent in an HTTP header.",
+    hint: "Check THE_KEY.",
   });
 });
 
@@ -175,7 +174,7 @@ test.each([
 test("a provider that we do not have", async () => {
   await expect(providersAt("http://127.0.0.1:9").model("acme", "any")).rejects.toMatchObject({
     kind: "unknown_model",
-    message: 'There is no provider "acme".',
+    message: 'Unknown provider "acme".',
   });
 });
 

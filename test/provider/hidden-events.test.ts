@@ -82,7 +82,7 @@ test("no provider can reach the events of a conversation but through its parts",
 test("cache points are counted where requests are written, and the parts of a thread know none", () => {
   verifies("005/provider/anthropic-budget-is-its-own");
   const counting = globSync("src/**/*.ts").filter((file) =>
-    /MOST_POINTS|[cC]achePoints/.test(readFileSync(file, "utf8")),
+    /MAX_POINTS|[cC]achePoints/.test(readFileSync(file, "utf8")),
   );
   const { parts } = requestOf(withInternals, { systemPrompt: "Prompt.", cache: "short" });
   expect({

@@ -67,8 +67,8 @@ test("a listing that fails says why", async () => {
   server.answer({ status: 401, headers: { "content-type": "application/json" }, chunks });
   await expect(providersAt(server.url).list("openai", signal)).rejects.toMatchObject({
     kind: "authentication",
-    message: "openai: the key was refused (HTTP 401): No …",
-    hint: "Check the key in THE_KEY, and what it is allowed to do.",
+    message: "openai: the API key was rejected (HTTP 401): No …",
+    hint: "Check the API key in THE_KEY and its permissions.",
   });
 });
 
