@@ -45,12 +45,15 @@ export function planCachePoints(cacheable: Cacheable): CachePoints {
 
 /** One after the prompt with its sections, and one after the attachments. */
 function lastOfEachKind(parts: readonly SystemPart[]): ReadonlySet<number> {
-  const isAttachment = ({ tag }: SystemPart) => tag === "attachments";
   const last = [
     parts.findLastIndex((part) => !isAttachment(part)),
     parts.findLastIndex(isAttachment),
   ];
   return new Set(last.filter((position) => position !== -1));
+}
+
+function isAttachment({ tag }: SystemPart): boolean {
+  return tag === "attachments";
 }
 
 /** The latest first, because the earliest are dropped when points run out. */
