@@ -71,9 +71,8 @@ async function play(answer: Answer, response: ServerResponse): Promise<void> {
   response.writeHead(status, { "content-type": "text/event-stream", ...headers });
   response.flushHeaders();
   for (const chunk of chunks) {
-    response.write(chunk);
-    await new Promise(setImmediate);
+    await new Promise((resolve) => response.write(chunk, resolve));
   }
   if (ending === "end") response.end();
-  if (ending === "break") setTimeout(() => response.destroy(), 20);
+  if (ending === "break") response.destroy();
 }
