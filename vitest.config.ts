@@ -7,7 +7,9 @@ const LONG = ["test/torture/**/*.test.ts", "test/fuzz/**/*.test.ts", "test/packa
 export default defineConfig({
   test: {
     globalSetup: ["test/support/test-programs.ts"],
-    pool: "threads",
+    // Not threads: a child process inherits the pseudo-terminals of all tests in this process, and one
+    // that is still running would keep the terminal of another test from hanging up.
+    pool: "forks",
     isolate: false,
     maxWorkers: 3,
     testTimeout: 30_000,

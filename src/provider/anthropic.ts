@@ -1,25 +1,106 @@
-/** Anthropic, through `@ai-sdk/anthropic`. */
-import { apiUrl } from "./base-url.ts";
-import type { Listing, Opening, ProviderDefinition } from "./definition.ts";
-import { anthropicDialect } from "./dialect/index.ts";
-import { fetchList, toModelInfo } from "./model-info.ts";
+/** Anthropic through `@ai-sdk/anthropic`: signed and redacted thinking, cache marks on parts. */
+import type { ProviderEvent } from "../conversation/index.ts";
+import type { JsonObject } from "../util/index.ts";
+import {
+  apiUrl,
+  fetchList,
+  type ListOptions,
+  type OpenOptions,
+  type ProviderDefinition,
+  toModelInfo,
+} from "./definition.ts";
+import {
+  type CachePlace,
+  defaultDialect,
+  type Dialect,
+  type DialectOptions,
+  isReasoning,
+  pickRenamed,
+  toReasoningLevel,
+} from "./dialect.ts";
+import type { CachePolicy, ModelParameters } from "./port.ts";
 
 export const anthropic: ProviderDefinition = {
   dialect: anthropicDialect,
   isLocal: false,
   async load() {
     const { createAnthropic } = await import("@ai-sdk/anthropic");
-    return ({ name, settings, fetch }: Opening) => {
+    return ({ name, settings, fetch }: OpenOptions) => {
       const { baseUrl, apiKey = "", betaFeatures = [] } = settings;
       const headers = betaFeatures.length > 0 ? { "anthropic-beta": betaFeatures.join(",") } : {};
       const open = createAnthropic({ baseURL: apiUrl(baseUrl, "/v1"), apiKey, headers, fetch });
       return open.languageModel(name);
     };
   },
-  async list({ settings, fetch, signal }: Listing) {
+  async list({ settings, fetch, signal }: ListOptions) {
     const url = `${apiUrl(settings.baseUrl, "/v1")}/models?limit=1000`;
     const headers = { "x-api-key": settings.apiKey ?? "", "anthropic-version": "2023-06-01" };
     const models = await fetchList({ url, headers, fetch, signal }, "data");
     return models.flatMap((model) => toModelInfo(model["id"], model["max_input_tokens"]));
   },
 };
+
+const KEYS = {
+  signature: "anthropic_thinking_signature",
+  redactedData: "anthropic_redacted_thinking",
+} as const;
+
+export function anthropicDialect(modelName: string): Dialect {
+  return {
+    ...defaultDialect("anthropic"),
+    cache: {
+      places: new Set<CachePlace>(["system", "tools", "user", "assistant", "tool"]),
+      mark: anthropicCacheMark,
+    },
+    schemaChanges: hasOutputFormat(modelName) ? "prompt" : "tools",
+    contextTooLong: /prompt is too long|exceed context limit|request_too_large/i,
+    toEventMetadata: (_, metadata) => pickRenamed(metadata, KEYS),
+    toPartOptions,
+    // The API verifies the signature of a thinking block, and rejects one without.
+    dropForeignReasoning: (events) =>
+      events.filter((event) => !isReasoning(event) || Object.keys(toPartOptions(event)).length > 0),
+    toOptions: ({ reasoning }) => toOptions(reasoning, modelName),
+  };
+}
+
+export function anthropicCacheMark(policy: Exclude<CachePolicy, "off">): JsonObject {
+  return policy === "long" ? { type: "ephemeral", ttl: "1h" } : { type: "ephemeral" };
+}
+
+function toPartOptions(event: ProviderEvent): JsonObject {
+  if (!isReasoning(event)) return {};
+  const { signature, redactedData } = pickRenamed(event.metadata ?? {}, {
+    [KEYS.signature]: "signature",
+    [KEYS.redactedData]: "redactedData",
+  });
+  if (signature !== undefined) return { signature };
+  return redactedData === undefined ? {} : { redactedData };
+}
+
+function toOptions(reasoning: ModelParameters["reasoning"], modelName: string): DialectOptions {
+  // With tool streaming the arguments would not be checked to be valid JSON.
+  const options = { toolStreaming: false };
+  if (reasoning?.type === "effort" && typeof reasoning.effort === "number") {
+    const thinking = { type: "enabled", budgetTokens: reasoning.effort };
+    return { options: { ...options, thinking } };
+  }
+  // Claude only thinks if asked to.
+  if (reasoning?.type === "auto") {
+    return { ...(canThink(modelName) && { reasoning: "medium" as const }), options };
+  }
+  return { ...toReasoningLevel(reasoning), options };
+}
+
+/** Every Claude except generation 3; in that one, only 3.7. */
+function canThink(modelName: string): boolean {
+  return !/claude-3-(?!7)/.test(modelName);
+}
+
+/**
+ * Older models take a schema only as a tool, which the package then sends instead of the other tools.
+ * Names without `claude-` belong to servers with a compatible API.
+ */
+function hasOutputFormat(modelName: string): boolean {
+  const isOlder = /claude-(?:instant|v?[23]\b|(?:opus|sonnet)-4(?:$|@|-0|-\d{8}))/.test(modelName);
+  return modelName.includes("claude-") && !isOlder;
+}

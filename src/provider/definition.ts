@@ -1,47 +1,92 @@
-/** What a provider is to us: how it speaks, how its package is opened, how its models are listed. */
+/** What each provider's file defines: its dialect, how to open a model, and how to list its models. */
 import type { LanguageModelV4 } from "@ai-sdk/provider";
-import type { JsonObject } from "../util/index.ts";
-import type { Dialect } from "./dialect/index.ts";
-import type { Fetch } from "./extra-body.ts";
-import type { ModelInfo } from "./model-info.ts";
+import { isJsonObject, type Json, type JsonObject } from "../util/index.ts";
+import type { Dialect } from "./dialect.ts";
+import { ProviderError } from "./provider-error.ts";
+import { assertOk } from "./read-failure.ts";
 
-/** Plain values: configuration and environment have been read by others. */
-export interface ProviderSettings {
-  readonly baseUrl: string;
-  readonly apiKey?: string;
-  /** The environment variable that holds the key. Absent for providers without one. */
-  readonly apiKeyVariable?: string;
-  /** Anthropic: beta features to ask for. */
-  readonly betaFeatures?: readonly string[];
-  /** OpenRouter: the name and the address it is told. */
-  readonly appName?: string;
-  readonly appUrl?: string;
-}
-
+/** One of the six providers. */
 export interface ProviderDefinition {
   readonly dialect: (modelName: string) => Dialect;
-  /** On one's own machine, without a key. */
+  /** Runs on the user's machine and needs no key. */
   readonly isLocal: boolean;
-  /** Loads the package. What it gives opens a model; that is cheap, and done for each request. */
-  load(): Promise<OpenModel>;
-  list(request: Listing): Promise<readonly ModelInfo[]>;
-  /** Where free parameters go in the body; at its top, if nothing else is said. */
+  /** Loads the vendor's package. Opening a model with it is cheap, and done for each request. */
+  load(): Promise<(options: OpenOptions) => StreamingModel>;
+  list(options: ListOptions): Promise<readonly ModelInfo[]>;
+  /** Arranges free parameters in the request body. Default: at its top level. */
   readonly toBody?: (other: JsonObject) => JsonObject;
 }
 
-type OpenModel = (opening: Opening) => StreamingModel;
-
-/** As much of a model of the AI SDK as we use. */
+/** The part of an AI SDK model that we use. */
 export type StreamingModel = Pick<LanguageModelV4, "provider" | "modelId" | "doStream">;
 
-export interface Opening {
+/** The signature of `fetch`. */
+export type Fetch = typeof globalThis.fetch;
+
+export interface OpenOptions {
   readonly name: string;
   readonly settings: ProviderSettings;
   readonly fetch: Fetch;
 }
 
-export interface Listing {
+export interface ListOptions {
   readonly settings: ProviderSettings;
   readonly fetch: Fetch;
   readonly signal: AbortSignal;
+}
+
+/** Plain values, already read from config and environment. */
+export interface ProviderSettings {
+  readonly baseUrl: string;
+  readonly apiKey?: string;
+  /** The environment variable that holds the key. Absent for providers without one. */
+  readonly apiKeyVariable?: string;
+  /** Anthropic: beta features to request. */
+  readonly betaFeatures?: readonly string[];
+  /** OpenRouter: the application's name and URL, for its statistics. */
+  readonly appName?: string;
+  readonly appUrl?: string;
+}
+
+/** A model that a provider lists. */
+export interface ModelInfo {
+  /** Without the provider. */
+  readonly name: string;
+  /** In tokens, if known. */
+  readonly contextWindow?: number;
+}
+
+/** A base URL without a path gets the API's default path; one with a path is used as it is. */
+export function apiUrl(baseUrl: string, path: string): string {
+  const url = URL.parse(baseUrl);
+  if (url === null || !/^https?:$/.test(url.protocol)) {
+    throw new ProviderError("invalid_request", "The provider's base URL is not an HTTP URL.", {
+      isRetryable: false,
+      hint: "Set `providers.llm.<provider>.base_url` to a URL that starts with http:// or https://.",
+    });
+  }
+  const trimmed = baseUrl.replace(/\/+$/, "");
+  return url.pathname === "/" ? `${trimmed}${path}` : trimmed;
+}
+
+export interface ListRequest {
+  readonly url: string;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly fetch: Fetch;
+  readonly signal: AbortSignal;
+}
+
+/** Returns the objects in the list under `key`, and skips anything else in it. */
+export async function fetchList(request: ListRequest, key: string): Promise<readonly JsonObject[]> {
+  const { url, headers, fetch, signal } = request;
+  const response = await fetch(url, { headers, signal });
+  await assertOk(response);
+  const body: unknown = await response.json();
+  const list = isJsonObject(body) ? body[key] : undefined;
+  return Array.isArray(list) ? list.filter((each: Json) => isJsonObject(each)) : [];
+}
+
+export function toModelInfo(name: Json | undefined, window: Json | undefined): ModelInfo[] {
+  if (typeof name !== "string" || name === "") return [];
+  return [{ name, ...(typeof window === "number" && window > 0 && { contextWindow: window }) }];
 }

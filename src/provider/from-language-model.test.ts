@@ -19,8 +19,8 @@ const finish: LanguageModelV4StreamPart = {
   usage,
 };
 
-/** A model of the AI SDK that plays parts, and keeps what it was called with. */
-class PlayedModel implements LanguageModelV4 {
+/** A model of the AI SDK that streams fixed parts and records its calls. */
+class FixedModel implements LanguageModelV4 {
   readonly specificationVersion = "v4";
   readonly modelId = "model-1";
   readonly supportedUrls = {};
@@ -34,7 +34,7 @@ class PlayedModel implements LanguageModelV4 {
   }
 
   doGenerate(): never {
-    throw new Error("Nobody asks for this.");
+    throw new Error("Not used.");
   }
 
   async doStream(options: LanguageModelV4CallOptions) {
@@ -62,14 +62,14 @@ function requestOf(
 
 async function replyOf(...parts: readonly LanguageModelV4StreamPart[]): Promise<ModelEvent[]> {
   const events: ModelEvent[] = [];
-  const model = fromLanguageModel(new PlayedModel("openrouter.chat", ...parts));
+  const model = fromLanguageModel(new FixedModel("openrouter.chat", ...parts));
   for await (const event of model.stream(requestOf([chatRequest("Hi")]))) events.push(event);
   return events;
 }
 
 describe("any model of the AI SDK", () => {
-  test("is called with the conversation and the parameters, free ones under its name", async () => {
-    const model = new PlayedModel("acme.chat", finish);
+  test("gets the conversation and the parameters, free ones under its own key", async () => {
+    const model = new FixedModel("acme.chat", finish);
     const parameters = { temperature: 0.5, other: { speed: "fast" } };
     const events = [chatRequest("Hi"), message("Hello"), chatRequest("Go on")];
     const named = fromLanguageModel(model);
@@ -89,21 +89,22 @@ describe("any model of the AI SDK", () => {
     });
   });
 
-  test("fails with what its error parts say", async () => {
+  test("throws its error parts", async () => {
     const error = { message: "Overloaded", code: 503 };
     await expect(replyOf({ type: "error", error }, finish)).rejects.toMatchObject({
       kind: "overloaded",
-      message: "openrouter/model-1: the provider is overloaded or broken (HTTP 503): Overloaded",
+      message:
+        "openrouter/model-1: the provider is overloaded or unavailable (HTTP 503): Overloaded",
     });
   });
 
-  test("was cut off where its stream has no end", async () => {
+  test("broke off if its stream has no finish part", async () => {
     const start: LanguageModelV4StreamPart = { type: "text-start", id: "1" };
     await expect(replyOf(start)).rejects.toMatchObject({ kind: "network", isRetryable: true });
   });
 });
 
-describe("pieces that overlap", () => {
+describe("overlapping parts", () => {
   const call: LanguageModelV4StreamPart = {
     type: "tool-call",
     toolCallId: "c",
@@ -113,7 +114,7 @@ describe("pieces that overlap", () => {
   const called: ModelEvent = { type: "tool_call_request", id: "c", name: "read", arguments: {} };
   const end: ModelEvent = { type: "response_end", reason: "stop", usage: { input: 5, output: 2 } };
 
-  test("end one after the other", async () => {
+  test("become pieces that end one after the other", async () => {
     const events = await replyOf(
       { type: "reasoning-start", id: "r" },
       { type: "reasoning-delta", id: "r", delta: "Hm." },
@@ -134,7 +135,7 @@ describe("pieces that overlap", () => {
     ]);
   });
 
-  test("of a text that goes on after a call are two texts", async () => {
+  test("of a text that continues after a call become two texts", async () => {
     const events = await replyOf(
       { type: "text-start", id: "t" },
       { type: "text-delta", id: "t", delta: "So" },
@@ -151,13 +152,13 @@ describe("pieces that overlap", () => {
     ]);
   });
 
-  test("a call that OpenRouter's package made up for a reply without an end is never told", async () => {
+  test("of a reply that broke off: calls made up by OpenRouter's package are dropped", async () => {
     const seen: ModelEvent[] = [];
     const made: LanguageModelV4StreamPart = {
       ...finish,
       finishReason: { unified: "tool-calls", raw: undefined },
     };
-    const model = fromLanguageModel(new PlayedModel("openrouter.chat", call, made));
+    const model = fromLanguageModel(new FixedModel("openrouter.chat", call, made));
     const reading = (async () => {
       for await (const event of model.stream(requestOf([chatRequest("Hi")]))) seen.push(event);
     })();

@@ -1,23 +1,100 @@
-/** OpenAI's responses API, through `@ai-sdk/openai`. */
-import { apiUrl } from "./base-url.ts";
-import type { Listing, Opening, ProviderDefinition } from "./definition.ts";
-import { openaiDialect } from "./dialect/index.ts";
-import { fetchList, toModelInfo } from "./model-info.ts";
+/** OpenAI's Responses API through `@ai-sdk/openai`. Not stored there, so reasoning travels encrypted. */
+import type { ProviderEvent } from "../conversation/index.ts";
+import type { JsonObject } from "../util/index.ts";
+import {
+  apiUrl,
+  fetchList,
+  type ListOptions,
+  type OpenOptions,
+  type ProviderDefinition,
+  toModelInfo,
+} from "./definition.ts";
+import {
+  defaultDialect,
+  type Dialect,
+  type DialectOptions,
+  isReasoning,
+  pickRenamed,
+  type PieceKind,
+  toReasoningLevel,
+} from "./dialect.ts";
+import type { ModelParameters } from "./port.ts";
+import { isStrict, toStrictSchema } from "../json-schema/index.ts";
 
 export const openai: ProviderDefinition = {
   dialect: openaiDialect,
   isLocal: false,
   async load() {
     const { createOpenAI } = await import("@ai-sdk/openai");
-    return ({ name, settings, fetch }: Opening) => {
+    return ({ name, settings, fetch }: OpenOptions) => {
       const { baseUrl, apiKey = "" } = settings;
       return createOpenAI({ baseURL: apiUrl(baseUrl, "/v1"), apiKey, fetch }).responses(name);
     };
   },
-  async list({ settings, fetch, signal }: Listing) {
+  async list({ settings, fetch, signal }: ListOptions) {
     const url = `${apiUrl(settings.baseUrl, "/v1")}/models`;
     const headers = { authorization: `Bearer ${settings.apiKey ?? ""}` };
     const models = await fetchList({ url, headers, fetch, signal }, "data");
     return models.flatMap((model) => toModelInfo(model["id"], undefined));
   },
 };
+
+const ITEM = "openai_item_id";
+const ENCRYPTED = "openai_encrypted_content";
+const PHASE = "openai_phase";
+
+export function openaiDialect(): Dialect {
+  return {
+    ...defaultDialect("openai"),
+    contextTooLong: /context_length_exceeded|exceeds the context window|maximum context length/i,
+    toEventMetadata,
+    toPartOptions,
+    dropForeignReasoning,
+    toOutputSchema: toStrictSchema,
+    toOptions,
+  };
+}
+
+function toEventMetadata(kind: PieceKind, metadata: JsonObject): JsonObject {
+  if (kind === "message") return pickRenamed(metadata, { phase: PHASE });
+  if (kind === "tool_call") return {};
+  return pickRenamed(metadata, { itemId: ITEM, reasoningEncryptedContent: ENCRYPTED });
+}
+
+function toPartOptions(event: ProviderEvent): JsonObject {
+  const { metadata = {} } = event;
+  if (!isReasoning(event)) return pickRenamed(metadata, { [PHASE]: "phase" });
+  return pickRenamed(metadata, { [ITEM]: "itemId", [ENCRYPTED]: "reasoningEncryptedContent" });
+}
+
+/**
+ * One item may be split into several pieces, and only the last holds the encrypted content. If none
+ * does, the reply broke off, and the provider does not know the item.
+ */
+function dropForeignReasoning(events: readonly ProviderEvent[]): readonly ProviderEvent[] {
+  const encrypted = events.filter(({ metadata }) => metadata?.[ENCRYPTED] !== undefined);
+  const items = new Set(encrypted.map(({ metadata }) => metadata?.[ITEM]));
+  return events.filter((event) => {
+    if (!isReasoning(event)) return true;
+    const { [ITEM]: item, [ENCRYPTED]: content } = event.metadata ?? {};
+    return content !== undefined || (item !== undefined && items.has(item));
+  });
+}
+
+function toOptions({ reasoning }: ModelParameters, schema: JsonObject | undefined): DialectOptions {
+  return {
+    ...toReasoningLevel(reasoning),
+    options: {
+      store: false,
+      ...summary(reasoning),
+      ...(schema !== undefined && { strictJsonSchema: isStrict(schema) }),
+    },
+  };
+}
+
+function summary(reasoning: ModelParameters["reasoning"]): JsonObject {
+  if (reasoning === undefined || reasoning.type === "off") return {};
+  // Unless this is null, the SDK asks for a summary whenever an effort is set.
+  const isHidden = reasoning.type === "effort" && reasoning.isHidden;
+  return { reasoningSummary: isHidden ? null : "auto" };
+}

@@ -1,29 +1,29 @@
 /**
- * A model, whoever serves it. A request is built from the parts of a thread, which hold nothing that a
- * model must not see; what comes back is one vocabulary for all providers. Retrying is not done here.
+ * The port to a language model: what a request holds, and the events that a reply streams back. They are
+ * the same for every provider. Retries are up to the caller.
  */
 import type { ThreadParts } from "../conversation/index.ts";
 import type { JsonObject } from "../util/index.ts";
 
-/** A model that can be asked. */
+/** A language model, ready to be asked. */
 export interface Model {
-  /** `provider/name`, as the record tells who answered. */
+  /** `provider/name`, as it is recorded with each reply. */
   readonly id: string;
-  /** In tokens, where it is known. */
+  /** In tokens, if known. */
   readonly contextWindow?: number;
 
   /**
-   * Throws `ProviderError`, also in the middle of a reply. Abort ends it at once, by throwing the
-   * signal's reason. A reply that ended well has `response_end` as its last event.
+   * Throws `ProviderError`, possibly in the middle of a reply. On abort it throws the signal's reason
+   * at once. A complete reply ends with `response_end`.
    */
   stream(request: ModelRequest): AsyncIterable<ModelEvent>;
 }
 
-/** What a model is asked. */
+/** One request to a model. */
 export interface ModelRequest {
-  /** With the schema of the structured output, if one is wanted. */
+  /** Includes the schema of the structured output, if one is wanted. */
   readonly parts: ThreadParts;
-  /** What a provider may change to enforce that schema; if absent, anything. */
+  /** What the provider may change in the request to enforce that schema. Default: anything. */
   readonly schemaMayChange?: SchemaChange;
   readonly tools: readonly ToolSchema[];
   readonly toolChoice: ToolChoice;
@@ -33,13 +33,13 @@ export interface ModelRequest {
 }
 
 /**
- * What a schema changes in the rest of a request: nothing, where it only constrains what is written; the
- * prompt, where the provider explains it to the model; the tools, where a tool is made of it. A cache
- * of an earlier request serves this one up to what changed.
+ * What a schema changes in the rest of a request. `nothing` if it only constrains the output, `prompt`
+ * if the provider describes it to the model, `tools` if it is sent as a tool. A prompt cache stays
+ * valid up to the first change.
  */
 export type SchemaChange = "nothing" | "prompt" | "tools";
 
-/** A tool as a model is told of it. */
+/** A tool as it is described to a model. */
 export interface ToolSchema {
   readonly name: string;
   readonly description: string;
@@ -47,10 +47,10 @@ export interface ToolSchema {
   readonly parameters: JsonObject;
 }
 
-/** Whether a model may, must or must not call tools; or which one it must. */
+/** Whether a model may, must or must not call tools, or which tool it must call. */
 export type ToolChoice = "auto" | "none" | "required" | { readonly tool: string };
 
-/** What is absent is left to the provider. */
+/** Absent parameters keep the provider's defaults. */
 export interface ModelParameters {
   readonly maxTokens?: number;
   readonly temperature?: number;
@@ -58,31 +58,31 @@ export interface ModelParameters {
   readonly topK?: number;
   readonly stopWords?: readonly string[];
   readonly reasoning?: Reasoning;
-  /** Passed on to the provider as they are. */
+  /** Sent to the provider unchanged. */
   readonly other: JsonObject;
 }
 
-/** How much a model is to think before it answers. */
+/** How much a model thinks before it answers. */
 export type Reasoning =
   | { readonly type: "off" }
-  /** `isHidden`: thought, but not shown. */
+  /** `isHidden`: the model thinks, but its reasoning is not shown. */
   | { readonly type: "auto"; readonly isHidden?: boolean }
-  /** By name, or as a number of tokens. */
+  /** A named level, or a number of tokens. */
   | { readonly type: "effort"; readonly effort: string | number; readonly isHidden: boolean };
 
-/** Whether the provider keeps what it has read for the next request, and for how long. */
+/** Whether the provider caches the prompt for the next request, and for how long. */
 export type CachePolicy = "off" | "short" | "long";
 
-/** A piece of a reply, as it comes. */
+/** A piece of a reply, as it is streamed. */
 export type ModelEvent =
   | { readonly type: "reasoning_delta"; readonly text: string }
-  /** `metadata` goes into the record with the text: signatures, without which it is not taken back. */
+  /** `metadata` is recorded with the text: signatures that the provider wants back. */
   | { readonly type: "reasoning_end"; readonly metadata?: JsonObject }
   | { readonly type: "message_delta"; readonly text: string }
   | { readonly type: "message_end"; readonly metadata?: JsonObject }
-  /** A call whose arguments are still to come. */
+  /** A tool call whose arguments are still to come. */
   | { readonly type: "tool_call_start"; readonly id: string; readonly name: string }
-  /** More of the arguments has come, as text that is of no use yet. */
+  /** A fragment of the arguments, not yet valid JSON. */
   | { readonly type: "tool_call_delta"; readonly id: string; readonly text: string }
   | {
       readonly type: "tool_call_request";
@@ -93,13 +93,13 @@ export type ModelEvent =
     }
   | { readonly type: "response_end"; readonly reason: EndReason; readonly usage: Usage };
 
-/** `length`: the reply reached its limit. `refused`: by the model, or by a filter around it. */
+/** `length`: the reply hit its token limit. `refused`: by the model or by a content filter. */
 export type EndReason = "stop" | "tool_calls" | "length" | "refused" | "other";
 
-/** In tokens; what the provider does not tell is absent. */
+/** Token counts. What the provider does not report is absent. */
 export interface Usage {
   readonly input?: number;
-  /** The part of the input that was in the cache, and the part that was put there. */
+  /** Input tokens read from the cache, and input tokens written to it. */
   readonly cachedInput?: number;
   readonly cacheWrites?: number;
   readonly output?: number;

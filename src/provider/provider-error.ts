@@ -1,4 +1,4 @@
-/** Why a model did not answer, in our words: nobody else reads what a provider wrote. */
+/** Why a model did not answer, in a form that does not depend on the provider, and when to retry. */
 import { CodedError } from "../util/index.ts";
 
 /** What went wrong, whoever the provider is. */
@@ -11,25 +11,25 @@ export type ProviderErrorKind =
   | "overloaded"
   | "refused"
   | "invalid_request"
-  /** No connection, or one that was cut. */
+  /** No connection, or a lost one. */
   | "network"
-  /** Silent for too long. */
+  /** Nothing received for too long. */
   | "stalled"
-  /** More than we want to hear. */
+  /** Larger than our limit. */
   | "response_too_long"
   | "other";
 
-/** What else is known of a `ProviderError`. */
+/** Details of a `ProviderError`. */
 export interface ProviderErrorOptions {
   readonly hint?: string;
   readonly cause?: unknown;
   /** Whether the same request may succeed later. */
   readonly isRetryable: boolean;
-  /** What the provider asks us to wait. */
+  /** How long the provider asks us to wait. */
   readonly retryAfterMs?: number;
 }
 
-/** A model that could not be asked, or gave no whole reply. Its code is `provider_<kind>`. */
+/** A request to a model that failed, or whose reply is incomplete. Its code is `provider_<kind>`. */
 export class ProviderError extends CodedError {
   readonly kind: ProviderErrorKind;
   readonly isRetryable: boolean;
@@ -42,4 +42,33 @@ export class ProviderError extends CodedError {
     this.isRetryable = isRetryable;
     this.retryAfterMs = retryAfterMs;
   }
+}
+
+export function brokenOffError(modelId: string): ProviderError {
+  const message = `${modelId}: the reply broke off before it was complete.`;
+  return new ProviderError("network", message, { isRetryable: true, hint: "Try again." });
+}
+
+/** How often to retry a failed request, and how long to wait in between. */
+export interface RetryPolicy {
+  /** Not counting the first request. */
+  readonly maxRetries: number;
+  readonly baseBackoffMs: number;
+  readonly maxBackoffMs: number;
+}
+
+/**
+ * How long to wait before the next retry, or undefined if there should be none. `retries` counts those
+ * already made. The caller does the waiting.
+ */
+export function retryDelay(
+  policy: RetryPolicy,
+  retries: number,
+  error: unknown,
+): number | undefined {
+  if (!(error instanceof ProviderError) || !error.isRetryable) return undefined;
+  if (retries >= policy.maxRetries) return undefined;
+  // The exponent is bounded so that the delay stays finite; the policy's maximum is far below.
+  const backoff = policy.baseBackoffMs * 2 ** Math.min(retries, 40);
+  return Math.min(error.retryAfterMs ?? backoff, policy.maxBackoffMs);
 }

@@ -6,7 +6,7 @@ import { type StreamLimits, watchStream } from "./watch-stream.ts";
 const NO_LIMITS: StreamLimits = { idleTimeoutMs: 0, maxResponseBytes: 0 };
 const END = { type: "response_end", reason: "stop", usage: {} } as const;
 
-test("a reply within its limits passes as it is", async () => {
+test("a reply within its limits passes unchanged", async () => {
   const { events, error } = await read([
     { type: "reasoning", text: "Hm", metadata: { signature: "s" } },
     { type: "text", text: "Hi you" },
@@ -27,7 +27,7 @@ test("a reply within its limits passes as it is", async () => {
   });
 });
 
-test("what a model throws comes behind what it said", async () => {
+test("an error of the model follows the events before it", async () => {
   const broken = new Error("broken");
   const reply: ScriptedReply = [
     { type: "text", text: "Hi" },
@@ -40,7 +40,7 @@ test("what a model throws comes behind what it said", async () => {
   });
 });
 
-test("a reply that breaks off without an end is an error that may pass", async () => {
+test("a reply that breaks off is a retryable error", async () => {
   const { events, error } = await read([{ type: "text", text: "Hi" }, { type: "cut" }]);
   expect({ count: events.length, error }).toEqual({
     count: 2,
@@ -48,8 +48,8 @@ test("a reply that breaks off without an end is an error that may pass", async (
   });
 });
 
-describe("a reply that grows", () => {
-  test("ends with the event that is too much, and so does the request", async () => {
+describe("a reply that gets too long", () => {
+  test("throws at the event over the limit and aborts the request", async () => {
     const limits = { ...NO_LIMITS, maxResponseBytes: 8 };
     const { events, error, model } = await read([{ type: "text", text: "ab cd ef gh" }], limits);
     expect({ events, error, isStopped: model.requests[0]?.signal.aborted }).toEqual({
@@ -66,7 +66,7 @@ describe("a reply that grows", () => {
     [6, "日本"],
     [6, [{ type: "reasoning", text: "abcdef" }]],
     [10, [{ type: "tool_call", id: "c", name: "n", arguments: { a: "bc" } }]],
-  ])("is measured in bytes, whatever it says: %d", async (bytes, reply) => {
+  ])("is measured in bytes, for every kind of content: %d", async (bytes, reply) => {
     const exact = await read(reply, { ...NO_LIMITS, maxResponseBytes: bytes });
     const short = await read(reply, { ...NO_LIMITS, maxResponseBytes: bytes - 1 });
     expect([exact.error, short.error]).toEqual([
@@ -76,8 +76,8 @@ describe("a reply that grows", () => {
   });
 });
 
-describe("a reply that falls silent", () => {
-  test("ends as stalled when the time is over, and so does the request", async () => {
+describe("a reply that pauses", () => {
+  test("throws `stalled` after the timeout and aborts the request", async () => {
     const clock = new FakeClock();
     const limits = { ...NO_LIMITS, idleTimeoutMs: 1000 };
     const reading = read([{ type: "text", text: "Hi" }, { type: "hang" }], limits, { clock });
@@ -93,13 +93,13 @@ describe("a reply that falls silent", () => {
       error: expect.objectContaining({
         kind: "stalled",
         isRetryable: true,
-        message: "test/scripted was silent for 1 s.",
+        message: "test/scripted: nothing received for 1 s.",
       }),
       isStopped: true,
     });
   });
 
-  test("may do so again and again, if it always speaks in time", async () => {
+  test("may pause repeatedly, if each pause is short enough", async () => {
     const clock = new FakeClock();
     const [first, second] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
     const reading = read(
@@ -121,7 +121,7 @@ describe("a reply that falls silent", () => {
     expect({ error, sleepers: clock.sleepers }).toEqual({ error: undefined, sleepers: 0 });
   });
 
-  test("is not silent while its reader is slow", async () => {
+  test("does not stall because its reader is slow", async () => {
     const clock = new FakeClock();
     const stream = watch(new ScriptedModel({ replies: ["a b"] }), {
       limits: { ...NO_LIMITS, idleTimeoutMs: 1000 },
@@ -138,21 +138,21 @@ describe("a reply that falls silent", () => {
 });
 
 describe("abort", () => {
-  test("before the request makes none", async () => {
+  test("before the request prevents it", async () => {
     const { error, model } = await read("Hi", NO_LIMITS, { signal: AbortSignal.abort("stop") });
     expect({ error, requests: model.requests }).toEqual({ error: "stop", requests: [] });
   });
 
-  test.each([0, 1000])("ends it at once, also if the model does not listen: %d", async (idle) => {
+  test.each([0, 1000])("takes effect at once, even if the model ignores it: %d", async (idle) => {
     const abort = new AbortController();
-    const deaf: Model = {
-      id: "test/deaf",
+    const unresponsive: Model = {
+      id: "test/ignores-abort",
       stream: () => ({
         [Symbol.asyncIterator]: () => ({ next: () => new Promise<never>(() => undefined) }),
       }),
     };
     const clock = new FakeClock();
-    const stream = watch(deaf, {
+    const stream = watch(unresponsive, {
       limits: { ...NO_LIMITS, idleTimeoutMs: idle },
       signal: abort.signal,
       clock,
@@ -164,7 +164,7 @@ describe("abort", () => {
     expect(clock.sleepers).toBe(0);
   });
 
-  test("of the reading ends the request", async () => {
+  test("happens when the reader stops early", async () => {
     const model = new ScriptedModel({ replies: ["a b c"] });
     const reading = watch(model);
     await reading.next();
@@ -172,33 +172,33 @@ describe("abort", () => {
     expect(model.requests[0]?.signal.aborted).toBe(true);
   });
 
-  test("does not come when the reply has ended by itself", async () => {
+  test("does not happen when the reply is complete", async () => {
     const { model } = await read("Hi");
     expect(model.requests[0]?.signal.aborted).toBe(false);
   });
 });
 
-interface Surroundings {
+interface WatchOptions {
   readonly clock?: FakeClock;
   readonly signal?: AbortSignal;
   readonly limits?: StreamLimits;
 }
 
-function watch(model: Model, surroundings: Surroundings = {}) {
-  const { clock = new FakeClock(), signal = new AbortController().signal } = surroundings;
+function watch(model: Model, options: WatchOptions = {}) {
+  const { clock = new FakeClock(), signal = new AbortController().signal } = options;
   return watchStream({
     model,
     request: requestOf(signal),
-    limits: surroundings.limits ?? NO_LIMITS,
+    limits: options.limits ?? NO_LIMITS,
     clock,
   });
 }
 
-async function read(reply: ScriptedReply, limits = NO_LIMITS, surroundings: Surroundings = {}) {
+async function read(reply: ScriptedReply, limits = NO_LIMITS, options: WatchOptions = {}) {
   const model = new ScriptedModel({ replies: [reply] });
   const events: ModelEvent[] = [];
   try {
-    for await (const event of watch(model, { ...surroundings, limits })) events.push(event);
+    for await (const event of watch(model, { ...options, limits })) events.push(event);
   } catch (error) {
     return { events, error, model };
   }
@@ -216,13 +216,13 @@ function requestOf(signal: AbortSignal): ModelRequest {
   };
 }
 
-/** Until somebody waits for the clock. */
+/** Waits until something sleeps on the clock. */
 async function asleep(clock: FakeClock): Promise<void> {
   do await settled();
   while (clock.sleepers === 0);
 }
 
-/** Until everything that can happen without the clock has happened. */
+/** Lets all pending work run that does not depend on the clock. */
 function settled(): Promise<void> {
   return new Promise((resolve) => {
     setImmediate(resolve);

@@ -1,14 +1,14 @@
 /**
- * A reply under watch: it must not fall silent, must not grow without end, and ends when nobody wants
- * it any more, also where the model does not listen.
+ * Streams a reply with limits: an idle timeout, a maximum size, and an abort that takes effect at once
+ * even if the model ignores it.
  */
 import { assertNever, type Clock } from "../util/index.ts";
 import type { Model, ModelEvent, ModelRequest } from "./port.ts";
-import { ProviderError } from "./provider-error.ts";
+import { brokenOffError, ProviderError } from "./provider-error.ts";
 
-/** How long a reply may be silent, and how large it may become. */
+/** How long a reply may pause, and how large it may get. */
 export interface StreamLimits {
-  /** 0 for no limit. The time that a reader takes for an event does not count. */
+  /** 0 for no limit. Time that the reader spends on an event does not count. */
   readonly idleTimeoutMs: number;
   /** 0 for no limit. */
   readonly maxResponseBytes: number;
@@ -23,8 +23,9 @@ export interface WatchedStream {
 }
 
 /**
- * Throws what the model throws, `stalled`, `response_too_long`, and `network` for a reply without an
- * end. Abort ends it at once, by throwing the signal's reason. Whoever stops reading ends the request.
+ * Throws what the model throws, and `ProviderError` of kind `stalled`, `response_too_long`, or `network`
+ * for a reply that breaks off. On abort it throws the signal's reason at once. Leaving the loop ends the
+ * request.
  */
 export async function* watchStream(
   watched: WatchedStream,
@@ -34,18 +35,18 @@ export async function* watchStream(
   const stopped = new AbortController();
   const signal = AbortSignal.any([request.signal, stopped.signal]);
   const events = model.stream({ ...request, signal })[Symbol.asyncIterator]();
-  using waiting = new Waiting(watched);
+  using waiter = new EventWaiter(watched);
   let bytes = 0;
   let last: ModelEvent | undefined;
   let isOver = false;
   try {
     for (;;) {
-      const result = await waiting.for(events.next());
+      const result = await waiter.wait(events.next());
       isOver = result.done === true;
       if (result.done === true) break;
       bytes += bytesOf(result.value);
       if (limits.maxResponseBytes > 0 && bytes > limits.maxResponseBytes) {
-        throw tooLong(model, limits.maxResponseBytes);
+        throw responseTooLongError(model, limits.maxResponseBytes);
       }
       last = result.value;
       yield result.value;
@@ -53,20 +54,20 @@ export async function* watchStream(
   } finally {
     if (!isOver) {
       stopped.abort();
-      // Not awaited: a model that does not listen may never come to it.
+      // Not awaited: a model that ignores the abort may never return.
       events.return?.().catch(() => undefined);
     }
   }
-  if (last?.type !== "response_end") throw cut(model);
+  if (last?.type !== "response_end") throw brokenOffError(model.id);
 }
 
 type Next = IteratorResult<ModelEvent>;
 
 /**
- * Waits for one event after the other, and not for ever. One timer serves a whole stream: one for each
- * of its thousands of events would cost more than the events.
+ * Waits for each event, up to the idle timeout. One timer serves the whole stream, because a timer for
+ * each of thousands of events would cost more than the events.
  */
-class Waiting implements Disposable {
+class EventWaiter implements Disposable {
   readonly #watched: WatchedStream;
   readonly #ended = new AbortController();
   readonly #onAbort = () => this.#current?.reject(this.#watched.request.signal.reason);
@@ -79,10 +80,10 @@ class Waiting implements Disposable {
     if (watched.limits.idleTimeoutMs > 0) void this.#watch().catch(() => undefined);
   }
 
-  async for(event: Promise<Next>): Promise<Next> {
+  async wait(event: Promise<Next>): Promise<Next> {
     const current = Promise.withResolvers<Next>();
     event.then(current.resolve, current.reject);
-    current.promise.catch(() => undefined); // Nobody may be left to hear of it.
+    current.promise.catch(() => undefined); // It may be rejected when no one awaits it any more.
     this.#watched.request.signal.throwIfAborted();
     this.#current = current;
     this.#since = this.#now();
@@ -98,7 +99,7 @@ class Waiting implements Disposable {
     this.#ended.abort();
   }
 
-  /** Ends by what it throws when the stream has ended. */
+  /** Runs until the sleep is aborted at the end of the stream. */
   async #watch(): Promise<void> {
     const { model, limits, clock } = this.#watched;
     let pause = limits.idleTimeoutMs;
@@ -106,7 +107,7 @@ class Waiting implements Disposable {
       await clock.sleep(pause, this.#ended.signal);
       const silence = this.#current === undefined ? 0 : Math.max(0, this.#now() - this.#since);
       if (silence >= limits.idleTimeoutMs) {
-        this.#current?.reject(stalled(model, limits.idleTimeoutMs));
+        this.#current?.reject(stalledError(model, limits.idleTimeoutMs));
         return;
       }
       pause = limits.idleTimeoutMs - silence;
@@ -125,7 +126,7 @@ function bytesOf(event: ModelEvent): number {
     case "tool_call_delta":
       return Buffer.byteLength(event.text);
     case "tool_call_request":
-      // Again, if they came in pieces before: it is a limit, not an account.
+      // Counts streamed arguments twice, which is fine for a limit.
       return Buffer.byteLength(JSON.stringify(event.arguments));
     case "reasoning_end":
     case "message_end":
@@ -137,19 +138,14 @@ function bytesOf(event: ModelEvent): number {
   }
 }
 
-function stalled(model: Model, milliseconds: number): ProviderError {
-  const message = `${model.id} was silent for ${milliseconds / 1000} s.`;
-  const hint = "The limit is assistant.request.stream_idle_timeout_secs.";
+function stalledError(model: Model, milliseconds: number): ProviderError {
+  const message = `${model.id}: nothing received for ${milliseconds / 1000} s.`;
+  const hint = "To wait longer, raise `assistant.request.stream_idle_timeout_secs`.";
   return new ProviderError("stalled", message, { isRetryable: true, hint });
 }
 
-function tooLong(model: Model, bytes: number): ProviderError {
-  const message = `The reply of ${model.id} has more than ${bytes} bytes.`;
-  const hint = "The limit is assistant.request.max_response_bytes.";
+function responseTooLongError(model: Model, bytes: number): ProviderError {
+  const message = `${model.id}: the reply is larger than ${bytes} bytes.`;
+  const hint = "To allow longer replies, raise `assistant.request.max_response_bytes`.";
   return new ProviderError("response_too_long", message, { isRetryable: false, hint });
-}
-
-function cut(model: Model): ProviderError {
-  const message = `The reply of ${model.id} broke off.`;
-  return new ProviderError("network", message, { isRetryable: true });
 }

@@ -278,8 +278,8 @@ describe("the model", () => {
         {
           check: "model",
           state: "problem",
-          message: "There is no key for openrouter.",
-          hint: "Put it into OPENROUTER_API_KEY.",
+          message: "No API key for openrouter.",
+          hint: "Set OPENROUTER_API_KEY.",
         },
       ],
     ]);

@@ -70,16 +70,16 @@ describe("the list of models", () => {
       [
         1,
         [
-          expect.stringMatching(/^jp: llamacpp: the connection failed/),
+          expect.stringMatching(/^jp: llamacpp: connection failed/),
           expect.stringMatching(/^Is llamacpp running at http:\/\/127/),
         ],
       ],
-      [1, ["jp: There is no key for anthropic.", "Put it into ANTHROPIC_API_KEY."]],
+      [1, ["jp: No API key for anthropic.", "Set ANTHROPIC_API_KEY."]],
       [
         1,
         [
-          'jp: There is no provider "nobody".',
-          "There are anthropic, google, llamacpp, ollama, openai, openrouter.",
+          'jp: Unknown provider "nobody".',
+          "Use one of anthropic, google, llamacpp, ollama, openai, openrouter.",
         ],
       ],
     ]);

@@ -38,10 +38,10 @@ describe("what goes wrong", () => {
         "A message that is just @name is read from that file. Add more words to send it as it is.",
       ),
       failed(
-        'jp: There is no provider "nobody".',
-        "There are anthropic, google, llamacpp, ollama, openai, openrouter.",
+        'jp: Unknown provider "nobody".',
+        "Use one of anthropic, google, llamacpp, ollama, openai, openrouter.",
       ),
-      failed("jp: There is no key for anthropic.", "Put it into ANTHROPIC_API_KEY."),
+      failed("jp: No API key for anthropic.", "Set ANTHROPIC_API_KEY."),
       failed(
         "jp: There is no model alias `sonet`.",
         "Write provider/name, or define it with `jp config set providers.llm.aliases.sonet provider/name`.",
@@ -64,8 +64,8 @@ describe("what goes wrong", () => {
     expect(await query(project, ["--id", id, "Hi."])).toMatchObject({
       status: 1,
       stderr:
-        "jp: There is no key for anthropic.\n" +
-        "Put it into ANTHROPIC_API_KEY. This conversation uses anthropic/any. " +
+        "jp: No API key for anthropic.\n" +
+        "Set ANTHROPIC_API_KEY. This conversation uses anthropic/any. " +
         "Choose another model with -m, or start a new conversation with -n.\n",
     });
   });
@@ -76,7 +76,7 @@ describe("what goes wrong", () => {
       how: "no such provider",
       isBare: false,
       flags: ["-m", "nobody/x"],
-      problem: 'There is no provider "nobody".',
+      problem: 'Unknown provider "nobody".',
     },
   ])("with $how is told before an editor opens", async ({ isBare, flags, problem }) => {
     const project = new Project({ isBare });
@@ -114,8 +114,8 @@ describe("what goes wrong", () => {
     const second = await query(project, ["two"]);
     expect([first, second]).toEqual([
       failed(
-        "jp: llamacpp/scripted: the provider did not accept the request (HTTP 400): as scripted",
-        "Check the parameters in `assistant.model.parameters` and the schemas of the tools.",
+        "jp: llamacpp/scripted: the provider rejected the request (HTTP 400): as scripted",
+        "Check `assistant.model.parameters` and the schemas of your tools.",
       ),
       printed("Better.\n"),
     ]);
@@ -129,7 +129,7 @@ describe("what goes wrong", () => {
     await using server = await ModelServer.start([{ status: 503 }, { status: 503 }, "Here."]);
     const project = queryProject({ server });
     const problem =
-      "warning: llamacpp/scripted: the provider is overloaded or broken (HTTP 503): as scripted.";
+      "warning: llamacpp/scripted: the provider is overloaded or unavailable (HTTP 503): as scripted.";
     expect(await query(project, ["one"])).toEqual({
       status: 0,
       stdout: "Here.\n",
@@ -146,8 +146,8 @@ describe("what goes wrong", () => {
     const { status, stdout, stderr } = await query(project, ["one"]);
     expect([status, stdout, server.requests.length]).toEqual([1, "", 3]);
     expect(stderr.split("\n").slice(-3)).toEqual([
-      "jp: llamacpp/scripted: the provider is overloaded or broken (HTTP 503): as scripted",
-      "Wait a moment, then try again; or use another model.",
+      "jp: llamacpp/scripted: the provider is overloaded or unavailable (HTTP 503): as scripted",
+      "Wait a moment and try again, or use another model.",
       "",
     ]);
   });
@@ -164,7 +164,10 @@ describe("what goes wrong", () => {
     const { status, stderr } = await query(project, ["one"]);
     expect([status, stderr.split("\n").slice(-2)]).toEqual([
       1,
-      [`Is llamacpp running at ${url}? \`providers.llm.llamacpp.base_url\` says where.`, ""],
+      [
+        `Is llamacpp running at ${url}? The address comes from \`providers.llm.llamacpp.base_url\`.`,
+        "",
+      ],
     ]);
     expect(stderr).not.toContain("    at ");
   });
@@ -176,7 +179,7 @@ describe("what goes wrong", () => {
     expect([status, stdout, stderr]).toEqual([
       0,
       "Hello, world.\n",
-      expect.stringMatching(/^warning: llamacpp\/scripted: the connection failed.*\(1\/5\)\.\n$/),
+      expect.stringMatching(/^warning: llamacpp\/scripted: connection failed.*\(1\/5\)\.\n$/),
     ]);
     const [, again] = server.requests;
     expect(again?.messages.slice(1).map(({ role }) => role)).toEqual(["user", "assistant", "user"]);

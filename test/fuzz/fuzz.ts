@@ -1,8 +1,8 @@
 /**
- * A property as a test: few runs with every `npm test`, as many more as one likes by hand.
+ * A property as a test, with few runs by default.
  *
- * - `JP_FUZZ_TIMES=100` runs each property a hundred times as often.
- * - `JP_FUZZ_SEED=…` begins where a failure was; fast-check prints the seed with every failure.
+ * - `JP_FUZZ_TIMES=100` multiplies the number of runs.
+ * - `JP_FUZZ_SEED=…` repeats a failure; fast-check prints the seed with each one.
  */
 import { takeCoverage } from "node:v8";
 import * as fc from "fast-check";
@@ -10,12 +10,12 @@ import { afterAll, expect, test } from "vitest";
 
 const TIMES = Number(process.env["JP_FUZZ_TIMES"] ?? 1);
 const SEED = process.env["JP_FUZZ_SEED"];
-const LONGEST_MS = 30_000;
+const TIMEOUT_MS = 30_000;
 
-// For coverage-program.ts: a worker is ended before Node could write it by itself.
+// For coverage-program.ts: Vitest ends a worker before Node writes its coverage.
 if (process.env["NODE_V8_COVERAGE"] !== undefined) afterAll(() => takeCoverage());
 
-/** `runs` in the short mode. After each one, nothing may have come into the prototype of all objects. */
+/** After each run, checks that `Object.prototype` is not polluted. */
 export function fuzz<Values>(
   title: string,
   runs: number,
@@ -24,8 +24,8 @@ export function fuzz<Values>(
   property.afterEach(() => {
     if (foreignMembers().length > 0) throw new Error(`polluted by ${foreignMembers().join(", ")}`);
   });
-  // oxlint-disable-next-line vitest/valid-title -- Whoever calls has written it.
-  test(title, { timeout: LONGEST_MS * TIMES }, async () => {
+  // oxlint-disable-next-line vitest/valid-title -- The caller passes a literal.
+  test(title, { timeout: TIMEOUT_MS * TIMES }, async () => {
     await fc.assert(property, {
       numRuns: runs * TIMES,
       ...(SEED !== undefined && { seed: Number(SEED) }),
@@ -40,7 +40,7 @@ function foreignMembers(): readonly string[] {
   return Object.getOwnPropertyNames(Object.prototype).filter((name) => !OWN_MEMBERS.has(name));
 }
 
-/** What a call throws; undefined if it throws nothing. */
+/** What a call throws, or undefined. */
 export function thrownBy(call: () => unknown): unknown {
   try {
     call();

@@ -1,32 +1,33 @@
-/** Whether work grows with its size, told within one run: by a ratio, never by a time. */
+/** Checks that work grows about linearly with its size, by a ratio of CPU times within one run. */
 
-/** Four times as much takes four times as long, and sixteen times where it is quadratic. */
-const MOST = 10;
-const ROUNDS = 3;
-/** Less is too short to be told from noise. */
-const LEAST_MICROSECONDS = 2_000;
+/** Four times the size takes four times as long if linear, and sixteen times if quadratic. */
+const MAX_RATIO = 10;
+/** Noise only ever adds time, so the quickest of many rounds is close to the true cost. */
+const MAX_ROUNDS = 25;
+/** Anything shorter is lost in noise. */
+const MIN_MICROSECONDS = 2_000;
 
 /**
- * What is too much about the growth of the work from `size` to four times of it; undefined if nothing
- * is. CPU time of this thread counts, and of several rounds the quickest.
+ * Explains why the work grows too fast from `size` to four times that size, or returns undefined if it
+ * does not. It counts the CPU time of this thread, so other processes do not matter, and stops at the
+ * first round that shows linear growth: only quadratic work needs all of them.
  */
 export async function explainGrowth(
   size: number,
   work: (size: number) => unknown,
 ): Promise<string | undefined> {
-  await work(Math.ceil(size / 4)); // What runs for the first time is compiled first.
+  await work(Math.ceil(size / 4)); // Compiles the code.
   let once = Number.POSITIVE_INFINITY;
   let fourTimes = Number.POSITIVE_INFINITY;
-  for (let round = 0; round < ROUNDS; round += 1) {
-    once = Math.min(once, await costOf(() => work(size)));
-    fourTimes = Math.min(fourTimes, await costOf(() => work(4 * size)));
-    const ratio = fourTimes / Math.max(once, LEAST_MICROSECONDS);
-    if (ratio <= MOST) return undefined;
+  for (let round = 0; round < MAX_ROUNDS; round += 1) {
+    once = Math.min(once, await cpuTimeOf(() => work(size)));
+    fourTimes = Math.min(fourTimes, await cpuTimeOf(() => work(4 * size)));
+    if (fourTimes / Math.max(once, MIN_MICROSECONDS) <= MAX_RATIO) return undefined;
   }
-  return `${once} µs for ${size}, ${fourTimes} µs for four times as much`;
+  return `${once} µs for ${size}, ${fourTimes} µs for four times that`;
 }
 
-async function costOf(work: () => unknown): Promise<number> {
+async function cpuTimeOf(work: () => unknown): Promise<number> {
   const before = process.threadCpuUsage();
   await work();
   const { user, system } = process.threadCpuUsage(before);

@@ -1,10 +1,10 @@
-// A double that others wrote: it knows nothing of what we think these APIs are.
+// A third-party mock server, free of our own assumptions about these APIs.
 import { LLMock } from "@copilotkit/aimock";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { Model, ModelEvent, ProviderName } from "../../src/provider/index.ts";
 import { PROVIDER_NAMES } from "../../src/provider/index.ts";
 import { chatRequest, toolCall, toolResult, turnStart } from "../support/events.ts";
-import { type Asked, collect, modelAt, requestOf } from "./support.ts";
+import { type RequestOptions, collect, modelAt, requestOf } from "./support.ts";
 
 const mock = new LLMock({ port: 0 });
 const schema = {
@@ -22,7 +22,7 @@ const tools = [
 
 beforeAll(async () => {
   mock.on({ toolCallId: "call_done" }, { content: "It says AA." });
-  mock.onMessage("plain", { content: "Hello from the double." });
+  mock.onMessage("plain", { content: "Hello from the mock." });
   mock.onMessage("think", { content: "So.", reasoning: "First this, then that." });
   mock.onMessage("one call", {
     toolCalls: [{ id: "call_1", name: "read", arguments: { path: "a" } }],
@@ -53,9 +53,9 @@ beforeAll(async () => {
 
 afterAll(async () => mock.stop());
 
-async function ask(provider: ProviderName, text: string, asked: Asked = {}) {
+async function ask(provider: ProviderName, text: string, options: RequestOptions = {}) {
   const model: Model = await modelAt(mock.url, provider);
-  return collect(model.stream(requestOf([turnStart(), chatRequest(text)], asked)));
+  return collect(model.stream(requestOf([turnStart(), chatRequest(text)], options)));
 }
 
 function textOf(events: readonly ModelEvent[], type: "message_delta" | "reasoning_delta"): string {
@@ -71,11 +71,11 @@ function callsOf(events: readonly ModelEvent[]) {
 describe.each(PROVIDER_NAMES)("%s", (provider) => {
   test("answers with a text", async () => {
     const events = await ask(provider, "plain");
-    expect(textOf(events, "message_delta")).toBe("Hello from the double.");
+    expect(textOf(events, "message_delta")).toBe("Hello from the mock.");
     expect(events.at(-1)).toMatchObject({ type: "response_end", reason: "stop" });
   });
 
-  // The double speaks of `reasoning_content` also where these two have other words.
+  // The mock sends `reasoning_content`, which is not the field of these two.
   test.skipIf(provider === "ollama" || provider === "openrouter")(
     "thinks before it answers",
     async () => {
@@ -104,40 +104,43 @@ describe.each(PROVIDER_NAMES)("%s", (provider) => {
     ]);
   });
 
-  // Neither of the two sends the id of a call.
-  test.skipIf(provider === "ollama" || provider === "google")("goes on with a result", async () => {
-    const model = await modelAt(mock.url, provider);
-    const events = [
-      turnStart(),
-      chatRequest("read it"),
-      toolCall("call_done", "read", { path: "a" }),
-      toolResult("call_done", "AA"),
-    ];
-    const reply = await collect(model.stream(requestOf(events, { tools })));
-    expect(textOf(reply, "message_delta")).toBe("It says AA.");
-  });
+  // These two do not send the id of a call.
+  test.skipIf(provider === "ollama" || provider === "google")(
+    "continues with a tool result",
+    async () => {
+      const model = await modelAt(mock.url, provider);
+      const events = [
+        turnStart(),
+        chatRequest("read it"),
+        toolCall("call_done", "read", { path: "a" }),
+        toolResult("call_done", "AA"),
+      ];
+      const reply = await collect(model.stream(requestOf(events, { tools })));
+      expect(textOf(reply, "message_delta")).toBe("It says AA.");
+    },
+  );
 
-  test("answers as JSON", async () => {
+  test("answers with JSON", async () => {
     const model = await modelAt(mock.url, provider);
     const request = requestOf([turnStart(), chatRequest("json", schema)]);
     expect(textOf(await collect(model.stream(request)), "message_delta")).toBe('{"answer":true}');
   });
 
-  test("asks for patience", async () => {
+  test("reports a rate limit", async () => {
     await expect(ask(provider, "limited")).rejects.toMatchObject({
       kind: "rate_limited",
       isRetryable: true,
     });
   });
 
-  test("is overloaded", async () => {
+  test("reports that it is overloaded", async () => {
     await expect(ask(provider, "overloaded")).rejects.toMatchObject({
       kind: "overloaded",
       isRetryable: true,
     });
   });
 
-  test("is stopped in the middle", async () => {
+  test("is aborted in the middle of a reply", async () => {
     const model = await modelAt(mock.url, provider);
     const controller = new AbortController();
     const request = requestOf([chatRequest("slow")], { signal: controller.signal });

@@ -52,7 +52,7 @@ function requestWith(
   return requestOf(events, { ...everything, cache });
 }
 
-/** Every object in a body that carries a mark, by the text, name or id it has. */
+/** Every marked object in a body, by its text, name or id. */
 function marksIn(value: unknown): readonly string[] {
   if (Array.isArray(value)) return value.flatMap(marksIn);
   if (typeof value !== "object" || value === null) return [];
@@ -62,7 +62,7 @@ function marksIn(value: unknown): readonly string[] {
   return [...own, ...Object.values(fields).flatMap(marksIn)];
 }
 
-test("Claude is given four points: instructions, attachments, tools, the last message", async () => {
+test("Claude gets four points: instructions, attachments, tools, last message", async () => {
   verifies("005/provider/anthropic-four-cache-points");
   const body = await bodySentTo("anthropic", requestWith("short"));
   expect(marksIn(body)).toEqual([
@@ -73,18 +73,18 @@ test("Claude is given four points: instructions, attachments, tools, the last me
   ]);
 });
 
-test("a long life of the cache is an hour", async () => {
+test("the long cache policy means one hour", async () => {
   const body = JSON.stringify(await bodySentTo("anthropic", requestWith("long")));
   expect(body.match(/"cache_control":\{[^}]*\}/g)).toEqual(
     Array.from({ length: 4 }, () => '"cache_control":{"type":"ephemeral","ttl":"1h"}'),
   );
 });
 
-test("without a cache there is no mark", async () => {
+test("without a cache policy nothing is marked", async () => {
   expect(marksIn(await bodySentTo("anthropic", requestWith("off")))).toEqual([]);
 });
 
-test("an event that is marked takes the place of the last message, and the mark stays here", async () => {
+test("a requested breakpoint replaces the last message, and its metadata is not sent", async () => {
   const marked = conversation.map((event) =>
     event.type === "tool_call_response" && event.id === "call_a"
       ? { ...event, metadata: { cache_breakpoint: true } }
@@ -100,7 +100,7 @@ test("an event that is marked takes the place of the last message, and the mark 
   expect(JSON.stringify(body)).not.toContain("breakpoint");
 });
 
-test("many marked events never make more than four points, and the latest come first", async () => {
+test("many breakpoints make at most four points, the latest first", async () => {
   verifies("005/provider/anthropic-shared-cache-budget");
   const marked = conversation.map((event) => ({ ...event, metadata: { cache_breakpoint: true } }));
   const all = marksIn(await bodySentTo("anthropic", requestWith("short", marked)));
@@ -119,7 +119,7 @@ test("many marked events never make more than four points, and the latest come f
   ]);
 });
 
-test("reasoning takes no mark, so what comes before it does", async () => {
+test("reasoning cannot be marked, so the part before it is", async () => {
   const thought = {
     ...reasoning("Hm."),
     metadata: { anthropic_thinking_signature: "sig", cache_breakpoint: true },
@@ -129,7 +129,7 @@ test("reasoning takes no mark, so what comes before it does", async () => {
   expect(marksIn(body)).toEqual(["Well."]);
 });
 
-test("through OpenRouter Claude and Gemini get marks on single parts, and others none", async () => {
+test("OpenRouter marks single parts for Claude and Gemini, and nothing for others", async () => {
   verifies("005/provider/openrouter-cache-marks-per-part");
   verifies("005/provider/openrouter-strips-cache-marks");
   const request = requestWith("long", [...conversation, message("Done."), chatRequest("Thanks.")]);
@@ -142,13 +142,13 @@ test("through OpenRouter Claude and Gemini get marks on single parts, and others
   }).toEqual({ claude: marks, gemini: marks, other: [] });
 });
 
-test("of parallel results only the last is marked for OpenRouter", async () => {
+test("OpenRouter marks only the last of parallel results", async () => {
   const body = await bodySentTo("openrouter", requestWith("short"));
   expect(marksIn(body)).toEqual(["Section two.", expect.stringContaining("<documents>"), "call_b"]);
 });
 
 test.each(["google", "openai", "ollama", "llamacpp"] as const)(
-  "%s decides by itself what it keeps",
+  "%s gets no marks",
   async (provider) => {
     const body = JSON.stringify(await bodySentTo(provider, requestWith("long")));
     expect(body).not.toMatch(/cache_?control/i);
@@ -163,7 +163,7 @@ describe("a reply of many parts", () => {
     ...ids.map((id) => toolResult(id)),
   ];
 
-  test("has a second point before it, where Claude finds what the last request left", async () => {
+  test("gets a second point before it, so that Claude finds the previous cache entry", async () => {
     const plain = { systemPrompt: "Prompt.", tools, cache: "short" } as const;
     const marks = async (events: readonly ConversationEvent[]) =>
       marksIn(await bodySentTo("anthropic", requestOf(events, plain)));
@@ -178,7 +178,7 @@ describe("a reply of many parts", () => {
     ]);
   });
 
-  test("takes the point of the tools where there is no other left", async () => {
+  test("takes the point of the tools if no other is left", async () => {
     const body = await bodySentTo("anthropic", requestWith("short", long));
     expect(marksIn(body)).toEqual([
       "Section two.",
@@ -190,7 +190,7 @@ describe("a reply of many parts", () => {
 });
 
 describe("a question to the inquiry model", () => {
-  /** A turn whose first request has been made, and whose tool then asks. */
+  /** A turn after its first request, when a tool asks a question. */
   const opening = [chatRequest("Hi."), message("Hello."), chatRequest("Go.")];
   const calls = [toolCall("call_a", "first"), toolCall("call_b", "last")];
   const settings = {
@@ -206,9 +206,9 @@ describe("a question to the inquiry model", () => {
     },
   } as const;
 
-  /** What the main conversation has sent, and what each request of the inquiry sends. */
-  async function bodies(provider: ProviderName, asked: Asked = {}) {
-    const { modelName = MODELS[provider], schemaMode = "stable", reply = { text: "?" } } = asked;
+  /** The body of the main conversation, and the bodies of the inquiry's requests. */
+  async function bodies(provider: ProviderName, options: InquiryCase = {}) {
+    const { modelName = MODELS[provider], schemaMode = "stable", reply = { text: "?" } } = options;
     const main = await bodySentTo(
       provider,
       requestOf(opening, { ...everything, ...settings }),
@@ -255,7 +255,7 @@ describe("a question to the inquiry model", () => {
 
   describe.each(cases)("of %s (%s)", (provider, modelName) => {
     test.each(["stable", "bound"] as const)(
-      "begins byte for byte as the conversation's own request does, with a %s schema",
+      "shares its prefix, byte for byte, with the conversation's request, with a %s schema",
       async (schemaMode) => {
         counters("T-INQ-1");
         verifies("028/goal/shared-prefix");
@@ -270,7 +270,7 @@ describe("a question to the inquiry model", () => {
       },
     );
 
-    test("keeps the tools in every request, also in the last, which is to be held to the schema", async () => {
+    test("keeps the tools in every request, even in the last, which enforces the schema", async () => {
       counters("T-INQ-1");
       const { main, sent } = await bodies(provider, { modelName });
       expect(sent.map(({ tools: each }) => JSON.stringify(unmarked(each ?? null)))).toEqual(
@@ -279,7 +279,7 @@ describe("a question to the inquiry model", () => {
     });
   });
 
-  test("is held to its schema at last where the provider can do that beside tools", async () => {
+  test("enforces the schema in the last request if the provider can do so next to tools", async () => {
     const held = await Promise.all(
       cases.map(async ([provider, modelName]) => {
         const { sent } = await bodies(provider, { modelName });
@@ -301,7 +301,7 @@ describe("a question to the inquiry model", () => {
     });
   });
 
-  test("marks for Claude the end of what both requests have", async () => {
+  test("marks the end of the shared prefix for Claude", async () => {
     const { sent } = await bodies("anthropic");
     expect(sent.map(marksIn)).toEqual(
       Array.from({ length: 3 }, () => [
@@ -314,7 +314,7 @@ describe("a question to the inquiry model", () => {
   });
 
   test.each(PROVIDER_NAMES)(
-    "that %s answers with a call of a tool has no answer, and nothing runs",
+    "that %s answers with a tool call fails, and nothing runs",
     async (provider) => {
       counters("T-INQ-2");
       const reply = {
@@ -334,24 +334,24 @@ describe("a question to the inquiry model", () => {
   );
 });
 
-interface Asked extends Partial<Pick<InquiryBackendOptions, "schemaMode">> {
+interface InquiryCase extends Partial<Pick<InquiryBackendOptions, "schemaMode">> {
   readonly modelName?: string;
   readonly reply?: WireReply;
 }
 
 function asObject(value: unknown): JsonObject {
-  if (!isJsonObject(value)) throw new Error("There is no body.");
+  if (!isJsonObject(value)) throw new Error("No body.");
   return value;
 }
 
-/** On one's own machine a schema only constrains what is written. */
+/** For local models a schema only constrains the output. */
 function withoutGrammar(provider: ProviderName, body: JsonObject): JsonObject {
   if (provider !== "ollama" && provider !== "llamacpp") return body;
   const { format: _format, response_format: _responseFormat, ...rest } = body;
   return rest;
 }
 
-/** The messages as text without its end, and everything else, both without cache marks. */
+/** The messages as text without its closing bracket, and the rest, both without cache marks. */
 function prefixOf({ messages, input, contents, ...rest }: JsonObject) {
   const all = unmarked(messages ?? input ?? contents ?? []);
   return { messages: JSON.stringify(all).slice(0, -1), rest: JSON.stringify(unmarked(rest)) };

@@ -1,4 +1,4 @@
-/** A server on the loopback that plays what it is told and keeps what it was sent. */
+/** A local HTTP server that plays scripted answers and records the requests. */
 import { once } from "node:events";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
@@ -7,15 +7,15 @@ export interface CapturedRequest {
   readonly path: string;
   readonly headers: IncomingMessage["headers"];
   readonly body: unknown;
-  /** When the client has gone before the answer was complete. */
-  readonly left: Promise<void>;
+  /** Resolves when the client disconnects before the answer is complete. */
+  readonly disconnected: Promise<void>;
 }
 
 export interface Answer {
   readonly status?: number;
   readonly headers?: Readonly<Record<string, string>>;
   readonly chunks?: readonly string[];
-  /** After the chunks: end as one should, break the connection, or say nothing more. */
+  /** After the chunks: end normally, break the connection, or send nothing more. */
   readonly ending?: "end" | "break" | "hang";
 }
 
@@ -37,7 +37,7 @@ export class CaptureServer implements AsyncDisposable {
     return `http://127.0.0.1:${port}`;
   }
 
-  /** Played one after the other; the last one again and again. */
+  /** Played in order; the last one repeats. */
   answer(...answers: readonly Answer[]): this {
     this.#answers.push(...answers);
     return this;
@@ -57,10 +57,10 @@ export class CaptureServer implements AsyncDisposable {
   async #serve(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const chunks = (await request.toArray()) as readonly Buffer[];
     const text = Buffer.concat(chunks).toString("utf8");
-    const { promise: left, resolve } = Promise.withResolvers<void>();
+    const { promise: disconnected, resolve } = Promise.withResolvers<void>();
     response.once("close", () => (response.writableFinished ? undefined : resolve()));
     const body: unknown = text === "" ? undefined : JSON.parse(text);
-    this.requests.push({ path: request.url ?? "", headers: request.headers, body, left });
+    this.requests.push({ path: request.url ?? "", headers: request.headers, body, disconnected });
     const answer = this.#answers.length > 1 ? this.#answers.shift() : this.#answers[0];
     await play(answer ?? { status: 500 }, response);
   }
@@ -71,9 +71,8 @@ async function play(answer: Answer, response: ServerResponse): Promise<void> {
   response.writeHead(status, { "content-type": "text/event-stream", ...headers });
   response.flushHeaders();
   for (const chunk of chunks) {
-    response.write(chunk);
-    await new Promise(setImmediate);
+    await new Promise((resolve) => response.write(chunk, resolve));
   }
   if (ending === "end") response.end();
-  if (ending === "break") setTimeout(() => response.destroy(), 20);
+  if (ending === "break") response.destroy();
 }

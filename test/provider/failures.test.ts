@@ -18,7 +18,7 @@ async function failureOf(provider: ProviderName, answer: Answer): Promise<Provid
 
 const json = { "content-type": "application/json" };
 
-/** How each of them writes an error. */
+/** The error format of each provider. */
 function errorBody(provider: ProviderName, message: string, type = "some_error"): string {
   const errors = {
     anthropic: { type: "error", error: { type, message } },
@@ -42,32 +42,40 @@ const TOO_LONG: Readonly<Record<ProviderName, readonly [message: string, type?: 
   llamacpp: ["the request exceeds the available context size", "exceed_context_size_error"],
 };
 
-function seen({ kind, isRetryable, retryAfterMs }: ProviderError) {
+function summarize({ kind, isRetryable, retryAfterMs }: ProviderError) {
   return { kind, isRetryable, retryAfterMs };
 }
 
 describe.each(PROVIDER_NAMES)("%s", (provider) => {
-  test("asks for patience with a status and a header", async () => {
+  test("reports a rate limit with status and header", async () => {
     const headers = { ...json, "retry-after": "7" };
     const chunks = [errorBody(provider, "Slow down.", "rate_limit_error")];
     const error = await failureOf(provider, { status: 429, headers, chunks });
-    expect(seen(error)).toEqual({ kind: "rate_limited", isRetryable: true, retryAfterMs: 7000 });
+    expect(summarize(error)).toEqual({
+      kind: "rate_limited",
+      isRetryable: true,
+      retryAfterMs: 7000,
+    });
     expect(error.message).toBe(
-      `${provider}/${MODELS[provider]}: too many requests (HTTP 429): Slow down.`,
+      `${provider}/${MODELS[provider]}: rate limit reached (HTTP 429): Slow down.`,
     );
   });
 
-  test.each([529, 503, 500])("may be tried again after HTTP %i", async (status) => {
+  test.each([529, 503, 500])("is retryable after HTTP %i", async (status) => {
     const chunks = [errorBody(provider, "Later.", "overloaded_error")];
     const error = await failureOf(provider, { status, headers: json, chunks });
-    expect(seen(error)).toEqual({ kind: "overloaded", isRetryable: true, retryAfterMs: undefined });
+    expect(summarize(error)).toEqual({
+      kind: "overloaded",
+      isRetryable: true,
+      retryAfterMs: undefined,
+    });
   });
 
-  test("says when a conversation is too long", async () => {
+  test("reports that the conversation is too long", async () => {
     const [message, type] = TOO_LONG[provider];
     const chunks = [errorBody(provider, message, type)];
     const error = await failureOf(provider, { status: 400, headers: json, chunks });
-    expect({ ...seen(error), hint: error.hint }).toEqual({
+    expect({ ...summarize(error), hint: error.hint }).toEqual({
       kind: "context_too_long",
       isRetryable: false,
       retryAfterMs: undefined,
@@ -80,8 +88,8 @@ describe.each(PROVIDER_NAMES)("%s", (provider) => {
     const error = await failureOf(provider, { status: 401, headers: json, chunks });
     expect({ kind: error.kind, message: error.message, hint: error.hint }).toEqual({
       kind: "authentication",
-      message: `${provider}/${MODELS[provider]}: the key was refused (HTTP 401): Bad key … [31mred`,
-      hint: "Check the key in THE_KEY, and what it is allowed to do.",
+      message: `${provider}/${MODELS[provider]}: the API key was rejected (HTTP 401): Bad key … [31mred`,
+      hint: "Check the API key in THE_KEY and its permissions.",
     });
     expect(JSON.stringify([error, error.cause, error.stack])).not.toContain(KEY);
   });
@@ -89,18 +97,18 @@ describe.each(PROVIDER_NAMES)("%s", (provider) => {
   test("does not know the model", async () => {
     const chunks = [errorBody(provider, "model not found", "not_found_error")];
     const error = await failureOf(provider, { status: 404, headers: json, chunks });
-    expect({ ...seen(error), hint: error.hint }).toEqual({
+    expect({ ...summarize(error), hint: error.hint }).toEqual({
       kind: "unknown_model",
       isRetryable: false,
       retryAfterMs: undefined,
-      hint: `\`jp model ls ${provider}\` lists what there is.`,
+      hint: `Run \`jp model ls ${provider}\` to list the available models.`,
     });
   });
 
-  test("does not accept a request", async () => {
+  test("rejects a request", async () => {
     const chunks = [errorBody(provider, "x".repeat(5000), "invalid_request_error")];
     const error = await failureOf(provider, { status: 400, headers: json, chunks });
-    expect(seen(error)).toEqual({
+    expect(summarize(error)).toEqual({
       kind: "invalid_request",
       isRetryable: false,
       retryAfterMs: undefined,
@@ -108,21 +116,29 @@ describe.each(PROVIDER_NAMES)("%s", (provider) => {
     expect(error.message.length).toBeLessThan(420);
   });
 
-  test("answers with something that is no JSON", async () => {
+  test("answers with something other than JSON", async () => {
     const headers = { "content-type": "text/html" };
     const chunks = ["<html>Bad gateway</html>"];
     const error = await failureOf(provider, { status: 502, headers, chunks });
-    expect(seen(error)).toEqual({ kind: "overloaded", isRetryable: true, retryAfterMs: undefined });
+    expect(summarize(error)).toEqual({
+      kind: "overloaded",
+      isRetryable: true,
+      retryAfterMs: undefined,
+    });
   });
 
-  test.each(["break", "end"] as const)("is cut off in the middle: %s", async (ending) => {
+  test.each(["break", "end"] as const)("breaks off in the middle: %s", async (ending) => {
     const [first = "", second = ""] = WIRE[provider]({ text: "Hello there." });
     const chunks = [first, second.slice(0, 20)];
     const error = await failureOf(provider, { chunks, ending });
-    expect(seen(error)).toEqual({ kind: "network", isRetryable: true, retryAfterMs: undefined });
+    expect(summarize(error)).toEqual({
+      kind: "network",
+      isRetryable: true,
+      retryAfterMs: undefined,
+    });
   });
 
-  test("is not there", async () => {
+  test("cannot be reached", async () => {
     const server = await CaptureServer.start();
     const { url } = server;
     await server[Symbol.asyncDispose]();
@@ -133,38 +149,37 @@ describe.each(PROVIDER_NAMES)("%s", (provider) => {
       kind: "network",
       isRetryable: false,
       hint: isLocal
-        ? `Is ${provider} running at ${url}? \`providers.llm.${provider}.base_url\` says where.`
-        : "Check the connection to the network, then try again.",
+        ? `Is ${provider} running at ${url}? The address comes from \`providers.llm.${provider}.base_url\`.`
+        : "Check your network connection and try again.",
     });
   });
 });
 
 test.each(["anthropic", "google", "openai", "openrouter"] as const)(
-  "without a key for %s nobody is asked",
+  "without a key for %s no request is sent",
   async (provider) => {
     const providers = providersAt("http://127.0.0.1:9", { apiKey: "" });
     await expect(providers.model(provider, "any")).rejects.toMatchObject({
       kind: "missing_key",
-      message: `There is no key for ${provider}.`,
-      hint: "Put it into THE_KEY.",
+      message: `No API key for ${provider}.`,
+      hint: "Set THE_KEY.",
     });
   },
 );
 
-test("a key that cannot be sent is told of, and not shown", async () => {
+test("a key that cannot be sent is reported without showing it", async () => {
   const providers = providersAt("http://127.0.0.1:9", { apiKey: "sk-…" });
   await expect(providers.model("anthropic", "any")).rejects.toMatchObject({
     kind: "authentication",
-    message:
-      "What is given as the key for anthropic cannot be one: it has a sign that cannot be sent.",
-    hint: "Look at THE_KEY.",
+    message: "The API key for anthropic has a character that cannot be sent in an HTTP header.",
+    hint: "Check THE_KEY.",
   });
 });
 
 test.each([
   { status: 502, chunks: ["<html>Bad gateway</html>"] },
   { chunks: ['{"model":"m","message":{"role":"assi'] },
-])("Ollama's client prints nothing of what goes wrong: %j", async (answer) => {
+])("Ollama's client prints nothing on failure: %j", async (answer) => {
   const printed = [vi.spyOn(console, "log"), vi.spyOn(console, "warn")];
   await failureOf("ollama", answer);
   const calls = printed.flatMap((spy) => spy.mock.calls);
@@ -172,22 +187,26 @@ test.each([
   expect(calls).toEqual([]);
 });
 
-test("a provider that we do not have", async () => {
+test("an unknown provider is rejected", async () => {
   await expect(providersAt("http://127.0.0.1:9").model("acme", "any")).rejects.toMatchObject({
     kind: "unknown_model",
-    message: 'There is no provider "acme".',
+    message: 'Unknown provider "acme".',
   });
 });
 
-test("an overloaded Claude may say so in the middle of a stream", async () => {
+test("Claude may report an overload in the middle of a stream", async () => {
   const [start = "", ...rest] = WIRE.anthropic({ text: "Hello" });
   const data = { type: "error", error: { type: "overloaded_error", message: "Overloaded" } };
   const chunks = [start, ...rest.slice(0, 2), `event: error\ndata: ${JSON.stringify(data)}\n\n`];
   const error = await failureOf("anthropic", { chunks });
-  expect(seen(error)).toEqual({ kind: "overloaded", isRetryable: true, retryAfterMs: undefined });
+  expect(summarize(error)).toEqual({
+    kind: "overloaded",
+    isRetryable: true,
+    retryAfterMs: undefined,
+  });
 });
 
-test("Gemini's refusal of a key has the status of a bad request", async () => {
+test("Gemini rejects a key with the status of a bad request", async () => {
   const details = [{ "@type": "…/google.rpc.ErrorInfo", reason: "API_KEY_INVALID" }];
   const message = "API key not valid. Please pass a valid API key.";
   const body = { error: { code: 400, message, status: "INVALID_ARGUMENT", details } };
@@ -204,7 +223,7 @@ test.each([
     400,
     { type: "error", error: { type: "x", message: "Your credit balance is too low" } },
   ],
-] as const)("%s has no credit left: trying again does not help", async (provider, status, body) => {
+] as const)("%s is out of credit: not retryable", async (provider, status, body) => {
   const error = await failureOf(provider, {
     status,
     headers: json,

@@ -10,9 +10,9 @@ import { WIRE } from "./wire.ts";
 
 const LOCAL = new Set<ProviderName>(["ollama", "llamacpp"]);
 const SIGNATURE = "SIGNATURE-OF-THE-PROVIDER";
-const THOUGHT = "What was thought.";
+const THOUGHT = "Some reasoning.";
 
-/** What a record would hold of a reply. */
+/** The events that a conversation would record of a reply. */
 function recorded(events: readonly ModelEvent[]): ConversationEvent[] {
   const record: ConversationEvent[] = [];
   let text = "";
@@ -30,7 +30,7 @@ function recorded(events: readonly ModelEvent[]): ConversationEvent[] {
   return record;
 }
 
-/** A turn of a provider, with two calls and their results, and then the next request. */
+/** A turn with one provider, two calls and their results, and then the next request. */
 async function conversationWith(provider: ProviderName): Promise<ConversationEvent[]> {
   await using server = await CaptureServer.start();
   const calls = ["a", "b"].map((name) => ({ id: `call_${name}`, name, input: '{"n":1}' }));
@@ -43,7 +43,7 @@ async function conversationWith(provider: ProviderName): Promise<ConversationEve
   return [turnStart(), chatRequest("Look."), ...replied, ...results, chatRequest("And?")];
 }
 
-/** The calls in a body and the results in it, each by what pairs them. */
+/** Where each API keeps the ids that pair calls and results. */
 const PAIRS: Readonly<Record<ProviderName, readonly [call: string, result: string]>> = {
   anthropic: ["tool_use.id", "tool_result.tool_use_id"],
   google: ["functionCall.id", "functionResponse.id"],
@@ -53,32 +53,32 @@ const PAIRS: Readonly<Record<ProviderName, readonly [call: string, result: strin
   ollama: [".function", ".tool_name"],
 };
 
-function found(value: unknown, where: string): readonly unknown[] {
+function findValues(value: unknown, where: string): readonly unknown[] {
   const [kind = "", key = ""] = where.split(".");
-  if (Array.isArray(value)) return value.flatMap((each) => found(each, where));
+  if (Array.isArray(value)) return value.flatMap((each) => findValues(each, where));
   if (!isJsonObject(value)) return [];
   const own = kind === "" || value["type"] === kind ? value[key] : undefined;
   const inner = isJsonObject(value[kind]) ? value[kind][key] : undefined;
   const hit = [own, inner].filter((each) => each !== undefined);
-  return [...hit, ...Object.values(value).flatMap((each) => found(each, where))];
+  return [...hit, ...Object.values(value).flatMap((each) => findValues(each, where))];
 }
 
 function nameOrSelf(value: unknown): unknown {
   return isJsonObject(value) ? value["name"] : value;
 }
 
-describe.each(PROVIDER_NAMES)("a conversation begun with %s", (from) => {
-  test.each(PROVIDER_NAMES)("goes on with %s", async (to) => {
+describe.each(PROVIDER_NAMES)("a conversation started with %s", (from) => {
+  test.each(PROVIDER_NAMES)("continues with %s", async (to) => {
     verifies("005/provider/google-thought-signature");
     const events = await conversationWith(from);
     const body = await bodySentTo(to, requestOf(events));
     const text = JSON.stringify(body);
     const isTaken = from === to || (LOCAL.has(from) && LOCAL.has(to));
     const [call, result] = PAIRS[to];
-    const calls = found(body, call).map(nameOrSelf);
+    const calls = findValues(body, call).map(nameOrSelf);
     expect({
       calls: calls.length,
-      results: found(body, result),
+      results: findValues(body, result),
       hasThought: text.includes(THOUGHT),
       hasSignature: text.includes(SIGNATURE),
       hasOurNames: /(?:anthropic|google|openai|openrouter)_\w+/.test(text),
@@ -92,7 +92,7 @@ describe.each(PROVIDER_NAMES)("a conversation begun with %s", (from) => {
   });
 });
 
-/** The whole of what goes back to the one who signed it. */
+/** The complete reasoning, as it goes back to the provider that signed it. */
 const RETURNED: Readonly<Partial<Record<ProviderName, JsonObject>>> = {
   anthropic: { type: "thinking", thinking: THOUGHT, signature: SIGNATURE },
   google: { text: THOUGHT, thought: true, thoughtSignature: SIGNATURE },
@@ -112,14 +112,14 @@ const RETURNED: Readonly<Partial<Record<ProviderName, JsonObject>>> = {
 };
 
 test.each(Object.entries(RETURNED) as [ProviderName, JsonObject][])(
-  "%s gets its reasoning back as it gave it",
+  "%s gets its reasoning back unchanged",
   async (provider, expected) => {
     const body = await bodySentTo(provider, requestOf(await conversationWith(provider)));
     expect(objectsIn(body)).toContainEqual(expected);
   },
 );
 
-test("thinking goes back as the event says it is, whichever Claude is asked", async () => {
+test("signed thinking goes back unchanged, whichever Claude model is asked", async () => {
   verifies("005/provider/anthropic-signature-by-event-model");
   const signed = { ...reasoning("Hm."), metadata: { anthropic_thinking_signature: "of another" } };
   const redacted = { ...reasoning(""), metadata: { anthropic_redacted_thinking: "hidden" } };
@@ -145,13 +145,13 @@ test("redacted thinking goes back", async () => {
   expect(objectsIn(body)).toContainEqual({ type: "redacted_thinking", data: "hidden" });
 });
 
-test("OpenRouter does not get reasoning back that was cut off before its signature", async () => {
+test("OpenRouter does not get back reasoning that broke off before its signature", async () => {
   const unsigned = { type: "reasoning.text", text: "Half", format: "anthropic-claude-v1" };
   const hidden = { type: "reasoning.encrypted", data: "x" };
   const metadata = { openrouter_reasoning_details: [unsigned, hidden] };
   const cut = { ...reasoning("Half"), metadata };
   const events = [chatRequest("Hi"), cut, message("So."), chatRequest("And?")];
-  // Its package would leave it out as well, and print so.
+  // The package would leave it out too, but print a warning.
   const printed = vi.spyOn(console, "warn");
   const body = await bodySentTo("openrouter", requestOf(events));
   const calls = [...printed.mock.calls];

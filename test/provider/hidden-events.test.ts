@@ -17,7 +17,7 @@ import { bodySentTo, requestOf } from "./support.ts";
 
 const CANARY = "canary-that-no-model-may-see";
 
-/** A call with everything around it that is ours alone. */
+/** A tool call with all the internal data that may surround it. */
 const withInternals: readonly ConversationEvent[] = [
   turnStart(),
   { ...chatRequest("Change it."), author: CANARY, metadata: { cache_breakpoint: true, x: CANARY } },
@@ -46,16 +46,16 @@ const plain: readonly ConversationEvent[] = [
 ];
 
 test.each(PROVIDER_NAMES)(
-  "%s sees no inquiry, no decision and nothing of ours",
+  "%s sees no inquiry, no permission decision and no internal data",
   async (provider) => {
     verifies("005/visibility/inquiry-events-hidden", "005/visibility/turn-markers-hidden");
     verifies("005/goal/provider-contract-intact", "005/provider/all-consume-thread-parts");
     verifies("005/provider/flat-list-users-get-filtering");
     verifies("028/tool-answers/never-shown-to-the-model");
-    const asked = { cache: "off" } as const;
-    const body = await bodySentTo(provider, requestOf(withInternals, asked));
+    const options = { cache: "off" } as const;
+    const body = await bodySentTo(provider, requestOf(withInternals, options));
     expect(JSON.stringify(body)).not.toContain(CANARY);
-    expect(body).toEqual(await bodySentTo(provider, requestOf(plain, asked)));
+    expect(body).toEqual(await bodySentTo(provider, requestOf(plain, options)));
   },
 );
 
@@ -63,34 +63,34 @@ const sources = globSync("src/provider/**/*.ts")
   .filter((file) => !file.endsWith(".test.ts"))
   .map((file) => ({ file, text: readFileSync(file, "utf8") }));
 
-function thatMention(pattern: RegExp): readonly string[] {
+function filesMentioning(pattern: RegExp): readonly string[] {
   return sources.filter(({ text }) => pattern.test(text)).map(({ file }) => file);
 }
 
-test("no provider names a kind of event that it must not see", () => {
+test("no provider mentions a kind of event that it must not see", () => {
   verifies("005/provider/no-filters-of-their-own", "005/goal/no-provider-regression");
-  expect(thatMention(/inquiry_|permission_decision|turn_start|isProviderVisible/)).toEqual([]);
+  expect(filesMentioning(/inquiry_|permission_decision|turn_start|isProviderVisible/)).toEqual([]);
 });
 
-test("no provider can reach the events of a conversation but through its parts", () => {
+test("providers reach the events of a conversation only through its parts", () => {
   verifies("005/thread/no-way-around-the-filter");
   expect(
-    thatMention(/ConversationStream|ConversationEvent|StreamEntry|eventsOf|\bThread\b/),
+    filesMentioning(/ConversationStream|ConversationEvent|StreamEntry|eventsOf|\bThread\b/),
   ).toEqual([]);
 });
 
-test("cache points are counted where requests are written, and the parts of a thread know none", () => {
+test("only the request builder counts cache points, and the parts of a thread have none", () => {
   verifies("005/provider/anthropic-budget-is-its-own");
   const counting = globSync("src/**/*.ts").filter((file) =>
-    /MOST_POINTS|[cC]achePoints/.test(readFileSync(file, "utf8")),
+    /MAX_POINTS|[cC]achePoints/.test(readFileSync(file, "utf8")),
   );
   const { parts } = requestOf(withInternals, { systemPrompt: "Prompt.", cache: "short" });
   expect({
-    folders: [...new Set(counting.map((file) => file.split("/").slice(0, 3).join("/")))],
+    counting: counting.toSorted(),
     parts: Object.keys(parts),
     systemParts: parts.systemParts,
   }).toEqual({
-    folders: ["src/provider/prompt"],
+    counting: ["src/provider/cache-points.ts", "src/provider/request.ts"],
     parts: ["systemParts", "events"],
     systemParts: [{ tag: "prompt", text: "Prompt." }],
   });

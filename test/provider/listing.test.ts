@@ -5,7 +5,7 @@ import { KEY, modelAt, providersAt } from "./support.ts";
 
 const { signal } = new AbortController();
 
-/** What each answers, where it was asked, and what we make of it. */
+/** The path of each request, the answer, and the models read from it. */
 const LISTS: Readonly<Record<ProviderName, { path: string; body: unknown; models: unknown }>> = {
   anthropic: {
     path: "/v1/models?limit=1000",
@@ -61,24 +61,24 @@ test.each(Object.entries(LISTS))(
   },
 );
 
-test("a listing that fails says why", async () => {
+test("a failed listing says why", async () => {
   await using server = await CaptureServer.start();
   const chunks = [JSON.stringify({ error: { message: `No ${KEY}`, type: "x" } })];
   server.answer({ status: 401, headers: { "content-type": "application/json" }, chunks });
   await expect(providersAt(server.url).list("openai", signal)).rejects.toMatchObject({
     kind: "authentication",
-    message: "openai: the key was refused (HTTP 401): No …",
-    hint: "Check the key in THE_KEY, and what it is allowed to do.",
+    message: "openai: the API key was rejected (HTTP 401): No …",
+    hint: "Check the API key in THE_KEY and its permissions.",
   });
 });
 
-test("a list that is something else is empty", async () => {
+test("an answer of another shape is an empty list", async () => {
   await using server = await CaptureServer.start();
   server.answer({ chunks: ["[1, 2]"] });
   expect(await providersAt(server.url).list("ollama", signal)).toEqual([]);
 });
 
-test("well-known models tell how much they can read, others do not", async () => {
+test("the context window of well-known models is known", async () => {
   const windows = await Promise.all(
     (["anthropic", "google", "openai", "openrouter", "ollama"] as const).map(
       async (provider) => (await modelAt("http://127.0.0.1:9", provider)).contextWindow,

@@ -11,7 +11,7 @@ import { CaptureServer } from "./capture-server.ts";
 import { collect, modelAt, requestOf } from "./support.ts";
 import { WIRE, type WireReply } from "./wire.ts";
 
-/** Deltas joined, for how a text is cut is the provider's business. */
+/** Joins deltas, because the chunks differ between providers. */
 function joined(events: readonly ModelEvent[]): ModelEvent[] {
   const result: ModelEvent[] = [];
   for (const event of events) {
@@ -30,14 +30,14 @@ async function replyOf(provider: ProviderName, reply: WireReply): Promise<ModelE
   return joined(await collect(model.stream(requestOf([chatRequest("Hi")]))));
 }
 
-const reasoningTold = { input: 16, cachedInput: 4, output: 7, reasoning: 3 };
+const withReasoning = { input: 16, cachedInput: 4, output: 7, reasoning: 3 };
 const USAGE: Readonly<Record<ProviderName, JsonObject>> = {
   anthropic: { input: 16, cachedInput: 4, cacheWrites: 2, output: 7 },
   google: { input: 16, cachedInput: 4, output: 7, reasoning: 0 },
-  openai: { ...reasoningTold },
-  openrouter: { ...reasoningTold, cost: 0.25 },
+  openai: { ...withReasoning },
+  openrouter: { ...withReasoning, cost: 0.25 },
   ollama: { input: 16, output: 7 },
-  llamacpp: { ...reasoningTold },
+  llamacpp: { ...withReasoning },
 };
 
 const signedDetail = {
@@ -47,7 +47,7 @@ const signedDetail = {
   signature: "sig",
   index: 0,
 };
-/** What stays with the reasoning in the record. */
+/** The metadata recorded with the reasoning. */
 const SIGNED: Readonly<Record<ProviderName, JsonObject | undefined>> = {
   anthropic: { anthropic_thinking_signature: "sig" },
   google: { google_thought_signature: "sig" },
@@ -58,7 +58,7 @@ const SIGNED: Readonly<Record<ProviderName, JsonObject | undefined>> = {
 };
 
 describe.each(PROVIDER_NAMES)("%s", (provider) => {
-  test("tells a text as it comes, then how it ended and what it took", async () => {
+  test("streams text, then the end reason and usage", async () => {
     const events = await replyOf(provider, { text: "Hello there." });
     const metadata = provider === "openai" ? { metadata: { openai_phase: "final_answer" } } : {};
     expect(events).toEqual([
@@ -68,7 +68,7 @@ describe.each(PROVIDER_NAMES)("%s", (provider) => {
     ]);
   });
 
-  test("keeps the signature of reasoning with it", async () => {
+  test("keeps the signature of reasoning", async () => {
     const events = await replyOf(provider, { reasoning: "Think.", signature: "sig", text: "So." });
     const metadata = SIGNED[provider];
     expect(events.slice(0, 2)).toEqual([
@@ -77,7 +77,7 @@ describe.each(PROVIDER_NAMES)("%s", (provider) => {
     ]);
   });
 
-  test("tells parallel calls in their order, with their arguments", async () => {
+  test("streams parallel calls in order, with their arguments", async () => {
     const calls = [
       { id: "call_a", name: "read", input: '{"path":"a.txt"}' },
       { id: "call_b", name: "read", input: '{"path":"b.txt","deep":{"n":[1,2]}}' },
@@ -88,7 +88,7 @@ describe.each(PROVIDER_NAMES)("%s", (provider) => {
       { name: "read", given: { path: "a.txt" } },
       { name: "read", given: { path: "b.txt", deep: { n: [1, 2] } } },
     ]);
-    // Ollama gives no ids, so it gets some of ours.
+    // Ollama sends no ids, so we generate them.
     const ours = expect.stringMatching(/^call_[0-9a-f-]{36}$/);
     expect(requests.map(({ id }) => id)).toEqual(
       provider === "ollama" ? [ours, ours] : ["call_a", "call_b"],
@@ -96,7 +96,7 @@ describe.each(PROVIDER_NAMES)("%s", (provider) => {
     expect(events.at(-1)).toMatchObject({ type: "response_end", reason: "tool_calls" });
   });
 
-  test("ends reasoning before the call it led to", async () => {
+  test("ends the reasoning before the next call", async () => {
     const calls = [{ id: "call_a", name: "read", input: '{"path":"a.txt"}' }];
     const events = await replyOf(provider, { reasoning: "Think.", signature: "sig", calls });
     const ended = events.findIndex(({ type }) => type === "reasoning_end");
@@ -108,7 +108,7 @@ describe.each(PROVIDER_NAMES)("%s", (provider) => {
   });
 });
 
-test("Gemini's signature of a call stays with the call", async () => {
+test("Gemini's signature of a call is kept with the call", async () => {
   const calls = [{ id: "call_a", name: "read", input: "{}" }];
   const events = await replyOf("google", { signature: "sig", calls });
   expect(events).toContainEqual({
@@ -120,7 +120,7 @@ test("Gemini's signature of a call stays with the call", async () => {
   });
 });
 
-test("redacted thinking has no text, and its data stays", async () => {
+test("redacted thinking has no text, but keeps its data", async () => {
   await using server = await CaptureServer.start();
   const [start = "", ...rest] = WIRE.anthropic({ text: "So." });
   const block = { type: "redacted_thinking", data: "hidden" };
@@ -138,7 +138,7 @@ test("redacted thinking has no text, and its data stays", async () => {
 });
 
 test.each(["anthropic", "openai"] as const)(
-  "arguments of %s that are no JSON, or too deep for one, come under a name that no tool knows",
+  "arguments from %s that are invalid JSON or nested too deeply are marked invalid",
   async (provider) => {
     const deep = `{"path":${"[".repeat(10_000)}${"]".repeat(10_000)}}`;
     for (const input of ['{"path": ', deep]) {

@@ -15,7 +15,7 @@ const schema = {
 const closedSchema = { ...schema, additionalProperties: false };
 const toolSchema = { type: "object", properties: { path: { type: "string" } } };
 
-/** Two calls at once, answered the other way round, one with an error; then a schema is wanted. */
+/** Two parallel calls, answered in reverse order, one with an error; then a schema. */
 const request = requestOf(
   [
     turnStart(),
@@ -48,7 +48,7 @@ const request = requestOf(
 
 const systemTexts = ["Be brief.", "# Style\n\nPlain.", "No lists.", documents];
 
-/** OpenAI's chat API, as others speak it. */
+/** OpenAI's chat API, as other servers offer it. */
 const chatConversation = [
   { role: "user", content: "Compare." },
   {
@@ -158,7 +158,7 @@ const BODIES: Readonly<Record<ProviderName, JsonObject>> = {
       { role: "model", parts: [{ text: "One is missing." }] },
       { role: "user", parts: [{ text: "Are they the same?" }] },
     ],
-    // Gemini 2.5 takes no schema beside tools, so its package makes a tool of the schema.
+    // Gemini 2.5 takes no schema next to tools, so the package sends the schema as a tool.
     tools: [
       {
         functionDeclarations: [
@@ -279,13 +279,13 @@ const BODIES: Readonly<Record<ProviderName, JsonObject>> = {
       { role: "assistant", content: "One is missing." },
       { role: "user", content: "Are they the same?" },
     ],
-    // No call fits the format, so the tools can stay where a cache has them.
+    // No call fits the format, so the tools can stay, and with them the cached prompt.
     tools: chatTools,
   },
 };
 
 test.each(Object.entries(BODIES) as [ProviderName, JsonObject][])(
-  "%s gets system parts, conversation, schema and parameters where it wants them",
+  "%s gets system parts, conversation, schema and parameters in its own format",
   async (provider, expected) => {
     verifies("005/provider/all-consume-thread-parts", "005/thread/attachments-rendered");
     verifies("005/provider/anthropic-system-field", "005/provider/google-system-instruction");
@@ -296,7 +296,7 @@ test.each(Object.entries(BODIES) as [ProviderName, JsonObject][])(
   },
 );
 
-test("Gemini knows no const, so it gets a list with one value, for tools and for output", async () => {
+test("Gemini gets an enum of one value instead of const, in tools and output", async () => {
   verifies("028/schema/const-becomes-one-value-enum");
   const parameters = { type: "object", properties: { mode: { const: "r" } } };
   const tools = [{ name: "read", description: "Reads.", parameters }];
@@ -315,7 +315,7 @@ test("Gemini knows no const, so it gets a list with one value, for tools and for
 });
 
 test.each(["openai", "openrouter", "llamacpp"] as const)(
-  "%s is not asked to be strict about a schema with optional fields, which goes as it is",
+  "%s gets a schema with optional fields unchanged and not strict",
   async (provider) => {
     const loose = { type: "object", properties: { note: { type: "string" } } };
     const body = await bodySentTo(provider, requestOf([turnStart(), chatRequest("Hi", loose)]));
@@ -340,7 +340,7 @@ test.each([
   ["openrouter", { reasoning: { max_tokens: 2000 } }],
   ["ollama", { think: true }],
   ["llamacpp", { chat_template_kwargs: { reasoning_effort: "low" } }],
-] as const)("%s is told how much to think", async (provider, expected) => {
+] as const)("%s gets a reasoning budget in tokens", async (provider, expected) => {
   const reasoning = { type: "effort", effort: 2000, isHidden: false } as const;
   expect(await bodyThinking(provider, reasoning)).toMatchObject(expected);
 });
@@ -355,7 +355,7 @@ test.each([
   ["ollama", "qwen3", { think: true }],
   ["ollama", "gpt-oss:20b", { think: "high" }],
   ["llamacpp", "local", { chat_template_kwargs: { reasoning_effort: "high" } }],
-] as const)("%s (%s) is told by name how much to think", async (provider, model, expected) => {
+] as const)("%s (%s) gets a reasoning effort by name", async (provider, model, expected) => {
   const reasoning = { type: "effort", effort: "high", isHidden: false } as const;
   const body = await bodyThinking(provider, reasoning, model);
   expect(body).toMatchObject(provider === "google" ? { generationConfig: expected } : expected);
@@ -366,11 +366,11 @@ test.each([
   ["google", { generationConfig: { thinkingConfig: { includeThoughts: true } } }],
   ["openai", { reasoning: { summary: "auto" } }],
   ["openrouter", { reasoning: { enabled: true } }],
-] as const)("%s may think as much as it likes", async (provider, expected) => {
+] as const)("%s decides how much to think", async (provider, expected) => {
   expect(await bodyThinking(provider, { type: "auto" })).toMatchObject(expected);
 });
 
-test("models on this machine, and a Claude that cannot think, are not told to", async () => {
+test("local models and Claude without thinking get no reasoning parameters", async () => {
   const said = [
     await bodyThinking("ollama", { type: "auto" }),
     await bodyThinking("llamacpp", { type: "auto" }),
@@ -379,7 +379,7 @@ test("models on this machine, and a Claude that cannot think, are not told to", 
   expect(JSON.stringify(said)).not.toMatch(/think|reasoning/);
 });
 
-test("thoughts are left out by those providers that can do that", async () => {
+test("hidden reasoning is left out by providers that support it", async () => {
   const reasoning = { type: "effort", effort: "high", isHidden: true } as const;
   expect({
     google: await bodyThinking("google", reasoning),
@@ -402,7 +402,7 @@ test.each([
   expect(await bodyThinking(provider, { type: "off" })).toMatchObject(expected);
 });
 
-test("free parameters are merged into what is there, for Ollama into its options", async () => {
+test("free parameters are merged into the body, for Ollama into its options", async () => {
   const other = { generationConfig: { seed: 7 } };
   const parameters = { temperature: 0.5, other };
   const google = await bodySentTo("google", requestOf([chatRequest("Hi")], { parameters }));

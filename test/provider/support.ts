@@ -1,4 +1,4 @@
-/** The six providers in front of a server of ours, and requests to them. */
+/** The six providers, pointed at a test server, and requests to them. */
 import { type Attachment, intoParts, type Section } from "../../src/conversation/index.ts";
 import type { ConversationEvent } from "../../src/conversation/index.ts";
 import {
@@ -14,7 +14,7 @@ import {
 import { streamOf } from "../support/events.ts";
 import { CaptureServer } from "./capture-server.ts";
 
-/** One for each provider, known to its package. */
+/** One model of each provider, known to its package. */
 export const MODELS: Readonly<Record<ProviderName, string>> = {
   anthropic: "claude-sonnet-4-5",
   google: "gemini-2.5-flash",
@@ -24,7 +24,7 @@ export const MODELS: Readonly<Record<ProviderName, string>> = {
   llamacpp: "local",
 };
 
-export const KEY = "sk-a-secret-of-ours";
+export const KEY = "sk-secret-test-key";
 
 export function providersAt(baseUrl: string, more: Partial<ProviderSettings> = {}): Providers {
   const settings = { baseUrl, apiKey: KEY, apiKeyVariable: "THE_KEY", ...more };
@@ -39,15 +39,18 @@ export async function modelAt(url: string, provider: ProviderName): Promise<Mode
   return providersAt(url).model(provider, MODELS[provider]);
 }
 
-export interface Asked extends Partial<Omit<ModelRequest, "parts">> {
+export interface RequestOptions extends Partial<Omit<ModelRequest, "parts">> {
   readonly systemPrompt?: string;
   readonly sections?: readonly Section[];
   readonly attachments?: readonly Attachment[];
 }
 
-/** What is not said is as plain as can be. */
-export function requestOf(events: readonly ConversationEvent[], asked: Asked = {}): ModelRequest {
-  const { systemPrompt, sections = [], attachments = [], ...rest } = asked;
+/** Everything left out gets the plainest default. */
+export function requestOf(
+  events: readonly ConversationEvent[],
+  options: RequestOptions = {},
+): ModelRequest {
+  const { systemPrompt, sections = [], attachments = [], ...rest } = options;
   return {
     parts: intoParts({
       ...(systemPrompt !== undefined && { systemPrompt }),
@@ -70,7 +73,7 @@ export async function collect(events: AsyncIterable<ModelEvent>): Promise<ModelE
   return all;
 }
 
-/** What goes over the wire for a request; the reply is of no matter. */
+/** The body that a request sends. The reply does not matter. */
 export async function bodySentTo(
   provider: ProviderName,
   request: ModelRequest,

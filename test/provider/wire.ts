@@ -1,4 +1,4 @@
-/** One reply, in the words of each provider's API: what a server of theirs would send. */
+/** One reply, as the API of each provider streams it. */
 import type { ProviderName } from "../../src/provider/index.ts";
 import type { Json, JsonObject } from "../../src/util/index.ts";
 
@@ -13,7 +13,7 @@ export interface WireReply {
 interface WireCall {
   readonly id: string;
   readonly name: string;
-  /** As text, since a model may write anything. */
+  /** Text, because a model may write invalid JSON. */
   readonly input: string;
 }
 
@@ -74,7 +74,7 @@ function anthropic({ reasoning, signature, text, calls = [] }: WireReply): reado
   ];
 }
 
-/** The signature stands on the first call, or on the text. */
+/** The signature is on the first call, or on the text. */
 function google({ reasoning, signature, text, calls = [] }: WireReply): readonly string[] {
   const signed = signature === undefined ? {} : { thoughtSignature: signature };
   const parts: JsonObject[] = [];

@@ -1,4 +1,5 @@
-/** What a killed process has left is no conversation, and is gone when somebody next writes. */
+/** Leftovers of a killed process are not taken for a conversation, and the next write removes them. */
+import { createHook } from "node:async_hooks";
 import { mkdirSync, readdirSync, readlinkSync, rmSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import { expect, test } from "vitest";
@@ -15,7 +16,7 @@ const EVENTS = laidOut(numberedElements(1));
 const ID = conversationIdFromNumber(17_000_000_000);
 const OWNER = { pid: process.pid, acquiredAt: "2026-01-02T03:04:05.000Z" };
 
-test("a conversation is there as a whole or not at all", async () => {
+test("a conversation appears as a whole or not at all", async () => {
   const seen: string[][] = [];
   const { conversations, live } = temporaryWorkspace({
     openFile: () => {
@@ -32,7 +33,7 @@ test("a conversation is there as a whole or not at all", async () => {
   });
 });
 
-test("a creation that was cut short is cleared away by the next one", async () => {
+test("an interrupted creation is cleaned up by the next one", async () => {
   const { conversations, live, locks } = temporaryWorkspace();
   placeConversation(path.join(live, ".17000000000-half.tmp"), { metadata: METADATA_TEXT });
   placeLock(locks, "jp-c17000000000.lock");
@@ -48,7 +49,7 @@ test("a creation that was cut short is cleared away by the next one", async () =
   });
 });
 
-test("a creation that is under way is left alone by another one", async () => {
+test("a creation in progress is left alone by another one", async () => {
   const { conversations, live, locks } = temporaryWorkspace();
   const partial = path.join(live, ".17000000000.tmp");
   placeConversation(partial, { metadata: METADATA_TEXT });
@@ -58,7 +59,7 @@ test("a creation that is under way is left alone by another one", async () => {
   expect(namesIn(partial)).toEqual(["metadata.json"]);
 });
 
-test("the lock of a conversation that is there, and of no process, stays until it is wanted", async () => {
+test("a stale lock of an existing conversation stays until the conversation is opened", async () => {
   const { conversations, live, locks } = temporaryWorkspace();
   placeConversation(path.join(live, "17000000000"), { events: EVENTS, metadata: METADATA_TEXT });
   placeLock(locks, "jp-c17000000000.lock");
@@ -68,7 +69,7 @@ test("the lock of a conversation that is there, and of no process, stays until i
   expect([before, readdirSync(locks)]).toEqual([["jp-c17000000000.lock"], []]);
 });
 
-test("temporary files beside a record, and a copy that was not finished, go when it is opened", async () => {
+test("opening a conversation removes temporary files and unfinished copies", async () => {
   const { conversations, live, local } = temporaryWorkspace();
   const folder = placeConversation(path.join(live, "17000000000-a"), {
     events: EVENTS,
@@ -88,7 +89,7 @@ test("temporary files beside a record, and a copy that was not finished, go when
 });
 
 test.runIf(process.platform === "linux")(
-  "a lock whose file cannot be deleted is given back all the same",
+  "a lock is released even if its file cannot be deleted",
   async () => {
     const folder = temporaryFolder();
     const file = path.join(folder, "jp-c17000000000.lock");
@@ -109,7 +110,7 @@ function namesIn(folder: string): string[] {
   return readdirSync(folder).toSorted();
 }
 
-/** Looks, as often as this process lets it, whether a folder is there that is not complete. */
+/** Looks for an incomplete folder before each asynchronous file operation of this thread. */
 function watchCreation(live: string) {
   const halves: string[] = [];
   const look = () => {
@@ -119,10 +120,15 @@ function watchCreation(live: string) {
     }
   };
   mkdirSync(live, { recursive: true });
-  const timer = setInterval(look, 0);
+  const hook = createHook({
+    init: (_id, type) => {
+      if (type === "FSREQPROMISE") look();
+    },
+  }).enable();
   return {
     halves: () => {
-      clearInterval(timer);
+      hook.disable();
+      look();
       return halves;
     },
   };

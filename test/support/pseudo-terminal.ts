@@ -99,7 +99,7 @@ export class PseudoTerminal {
     this.#pty.resize(columns, rows);
   }
 
-  /** The terminal goes away: its window is closed, or the line is cut. */
+  /** The window is closed, or the connection is lost. Needs a process that runs no other test file. */
   hangUp(): void {
     this.#isEnded = true;
     (this.#pty as IPty & { destroy(): void }).destroy(); // Not among its types.

@@ -101,8 +101,6 @@ describe("a question in lines of text", () => {
 
   test.each(TYPES)(
     "of the type %s is interrupted when the terminal goes away",
-    // On a busy machine the end of the terminal is sometimes not told.
-    { retry: 3 },
     async (answerType) => {
       counters("T-PROV-8");
       const screen = open(QUESTIONS[answerType]);

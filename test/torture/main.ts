@@ -1,6 +1,6 @@
 /**
- * `npm run torture`: every fault point, every write torn, and as many random moments as are wanted;
- * then every bad ground. What a test has found is had again with `--short` and its seed.
+ * `npm run torture`: every fault point, every write torn, random moments, disk errors, bad disks and
+ * clocks. To repeat rounds that failed in the test, pass part of their name with `--only`.
  */
 import { parseArgs } from "node:util";
 import { canMountDisk } from "../support/small-disk.ts";
@@ -14,39 +14,37 @@ import {
   roundsAtRandom,
   roundsInWrites,
   roundsOfErrors,
-  shortRounds,
 } from "./rounds.ts";
 import { dryRuns, runRounds } from "./run-rounds.ts";
 
 const canMount = canMountDisk();
 const { values } = parseArgs({
   options: {
-    /** How many at random moments. */
+    /** How many rounds at random moments. */
     rounds: { type: "string", default: "1000" },
     seed: { type: "string", default: String(Date.now() % 1_000_000) },
-    /** Only those with this in their names. */
+    /** Only rounds with this in their name. */
     only: { type: "string", default: "" },
-    short: { type: "boolean", default: false },
   },
 });
 const random = new Random(Number(values.seed));
 console.log(`seed ${values.seed}`);
 await using program = await bundleProgram();
 const dry = await dryRuns(program.file);
-const groups = values.short ? { "the hundred": shortRounds(dry, random) } : longGroups(dry);
+const groups = groupsOf(dry);
 
 for (const [name, all] of Object.entries(groups)) {
   const begin = performance.now();
   const rounds = all.filter((round) => round.name.includes(values.only));
-  const results = await runRounds(rounds, program.file, tell);
+  const results = await runRounds(rounds, program.file, report);
   console.log(row(name, results, performance.now() - begin));
 }
 
-function longGroups({ plain, served }: DryRuns): Readonly<Record<string, readonly Round[]>> {
+function groupsOf({ plain, served }: DryRuns): Readonly<Record<string, readonly Round[]>> {
   const count = Number(values.rounds);
   return {
     "killed at a fault point": [...roundsAtPoints(plain), ...roundsAtPoints(served)],
-    "killed in a write": upTo(3).flatMap(() => roundsInWrites(plain, random)),
+    "killed in a write": upTo(3).flatMap(() => roundsInWrites(plain, () => random.next())),
     "killed at random": [
       ...roundsAtRandom(plain, Math.ceil(count * 0.7), random),
       ...roundsAtRandom(served, Math.floor(count * 0.3), random),
@@ -62,7 +60,7 @@ function upTo(length: number): number[] {
   return Array.from({ length }, (_, index) => index);
 }
 
-function tell({ name, problems }: RoundResult): void {
+function report({ name, problems }: RoundResult): void {
   if (problems.length === 0) return;
   process.exitCode = 1;
   console.log(`${name}:\n  ${problems.join("\n  ")}`);

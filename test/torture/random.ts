@@ -1,4 +1,4 @@
-/** Numbers that look random and are the same for the same seed, so that a round can be had again. */
+/** Pseudo-random numbers from a seed, so that a run can be repeated. */
 
 export class Random {
   #state: number;
@@ -14,9 +14,5 @@ export class Random {
     mixed = Math.imul(mixed ^ (mixed >>> 15), mixed | 1);
     mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61);
     return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
-  }
-
-  pick<Value>(values: readonly [Value, ...Value[]]): Value {
-    return values[Math.floor(this.next() * values.length)] ?? values[0];
   }
 }

@@ -1,33 +1,35 @@
-/** Which rounds there are: at fault points, in the middle of writes, and at random moments. */
+/** The rounds of the torture: at fault points, in the middle of writes, and at random moments. */
 import type { Random } from "./random.ts";
 import type { Round } from "./round.ts";
 import type { TurnPlan } from "./plan.ts";
 
-/** What a turn passes when nothing happens to it. */
+/** The fault points that an undisturbed turn passes. */
 export interface DryRun {
   readonly server: TurnPlan["server"];
   readonly points: readonly string[];
   readonly milliseconds: number;
 }
 
-/** The same turn without a server, and with one. */
+/** The same turn without an MCP server, and with one. */
 export interface DryRuns {
   readonly plain: DryRun;
   readonly served: DryRun;
 }
 
-const WRITE = /^before write/;
-
-/** A hundred of all kinds, for every day. */
-export function shortRounds({ plain, served }: DryRuns, random: Random): Round[] {
+/**
+ * Every state of the disk that a kill can leave. Killing after an operation and before the next one
+ * leaves the same state, so "before" is enough. A server only adds processes, so its rounds are at spawns.
+ */
+export function roundsOfKills({ plain, served }: DryRuns): Round[] {
   return [
-    ...sample(roundsAtPoints(plain), 45, random),
-    ...sample(roundsAtPoints(served), 10, random),
-    ...sample(roundsInWrites(plain, random), 15, random),
-    ...roundsAtRandom(plain, 25, random),
-    ...roundsAtRandom(served, 5, random),
+    ...roundsAtPoints(plain).filter(({ name }) => name.startsWith("killed before")),
+    ...roundsAtPoints(served).filter(({ name }) => name.includes(" spawn")),
+    ...roundsInWrites(plain, (index) => SHARES[index % SHARES.length] ?? 0),
   ];
 }
+
+/** How much of a torn write arrives. */
+const SHARES = [0.5, 0, 0.99, 0.2, 0.8];
 
 /** Each fault point of the turn. The process kills itself there. */
 export function roundsAtPoints({ server, points }: DryRun): Round[] {
@@ -38,22 +40,23 @@ export function roundsAtPoints({ server, points }: DryRun): Round[] {
   }));
 }
 
-/** Each write, of which a part arrives. */
-export function roundsInWrites({ server, points }: DryRun, random: Random): Round[] {
-  return points.flatMap((name, index) => {
-    if (!WRITE.test(name)) return [];
-    const share = random.next();
-    return [
-      {
-        name: `killed in ${name.replace("before ", "")}, point ${index + 1}, after ${Math.round(share * 100)} %`,
-        fault: { type: "torn" as const, point: index + 1, share },
-        server,
-      },
-    ];
+/** Each write, of which a part arrives before the process kills itself. */
+export function roundsInWrites(
+  { server, points }: DryRun,
+  shareOf: (index: number) => number,
+): Round[] {
+  const writes = [...points.entries()].filter(([, name]) => name.startsWith("before write"));
+  return writes.map(([point, name], index) => {
+    const share = shareOf(index);
+    return {
+      name: `killed in ${name.replace("before ", "")}, point ${point + 1}, after ${Math.round(share * 100)} %`,
+      fault: { type: "torn", point: point + 1, share },
+      server,
+    };
   });
 }
 
-/** A moment that nobody has chosen, somewhere in the turn. */
+/** At random moments of the turn. */
 export function roundsAtRandom(
   { server, milliseconds }: DryRun,
   count: number,
@@ -70,24 +73,14 @@ export function roundsAtRandom(
   });
 }
 
-/** Every operation of the disk fails, once or from then on. */
+/** Each disk operation fails, once or with all that follow. */
 export function roundsOfErrors({ server, points }: DryRun): Round[] {
   return points.flatMap((name, index) => {
     if (!name.startsWith("before ") || name.includes("spawn")) return [];
     return [false, true].map((isLasting) => ({
-      name: `EIO ${name}, point ${index + 1}, ${isLasting ? "and ever after" : "once"}`,
+      name: `EIO ${name}, point ${index + 1}, ${isLasting ? "permanently" : "once"}`,
       fault: { type: "error" as const, point: index + 1, isLasting },
       server,
     }));
   });
-}
-
-/** So many of them, from all over the list. */
-export function sample<Value>(values: readonly Value[], count: number, random: Random): Value[] {
-  if (count >= values.length) return [...values];
-  const step = values.length / count;
-  return Array.from({ length: count }, (_, index) => {
-    const value = values[Math.floor((index + random.next()) * step)];
-    return value === undefined ? [] : [value];
-  }).flat();
 }

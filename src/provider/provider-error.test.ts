@@ -1,7 +1,6 @@
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
-import { ProviderError } from "./provider-error.ts";
-import { retryDelay } from "./retry.ts";
+import { ProviderError, retryDelay } from "./provider-error.ts";
 
 const POLICY = { maxRetries: 5, baseBackoffMs: 1000, maxBackoffMs: 60_000 };
 
@@ -12,7 +11,7 @@ function overloaded(retryAfterMs?: number): ProviderError {
   });
 }
 
-test("every pause is twice as long as the one before, up to the longest", () => {
+test("each delay doubles, up to the maximum", () => {
   const policy = { ...POLICY, maxRetries: 8 };
   const delays = [0, 1, 2, 3, 4, 5, 6, 7, 8].map((retries) =>
     retryDelay(policy, retries, overloaded()),
@@ -25,17 +24,17 @@ test.each([
   [1500, 1500],
   [60_001, 60_000],
   [86_400_000, 60_000],
-])("a provider that asks for %d ms gets %d", (asked, expected) => {
+])("a provider that asks for %d ms gets %d ms", (asked, expected) => {
   expect(retryDelay(POLICY, 3, overloaded(asked))).toBe(expected);
 });
 
-test("what will fail again, and what no provider said, is not tried again", () => {
-  const hopeless = new ProviderError("refused", "No.", { isRetryable: false, retryAfterMs: 1 });
-  const errors = [hopeless, new Error("bug"), "text", undefined];
+test("permanent errors and errors of other kinds are not retried", () => {
+  const permanent = new ProviderError("refused", "No.", { isRetryable: false, retryAfterMs: 1 });
+  const errors = [permanent, new Error("bug"), "text", undefined];
   expect(errors.map((error) => retryDelay(POLICY, 0, error))).toEqual(errors.map(() => undefined));
 });
 
-test("a pause is always a time that can be waited, never above the longest", () => {
+test("a delay is never negative and never above the maximum", () => {
   fc.assert(
     fc.property(
       fc.record({ maxRetries: fc.nat(), baseBackoffMs: fc.nat(), maxBackoffMs: fc.nat() }),

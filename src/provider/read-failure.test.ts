@@ -1,6 +1,5 @@
 import { expect, test } from "vitest";
-import { readFailure } from "./failure-details.ts";
-import { findRetryAfter } from "./retry-after.ts";
+import { findRetryAfter, readFailure } from "./read-failure.ts";
 
 const now = new Date("2026-11-15T12:00:00Z");
 
@@ -12,11 +11,11 @@ test.each([
   [{ "retry-after": "Sun, 15 Nov 2026 11:00:00 GMT" }, 0],
   [{ "retry-after": "soon" }, undefined],
   [{}, undefined],
-])("%j asks for %s milliseconds", (responseHeaders, expected) => {
+])("%j means %s ms", (responseHeaders, expected) => {
   expect(findRetryAfter(readFailure({ responseHeaders }), now)).toBe(expected);
 });
 
-test("Google says it in the body", () => {
+test("Google sends the delay in the body", () => {
   const details = [{ "@type": "…RetryInfo", retryDelay: "34.5s" }];
   const data = { error: { code: 429, message: "Quota", status: "RESOURCE_EXHAUSTED", details } };
   expect(findRetryAfter(readFailure({ data }), now)).toBe(34_500);

@@ -1,10 +1,10 @@
-/** A whole reply, for those who have no use for half of one; what fails on the way is tried again. */
+/** Asks a model and collects the whole reply, with retries, for callers that do not stream. */
 import { assertNever, type Clock } from "../util/index.ts";
 import type { EndReason, Model, ModelEvent, ModelRequest, Usage } from "./port.ts";
-import { retryDelay, type RetryPolicy } from "./retry.ts";
+import { retryDelay, type RetryPolicy } from "./provider-error.ts";
 import { type StreamLimits, watchStream } from "./watch-stream.ts";
 
-/** A request, and how often it is made again. */
+/** A request with its retry policy and limits. */
 export interface CollectedRequest {
   readonly model: Model;
   readonly request: ModelRequest;
@@ -12,7 +12,7 @@ export interface CollectedRequest {
   readonly clock: Clock;
 }
 
-/** A whole reply, without what was thought. */
+/** A complete reply, without its reasoning. */
 export interface CollectedReply {
   readonly text: string;
   readonly toolCalls: readonly Extract<ModelEvent, { readonly type: "tool_call_request" }>[];
@@ -21,8 +21,8 @@ export interface CollectedReply {
 }
 
 /**
- * Asks a model, and waits for the whole reply. Throws the last `ProviderError`. Abort ends it at once,
- * by throwing the signal's reason.
+ * Throws the last `ProviderError` when the retries are used up. On abort it throws the signal's reason
+ * at once.
  */
 export async function collectReply(collected: CollectedRequest): Promise<CollectedReply> {
   const { request, policy, clock } = collected;

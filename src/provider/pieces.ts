@@ -1,6 +1,6 @@
 /**
- * The events of a thread as pieces of messages, in the order that every API wants: what the assistant
- * said and called, then the results of just these calls, in the order of the calls.
+ * The events of a thread as pieces of messages, in the order that every API requires: the assistant's
+ * text and tool calls, then the results of exactly those calls, in the order of the calls.
  */
 import type {
   LanguageModelV4ReasoningPart,
@@ -13,35 +13,31 @@ import type {
   ProviderEvent,
   ToolCallRequest,
   ToolCallResponse,
-} from "../../conversation/index.ts";
-import { assertNever } from "../../util/index.ts";
-import type { Dialect } from "../dialect/index.ts";
-import { ToolCallIds } from "./tool-call-ids.ts";
+} from "../conversation/index.ts";
+import { assertNever } from "../util/index.ts";
+import type { Dialect } from "./dialect.ts";
 
 export type Piece = (
   | { readonly role: "user"; readonly part: LanguageModelV4TextPart }
-  | { readonly role: "assistant"; readonly part: AssistantPart }
+  | { readonly role: "assistant"; readonly part: TextPart | LanguageModelV4ToolCallPart }
   | { readonly role: "tool"; readonly part: LanguageModelV4ToolResultPart }
 ) & { readonly event: ProviderEvent };
 
-type AssistantPart =
-  | LanguageModelV4TextPart
-  | LanguageModelV4ReasoningPart
-  | LanguageModelV4ToolCallPart;
+type TextPart = LanguageModelV4TextPart | LanguageModelV4ReasoningPart;
 
 export function toPieces(all: readonly ProviderEvent[], dialect: Dialect): readonly Piece[] {
-  const events = dialect.withOwnReasoning(all);
+  const events = dialect.dropForeignReasoning(all);
   const responses = pairResponses(events);
   const ids = new ToolCallIds();
   const pieces: Piece[] = [];
-  let said: Piece[] = [];
+  let reply: Piece[] = [];
   let results: Piece[] = [];
-  let isAnswered = false;
+  let hasResponse = false;
 
-  /** A reply of which only reasoning is left says nothing, and no provider takes it. */
+  /** Providers reject a reply that holds nothing but reasoning. */
   const finishReply = () => {
-    if (said.some(({ part }) => part.type !== "reasoning")) pieces.push(...said, ...results);
-    [said, results, isAnswered] = [[], [], false];
+    if (reply.some(({ part }) => part.type !== "reasoning")) pieces.push(...reply, ...results);
+    [reply, results, hasResponse] = [[], [], false];
   };
 
   for (const event of events) {
@@ -51,24 +47,24 @@ export function toPieces(all: readonly ProviderEvent[], dialect: Dialect): reado
         pieces.push({ role: "user", event, part: { type: "text", text: event.content } });
         break;
       case "chat_response": {
-        if (isAnswered) finishReply();
-        const part = toSaid(event);
-        if (isWorthSending(part, event, dialect)) said.push({ role: "assistant", event, part });
+        if (hasResponse) finishReply();
+        const part = toTextPart(event);
+        if (isSendable(part, event, dialect)) reply.push({ role: "assistant", event, part });
         break;
       }
       case "tool_call_request": {
-        if (isAnswered) finishReply();
+        if (hasResponse) finishReply();
         const toolCallId = ids.next(event.id);
         const { name: toolName, arguments: input } = event;
         const part = { type: "tool-call" as const, toolCallId, toolName, input };
-        said.push({ role: "assistant", event, part });
+        reply.push({ role: "assistant", event, part });
         const response = responses.get(event);
         if (response !== undefined) results.push(toResult(response, toolCallId, toolName));
         break;
       }
       case "tool_call_response":
-        // It stands with its call. What comes now is another reply.
-        isAnswered = true;
+        // Already placed with its call. The next event of the assistant starts another reply.
+        hasResponse = true;
         break;
       default:
         assertNever(event);
@@ -78,7 +74,7 @@ export function toPieces(all: readonly ProviderEvent[], dialect: Dialect): reado
   return pieces;
 }
 
-/** By id, and where ids collide by order. */
+/** Pairs by id, and calls with the same id in order. */
 function pairResponses(
   events: readonly ProviderEvent[],
 ): ReadonlyMap<ToolCallRequest, ToolCallResponse> {
@@ -96,14 +92,33 @@ function pairResponses(
   return pairs;
 }
 
-function toSaid({ content }: ChatResponse): LanguageModelV4TextPart | LanguageModelV4ReasoningPart {
+/**
+ * The ids that calls are sent with. Recorded ids may come from another provider or occur twice; every
+ * API wants them short, plain and unique.
+ */
+class ToolCallIds {
+  readonly #taken = new Set<string>();
+
+  /** The recorded id if possible. The same calls in the same order always get the same ids. */
+  next(id: string): string {
+    const isAccepted = /^[A-Za-z0-9_-]{1,64}$/.test(id); // By all six.
+    let unique = isAccepted ? id : `call_${this.#taken.size}`;
+    for (let copy = 1; this.#taken.has(unique); copy += 1) {
+      unique = `call_${this.#taken.size}_${copy}`;
+    }
+    this.#taken.add(unique);
+    return unique;
+  }
+}
+
+function toTextPart({ content }: ChatResponse): TextPart {
   switch (content.type) {
     case "message":
       return { type: "text", text: content.text };
     case "reasoning":
       return { type: "reasoning", text: content.text };
     case "structured": {
-      // A string is what the model wrote where it did not write JSON.
+      // A string is the text of a model that did not write valid JSON.
       const { data } = content;
       return { type: "text", text: typeof data === "string" ? data : JSON.stringify(data) };
     }
@@ -112,12 +127,8 @@ function toSaid({ content }: ChatResponse): LanguageModelV4TextPart | LanguageMo
   }
 }
 
-/** Blank text is refused, unless it carries a signature. */
-function isWorthSending(
-  part: LanguageModelV4TextPart | LanguageModelV4ReasoningPart,
-  event: ProviderEvent,
-  dialect: Dialect,
-): boolean {
+/** Providers reject blank text, unless it carries a signature. */
+function isSendable(part: TextPart, event: ProviderEvent, dialect: Dialect): boolean {
   return part.text.trim() !== "" || Object.keys(dialect.toPartOptions(event)).length > 0;
 }
 

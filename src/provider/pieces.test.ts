@@ -6,14 +6,19 @@ import {
   reasoning,
   toolCall,
   toolResult,
-} from "../../../test/support/events.ts";
-import type { ProviderEvent } from "../../conversation/index.ts";
-import type { Json, JsonObject } from "../../util/index.ts";
-import { anthropicDialect, ollamaDialect, openaiDialect } from "../dialect/index.ts";
+} from "../../test/support/events.ts";
+import type { ProviderEvent } from "../conversation/index.ts";
+import type { Json, JsonObject } from "../util/index.ts";
+import { anthropicDialect } from "./anthropic.ts";
+import { ollamaDialect } from "./ollama.ts";
+import { openaiDialect } from "./openai.ts";
 import { toPieces } from "./pieces.ts";
 
-/** Each piece as a word: who speaks, and what. */
-function told(events: readonly ProviderEvent[], dialect = anthropicDialect("claude-sonnet-4-5")) {
+/** Each piece as one line: its role and content. */
+function describePieces(
+  events: readonly ProviderEvent[],
+  dialect = anthropicDialect("claude-sonnet-4-5"),
+) {
   return toPieces(events, dialect).map(({ role, part }) => {
     switch (part.type) {
       case "tool-call":
@@ -35,7 +40,7 @@ function signed(text: string, metadata: JsonObject): ProviderEvent {
 }
 
 describe("calls and their results", () => {
-  test("stand together, in the order of the calls", () => {
+  test("are grouped, in the order of the calls", () => {
     const events = [
       chatRequest("Go."),
       toolCall("a"),
@@ -44,7 +49,7 @@ describe("calls and their results", () => {
       toolResult("a"),
       message("Done."),
     ];
-    expect(told(events)).toEqual([
+    expect(describePieces(events)).toEqual([
       "user text: Go.",
       "assistant calls a",
       "assistant calls b",
@@ -54,7 +59,7 @@ describe("calls and their results", () => {
     ]);
   });
 
-  test("of one reply are not mixed with those of the next", () => {
+  test("of one reply are kept apart from those of the next", () => {
     const events = [
       chatRequest("Go."),
       toolCall("a"),
@@ -62,7 +67,7 @@ describe("calls and their results", () => {
       toolCall("b"),
       toolResult("b"),
     ];
-    expect(told(events)).toEqual([
+    expect(describePieces(events)).toEqual([
       "user text: Go.",
       "assistant calls a",
       'tool answers a: "text"',
@@ -71,7 +76,7 @@ describe("calls and their results", () => {
     ]);
   });
 
-  test("that came late still stand behind their call", () => {
+  test("that come late still follow their call", () => {
     const events = [
       chatRequest("Go."),
       toolCall("a"),
@@ -80,7 +85,7 @@ describe("calls and their results", () => {
       message("One is done."),
       toolResult("b"),
     ];
-    expect(told(events).slice(1)).toEqual([
+    expect(describePieces(events).slice(1)).toEqual([
       "assistant calls a",
       "assistant calls b",
       'tool answers a: "text"',
@@ -89,7 +94,7 @@ describe("calls and their results", () => {
     ]);
   });
 
-  test("of the same id are told apart, and ids that not every provider takes are replaced", () => {
+  test("with the same id get unique ids, and ids that some provider rejects are replaced", () => {
     const events = [
       chatRequest("Go."),
       toolCall("same"),
@@ -101,7 +106,7 @@ describe("calls and their results", () => {
       toolCall(""),
       toolResult(""),
     ];
-    expect(told(events).filter((each) => each.startsWith("assistant"))).toEqual([
+    expect(describePieces(events).filter((each) => each.startsWith("assistant"))).toEqual([
       "assistant calls same",
       "assistant calls call_1_1",
       "assistant calls call_2",
@@ -110,30 +115,30 @@ describe("calls and their results", () => {
   });
 });
 
-describe("what the assistant said", () => {
-  test("is JSON where it was data, and the text itself where it should have been", () => {
-    expect(told([chatRequest("Go."), structured({ n: 1 }), structured("not json")])).toEqual([
-      "user text: Go.",
-      'assistant text: {"n":1}',
-      "assistant text: not json",
-    ]);
+describe("a text of the assistant", () => {
+  test("is JSON for structured data, and stays as it is if it was not valid JSON", () => {
+    expect(
+      describePieces([chatRequest("Go."), structured({ n: 1 }), structured("not json")]),
+    ).toEqual(["user text: Go.", 'assistant text: {"n":1}', "assistant text: not json"]);
   });
 
-  test("is left out where it is blank, or reasoning of others", () => {
-    expect(told([chatRequest("Go."), reasoning("Hm."), message(" \n"), message("So.")])).toEqual([
-      "user text: Go.",
-      "assistant text: So.",
-    ]);
+  test("is left out if it is blank, or reasoning of another provider", () => {
+    expect(
+      describePieces([chatRequest("Go."), reasoning("Hm."), message(" \n"), message("So.")]),
+    ).toEqual(["user text: Go.", "assistant text: So."]);
   });
 
-  test("is left out where only reasoning is left of it", () => {
+  test("is left out if only its reasoning remains", () => {
     const events = [chatRequest("Go."), reasoning("Hm."), chatRequest("Well?")];
-    expect(told(events, ollamaDialect("qwen3"))).toEqual(["user text: Go.", "user text: Well?"]);
+    expect(describePieces(events, ollamaDialect("qwen3"))).toEqual([
+      "user text: Go.",
+      "user text: Well?",
+    ]);
   });
 });
 
 describe("OpenAI's reasoning in several pieces", () => {
-  test("goes back whole if the item is complete, and not at all if it was cut off", () => {
+  test("is sent back whole if the item is complete, and dropped if it broke off", () => {
     const events = [
       chatRequest("Go."),
       signed("One", { openai_item_id: "rs_1" }),
@@ -141,7 +146,7 @@ describe("OpenAI's reasoning in several pieces", () => {
       signed("Cut", { openai_item_id: "rs_2" }),
       message("So."),
     ];
-    expect(told(events, openaiDialect())).toEqual([
+    expect(describePieces(events, openaiDialect())).toEqual([
       "user text: Go.",
       "assistant reasoning: One",
       "assistant reasoning: Two",

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { FakeClock, ScriptedModel, type ScriptedReply } from "../testing/index.ts";
-import { collectReply } from "./collect.ts";
+import { collectReply } from "./collect-reply.ts";
 import { ProviderError } from "./provider-error.ts";
 
 const POLICY = {
@@ -12,10 +12,10 @@ const POLICY = {
 };
 
 const BUSY: ScriptedReply = [{ type: "error", error: problem(true) }];
-const HOPELESS: ScriptedReply = [{ type: "error", error: problem(false) }];
+const REJECTED: ScriptedReply = [{ type: "error", error: problem(false) }];
 const DONE = { text: "Hi", toolCalls: [], reason: "stop", usage: {} };
 
-test("a reply is its text, its calls, how it ended and what it cost", async () => {
+test("a reply has its text, tool calls, end reason and usage", async () => {
   const { outcome } = collect([
     [
       { type: "reasoning", text: "Hm" },
@@ -33,8 +33,8 @@ test("a reply is its text, its calls, how it ended and what it cost", async () =
   });
 });
 
-describe("what fails", () => {
-  test("is tried again after a pause, and what came before it does not count", async () => {
+describe("a request that fails", () => {
+  test("is retried after a delay, and partial replies are discarded", async () => {
     const half: ScriptedReply = [{ type: "text", text: "Half" }, { type: "cut" }];
     const collected = collect([BUSY, half, "Hi"]);
     const times = await timesUntil(collected);
@@ -44,7 +44,7 @@ describe("what fails", () => {
     });
   });
 
-  test("is thrown when it was tried often enough", async () => {
+  test("throws when the retries are used up", async () => {
     const collected = collect([BUSY, BUSY, BUSY, "Hi"]);
     const times = await timesUntil(collected);
     expect({ reply: await collected.outcome, times }).toEqual({
@@ -53,15 +53,15 @@ describe("what fails", () => {
     });
   });
 
-  test("for good is thrown at once", async () => {
-    const { outcome, model } = collect([HOPELESS, "Hi"]);
+  test("permanently throws at once", async () => {
+    const { outcome, model } = collect([REJECTED, "Hi"]);
     expect({ reply: await outcome, requests: model.requests.length }).toEqual({
       reply: problem(false),
       requests: 1,
     });
   });
 
-  test("by its length is thrown at once", async () => {
+  test("because the reply is too long throws at once", async () => {
     const { outcome, model } = collect(["x".repeat(101), "Hi"]);
     expect({ reply: await outcome, requests: model.requests.length }).toEqual({
       reply: expect.objectContaining({ kind: "response_too_long" }),
@@ -69,7 +69,7 @@ describe("what fails", () => {
     });
   });
 
-  test("by silence is tried again", async () => {
+  test("because the model stalled is retried", async () => {
     const collected = collect([[{ type: "hang" }], "Hi"]);
     const times = await timesUntil(collected);
     expect({ reply: await collected.outcome, times }).toEqual({ reply: DONE, times: [0, 5100] });
@@ -77,7 +77,7 @@ describe("what fails", () => {
 });
 
 describe("abort", () => {
-  test("ends the pause before the next try", async () => {
+  test("ends the delay before the next retry", async () => {
     const { outcome, clock, abort, model } = collect([BUSY, "Hi"]);
     while (clock.sleepers === 0) await settled();
     abort.abort("stop");
@@ -87,7 +87,7 @@ describe("abort", () => {
     });
   });
 
-  test("in a reply is not taken for a failure to try again after", async () => {
+  test("during a reply is not retried", async () => {
     const { outcome, abort, model } = collect([
       [{ type: "text", text: "a" }, { type: "hang" }],
       "Hi",
@@ -126,7 +126,7 @@ function collect(replies: readonly ScriptedReply[]) {
   return { outcome, clock, model, abort, times };
 }
 
-/** Moves the clock for whoever waits, and tells when each request was made. */
+/** Advances the clock until the reply is there. Returns when each request was made. */
 async function timesUntil({ outcome, clock, times }: ReturnType<typeof collect>) {
   const over = outcome.then(() => true);
   while (!(await Promise.race([over, settled().then(() => false)]))) clock.advance(100);

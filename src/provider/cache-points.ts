@@ -1,0 +1,95 @@
+/**
+ * Where a request asks the provider to cache the prompt up to that point. Claude allows four such points
+ * in a request, across tools, system parts and messages, so this file alone hands them out.
+ */
+import type { SystemPart } from "../conversation/index.ts";
+import type { CachePlace } from "./dialect.ts";
+import type { Piece } from "./pieces.ts";
+
+const MAX_POINTS = 4;
+
+/** How many parts back from a point, itself included, Claude searches for an earlier cache entry. */
+const LOOKBACK = 20;
+
+/** Event metadata that asks for a point after this event instead of after the last message. */
+const BREAKPOINT_KEY = "cache_breakpoint";
+
+export interface CachePoints {
+  readonly isAfterTools: boolean;
+  /** By position. */
+  readonly systemParts: ReadonlySet<number>;
+  readonly pieces: ReadonlySet<number>;
+}
+
+export interface Cacheable {
+  /** Where a mark is accepted; empty if nowhere. */
+  readonly places: ReadonlySet<CachePlace>;
+  readonly hasTools: boolean;
+  readonly systemParts: readonly SystemPart[];
+  readonly pieces: readonly Piece[];
+}
+
+/** What changes least comes first in a request: tools, instructions, attachments, conversation. */
+export function planCachePoints(cacheable: Cacheable): CachePoints {
+  const { places, hasTools, systemParts, pieces } = cacheable;
+  const systemPoints = places.has("system") ? lastOfEachKind(systemParts) : new Set<number>();
+  const wanted = wantedPoints(pieces, places);
+  const required = requiredPoints(pieces, places, wanted[0]);
+  // The point after the instructions covers the tools too, so theirs is the first to give up.
+  const canMarkTools = systemPoints.size === 0 || systemPoints.size + required.length < MAX_POINTS;
+  const isAfterTools = hasTools && places.has("tools") && canMarkTools;
+  const left = Math.max(0, MAX_POINTS - (isAfterTools ? 1 : 0) - systemPoints.size);
+  const points = [...new Set([...required, ...wanted])];
+  return { isAfterTools, systemParts: systemPoints, pieces: new Set(points.slice(0, left)) };
+}
+
+/** One after the prompt with its sections, and one after the attachments. */
+function lastOfEachKind(parts: readonly SystemPart[]): ReadonlySet<number> {
+  const last = [
+    parts.findLastIndex((part) => !isAttachment(part)),
+    parts.findLastIndex(isAttachment),
+  ];
+  return new Set(last.filter((position) => position !== -1));
+}
+
+function isAttachment({ tag }: SystemPart): boolean {
+  return tag === "attachments";
+}
+
+/** The latest first, because the earliest are dropped when points run out. */
+function wantedPoints(
+  pieces: readonly Piece[],
+  places: ReadonlySet<CachePlace>,
+): readonly number[] {
+  const requested = [...pieces.keys()].filter(
+    (position) => pieces[position]?.event.metadata?.[BREAKPOINT_KEY] === true,
+  );
+  const wanted = requested.length > 0 ? requested.toReversed() : [pieces.length - 1];
+  const points = wanted.map((position) => lastMarkable(pieces.slice(0, position + 1), places));
+  return [...new Set(points)].filter((position) => position !== -1);
+}
+
+/**
+ * The point itself and, if a reply of many parts came in between, the end of the previous request: its
+ * cache entry would be out of reach from here.
+ */
+function requiredPoints(
+  pieces: readonly Piece[],
+  places: ReadonlySet<CachePlace>,
+  point: number | undefined,
+): readonly number[] {
+  if (point === undefined) return [];
+  const previous = lastMarkable(pieces.slice(0, endOfPreviousRequest(pieces, point) + 1), places);
+  return previous === -1 || point - previous < LOOKBACK ? [point] : [point, previous];
+}
+
+/** It is followed by the reply to it, and then by results or a message of the user. */
+function endOfPreviousRequest(pieces: readonly Piece[], position: number): number {
+  const reply = pieces.slice(0, position + 1).findLastIndex(({ role }) => role === "assistant");
+  return pieces.slice(0, reply + 1).findLastIndex(({ role }) => role !== "assistant");
+}
+
+/** Reasoning cannot be marked. */
+function lastMarkable(pieces: readonly Piece[], places: ReadonlySet<CachePlace>): number {
+  return pieces.findLastIndex(({ role, part }) => places.has(role) && part.type !== "reasoning");
+}

@@ -1,0 +1,147 @@
+/**
+ * What differs between the providers' APIs, as small pure functions. `request.ts` and `reply.ts` call
+ * them; each provider's file overrides the defaults.
+ */
+import type { LanguageModelV4CallOptions, SharedV4ProviderOptions } from "@ai-sdk/provider";
+import type { ProviderEvent } from "../conversation/index.ts";
+import { isJsonObject, type Json, type JsonObject } from "../util/index.ts";
+import type { CachePolicy, ModelParameters, SchemaChange } from "./port.ts";
+import { ProviderError } from "./provider-error.ts";
+
+export interface Dialect {
+  /** The AI SDK's name for this provider in options and metadata. */
+  readonly key: string;
+  /** Whether the API wants a single system message: chat templates of local models often do. */
+  readonly joinsSystemParts: boolean;
+  /** Absent if the provider decides by itself what to cache. */
+  readonly cache?: CacheSupport;
+  /** What a schema changes in a request that has tools. */
+  readonly schemaChanges: SchemaChange;
+  /**
+   * Whether every complete reply has a finish reason. If one is missing, the connection was lost, and
+   * the package has made up the rest: an end, and arguments for unfinished tool calls.
+   */
+  readonly alwaysSendsFinishReason: boolean;
+  /** Matches the provider's error for a conversation that is too long for the model. */
+  readonly contextTooLong: RegExp;
+
+  /** From the provider's metadata on a piece of a reply to the metadata of our event. */
+  toEventMetadata(kind: PieceKind, metadata: JsonObject): JsonObject;
+  /** The reverse: options to send a piece back with. Empty for pieces of other providers. */
+  toPartOptions(event: ProviderEvent): JsonObject;
+  /** Drops reasoning of other providers, which this one would reject. */
+  dropForeignReasoning(events: readonly ProviderEvent[]): readonly ProviderEvent[];
+  toToolSchema(schema: JsonObject): JsonObject;
+  toOutputSchema(schema: JsonObject): JsonObject;
+  /** `schema` is that of the structured output, if one is wanted. */
+  toOptions(parameters: ModelParameters, schema: JsonObject | undefined): DialectOptions;
+  /** In US dollars, from the metadata of a whole reply. */
+  findCost(metadata: JsonObject): number | undefined;
+}
+
+export type PieceKind = "reasoning" | "message" | "tool_call";
+
+export interface CacheSupport {
+  /** Where the API accepts a cache mark. */
+  readonly places: ReadonlySet<CachePlace>;
+  mark(policy: Exclude<CachePolicy, "off">): JsonObject;
+}
+
+export type CachePlace = "system" | "tools" | "user" | "assistant" | "tool";
+
+export interface DialectOptions {
+  readonly reasoning?: NonNullable<LanguageModelV4CallOptions["reasoning"]>;
+  readonly options: JsonObject;
+}
+
+/** For unknown models: whatever the AI SDK does by default. */
+export function defaultDialect(key: string): Dialect {
+  return {
+    key,
+    joinsSystemParts: false,
+    schemaChanges: "prompt",
+    alwaysSendsFinishReason: false,
+    contextTooLong: /context.?(?:length|window|size|limit)|too many tokens|prompt is too long/i,
+    toEventMetadata: () => ({}),
+    toPartOptions: () => ({}),
+    dropForeignReasoning: (events) => events.filter((event) => !isReasoning(event)),
+    toToolSchema: (schema) => schema,
+    toOutputSchema: (schema) => schema,
+    toOptions: ({ reasoning }) => ({ ...toReasoningLevel(reasoning), options: {} }),
+    findCost: () => undefined,
+  };
+}
+
+/** For models on the user's machine: Ollama and llama.cpp. Their reasoning is plain, unsigned text. */
+export function localDialect(key: string): Dialect {
+  return {
+    ...defaultDialect(key),
+    joinsSystemParts: true,
+    schemaChanges: "nothing", // It becomes a grammar that constrains the output.
+    dropForeignReasoning: (events) =>
+      events.filter((event) => !isReasoning(event) || !isSigned(event)),
+  };
+}
+
+export function isReasoning(event: ProviderEvent): boolean {
+  return event.type === "chat_response" && event.content.type === "reasoning";
+}
+
+function isSigned({ metadata = {} }: ProviderEvent): boolean {
+  return Object.keys(metadata).some((key) => /^(?:anthropic|google|openai|openrouter)_/.test(key));
+}
+
+/** `auto` is up to the provider. */
+export function toReasoningLevel(
+  reasoning: ModelParameters["reasoning"],
+): Pick<DialectOptions, "reasoning"> {
+  if (reasoning === undefined || reasoning.type === "auto") return {};
+  return { reasoning: reasoning.type === "off" ? "none" : toEffort(reasoning.effort) };
+}
+
+const EFFORTS = ["none", "minimal", "low", "medium", "high", "xhigh", "max"] as const;
+
+export type Effort = (typeof EFFORTS)[number];
+
+/** Turns a number of tokens into the nearest level, for providers that only know levels. */
+export function toEffort(effort: string | number): Effort {
+  if (typeof effort === "number") {
+    if (effort === 0) return "none";
+    if (effort <= 2048) return "low";
+    return effort <= 16_384 ? "medium" : "high";
+  }
+  const known = EFFORTS.find((name) => name === effort);
+  if (known !== undefined) return known;
+  throw new ProviderError("invalid_request", `Unknown reasoning effort "${effort}".`, {
+    isRetryable: false,
+    hint: `Use one of ${EFFORTS.join(", ")}, or a number of tokens.`,
+  });
+}
+
+/** Picks the keys in `names` that have a value, under their new names. */
+export function pickRenamed(
+  values: JsonObject,
+  names: Readonly<Record<string, string>>,
+): JsonObject {
+  const picked: Record<string, Json> = {};
+  for (const [from, to] of Object.entries(names)) {
+    const value = values[from];
+    if (value !== undefined && value !== null) picked[to] = value;
+  }
+  return picked;
+}
+
+/** The AI SDK keeps options in one object per provider. Returns nothing for empty options. */
+export function toProviderOptions(
+  key: string,
+  options: JsonObject,
+): { providerOptions?: SharedV4ProviderOptions } {
+  return Object.keys(options).length === 0 ? {} : { providerOptions: { [key]: options } };
+}
+
+/** The provider's own object in the AI SDK's options or metadata. */
+export function metadataOf(key: string, providerMetadata: unknown): JsonObject {
+  const all = isJsonObject(providerMetadata) ? providerMetadata : {};
+  const own = all[key];
+  return isJsonObject(own) ? own : {};
+}

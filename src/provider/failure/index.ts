@@ -1,2 +1,0 @@
-export { accepted } from "./http-failure.ts";
-export { type Served, toProviderError } from "./to-provider-error.ts";

@@ -1,1 +1,0 @@
-export { ollamaModel } from "./ollama-model.ts";

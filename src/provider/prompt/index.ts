@@ -1,1 +1,0 @@
-export { toCallOptions } from "./call-options.ts";

@@ -1,2 +1,0 @@
-export { Reply } from "./reply.ts";
-export { INVALID_ARGUMENTS } from "./tool-arguments.ts";

@@ -1,0 +1,144 @@
+/** Turns a `ModelRequest` into a call of the AI SDK: messages, tools, schema, parameters, cache marks. */
+import type {
+  JSONSchema7,
+  LanguageModelV4CallOptions,
+  LanguageModelV4FunctionTool,
+  LanguageModelV4Message,
+  LanguageModelV4ToolChoice,
+} from "@ai-sdk/provider";
+import type { SystemPart } from "../conversation/index.ts";
+import { assertNever, type JsonObject } from "../util/index.ts";
+import { type CachePoints, planCachePoints } from "./cache-points.ts";
+import { type Dialect, toProviderOptions } from "./dialect.ts";
+import { type Piece, toPieces } from "./pieces.ts";
+import type {
+  ModelParameters,
+  ModelRequest,
+  SchemaChange,
+  ToolChoice,
+  ToolSchema,
+} from "./port.ts";
+
+export function toCallOptions(request: ModelRequest, dialect: Dialect): LanguageModelV4CallOptions {
+  const { parts, tools, toolChoice, parameters, cache: policy } = request;
+  const schema = canSendSchema(request, dialect) ? parts.schema : undefined;
+  // Providers reject empty parts.
+  const systemParts = parts.systemParts.filter(({ text }) => text.trim() !== "");
+  const pieces = toPieces(parts.events, dialect);
+
+  const cache = policy === "off" ? undefined : dialect.cache;
+  const places = cache?.places ?? new Set();
+  const points = planCachePoints({ places, hasTools: tools.length > 0, systemParts, pieces });
+  const mark = cache === undefined || policy === "off" ? {} : { cacheControl: cache.mark(policy) };
+  const context: Context = { dialect, points, mark };
+
+  const { options, ...reasoning } = dialect.toOptions(parameters, schema);
+  return {
+    prompt: [...systemMessages(systemParts, context), ...conversationMessages(pieces, context)],
+    ...(tools.length > 0 && {
+      tools: tools.map((tool, index) => toTool(tool, index === tools.length - 1, context)),
+      toolChoice: toToolChoice(toolChoice),
+    }),
+    ...(schema !== undefined && { responseFormat: toResponseFormat(schema, dialect) }),
+    ...toSampling(parameters),
+    ...reasoning,
+    ...toProviderOptions(dialect.key, { ...options, ...parameters.other }),
+  };
+}
+
+interface Context {
+  readonly dialect: Dialect;
+  readonly points: CachePoints;
+  /** The options that mark a cache point; empty if nothing is cached. */
+  readonly mark: JsonObject;
+}
+
+/** Ordered by how much of a prompt cache each change invalidates. */
+const SCHEMA_CHANGES: readonly SchemaChange[] = ["nothing", "prompt", "tools"];
+
+function canSendSchema({ schemaMayChange = "tools" }: ModelRequest, dialect: Dialect): boolean {
+  return SCHEMA_CHANGES.indexOf(dialect.schemaChanges) <= SCHEMA_CHANGES.indexOf(schemaMayChange);
+}
+
+function systemMessages(
+  parts: readonly SystemPart[],
+  { dialect, points, mark }: Context,
+): LanguageModelV4Message[] {
+  if (parts.length === 0) return [];
+  if (dialect.joinsSystemParts) {
+    return [{ role: "system", content: parts.map(({ text }) => text).join("\n\n") }];
+  }
+  return parts.map(({ text }, position) => {
+    const options = points.systemParts.has(position) ? mark : {};
+    return { role: "system", content: text, ...toProviderOptions(dialect.key, options) };
+  });
+}
+
+/** Consecutive pieces of the same role become one message. */
+function conversationMessages(
+  pieces: readonly Piece[],
+  context: Context,
+): LanguageModelV4Message[] {
+  const messages: LanguageModelV4Message[] = [];
+  for (const [position, piece] of pieces.entries()) {
+    const options = pieceOptions(piece, position, context);
+    const last = messages.at(-1);
+    switch (piece.role) {
+      case "user":
+        if (last?.role === "user") last.content.push({ ...piece.part, ...options });
+        else messages.push({ role: "user", content: [{ ...piece.part, ...options }] });
+        break;
+      case "assistant":
+        if (last?.role === "assistant") last.content.push({ ...piece.part, ...options });
+        else messages.push({ role: "assistant", content: [{ ...piece.part, ...options }] });
+        break;
+      case "tool":
+        if (last?.role === "tool") last.content.push({ ...piece.part, ...options });
+        else messages.push({ role: "tool", content: [{ ...piece.part, ...options }] });
+        break;
+      default:
+        assertNever(piece);
+    }
+  }
+  return messages;
+}
+
+function pieceOptions({ event }: Piece, position: number, { dialect, points, mark }: Context) {
+  const own = dialect.toPartOptions(event);
+  return toProviderOptions(dialect.key, points.pieces.has(position) ? { ...own, ...mark } : own);
+}
+
+function toTool(
+  { name, description, parameters }: ToolSchema,
+  isLast: boolean,
+  { dialect, points, mark }: Context,
+): LanguageModelV4FunctionTool {
+  const inputSchema = toSdkSchema(dialect.toToolSchema(parameters));
+  const options = toProviderOptions(dialect.key, isLast && points.isAfterTools ? mark : {});
+  return { type: "function", name, description, inputSchema, ...options };
+}
+
+function toToolChoice(choice: ToolChoice): LanguageModelV4ToolChoice {
+  return typeof choice === "string" ? { type: choice } : { type: "tool", toolName: choice.tool };
+}
+
+function toResponseFormat(schema: JsonObject, dialect: Dialect) {
+  const sent = toSdkSchema(dialect.toOutputSchema(schema));
+  return { type: "json" as const, name: "structured_output", schema: sent };
+}
+
+/** Unchecked: the provider validates it. */
+function toSdkSchema(schema: JsonObject): JSONSchema7 {
+  return schema;
+}
+
+function toSampling(parameters: ModelParameters): Partial<LanguageModelV4CallOptions> {
+  const { maxTokens, temperature, topP, topK, stopWords } = parameters;
+  return {
+    ...(maxTokens !== undefined && { maxOutputTokens: maxTokens }),
+    ...(temperature !== undefined && { temperature }),
+    ...(topP !== undefined && { topP }),
+    ...(topK !== undefined && { topK }),
+    ...(stopWords !== undefined && stopWords.length > 0 && { stopSequences: [...stopWords] }),
+  };
+}

@@ -1,0 +1,161 @@
+/**
+ * Turns anything thrown by a request to a model into a `ProviderError` that says what happened and what
+ * to do. The provider's own words are untrusted: they are cut to one short line, with the key redacted.
+ */
+import type { Clock } from "../util/index.ts";
+import { ProviderError, type ProviderErrorKind } from "./provider-error.ts";
+import { type FailureDetails, findRetryAfter, readFailure } from "./read-failure.ts";
+
+/** Where the request went. */
+export interface Endpoint {
+  /** `provider/name`, or the provider alone. */
+  readonly id: string;
+  readonly apiKey?: string;
+  /** The environment variable that holds the key. */
+  readonly apiKeyVariable?: string;
+  readonly baseUrl?: string;
+  /** A server on the user's machine, which may not be running. */
+  readonly isLocal?: boolean;
+}
+
+export interface FailureContext {
+  readonly endpoint: Endpoint;
+  readonly contextTooLong: RegExp;
+  readonly clock: Clock;
+}
+
+export function toProviderError(error: unknown, context: FailureContext): ProviderError {
+  if (error instanceof ProviderError) return error;
+  const { endpoint, contextTooLong, clock } = context;
+  const failure = readFailure(error);
+  const classification = classify(failure, contextTooLong);
+  const hint = findHint(classification, endpoint);
+  const retryAfterMs = findRetryAfter(failure, clock.now());
+  return new ProviderError(classification.kind, describe(failure, classification, endpoint), {
+    isRetryable: classification.isRetryable,
+    ...(hint !== undefined && { hint }),
+    ...(retryAfterMs !== undefined && { retryAfterMs }),
+    // An HTTP error carries the whole request and adds nothing. Anything else may be a bug of ours.
+    ...(classification.kind === "other" && failure.status === undefined && { cause: error }),
+  });
+}
+
+interface Classification {
+  readonly kind: ProviderErrorKind;
+  readonly isRetryable: boolean;
+  /** Not a kind of its own, but it has its own message and hint. */
+  readonly isOutOfCredit?: boolean;
+}
+
+const OUT_OF_CREDIT = /insufficient_quota|insufficient credits|credit balance is too low/i;
+const BAD_KEY = /api.?key.*(?:not valid|invalid|expired)|invalid.*api.?key|API_KEY_INVALID/i;
+const REFUSED =
+  /content_policy|content_filter|content policy|flagged|moderation|PROHIBITED_CONTENT/i;
+const UNKNOWN_MODEL =
+  /not a valid model|model_not_found|model .{0,80}(?:not found|does not exist)/i;
+const RATE_LIMITED = /rate_limit|RESOURCE_EXHAUSTED/i;
+const OVERLOADED = /overloaded|api_error|server_error|UNAVAILABLE/i;
+
+/** Goes by the status first, and by the provider's words last. */
+function classify(failure: FailureDetails, contextTooLong: RegExp): Classification {
+  const { status, systemCode, isConnectionLost } = failure;
+  const text = `${failure.code} ${failure.message} ${JSON.stringify(failure.details)}`;
+  if (status === 402 || OUT_OF_CREDIT.test(text)) {
+    return { kind: "other", isRetryable: false, isOutOfCredit: true };
+  }
+  if (contextTooLong.test(text)) return { kind: "context_too_long", isRetryable: false };
+  if (status === 429 || RATE_LIMITED.test(failure.code)) {
+    return { kind: "rate_limited", isRetryable: true };
+  }
+  if (isServerError(status)) return { kind: "overloaded", isRetryable: true };
+  if (REFUSED.test(text)) return { kind: "refused", isRetryable: false };
+  if (status === 401 || status === 403 || BAD_KEY.test(text)) {
+    return { kind: "authentication", isRetryable: false };
+  }
+  if (status === 404 || UNKNOWN_MODEL.test(text)) {
+    return { kind: "unknown_model", isRetryable: false };
+  }
+  if (status !== undefined && status >= 400) return { kind: "invalid_request", isRetryable: false };
+  // No server is running there, and retrying will not start one.
+  if (systemCode === "ECONNREFUSED") return { kind: "network", isRetryable: false };
+  if (isConnectionLost) return { kind: "network", isRetryable: true };
+  if (OVERLOADED.test(text)) return { kind: "overloaded", isRetryable: true };
+  return { kind: "other", isRetryable: false };
+}
+
+/** Timeouts and conflicts pass like errors of the server. */
+function isServerError(status: number | undefined): boolean {
+  return status !== undefined && (status >= 500 || status === 408 || status === 409);
+}
+
+const DESCRIPTIONS = {
+  missing_key: "no API key",
+  authentication: "the API key was rejected",
+  unknown_model: "unknown model",
+  context_too_long: "the conversation is too long for the model",
+  rate_limited: "rate limit reached",
+  overloaded: "the provider is overloaded or unavailable",
+  refused: "the provider refused the content",
+  invalid_request: "the provider rejected the request",
+  network: "connection failed",
+  stalled: "the provider stopped responding",
+  response_too_long: "the reply is too long",
+  other: "the request failed",
+} as const satisfies Record<ProviderErrorKind, string>;
+
+function describe(
+  failure: FailureDetails,
+  { kind, isOutOfCredit }: Classification,
+  endpoint: Endpoint,
+): string {
+  const { status, systemCode, message } = failure;
+  const description = isOutOfCredit ? "the account is out of credit" : DESCRIPTIONS[kind];
+  const facts = [status === undefined ? undefined : `HTTP ${status}`, systemCode];
+  const known = facts.filter((fact) => fact !== undefined).join(", ");
+  const quoted = toOneLine(redactKey(message, endpoint.apiKey));
+  return [
+    `${toOneLine(endpoint.id)}: ${description}`,
+    known === "" ? "" : ` (${known})`,
+    quoted === "" ? "." : `: ${quoted}`,
+  ].join("");
+}
+
+function redactKey(text: string, key: string | undefined): string {
+  return key === undefined || key === "" ? text : text.replaceAll(key, "…");
+}
+
+const MAX_CHARACTERS = 300;
+
+function toOneLine(text: string): string {
+  const line = text.replaceAll(/[\s\p{Cc}\p{Cf}\p{Co}\p{Cs}]+/gu, " ").trim();
+  return line.length > MAX_CHARACTERS ? `${line.slice(0, MAX_CHARACTERS)}…` : line;
+}
+
+function findHint({ kind, isOutOfCredit }: Classification, endpoint: Endpoint): string | undefined {
+  const { id, apiKeyVariable, baseUrl, isLocal } = endpoint;
+  const provider = id.split("/", 1)[0] ?? id;
+  if (isOutOfCredit === true) return "Add credit to the account, or use another model.";
+  switch (kind) {
+    case "authentication":
+      return apiKeyVariable === undefined
+        ? "Check the API key and its permissions."
+        : `Check the API key in ${apiKeyVariable} and its permissions.`;
+    case "unknown_model":
+      return `Run \`jp model ls ${provider}\` to list the available models.`;
+    case "context_too_long":
+      return "Start a new conversation with -n, or use a model with a larger context window.";
+    case "rate_limited":
+    case "overloaded":
+      return "Wait a moment and try again, or use another model.";
+    case "refused":
+      return "Rephrase the request, or use another model.";
+    case "invalid_request":
+      return "Check `assistant.model.parameters` and the schemas of your tools.";
+    case "network":
+      return isLocal === true
+        ? `Is ${provider} running at ${baseUrl}? The address comes from \`providers.llm.${provider}.base_url\`.`
+        : "Check your network connection and try again.";
+    default:
+      return undefined;
+  }
+}
