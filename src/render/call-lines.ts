@@ -8,11 +8,9 @@ import type {
   ToolCallResponse,
 } from "../conversation/index.ts";
 import type { Json, JsonObject } from "../util/index.ts";
-import { type CallEnd, markOf, wordFor } from "./call-end.ts";
-import { isDiff, paintDiff } from "./diff.ts";
 import { describeDecider, describeOutcome, describeSource } from "./inquiry.ts";
 import { firstLine, jsonLine, neutralize, oneLine, valueLine } from "./neutralize.ts";
-import type { Paint } from "./style.ts";
+import { isDiff, type Paint, paintDiff } from "./style.ts";
 import { truncate } from "./table.ts";
 import { wrapCode, wrapWords } from "./wrap.ts";
 
@@ -140,7 +138,7 @@ export function renderInquiryLines(
   const by = answeredBy === undefined ? "" : ` by ${oneLine(describeDecider(answeredBy))}`;
   const isWhole = answeredBy?.kind === "remembered";
   const { text, context } = event.question;
-  const asked = isWhole ? oneLine(text) : truncate(firstLine(text), MOST_FOLDED);
+  const asked = isWhole ? oneLine(text) : truncate(firstLine(text), MAX_FOLDED);
   const asks = `${oneLine(describeSource(event.source))} asks: ${asked}`;
   const mark = paint("magenta", "?");
   const answer = `${paint("bold", end)}${paint("dim", by)}`;
@@ -151,7 +149,7 @@ export function renderInquiryLines(
   const asking = wrapIn(asks, width - 2).map((row, index) => `${index === 0 ? mark : " "} ${row}`);
   const ending = isWhole
     ? answer
-    : truncateEnd({ end, by, width: Math.max(MOST_FOLDED, width - 4) }, paint);
+    : truncateEnd({ end, by, width: Math.max(MAX_FOLDED, width - 4) }, paint);
   const answering = wrapIn(ending, width - 4).map(
     (row, index) => `  ${index === 0 ? "→" : " "} ${row}`,
   );
@@ -159,7 +157,7 @@ export function renderInquiryLines(
 }
 
 /** Of a question or an answer that is folded. */
-const MOST_FOLDED = 1000;
+const MAX_FOLDED = 1000;
 
 function truncateEnd(
   { end, by, width }: { readonly end: string; readonly by: string; readonly width: number },
@@ -184,7 +182,7 @@ export function renderPermissionLines(
   const what = action === "deliver" ? `the result of ${tool}` : tool;
   const told = `${what} ${decision} by ${describeDecider(decidedBy)}${because}`;
   const change = event.arguments === undefined ? "" : describeChange(event.arguments, requested);
-  const text = truncate(oneLine(told + change), MOST_FOLDED);
+  const text = truncate(oneLine(told + change), MAX_FOLDED);
   return wrapIn(text, width - 2).map((row) => paint("dim", `  ${row}`));
 }
 
@@ -214,4 +212,56 @@ function describeArguments(parameters: JsonObject): string {
 /** In quotes unless it is plain: it cannot look like another argument and its value. */
 function keyText(key: string): string {
   return /^[\w.-]+$/.test(key) ? key : jsonLine(key);
+}
+
+/** Only `done` and `failed` are the tool's own. */
+export type CallEnd =
+  | "running"
+  | "done"
+  | "failed"
+  /** It was not let run. */
+  | "skipped"
+  /** Its question was not answered. */
+  | "cancelled"
+  /** Its result was kept from the model. */
+  | "withheld"
+  /** It was ended from outside. */
+  | "stopped";
+
+/** What happened between a call and its result. */
+export interface CallEvents {
+  readonly decisions: readonly PermissionDecision[];
+  /** In the order in which they came. */
+  readonly answers: readonly InquiryResponse[];
+}
+
+/** How a call ended, as the record tells it. */
+export function callEnd(
+  response: ToolCallResponse | undefined,
+  { decisions, answers }: CallEvents,
+): CallEnd {
+  if (response === undefined) return "running";
+  if (response.isError) return "failed";
+  const denied = decisions.find(({ decision }) => decision === "denied");
+  if (denied !== undefined) return denied.action === "run" ? "skipped" : "withheld";
+  return answers.at(-1)?.outcome === "cancelled" ? "cancelled" : "done";
+}
+
+/** A sign for the eye; what is neither good nor bad has a word beside it. */
+function markOf(end: CallEnd, paint: Paint): string {
+  switch (end) {
+    case "running":
+      return paint("yellow", "…");
+    case "done":
+      return paint("green", "✓");
+    case "failed":
+      return paint("red", "✗");
+    default:
+      return paint("yellow", "○");
+  }
+}
+
+/** Empty where the sign says it all. */
+function wordFor(end: CallEnd): string {
+  return end === "running" || end === "done" || end === "failed" ? "" : end;
 }

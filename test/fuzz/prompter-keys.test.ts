@@ -6,17 +6,15 @@ import stringWidth from "fast-string-width";
 import { expect, test } from "vitest";
 import type { InquiryId } from "../../src/conversation/index.ts";
 import { oneLine } from "../../src/render/index.ts";
-import type { Asides } from "../../src/terminal/prompter/aside.ts";
-import { decodeInput, decodeLoneEscape } from "../../src/terminal/prompter/key.ts";
-import { closedHelp, keyMenu } from "../../src/terminal/prompter/key-menu.ts";
-import { fromStart, scrollView } from "../../src/terminal/prompter/scroll-view.ts";
-import { secretEntry } from "../../src/terminal/prompter/secret-entry.ts";
-import { selectList } from "../../src/terminal/prompter/select-list.ts";
-import type { SelectList } from "../../src/terminal/prompter/select-rows.ts";
-import { showWidget } from "../../src/terminal/prompter/show-widget.ts";
-import { bufferOf } from "../../src/terminal/prompter/text-buffer.ts";
-import { textEntry } from "../../src/terminal/prompter/text-entry.ts";
-import type { Widget } from "../../src/terminal/prompter/widget.ts";
+import { closedHelp, keyMenu } from "../../src/terminal/key-menu.ts";
+import { decodeInput, decodeLoneEscape } from "../../src/terminal/key.ts";
+import { fromStart, pager } from "../../src/terminal/pager.ts";
+import type { Asides } from "../../src/terminal/question-rows.ts";
+import { selectList, type SelectList } from "../../src/terminal/select-list.ts";
+import { showWidget } from "../../src/terminal/show-widget.ts";
+import { bufferOf } from "../../src/terminal/text-buffer.ts";
+import { secretEntry, textEntry } from "../../src/terminal/text-entry.ts";
+import type { Widget } from "../../src/terminal/widget.ts";
 import { explainMisfit, type Question } from "../../src/tool/index.ts";
 import { PromptScreen } from "../support/prompt-screen.ts";
 import { FakeTerminal } from "./fake-terminal.ts";
@@ -169,7 +167,7 @@ const anyCase: fc.Arbitrary<Case> = fc.oneof(
     .tuple(fc.array(hostileText.map(oneLine), { maxLength: 30 }), fc.boolean())
     .map(([lines, mustRead]) =>
       caseOf(
-        scrollView({ linesFor: () => lines, mustRead }),
+        pager({ linesFor: () => lines, mustRead }),
         fromStart,
         (ending) => ending.type === "cancelled" || ending.isRead || !mustRead,
       ),

@@ -1,9 +1,7 @@
 /** What stands inside a paragraph, a heading or a cell: marked takes it apart, this gives it its look. */
 import { Lexer, type Links, type Token, Tokenizer, type Tokens } from "marked";
 import type { StyleName } from "../style.ts";
-import { decodeEntities } from "./entities.ts";
-import { findSafeAddress, looksLikeAddress, saysAddress } from "./link.ts";
-import { type Look, UNSTYLED, type WordSplitter } from "./words.ts";
+import { type Look, UNSTYLED, type WordSplitter } from "./page.ts";
 
 export interface InlineOptions {
   /** Without colours the marks stay, or nobody could tell code from words. */
@@ -134,4 +132,69 @@ function addAddress(address: string, look: Look, { splitter }: Target): void {
 
 function withStyle(look: Look, style: StyleName): Look {
   return look.styles.includes(style) ? look : { ...look, styles: [...look.styles, style] };
+}
+
+/** Others may run a program or read a file when somebody clicks on them. */
+const FOLLOWED: ReadonlySet<string> = new Set(["http:", "https:", "mailto:"]);
+
+/** The address as it may stand in an escape sequence, or nothing. */
+function findSafeAddress(address: string): string | undefined {
+  const url = URL.parse(address);
+  if (url === null || !FOLLOWED.has(url.protocol)) return undefined;
+  return /^[\x21-\x7e]+$/.test(url.href) ? url.href : undefined;
+}
+
+/** OSC 8. The address comes from `findSafeAddress`. */
+export function hyperlink(address: string, text: string): string {
+  return `\x1b]8;;${address}\x1b\\${text}\x1b]8;;\x1b\\`;
+}
+
+/** Whether the text of a link already says where it leads. */
+function saysAddress(text: string, address: string): boolean {
+  return ["", "mailto:", "http://", "https://"].some((before) => before + text === address);
+}
+
+/** A text that names another place than the one the link leads to must not hide that. */
+function looksLikeAddress(text: string): boolean {
+  return /:\/\/|^www\.|^[\w-]+(?:\.[\w-]+)+(?:\/|$)/i.test(text.trim());
+}
+
+const NAMED: Readonly<Record<string, string>> = {
+  amp: "&",
+  apos: "'",
+  copy: "©",
+  gt: ">",
+  hellip: "…",
+  larr: "←",
+  le: "≤",
+  ge: "≥",
+  ldquo: "“",
+  lsquo: "‘",
+  lt: "<",
+  mdash: "—",
+  middot: "·",
+  nbsp: "\u00a0",
+  ndash: "–",
+  ne: "≠",
+  quot: '"',
+  rarr: "→",
+  rdquo: "”",
+  reg: "®",
+  rsquo: "’",
+  times: "×",
+  trade: "™",
+};
+
+/** Unknown ones stay as they are. The result may hold any character: it is to be neutralised. */
+function decodeEntities(text: string): string {
+  if (!text.includes("&")) return text;
+  return text.replaceAll(/&(?:#x([0-9a-f]{1,6})|#\d{1,7}|[a-z]+);/gi, decode);
+}
+
+function decode(entity: string, hexadecimal?: string): string {
+  const name = entity.slice(1, -1);
+  if (!name.startsWith("#")) return Object.hasOwn(NAMED, name) ? (NAMED[name] ?? entity) : entity;
+  const code = hexadecimal === undefined ? Number(name.slice(1)) : Number.parseInt(hexadecimal, 16);
+  const isCharacter = code > 0 && code <= 0x10_ff_ff && (code < 0xd8_00 || code > 0xdf_ff);
+  return isCharacter ? String.fromCodePoint(code) : "\u{fffd}";
 }

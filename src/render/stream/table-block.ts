@@ -1,11 +1,18 @@
 /** A table, drawn when all of it is known: columns that line up, and cells wrapped where they must be. */
 import stringWidth from "fast-string-width";
 import type { Paint } from "../style.ts";
-import { createFlow, paintFragments } from "./flow.ts";
 import { addInlineAs, type InlineOptions } from "./inline.ts";
-import { breakLines } from "./line-breaker.ts";
-import type { Page } from "./page.ts";
-import { createWordSplitter, type Look, type Piece, UNSTYLED, type Word } from "./words.ts";
+import {
+  breakLines,
+  createFlow,
+  createWordSplitter,
+  type Look,
+  type Page,
+  paintFragments,
+  type Piece,
+  UNSTYLED,
+  type Word,
+} from "./page.ts";
 
 export interface TableBlock {
   add(row: string): void;

@@ -1,0 +1,192 @@
+/** Keys as people press them, read from what a terminal sends for them. */
+export type Key =
+  /** One character as typed. */
+  | { readonly type: "text"; readonly text: string }
+  /** Several at once, marked as pasted by the terminal; line breaks are `\n`. */
+  | { readonly type: "paste"; readonly text: string }
+  | { readonly type: "named"; readonly name: KeyName };
+
+/** What gives up whatever is asked. */
+export function isCancelling(key: Key): boolean {
+  return key.type === "named" && (key.name === "escape" || key.name === "ctrl-c");
+}
+
+/** What a terminal says by itself when it is asked. */
+export type Report = CursorReport | VersionReport;
+
+/** Where its cursor is. Columns count from 1. */
+export interface CursorReport {
+  readonly type: "cursor";
+  readonly column: number;
+}
+
+/** What it is: three numbers. */
+interface VersionReport {
+  readonly type: "version";
+  readonly version: string;
+}
+
+export function isKey(sent: Key | Report): sent is Key {
+  return sent.type !== "cursor" && sent.type !== "version";
+}
+
+export type KeyName =
+  | "enter"
+  | "new-line"
+  | "escape"
+  | "tab"
+  | "backspace"
+  | "delete"
+  | "up"
+  | "down"
+  | "left"
+  | "right"
+  | "word-left"
+  | "word-right"
+  | "home"
+  | "end"
+  | "page-up"
+  | "page-down"
+  | `ctrl-${string}`;
+
+export interface DecodedInput {
+  readonly sent: readonly (Key | Report)[];
+  /** The beginning of a sequence whose end has not come yet. */
+  readonly rest: string;
+}
+
+const ESCAPE = "\u001b";
+const PASTE_START = `${ESCAPE}[200~`;
+const PASTE_END = `${ESCAPE}[201~`;
+
+/** A control sequence: parameters, then one letter. */
+const CONTROL_SEQUENCE = /^\u001b\[([0-?]*)[ -/]*([@-~])/;
+
+/** By the letter that ends the sequence. */
+const BY_LETTER: Readonly<Record<string, KeyName>> = {
+  A: "up",
+  B: "down",
+  C: "right",
+  D: "left",
+  H: "home",
+  F: "end",
+};
+
+/** By the first number in a sequence that ends in `~`. */
+const BY_NUMBER: Readonly<Record<string, KeyName>> = {
+  1: "home",
+  3: "delete",
+  4: "end",
+  5: "page-up",
+  6: "page-down",
+  7: "home",
+  8: "end",
+};
+
+/** What Alt makes of a key. */
+const WITH_ALT: Readonly<Record<string, KeyName>> = {
+  "\r": "new-line",
+  "\n": "new-line",
+  "\u007f": "ctrl-w",
+  b: "word-left",
+  f: "word-right",
+};
+
+const CONTROLS: Readonly<Record<string, KeyName>> = {
+  "\r": "enter",
+  "\n": "new-line",
+  "\t": "tab",
+  "\b": "backspace",
+  "\u007f": "backspace",
+};
+
+/** Sequences that mean nothing to us are left out. */
+export function decodeInput(input: string): DecodedInput {
+  const sent: (Key | Report)[] = [];
+  let rest = input;
+  while (rest !== "") {
+    const next = rest.startsWith(ESCAPE) ? decodeSequence(rest) : decodeCharacter(rest);
+    if (next === undefined) break;
+    if (next.sent !== undefined) sent.push(next.sent);
+    rest = rest.slice(next.length);
+  }
+  return { sent, rest };
+}
+
+/** When nothing has followed: the key of that name was pressed. */
+export function decodeLoneEscape(rest: string): readonly Key[] {
+  return rest === ESCAPE ? [named("escape")] : [];
+}
+
+interface Decoded {
+  readonly length: number;
+  readonly sent?: Key | Report;
+}
+
+function decodeCharacter(input: string): Decoded {
+  const character = String.fromCodePoint(input.codePointAt(0) ?? 0);
+  const code = character.charCodeAt(0);
+  const control = CONTROLS[character];
+  if (control !== undefined) return { length: 1, sent: named(control) };
+  if (code === 0 || code > 0x1a) {
+    const isText = code >= 0x20;
+    return { length: character.length, ...(isText && { sent: { type: "text", text: character } }) };
+  }
+  return { length: 1, sent: named(`ctrl-${String.fromCharCode(code + 0x60)}`) };
+}
+
+/** Undefined if it is not whole. */
+function decodeSequence(input: string): Decoded | undefined {
+  if (input.startsWith(PASTE_START)) return decodePaste(input);
+  if (input.startsWith(`${ESCAPE}[`)) return decodeControlSequence(input);
+  const second = input[1];
+  if (second === undefined) return undefined;
+  if (second === ESCAPE) return { length: 1, sent: named("escape") };
+  if (second === "O") {
+    const letter = input[2];
+    if (letter === undefined) return undefined;
+    return found(3, BY_LETTER[letter]);
+  }
+  const character = String.fromCodePoint(input.codePointAt(1) ?? 0);
+  return found(1 + character.length, WITH_ALT[character]);
+}
+
+function decodePaste(input: string): Decoded | undefined {
+  const end = input.indexOf(PASTE_END);
+  if (end === -1) return undefined;
+  const text = input.slice(PASTE_START.length, end).replaceAll(/\r\n?/g, "\n");
+  return { length: end + PASTE_END.length, sent: { type: "paste", text } };
+}
+
+function decodeControlSequence(input: string): Decoded | undefined {
+  const match = CONTROL_SEQUENCE.exec(input);
+  if (match === null) {
+    // Not whole yet, or broken: then it is dropped up to where it breaks.
+    const broken = /^\u001b\[[ -?]*[^ -~]/.exec(input);
+    return broken === null ? undefined : { length: broken[0].length - 1 };
+  }
+  const [{ length }, parameters = "", letter = ""] = match;
+  const [first = "", second = "", third = ""] = parameters.split(";");
+  if (letter === "c" && parameters.startsWith(">")) {
+    return { length, sent: { type: "version", version: parameters.slice(1) } };
+  }
+  if (letter === "R") return { length, sent: { type: "cursor", column: Number(second) } };
+  // Enter with Shift or Alt, as newer terminals tell it.
+  const isModifiedEnter =
+    (letter === "u" && first === "13") || (letter === "~" && first === "27" && third === "13");
+  if (isModifiedEnter) return found(length, second === "" ? "enter" : "new-line");
+  if (letter === "~") return found(length, BY_NUMBER[first]);
+  const name = BY_LETTER[letter];
+  // With Ctrl or Alt, an arrow goes by words.
+  const isModified = second !== "" && second !== "2";
+  if (isModified && name === "left") return found(length, "word-left");
+  return found(length, isModified && name === "right" ? "word-right" : name);
+}
+
+function found(length: number, name: KeyName | undefined): Decoded {
+  return name === undefined ? { length } : { length, sent: named(name) };
+}
+
+function named(name: KeyName): Key {
+  return { type: "named", name };
+}
