@@ -63,7 +63,7 @@ export async function whileTyping(work: () => Promise<void>): Promise<Stalls> {
 class Keyboard implements Terminal {
   readonly paint = plain;
   readonly size = { columns: 80, rows: 24 };
-  readonly isGone = false;
+  readonly isClosed = false;
   slowest = 0;
   mostCpu = 0;
   keys = 0;
@@ -98,7 +98,7 @@ class Keyboard implements Terminal {
 
   stop(): void {
     clearInterval(this.#timer);
-    this.#events?.onGone();
+    this.#events?.onClose();
   }
 
   [Symbol.dispose](): void {}

@@ -11,8 +11,7 @@ import type { Json, JsonObject } from "../util/index.ts";
 import { describeDecider, describeOutcome, describeSource } from "./inquiry.ts";
 import { firstLine, jsonLine, neutralize, oneLine, valueLine } from "./neutralize.ts";
 import { isDiff, type Paint, paintDiff } from "./style.ts";
-import { truncate } from "./table.ts";
-import { wrapCode, wrapWords } from "./wrap.ts";
+import { moreLines, truncate, wrapCode, wrapWords } from "./wrap.ts";
 
 export interface LineOptions {
   readonly paint: Paint;
@@ -30,12 +29,12 @@ export function renderCallLines(
   end: CallEnd,
   { paint, width, note = "" }: CallLineOptions,
 ): readonly string[] {
-  const said = wordFor(end) || note;
+  const said = endLabel(end) || note;
   const behind = said === "" ? "" : ` ${said}`;
   const call = foldCall(request, width - 2 - stringWidth(behind));
   const painted = `${paint("cyan", call)}${paint("dim", behind)}`;
   return wrapIn(painted, width - 2).map((row, index) =>
-    index === 0 ? `${markOf(end, paint)} ${row}` : `  ${row}`,
+    index === 0 ? `${endSymbol(end, paint)} ${row}` : `  ${row}`,
   );
 }
 
@@ -63,7 +62,7 @@ function foldCall(call: Pick<ToolCallRequest, "name" | "arguments">, room: numbe
   const entries = Object.entries(call.arguments);
   const long = entries.filter(([key, value]) => !staysWhole(key, value));
   const kept = stringWidth(whole) - long.reduce((sum, [, value]) => sum + widthOf(value), 0);
-  const each = Math.max(LEAST_VALUE, Math.floor((room - kept) / Math.max(1, long.length)));
+  const each = Math.max(MIN_VALUE_WIDTH, Math.floor((room - kept) / Math.max(1, long.length)));
   const shown = entries.map(([key, value]) => {
     const text = valueLine(value);
     return `${keyText(key)}: ${staysWhole(key, value) ? text : truncate(text, each)}`;
@@ -72,21 +71,21 @@ function foldCall(call: Pick<ToolCallRequest, "name" | "arguments">, room: numbe
 }
 
 /** Columns that are left of a value that is cut. */
-const LEAST_VALUE = 12;
+const MIN_VALUE_WIDTH = 12;
 /** Of one line; file names are never cut, however long they are. */
-const SHORT_TEXT = 200;
+const MAX_WHOLE_TEXT = 200;
 
 function staysWhole(key: string, value: Json): boolean {
   if (typeof value !== "string") return value === null || typeof value !== "object";
   if (value.includes("\n")) return false;
-  return value.length <= SHORT_TEXT || /path|file/i.test(key);
+  return value.length <= MAX_WHOLE_TEXT || /path|file/i.test(key);
 }
 
 function widthOf(value: Json): number {
   return stringWidth(valueLine(value));
 }
 
-const ONE_LINE_CALL = 60;
+const MAX_ONE_LINE_CALL = 60;
 
 /**
  * A call with all its arguments, for a person who decides about it: on one line if it is short, else each
@@ -96,7 +95,7 @@ export function callText(call: Pick<ToolCallRequest, "name" | "arguments">): str
   const entries = Object.entries(call.arguments);
   const line = `• ${describeCall(call)}`;
   const hasLines = entries.some(([, value]) => typeof value === "string" && value.includes("\n"));
-  if (!hasLines && stringWidth(line) <= ONE_LINE_CALL) return line;
+  if (!hasLines && stringWidth(line) <= MAX_ONE_LINE_CALL) return line;
   const below = entries.flatMap(([key, value]) => {
     const name = `  ${keyText(key)}:`;
     if (typeof value !== "string" || !value.includes("\n")) return [`${name} ${valueLine(value)}`];
@@ -120,8 +119,9 @@ export function renderResultLines(
     .filter((line) => line.trim() !== "");
   const hidden = body.length - resultLines;
   const shown = body.slice(0, resultLines).map((line) => truncate(line, width - 4));
-  const more = `… ${hidden} more ${hidden === 1 ? "line" : "lines"}`;
-  return [...shown, ...(hidden > 0 ? [more] : [])].map((line) => paint("dim", `  │ ${line}`));
+  return [...shown, ...(hidden > 0 ? [moreLines(hidden)] : [])].map((line) =>
+    paint("dim", `  │ ${line}`),
+  );
 }
 
 /**
@@ -248,7 +248,7 @@ export function callEnd(
 }
 
 /** A sign for the eye; what is neither good nor bad has a word beside it. */
-function markOf(end: CallEnd, paint: Paint): string {
+function endSymbol(end: CallEnd, paint: Paint): string {
   switch (end) {
     case "running":
       return paint("yellow", "…");
@@ -262,6 +262,6 @@ function markOf(end: CallEnd, paint: Paint): string {
 }
 
 /** Empty where the sign says it all. */
-function wordFor(end: CallEnd): string {
+function endLabel(end: CallEnd): string {
   return end === "running" || end === "done" || end === "failed" ? "" : end;
 }

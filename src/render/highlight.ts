@@ -11,8 +11,8 @@ export type LineHighlighter = (line: string) => string;
 let highlighter: HLJSApi | undefined;
 
 /** Beyond these a line stays plain, and what a long comment began with is all that is kept of it. */
-const LONGEST_LINE = 2000;
-const LONGEST_CONTEXT = 1000;
+const MAX_LINE = 2000;
+const MAX_CONTEXT = 1000;
 
 const STYLES: Readonly<Record<string, StyleName>> = {
   addition: "green",
@@ -61,7 +61,7 @@ export function createLineHighlighter(name: string, paint: Paint): LineHighlight
   if (language === undefined || !isReady(language.id)) return (line) => line;
   let context = "";
   return (line) => {
-    if (line.length > LONGEST_LINE) return line;
+    if (line.length > MAX_LINE) return line;
     const result = highlighter?.highlight(`${context}${line}`, {
       language: language.id,
       ignoreIllegals: true,
@@ -82,7 +82,7 @@ function isAnythingOpen({ _top: top }: HighlightResult): boolean {
 
 /** The first line says what is open; those between would be read again for each that follows. */
 function shorten(context: string): string {
-  return context.length <= LONGEST_CONTEXT ? context : context.slice(0, context.indexOf("\n") + 1);
+  return context.length <= MAX_CONTEXT ? context : context.slice(0, context.indexOf("\n") + 1);
 }
 
 /** From the highlighter's HTML, which has spans and five entities and nothing else. */

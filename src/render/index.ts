@@ -30,5 +30,5 @@ export {
   type MarkdownStream,
   type MarkdownStreamOptions,
 } from "./stream/markdown-stream.ts";
-export { type Cell, type Column, renderTable, type TableOptions, truncate } from "./table.ts";
-export { wrapCode, wrapProse, wrapWords } from "./wrap.ts";
+export { type Cell, type Column, renderTable, type TableOptions } from "./table.ts";
+export { moreLines, truncate, wrapCode, wrapProse, wrapWords } from "./wrap.ts";

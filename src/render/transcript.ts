@@ -23,7 +23,7 @@ import {
 } from "./call-lines.ts";
 import { neutralize, oneLine } from "./neutralize.ts";
 import type { Paint } from "./style.ts";
-import { truncate } from "./table.ts";
+import { truncate } from "./wrap.ts";
 
 /** How a turn is shown. */
 export interface TranscriptOptions {

@@ -1,21 +1,22 @@
-/** Asks several questions that belong together, and whether their answers are to be sent. */
+/** Asks several questions together, and lets the user review the answers before they are sent. */
 import type { FormRequest, FormResult, PromptResult } from "../agent/index.ts";
 import { oneLine } from "../render/index.ts";
 import { type Answered, answerQuestion, askQuestion, toResult } from "./ask-question.ts";
-import type { Dialogue } from "./dialogue.ts";
-import type { ClosedQuestion } from "./question-rows.ts";
-import type { Closed } from "./widget.ts";
+import type { ClosedQuestion, Dialogue, NoAnswer } from "./dialogue.ts";
 
 type Field = FormRequest["fields"][number];
 
 interface OpenField extends Field {
-  /** The question as it is shown while the form is open: `(1/3) Which?`. */
+  /** The question as shown while the form is open: `(1/3) Which?`. */
   readonly message: string;
 }
 
 interface AnsweredField extends OpenField {
   readonly answered: Answered;
 }
+
+/** What Escape does at every question of a form and at the review. */
+const CANCEL_ALL = "cancel all questions";
 
 export async function askForm({ fields }: FormRequest, dialogue: Dialogue): Promise<FormResult> {
   const [first, ...others] = fields.map(openField);
@@ -24,18 +25,18 @@ export async function askForm({ fields }: FormRequest, dialogue: Dialogue): Prom
   await dialogue.start();
   dialogue.notify(first.message);
   if (first.label !== undefined) dialogue.printLabel(first.label);
-  const filled = await fillIn([first, ...others], dialogue);
-  if (filled.type === "aborted") return { type: "interrupted" };
-  if (filled.type === "cancelled") {
+  const result = await answerFields([first, ...others], dialogue);
+  if (result.type === "aborted") return { type: "interrupted" };
+  if (result.type === "cancelled") {
     for (const { question } of fields) {
       const message = oneLine(question.text);
-      dialogue.printClosed({ message, said: "cancelled", isCancelled: true });
+      dialogue.printClosed({ message, summary: "cancelled", isCancelled: true });
     }
     return { type: "cancelled" };
   }
-  const { answers } = filled;
+  const { answers } = result;
   for (const { question, answered } of answers) {
-    dialogue.printClosed({ message: oneLine(question.text), said: answered.said });
+    dialogue.printClosed({ message: oneLine(question.text), summary: answered.summary });
   }
   const results = answers.map(({ inquiryId, answered }) => toResult(inquiryId, answered));
   return { type: "answered", results };
@@ -45,33 +46,38 @@ function openField(field: Field, index: number, { length }: readonly Field[]): O
   return { ...field, message: `(${index + 1}/${length}) ${oneLine(field.question.text)}` };
 }
 
-/** There is nothing to review about a single answer. */
+/** A single answer is not reviewed. */
 function toFormResult(result: PromptResult): FormResult {
   return result.type === "answered"
     ? { type: "answered", results: [result] }
     : { type: result.type };
 }
 
-type FilledIn = { readonly type: "filled_in"; readonly answers: readonly AnsweredField[] } | Closed;
+type AllAnswered =
+  | { readonly type: "all_answered"; readonly answers: readonly AnsweredField[] }
+  | NoAnswer;
 
-async function fillIn(fields: readonly OpenField[], dialogue: Dialogue): Promise<FilledIn> {
+async function answerFields(
+  fields: readonly OpenField[],
+  dialogue: Dialogue,
+): Promise<AllAnswered> {
   let answers: readonly AnsweredField[] = [];
   for (;;) {
-    const closed = answers.map(({ message, answered }) => ({ message, said: answered.said }));
-    const next: Reviewed =
+    const closed = answers.map(({ message, answered: { summary } }) => ({ message, summary }));
+    const next: ReviewChoice =
       answers.length < fields.length
         ? { type: "change", index: answers.length }
         : await reviewAnswers(closed, dialogue);
     if (next.type === "cancelled" || next.type === "aborted") return next;
     const index = next.type === "change" ? next.index : fields.length;
     const field = fields[index];
-    if (field === undefined) return { type: "filled_in", answers }; // There is nothing left to ask.
+    if (field === undefined) return { type: "all_answered", answers };
     const { question, message, tool, questionId } = field;
     const others = closed.filter((_answer, position) => position !== index);
-    dialogue.standing = { answered: others, context: question.context };
-    const earlier = answers[index]?.answered;
+    dialogue.header = { answered: others, context: question.context };
+    const previous = answers[index]?.answered;
     const answered = await answerQuestion(
-      { question, message, earlier, covers: { tool, questionId }, escape: CANCEL_ALL },
+      { question, message, previous, scope: { tool, questionId }, escape: CANCEL_ALL },
       dialogue,
     );
     if (answered.type !== "answered") return answered;
@@ -79,34 +85,31 @@ async function fillIn(fields: readonly OpenField[], dialogue: Dialogue): Promise
   }
 }
 
-type Reviewed =
+type ReviewChoice =
   | { readonly type: "send" }
   | { readonly type: "change"; readonly index: number }
-  | Closed;
+  | NoAnswer;
 
-/** What Escape does, here and at every question of a form. */
-const CANCEL_ALL = "cancel all the questions";
-
-/** There are keys for no more. */
-const MOST_NUMBERS = 9;
+/** Answers beyond the ninth have no key of their own; `e` reaches them. */
+const MAX_NUMBER_KEYS = 9;
 
 async function reviewAnswers(
   answered: readonly ClosedQuestion[],
   dialogue: Dialogue,
-): Promise<Reviewed> {
-  const numbers = answered.slice(0, MOST_NUMBERS).map((_answer, index) => `${index + 1}`);
+): Promise<ReviewChoice> {
+  const numbers = answered.slice(0, MAX_NUMBER_KEYS).map((_answer, index) => `${index + 1}`);
   const menu = {
     message: "Send these answers?",
     choices: {
-      y: "send them",
-      e: "change one of them",
+      y: "send the answers",
+      e: "change an answer",
       ...Object.fromEntries(numbers.map((number) => [number, `change answer ${number}`])),
     },
     default: "y",
     escape: CANCEL_ALL,
   };
   for (;;) {
-    dialogue.standing = { answered, isReview: true };
+    dialogue.header = { answered, isReview: true };
     const chosen = await dialogue.choose<string>(menu);
     if (chosen.type !== "chosen") return chosen;
     if (chosen.choice === "y") return { type: "send" };
@@ -116,16 +119,17 @@ async function reviewAnswers(
   }
 }
 
-/** Undefined: none of them. */
+/** Undefined if the user went back. */
 async function chooseAnswer(
   answered: readonly ClosedQuestion[],
   dialogue: Dialogue,
-): Promise<Reviewed | undefined> {
-  dialogue.standing = undefined; // The answers are in the list.
-  const options = answered.map(({ message, said }) => ({ label: `${message} ${oneLine(said)}` }));
-  const list = { message: "Change which answer?", options };
-  const start = { filter: "", active: 0, marked: [] };
-  const { ending } = await dialogue.select(list, start);
+): Promise<ReviewChoice | undefined> {
+  dialogue.header = undefined; // The list shows the answers.
+  const options = answered.map(({ message, summary }) => ({
+    label: `${message} ${oneLine(summary)}`,
+  }));
+  const list = { message: "Which answer do you want to change?", options };
+  const { ending } = await dialogue.select(list, { filter: "", active: 0, marked: [] });
   if (ending.type === "aborted") return ending;
   const [index] = ending.type === "chosen" ? ending.indexes : [];
   return index === undefined ? undefined : { type: "change", index };

@@ -1,4 +1,4 @@
-/** Asks whether a tool may run, and with which arguments. */
+/** Asks whether a tool may run, with which arguments, and whether the model may see its result. */
 import { isDeepStrictEqual } from "node:util";
 import type {
   DeliveryRequest,
@@ -11,33 +11,36 @@ import { callText, neutralize, oneLine } from "../render/index.ts";
 import { assertNever, isJsonObject, type JsonObject } from "../util/index.ts";
 import type { Dialogue } from "./dialogue.ts";
 
+/** The result, and how the line that stays on the screen shows it. Undefined: ask again. */
+type Verdict<Result> = { readonly result: Result; readonly summary: string } | undefined;
 type PermissionVerdict = Verdict<PermissionResult>;
+type DeliveryVerdict = Verdict<DeliveryResult>;
 
-const CANCELLED = { result: { type: "cancelled" }, said: "cancelled" } as const;
-const INTERRUPTED = { result: { type: "interrupted" }, said: "interrupted" } as const;
+const CANCELLED = { result: { type: "cancelled" }, summary: "cancelled" } as const;
+const INTERRUPTED = { result: { type: "interrupted" }, summary: "interrupted" } as const;
 
 export async function askPermission(
   request: PermissionRequest,
   dialogue: Dialogue,
 ): Promise<PermissionResult> {
-  const message = askRun(request.tool, request.origin);
-  const matter = {
+  const message = permissionMessage(request.tool, request.origin);
+  const decision = {
     message,
     context: callText({ name: request.tool, arguments: request.arguments }),
-    ...(request.isEditing && { first: () => editArguments(request, dialogue) }),
+    ...(request.isEditing && { editFirst: () => editArguments(request, dialogue) }),
     decide: () => decidePermission(message, request, dialogue),
   };
-  return await askUntilDecided(matter, dialogue);
+  return await askUntilDecided(decision, dialogue);
 }
 
-function askRun(tool: string, origin: ToolOrigin): string {
+function permissionMessage(tool: string, origin: ToolOrigin): string {
   switch (origin.type) {
     case "builtin":
       return oneLine(`Run built-in ${tool} tool?`);
     case "local":
       return oneLine(`Run local ${tool} tool?`);
     case "mcp":
-      return oneLine(`Run mcp ${tool} tool from ${origin.server} server?`);
+      return oneLine(`Run MCP ${tool} tool from ${origin.server} server?`);
     default:
       return assertNever(origin);
   }
@@ -48,15 +51,15 @@ async function decidePermission(
   request: PermissionRequest,
   dialogue: Dialogue,
 ): Promise<PermissionVerdict> {
-  const every = `every call of \`${oneLine(request.tool)}\` this turn`;
+  const every = `every call to \`${oneLine(request.tool)}\` this turn`;
   const choices = {
     y: "run this call",
     Y: `yes to ${every}`,
     n: "skip this call",
     N: `no to ${every}`,
-    p: "print the arguments, and ask again",
-    r: "skip this call, and say why",
-    e: "edit the arguments, then run it",
+    p: "print the arguments",
+    r: "skip this call and say why",
+    e: "edit the arguments, then run",
   };
   const menu = { message, choices, escape: "cancel" } as const;
   const chosen = await dialogue.choose(menu);
@@ -64,15 +67,15 @@ async function decidePermission(
   if (chosen.type === "cancelled") return CANCELLED;
   switch (chosen.choice) {
     case "y":
-      return { result: { type: "run", isRemembered: false }, said: "yes" };
+      return { result: { type: "run", isRemembered: false }, summary: "yes" };
     case "Y":
-      return { result: { type: "run", isRemembered: true }, said: `yes to ${every}` };
+      return { result: { type: "run", isRemembered: true }, summary: `yes to ${every}` };
     case "n":
-      return { result: { type: "skip", isRemembered: false }, said: "no" };
+      return { result: { type: "skip", isRemembered: false }, summary: "no" };
     case "N":
-      return { result: { type: "skip", isRemembered: true }, said: `no to ${every}` };
+      return { result: { type: "skip", isRemembered: true }, summary: `no to ${every}` };
     case "p":
-      dialogue.print(pretty(request.arguments));
+      dialogue.print(prettyJson(request.arguments));
       return undefined;
     case "r":
       return await askReason(dialogue);
@@ -88,90 +91,91 @@ async function askReason(dialogue: Dialogue): Promise<PermissionVerdict> {
   if (entered.type === "aborted") return INTERRUPTED;
   const reason = entered.type === "entered" ? entered.text.trim() : "";
   return reason === ""
-    ? { result: { type: "skip", isRemembered: false }, said: "no" }
-    : { result: { type: "skip", isRemembered: false, reason }, said: `no: ${reason}` };
+    ? { result: { type: "skip", isRemembered: false }, summary: "no" }
+    : { result: { type: "skip", isRemembered: false, reason }, summary: `no: ${reason}` };
 }
 
-/** Until what was typed can be used, or nothing is left of it. */
+/** Repeats until the arguments are valid. An empty text goes back to the question. */
 async function editArguments(
   request: PermissionRequest,
   dialogue: Dialogue,
   isSeen = false,
 ): Promise<PermissionVerdict> {
-  let text = pretty(request.arguments);
+  let text = prettyJson(request.arguments);
   let problem: string | undefined;
   for (;;) {
-    // What the person has typed, too, need not be read again.
+    // After the first round, the text is what the user typed.
     const isTextSeen = isSeen || problem !== undefined;
     const asked = { message: "Edit arguments:", text, isTextSeen, problem, extension: ".json" };
     const entered = await dialogue.enterText(asked);
     if (entered.type === "aborted") return INTERRUPTED;
     if (entered.type === "cancelled") {
       const reason = "Edit cancelled";
-      return { result: { type: "skip", isRemembered: false, reason }, said: `no: ${reason}` };
+      return { result: { type: "skip", isRemembered: false, reason }, summary: `no: ${reason}` };
     }
     text = entered.text;
     if (text.trim() === "") return undefined;
-    const examined = await examine(text, request);
-    if (examined.type === "usable") return runWith(examined.arguments, request);
-    problem = neutralize(examined.problem);
+    const parsed = await parseArguments(text, request);
+    if (parsed.type === "valid") return runWith(parsed.arguments, request);
+    problem = neutralize(parsed.problem);
   }
 }
 
-type Examined =
-  | { readonly type: "usable"; readonly arguments: JsonObject }
-  | { readonly type: "unusable"; readonly problem: string };
+type ParsedArguments =
+  | { readonly type: "valid"; readonly arguments: JsonObject }
+  | { readonly type: "invalid"; readonly problem: string };
 
-async function examine(text: string, { check }: PermissionRequest): Promise<Examined> {
+async function parseArguments(
+  text: string,
+  { check }: PermissionRequest,
+): Promise<ParsedArguments> {
   let parsed: unknown;
   try {
     parsed = JSON.parse(text);
   } catch (error) {
-    return { type: "unusable", problem: `Invalid JSON: ${(error as Error).message}` }; // A SyntaxError.
+    return { type: "invalid", problem: `Invalid JSON: ${(error as Error).message}` }; // A SyntaxError.
   }
-  if (!isJsonObject(parsed)) return { type: "unusable", problem: "Not a JSON object." };
+  if (!isJsonObject(parsed)) return { type: "invalid", problem: "Not a JSON object." };
   const problem = await check(parsed);
   return problem === undefined
-    ? { type: "usable", arguments: parsed }
-    : { type: "unusable", problem };
+    ? { type: "valid", arguments: parsed }
+    : { type: "invalid", problem };
 }
 
-/** Arguments that were looked at and left as they are were not edited. */
+/** Arguments that the user left unchanged do not count as edited. */
 function runWith(edited: JsonObject, request: PermissionRequest): PermissionVerdict {
   if (isDeepStrictEqual(edited, request.arguments)) {
-    return { result: { type: "run", isRemembered: false }, said: "yes" };
+    return { result: { type: "run", isRemembered: false }, summary: "yes" };
   }
   const result = { type: "run", isRemembered: false, arguments: edited } as const;
-  return { result, said: "yes, with other arguments" };
+  return { result, summary: "yes, with edited arguments" };
 }
 
-function pretty(value: JsonObject): string {
+function prettyJson(value: JsonObject): string {
   return JSON.stringify(value, null, 2);
 }
 
-const CHOICES = {
-  y: "deliver the result as it is",
-  n: "withhold it",
-  e: "edit it, then deliver it",
-  p: "print it, and ask again",
+const DELIVERY_CHOICES = {
+  y: "deliver the result unchanged",
+  n: "withhold the result",
+  e: "edit the result, then deliver it",
+  p: "print the result",
 };
 
-type DeliveryVerdict = Verdict<DeliveryResult>;
-
-const AS_IT_IS: DeliveryVerdict = { result: { type: "deliver" }, said: "yes" };
+const DELIVER_UNCHANGED: DeliveryVerdict = { result: { type: "deliver" }, summary: "yes" };
 
 export async function askDelivery(
   request: DeliveryRequest,
   dialogue: Dialogue,
 ): Promise<DeliveryResult> {
   const message = oneLine(`Deliver ${request.tool} result to assistant?`);
-  const matter = {
+  const decision = {
     message,
     context: request.content,
-    ...(request.isEditing && { first: () => editResult(request, dialogue) }),
+    ...(request.isEditing && { editFirst: () => editResult(request, dialogue) }),
     decide: () => decideDelivery(message, request, dialogue),
   };
-  return await askUntilDecided(matter, dialogue);
+  return await askUntilDecided(decision, dialogue);
 }
 
 async function decideDelivery(
@@ -179,15 +183,15 @@ async function decideDelivery(
   request: DeliveryRequest,
   dialogue: Dialogue,
 ): Promise<DeliveryVerdict> {
-  const menu = { message, choices: CHOICES, default: "y", escape: "cancel" } as const;
+  const menu = { message, choices: DELIVERY_CHOICES, default: "y", escape: "cancel" } as const;
   const chosen = await dialogue.choose(menu);
   if (chosen.type === "aborted") return INTERRUPTED;
   if (chosen.type === "cancelled") return CANCELLED;
   switch (chosen.choice) {
     case "y":
-      return AS_IT_IS;
+      return DELIVER_UNCHANGED;
     case "n":
-      return { result: { type: "withhold" }, said: "no" };
+      return { result: { type: "withhold" }, summary: "no" };
     case "e":
       return await editResult(request, dialogue);
     case "p":
@@ -198,7 +202,7 @@ async function decideDelivery(
   }
 }
 
-/** What is emptied, left as it is or given up is delivered as it was. */
+/** A result that is emptied, unchanged or whose editing is cancelled is delivered as it was. */
 async function editResult(
   { content }: DeliveryRequest,
   dialogue: Dialogue,
@@ -206,34 +210,31 @@ async function editResult(
   const entered = await dialogue.enterText({ message: "Edit the result:", text: content });
   if (entered.type === "aborted") return INTERRUPTED;
   if (entered.type === "cancelled" || entered.text.trim() === "" || entered.text === content) {
-    return AS_IT_IS;
+    return DELIVER_UNCHANGED;
   }
-  return { result: { type: "deliver", content: entered.text }, said: "yes, edited" };
+  return { result: { type: "deliver", content: entered.text }, summary: "yes, edited" };
 }
 
-/** What becomes of the matter, and how the line that stays says it. Undefined: ask again. */
-type Verdict<Result> = { readonly result: Result; readonly said: string } | undefined;
-
-export interface Decision<Result> {
+interface Decision<Result> {
   readonly message: string;
-  /** What is decided about, above the question. Any text. */
+  /** What the decision is about, shown above the question. Any text. */
   readonly context: string;
-  /** Comes before everything else. */
-  readonly first?: () => Promise<Verdict<Result>>;
+  /** Where the config says to edit before asking. */
+  readonly editFirst?: () => Promise<Verdict<Result>>;
   readonly decide: () => Promise<Verdict<Result>>;
 }
 
 async function askUntilDecided<Result extends { readonly type: string }>(
-  { message, context, first, decide }: Decision<Result>,
+  { message, context, editFirst, decide }: Decision<Result>,
   dialogue: Dialogue,
 ): Promise<Result> {
   await dialogue.start();
   dialogue.notify(message);
-  let decision = await first?.();
-  if (decision === undefined && context.trim() !== "") dialogue.printContext(context);
-  while (decision === undefined) decision = await decide();
-  const { result, said } = decision;
+  let verdict = await editFirst?.();
+  if (verdict === undefined && context.trim() !== "") dialogue.printContext(context);
+  while (verdict === undefined) verdict = await decide();
+  const { result, summary } = verdict;
   const isCancelled = result.type === "cancelled" || result.type === "interrupted";
-  dialogue.printClosed({ message, said, isCancelled });
+  dialogue.printClosed({ message, summary, isCancelled });
   return result;
 }

@@ -1,4 +1,4 @@
-/** Asks one question of a tool or of the assistant. */
+/** Asks one question of a tool or of the assistant, in the way its answer type needs. */
 import { isDeepStrictEqual } from "node:util";
 import type { PromptRequest, PromptResult } from "../agent/index.ts";
 import { jsonLine, oneLine, truncate } from "../render/index.ts";
@@ -9,10 +9,7 @@ import {
   type SelectType,
 } from "../tool/index.ts";
 import { assertNever, isJsonArray, type Json } from "../util/index.ts";
-import type { Dialogue } from "./dialogue.ts";
-import type { KeyMenu } from "./key-menu.ts";
-import type { ListedOption, SelectState } from "./select-list.ts";
-import type { Closed } from "./widget.ts";
+import type { Dialogue, KeyMenu, ListedOption, NoAnswer, SelectState } from "./dialogue.ts";
 
 export async function askQuestion(
   { inquiryId, question, label, tool, questionId }: Omit<PromptRequest, "signal">,
@@ -23,16 +20,13 @@ export async function askQuestion(
   dialogue.notify(message);
   if (question.context !== undefined) dialogue.printContext(question.context);
   if (label !== undefined) dialogue.printLabel(label);
-  const result = await answerQuestion(
-    { question, message, covers: { tool, questionId } },
-    dialogue,
-  );
+  const result = await answerQuestion({ question, message, scope: { tool, questionId } }, dialogue);
   switch (result.type) {
     case "answered":
-      dialogue.printClosed({ message, said: result.said });
+      dialogue.printClosed({ message, summary: result.summary });
       return toResult(inquiryId, result);
     case "cancelled":
-      dialogue.printClosed({ message, said: "cancelled", isCancelled: true });
+      dialogue.printClosed({ message, summary: "cancelled", isCancelled: true });
       return { inquiryId, type: "cancelled" };
     case "aborted":
       return { inquiryId, type: "interrupted" };
@@ -42,48 +36,48 @@ export async function askQuestion(
 }
 
 export function toResult(inquiryId: PromptRequest["inquiryId"], answered: Answered): PromptResult {
-  const { said: _said, ...result } = answered;
+  const { summary: _summary, ...result } = answered;
   return { inquiryId, ...result };
 }
 
-/** Which questions an answer can be remembered for. */
-type Covered = Pick<PromptRequest, "tool" | "questionId">;
-
 interface OpenQuestion {
   readonly question: InquiryQuestion;
-  /** Its text as it is shown, on one harmless line. */
+  /** Its text as shown: one line, neutralized. */
   readonly message: string;
-  /** What was answered before, and may be changed now. */
-  readonly earlier?: Answered | undefined;
-  readonly covers?: Covered;
-  /** What Escape does; without it, it cancels this question alone. */
+  /** An answer given before, which the user may now change. */
+  readonly previous?: Answered | undefined;
+  readonly scope?: RememberScope;
+  /** What Escape does; by default it cancels this question alone. */
   readonly escape?: string;
 }
+
+/** Which questions a remembered answer covers. */
+type RememberScope = Pick<PromptRequest, "tool" | "questionId">;
 
 export interface Answered {
   readonly type: "answered";
   readonly answer: Json;
   readonly isRemembered: boolean;
   readonly note?: string;
-  /** What is seen of it afterwards. */
-  readonly said: string;
+  /** How the line that stays on the screen shows the answer. */
+  readonly summary: string;
 }
 
 export async function answerQuestion(
   open: OpenQuestion,
   dialogue: Dialogue,
-): Promise<Answered | Closed> {
-  const { question, earlier } = open;
+): Promise<Answered | NoAnswer> {
+  const { question, previous } = open;
   const takesNote = question.allowsNote === true && question.answerType.type !== "secret";
-  dialogue.note = takesNote ? (earlier?.note ?? "") : undefined;
+  dialogue.note = takesNote ? (previous?.note ?? "") : undefined;
   const result = await answerByType(open, dialogue);
   const { note = "" } = dialogue;
   dialogue.note = undefined;
   if (result.type !== "answered" || note === "") return result;
-  return { ...result, note, said: `${result.said} · note: ${note}` };
+  return { ...result, note, summary: `${result.summary} · note: ${note}` };
 }
 
-function answerByType(open: OpenQuestion, dialogue: Dialogue): Promise<Answered | Closed> {
+function answerByType(open: OpenQuestion, dialogue: Dialogue): Promise<Answered | NoAnswer> {
   const { answerType } = open.question;
   switch (answerType.type) {
     case "boolean":
@@ -99,31 +93,19 @@ function answerByType(open: OpenQuestion, dialogue: Dialogue): Promise<Answered 
   }
 }
 
-const ONCE = { y: "yes", n: "no" };
-
-/** What a capital letter answers besides this question, by name: nobody has to guess. */
-function forTheTurn({ tool, questionId }: Covered): string {
-  if (tool === undefined || questionId === undefined) return ", for the rest of the turn";
-  return ` to every ${quoted(questionId)} question of ${quoted(tool)} this turn`;
-}
-
-function quoted(name: string): string {
-  return `\`${truncate(oneLine(name), 60)}\``;
-}
-
 async function answerBoolean(
-  { question, message, earlier, covers = {}, escape = "cancel the question" }: OpenQuestion,
+  { question, message, previous, scope = {}, escape = "cancel the question" }: OpenQuestion,
   dialogue: Dialogue,
-): Promise<Answered | Closed> {
-  const { answer: suggested = question.default, isRemembered = false } = earlier ?? {};
+): Promise<Answered | NoAnswer> {
+  const { answer: suggested = question.default, isRemembered = false } = previous ?? {};
   const key = suggested === true ? "y" : "n";
-  const remembered = suggested === true ? "Y" : "N";
-  const every = forTheTurn(covers);
-  const said = { y: "yes", Y: `yes${every}`, n: "no", N: `no${every}` };
-  const menu: KeyMenu<keyof typeof said> = {
+  const rememberKey = suggested === true ? "Y" : "N";
+  const every = describeScope(scope);
+  const summaries = { y: "yes", Y: `yes ${every}`, n: "no", N: `no ${every}` };
+  const menu: KeyMenu<keyof typeof summaries> = {
     message,
-    choices: question.persistence === "turn" ? said : ONCE,
-    ...(typeof suggested === "boolean" && { default: isRemembered ? remembered : key }),
+    choices: question.persistence === "turn" ? summaries : { y: "yes", n: "no" },
+    ...(typeof suggested === "boolean" && { default: isRemembered ? rememberKey : key }),
     escape,
   };
   const chosen = await dialogue.choose(menu);
@@ -133,46 +115,56 @@ async function answerBoolean(
     type: "answered",
     answer: choice === "y" || choice === "Y",
     isRemembered: choice === "Y" || choice === "N",
-    said: said[choice],
+    summary: summaries[choice],
   };
 }
 
+/** Names what else a remembered answer covers, so that the user need not guess. */
+function describeScope({ tool, questionId }: RememberScope): string {
+  if (tool === undefined || questionId === undefined) return "for the rest of the turn";
+  return `to every ${quoted(questionId)} question from ${quoted(tool)} this turn`;
+}
+
+function quoted(name: string): string {
+  return `\`${truncate(oneLine(name), 60)}\``;
+}
+
 async function answerText(
-  { question, message, earlier }: OpenQuestion,
+  { question, message, previous }: OpenQuestion,
   dialogue: Dialogue,
-): Promise<Answered | Closed> {
+): Promise<Answered | NoAnswer> {
   const fallback = typeof question.default === "string" ? question.default : "";
   const shown = fallback === "" ? undefined : oneLine(fallback);
-  const text = typeof earlier?.answer === "string" ? earlier.answer : "";
+  const text = typeof previous?.answer === "string" ? previous.answer : "";
   const result = await dialogue.enterText({ message, text, default: shown });
   if (result.type !== "entered") return result;
   const answer = result.text === "" ? fallback : result.text;
-  return { type: "answered", answer, isRemembered: false, said: answer };
+  return { type: "answered", answer, isRemembered: false, summary: answer };
 }
 
 async function answerSecret(
   { message }: OpenQuestion,
   dialogue: Dialogue,
-): Promise<Answered | Closed> {
+): Promise<Answered | NoAnswer> {
   const entered = await dialogue.enterSecret(message);
   if (entered.type !== "entered") return entered;
-  return { type: "answered", answer: entered.text, isRemembered: false, said: "<redacted>" };
+  return { type: "answered", answer: entered.text, isRemembered: false, summary: "<redacted>" };
 }
 
 async function answerSelect(
-  { question, message, earlier }: OpenQuestion,
+  { question, message, previous }: OpenQuestion,
   answerType: SelectType,
   dialogue: Dialogue,
-): Promise<Answered | Closed> {
+): Promise<Answered | NoAnswer> {
   const { allowsOther, isMultiple = false } = answerType;
-  const suggested = suggestions(
+  const suggested = toValues(
     answerType,
-    earlier === undefined ? question.default : earlier.answer,
+    previous === undefined ? question.default : previous.answer,
   );
-  // Texts of the person's own are options like the others, once they are there.
+  // The user's own answers become options too, so they can be unselected like the others.
   let options = addOptions(
     answerType.options,
-    suggested.filter((one) => isOther(answerType, one)),
+    suggested.filter((value) => isOther(answerType, value)),
   );
   let state = markOptions({ filter: "", active: 0, marked: [] }, options, suggested);
   for (;;) {
@@ -204,8 +196,7 @@ async function answerSelect(
   }
 }
 
-/** Where several can be chosen, several can be suggested. */
-function suggestions({ isMultiple = false }: SelectType, value: Json | undefined): readonly Json[] {
+function toValues({ isMultiple = false }: SelectType, value: Json | undefined): readonly Json[] {
   if (value === undefined) return [];
   if (!isMultiple) return [value];
   return isJsonArray(value) ? value : [];
@@ -213,13 +204,13 @@ function suggestions({ isMultiple = false }: SelectType, value: Json | undefined
 
 function addOptions(
   options: readonly SelectOption[],
-  texts: readonly Json[],
+  values: readonly Json[],
 ): readonly SelectOption[] {
-  const unknown = texts.filter((text) => findOption(options, text) === undefined);
+  const unknown = values.filter((value) => findOption(options, value) === undefined);
   return [...options, ...unknown.map((value) => ({ value }))];
 }
 
-/** The first of them is where the person begins. */
+/** The first of the values becomes the active option. */
 function markOptions(
   state: SelectState,
   options: readonly SelectOption[],
@@ -243,20 +234,20 @@ function toListed({ value, description, preview }: SelectOption): ListedOption {
   };
 }
 
-/** Empty if nothing came of it. */
+/** Returns an empty text if the user went back. */
 async function enterOther(message: string, text: string, dialogue: Dialogue): Promise<string> {
-  const request = { message: `${message} Other:`, text, escape: "goes back" };
+  const request = { message: `${message} Other:`, text, escape: "go back" };
   const entered = await dialogue.enterText(request);
   return entered.type === "entered" ? entered.text.trim() : "";
 }
 
 function answerOne(answer: Json): Answered {
-  return { type: "answered", answer, isRemembered: false, said: toLabel(answer) };
+  return { type: "answered", answer, isRemembered: false, summary: toLabel(answer) };
 }
 
 function answerSeveral(answer: readonly Json[]): Answered {
-  const said = answer.length === 0 ? "none" : answer.map(toLabel).join(", ");
-  return { type: "answered", answer, isRemembered: false, said };
+  const summary = answer.length === 0 ? "none" : answer.map(toLabel).join(", ");
+  return { type: "answered", answer, isRemembered: false, summary };
 }
 
 function toLabel(value: Json): string {

@@ -1,57 +1,68 @@
 /**
- * What is said between a person and us about one matter: something printed first, then one question
- * after the other, then the line that stays. How it looks is the business of those who implement it.
+ * The port between what is asked and how it looks on the terminal. `DrawnDialogue` draws widgets,
+ * `PlainDialogue` reads and writes lines; the ask-… files talk to either without knowing which.
  */
 import { neutralize } from "../render/index.ts";
 import { isCodedError } from "../util/index.ts";
-import type { Standing } from "./above-question.ts";
-import type { KeyMenu } from "./key-menu.ts";
-import type { ClosedQuestion } from "./question-rows.ts";
-import type { SelectList, SelectState } from "./select-list.ts";
-import type { Closed } from "./widget.ts";
+
+/** Owns the terminal until it is disposed, except while an editor runs. */
+export interface Dialogue extends Disposable {
+  /** The note that goes with the answer; undefined where the question takes none. */
+  note: string | undefined;
+  /** Shown above every question from now on. */
+  header: FormHeader | undefined;
+
+  /** Throws `no_terminal`, as does every method that asks. */
+  start(): Promise<void>;
+  /** Rings the bell or sends a desktop notification once the question is on the screen. */
+  notify(message: string): void;
+  /** Shown above the next question, which takes no answer until the user has seen or skipped all of it. */
+  printContext(context: string): void;
+  printLabel(label: string): void;
+  /** Prints all of it, neutralized. */
+  print(text: string): void;
+  /** Prints the line that stays on the screen after the answer. */
+  printClosed(closed: ClosedQuestion): void;
+
+  choose<Choice extends string>(menu: KeyMenu<Choice>): Promise<Chosen<Choice> | NoAnswer>;
+  select(list: SelectList, state: SelectState): Promise<Selected>;
+  /** Reads text, typed here or in the user's editor. */
+  enterText(request: TextRequest): Promise<Entered | NoAnswer>;
+  /** Reads text without showing any of it, not even its length. */
+  enterSecret(message: string): Promise<Entered | NoAnswer>;
+}
+
+export interface DialogueOptions {
+  /** How to get the user's attention when a question is waiting. */
+  readonly notification?: { readonly bell: boolean; readonly desktop: boolean };
+  readonly editText?: EditText;
+}
 
 /**
- * Opens an editor, which may take the terminal over. Undefined if the person has changed nothing; throws
- * if there is no editor or it fails, and then its message is shown.
+ * Opens an editor, which may take over the terminal. Returns undefined if the user changed nothing.
+ * Throws if there is no editor or it fails; the dialogue shows the message.
  */
 export type EditText = (
   text: string,
   options: { readonly extension: string; readonly signal: AbortSignal },
 ) => Promise<string | undefined>;
 
-export interface DialogueOptions {
-  /** How to call somebody who looks elsewhere: the terminal's bell, a message on the desktop. */
-  readonly notification?: { readonly bell: boolean; readonly desktop: boolean };
-  readonly editText?: EditText;
-}
+/** Why a question ended without an answer. */
+export type NoAnswer =
+  /** The user cancelled it. */
+  | { readonly type: "cancelled" }
+  /** The signal was aborted, or the terminal was closed. */
+  | { readonly type: "aborted" };
 
-/** Has the terminal to itself until it is disposed of, but for the time of an editor. */
-export interface Dialogue extends Disposable {
-  /** What the person adds to the answer; undefined while no note is taken. */
-  note: string | undefined;
-  /** Above whatever is asked from now on. */
-  standing: Standing | undefined;
-
-  /** Throws `no_terminal`, as does everything that asks. */
-  start(): Promise<void>;
-  /** Somebody is called when the question is there. */
-  notify(message: string): void;
-  /** Above the next question, which cannot be answered before all of it was shown, or skipped on purpose. */
-  printContext(context: string): void;
-  printLabel(label: string): void;
-  /** The whole of it, made harmless. */
-  print(text: string): void;
-  /** What stays of the question. */
-  printClosed(closed: ClosedQuestion): void;
-
-  /** One of a few things, each with a key of its own. */
-  choose<Choice extends string>(menu: KeyMenu<Choice>): Promise<Chosen<Choice> | Closed>;
-  /** One or several of a list. */
-  select(list: SelectList, state: SelectState): Promise<Selected>;
-  /** Words, here or in the person's own editor. */
-  enterText(request: TextRequest): Promise<Entered | Closed>;
-  /** Words of which nothing is shown, not even how many they are. */
-  enterSecret(message: string): Promise<Entered | Closed>;
+/** A question answered by pressing one key. */
+export interface KeyMenu<Choice extends string> {
+  readonly message: string;
+  /** Maps each key to what it does. */
+  readonly choices: Readonly<Partial<Record<Choice, string>>>;
+  /** What Enter selects; without it, Enter shows the help. */
+  readonly default?: NoInfer<Choice> | undefined;
+  /** What Escape does. */
+  readonly escape: string;
 }
 
 export interface Chosen<Choice extends string> {
@@ -59,30 +70,56 @@ export interface Chosen<Choice extends string> {
   readonly choice: Choice;
 }
 
+export interface SelectList {
+  readonly message: string;
+  readonly options: readonly ListedOption[];
+  /** Adds a last row for an answer that is not listed. */
+  readonly allowsOther?: boolean | undefined;
+  /** Several options can be selected and are submitted together. */
+  readonly isMultiple?: boolean | undefined;
+}
+
+export interface ListedOption {
+  /** One line, neutralized. */
+  readonly label: string;
+  /** Neutralized. */
+  readonly description?: string;
+  /** Any text. */
+  readonly preview?: string;
+}
+
+export interface SelectState {
+  readonly filter: string;
+  /** Index of the active option; `options.length` stands for "Other". */
+  readonly active: number;
+  /** Indexes of the selected options, where several can be selected. */
+  readonly marked: readonly number[];
+}
+
 export interface Selected {
-  /** For when the same is asked again. */
+  /** Pass it back in when asking the same again. */
   readonly state: SelectState;
-  readonly ending: SelectEnding | Closed;
+  readonly ending: SelectEnding | NoAnswer;
 }
 
 export type SelectEnding =
   /** In the order of the options. */
   | { readonly type: "chosen"; readonly indexes: readonly number[] }
-  /** `isWhole`: the text was typed here. If not, it is only the beginning of one. */
+  /** `isWhole`: the user typed the complete answer; otherwise `text` is only its beginning. */
   | { readonly type: "other"; readonly text: string; readonly isWhole: boolean };
 
 export interface TextRequest {
   readonly message: string;
-  /** What there is to change. It is read first, unless it was shown already. */
+  /** The text to edit. The user must see all of it first, unless `isTextSeen`. */
   readonly text?: string;
   readonly isTextSeen?: boolean;
-  /** What an empty answer stands for, on one harmless line. */
+  /** What an empty answer means: one line, neutralized. */
   readonly default?: string | undefined;
-  /** What was wrong with the text that is being changed; harmless. */
+  /** What is wrong with the text being edited; neutralized. */
   readonly problem?: string | undefined;
-  /** What giving up does, where it does not cancel the question. */
+  /** What Escape does, if it does not cancel the question. */
   readonly escape?: string;
-  /** Of the file in an editor: `.md`. */
+  /** Extension of the file in the editor: `.md`. */
   readonly extension?: string;
 }
 
@@ -91,44 +128,57 @@ export interface Entered {
   readonly text: string;
 }
 
-export async function takeNote(dialogue: Pick<Dialogue, "note" | "enterText">): Promise<void> {
+/** What stays on the screen of a question that was answered or cancelled. */
+export interface ClosedQuestion {
+  readonly message: string;
+  /** Any text; shortened to fit. */
+  readonly summary: string;
+  readonly isCancelled?: boolean;
+}
+
+/** Shown above each question of a form while it is open, and removed with it. */
+export interface FormHeader {
+  readonly answered: readonly ClosedQuestion[];
+  /** All questions are answered, and the user reviews the answers. */
+  readonly isReview?: boolean;
+  /** Any text. */
+  readonly context?: string | undefined;
+}
+
+/** Asks for a note to go with the answer. Cancelling discards the note. */
+export async function enterNote(dialogue: Pick<Dialogue, "note" | "enterText">): Promise<void> {
   const text = dialogue.note ?? "";
-  dialogue.note = undefined; // There is none about the note itself.
-  const entered = await dialogue.enterText({ message: "Note:", text, escape: "drops it" });
+  dialogue.note = undefined; // A note takes no note of its own.
+  const entered = await dialogue.enterText({ message: "Note:", text, escape: "discard the note" });
   dialogue.note = entered.type === "entered" ? entered.text.trim() : "";
 }
 
-export interface Editing {
+export interface EditorOptions {
   readonly editText: EditText | undefined;
   readonly extension: string;
   readonly signal: AbortSignal;
 }
 
-export interface Edited {
-  /** Changed or not. */
+export interface EditorResult {
+  /** Edited or unchanged. */
   readonly text: string;
-  /** What went wrong; harmless. */
+  /** What went wrong; neutralized. */
   readonly problem?: string;
 }
 
-/** Never throws. */
-export async function editElsewhere(
+/** Never throws. The terminal must be closed while the editor has it. */
+export async function editInEditor(
   text: string,
-  { editText, extension, signal }: Editing,
-): Promise<Edited> {
+  { editText, extension, signal }: EditorOptions,
+): Promise<EditorResult> {
   try {
     const edited = await editText?.(text, { extension, signal });
     if (edited === undefined) return { text };
-    // Editors end the last line, too.
+    // Most editors add a newline to the last line.
     return { text: text.endsWith("\n") ? edited : edited.replace(/\r?\n$/, "") };
   } catch (error) {
-    return { text, problem: neutralize(describeError(error)) };
+    const message = error instanceof Error ? error.message : String(error);
+    const hint = isCodedError(error) && error.hint !== undefined ? `\n${error.hint}` : "";
+    return { text, problem: neutralize(message + hint) };
   }
-}
-
-function describeError(error: unknown): string {
-  if (!(error instanceof Error)) return String(error);
-  return isCodedError(error) && error.hint !== undefined
-    ? `${error.message}\n${error.hint}`
-    : error.message;
 }

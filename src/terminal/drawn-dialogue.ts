@@ -1,59 +1,64 @@
-/** A dialogue in widgets: each is drawn, changes with the keys, and is wiped away in the end. */
+/** The dialogue for ordinary terminals: draws each question as a widget, and keeps one line of it. */
 import { neutralize, oneLine, plain, truncate, wrapCode } from "../render/index.ts";
 import {
+  headerPassages,
   type Passage,
   passageLines,
   previewContext,
-  standBelow,
-  type Standing,
-  standingPassages,
-} from "./above-question.ts";
+  withHeader,
+} from "./context.ts";
 import {
   type Chosen,
+  type ClosedQuestion,
   type Dialogue,
   type DialogueOptions,
-  editElsewhere,
+  editInEditor,
   type Entered,
+  enterNote,
+  type FormHeader,
+  type KeyMenu,
+  type NoAnswer,
   type Selected,
-  takeNote,
+  type SelectList,
+  type SelectState,
   type TextRequest,
 } from "./dialogue.ts";
-import { closedHelp, type KeyMenu, keyMenu } from "./key-menu.ts";
+import { helpHidden, keyMenu } from "./key-menu.ts";
 import { canvasOf } from "./live-region.ts";
-import { fromStart, pager, type PagerEnding, type PagerState } from "./pager.ts";
-import { type Aside, type Asides, type ClosedQuestion, closedRows } from "./question-rows.ts";
-import { selectList, type SelectList, type SelectState } from "./select-list.ts";
+import { pager, type PagerEnding, pagerStart, type PagerState } from "./pager.ts";
+import { closedRows, type SideAction, type SideActions } from "./question-rows.ts";
+import { selectList } from "./select-list.ts";
 import { type Shown, showWidget, startFreshLine } from "./show-widget.ts";
 import { openTerminal, type Terminal } from "./terminal-device.ts";
 import { bufferOf } from "./text-buffer.ts";
 import { secretEntry, textEntry } from "./text-entry.ts";
-import type { Canvas, Closed, Size, Widget } from "./widget.ts";
+import type { Canvas, Size, Widget } from "./widget.ts";
 
-const MOST_NOTIFIED = 200;
+const MAX_NOTIFICATION_WIDTH = 200;
 
-interface Asked<State, Ending> {
-  readonly make: (asides: Asides) => Widget<State, Ending | Aside>;
+interface WidgetRequest<State, Ending> {
+  readonly make: (sideActions: SideActions) => Widget<State, Ending | SideAction>;
   readonly initial: State;
-  /** What the question itself says. */
+  /** The texts of the question itself. */
   readonly passages: readonly Passage[];
 }
 
 export class DrawnDialogue implements Dialogue {
   note: string | undefined;
-  standing: Standing | undefined;
+  header: FormHeader | undefined;
   readonly #options: DialogueOptions;
   readonly #signal: AbortSignal;
   #opened: Terminal | undefined;
-  /** To be printed above the next question. */
+  /** To print above the next question. */
   #above: readonly Passage[] = [];
-  /** What was printed above it, perhaps not to its end. */
+  /** Printed above the question, perhaps only in part. */
   #printed: readonly Passage[] = [];
   #isPrintedCut = false;
-  /** The texts that were on the screen to their end, or were skipped on purpose. */
+  /** Texts that the user has read or skipped to the end. */
   readonly #read = new Set<string>();
   #losesCursor = false;
-  /** What somebody is to be called for. */
-  #call: string | undefined;
+  /** Control sequences to send once the question is visible. */
+  #notification: string | undefined;
 
   constructor(options: DialogueOptions, signal: AbortSignal) {
     this.#options = options;
@@ -68,9 +73,9 @@ export class DrawnDialogue implements Dialogue {
 
   notify(message: string): void {
     const { bell = false, desktop = false } = this.#options.notification ?? {};
-    // The name in front keeps a message from being taken for one of the sequence's own commands.
-    const text = truncate(`jp: ${oneLine(message)}`, MOST_NOTIFIED);
-    this.#call = `${desktop ? `\u001b]9;${text}\u0007` : ""}${bell ? "\u0007" : ""}`;
+    // Without the prefix, a message could be taken for a command of the sequence, such as `4;…` (progress).
+    const text = truncate(`jp: ${oneLine(message)}`, MAX_NOTIFICATION_WIDTH);
+    this.#notification = `${desktop ? `\u001b]9;${text}\u0007` : ""}${bell ? "\u0007" : ""}`;
   }
 
   printContext(text: string): void {
@@ -89,18 +94,18 @@ export class DrawnDialogue implements Dialogue {
     this.#write((canvas) => toLines(closedRows(closed, canvas)));
   }
 
-  async choose<Choice extends string>(menu: KeyMenu<Choice>): Promise<Chosen<Choice> | Closed> {
-    const make = (asides: Asides) => keyMenu(menu, asides);
-    return (await this.#show({ make, initial: closedHelp, passages: [asQuestion(menu.message)] }))
+  async choose<Choice extends string>(menu: KeyMenu<Choice>): Promise<Chosen<Choice> | NoAnswer> {
+    const make = (sideActions: SideActions) => keyMenu(menu, sideActions);
+    return (await this.#show({ make, initial: helpHidden, passages: [asQuestion(menu.message)] }))
       .ending;
   }
 
   async select(list: SelectList, state: SelectState): Promise<Selected> {
-    const make = (asides: Asides) => selectList(list, asides);
+    const make = (sideActions: SideActions) => selectList(list, sideActions);
     return await this.#show({ make, initial: state, passages: [asQuestion(list.message)] });
   }
 
-  async enterText(request: TextRequest): Promise<Entered | Closed> {
+  async enterText(request: TextRequest): Promise<Entered | NoAnswer> {
     const { message, text = "", default: suggested = "", extension = ".md" } = request;
     if (request.isTextSeen === true) this.#read.add(text);
     const { editText } = this.#options;
@@ -108,16 +113,16 @@ export class DrawnDialogue implements Dialogue {
     let buffer = bufferOf(text);
     for (;;) {
       const entry = { ...request, problem, hasEditor: editText !== undefined };
-      const make = (asides: Asides) => textEntry(entry, asides);
+      const make = (sideActions: SideActions) => textEntry(entry, sideActions);
       const passages = [
         asQuestion(message),
-        ...(suggested === "" ? [] : [asQuestion(`Enter alone takes: ${suggested}`)]),
+        ...(suggested === "" ? [] : [asQuestion(`Default: ${suggested}`)]),
         ...(text === "" ? [] : [asContext(text)]),
       ];
       const { state, ending } = await this.#show({ make, initial: buffer, passages });
       if (ending.type !== "editor") return ending;
       this[Symbol.dispose]();
-      const edited = await editElsewhere(state.text, {
+      const edited = await editInEditor(state.text, {
         editText,
         extension,
         signal: this.#signal,
@@ -127,8 +132,8 @@ export class DrawnDialogue implements Dialogue {
     }
   }
 
-  async enterSecret(message: string): Promise<Entered | Closed> {
-    const make = (asides: Asides) => secretEntry({ message }, asides);
+  async enterSecret(message: string): Promise<Entered | NoAnswer> {
+    const make = (sideActions: SideActions) => secretEntry({ message }, sideActions);
     return (await this.#show({ make, initial: bufferOf(""), passages: [asQuestion(message)] }))
       .ending;
   }
@@ -138,15 +143,15 @@ export class DrawnDialogue implements Dialogue {
     this.#opened = undefined;
   }
 
-  /** Reads first what does not fit on the screen, then asks. */
+  /** Shows what does not fit on the screen in the pager first, then asks. */
   async #show<State, Ending extends { readonly type: string }>(
-    asked: Asked<State, Ending>,
+    asked: WidgetRequest<State, Ending>,
   ): Promise<Shown<State, Ending>> {
     if (this.#signal.aborted) return { state: asked.initial, ending: { type: "aborted" } };
     const passages = [
       ...this.#printed,
       ...this.#above,
-      ...standingPassages(this.standing),
+      ...headerPassages(this.header),
       ...asked.passages,
     ];
     const widget = this.#widgetFor(asked.make);
@@ -160,21 +165,21 @@ export class DrawnDialogue implements Dialogue {
     for (;;) {
       const shown = await this.#showOne(widget, state);
       const { ending } = shown;
-      if (!isAside(ending)) return { state: shown.state, ending };
+      if (!isSideAction(ending)) return { state: shown.state, ending };
       state = shown.state;
       if (ending.type === "read_more") await this.#readMore(ending, passages);
-      else await takeNote(this);
+      else await enterNote(this);
     }
   }
 
-  /** Whether there is more to read depends on the size, which may change at any time. */
+  /** Whether there is more to read depends on the screen size, which can change at any time. */
   #widgetFor<State, Ending>(
-    make: (asides: Asides) => Widget<State, Ending | Aside>,
-  ): Widget<State, Ending | Aside> {
-    const { standing } = this;
+    make: (sideActions: SideActions) => Widget<State, Ending | SideAction>,
+  ): Widget<State, Ending | SideAction> {
+    const { header } = this;
     const withMore = (hasMore: boolean) => {
       const own = make({ hasMore, note: this.note, read: this.#read });
-      return standing === undefined ? own : standBelow(standing, own);
+      return header === undefined ? own : withHeader(header, own);
     };
     const at = (state: State, size: Size) => {
       const isCut = withMore(false).view(state, { ...size, paint: plain }).isCut === true;
@@ -186,7 +191,7 @@ export class DrawnDialogue implements Dialogue {
     };
   }
 
-  /** Everything that must be read can be on the screen at once. */
+  /** Whether everything the user must read fits on the screen at once. */
   #fits<State, Ending>(widget: Widget<State, Ending>, state: State): boolean {
     const canvas = canvasOf(this.#open());
     const { rows, isCut = false } = widget.view(state, canvas);
@@ -196,12 +201,12 @@ export class DrawnDialogue implements Dialogue {
     return !isCut && above.length + rows.length <= canvas.rows;
   }
 
-  /** What stands above stays on the screen: as much of it as leaves room for the question. */
+  /** Prints as much of the context as leaves room for the question. It stays on the screen. */
   #printAbove<State, Ending>(widget: Widget<State, Ending>, state: State): void {
     if (this.#above.length === 0) return;
     const canvas = canvasOf(this.#open());
     const room = canvas.rows - widget.view(state, canvas).rows.length;
-    const rows = Math.max(3, room - 1); // A hint that there is more may take another row.
+    const rows = Math.max(3, room - 1); // The hint that there is more may take another row.
     const lines = passageLines(this.#above, canvas);
     const whole = previewContext(lines, { ...canvas, rows: Math.max(3, room) });
     const { shown, hasMore } = whole.hasMore ? previewContext(lines, { ...canvas, rows }) : whole;
@@ -212,7 +217,7 @@ export class DrawnDialogue implements Dialogue {
   }
 
   async #readMore(
-    { text, isRequired = false }: Extract<Aside, { type: "read_more" }>,
+    { text, isRequired = false }: Extract<SideAction, { type: "read_more" }>,
     passages: readonly Passage[],
   ): Promise<void> {
     const own = text === undefined ? [] : [asContext(text)];
@@ -231,7 +236,7 @@ export class DrawnDialogue implements Dialogue {
         ...(index === 0 ? [] : [""]),
         ...passageLines([passage], { ...canvas, columns }),
       ]);
-    return this.#showOne(pager({ linesFor, mustRead }), fromStart, true);
+    return this.#showOne(pager({ linesFor, mustRead }), pagerStart, true);
   }
 
   async #showOne<State, Ending>(
@@ -247,8 +252,8 @@ export class DrawnDialogue implements Dialogue {
       isFullScreen,
       losesCursor: this.#losesCursor,
     });
-    terminal.write(this.#call ?? "");
-    this.#call = undefined;
+    terminal.write(this.#notification ?? "");
+    this.#notification = undefined;
     return await shown;
   }
 
@@ -272,7 +277,7 @@ function asQuestion(text: string): Passage {
   return { type: "question", text };
 }
 
-function isAside(ending: { readonly type: string }): ending is Aside {
+function isSideAction(ending: { readonly type: string }): ending is SideAction {
   return ending.type === "read_more" || ending.type === "add_note";
 }
 

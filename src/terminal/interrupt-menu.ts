@@ -1,4 +1,4 @@
-/** The menu that appears when a person interrupts what is under way. */
+/** The menu that opens when the user presses Ctrl-C during a turn. */
 import type { InterruptChoice, InterruptRequest } from "../agent/index.ts";
 import { CodedError } from "../util/index.ts";
 import type { Dialogue } from "./dialogue.ts";
@@ -8,18 +8,18 @@ interface Entry {
   readonly help: string;
 }
 
-/** Leaving has no key of its own: it is what interrupting the menu means. */
+/** `leave` has no key: interrupting the menu itself means that. */
 const ENTRIES: Readonly<Record<Exclude<InterruptChoice["type"], "leave">, Entry>> = {
   continue: { key: "c", help: "continue" },
-  reply: { key: "r", help: "reply: end it, and say something about it" },
-  stop: { key: "s", help: "stop: end it, and keep what there is" },
-  discard: { key: "a", help: "abort: end it, and drop what there is" },
-  restart: { key: "t", help: "restart what has not ended" },
+  reply: { key: "r", help: "stop, and send a reply" },
+  stop: { key: "s", help: "stop, and keep the output so far" },
+  discard: { key: "a", help: "abort, and discard the output so far" },
+  restart: { key: "t", help: "restart the tools that are still running" },
 };
 
 const MESSAGE = "Interrupted";
 
-/** Throws if the terminal goes away: then nothing was chosen. */
+/** Throws `no_terminal` if the terminal is closed, since nothing was chosen then. */
 export async function chooseInterrupt(
   { choices, signal }: InterruptRequest,
   dialogue: Dialogue,
@@ -29,32 +29,29 @@ export async function chooseInterrupt(
   const menu = {
     message: MESSAGE,
     choices: Object.fromEntries(offered.map((type) => [ENTRIES[type].key, ENTRIES[type].help])),
-    escape: "leave",
+    escape: "quit",
   };
   for (;;) {
     const chosen = await dialogue.choose<string>(menu);
-    if (chosen.type === "aborted") return closedBy(signal);
-    if (chosen.type === "cancelled") return close({ type: "leave" }, "leave", dialogue);
+    if (chosen.type === "aborted") return continueIfAborted(signal);
+    if (chosen.type === "cancelled") return close({ type: "leave" }, "quit", dialogue);
     const type = offered.find((one) => ENTRIES[one].key === chosen.choice) ?? "continue";
     if (type !== "reply") return close({ type }, type === "discard" ? "abort" : type, dialogue);
-    const entered = await dialogue.enterText({ message: "Reply:" });
-    if (entered.type === "aborted") return closedBy(signal);
+    const entered = await dialogue.enterText({ message: "Reply:", escape: "go back" });
+    if (entered.type === "aborted") return continueIfAborted(signal);
     if (entered.type === "cancelled") continue;
     const { text: message } = entered;
-    return close(
-      { type: "reply", message },
-      message === "" ? "reply" : `reply: ${message}`,
-      dialogue,
-    );
+    const summary = message === "" ? "reply" : `reply: ${message}`;
+    return close({ type: "reply", message }, summary, dialogue);
   }
 }
 
-function closedBy({ aborted }: AbortSignal): InterruptChoice {
+function continueIfAborted({ aborted }: AbortSignal): InterruptChoice {
   if (aborted) return { type: "continue" };
-  throw new CodedError("no_terminal", "The terminal has gone away.");
+  throw new CodedError("no_terminal", "The terminal was closed.");
 }
 
-function close(choice: InterruptChoice, said: string, dialogue: Dialogue): InterruptChoice {
-  dialogue.printClosed({ message: MESSAGE, said, isCancelled: choice.type === "leave" });
+function close(choice: InterruptChoice, summary: string, dialogue: Dialogue): InterruptChoice {
+  dialogue.printClosed({ message: MESSAGE, summary, isCancelled: choice.type === "leave" });
   return choice;
 }

@@ -1,7 +1,8 @@
 import { expect, test } from "vitest";
 import { TypedWidget } from "../../test/support/typed-widget.ts";
-import { closedHelp, type KeyMenu, keyMenu } from "./key-menu.ts";
-import type { Asides } from "./question-rows.ts";
+import type { KeyMenu } from "./dialogue.ts";
+import { helpHidden, keyMenu } from "./key-menu.ts";
+import type { SideActions } from "./question-rows.ts";
 
 const MENU: KeyMenu<string> = {
   message: "Go on?",
@@ -11,11 +12,11 @@ const MENU: KeyMenu<string> = {
 
 function menu(changes: Partial<KeyMenu<string>> = {}, columns = 60) {
   const widget = keyMenu({ ...MENU, ...changes }, { hasMore: false });
-  return new TypedWidget(widget, closedHelp, { columns });
+  return new TypedWidget(widget, helpHidden, { columns });
 }
 
-function withAsides(asides: Asides, columns = 60) {
-  return new TypedWidget(keyMenu(MENU, asides), closedHelp, { columns });
+function withSideActions(sideActions: SideActions, columns = 60) {
+  return new TypedWidget(keyMenu(MENU, sideActions), helpHidden, { columns });
 }
 
 test("shows its keys, and the default if there is one", () => {
@@ -46,28 +47,28 @@ test.each(["?", "x", "\t", "\r", "\u001b[A", "N", "v", "\u001b[200~y\u001b[201~"
         "  y    go on",
         "  Y    go on, always",
         "  n    stop",
-        "  ?    this help",
+        "  ?    show this help",
         "  Esc  leave",
       ],
     ]);
   },
 );
 
-test("leads to what is not shown, if there is more", () => {
-  const [open, other] = [withAsides({ hasMore: true }), withAsides({ hasMore: true })];
+test("opens the pager if there is more to read", () => {
+  const [open, other] = [withSideActions({ hasMore: true }), withSideActions({ hasMore: true })];
   expect([open.screen, open.type("v").ending, other.type("\u000f").ending]).toEqual([
-    ["? Go on? [y,Y,n,?] ▮", "  v shows all"],
+    ["? Go on? [y,Y,n,?] ▮", "  v show all"],
     { type: "read_more" },
     { type: "read_more" },
   ]);
 });
 
-test("takes a note, if it may", () => {
-  const open = withAsides({ hasMore: true, note: "" });
+test("takes a note if the question allows one", () => {
+  const open = withSideActions({ hasMore: true, note: "" });
   const note = "because\u001b[2J of\nthe weather outside";
-  const said = withAsides({ hasMore: true, note }, 30).type("?");
-  expect([open.screen, said.screen, open.type("\t").ending]).toEqual([
-    ["? Go on? [y,Y,n,?] ▮", "  Tab note · v shows all"],
+  const withHelp = withSideActions({ hasMore: true, note }, 30).type("?");
+  expect([open.screen, withHelp.screen, open.type("\t").ending]).toEqual([
+    ["? Go on? [y,Y,n,?] ▮", "  Tab add note · v show all"],
     [
       "? Go on? [y,Y,n,?] ▮",
       "  y    go on",
@@ -75,16 +76,16 @@ test("takes a note, if it may", () => {
       "  n    stop",
       "  Tab  add a note to the",
       "       answer",
-      "  ?    this help",
+      "  ?    show this help",
       "  Esc  leave",
       "  Note: because␛[2J of the we…",
-      "  Tab note · v shows all",
+      "  Tab add note · v show all",
     ],
     { type: "add_note" },
   ]);
 });
 
-test("names its numbers last", () => {
+test("lists numbers last", () => {
   const open = menu({ choices: { y: "go on", 1: "the first", 2: "the second" } });
   expect([open.screen, open.type("2").ending]).toEqual([
     ["? Go on? [y,1,2,?] ▮"],
@@ -96,7 +97,7 @@ test("is cancelled by Ctrl-D", () => {
   expect(menu().type("\u0004").ending).toEqual({ type: "cancelled" });
 });
 
-test("keeps to a narrow screen", () => {
+test("wraps on a narrow screen", () => {
   expect(menu({ default: "y" }, 16).type("?").screen).toEqual([
     "? Go on?",
     "[y,Y,n,?] (y) ▮",
@@ -104,7 +105,8 @@ test("keeps to a narrow screen", () => {
     "  Y    go on,",
     "       always",
     "  n    stop",
-    "  ?    this help",
+    "  ?    show this",
+    "       help",
     "  Esc  leave",
   ]);
 });

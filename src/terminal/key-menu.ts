@@ -1,28 +1,17 @@
-/** A question that is answered by one key. */
+/** The widget for a question answered by pressing one key. */
 import { wrapWords } from "../render/index.ts";
 import { assertNever } from "../util/index.ts";
-import type { Chosen } from "./dialogue.ts";
+import type { Chosen, KeyMenu } from "./dialogue.ts";
 import type { Key } from "./key.ts";
 import {
-  type Aside,
-  type Asides,
-  findAside,
-  footRows,
-  type QuestionRows,
+  findSideAction,
+  footerRows,
   questionRows,
+  type SideAction,
+  type SideActions,
 } from "./question-rows.ts";
 import { bufferOf } from "./text-buffer.ts";
 import { type Canvas, end, type Step, wait, type Widget } from "./widget.ts";
-
-export interface KeyMenu<Choice extends string> {
-  readonly message: string;
-  /** Each key, and what it does. */
-  readonly choices: Readonly<Partial<Record<Choice, string>>>;
-  /** What Enter takes; without it Enter shows the help. */
-  readonly default?: NoInfer<Choice> | undefined;
-  /** What Escape does. */
-  readonly escape: string;
-}
 
 export interface KeyMenuState {
   readonly isHelpShown: boolean;
@@ -30,23 +19,26 @@ export interface KeyMenuState {
 
 export type KeyMenuEnding<Choice extends string> =
   | Chosen<Choice>
-  | Aside
+  | SideAction
   | { readonly type: "cancelled" };
 
-export const closedHelp: KeyMenuState = { isHelpShown: false };
+export const helpHidden: KeyMenuState = { isHelpShown: false };
 
 export function keyMenu<Choice extends string>(
   menu: KeyMenu<Choice>,
-  asides: Asides,
+  sideActions: SideActions,
 ): Widget<KeyMenuState, KeyMenuEnding<Choice>> {
   return {
-    update: (_state, key) => chooseByKey(menu, asides, key),
+    update: (_state, key) => chooseByKey(menu, sideActions, key),
     view: ({ isHelpShown }, canvas) => {
-      const foot = footRows(asides, { readKey: "v" }, canvas);
-      const help = isHelpShown ? helpRows(menu, asides, canvas) : [];
-      const below = [...help, ...foot];
+      const footer = footerRows(sideActions, { readKey: "v" }, canvas);
+      const help = isHelpShown ? helpRows(menu, sideActions, canvas) : [];
+      const below = [...help, ...footer];
       const room = { ...canvas, rows: canvas.rows - below.length };
-      const { rows, cursor, isCut } = menuRows(menu, room);
+      const keys = `[${[...keysOf(menu), "?"].join(",")}]`;
+      const suffix = menu.default === undefined ? keys : `${keys} (${menu.default})`;
+      const question = questionRows({ message: menu.message, suffix }, bufferOf(""), room);
+      const { rows, cursor, isCut } = question;
       return { rows: [...rows, ...below], cursor, isCut };
     },
   };
@@ -54,16 +46,16 @@ export function keyMenu<Choice extends string>(
 
 function chooseByKey<Choice extends string>(
   menu: KeyMenu<Choice>,
-  asides: Asides,
+  sideActions: SideActions,
   key: Key,
 ): Step<KeyMenuState, KeyMenuEnding<Choice>> {
-  const aside = findAside(asides, key);
-  if (aside !== undefined) return end(aside);
+  const sideAction = findSideAction(sideActions, key);
+  if (sideAction !== undefined) return end(sideAction);
   switch (key.type) {
     case "text": {
       const choice = keysOf(menu).find((own) => own === key.text);
       if (choice !== undefined) return end({ type: "chosen", choice });
-      if (key.text === "v" && asides.hasMore) return end({ type: "read_more" });
+      if (key.text === "v" && sideActions.hasMore) return end({ type: "read_more" });
       return wait({ isHelpShown: true });
     }
     case "named":
@@ -72,7 +64,7 @@ function chooseByKey<Choice extends string>(
         return end({ type: "chosen", choice: menu.default });
       }
       return wait({ isHelpShown: true });
-    // What was copied from somewhere is no decision.
+    // Pasted text is not a decision.
     case "paste":
       return wait({ isHelpShown: true });
     default:
@@ -80,21 +72,15 @@ function chooseByKey<Choice extends string>(
   }
 }
 
-function menuRows<Choice extends string>(menu: KeyMenu<Choice>, canvas: Canvas): QuestionRows {
-  const keys = `[${[...keysOf(menu), "?"].join(",")}]`;
-  const suffix = menu.default === undefined ? keys : `${keys} (${menu.default})`;
-  return questionRows({ message: menu.message, suffix }, bufferOf(""), canvas);
-}
-
 function helpRows<Choice extends string>(
   menu: KeyMenu<Choice>,
-  { note }: Asides,
+  { note }: SideActions,
   { columns }: Canvas,
 ): readonly string[] {
   const lines = [
     ...keysOf(menu).map((key) => [key, menu.choices[key] ?? ""]),
     ...(note === undefined ? [] : [["Tab", "add a note to the answer"]]),
-    ["?", "this help"],
+    ["?", "show this help"],
     ["Esc", menu.escape],
   ];
   return lines.flatMap(([key = "", does = ""]) =>
@@ -104,12 +90,9 @@ function helpRows<Choice extends string>(
   );
 }
 
-/** An object names its numbers first; among keys they come last. */
+/** Letters first: an object lists its numeric keys before all others. */
 export function keysOf<Choice extends string>({ choices }: KeyMenu<Choice>): readonly Choice[] {
-  const keys = Object.keys(choices) as Choice[]; // A record has no other keys than its own.
+  const keys = Object.keys(choices) as Choice[]; // A record has only its own keys.
+  const isNumber = (key: string) => /^[0-9]$/.test(key);
   return [...keys.filter((key) => !isNumber(key)), ...keys.filter(isNumber)];
-}
-
-function isNumber(key: string): boolean {
-  return /^[0-9]$/.test(key);
 }

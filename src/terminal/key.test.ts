@@ -29,14 +29,14 @@ test.each([
   expect(decodeInput(input)).toEqual({ sent: [{ type: "named", name }], rest: "" });
 });
 
-test("characters come one by one, also those of two code units", () => {
+test("characters arrive one by one, even those of two code units", () => {
   expect(decodeInput("aÄ日👍")).toEqual({
     sent: ["a", "Ä", "日", "👍"].map((text) => ({ type: "text", text })),
     rest: "",
   });
 });
 
-test("pasted text comes whole, with line breaks and what looks like keys in it", () => {
+test("pasted text arrives whole, with its line breaks and key sequences", () => {
   expect(decodeInput(`${ESCAPE}[200~one\r\ntwo\rthree\n\u0003${ESCAPE}[201~x`)).toEqual({
     sent: [
       { type: "paste", text: "one\ntwo\nthree\n\u0003" },
@@ -53,21 +53,21 @@ test.each([ESCAPE, `${ESCAPE}[`, `${ESCAPE}[1;5`, `${ESCAPE}O`, `${ESCAPE}[200~b
   },
 );
 
-test("an escape that nothing follows is the key of that name", () => {
+test("an escape that nothing follows is the Escape key", () => {
   expect([decodeLoneEscape(ESCAPE), decodeLoneEscape(`${ESCAPE}[`)]).toEqual([
     [{ type: "named", name: "escape" }],
     [],
   ]);
 });
 
-test("two escapes are the key and perhaps the beginning of another", () => {
+test("two escapes are the Escape key and perhaps the start of a sequence", () => {
   expect(decodeInput(`${ESCAPE}${ESCAPE}`)).toEqual({
     sent: [{ type: "named", name: "escape" }],
     rest: ESCAPE,
   });
 });
 
-test("what a terminal says of its cursor is no key", () => {
+test("a cursor report is not a key", () => {
   expect(decodeInput(`${ESCAPE}[12;34R`)).toEqual({
     sent: [{ type: "cursor", column: 34 }],
     rest: "",
@@ -81,7 +81,7 @@ test.each([`${ESCAPE}[15~`, `${ESCAPE}[I`, `${ESCAPE}[<0;1;1M`, `${ESCAPE}z`, "\
   },
 );
 
-test("a sequence that breaks off gives way to the next key", () => {
+test("a broken sequence does not swallow the next key", () => {
   expect(decodeInput(`${ESCAPE}[1\ry`)).toEqual({
     sent: [
       { type: "named", name: "enter" },

@@ -1,26 +1,26 @@
-/** Keys as people press them, read from what a terminal sends for them. */
+/** Decodes the bytes a terminal sends into keys and reports. */
 export type Key =
-  /** One character as typed. */
+  /** One typed character. */
   | { readonly type: "text"; readonly text: string }
-  /** Several at once, marked as pasted by the terminal; line breaks are `\n`. */
+  /** Text that the terminal marks as pasted; line breaks are `\n`. */
   | { readonly type: "paste"; readonly text: string }
   | { readonly type: "named"; readonly name: KeyName };
 
-/** What gives up whatever is asked. */
-export function isCancelling(key: Key): boolean {
+/** Cancels whatever is being asked. */
+export function isCancelKey(key: Key): boolean {
   return key.type === "named" && (key.name === "escape" || key.name === "ctrl-c");
 }
 
-/** What a terminal says by itself when it is asked. */
+/** A terminal's reply to a request. */
 export type Report = CursorReport | VersionReport;
 
-/** Where its cursor is. Columns count from 1. */
+/** The position of the cursor; columns count from 1. */
 export interface CursorReport {
   readonly type: "cursor";
   readonly column: number;
 }
 
-/** What it is: three numbers. */
+/** The kind of terminal: three numbers. */
 interface VersionReport {
   readonly type: "version";
   readonly version: string;
@@ -51,7 +51,7 @@ export type KeyName =
 
 export interface DecodedInput {
   readonly sent: readonly (Key | Report)[];
-  /** The beginning of a sequence whose end has not come yet. */
+  /** The beginning of a sequence that is not complete yet. */
   readonly rest: string;
 }
 
@@ -83,7 +83,7 @@ const BY_NUMBER: Readonly<Record<string, KeyName>> = {
   8: "end",
 };
 
-/** What Alt makes of a key. */
+/** Keys pressed with Alt. */
 const WITH_ALT: Readonly<Record<string, KeyName>> = {
   "\r": "new-line",
   "\n": "new-line",
@@ -100,7 +100,7 @@ const CONTROLS: Readonly<Record<string, KeyName>> = {
   "\u007f": "backspace",
 };
 
-/** Sequences that mean nothing to us are left out. */
+/** Ignores unknown sequences. */
 export function decodeInput(input: string): DecodedInput {
   const sent: (Key | Report)[] = [];
   let rest = input;
@@ -113,7 +113,7 @@ export function decodeInput(input: string): DecodedInput {
   return { sent, rest };
 }
 
-/** When nothing has followed: the key of that name was pressed. */
+/** For when nothing has followed an Escape: then the key itself was pressed. */
 export function decodeLoneEscape(rest: string): readonly Key[] {
   return rest === ESCAPE ? [named("escape")] : [];
 }
@@ -135,7 +135,7 @@ function decodeCharacter(input: string): Decoded {
   return { length: 1, sent: named(`ctrl-${String.fromCharCode(code + 0x60)}`) };
 }
 
-/** Undefined if it is not whole. */
+/** Undefined if the sequence is not complete yet. */
 function decodeSequence(input: string): Decoded | undefined {
   if (input.startsWith(PASTE_START)) return decodePaste(input);
   if (input.startsWith(`${ESCAPE}[`)) return decodeControlSequence(input);
@@ -161,7 +161,7 @@ function decodePaste(input: string): Decoded | undefined {
 function decodeControlSequence(input: string): Decoded | undefined {
   const match = CONTROL_SEQUENCE.exec(input);
   if (match === null) {
-    // Not whole yet, or broken: then it is dropped up to where it breaks.
+    // Incomplete, or broken: then drop it up to the broken character.
     const broken = /^\u001b\[[ -?]*[^ -~]/.exec(input);
     return broken === null ? undefined : { length: broken[0].length - 1 };
   }
@@ -171,13 +171,13 @@ function decodeControlSequence(input: string): Decoded | undefined {
     return { length, sent: { type: "version", version: parameters.slice(1) } };
   }
   if (letter === "R") return { length, sent: { type: "cursor", column: Number(second) } };
-  // Enter with Shift or Alt, as newer terminals tell it.
+  // Enter with Shift or Alt, as newer terminals send it.
   const isModifiedEnter =
     (letter === "u" && first === "13") || (letter === "~" && first === "27" && third === "13");
   if (isModifiedEnter) return found(length, second === "" ? "enter" : "new-line");
   if (letter === "~") return found(length, BY_NUMBER[first]);
   const name = BY_LETTER[letter];
-  // With Ctrl or Alt, an arrow goes by words.
+  // With Ctrl or Alt, arrows move by words.
   const isModified = second !== "" && second !== "2";
   if (isModified && name === "left") return found(length, "word-left");
   return found(length, isModified && name === "right" ? "word-right" : name);

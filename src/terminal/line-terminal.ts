@@ -1,51 +1,51 @@
 /**
- * The terminal as typewriters had it: lines are written, and lines are read, which the terminal itself
- * echoes and lets people mend. Whatever speaks or prints what is on it misses nothing.
+ * The terminal for plain mode: writes lines, and reads lines that the terminal itself echoes and lets the
+ * user edit, so that screen readers can follow.
  */
 import { spawnSync } from "node:child_process";
 import { closeSync, constants, openSync, readSync } from "node:fs";
 import { ReadStream } from "node:tty";
 import { stripVTControlCharacters } from "node:util";
 import { findProgram } from "../util/index.ts";
-import { isCancelling, isKey } from "./key.ts";
+import type { NoAnswer } from "./dialogue.ts";
+import { isCancelKey, isKey } from "./key.ts";
 import { hasTerminal, openStreams, readKeys, sizeOf } from "./terminal-device.ts";
 import { bufferOf } from "./text-buffer.ts";
 import { secretEntry } from "./text-entry.ts";
-import type { Closed } from "./widget.ts";
 
-export type Line = { readonly type: "line"; readonly text: string } | Closed;
+export type Line = { readonly type: "line"; readonly text: string } | NoAnswer;
 
 export interface LineTerminal extends Disposable {
   readonly columns: number;
   /** Lines end in `\n`. */
   write(text: string): void;
-  /** What was typed before is dropped, unless it is wanted. Nothing is echoed of a secret. */
-  readLine(signal: AbortSignal, wanted?: LineWanted): Promise<Line>;
+  /** Drops what was typed before the call, unless `isContinuation`. Secrets are not echoed. */
+  readLine(signal: AbortSignal, wanted?: ReadLineOptions): Promise<Line>;
 }
 
-export interface LineWanted {
+export interface ReadLineOptions {
   readonly isSecret?: boolean;
-  /** More of what is being typed, or was copied from somewhere. */
-  readonly isNext?: boolean;
+  /** The next line of a text that is being typed or pasted. */
+  readonly isContinuation?: boolean;
 }
 
-/** Nothing of a secret is laid out. */
+/** A secret is never drawn. */
 const NO_SIZE = { columns: 0, rows: 0 };
 const CTRL_C = "\u0003";
 /**
- * Ctrl-C ends a line and is in it: it is an answer to the question that is open, and no signal to
- * everybody who has this terminal.
+ * Makes Ctrl-C end the line instead of sending a signal to every process on this terminal: it cancels the
+ * open question only.
  */
-const CTRL_C_IS_TYPED = ["-isig", "eol", "^C"];
+const CTRL_C_AS_INPUT = ["-isig", "eol", "^C"];
 
 /** Throws `no_terminal`. */
 export function openLineTerminal(): LineTerminal {
   const { input, output } = openStreams();
-  input.destroy(); // Each line is read by a stream of its own: one that has ended reads no more.
-  const before = setTerminal("-g");
-  setTerminal(...CTRL_C_IS_TYPED);
-  const restore = () => void setTerminal(before);
-  process.once("exit", restore); // The process may be ended in the middle.
+  input.destroy(); // Each line gets its own stream, since a stream that has ended reads no more.
+  const before = runStty("-g");
+  runStty(...CTRL_C_AS_INPUT);
+  const restore = () => void runStty(before);
+  process.once("exit", restore); // In case the process ends in the meantime.
   const write = (text: string) => {
     if (output.writable) output.write(text);
   };
@@ -54,13 +54,13 @@ export function openLineTerminal(): LineTerminal {
       return sizeOf(output).columns;
     },
     write,
-    readLine: async (signal, { isSecret = false, isNext = false } = {}) => {
+    readLine: async (signal, { isSecret = false, isContinuation = false } = {}) => {
       if (signal.aborted) return { type: "aborted" };
       const stream = openInput();
       if (stream === undefined) return { type: "aborted" };
-      if (!isNext) dropTyped(stream);
+      if (!isContinuation) discardTypedInput(stream);
       const line = await (isSecret ? readSecret : readEchoed)(stream, signal);
-      // The terminal has ended a line that was sent, if it could be seen.
+      // For an echoed line, the terminal has written the line break itself.
       if (isSecret || line.type !== "line") write("\n");
       return line;
     },
@@ -72,8 +72,8 @@ export function openLineTerminal(): LineTerminal {
   };
 }
 
-/** Only a program can do it. Where there is none, the terminal stays as it is. */
-function setTerminal(...settings: readonly string[]): string {
+/** Node cannot change these settings. Without stty, the terminal stays as it is. */
+function runStty(...settings: readonly string[]): string {
   const program = findProgram("stty");
   if (program === undefined) return "";
   let terminal: number | undefined;
@@ -85,7 +85,7 @@ function setTerminal(...settings: readonly string[]): string {
     });
     return (stdout ?? "").trim();
   } catch {
-    return ""; // It has gone away.
+    return ""; // The terminal is closed.
   } finally {
     if (terminal !== undefined) closeSync(terminal);
   }
@@ -95,12 +95,12 @@ function openInput(): ReadStream | undefined {
   try {
     return new ReadStream(openSync("/dev/tty", "r"));
   } catch {
-    return undefined; // It has gone away.
+    return undefined; // The terminal is closed.
   }
 }
 
-/** In raw mode, all that was typed can be read, also a line that has not ended. */
-function dropTyped(stream: ReadStream): void {
+/** Uses raw mode, in which even an unfinished line can be read. */
+function discardTypedInput(stream: ReadStream): void {
   let terminal: number | undefined;
   stream.setRawMode(true);
   try {
@@ -108,13 +108,13 @@ function dropTyped(stream: ReadStream): void {
     const dropped = Buffer.alloc(4096);
     while (readSync(terminal, dropped) > 0);
   } catch {
-    // There is nothing more.
+    // EAGAIN: nothing left to read.
   }
   if (terminal !== undefined) closeSync(terminal);
   stream.setRawMode(false);
 }
 
-/** Ctrl-D ends it without a line, as the end of the terminal does. Only after Ctrl-D is it still there. */
+/** Ctrl-D and a closed terminal both end the stream; after Ctrl-D the terminal still exists. */
 async function readEchoed(stream: ReadStream, signal: AbortSignal): Promise<Line> {
   const { promise, resolve } = Promise.withResolvers<Line>();
   let typed = "";
@@ -126,21 +126,18 @@ async function readEchoed(stream: ReadStream, signal: AbortSignal): Promise<Line
     typed += data;
     const end = typed.search(/[\r\n\u0003]/);
     if (end === -1) return;
-    stream.pause(); // What follows stays in the terminal.
+    stream.pause(); // Leave the rest in the terminal.
     const text = typed.slice(0, end);
-    const isGivenUp = typed[end] === CTRL_C || /^\u001b+$/.test(text);
-    resolve(isGivenUp ? { type: "cancelled" } : { type: "line", text: withoutSequences(text) });
+    const isCancelled = typed[end] === CTRL_C || /^\u001b+$/.test(text);
+    // Arrow keys and the like leave their sequences in the line.
+    const line = { type: "line", text: stripVTControlCharacters(text) } as const;
+    resolve(isCancelled ? { type: "cancelled" } : line);
   });
   signal.addEventListener("abort", onAbort, { once: true });
   const line = await promise;
   signal.removeEventListener("abort", onAbort);
   stream.destroy();
   return line;
-}
-
-/** Arrows and their like send sequences that mean nothing in a line. */
-function withoutSequences(text: string): string {
-  return stripVTControlCharacters(text);
 }
 
 async function readSecret(stream: ReadStream, signal: AbortSignal): Promise<Line> {
@@ -153,13 +150,13 @@ async function readSecret(stream: ReadStream, signal: AbortSignal): Promise<Line
     onInput: (sent) => {
       for (const key of sent.filter(isKey)) {
         const step = widget.update(buffer, key, NO_SIZE);
-        if (isCancelling(key)) onCancel();
+        if (isCancelKey(key)) onCancel();
         else if (step.type === "wait") buffer = step.state;
         else if (step.ending.type === "entered") resolve({ type: "line", text: step.ending.text });
         else onCancel();
       }
     },
-    onGone: onAbort,
+    onClose: onAbort,
   });
   signal.addEventListener("abort", onAbort, { once: true });
   const line = await promise;

@@ -1,27 +1,26 @@
-/** The rows at the end of the screen, drawn again and again, below what was printed before. */
+/** Where widgets are drawn: rows below the printed text that are redrawn in place, or the full screen. */
 import { stripVTControlCharacters } from "node:util";
 import type { Terminal } from "./terminal-device.ts";
 import { bufferOf, layOutText } from "./text-buffer.ts";
 import type { Canvas, Frame, Size } from "./widget.ts";
 
-export const WHERE_IS_CURSOR = "\u001b[6n";
-/** Terminals that do not say where their cursor is are not waited for. */
-export const CURSOR_MILLISECONDS = 250;
+export const REQUEST_CURSOR_POSITION = "\u001b[6n";
+/** Some terminals never report their cursor. */
+export const CURSOR_REPORT_TIMEOUT_MS = 250;
 
 const ERASE_BELOW = "\u001b[J";
 
 interface Drawn {
   readonly frame: Frame;
-  /** Of the terminal when it was drawn. */
+  /** Width of the terminal when it was drawn. */
   readonly columns: number;
 }
 
 /**
- * A terminal that gets narrower breaks the rows that are on it. If the cursor's own row is among them,
- * only the terminal knows where the cursor is now: it is asked, and the rows are drawn when it has said so.
+ * A terminal that gets narrower rewraps its rows. If the cursor's row is among them, only the terminal
+ * knows where the cursor is, so the region asks for its position and redraws when the report arrives.
  *
- * xterm.js moves the cursor down by the rows that it adds, also by those that it adds below: there, the
- * cursor is lost in another way.
+ * xterm.js (`losesCursor`) also moves the cursor down by the rows that it adds below the cursor.
  */
 export class LiveRegion implements Surface {
   readonly #terminal: Terminal;
@@ -39,8 +38,8 @@ export class LiveRegion implements Surface {
     const { columns } = this.#terminal.size;
     const isLost = this.#drawn !== undefined && this.#drawn.frame.cursor.column >= columns;
     if (isLost && cursorColumn === undefined) {
-      this.#terminal.write(WHERE_IS_CURSOR);
-      this.#timer = setTimeout(() => this.#drawAt(view, 0), CURSOR_MILLISECONDS);
+      this.#terminal.write(REQUEST_CURSOR_POSITION);
+      this.#timer = setTimeout(() => this.#drawAt(view, 0), CURSOR_REPORT_TIMEOUT_MS);
     } else this.#drawAt(view, cursorColumn);
   }
 
@@ -70,13 +69,13 @@ export class LiveRegion implements Surface {
   }
 }
 
-/** How many rows of the screen are between the top of the region and the cursor. */
+/** How many screen rows are between the top of the region and the cursor. */
 function rowsAbove({ frame, columns: old }: Drawn, columns: number, cursorColumn = 0): number {
   const { rows, cursor } = frame;
   if (columns >= old) return cursor.row;
   const above = rows.slice(0, cursor.row).reduce((sum, row) => sum + heightOf(row, columns), 0);
-  // Some terminals cut off the row with the cursor, others break it like every other row. In tmux, the
-  // cursor can be behind the last column.
+  // Some terminals cut off the row with the cursor, others rewrap it like any row. In tmux, the cursor
+  // can be past the last column.
   const isCutOff = cursorColumn >= columns && cursor.column % columns !== columns - 1;
   return above + (isCutOff ? 0 : Math.floor(cursor.column / columns));
 }
@@ -87,7 +86,7 @@ function rowsAddedBelow({ frame: { rows, cursor }, columns: old }: Drawn, column
   return below.reduce((sum, row) => sum + heightOf(row, columns) - 1, 0);
 }
 
-/** A terminal breaks a row anywhere, but never within a wide character. */
+/** A terminal wraps a row anywhere except within a wide character. */
 function heightOf(row: string, columns: number): number {
   const place = { columns, start: 0, indent: 0 };
   return layOutText(bufferOf(stripVTControlCharacters(row)), place).rows.length;
@@ -97,8 +96,8 @@ function up(rows: number): string {
   return rows === 0 ? "" : `\u001b[${rows}A`;
 }
 
-const ENTER = "\u001b[?1049h";
-const LEAVE = "\u001b[?1049l";
+const ENTER_ALTERNATE_SCREEN = "\u001b[?1049h";
+const LEAVE_ALTERNATE_SCREEN = "\u001b[?1049l";
 const CLEAR = "\u001b[H\u001b[2J";
 
 export class FullScreen implements Surface {
@@ -106,8 +105,8 @@ export class FullScreen implements Surface {
 
   constructor(terminal: Terminal) {
     this.#terminal = terminal;
-    terminal.write(ENTER);
-    process.once("exit", this.#leave); // The process may be ended in the middle.
+    terminal.write(ENTER_ALTERNATE_SCREEN);
+    process.once("exit", this.#leave); // In case the process ends in the meantime.
   }
 
   draw(view: View): void {
@@ -120,24 +119,24 @@ export class FullScreen implements Surface {
     this.#leave();
   }
 
-  readonly #leave = () => this.#terminal.write(LEAVE);
+  readonly #leave = () => this.#terminal.write(LEAVE_ALTERNATE_SCREEN);
 }
 
 type View = (canvas: Canvas) => Frame;
 
 interface Surface {
-  /** `cursorColumn`: where the terminal says its cursor is, from 1, if it has just said so. */
+  /** `cursorColumn`: the column the terminal has just reported, counted from 1. */
   draw(view: View, cursorColumn?: number): void;
-  /** Nothing is left of what was drawn. */
+  /** Removes everything that was drawn. */
   wipe(): void;
 }
 
-/** A cursor can stand behind the last character of a row only if that row is not full. */
+/** One column narrower than the terminal, so that the cursor fits after the last character of a row. */
 export function canvasOf({ size, paint }: Terminal): Canvas {
   return { columns: Math.max(1, size.columns - 1), rows: size.rows, paint };
 }
 
-/** On a screen that is too low, the cursor's row and what follows it. */
+/** If the screen is too small, keeps the cursor's row and those after it. */
 function clip(frame: Frame, { rows: height }: Size): Frame {
   const { rows, cursor } = frame;
   if (rows.length <= height) return frame;

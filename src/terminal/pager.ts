@@ -1,21 +1,20 @@
 /**
- * A long text on the whole screen. One that belongs to a question must be read to its end, or skipped on
- * purpose, before the question can be answered.
+ * The widget that shows a long text on the full screen. With `mustRead`, the user has to read or skip to
+ * the end before the question can be answered.
  */
 import { stripVTControlCharacters } from "node:util";
 import stringWidth from "fast-string-width";
-import { truncate, wrapCode } from "../render/index.ts";
-import { moreLines } from "./above-question.ts";
+import { moreLines, truncate, wrapCode } from "../render/index.ts";
 import type { Key } from "./key.ts";
 import { type Canvas, end, type Frame, type Size, type Step, wait, type Widget } from "./widget.ts";
 
 export interface PagerState {
-  /** The first row on the screen, for a screen of `columns`. */
+  /** The first visible row, at a width of `columns`. */
   readonly top: number;
   readonly columns: number;
-  /** How many visible characters come before that row: rows change with the width, characters do not. */
+  /** How many characters come before that row; unlike the row, this does not change with the width. */
   readonly before: number;
-  /** The last row was on the screen. */
+  /** The user has seen the last row. */
   readonly isRead: boolean;
 }
 
@@ -24,13 +23,13 @@ export type PagerEnding =
   | { readonly type: "cancelled" };
 
 export interface PagerText {
-  /** The lines may be painted. They are made anew for every width. */
+  /** The lines may be painted. */
   readonly linesFor: (columns: number) => readonly string[];
-  /** It cannot be left before its end was on the screen. */
+  /** The pager cannot be left until its end was visible. */
   readonly mustRead?: boolean;
 }
 
-export const fromStart: PagerState = { top: 0, columns: 0, before: 0, isRead: false };
+export const pagerStart: PagerState = { top: 0, columns: 0, before: 0, isRead: false };
 
 export function pager({ linesFor, mustRead = false }: PagerText): Widget<PagerState, PagerEnding> {
   let wrapped: Wrapped | undefined;
@@ -39,7 +38,7 @@ export function pager({ linesFor, mustRead = false }: PagerText): Widget<PagerSt
     return wrapped;
   };
   return {
-    // A key is about the page that is on the screen: pages cannot be passed unseen.
+    // Otherwise keys typed ahead could skip pages unseen.
     isDrawnBetweenKeys: true,
     update: (state, key, size) => {
       const text = wrapFor(size.columns);
@@ -57,7 +56,7 @@ export function pager({ linesFor, mustRead = false }: PagerText): Widget<PagerSt
 interface Wrapped {
   readonly columns: number;
   readonly rows: readonly string[];
-  /** Of each row: how many visible characters come before it. */
+  /** For each row, how many characters come before it. */
   readonly starts: readonly number[];
 }
 
@@ -72,7 +71,7 @@ function wrapLines(lines: readonly string[], columns: number): Wrapped {
   return { columns, rows, starts };
 }
 
-/** After a change of the width, the row with the first character that may not have been seen yet. */
+/** After the width changes, starts at the row with the first character that may be unseen. */
 function placeIn({ columns, rows, starts }: Wrapped, state: PagerState, size: Size): PagerState {
   let { top } = state;
   if (state.columns !== columns) {
@@ -129,7 +128,7 @@ function viewScrolled(
   const hidden = all.length - top - shown.length;
   const status = mustRead
     ? fitting(isRead ? endHints(place) : moreHints(place, hidden), canvas.columns)
-    : `${place} · ↑↓ PageUp PageDown Home End · q goes back`;
+    : `${place} · ↑↓ PageUp PageDown Home End · q back`;
   const blank = Array.from({ length: page - shown.length }, () => "");
   return {
     rows: [
@@ -141,22 +140,22 @@ function viewScrolled(
   };
 }
 
-/** From the longest to the shortest. */
+/** Longest first; the pager uses the first that fits. */
 function moreHints(place: string, hidden: number): readonly string[] {
   const more = moreLines(hidden);
   return [
-    `${more}: Space or PgDn reads on, End skips to the end, Esc cancels · ${place}`,
-    `${more}: Space or PgDn reads on, End skips to the end, Esc cancels`,
-    `${more}: Space reads on, End skips`,
-    `${more}: Space, End`,
+    `${more} · Space/PgDn continue · End skip to the end · Esc cancel · ${place}`,
+    `${more} · Space/PgDn continue · End skip to the end · Esc cancel`,
+    `${more} · Space continue · End skip`,
+    `${more} · Space, End`,
   ];
 }
 
 function endHints(place: string): readonly string[] {
   return [
-    `End of text: Space goes to the question, PgUp goes back, Esc cancels · ${place}`,
-    "End of text: Space goes to the question, PgUp goes back",
-    "Space goes to the question",
+    `End of text · Space go to the question · PgUp back · Esc cancel · ${place}`,
+    "End of text · Space go to the question · PgUp back",
+    "Space go to the question",
     "Space: question",
   ];
 }
@@ -165,7 +164,7 @@ function fitting(texts: readonly string[], columns: number): string {
   return texts.find((text) => stringWidth(text) <= columns) ?? texts.at(-1) ?? "";
 }
 
-/** The last row of the screen says where we are. */
+/** The last row is the status line. */
 function pageOf({ rows }: Size): number {
   return Math.max(1, rows - 1);
 }

@@ -1,37 +1,39 @@
 /**
- * A dialogue in lines of text, for those who hear them and for terminals that can do no more: nothing is
- * drawn, nothing changes once it is there, and every answer is a line that ends with Enter.
+ * The dialogue for screen readers and simple terminals: prints lines that never change afterwards, and
+ * reads every answer as a line.
  */
 import { neutralize, oneLine, plain, wrapWords } from "../render/index.ts";
-import { contextLines, type Standing } from "./above-question.ts";
+import { contextLines } from "./context.ts";
 import {
   type Chosen,
+  type ClosedQuestion,
   type Dialogue,
   type DialogueOptions,
-  editElsewhere,
+  editInEditor,
   type Entered,
+  enterNote,
+  type FormHeader,
+  type KeyMenu,
+  type NoAnswer,
   type Selected,
-  takeNote,
+  type SelectList,
+  type SelectState,
   type TextRequest,
 } from "./dialogue.ts";
-import type { KeyMenu } from "./key-menu.ts";
 import {
   type Line,
   type LineTerminal,
-  type LineWanted,
   openLineTerminal,
+  type ReadLineOptions,
 } from "./line-terminal.ts";
 import { plainList } from "./plain-list.ts";
 import {
-  LAST_LINE,
+  END_LINE,
+  joinTypedLines,
   plainMenu,
   type PlainQuestion,
   plainText,
-  severalLines,
 } from "./plain-questions.ts";
-import type { ClosedQuestion } from "./question-rows.ts";
-import type { SelectList, SelectState } from "./select-list.ts";
-import type { Closed } from "./widget.ts";
 
 const PROMPT = "Answer: ";
 
@@ -40,25 +42,25 @@ export class PlainDialogue implements Dialogue {
   readonly #options: DialogueOptions;
   readonly #signal: AbortSignal;
   #opened: LineTerminal | undefined;
-  /** Said before the next question. */
-  standing: Standing | undefined;
-  #isCalling = false;
+  /** Printed before the next question. */
+  header: FormHeader | undefined;
+  #ringsBell = false;
 
   constructor(options: DialogueOptions, signal: AbortSignal) {
     this.#options = options;
     this.#signal = signal;
   }
 
-  /** Where the cursor is cannot be known: what somebody else has begun is ended in any case. */
+  /** The cursor position is unknown here, so this always starts a new line. */
   async start(): Promise<void> {
     this.#say("");
   }
 
   notify(): void {
-    this.#isCalling = this.#options.notification?.bell ?? false;
+    this.#ringsBell = this.#options.notification?.bell ?? false;
   }
 
-  /** All of it, however long: what has scrolled away can still be read. */
+  /** Prints all of it, however long: the user can scroll back. */
   printContext(context: string): void {
     this.#say(...contextLines(context, { columns: this.#columns, rows: 0, paint: plain }));
   }
@@ -71,11 +73,11 @@ export class PlainDialogue implements Dialogue {
     this.#say(...neutralize(text.trimEnd()).split("\n"));
   }
 
-  printClosed({ message, said, isCancelled = false }: ClosedQuestion): void {
-    this.#say(isCancelled ? `Cancelled: ${message}` : `Answered: ${message} ${oneLine(said)}`);
+  printClosed({ message, summary, isCancelled = false }: ClosedQuestion): void {
+    this.#say(isCancelled ? `Cancelled: ${message}` : `Answered: ${message} ${oneLine(summary)}`);
   }
 
-  async choose<Choice extends string>(menu: KeyMenu<Choice>): Promise<Chosen<Choice> | Closed> {
+  async choose<Choice extends string>(menu: KeyMenu<Choice>): Promise<Chosen<Choice> | NoAnswer> {
     return await this.#ask(plainMenu(menu));
   }
 
@@ -85,7 +87,7 @@ export class PlainDialogue implements Dialogue {
     return { state: { ...state, marked: answer.marked }, ending: answer.ending };
   }
 
-  async enterText(request: TextRequest): Promise<Entered | Closed> {
+  async enterText(request: TextRequest): Promise<Entered | NoAnswer> {
     const { editText } = this.#options;
     let { text = "", problem } = request;
     for (;;) {
@@ -95,7 +97,7 @@ export class PlainDialogue implements Dialogue {
       if (ending.type !== "editor") return ending;
       this[Symbol.dispose]();
       const { extension = ".md" } = request;
-      ({ text, problem } = await editElsewhere(text, {
+      ({ text, problem } = await editInEditor(text, {
         editText,
         extension,
         signal: this.#signal,
@@ -103,9 +105,9 @@ export class PlainDialogue implements Dialogue {
     }
   }
 
-  async enterSecret(message: string): Promise<Entered | Closed> {
-    this.#sayStanding();
-    this.#sayWords(message, "Nothing is shown of what you type. Enter sends it, Ctrl-C cancels.");
+  async enterSecret(message: string): Promise<Entered | NoAnswer> {
+    this.#sayHeader();
+    this.#sayWords(message, "Your input is hidden. Press Enter to submit it, or Ctrl-C to cancel.");
     const line = await this.#read("Secret: ", { isSecret: true });
     return line.type === "line" ? { type: "entered", text: line.text } : line;
   }
@@ -115,9 +117,9 @@ export class PlainDialogue implements Dialogue {
     this.#opened = undefined;
   }
 
-  /** Until a line was typed that means something. */
-  async #ask<Ending>(question: PlainQuestion<Ending>): Promise<Ending | Closed> {
-    this.#sayStanding();
+  /** Repeats until a line is an answer. */
+  async #ask<Ending>(question: PlainQuestion<Ending>): Promise<Ending | NoAnswer> {
+    this.#sayHeader();
     this.#sayQuestion(question);
     for (;;) {
       const line = await this.#read(PROMPT);
@@ -126,10 +128,10 @@ export class PlainDialogue implements Dialogue {
       if (command === "/cancel") return { type: "cancelled" };
       if (command === "?") this.#sayWords(...question.help, this.#commandsOf(question));
       else if (command === "/note" && this.note !== undefined) {
-        await takeNote(this);
+        await enterNote(this);
         this.#sayQuestion(question);
       } else {
-        const reading = question.read(line.text);
+        const reading = question.readLine(line.text);
         if (reading.type === "end") return reading.ending;
         this.#sayWords(...reading.lines);
       }
@@ -142,50 +144,50 @@ export class PlainDialogue implements Dialogue {
     this.#sayWords(question.hint, this.#commandsOf(question));
   }
 
-  #commandsOf<Ending>({ commands = [], cancelling }: PlainQuestion<Ending>): string {
+  #commandsOf<Ending>({ commands = [], cancelHint }: PlainQuestion<Ending>): string {
     const all = [
       ...commands,
       ...(this.note === undefined ? [] : ["/note to add a note"]),
-      cancelling,
+      cancelHint,
     ];
     return `? for help, ${all.join(", ")}.`;
   }
 
-  async #readLines(): Promise<Entered | Closed> {
-    this.#sayWords(`Type as many lines as you like. A line with only a full stop ends them.`);
+  async #readLines(): Promise<Entered | NoAnswer> {
+    this.#sayWords("Type as many lines as you like. End with a line that is only a period.");
     const lines: string[] = [];
     for (;;) {
-      const line = await this.#read("", { isNext: true });
+      const line = await this.#read("", { isContinuation: true });
       if (line.type !== "line") return line;
-      if (line.text === LAST_LINE) return { type: "entered", text: severalLines(lines) };
+      if (line.text === END_LINE) return { type: "entered", text: joinTypedLines(lines) };
       lines.push(line.text);
     }
   }
 
-  async #read(prompt: string, wanted?: LineWanted): Promise<Line> {
+  async #read(prompt: string, wanted?: ReadLineOptions): Promise<Line> {
     if (this.#signal.aborted) return { type: "aborted" };
     const terminal = this.#open();
     const line = terminal.readLine(this.#signal, wanted);
-    terminal.write(prompt + (this.#isCalling ? "\u0007" : ""));
-    this.#isCalling = false;
+    terminal.write(prompt + (this.#ringsBell ? "\u0007" : ""));
+    this.#ringsBell = false;
     const { type } = await line;
-    if (type === "aborted") terminal.write("This is no longer asked.\n");
+    if (type === "aborted") terminal.write("This question was withdrawn.\n");
     return await line;
   }
 
-  /** What belongs to this question alone, and at the end of a form all answers. */
-  #sayStanding(): void {
-    const { answered, context, isReview = false } = this.standing ?? { answered: [] };
-    this.standing = undefined;
+  /** Prints the question's context or, at the end of a form, all answers. */
+  #sayHeader(): void {
+    const { answered, context, isReview = false } = this.header ?? { answered: [] };
+    this.header = undefined;
     if (context !== undefined) this.printContext(context);
     if (!isReview) return;
     this.#sayWords(
       "Your answers:",
-      ...answered.map(({ message, said }) => `${message} ${oneLine(said)}`),
+      ...answered.map(({ message, summary }) => `${message} ${oneLine(summary)}`),
     );
   }
 
-  /** Broken at words. */
+  /** Like `#say`, wrapped at words. */
   #sayWords(...lines: readonly string[]): void {
     this.#say(...lines.flatMap((line) => wrapWords(line, this.#columns)));
   }

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
+import type { SelectList } from "./dialogue.ts";
 import { plainList } from "./plain-list.ts";
-import type { SelectList } from "./select-list.ts";
 
 const LIST: SelectList = {
   message: "Which?",
@@ -23,12 +23,12 @@ function again(...lines: readonly string[]) {
   return { type: "again", lines };
 }
 
-describe("a list in lines of text", () => {
-  test("has numbers, and says what Enter alone takes", () => {
+describe("a list in plain mode", () => {
+  test("numbers its options and names the default", () => {
     const { lines, hint } = open({}, [1]);
     expect([lines, hint]).toEqual([
       ["Which?", "1. blog: a post", "2. mail", "3. e-mail"],
-      "Type a number or a value, then Enter. Enter alone takes 2, mail.",
+      "Type a number or value and press Enter. Or just press Enter for 2, mail.",
     ]);
   });
 
@@ -39,27 +39,27 @@ describe("a list in lines of text", () => {
     ["BLOG", chosen(0)],
     ["=mail", chosen(1)],
     ["mail", chosen(1)],
-    ["", again("Type a number or a value, then Enter.")],
-    ["4", again("There is no option 4. Type a number from 1 to 3.")],
-    ["0", again("There is no option 0. Type a number from 1 to 3.")],
-    ["fax", again('There is no option "fax". Type a number from 1 to 3.')],
-    ["ail", again('These have "ail" in them. Type a number.', "2. mail", "3. e-mail")],
-  ])("takes %j for what it is", (typed, reading) => {
-    expect(open().read(typed)).toEqual(reading);
+    ["", again("Type a number or value and press Enter.")],
+    ["4", again("No option 4. Type a number from 1 to 3.")],
+    ["0", again("No option 0. Type a number from 1 to 3.")],
+    ["fax", again('No option "fax". Type a number from 1 to 3.')],
+    ["ail", again('These options contain "ail". Type a number.', "2. mail", "3. e-mail")],
+  ])("reads %j", (typed, reading) => {
+    expect(open().readLine(typed)).toEqual(reading);
   });
 
-  test("takes a suggestion with Enter alone", () => {
-    expect(open({}, [2]).read("")).toEqual(chosen(2));
+  test("takes the default when the line is empty", () => {
+    expect(open({}, [2]).readLine("")).toEqual(chosen(2));
   });
 
   test.each([
     ["10", chosen(1)],
-    ["2", again("2 could mean two things. Type 2. for the number, =2 for the value.")],
+    ["2", again("2 is ambiguous. Type 2. for the number or =2 for the value.")],
     ["2.", chosen(1)],
     ["=2", chosen(0)],
     ["1", chosen(0)],
-  ])("of numbers takes no guess for an answer: %j", (typed, reading) => {
-    expect(open({ options: [{ label: "2" }, { label: "10" }] }).read(typed)).toEqual(reading);
+  ])("of numbers never guesses: %j", (typed, reading) => {
+    expect(open({ options: [{ label: "2" }, { label: "10" }] }).readLine(typed)).toEqual(reading);
   });
 
   test.each([
@@ -69,16 +69,16 @@ describe("a list in lines of text", () => {
     [
       "ail",
       again(
-        'These have "ail" in them. Type a number.',
+        'These options contain "ail". Type a number.',
         "2. mail",
         "3. e-mail",
-        "Or =ail for an answer of your own.",
+        "Or type =ail to give that as your own answer.",
       ),
     ],
-    ["9", again("There is no option 9. Type a number from 1 to 3.")],
+    ["9", again("No option 9. Type a number from 1 to 3.")],
     ["=9", own("9")],
-  ])("with a way out takes %j for what it is", (typed, reading) => {
-    expect(open({ allowsOther: true }).read(typed)).toEqual(reading);
+  ])("that allows other answers reads %j", (typed, reading) => {
+    expect(open({ allowsOther: true }).readLine(typed)).toEqual(reading);
   });
 
   test.each([
@@ -88,29 +88,29 @@ describe("a list in lines of text", () => {
     ["", chosen(1)],
     ["none", chosen()],
     ["1, fax", own("fax", 0)],
-    ["fax, pigeon", again("One answer of your own at a time, please.")],
-    ["1, 7", again("There is no option 7. Type a number from 1 to 3.")],
-  ])("of which several can be chosen takes %j for what it is", (typed, reading) => {
-    expect(open({ isMultiple: true, allowsOther: true }, [1]).read(typed)).toEqual(reading);
+    ["fax, pigeon", again("Type only one answer of your own at a time.")],
+    ["1, 7", again("No option 7. Type a number from 1 to 3.")],
+  ])("with several choices reads %j", (typed, reading) => {
+    expect(open({ isMultiple: true, allowsOther: true }, [1]).readLine(typed)).toEqual(reading);
   });
 
-  test("says what is marked", () => {
+  test("shows what is selected", () => {
     const { lines, hint } = open({ isMultiple: true }, [1]);
     expect([lines[2], hint]).toEqual([
-      "2. mail (marked)",
-      "Type numbers or values, with commas between them, then Enter. " +
-        'Enter alone takes what is marked, "none" takes nothing.',
+      "2. mail (selected)",
+      "Type numbers or values separated by commas and press Enter. " +
+        "Or just press Enter for the selected ones. Type none for none.",
     ]);
   });
 
-  test("tells more about an option, made harmless", () => {
+  test("shows the details of an option, neutralized", () => {
     const list = open({
       options: [{ label: "a", preview: "one\n\u001b[2Jtwo\n" }, { label: "b" }],
     });
-    expect([list.read("?1"), list.read("?2"), list.read("? 3")]).toEqual([
+    expect([list.readLine("?1"), list.readLine("?2"), list.readLine("? 3")]).toEqual([
       again("one", "␛[2Jtwo"),
-      again("There is no more about option 2."),
-      again("There is no option 3."),
+      again("Option 2 has no details."),
+      again("No option 3. Type a number from 1 to 2."),
     ]);
   });
 });

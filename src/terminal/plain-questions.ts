@@ -1,73 +1,71 @@
-/** A question in lines of text: what is said, and what a line that was typed means. Pure. */
+/** Menus and text questions in plain mode: the lines to print, and what a typed line means. Pure. */
 import { neutralize, oneLine, truncate } from "../render/index.ts";
-import type { Chosen, Entered, TextRequest } from "./dialogue.ts";
-import { type KeyMenu, keysOf } from "./key-menu.ts";
+import type { Chosen, Entered, KeyMenu, TextRequest } from "./dialogue.ts";
+import { keysOf } from "./key-menu.ts";
 
 export interface PlainQuestion<Ending> {
-  /** The question, and what there is to choose. Harmless. */
+  /** The question and its choices, neutralized. */
   readonly lines: readonly string[];
-  /** What may be typed, in a sentence. */
+  /** A sentence that says what to type. */
   readonly hint: string;
-  /** Words that are commands here and nowhere else, each with what it is for. */
+  /** Commands that only this question has: `/lines for several lines`. */
   readonly commands?: readonly string[];
-  /** What gives up, and what that does: `/cancel to leave`. */
-  readonly cancelling: string;
-  /** Said when help is asked for. */
+  /** What `/cancel` does here: `/cancel to go back`. */
+  readonly cancelHint: string;
+  /** Printed when the user types `?`. */
   readonly help: readonly string[];
-  readonly read: (line: string) => Reading<Ending>;
+  readonly readLine: (line: string) => LineResult<Ending>;
 }
 
-export type Reading<Ending> =
+export type LineResult<Ending> =
   | { readonly type: "end"; readonly ending: Ending }
-  /** It means nothing here, or only asks for more: this is said, and another line is read. */
+  /** Not an answer: print these lines and read another. */
   | { readonly type: "again"; readonly lines: readonly string[] };
 
-export function read<Ending>(ending: Ending): Reading<Ending> {
+export function accept<Ending>(ending: Ending): LineResult<Ending> {
   return { type: "end", ending };
 }
 
-export function again(...lines: readonly string[]): Reading<never> {
+export function askAgain(...lines: readonly string[]): LineResult<never> {
   return { type: "again", lines };
-}
-
-/** `a, b or c`. */
-function listWords(words: readonly string[]): string {
-  const last = words.at(-1) ?? "";
-  return words.length < 2 ? last : `${words.slice(0, -1).join(", ")} or ${last}`;
 }
 
 export function plainMenu<Choice extends string>(
   menu: KeyMenu<Choice>,
 ): PlainQuestion<Chosen<Choice>> {
   const keys = keysOf(menu);
-  const typed = `Type ${listWords(keys.map(spoken))}, then Enter.`;
-  const alone = menu.default === undefined ? "" : ` Enter alone takes ${spoken(menu.default)}.`;
+  const names = joinWithOr(keys.map(spellKey));
+  const onEnter =
+    menu.default === undefined ? "" : ` Or just press Enter for ${spellKey(menu.default)}.`;
   return {
     lines: [menu.message],
-    hint: typed + alone,
-    cancelling: `/cancel to ${menu.escape}`,
-    help: keys.map((key) => `${spoken(key)}: ${menu.choices[key] ?? ""}`),
-    read: (line) => readKey(menu, line.trim()),
+    hint: `Type ${names} and press Enter.${onEnter}`,
+    cancelHint: `/cancel to ${menu.escape}`,
+    help: keys.map((key) => `${spellKey(key)}: ${menu.choices[key] ?? ""}`),
+    readLine: (line) => {
+      const typed = line.trim();
+      const key = WORDS[typed.toLowerCase()] ?? typed;
+      const choice = key === "" ? menu.default : keys.find((own) => own === key);
+      if (choice !== undefined) return accept({ type: "chosen", choice });
+      const wanted = `Type ${names}.`;
+      return askAgain(
+        key === "" ? wanted : `"${truncate(oneLine(key), 40)}" is not a choice. ${wanted}`,
+      );
+    },
   };
 }
 
 const WORDS: Readonly<Record<string, string>> = { yes: "y", no: "n" };
 
-function readKey<Choice extends string>(
-  menu: KeyMenu<Choice>,
-  typed: string,
-): Reading<Chosen<Choice>> {
-  const keys = keysOf(menu);
-  const key = WORDS[typed.toLowerCase()] ?? typed;
-  const choice = key === "" ? menu.default : keys.find((own) => own === key);
-  if (choice !== undefined) return read({ type: "chosen", choice });
-  const wanted = `Type ${listWords(keys.map(spoken))}.`;
-  return again(key === "" ? wanted : `"${truncate(oneLine(key), 40)}" is no choice. ${wanted}`);
+/** Screen readers say `y` and `Y` alike. */
+function spellKey(key: string): string {
+  return /^[A-Z]$/.test(key) ? `capital ${key}` : key;
 }
 
-/** Small and capital letters sound the same. */
-function spoken(key: string): string {
-  return /^[A-Z]$/.test(key) ? `capital ${key}` : key;
+/** `a, b or c`. */
+function joinWithOr(words: readonly string[]): string {
+  const last = words.at(-1) ?? "";
+  return words.length < 2 ? last : `${words.slice(0, -1).join(", ")} or ${last}`;
 }
 
 export interface PlainText extends TextRequest {
@@ -77,58 +75,52 @@ export interface PlainText extends TextRequest {
 export type PlainTextEnding =
   | Entered
   | { readonly type: "several_lines" }
-  /** To go on with it in an editor. */
+  /** Continue in the user's editor. */
   | { readonly type: "editor" };
 
-/** In several lines, this one ends them; two of them stand for one. */
-export const LAST_LINE = ".";
-
 export function plainText(entry: PlainText): PlainQuestion<PlainTextEnding> {
-  const { message, text = "", problem, escape, hasEditor } = entry;
+  const { message, text = "", problem, escape = "cancel", hasEditor } = entry;
   return {
     lines: [
       message,
-      ...(text === "" ? [] : ["The text so far:", ...linesOf(text), "That was the text."]),
+      ...(text === "" ? [] : ["Current text:", ...neutralize(text).split("\n"), "End of text."]),
       ...(problem === undefined ? [] : problem.split("\n")),
     ],
     hint: hintFor(entry),
     commands: [
-      "/lines for several lines",
-      ...(hasEditor ? ["/edit for your editor"] : []),
+      "/lines to type several lines",
+      ...(hasEditor ? ["/edit to open your editor"] : []),
       ...(text === "" ? [] : ["/empty for an empty text"]),
     ],
-    cancelling: `/cancel ${escape ?? "cancels"}`,
+    cancelHint: `/cancel to ${escape}`,
     help: [
-      `After /lines every line belongs to the text, until one that has only a full stop in it.`,
-      "There, a line with two full stops stands for a line with one.",
+      "After /lines, everything you type is part of the text, up to a line that is only a period.",
+      "To get a line that is only a period, type two periods.",
     ],
-    read: (line) => readText(entry, line),
+    readLine: (line) => {
+      switch (line.trim()) {
+        case "/lines":
+          return accept({ type: "several_lines" });
+        case "/edit":
+          return accept(hasEditor ? { type: "editor" } : { type: "entered", text: line });
+        case "/empty":
+          return accept({ type: "entered", text: text === "" ? line : "" });
+        default:
+          return accept({ type: "entered", text: line === "" ? text : line });
+      }
+    },
   };
 }
 
-export function severalLines(lines: readonly string[]): string {
-  return lines.map((line) => (line === LAST_LINE.repeat(2) ? LAST_LINE : line)).join("\n");
-}
-
 function hintFor({ text = "", default: suggested }: PlainText): string {
-  const typed = "Type your answer, then Enter.";
-  if (text !== "") return `${typed} Enter alone keeps the text as it is.`;
-  return suggested === undefined ? typed : `${typed} Enter alone takes: ${suggested}`;
+  const typed = "Type your answer and press Enter.";
+  if (text !== "") return `${typed} Or just press Enter to keep the text.`;
+  return suggested === undefined ? typed : `${typed} Or just press Enter for: ${suggested}`;
 }
 
-function readText({ text = "", hasEditor }: PlainText, line: string): Reading<PlainTextEnding> {
-  switch (line.trim()) {
-    case "/lines":
-      return read({ type: "several_lines" });
-    case "/edit":
-      return read(hasEditor ? { type: "editor" } : { type: "entered", text: line });
-    case "/empty":
-      return read({ type: "entered", text: text === "" ? line : "" });
-    default:
-      return read({ type: "entered", text: line === "" ? text : line });
-  }
-}
+/** Ends a text of several lines; doubled, it is a line of the text. */
+export const END_LINE = ".";
 
-function linesOf(text: string): readonly string[] {
-  return neutralize(text).split("\n");
+export function joinTypedLines(lines: readonly string[]): string {
+  return lines.map((line) => (line === END_LINE.repeat(2) ? END_LINE : line)).join("\n");
 }

@@ -1,7 +1,8 @@
 import { describe, expect, test } from "vitest";
 import { counters } from "../../test/security/threats.ts";
 import { TypedWidget } from "../../test/support/typed-widget.ts";
-import { type ListedOption, selectList, type SelectList } from "./select-list.ts";
+import type { ListedOption, SelectList } from "./dialogue.ts";
+import { selectList } from "./select-list.ts";
 
 const UP = "\u001b[A";
 const DOWN = "\u001b[B";
@@ -17,12 +18,12 @@ interface ListChanges extends Partial<Omit<SelectList, "options">> {
   readonly size?: { readonly columns?: number; readonly rows?: number };
 }
 
-const HINT = "  ↑↓ move · type to filter · Enter chooses";
+const HINT = "  ↑↓ move · type to filter · Enter select";
 
 function list(options: readonly ListedOption[] = FRUIT, active = 0, more: ListChanges = {}) {
   const { marked = [], note, read = new Set(), size, ...changes } = more;
-  const asides = { hasMore: false, note, read };
-  const widget = selectList({ message: "Which?", options, ...changes }, asides);
+  const sideActions = { hasMore: false, note, read };
+  const widget = selectList({ message: "Which?", options, ...changes }, sideActions);
   return new TypedWidget(widget, { filter: "", active, marked }, size);
 }
 
@@ -52,7 +53,7 @@ test.each([
   expect(list(FRUIT, active).type(input).ending).toEqual({ type: "chosen", indexes: [index] });
 });
 
-test("is narrowed down by typing, and widened by Backspace", () => {
+test("is filtered by typing, and Backspace undoes it", () => {
   const open = list().type("er");
   const narrow = open.screen;
   expect([narrow, open.type("\u007f\u007f").screen.length]).toEqual([
@@ -65,15 +66,15 @@ test("the active option stays active while it matches", () => {
   expect(list().type(`${DOWN}${DOWN}e`).screen.slice(1, 3)).toEqual(["  apple", "❯ cherry"]);
 });
 
-test("says that nothing matches, and then chooses nothing", () => {
+test("says that nothing matches, and Enter then does nothing", () => {
   const open = list().type("xy\r");
   expect([open.screen, open.ending]).toEqual([
-    ["? Which? xy▮", '  No option contains "xy".', HINT],
+    ["? Which? xy▮", '  No matches for "xy".', HINT],
     undefined,
   ]);
 });
 
-test("of a long list ten are shown, around the active one", () => {
+test("shows ten rows of a long list, around the active one", () => {
   const options = Array.from({ length: 30 }, (_, index) => ({ label: `option ${index + 1}` }));
   const open = list(options, 14);
   const { screen } = open;
@@ -86,7 +87,7 @@ test("of a long list ten are shown, around the active one", () => {
   ]);
 });
 
-test("an option that is too long is cut where the screen ends, unless it is the active one", () => {
+test("cuts options at the width of the screen, except the active one", () => {
   const long = "日本".repeat(20);
   const open = list([{ label: long }, { label: long }]);
   expect(open.screen.slice(1, 4)).toEqual([
@@ -97,7 +98,7 @@ test("an option that is too long is cut where the screen ends, unless it is the 
 });
 
 test("can be empty", () => {
-  expect(list([]).type("\r").screen[1]).toBe("  There is nothing to choose.");
+  expect(list([]).type("\r").screen[1]).toBe("  No options.");
 });
 
 function openWithOther(more: ListChanges = {}) {
@@ -108,8 +109,8 @@ function openMultiple(more: ListChanges = {}) {
   return list(FRUIT, 0, { isMultiple: true, ...more });
 }
 
-describe("a list with a way out", () => {
-  test("has it as its last row", () => {
+describe("a list that allows other answers", () => {
+  test("offers that in its last row", () => {
     expect(openWithOther().type(UP).screen).toEqual([
       "? Which? ▮",
       "  apple",
@@ -120,7 +121,7 @@ describe("a list with a way out", () => {
     ]);
   });
 
-  test("takes what is typed if no option has it in it", () => {
+  test("takes the typed text if no option contains it", () => {
     const typed = openWithOther().type("a fig ");
     const { screen } = typed;
     expect([screen, typed.type("\r").ending]).toEqual([
@@ -134,7 +135,7 @@ describe("a list with a way out", () => {
     ["\u001b[F\r", ""],
     [`app${UP}\r`, "app"],
     [" \r", ""],
-  ])("%j leads to a text that begins with %j", (input, text) => {
+  ])("%j asks for an answer that begins with %j", (input, text) => {
     expect(openWithOther().type(input).ending).toEqual({ type: "other", text, isWhole: false });
   });
 
@@ -142,17 +143,17 @@ describe("a list with a way out", () => {
     expect(openWithOther().type("bx\u007f").screen.slice(1, 3)).toEqual(["❯ banana", "  Other…"]);
   });
 
-  test("keeps to the screen and shows nothing as it is that a terminal acts on", () => {
+  test("stays within the screen and neutralizes what is typed", () => {
     const pasted = `\u001b[200~日本\u202e${"x".repeat(60)}\u001b[201~`;
     const { screen } = openWithOther({ size: { columns: 30 } }).type(pasted);
     expect(screen.slice(-3)).toEqual([
       `❯ Other: 日本<U+202E>${"x".repeat(8)}…`,
       "  ↑↓ move · type to filter",
-      "  Enter chooses",
+      "  Enter select",
     ]);
   });
 
-  test("may have nothing else", () => {
+  test("may have no options at all", () => {
     const empty = list([], 0, { allowsOther: true });
     expect([empty.screen[1], empty.type("\r").ending]).toEqual([
       "❯ Other…",
@@ -161,14 +162,14 @@ describe("a list with a way out", () => {
   });
 });
 
-describe("a list of which several are chosen", () => {
-  test("shows what is marked", () => {
+describe("a list with several choices", () => {
+  test("shows what is selected", () => {
     expect(openMultiple({ marked: [2] }).type(` ${DOWN}`).screen).toEqual([
       "? Which? ▮",
       "  [x] apple",
       "❯ [ ] banana",
       "  [x] cherry",
-      "  ↑↓ move · type to filter · Space marks · Enter sends",
+      "  ↑↓ move · type to filter · Space select · Enter submit",
     ]);
   });
 
@@ -184,7 +185,7 @@ describe("a list of which several are chosen", () => {
     ["an \u007f\u007f\r", [1]],
     [" xyz \r", [0]],
     ["a\r", []],
-  ])("%j sends %j", (input, indexes) => {
+  ])("%j submits %j", (input, indexes) => {
     expect(openMultiple().type(input).ending).toEqual({ type: "chosen", indexes });
   });
 
@@ -192,7 +193,7 @@ describe("a list of which several are chosen", () => {
     [`${UP} `, { type: "other", text: "", isWhole: false }],
     [`${UP}\r`, { type: "other", text: "", isWhole: false }],
     [" two words\r", { type: "other", text: "two words", isWhole: true }],
-  ])("%j leads out of it", (input, ending) => {
+  ])("%j asks for another answer", (input, ending) => {
     expect(openMultiple({ allowsOther: true }).type(input).ending).toEqual(ending);
   });
 
@@ -217,7 +218,7 @@ describe("a preview", () => {
     { label: "blank", preview: " \n" },
   ];
 
-  test("stands below the list, as much as there is room for", () => {
+  test("is shown below the list as far as there is room", () => {
     expect(list(options, 0, { size: { rows: 15, columns: 80 } }).screen).toEqual([
       "? Which? ▮",
       "❯ long",
@@ -230,7 +231,7 @@ describe("a preview", () => {
       "  │ line 3",
       "  │ line 4",
       "  │ … 8 more lines",
-      `${HINT} · Ctrl-O shows all`,
+      `${HINT} · Ctrl-O show all`,
     ]);
   });
 
@@ -243,7 +244,7 @@ describe("a preview", () => {
     expect(screen.filter((row) => row.startsWith("  │ line")).length).toBe(count);
   });
 
-  test("is made harmless, and is that of the active option", () => {
+  test("is neutralized, and belongs to the active option", () => {
     const open = list(options).type(DOWN);
     expect([open.screen.slice(5), open.type(DOWN).screen.length]).toEqual([
       ["  │     one␛[2J", "  │ two", HINT],
@@ -255,11 +256,11 @@ describe("a preview", () => {
     ["\u000f", { type: "read_more", text: ["long", "all of it", ...lines].join("\n") }],
     [`${DOWN}${DOWN}\u000f`, undefined],
     ["xyz\u000f", undefined],
-  ])("is read by %j: %j", (input, ending) => {
+  ])("%j opens the pager: %j", (input, ending) => {
     expect(list(options).type(input).ending).toEqual(ending);
   });
 
-  test("goes on in the next row where the screen ends", () => {
+  test("is wrapped at the width of the screen", () => {
     const wide = [{ label: "a", preview: "日本語日本語" }];
     expect(list(wide, 0, { size: { columns: 11 } }).screen.slice(2, 4)).toEqual([
       "  │ 日本語",
@@ -297,7 +298,7 @@ describe("an option that does not fit", () => {
     },
   );
 
-  test("is not sent with others before it was read", () => {
+  test("cannot be submitted with others until it was read", () => {
     counters("T-TERM-7");
     const open = list(options, 3, { isMultiple: true }).type("\u0001\r");
     expect(open.ending).toEqual({
@@ -313,10 +314,10 @@ describe("an option that does not fit", () => {
   });
 });
 
-test("a note stands above the hints", () => {
+test("a note is shown above the hints", () => {
   const open = list(FRUIT, 1, { note: "why\u001b[2J\nnot" });
   expect([open.screen.slice(4), open.type("\t").ending]).toEqual([
-    ["  Note: why␛[2J not", `${HINT} · Tab note`],
+    ["  Note: why␛[2J not", `${HINT} · Tab add note`],
     { type: "add_note" },
   ]);
 });

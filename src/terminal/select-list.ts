@@ -1,27 +1,45 @@
-/** One or several of a list: arrows move, typing narrows the list down. */
-import { neutralize, oneLine, plain, truncate, wrapCode, wrapWords } from "../render/index.ts";
+/** The widget for choosing one or several options: arrows move, typing filters. */
+import {
+  moreLines,
+  neutralize,
+  oneLine,
+  plain,
+  truncate,
+  wrapCode,
+  wrapWords,
+} from "../render/index.ts";
 import { assertNever } from "../util/index.ts";
-import { contextLines, moreLines, previewContext } from "./above-question.ts";
-import type { SelectEnding } from "./dialogue.ts";
+import { contextLines, previewContext } from "./context.ts";
+import type { ListedOption, SelectEnding, SelectList, SelectState } from "./dialogue.ts";
 import type { Key, KeyName } from "./key.ts";
-import { type Aside, type Asides, findAside, footRows, questionRows } from "./question-rows.ts";
-import { bufferOf, editBuffer, stackRows } from "./text-buffer.ts";
+import {
+  type SideAction,
+  type SideActions,
+  findSideAction,
+  footerRows,
+  questionRows,
+  stackRows,
+} from "./question-rows.ts";
+import { bufferOf, editBuffer } from "./text-buffer.ts";
 import { type Canvas, end, type Frame, type Size, type Step, wait, type Widget } from "./widget.ts";
 
-type ListEnding = SelectEnding | Aside | { readonly type: "cancelled" };
+type ListEnding = SelectEnding | SideAction | { readonly type: "cancelled" };
 
 type SelectStep = Step<SelectState, ListEnding>;
 
-type OpenList = SelectList & { readonly asides: Asides };
+type OpenList = SelectList & { readonly sideActions: SideActions };
 
-export function selectList(list: SelectList, asides: Asides): Widget<SelectState, ListEnding> {
-  const open = { ...list, asides };
+export function selectList(
+  list: SelectList,
+  sideActions: SideActions,
+): Widget<SelectState, ListEnding> {
+  const open = { ...list, sideActions };
   return {
     update: (state, key, size) => {
       const isReadKey = key.type === "named" && key.name === "ctrl-o";
       const preview = isReadKey ? findPreview(open, state, size) : undefined;
-      const aside = preview ?? findAside(asides, key);
-      if (aside !== undefined) return end(aside);
+      const sideAction = preview ?? findSideAction(sideActions, key);
+      if (sideAction !== undefined) return end(sideAction);
       const step = updateList(list, state, key);
       const text = step.type === "end" ? findUnread(open, step.ending, size) : undefined;
       return text === undefined ? step : end({ type: "read_more", text, isRequired: true });
@@ -30,8 +48,8 @@ export function selectList(list: SelectList, asides: Asides): Widget<SelectState
   };
 }
 
-/** All of what is shown of the active option, before all that is above the question. */
-function findPreview(list: OpenList, state: SelectState, size: Size): Aside | undefined {
+/** Everything about the active option, to be read in the pager. */
+function findPreview(list: OpenList, state: SelectState, size: Size): SideAction | undefined {
   if (!rowsOf(list, state.filter).includes(state.active)) return undefined;
   const option = list.options[state.active];
   if (option === undefined) return undefined;
@@ -40,14 +58,14 @@ function findPreview(list: OpenList, state: SelectState, size: Size): Aside | un
   return { type: "read_more", text: optionText(option) };
 }
 
-/** What an option that is chosen says about itself, if it does not fit and was not read. */
+/** The text of a chosen option that did not fit on the screen and that the user has not read. */
 function findUnread(list: OpenList, ending: ListEnding, size: Size): string | undefined {
   if (ending.type !== "chosen") return undefined;
   const canvas = { ...size, paint: plain };
   return ending.indexes
     .filter((active) => viewSelect(list, { filter: "", active, marked: [] }, canvas).isOptionCut)
     .map((index) => optionText(list.options[index] ?? { label: "" }))
-    .find((text) => list.asides.read?.has(text) !== true);
+    .find((text) => list.sideActions.read?.has(text) !== true);
 }
 
 function updateList(list: SelectList, state: SelectState, key: Key): SelectStep {
@@ -55,10 +73,10 @@ function updateList(list: SelectList, state: SelectState, key: Key): SelectStep 
     case "text":
       return list.isMultiple === true && key.text === " "
         ? mark(list, state)
-        : wait(narrow(list, state, state.filter + key.text));
+        : wait(filterBy(list, state, state.filter + key.text));
     case "paste": {
       const line = key.text.replaceAll(/\s+/g, " ").trim();
-      return wait(narrow(list, state, state.filter + line));
+      return wait(filterBy(list, state, state.filter + line));
     }
     case "named":
       return updateByName(list, state, key.name);
@@ -80,22 +98,22 @@ function updateByName(list: SelectList, state: SelectState, name: KeyName): Sele
     case "ctrl-w":
     case "ctrl-u": {
       const edited = editBuffer(bufferOf(state.filter), { type: "named", name });
-      return wait(narrow(list, state, edited?.text ?? ""));
+      return wait(filterBy(list, state, edited?.text ?? ""));
     }
     default:
       return wait({ ...state, active: move(rowsOf(list, state.filter), state.active, name) });
   }
 }
 
-/** The way out is chosen like an option, also where options are only marked. */
+/** "Other" is chosen with Enter even where options are selected with Space. */
 function choose(list: SelectList, state: SelectState): SelectStep {
   const { filter, active, marked } = state;
-  const isThere = rowsOf(list, filter).includes(active);
-  if (isThere && active === list.options.length) return end(otherEnding(list, filter));
+  const isListed = rowsOf(list, filter).includes(active);
+  if (isListed && active === list.options.length) return end(otherEnding(list, filter));
   if (list.isMultiple === true) {
     return end({ type: "chosen", indexes: marked.toSorted((one, two) => one - two) });
   }
-  return isThere ? end({ type: "chosen", indexes: [active] }) : wait(state);
+  return isListed ? end({ type: "chosen", indexes: [active] }) : wait(state);
 }
 
 function otherEnding(list: SelectList, filter: string): SelectEnding {
@@ -107,27 +125,27 @@ function otherEnding(list: SelectList, filter: string): SelectEnding {
 
 function mark(list: SelectList, state: SelectState): SelectStep {
   const { filter, active, marked } = state;
-  // A text of several words is being typed.
-  if (typedOther(list, filter) !== "") return wait(narrow(list, state, `${filter} `));
+  // The user is typing an answer of several words.
+  if (typedOther(list, filter) !== "") return wait(filterBy(list, state, `${filter} `));
   if (!rowsOf(list, filter).includes(active)) return wait(state);
   if (active === list.options.length) return end(otherEnding(list, filter));
   const others = marked.filter((index) => index !== active);
   return wait({ ...state, marked: marked.includes(active) ? others : [...others, active] });
 }
 
-/** All that are in the list, or none of them if they all are marked. */
+/** Selects all listed options, or none if all are selected. */
 function markAll(list: SelectList, state: SelectState): SelectState {
   const { filter, marked } = state;
-  const matches = matching(list, filter);
+  const matches = matchingOptions(list, filter);
   const others = marked.filter((index) => !matches.includes(index));
   const areMarked = matches.every((index) => marked.includes(index));
   return { ...state, marked: areMarked ? others : [...others, ...matches] };
 }
 
-/** The active option stays active while it matches. The way out is for when nothing does. */
-function narrow(list: SelectList, state: SelectState, filter: string): SelectState {
+/** The active option stays active while it matches. "Other" becomes active only if no option matches. */
+function filterBy(list: SelectList, state: SelectState, filter: string): SelectState {
   const { active } = state;
-  const stays = matching(list, filter).includes(active);
+  const stays = matchingOptions(list, filter).includes(active);
   return { ...state, filter, active: stays ? active : (rowsOf(list, filter)[0] ?? active) };
 }
 
@@ -137,26 +155,26 @@ function move(rows: readonly number[], active: number, name: KeyName): number {
   const to: Partial<Record<KeyName, number>> = {
     up: at === 0 ? last : at - 1,
     down: at === last ? 0 : at + 1,
-    "page-up": Math.max(0, at - PAGE),
-    "page-down": Math.min(last, at + PAGE),
+    "page-up": Math.max(0, at - PAGE_SIZE),
+    "page-down": Math.min(last, at + PAGE_SIZE),
     home: 0,
     end: last,
   };
   return rows[to[name] ?? at] ?? active;
 }
 
-/** Of the preview of the active option. On a low screen there are fewer. */
-const MOST_PREVIEW_ROWS = 8;
-/** Rows that a long question leaves to the list. */
-const LEAST_LIST_ROWS = 3;
+/** Of the active option; fewer on a small screen. */
+const MAX_PREVIEW_ROWS = 8;
+/** Rows that a long question must leave for the list. */
+const MIN_LIST_ROWS = 3;
 
 interface SelectFrame extends Frame {
-  /** Not all of the active option is seen. */
+  /** Part of the active option is hidden. */
   readonly isOptionCut: boolean;
 }
 
 function viewSelect(
-  list: SelectList & { readonly asides: Asides },
+  list: SelectList & { readonly sideActions: SideActions },
   state: SelectState,
   canvas: Canvas,
 ): SelectFrame {
@@ -166,19 +184,19 @@ function viewSelect(
   const option = at === -1 ? undefined : list.options[state.active];
   const active = at === -1 ? NO_ROWS : activeRows(list, state, canvas);
   const details = detailRows(option, canvas);
-  const hasMore = list.asides.hasMore || details.isCut || active.isCut;
-  const asides = { ...list.asides, hasMore };
+  const hasMore = list.sideActions.hasMore || details.isCut || active.isCut;
+  const sideActions = { ...list.sideActions, hasMore };
   const foot = [
     ...details.rows,
-    ...footRows(asides, { own: hintsFor(list, at, rows.length) }, canvas),
+    ...footerRows(sideActions, { own: hintsFor(list, at, rows.length) }, canvas),
   ];
   const labels = rows.flatMap((index) =>
     index === state.active
       ? active.rows.map((row) => paint("cyan", row))
       : [truncate(`  ${labelOf(list, state, index)}`, columns)],
   );
-  const none = paint("yellow", truncate(`  ${nothingFor(state.filter)}`, columns));
-  const room = height - foot.length - Math.min(LEAST_LIST_ROWS, labels.length);
+  const none = paint("yellow", truncate(`  ${emptyMessage(state.filter)}`, columns));
+  const room = height - foot.length - Math.min(MIN_LIST_ROWS, labels.length);
   const question = questionRows(list, bufferOf(state.filter), { ...canvas, rows: room });
   const stacked = stackRows(
     {
@@ -190,7 +208,7 @@ function viewSelect(
     },
     Math.min(
       height,
-      question.rows.length + PAGE + Math.max(0, active.rows.length - 1) + foot.length,
+      question.rows.length + PAGE_SIZE + Math.max(0, active.rows.length - 1) + foot.length,
     ),
   );
   return {
@@ -201,7 +219,7 @@ function viewSelect(
   };
 }
 
-/** All that an option says about itself; in one row of the list there is only its beginning. */
+/** An option in full; the list shows only its beginning. */
 function optionText({ label, description, preview }: ListedOption): string {
   return [label, description, preview].filter((text) => text !== undefined).join("\n");
 }
@@ -213,7 +231,7 @@ interface CutRows {
 
 const NO_ROWS: CutRows = { rows: [], isCut: false };
 
-/** An option is seen whole when it can be chosen; of what the person has typed the beginning will do. */
+/** An option that can be chosen is shown whole; text the user typed may be shortened. */
 function activeRows(list: SelectList, state: SelectState, canvas: Canvas): CutRows {
   const room = canvas.columns - 2;
   const label = labelOf(list, state, state.active);
@@ -232,7 +250,7 @@ function activeRows(list: SelectList, state: SelectState, canvas: Canvas): CutRo
   };
 }
 
-/** A third of the screen at most. */
+/** At most a third of the screen. */
 function cutRows(rows: readonly string[], { rows: height }: Canvas): CutRows {
   const most = Math.max(2, Math.floor(height / 3));
   if (rows.length <= most) return { rows, isCut: false };
@@ -249,8 +267,8 @@ function labelOf(list: SelectList, { filter, marked }: SelectState, index: numbe
 
 const MARK_WIDTH = "[x] ".length;
 
-function nothingFor(filter: string): string {
-  return filter === "" ? "There is nothing to choose." : `No option contains "${oneLine(filter)}".`;
+function emptyMessage(filter: string): string {
+  return filter === "" ? "No options." : `No matches for "${oneLine(filter)}".`;
 }
 
 function detailRows(option: ListedOption | undefined, canvas: Canvas): CutRows {
@@ -269,7 +287,7 @@ function previewRows(option: ListedOption | undefined, canvas: Canvas): CutRows 
   const { preview = "" } = option ?? {};
   if (preview.trim() === "") return { rows: [], isCut: false };
   const columns = canvas.columns - 4;
-  const rows = Math.max(1, Math.min(MOST_PREVIEW_ROWS, Math.floor(canvas.rows / 3)));
+  const rows = Math.max(1, Math.min(MAX_PREVIEW_ROWS, Math.floor(canvas.rows / 3)));
   const { shown, hasMore } = previewContext(contextLines(preview, canvas), {
     ...canvas,
     columns,
@@ -282,57 +300,32 @@ function previewRows(option: ListedOption | undefined, canvas: Canvas): CutRows 
 
 function hintsFor({ isMultiple = false }: SelectList, at: number, count: number) {
   return [
-    ...(count > PAGE ? [`${at + 1} of ${count}`] : []),
+    ...(count > PAGE_SIZE ? [`${at + 1} of ${count}`] : []),
     "↑↓ move",
     "type to filter",
-    ...(isMultiple ? ["Space marks", "Enter sends"] : ["Enter chooses"]),
+    ...(isMultiple ? ["Space select", "Enter submit"] : ["Enter select"]),
   ];
 }
 
-export interface SelectList {
-  readonly message: string;
-  readonly options: readonly ListedOption[];
-  /** The last row leads to a text of the person's own. */
-  readonly allowsOther?: boolean | undefined;
-  /** Options are marked, and sent together. */
-  readonly isMultiple?: boolean | undefined;
-}
+/** Longer lists scroll. */
+const PAGE_SIZE = 10;
 
-export interface ListedOption {
-  /** One harmless line. */
-  readonly label: string;
-  /** Harmless. */
-  readonly description?: string;
-  /** Any text. */
-  readonly preview?: string;
-}
-
-export interface SelectState {
-  readonly filter: string;
-  /** Of the row: an index of `options`, or the next one for a text of the person's own. */
-  readonly active: number;
-  /** Indexes of `options`, where several can be chosen. */
-  readonly marked: readonly number[];
-}
-
-/** More rows than these are scrolled. */
-const PAGE = 10;
-
-/** Of the options that have the filter in them, and of the way out. */
+/** The indexes of the listed options, and of "Other". */
 function rowsOf(list: SelectList, filter: string): readonly number[] {
   const { options, allowsOther = false } = list;
-  return [...matching(list, filter), ...(allowsOther ? [options.length] : [])];
+  return [...matchingOptions(list, filter), ...(allowsOther ? [options.length] : [])];
 }
 
-/** The indexes of the options that have the filter in them. */
-export function matching({ options }: SelectList, filter: string): readonly number[] {
+export function matchingOptions({ options }: SelectList, filter: string): readonly number[] {
   const wanted = neutralize(filter).toLowerCase();
   return options.flatMap(({ label }, index) =>
     label.toLowerCase().includes(wanted) ? [index] : [],
   );
 }
 
-/** What was typed is an answer itself if no option has it in it. Empty if it is none. */
+/** The typed text, if it is an answer of its own because no option contains it; otherwise empty. */
 function typedOther(list: SelectList, filter: string): string {
-  return list.allowsOther === true && matching(list, filter).length === 0 ? filter.trim() : "";
+  return list.allowsOther === true && matchingOptions(list, filter).length === 0
+    ? filter.trim()
+    : "";
 }

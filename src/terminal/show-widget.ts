@@ -1,37 +1,38 @@
-/** Runs a widget on the terminal: keys in, frames out, and nothing left of it in the end. */
-import { type CursorReport, isCancelling, isKey, type Key } from "./key.ts";
+/** Runs a widget on the terminal until it ends, and removes it from the screen. */
+import type { NoAnswer } from "./dialogue.ts";
+import { type CursorReport, isCancelKey, isKey, type Key } from "./key.ts";
 import {
   canvasOf,
-  CURSOR_MILLISECONDS,
+  CURSOR_REPORT_TIMEOUT_MS,
   FullScreen,
   LiveRegion,
-  WHERE_IS_CURSOR,
+  REQUEST_CURSOR_POSITION,
 } from "./live-region.ts";
 import type { Terminal } from "./terminal-device.ts";
-import type { Closed, Widget } from "./widget.ts";
+import type { Widget } from "./widget.ts";
 
 export interface Shown<State, Ending> {
   readonly state: State;
-  readonly ending: Ending | Closed;
+  readonly ending: Ending | NoAnswer;
 }
 
-export interface Stage {
+export interface ShowOptions {
   readonly terminal: Terminal;
   readonly signal: AbortSignal;
   readonly isFullScreen?: boolean;
-  /** Of the terminal, when it gets narrower: see `LiveRegion`. */
+  /** See `LiveRegion`. */
   readonly losesCursor?: boolean;
 }
 
-/** The signal is not aborted yet. */
+/** The signal must not be aborted yet. */
 export async function showWidget<State, Ending>(
   widget: Widget<State, Ending>,
   initial: State,
-  { terminal, signal, isFullScreen = false, losesCursor = false }: Stage,
+  { terminal, signal, isFullScreen = false, losesCursor = false }: ShowOptions,
 ): Promise<Shown<State, Ending>> {
-  if (terminal.isGone) return { state: initial, ending: { type: "aborted" } };
+  if (terminal.isClosed) return { state: initial, ending: { type: "aborted" } };
   const surface = isFullScreen ? new FullScreen(terminal) : new LiveRegion(terminal, losesCursor);
-  const { promise, resolve } = Promise.withResolvers<Ending | Closed>();
+  const { promise, resolve } = Promise.withResolvers<Ending | NoAnswer>();
   let state = initial;
   let drawn = canvasOf(terminal);
   const draw = (report?: CursorReport) =>
@@ -39,9 +40,9 @@ export async function showWidget<State, Ending>(
       drawn = canvas;
       return widget.view(state, canvas);
     }, report?.column);
-  /** Whether the key was the last one. */
+  /** Returns whether the key ended the widget. */
   const take = (key: Key): boolean => {
-    const step = isCancelling(key)
+    const step = isCancelKey(key)
       ? ({ type: "end", ending: { type: "cancelled" } } as const)
       : widget.update(state, key, drawn);
     if (step.type === "wait") state = step.state;
@@ -51,23 +52,23 @@ export async function showWidget<State, Ending>(
   const takeAll = (keys: readonly Key[]) => keys.some(take);
   const takeOne = (keys: readonly Key[]) => {
     const before = state;
-    // Giving up counts wherever it stands.
-    const giving = keys.find(isCancelling);
-    if (giving !== undefined) return take(giving);
+    // A cancel key counts wherever it comes.
+    const cancelKey = keys.find(isCancelKey);
+    if (cancelKey !== undefined) return take(cancelKey);
     return keys.some((key) => take(key) || state !== before) && state === before;
   };
   const onAbort = () => resolve({ type: "aborted" });
   signal.addEventListener("abort", onAbort, { once: true });
   terminal.listen({
     onInput: (sent) => {
-      // What was typed behind the last key was not meant for what comes next.
+      // Keys typed after the last one were not meant for the next question, so they are dropped.
       const isOver = widget.isDrawnBetweenKeys === true ? takeOne : takeAll;
       if (!isOver(sent.filter(isKey))) {
         draw(sent.find((one) => one.type === "cursor"));
       }
     },
     onResize: () => draw(),
-    onGone: onAbort,
+    onClose: onAbort,
   });
   draw();
   const ending = await promise;
@@ -77,25 +78,25 @@ export async function showWidget<State, Ending>(
   return { ending, state };
 }
 
-const WHAT_ARE_YOU = "\u001b[>c";
-/** What xterm.js says it is, in editors and browsers. */
+const REQUEST_TERMINAL_VERSION = "\u001b[>c";
+/** The version that xterm.js reports; editors and browsers use it. */
 const XTERM_JS = "0;276;0";
 
 export interface FreshLine {
-  /** Of the terminal, when it gets narrower: see `LiveRegion`. */
+  /** See `LiveRegion`. */
   readonly losesCursor: boolean;
 }
 
 /**
- * Breaks the line that somebody else has begun. What was typed before the terminal has said where its
- * cursor is was not an answer to this question: it is dropped.
+ * Starts a new line unless the cursor is at the start of one. Drops everything typed before the terminal
+ * reports its cursor: that was not meant as an answer to this question.
  */
 export async function startFreshLine(terminal: Terminal, signal: AbortSignal): Promise<FreshLine> {
   let losesCursor = false;
   const { promise, resolve } = Promise.withResolvers<number>();
-  const goOn = () => resolve(1);
-  const timer = setTimeout(goOn, CURSOR_MILLISECONDS);
-  signal.addEventListener("abort", goOn, { once: true });
+  const proceed = () => resolve(1);
+  const timer = setTimeout(proceed, CURSOR_REPORT_TIMEOUT_MS);
+  signal.addEventListener("abort", proceed, { once: true });
   terminal.listen({
     onInput: (sent) => {
       losesCursor ||= sent.some((one) => one.type === "version" && one.version === XTERM_JS);
@@ -103,13 +104,13 @@ export async function startFreshLine(terminal: Terminal, signal: AbortSignal): P
       if (report !== undefined) resolve(report.column);
     },
     onResize: () => {},
-    onGone: goOn,
+    onClose: proceed,
   });
-  terminal.write(WHAT_ARE_YOU + WHERE_IS_CURSOR);
+  terminal.write(REQUEST_TERMINAL_VERSION + REQUEST_CURSOR_POSITION);
   const column = await promise;
   terminal.listen(undefined);
   clearTimeout(timer);
-  signal.removeEventListener("abort", goOn);
+  signal.removeEventListener("abort", proceed);
   if (column > 1) terminal.write("\r\n");
   return { losesCursor };
 }

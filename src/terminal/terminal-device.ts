@@ -1,4 +1,4 @@
-/** The terminal itself, wherever the standard streams go. */
+/** The controlling terminal, opened directly so that the standard streams may be redirected. */
 import { closeSync, openSync } from "node:fs";
 import { ReadStream, WriteStream } from "node:tty";
 import { styleText } from "node:util";
@@ -10,27 +10,27 @@ import type { Size } from "./widget.ts";
 interface TerminalEvents {
   readonly onInput: (sent: readonly (Key | Report)[]) => void;
   readonly onResize: () => void;
-  readonly onGone: () => void;
+  readonly onClose: () => void;
 }
 
-/** Open, it has the keys to itself: none is echoed, and none is a signal. */
+/** While open, keys are neither echoed nor turned into signals. */
 export interface Terminal extends Disposable {
-  /** Colours, unless NO_COLOR or FORCE_COLOR say otherwise. */
+  /** Follows NO_COLOR and FORCE_COLOR. */
   readonly paint: Paint;
   readonly size: Size;
-  /** It was hung up: nothing more comes of it. */
-  readonly isGone: boolean;
-  /** Does nothing if the terminal has gone away. */
+  /** The terminal was hung up. */
+  readonly isClosed: boolean;
+  /** Does nothing once the terminal is closed. */
   write(text: string): void;
-  /** What comes while nobody listens is dropped. */
+  /** Input that arrives without a listener is dropped. */
   listen(events: TerminalEvents | undefined): void;
 }
 
-const PASTES_MARKED = "\u001b[?2004h";
-const PASTES_NOT_MARKED = "\u001b[?2004l";
+const BRACKETED_PASTE_ON = "\u001b[?2004h";
+const BRACKETED_PASTE_OFF = "\u001b[?2004l";
 
-/** What other keys send begins like Escape, but the rest of it follows at once. */
-const ESCAPE_MILLISECONDS = 50;
+/** Other keys also send sequences that start with Escape, but the rest follows at once. */
+const ESCAPE_TIMEOUT_MS = 50;
 
 export function hasTerminal(): boolean {
   try {
@@ -45,34 +45,34 @@ export function hasTerminal(): boolean {
 export function openTerminal(): Terminal {
   const { input, output } = openStreams();
   let size = sizeOf(output);
-  let isGone = false;
+  let isClosed = false;
   let listening: TerminalEvents | undefined;
   const write = (text: string) => {
     if (output.writable) output.write(text);
   };
   const stopReading = readKeys(input, {
     onInput: (sent) => listening?.onInput(sent),
-    onGone: () => {
-      isGone = true;
-      listening?.onGone();
+    onClose: () => {
+      isClosed = true;
+      listening?.onClose();
     },
   });
   const onWindowChange = () => {
-    size = measureAnew() ?? size;
+    size = measureTerminal() ?? size;
     listening?.onResize();
   };
   process.on("SIGWINCH", onWindowChange);
-  // If the process is ended in the middle: Node itself takes back what it did to the keys.
-  const restore = () => write(PASTES_NOT_MARKED);
+  // In case the process ends in the meantime; Node itself resets raw mode.
+  const restore = () => write(BRACKETED_PASTE_OFF);
   process.once("exit", restore);
-  write(PASTES_MARKED);
+  write(BRACKETED_PASTE_ON);
   return {
     paint: (style, text) => styleText(style, text, { stream: output }),
     get size() {
       return size;
     },
-    get isGone() {
-      return isGone;
+    get isClosed() {
+      return isClosed;
     },
     write,
     listen: (events) => {
@@ -94,39 +94,39 @@ export function openStreams(): { readonly input: ReadStream; readonly output: Wr
     const output = openOutput();
     return { input: new ReadStream(openSync("/dev/tty", "r")), output };
   } catch (cause) {
-    throw new CodedError("no_terminal", "There is no terminal on which anybody could be asked.", {
+    throw new CodedError("no_terminal", "No terminal is available to ask on.", {
       cause,
-      hint: "Run it on a terminal, or without questions: --non-interactive",
+      hint: "Run jp in a terminal, or pass --non-interactive to answer by policy.",
     });
   }
 }
 
 function openOutput(): WriteStream {
-  // What cannot be written has nobody to read it.
+  // If the terminal is closed, nobody is left to read the output.
   return new WriteStream(openSync("/dev/tty", "w")).on("error", ignore);
 }
 
-/** A stream learns its size when it is opened, and only the standard ones learn of changes. */
-function measureAnew(): Size | undefined {
+/** Node updates the size of the standard streams only, so a new stream is opened to measure. */
+function measureTerminal(): Size | undefined {
   try {
     const output = openOutput();
     const size = sizeOf(output);
     output.destroy();
     return size;
   } catch {
-    return undefined; // It has gone away.
+    return undefined; // The terminal is closed.
   }
 }
 
-/** Some terminals do not know how large they are. */
+/** Some terminals do not know their size. */
 export function sizeOf({ columns, rows }: WriteStream): Size {
   return columns > 0 && rows > 0 ? { columns, rows } : { columns: 80, rows: 24 };
 }
 
-/** As they are pressed, without an echo. Returns how to stop. */
+/** Reads keys in raw mode. Returns a function that stops it. */
 export function readKeys(
   input: ReadStream,
-  { onInput, onGone }: Pick<TerminalEvents, "onInput" | "onGone">,
+  { onInput, onClose }: Pick<TerminalEvents, "onInput" | "onClose">,
 ): () => void {
   let rest = "";
   let timer: NodeJS.Timeout | undefined;
@@ -140,14 +140,14 @@ export function readKeys(
       if (lone.length === 0) return;
       rest = "";
       onInput(lone);
-    }, ESCAPE_MILLISECONDS);
+    }, ESCAPE_TIMEOUT_MS);
   };
   input.setEncoding("utf8");
-  input.on("error", onGone).on("end", onGone).on("close", onGone).on("data", onData);
+  input.on("error", onClose).on("end", onClose).on("close", onClose).on("data", onData);
   input.setRawMode(true);
   return () => {
     clearTimeout(timer);
-    input.off("error", onGone).off("end", onGone).off("close", onGone).off("data", onData);
+    input.off("error", onClose).off("end", onClose).off("close", onClose).off("data", onData);
     input.on("error", ignore);
     input.setRawMode(false);
     input.destroy();
@@ -155,5 +155,5 @@ export function readKeys(
 }
 
 function ignore(): void {
-  // A terminal that has gone away takes nothing and gives nothing.
+  // The terminal is closed.
 }

@@ -1,4 +1,4 @@
-/** Asks on the terminal. Everything foreign is made harmless before it is shown. */
+/** The prompter for people at a terminal. It loads the rest of this folder only when it has to ask. */
 import type {
   DeliveryRequest,
   DeliveryResult,
@@ -17,11 +17,11 @@ import type { Dialogue, DialogueOptions } from "./dialogue.ts";
 import { hasTerminal } from "./terminal-device.ts";
 
 export interface TerminalPrompterOptions extends DialogueOptions {
-  /** In lines that are read one after the other: nothing is drawn, and nothing ever changes. */
+  /** Ask in lines of text instead of drawing: for screen readers and simple terminals. */
   readonly isPlain?: boolean;
 }
 
-/** Needs no standard stream. What asks is loaded when somebody is asked: most commands never do. */
+/** Opens the controlling terminal itself, so the standard streams may be redirected. */
 export class TerminalPrompter implements Prompter, InterruptMenu {
   readonly channel = "terminal";
   readonly #options: TerminalPrompterOptions;
@@ -37,44 +37,44 @@ export class TerminalPrompter implements Prompter, InterruptMenu {
 
   async ask(request: PromptRequest): Promise<PromptResult> {
     const { askQuestion } = await import("./ask-question.ts");
-    return await this.#talk(request.signal, (dialogue) => askQuestion(request, dialogue));
+    return await this.#inTurn(request.signal, (dialogue) => askQuestion(request, dialogue));
   }
 
   async askForm(request: FormRequest): Promise<FormResult> {
     const { askForm } = await import("./ask-form.ts");
-    return await this.#talk(request.signal, (dialogue) => askForm(request, dialogue));
+    return await this.#inTurn(request.signal, (dialogue) => askForm(request, dialogue));
   }
 
   async askPermission(request: PermissionRequest): Promise<PermissionResult> {
     const { askPermission } = await import("./ask-permission.ts");
-    return await this.#talk(request.signal, (dialogue) => askPermission(request, dialogue));
+    return await this.#inTurn(request.signal, (dialogue) => askPermission(request, dialogue));
   }
 
   async askDelivery(request: DeliveryRequest): Promise<DeliveryResult> {
     const { askDelivery } = await import("./ask-permission.ts");
-    return await this.#talk(request.signal, (dialogue) => askDelivery(request, dialogue));
+    return await this.#inTurn(request.signal, (dialogue) => askDelivery(request, dialogue));
   }
 
   async choose(request: InterruptRequest): Promise<InterruptChoice> {
     const { chooseInterrupt } = await import("./interrupt-menu.ts");
-    return await this.#talk(request.signal, (dialogue) => chooseInterrupt(request, dialogue));
+    return await this.#inTurn(request.signal, (dialogue) => chooseInterrupt(request, dialogue));
   }
 
-  /** There is one screen: who comes while another is talking waits, aborted or not. */
-  async #talk<Result>(
+  /** There is one screen, so questions wait for each other, even those already aborted. */
+  async #inTurn<Result>(
     signal: AbortSignal,
-    about: (dialogue: Dialogue) => Promise<Result>,
+    ask: (dialogue: Dialogue) => Promise<Result>,
   ): Promise<Result> {
-    const begin = await this.#dialogues();
-    const talk = this.#last.then(async () => {
-      using dialogue = begin(this.#options, signal);
-      return await about(dialogue);
+    const createDialogue = await this.#loadDialogue();
+    const asked = this.#last.then(async () => {
+      using dialogue = createDialogue(this.#options, signal);
+      return await ask(dialogue);
     });
-    this.#last = talk.catch(() => {});
-    return await talk;
+    this.#last = asked.catch(() => {});
+    return await asked;
   }
 
-  async #dialogues(): Promise<(options: DialogueOptions, signal: AbortSignal) => Dialogue> {
+  async #loadDialogue(): Promise<(options: DialogueOptions, signal: AbortSignal) => Dialogue> {
     if (this.#options.isPlain === true) {
       const { PlainDialogue } = await import("./plain-dialogue.ts");
       return (options, signal) => new PlainDialogue(options, signal);

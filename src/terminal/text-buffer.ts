@@ -1,4 +1,4 @@
-/** Text with a cursor in it, and what keys do to them. It may have several lines. */
+/** Text with a cursor, possibly of several lines: how keys edit it, and how it is laid out in rows. */
 import stringWidth from "fast-string-width";
 import { neutralize } from "../render/index.ts";
 import type { Key, KeyName } from "./key.ts";
@@ -6,7 +6,7 @@ import type { Position } from "./widget.ts";
 
 export interface TextBuffer {
   readonly text: string;
-  /** Before the character at this index; never within one. */
+  /** An index between two characters. */
   readonly cursor: number;
 }
 
@@ -14,7 +14,7 @@ export function bufferOf(text: string): TextBuffer {
   return { text, cursor: text.length };
 }
 
-/** Undefined if the key does nothing to a text. */
+/** Undefined if the key does not edit text. */
 export function editBuffer(buffer: TextBuffer, key: Key): TextBuffer | undefined {
   switch (key.type) {
     case "text":
@@ -56,7 +56,7 @@ function moveTo({ text }: TextBuffer, cursor: number): TextBuffer {
   return { text, cursor };
 }
 
-/** What is between the cursor and `other` gives way to `inserted`. */
+/** Replaces everything between the cursor and `other`. */
 function replace({ text, cursor }: TextBuffer, other: number, inserted: string): TextBuffer {
   const from = Math.min(cursor, other);
   const to = Math.max(cursor, other);
@@ -109,7 +109,7 @@ function lineBelow(buffer: TextBuffer): number {
   return sameColumn(buffer, { text: buffer.text, cursor: end + 1 });
 }
 
-/** In the line of `other`, as many characters from its start as the cursor is from its own. */
+/** The position in the line of `other` that is as far from its start as the cursor is in its own line. */
 function sameColumn(buffer: TextBuffer, other: TextBuffer): number {
   const { text } = buffer;
   const count = charactersOf(text.slice(lineStart(buffer), buffer.cursor)).length;
@@ -122,16 +122,15 @@ function sameColumn(buffer: TextBuffer, other: TextBuffer): number {
   );
 }
 
-/** What people take for one character. */
 function charactersOf(text: string): readonly string[] {
-  return Array.from(GRAPHEMES.segment(text), ({ segment }) => segment);
+  return Array.from(graphemesOf(text), ({ segment }) => segment);
 }
 
 export interface TextPlace {
   readonly columns: number;
-  /** Where the first row begins. */
+  /** Column where the first row starts. */
   readonly start: number;
-  /** Where the others begin. */
+  /** Column where all other rows start. */
   readonly indent: number;
 }
 
@@ -143,7 +142,7 @@ export interface LaidOutText {
 const PLAIN = /^[ -~]$/;
 const NOT_PLAIN = /[^\n\t -~]/;
 
-/** Typed text with its cursor. What a terminal would act on is made visible. */
+/** Widths are screen columns. Control characters are made visible. */
 export function layOutText(
   { text, cursor }: TextBuffer,
   { columns, start, indent }: TextPlace,
@@ -156,7 +155,7 @@ export function layOutText(
     column = indent;
   };
   for (const { segment, index } of graphemesOf(text)) {
-    const isBreak = segment.endsWith("\n"); // Of either kind.
+    const isBreak = segment.endsWith("\n"); // "\n" or "\r\n".
     const isPlain = PLAIN.test(segment);
     const shown = isPlain ? segment : segment === "\t" ? "    " : neutralize(segment);
     const width = isPlain ? 1 : isBreak ? 0 : stringWidth(shown);
@@ -169,28 +168,10 @@ export function layOutText(
   return { rows, cursor: position ?? { row: rows.length - 1, column } };
 }
 
-/** What people take for one each. A long text is laid out anew with every key, so plain ones go fast. */
+/** What users see as one character each. Segmenting is slow, and every key lays out the whole text. */
 function* graphemesOf(
   text: string,
 ): Generator<{ readonly segment: string; readonly index: number }> {
   if (NOT_PLAIN.test(text)) return yield* GRAPHEMES.segment(text);
   for (let index = 0; index < text.length; index += 1) yield { segment: text.charAt(index), index };
-}
-
-export interface Stack {
-  readonly head: readonly string[];
-  /** May be longer than there is room for. */
-  readonly body: readonly string[];
-  /** The row of the body that must be seen, and those that belong to it. */
-  readonly active: number;
-  readonly activeHeight?: number;
-  readonly foot: readonly string[];
-}
-
-/** Of a body that is too long, the rows around the active one. */
-export function stackRows({ head, body, active, activeHeight = 1, foot }: Stack, height: number) {
-  const room = Math.max(1, activeHeight, height - head.length - foot.length);
-  const first = Math.max(0, Math.min(active - Math.floor(room / 2), body.length - room));
-  const rows = [...head, ...body.slice(first, first + room), ...foot];
-  return { rows, activeRow: head.length + active - first };
 }

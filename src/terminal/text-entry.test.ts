@@ -1,31 +1,31 @@
 import { expect, test } from "vitest";
 import { TypedWidget } from "../../test/support/typed-widget.ts";
-import type { Asides } from "./question-rows.ts";
+import type { SideActions } from "./question-rows.ts";
 import { bufferOf } from "./text-buffer.ts";
 import { secretEntry, type TextEntry, textEntry } from "./text-entry.ts";
 
 const ENTRY: TextEntry = { message: "Name?", hasEditor: false };
-const HINT = "  Enter sends · Alt-Enter new line";
+const HINT = "  Enter submit · Alt-Enter new line";
 
-function entry(changes: Partial<TextEntry & Asides> = {}, text = "", size = {}) {
+function entry(changes: Partial<TextEntry & SideActions> = {}, text = "", size = {}) {
   const { hasMore = false, note, ...rest } = changes;
   const widget = textEntry({ ...ENTRY, ...rest }, { hasMore, note });
   return new TypedWidget(widget, bufferOf(text), size);
 }
 
-test("what is typed stands behind the question", () => {
+test("typed text follows the question", () => {
   expect([entry().screen, entry({ default: "me" }).type("a b").screen]).toEqual([
     ["? Name? ▮", HINT],
     ["? Name? (me) a b▮", HINT],
   ]);
 });
 
-test("several lines stand below it", () => {
+test("several lines go below the question", () => {
   const open = entry().type("one\u001b\rtwo\nthree\u001b[A");
   expect(open.screen).toEqual(["? Name?", "  one", "  two▮", "  three", HINT]);
 });
 
-test("a pasted text of several lines does not send itself", () => {
+test("pasting several lines does not submit them", () => {
   const open = entry().type("\u001b[200~one\rtwo\r\u001b[201~");
   expect([open.ending, open.type("\r").ending]).toEqual([
     undefined,
@@ -33,17 +33,17 @@ test("a pasted text of several lines does not send itself", () => {
   ]);
 });
 
-test("a long line goes on in the next row", () => {
+test("a long line continues in the next row", () => {
   expect(entry({}, "abcdefghijkl", { columns: 12 }).screen).toEqual([
     "? Name? abcd",
     "  efghijkl▮",
     "  Enter",
-    "  sends",
+    "  submit",
     "  Alt-Enter…",
   ]);
 });
 
-test("of a long text the lines around the cursor are seen", () => {
+test("a long text shows the lines around the cursor", () => {
   const text = Array.from({ length: 30 }, (_, index) => `line ${index + 1}`).join("\n");
   expect(entry({}, text, { rows: 5 }).screen).toEqual([
     "? Name?",
@@ -54,7 +54,7 @@ test("of a long text the lines around the cursor are seen", () => {
   ]);
 });
 
-test("what was wrong is said below", () => {
+test("the problem is shown below the text", () => {
   const open = entry({ problem: "Too short.\nTry again.", hasEditor: true, hasMore: true }, "x", {
     columns: 120,
   });
@@ -62,16 +62,16 @@ test("what was wrong is said below", () => {
     "? Name? x▮",
     "  Too short.",
     "  Try again.",
-    `${HINT} · Ctrl-X editor · Ctrl-O shows all`,
+    `${HINT} · Ctrl-X editor · Ctrl-O show all`,
   ]);
 });
 
-test("the note so far and what else can be done stand below", () => {
-  const open = entry({ note: "why\nnot", escape: "goes back" }, "x", { columns: 80 });
+test("the note and the hints are shown below the text", () => {
+  const open = entry({ note: "why\nnot", escape: "go back" }, "x", { columns: 80 });
   expect(open.screen).toEqual([
     "? Name? x▮",
     "  Note: why not",
-    `${HINT} · Esc goes back · Tab note`,
+    `${HINT} · Esc go back · Tab add note`,
   ]);
 });
 
@@ -94,10 +94,10 @@ function secret() {
   return new TypedWidget(secretEntry({ message: "Password?" }, { hasMore: false }), bufferOf(""));
 }
 
-test("looks the same whatever is typed", () => {
+test("a secret looks the same whatever is typed", () => {
   const before = secret().screen;
   expect([before, secret().type("hunter2").screen]).toEqual([
-    ["? Password? ▮", "  nothing is shown of what you type · Enter sends"],
+    ["? Password? ▮", "  input is hidden · Enter submit"],
     before,
   ]);
 });
@@ -108,11 +108,11 @@ test.each([
   ["wrong\u0015right\r", "right"],
   ["\u001b[200~pasted\n\u001b[201~\r", "pasted"],
   ["\u001b[200~BEGIN\nKEY\nEND\n\u001b[201~\r", "BEGIN\nKEY\nEND"],
-])("%j gives %j", (input, text) => {
+])("a secret typed as %j is %j", (input, text) => {
   expect(secret().type(input).ending).toEqual({ type: "entered", text });
 });
 
-test("is cancelled by Ctrl-D while it is empty", () => {
+test("an empty secret is cancelled by Ctrl-D", () => {
   expect([secret().type("\u0004").ending, secret().type("a\u0004").ending]).toEqual([
     { type: "cancelled" },
     undefined,

@@ -1,23 +1,18 @@
-/** A question that is answered in words, in one line or several. */
+/** The widgets for typed answers: text of one or several lines, and secrets, which are not shown. */
 import { wrapWords } from "../render/index.ts";
 import type { Entered, TextRequest } from "./dialogue.ts";
 import type { Key } from "./key.ts";
 import {
-  type Aside,
-  type Asides,
-  findAside,
-  footRows,
+  findSideAction,
+  footerRows,
   type QuestionLine,
   questionRows,
-} from "./question-rows.ts";
-import {
-  bufferOf,
-  editBuffer,
-  layOutText,
+  type SideAction,
+  type SideActions,
   type Stack,
   stackRows,
-  type TextBuffer,
-} from "./text-buffer.ts";
+} from "./question-rows.ts";
+import { bufferOf, editBuffer, layOutText, type TextBuffer } from "./text-buffer.ts";
 import { type Canvas, end, type Frame, type Step, wait, type Widget } from "./widget.ts";
 
 export type TextEntry = Pick<TextRequest, "message" | "text" | "default" | "problem" | "escape"> & {
@@ -26,23 +21,29 @@ export type TextEntry = Pick<TextRequest, "message" | "text" | "default" | "prob
 
 export type TextEnding =
   | Entered
-  /** To go on with it in an editor. */
+  /** Continue in the user's editor. */
   | { readonly type: "editor" }
-  | Aside
+  | SideAction
   | { readonly type: "cancelled" };
 
-export function textEntry(entry: TextEntry, asides: Asides): Widget<TextBuffer, TextEnding> {
+export function textEntry(
+  entry: TextEntry,
+  sideActions: SideActions,
+): Widget<TextBuffer, TextEnding> {
   return {
     update: (buffer, key) => {
-      const aside = findAside(asides, key);
-      return aside === undefined ? updateText(entry, buffer, key) : end(aside);
+      const sideAction = findSideAction(sideActions, key);
+      return sideAction === undefined ? updateText(entry, buffer, key) : end(sideAction);
     },
     view: (buffer, canvas) => {
       const { message, default: suggested } = entry;
       const line = { message, ...(suggested !== undefined && { suffix: `(${suggested})` }) };
-      const foot = [...problemRows(entry, canvas), ...footRows(asides, hintsFor(entry), canvas)];
+      const foot = [
+        ...problemRows(entry, canvas),
+        ...footerRows(sideActions, hintsFor(entry), canvas),
+      ];
       const { isCut, isTextCut, ...frame } = viewText({ line, foot }, buffer, canvas);
-      // What the person has typed need not be read.
+      // The user need not read what they typed themselves.
       const isUnchanged = buffer.text === (entry.text ?? "");
       return { ...frame, isCut: isCut || (isTextCut && isUnchanged) };
     },
@@ -78,17 +79,17 @@ interface TextFrame extends Frame {
   readonly isTextCut: boolean;
 }
 
-/** Rows that a long question leaves to what is typed. */
-const LEAST_ROWS = 3;
+/** Rows that a long question must leave for the typed text. */
+const MIN_TEXT_ROWS = 3;
 
-/** One line stands behind the question, several stand below it. */
+/** One line follows the question; several lines go below it. */
 function viewText({ line, foot }: Surroundings, buffer: TextBuffer, canvas: Canvas): TextFrame {
   const room = canvas.rows - foot.length;
   if (!buffer.text.includes("\n")) {
     const whole = questionRows(line, buffer, { ...canvas, rows: room });
-    const least = Math.min(LEAST_ROWS, whole.rows.length - whole.height);
+    const least = Math.min(MIN_TEXT_ROWS, whole.rows.length - whole.height);
     const question = questionRows(line, buffer, { ...canvas, rows: room - least });
-    // What is typed begins in the last row of the question.
+    // The typed text starts in the last row of the question.
     const above = question.height - 1;
     return stackFrame(
       {
@@ -97,10 +98,10 @@ function viewText({ line, foot }: Surroundings, buffer: TextBuffer, canvas: Canv
         active: question.cursor.row - above,
         foot,
       },
-      { canvas, column: question.cursor.column, isCut: question.isCut },
+      { canvas, cursorColumn: question.cursor.column, isCut: question.isCut },
     );
   }
-  const question = questionRows(line, bufferOf(""), { ...canvas, rows: room - LEAST_ROWS });
+  const question = questionRows(line, bufferOf(""), { ...canvas, rows: room - MIN_TEXT_ROWS });
   const place = { columns: canvas.columns, start: 2, indent: 2 };
   const {
     rows: [first = "", ...others],
@@ -109,22 +110,21 @@ function viewText({ line, foot }: Surroundings, buffer: TextBuffer, canvas: Canv
   const body = [`  ${first}`, ...others];
   return stackFrame(
     { head: question.rows, body, active: cursor.row, foot },
-    { canvas, column: cursor.column, isCut: question.isCut },
+    { canvas, cursorColumn: cursor.column, isCut: question.isCut },
   );
 }
 
 interface Drawn {
   readonly canvas: Canvas;
-  /** Of the cursor. */
-  readonly column: number;
+  readonly cursorColumn: number;
   readonly isCut: boolean;
 }
 
-function stackFrame(stack: Stack, { canvas, column, isCut }: Drawn): TextFrame {
+function stackFrame(stack: Stack, { canvas, cursorColumn, isCut }: Drawn): TextFrame {
   const { rows, activeRow } = stackRows(stack, canvas.rows);
   const { head, body, foot } = stack;
   const isTextCut = rows.length < head.length + body.length + foot.length;
-  return { rows, cursor: { row: activeRow, column }, isCut, isTextCut };
+  return { rows, cursor: { row: activeRow, column: cursorColumn }, isCut, isTextCut };
 }
 
 function problemRows({ problem }: TextEntry, { columns, paint }: Canvas): readonly string[] {
@@ -137,7 +137,7 @@ function problemRows({ problem }: TextEntry, { columns, paint }: Canvas): readon
 function hintsFor({ escape, hasEditor }: TextEntry) {
   return {
     own: [
-      "Enter sends",
+      "Enter submit",
       "Alt-Enter new line",
       ...(hasEditor ? ["Ctrl-X editor"] : []),
       ...(escape === undefined ? [] : [`Esc ${escape}`]),
@@ -149,27 +149,30 @@ export interface SecretEntry {
   readonly message: string;
 }
 
-export type SecretEnding = Entered | Aside | { readonly type: "cancelled" };
+export type SecretEnding = Entered | SideAction | { readonly type: "cancelled" };
 
-export function secretEntry(entry: SecretEntry, asides: Asides): Widget<TextBuffer, SecretEnding> {
+export function secretEntry(
+  entry: SecretEntry,
+  sideActions: SideActions,
+): Widget<TextBuffer, SecretEnding> {
   return {
-    update: (buffer, key) => updateSecret(asides, buffer, key),
-    view: (_buffer, canvas) => viewSecret(entry, asides, canvas),
+    update: (buffer, key) => updateSecret(sideActions, buffer, key),
+    view: (_buffer, canvas) => viewSecret(entry, sideActions, canvas),
   };
 }
 
 function updateSecret(
-  asides: Asides,
+  sideActions: SideActions,
   buffer: TextBuffer,
   key: Key,
 ): Step<TextBuffer, SecretEnding> {
   if (key.type === "paste") {
-    // What is copied from a file ends with a line break that is no part of it.
+    // Text copied from a file often ends with a line break that is not part of the secret.
     const text = key.text.replace(/\n+$/, "");
     return wait(editBuffer(buffer, { type: "paste", text }) ?? buffer);
   }
-  const aside = findAside(asides, key);
-  if (aside !== undefined) return end(aside);
+  const sideAction = findSideAction(sideActions, key);
+  if (sideAction !== undefined) return end(sideAction);
   switch (key.type === "named" ? key.name : undefined) {
     case "enter":
     case "new-line":
@@ -182,12 +185,8 @@ function updateSecret(
   return wait(editBuffer(buffer, key) ?? buffer);
 }
 
-function viewSecret({ message }: SecretEntry, asides: Asides, canvas: Canvas): Frame {
-  const foot = footRows(
-    asides,
-    { own: ["nothing is shown of what you type", "Enter sends"] },
-    canvas,
-  );
+function viewSecret({ message }: SecretEntry, sideActions: SideActions, canvas: Canvas): Frame {
+  const foot = footerRows(sideActions, { own: ["input is hidden", "Enter submit"] }, canvas);
   const room = { ...canvas, rows: canvas.rows - foot.length };
   const { rows, cursor, isCut } = questionRows({ message }, bufferOf(""), room);
   return { rows: [...rows, ...foot], cursor, isCut };

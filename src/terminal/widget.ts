@@ -1,6 +1,21 @@
-/** What is on the screen while somebody is asked: pure functions of a state and the keys. */
+/** The type of every interactive prompt: pure functions of a state, the keys pressed and the screen size. */
 import type { Paint } from "../render/index.ts";
 import type { Key } from "./key.ts";
+
+export interface Widget<State, Ending> {
+  /** Of keys that arrive together, ignore those after the first one that changes the state. */
+  readonly isDrawnBetweenKeys?: boolean;
+  /**
+   * Never receives Escape and Ctrl-C, which cancel every widget. `size` is that of the last frame drawn:
+   * the one the user has seen.
+   */
+  update(state: State, key: Key, size: Size): Step<State, Ending>;
+  view(state: State, canvas: Canvas): Frame;
+}
+
+export type Step<State, Ending> =
+  | { readonly type: "wait"; readonly state: State }
+  | { readonly type: "end"; readonly ending: Ending };
 
 export interface Size {
   readonly columns: number;
@@ -21,30 +36,9 @@ export interface Frame {
   /** None is wider than the canvas. */
   readonly rows: readonly string[];
   readonly cursor: Position;
-  /** Something that must be read before an answer counts did not fit. */
+  /** Something the user must see before answering did not fit. */
   readonly isCut?: boolean;
 }
-
-export type Step<State, Ending> =
-  | { readonly type: "wait"; readonly state: State }
-  | { readonly type: "end"; readonly ending: Ending };
-
-export interface Widget<State, Ending> {
-  /** Of keys that arrive together, those behind one that changes the state are dropped. */
-  readonly isDrawnBetweenKeys?: boolean;
-  /**
-   * Escape and Ctrl-C do not come here: they cancel whatever is shown. `size` is that of what was drawn
-   * last, which the person has seen.
-   */
-  update(state: State, key: Key, size: Size): Step<State, Ending>;
-  view(state: State, canvas: Canvas): Frame;
-}
-
-export type Closed =
-  /** By the person. */
-  | { readonly type: "cancelled" }
-  /** By the signal, or because the terminal has gone away. */
-  | { readonly type: "aborted" };
 
 export function wait<State>(state: State): Step<State, never> {
   return { type: "wait", state };

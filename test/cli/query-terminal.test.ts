@@ -271,7 +271,7 @@ describe("permission", () => {
         [ASKED, "e"],
         [/Edit arguments:/, `${"\u007F".repeat(30)}{"name":"Bob"}\r`],
       ],
-      closed: "✔ Run local greet tool? yes, with other arguments",
+      closed: "✔ Run local greet tool? yes, with edited arguments",
       decision: { decision: "edited", decided_by: USER, arguments: { name: "Bob" } },
       result:
         'The user edited the arguments of this call before it ran. Arguments used: {"name":"Bob"}' +

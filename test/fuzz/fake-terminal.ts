@@ -10,7 +10,7 @@ type Sent = Parameters<NonNullable<Events>["onInput"]>[0];
 export class FakeTerminal implements Terminal {
   readonly paint: Paint = (style, text) => styleText(style, text, { validateStream: false });
   size: Size;
-  isGone = false;
+  isClosed = false;
   written = "";
   #events: Events;
 
@@ -40,8 +40,8 @@ export class FakeTerminal implements Terminal {
   }
 
   hangUp(): void {
-    this.isGone = true;
-    this.#events?.onGone();
+    this.isClosed = true;
+    this.#events?.onClose();
   }
 
   [Symbol.dispose](): void {

@@ -1,16 +1,15 @@
 /** Keys, in any order and torn anywhere, on every widget; and on the prompter itself. */
 /* oxlint-disable vitest/no-standalone-expect -- `fuzz` makes a test of each property. */
 import { StringDecoder } from "node:string_decoder";
-import * as fc from "fast-check";
-import stringWidth from "fast-string-width";
 import { expect, test } from "vitest";
 import type { InquiryId } from "../../src/conversation/index.ts";
 import { oneLine } from "../../src/render/index.ts";
-import { closedHelp, keyMenu } from "../../src/terminal/key-menu.ts";
+import type { SelectList } from "../../src/terminal/dialogue.ts";
+import { helpHidden, keyMenu } from "../../src/terminal/key-menu.ts";
 import { decodeInput, decodeLoneEscape } from "../../src/terminal/key.ts";
-import { fromStart, pager } from "../../src/terminal/pager.ts";
-import type { Asides } from "../../src/terminal/question-rows.ts";
-import { selectList, type SelectList } from "../../src/terminal/select-list.ts";
+import { pager, pagerStart } from "../../src/terminal/pager.ts";
+import type { SideActions } from "../../src/terminal/question-rows.ts";
+import { selectList } from "../../src/terminal/select-list.ts";
 import { showWidget } from "../../src/terminal/show-widget.ts";
 import { bufferOf } from "../../src/terminal/text-buffer.ts";
 import { secretEntry, textEntry } from "../../src/terminal/text-entry.ts";
@@ -21,6 +20,8 @@ import { FakeTerminal } from "./fake-terminal.ts";
 import { fuzz } from "./fuzz.ts";
 import { explainGrowth } from "./growth.ts";
 import { hostilePiece, hostileText, inPieces } from "./hostile-text.ts";
+import * as fc from "fast-check";
+import stringWidth from "fast-string-width";
 
 const SEQUENCES = [
   "\u001b[A",
@@ -85,7 +86,7 @@ function asDecoded(pieces: readonly string[]): readonly string[] {
   return [...decoded, decoder.write(bytes.subarray(start)) + decoder.end()];
 }
 
-const anyAsides: fc.Arbitrary<Asides> = fc.record({
+const anyAsides: fc.Arbitrary<SideActions> = fc.record({
   hasMore: fc.boolean(),
   note: fc.option(hostileText, { nil: undefined }),
 });
@@ -131,7 +132,7 @@ const anyCase: fc.Arbitrary<Case> = fc.oneof(
       const menu = { message, choices, default: suggested, escape: "cancel" };
       return caseOf(
         keyMenu<"y" | "n" | "1">(menu as never, asides),
-        closedHelp,
+        helpHidden,
         (ending) => ending.type !== "chosen" || Object.hasOwn(choices, ending.choice),
       );
     }),
@@ -168,7 +169,7 @@ const anyCase: fc.Arbitrary<Case> = fc.oneof(
     .map(([lines, mustRead]) =>
       caseOf(
         pager({ linesFor: () => lines, mustRead }),
-        fromStart,
+        pagerStart,
         (ending) => ending.type === "cancelled" || ending.isRead || !mustRead,
       ),
     ),

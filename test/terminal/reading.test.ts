@@ -113,7 +113,7 @@ describe("a question that is longer than the screen", () => {
     const status = await hidden(screen);
     screen.type("\u001b");
     await screen.end();
-    expect(status).toMatch(/^… \d+ more lines: Space or PgDn reads on, End skips to the end, Esc/);
+    expect(status).toMatch(/^… \d+ more lines · Space\/PgDn continue · End skip to the end · Esc/);
   });
 
   test("on a screen of five rows can be read and answered", async () => {
@@ -225,7 +225,7 @@ describe("an answer for the rest of the turn", () => {
     const question = booleanQuestion("sure", "Go on?");
     const request = { inquiryId, question, tool: "deploy", questionId: "sure" };
     const screen = new PromptScreen({ method: "ask", request });
-    await screen.answer(["? Go on?", "?"], ["this help", ""]);
+    await screen.answer(["? Go on?", "?"], ["show this help", ""]);
     const help = screen.lines.slice(1, 5);
     screen.type("N");
     await screen.end();

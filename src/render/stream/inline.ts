@@ -12,7 +12,7 @@ export interface InlineOptions {
 }
 
 /** A stretch longer than this is shown as it was written: taking it apart may take very long. */
-const LONGEST = 4000;
+const MAX_PARSED = 4000;
 /** Text without any of these means itself. */
 const SPECIAL = /[\\`*_~[<&@!\n]|:\/\/|www\./i;
 
@@ -35,7 +35,7 @@ interface Inline {
 
 /** The same in a look of its own, as headings have. */
 export function addInlineAs(look: Look, { source, splitter, options }: Inline): void {
-  if (source.length > LONGEST || !SPECIAL.test(source)) {
+  if (source.length > MAX_PARSED || !SPECIAL.test(source)) {
     splitter.add(source, look);
     return;
   }
@@ -123,7 +123,7 @@ function addLink(token: Tokens.Link, look: Look, target: Target): void {
   const inner = withStyle(look, "underline");
   addTokens(token.tokens, safe === undefined ? inner : { ...inner, address: safe }, target);
   const isHidden = safe !== undefined && text !== "" && !looksLikeAddress(text);
-  if (!isHidden && !saysAddress(text, address)) addAddress(address, look, target);
+  if (!isHidden && !showsAddress(text, address)) addAddress(address, look, target);
 }
 
 function addAddress(address: string, look: Look, { splitter }: Target): void {
@@ -135,22 +135,17 @@ function withStyle(look: Look, style: StyleName): Look {
 }
 
 /** Others may run a program or read a file when somebody clicks on them. */
-const FOLLOWED: ReadonlySet<string> = new Set(["http:", "https:", "mailto:"]);
+const SAFE_PROTOCOLS: ReadonlySet<string> = new Set(["http:", "https:", "mailto:"]);
 
 /** The address as it may stand in an escape sequence, or nothing. */
 function findSafeAddress(address: string): string | undefined {
   const url = URL.parse(address);
-  if (url === null || !FOLLOWED.has(url.protocol)) return undefined;
+  if (url === null || !SAFE_PROTOCOLS.has(url.protocol)) return undefined;
   return /^[\x21-\x7e]+$/.test(url.href) ? url.href : undefined;
 }
 
-/** OSC 8. The address comes from `findSafeAddress`. */
-export function hyperlink(address: string, text: string): string {
-  return `\x1b]8;;${address}\x1b\\${text}\x1b]8;;\x1b\\`;
-}
-
 /** Whether the text of a link already says where it leads. */
-function saysAddress(text: string, address: string): boolean {
+function showsAddress(text: string, address: string): boolean {
   return ["", "mailto:", "http://", "https://"].some((before) => before + text === address);
 }
 

@@ -4,9 +4,15 @@ import { assertNever } from "../../util/index.ts";
 import { createLineHighlighter, type LineHighlighter, prepareLanguage } from "../highlight.ts";
 import { neutralize, oneLine } from "../neutralize.ts";
 import type { Paint } from "../style.ts";
-import { truncate } from "../table.ts";
+import { truncate } from "../wrap.ts";
 import { addInlineAs, type InlineOptions } from "./inline.ts";
-import { BLANK, type Fence, type LeafStart, type OpenBlocks, takeIndent } from "./line-start.ts";
+import {
+  BLANK_LINE,
+  type Fence,
+  type LeafStart,
+  type OpenBlocks,
+  takeIndent,
+} from "./line-start.ts";
 import { createFlow, createWordSplitter, type Look, type Page } from "./page.ts";
 import { createParagraph, type Paragraph } from "./paragraph.ts";
 import { countDelimiters, createTableBlock, splitCells, type TableBlock } from "./table-block.ts";
@@ -40,7 +46,7 @@ interface OpenParagraph {
 
 const NONE: Leaf = { type: "none" };
 const HEADING: Look = { styles: ["bold"] };
-const LONGEST_RULE = 80;
+const MAX_RULE_WIDTH = 80;
 
 export class LeafWriter {
   readonly #options: LeafWriterOptions;
@@ -93,7 +99,7 @@ export class LeafWriter {
         return undefined;
       case "rule":
         this.#start();
-        this.#writeDim("─".repeat(Math.min(this.#options.page.room(), LONGEST_RULE)));
+        this.#writeDim("─".repeat(Math.min(this.#options.page.room(), MAX_RULE_WIDTH)));
         return undefined;
       case "html":
         this.#start();
@@ -150,7 +156,7 @@ export class LeafWriter {
       else leaf.block.add(takeIndent({ rest: line, column: 0 }, leaf.fence.indent).rest);
     } else if (leaf.type === "verbatim") {
       const isEnd = leaf.end.test(line);
-      if (!isEnd || leaf.end !== BLANK) this.#writeLine(neutralize(line));
+      if (!isEnd || leaf.end !== BLANK_LINE) this.#writeLine(neutralize(line));
       if (isEnd) this.close();
     }
   }
@@ -191,7 +197,7 @@ export class LeafWriter {
     if (open.lines !== 1 || !open.hasBar) return false;
     // Titles without a bar before them are already written: the table is shown as it comes.
     this.close();
-    this.#leaf = { type: "verbatim", end: BLANK };
+    this.#leaf = { type: "verbatim", end: BLANK_LINE };
     this.#addInside(line);
     return true;
   }

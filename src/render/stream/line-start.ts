@@ -46,7 +46,7 @@ export interface OpenBlocks {
 }
 
 /** Deeper ones are text: their marks would leave no room for it. */
-const MOST_CONTAINERS = 12;
+const MAX_CONTAINERS = 12;
 const CODE_INDENT = 4;
 
 const HEADING = /^(#{1,6})(?:[ \t]+(.*))?$/;
@@ -66,7 +66,7 @@ export function readLineStart(line: string, open: OpenBlocks): LineStart {
     const canLazilyGoOn = open.leaf === "paragraph" && opened.length === 0;
     const inParagraph = canLazilyGoOn && isMatched;
     if (!isBlank(cursor) && indentOf(cursor) < CODE_INDENT) {
-      const isTooDeep = matched + opened.length >= MOST_CONTAINERS;
+      const isTooDeep = matched + opened.length >= MAX_CONTAINERS;
       const next = isTooDeep ? undefined : readContainer(cursor, inParagraph);
       if (next !== undefined) {
         opened.push(next.container);
@@ -168,7 +168,7 @@ function readLeaf(cursor: Cursor, { canLazilyGoOn, inParagraph }: LeafPlace): Le
   const heading = HEADING.exec(rest);
   if (heading !== null) {
     const [, marks = "", words = ""] = heading;
-    return { type: "heading", level: marks.length, source: withoutClosingMarks(words.trim()) };
+    return { type: "heading", level: marks.length, source: stripClosingMarks(words.trim()) };
   }
   const fence = FENCE.exec(rest);
   if (fence !== null) {
@@ -185,7 +185,7 @@ function readLeaf(cursor: Cursor, { canLazilyGoOn, inParagraph }: LeafPlace): Le
 }
 
 /** Marks at the end close a heading if a blank stands before them. */
-function withoutClosingMarks(words: string): string {
+function stripClosingMarks(words: string): string {
   let end = words.length;
   while (words.charAt(end - 1) === "#") end -= 1;
   const isClosed = end < words.length && /^[ \t]?$/.test(words.charAt(end - 1));
@@ -193,10 +193,10 @@ function withoutClosingMarks(words: string): string {
 }
 
 /** The end of what goes on to the next blank line. */
-export const BLANK = /^[ \t]*$/;
+export const BLANK_LINE = /^[ \t]*$/;
 
 /** The beginning, and what the last line of it matches. */
-const KINDS: readonly (readonly [RegExp, RegExp])[] = [
+const HTML_BLOCKS: readonly (readonly [RegExp, RegExp])[] = [
   [/^<(?:script|pre|style|textarea)(?:[\s>]|$)/i, /<\/(?:script|pre|style|textarea)>/i],
   [/^<!--/, /-->/],
   [/^<\?/, /\?>/],
@@ -204,7 +204,7 @@ const KINDS: readonly (readonly [RegExp, RegExp])[] = [
   [/^<![a-z]/i, />/],
   [
     /^<\/?(?:address|article|aside|base|basefont|blockquote|body|caption|center|col|colgroup|dd|details|dialog|dir|div|dl|dt|fieldset|figcaption|figure|footer|form|frame|frameset|h[1-6]|head|header|hr|html|iframe|legend|li|link|main|menu|menuitem|nav|noframes|ol|optgroup|option|p|param|search|section|summary|table|tbody|td|tfoot|th|thead|title|tr|track|ul)(?:\s|\/?>|$)/i,
-    BLANK,
+    BLANK_LINE,
   ],
 ];
 
@@ -213,9 +213,9 @@ const LONE_TAG = /^<\/?[a-z][a-z0-9-]*(?:\s[^<>]*)?\/?>[ \t]*$/i;
 
 function findHtmlEnd(rest: string, inParagraph: boolean): RegExp | undefined {
   if (!rest.startsWith("<")) return undefined;
-  const kind = KINDS.find(([begin]) => begin.test(rest));
+  const kind = HTML_BLOCKS.find(([begin]) => begin.test(rest));
   if (kind !== undefined) return kind[1];
-  return !inParagraph && LONE_TAG.test(rest) ? BLANK : undefined;
+  return !inParagraph && LONE_TAG.test(rest) ? BLANK_LINE : undefined;
 }
 
 interface Cursor {

@@ -35,7 +35,7 @@ export interface MarkdownStream {
 }
 
 /** A line whose beginning is undecided after so much of it is taken when it ends. */
-const LONGEST_BEGINNING = 200;
+const MAX_UNDECIDED = 200;
 
 /** Renders each piece once, and never moves the cursor back. */
 export function createMarkdownStream(options: MarkdownStreamOptions): MarkdownStream {
@@ -113,9 +113,9 @@ function createLineFeed(reader: BlockReader) {
     return undefined;
   };
   const takeText = () => {
-    isText = reader.takeText(line.slice(0, LONGEST_BEGINNING));
+    isText = reader.takeText(line.slice(0, MAX_UNDECIDED));
     if (!isText) return;
-    reader.addText(line.slice(LONGEST_BEGINNING));
+    reader.addText(line.slice(MAX_UNDECIDED));
     line = "";
   };
   return {
@@ -123,7 +123,7 @@ function createLineFeed(reader: BlockReader) {
     feed: (piece: string): Promise<void> | undefined => {
       const isWhole = piece.endsWith("\n");
       const text = isWhole ? piece.slice(0, -1) : piece;
-      const isUndecided = !isText && line.length < LONGEST_BEGINNING;
+      const isUndecided = !isText && line.length < MAX_UNDECIDED;
       if (isText) reader.addText(text);
       else line += text;
       if (isWhole) return endLine();
@@ -155,7 +155,7 @@ class BlockReader {
   readonly #leaf: LeafWriter;
   readonly #document: Level = { isEmpty: true };
   readonly #levels: (Level & { readonly container: Container })[] = [];
-  #isAfterBlank = false;
+  #followsBlank = false;
 
   constructor({ paint, width, hyperlinks, write }: BlockReaderOptions) {
     this.#paint = paint;
@@ -171,7 +171,7 @@ class BlockReader {
     const start = readLineStart(line, this.#open());
     this.#enter(start);
     const loading = this.#leaf.apply(start.leaf, start.matched < this.#levels.length);
-    this.#isAfterBlank = start.leaf.type === "blank" && start.opened.length === 0;
+    this.#followsBlank = start.leaf.type === "blank" && start.opened.length === 0;
     return loading;
   }
 
@@ -182,10 +182,10 @@ class BlockReader {
   takeText(beginning: string): boolean {
     const start = readLineStart(beginning, this.#open());
     if (start.leaf.type !== "text" || !isCertainlyText(start.leaf.rest)) return false;
-    if (this.#leaf.takesWholeLines() && this.#goesOn(start)) return false;
+    if (this.#leaf.takesWholeLines() && this.#isContinuation(start)) return false;
     this.#enter(start);
     this.#leaf.beginText(start.leaf.rest);
-    this.#isAfterBlank = false;
+    this.#followsBlank = false;
     return true;
   }
 
@@ -205,7 +205,7 @@ class BlockReader {
     return { containers: this.#levels, leaf: this.#leaf.open() };
   }
 
-  #goesOn({ matched, opened }: LineStart): boolean {
+  #isContinuation({ matched, opened }: LineStart): boolean {
     return matched === this.#levels.length && opened.length === 0;
   }
 
@@ -213,7 +213,7 @@ class BlockReader {
   #enter(start: LineStart): void {
     const { matched, opened, task, leaf } = start;
     const isLazy = leaf.type === "text" && opened.length === 0 && this.#leaf.open() === "paragraph";
-    if (isLazy || this.#goesOn(start)) return;
+    if (isLazy || this.#isContinuation(start)) return;
     this.#closeTo(matched);
     for (const [index, container] of opened.entries()) {
       this.#openContainer(container, index === opened.length - 1 ? task : undefined);
@@ -251,7 +251,7 @@ class BlockReader {
   /** Blocks are a blank line apart; in lists only where the author left one. */
   #startBlock(isNextItem: boolean): void {
     const level = this.#level();
-    const isApart = this.#isAfterBlank || (level.container?.type !== "item" && !isNextItem);
+    const isApart = this.#followsBlank || (level.container?.type !== "item" && !isNextItem);
     if (!level.isEmpty && isApart) this.#page.endLine();
     level.isEmpty = false;
     if (!isNextItem) level.list = undefined;

@@ -2,7 +2,6 @@
 import stringWidth from "fast-string-width";
 import { neutralize } from "../neutralize.ts";
 import type { Paint, StyleName } from "../style.ts";
-import { hyperlink } from "./inline.ts";
 
 /** What a container puts before its lines. */
 export interface Margin {
@@ -24,7 +23,7 @@ export interface Page {
 }
 
 /** Lines are too long rather than a word wide, where margins take all the room. */
-const LEAST_ROOM = 12;
+const MIN_ROOM = 12;
 
 export function createPage(width: number, output: (text: string) => void): Page {
   const margins: { readonly margin: Margin; isUsed: boolean }[] = [];
@@ -43,7 +42,7 @@ export function createPage(width: number, output: (text: string) => void): Page 
   };
   return {
     room: () =>
-      Math.max(LEAST_ROOM, width - margins.reduce((sum, { margin }) => sum + margin.width, 0)),
+      Math.max(MIN_ROOM, width - margins.reduce((sum, { margin }) => sum + margin.width, 0)),
     open: (margin) => {
       margins.push({ margin, isUsed: false });
     },
@@ -104,6 +103,11 @@ export function paintFragments(fragments: readonly Fragment[], paint: Paint): st
       return look.address === undefined ? painted : hyperlink(look.address, painted);
     })
     .join("");
+}
+
+/** OSC 8. The address comes from `findSafeAddress`. */
+function hyperlink(address: string, text: string): string {
+  return `\x1b]8;;${address}\x1b\\${text}\x1b]8;;\x1b\\`;
 }
 
 interface LineBreaker {
@@ -188,7 +192,7 @@ let segmenter: Intl.Segmenter | undefined;
 /** From the first wide character on, roughly: below it there is nothing to look at more closely. */
 const MAYBE_WIDE = /[\u1100-\u{10ffff}]/u;
 /** Never at the start of a line. */
-const CLOSING = /^[、。，．！？；：」』）】〉》〕｝ー…]/u;
+const CLOSING_PUNCTUATION = /^[、。，．！？；：」』）】〉》〕｝ー…]/u;
 
 export function createWordSplitter(): WordSplitter {
   let pieces: Piece[] = [];
@@ -249,12 +253,12 @@ function splitWide(text: string): Part[] {
     narrow = "";
   };
   for (const { segment } of (segmenter ??= new Intl.Segmenter()).segment(text)) {
-    if (stringWidth(segment) < 2 && !CLOSING.test(segment)) {
+    if (stringWidth(segment) < 2 && !CLOSING_PUNCTUATION.test(segment)) {
       narrow += segment;
       continue;
     }
     endNarrow();
-    parts.push({ part: segment, mayBreakBefore: !CLOSING.test(segment) });
+    parts.push({ part: segment, mayBreakBefore: !CLOSING_PUNCTUATION.test(segment) });
     afterWide = true;
   }
   endNarrow();

@@ -22,7 +22,7 @@ export interface ParagraphOptions {
 }
 
 /** What is not closed after as many characters is taken for what it is: a lone star, not emphasis. */
-const PATIENCE = 1000;
+const MAX_UNSETTLED = 1000;
 const GAP = /[ \t\n]/;
 /** Where scripts without blanks can be divided as well as others at a blank. */
 const GAP_BEHIND = /[ \t\n、。，．！？；：]/;
@@ -48,7 +48,7 @@ export function createParagraph({ page, paint, inline }: ParagraphOptions): Para
     for (let index = 0; index < text.length; index += 1) {
       const character = text.charAt(index);
       if (isGapBefore(character)) {
-        const isForced = pending.length + index - start > PATIENCE && GAP.test(before);
+        const isForced = pending.length + index - start > MAX_UNSETTLED && GAP.test(before);
         if (isForced || scan.isSettled()) {
           pending += text.slice(start, index);
           start = index;
@@ -207,7 +207,7 @@ export interface DelimiterRun {
 }
 
 /** More than anybody nests. Each run looks through all of them, so they must be few. */
-const MOST_OPENERS = 100;
+const MAX_OPENERS = 100;
 
 const SPACE = /^\s?$/;
 const PUNCTUATION = /^[\p{P}\p{S}]$/u;
@@ -216,7 +216,7 @@ const PUNCTUATION = /^[\p{P}\p{S}]$/u;
 function applyDelimiters(openers: Opener[], run: DelimiterRun): void {
   const { mark, length } = run;
   if (mark === "~" && length !== 2) return;
-  const { canOpen, canClose } = flanks(run);
+  const { canOpen, canClose } = flanking(run);
   let left = length;
   while (left > 0) {
     const index = canClose ? findOpener(openers, run, canOpen) : -1;
@@ -228,7 +228,7 @@ function applyDelimiters(openers: Opener[], run: DelimiterRun): void {
     openers.length = opener.left === 0 ? index : index + 1;
   }
   if (canOpen && left > 0) openers.push({ mark, canClose, length, left });
-  if (openers.length > MOST_OPENERS) openers.shift();
+  if (openers.length > MAX_OPENERS) openers.shift();
 }
 
 function findOpener(
@@ -244,7 +244,7 @@ function findOpener(
   });
 }
 
-function flanks({ mark, before, next }: DelimiterRun) {
+function flanking({ mark, before, next }: DelimiterRun) {
   const isAfterGap = SPACE.test(before);
   const isBeforeGap = SPACE.test(next);
   const isAfterSign = PUNCTUATION.test(before);

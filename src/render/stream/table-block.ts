@@ -37,7 +37,7 @@ interface Column {
 
 const BAR = "│";
 const GAP_WIDTH = 3;
-const LEAST_COLUMN = 5;
+const MIN_COLUMN_WIDTH = 5;
 const BOLD: Look = { styles: ["bold"] };
 /** Made when it is first needed: that takes as long as half of Node's own start. */
 let segmenter: Intl.Segmenter | undefined;
@@ -78,7 +78,7 @@ function drawTable(rows: readonly string[], options: TableBlockOptions): void {
     [header, ...body].reduce((most, row) => Math.max(most, widthOf(row[index] ?? [])), 1),
   );
   const room = page.room() - GAP_WIDTH * (aligns.length - 1);
-  if (body.length > 0 && room < LEAST_COLUMN * aligns.length && sum(natural) > room) {
+  if (body.length > 0 && room < MIN_COLUMN_WIDTH * aligns.length && sum(natural) > room) {
     drawRecords(header, body, options);
     return;
   }

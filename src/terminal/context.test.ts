@@ -1,30 +1,25 @@
 import { expect, test } from "vitest";
 import { TypedWidget } from "../../test/support/typed-widget.ts";
 import { type Paint, plain } from "../render/index.ts";
-import {
-  contextLines,
-  previewContext,
-  standBelow,
-  type Standing,
-  standingRows,
-} from "./above-question.ts";
+import { contextLines, headerRows, previewContext, withHeader } from "./context.ts";
+import type { FormHeader } from "./dialogue.ts";
 import { selectList } from "./select-list.ts";
 
-const STANDING: Standing = {
+const STANDING: FormHeader = {
   answered: [
-    { message: "Name?", said: "Ada\u001b[2J\nLovelace" },
-    { message: "Which of all these?", said: "the very first one" },
+    { message: "Name?", summary: "Ada\u001b[2J\nLovelace" },
+    { message: "Which of all these?", summary: "the very first one" },
   ],
 };
 const OPTIONS = Array.from({ length: 9 }, (_, index) => ({ label: `option ${index + 1}` }));
 
-function listBelow(standing: Standing, rows: number) {
+function listBelow(header: FormHeader, rows: number) {
   const list = selectList({ message: "Then?", options: OPTIONS }, { hasMore: false });
   const start = { filter: "", active: 8, marked: [] };
-  return new TypedWidget(standBelow(standing, list), start, { columns: 30, rows });
+  return new TypedWidget(withHeader(header, list), start, { columns: 30, rows });
 }
 
-test("what was answered is a line each, and the question stands below", () => {
+test("each answer takes one line above the question", () => {
   expect(listBelow(STANDING, 11).type("9").screen).toEqual([
     "✔ Name? Ada␛[2J Lovelace",
     "✔ Which of all… the very firs…",
@@ -34,12 +29,12 @@ test("what was answered is a line each, and the question stands below", () => {
   ]);
 });
 
-test("a list below has fewer rows on a low screen", () => {
+test("a list below gets fewer rows on a small screen", () => {
   const { screen } = listBelow(STANDING, 11);
   expect([screen.length, screen.slice(2, 4)]).toEqual([11, ["? Then? ▮", "  option 3"]]);
 });
 
-test("a list keeps its least, whatever stands above", () => {
+test("a list keeps its minimum of rows, whatever is above it", () => {
   const { screen } = listBelow({ ...STANDING, context: "a\nb\nc" }, 10);
   expect([screen.length, screen.slice(0, 3)]).toEqual([10, ["a", "… 2 more lines", "? Then? ▮"]]);
 });
@@ -50,25 +45,25 @@ test.each([
   { what: "has no room", rows: 0, text: "1", isCut: true },
 ])("a context that $what in $rows rows", ({ rows, text, isCut }) => {
   const canvas = { columns: 30, rows, paint: plain };
-  const shown = standingRows({ ...STANDING, context: text }, canvas);
+  const shown = headerRows({ ...STANDING, context: text }, canvas);
   expect([shown.isCut, shown.rows.length]).toEqual([isCut, rows]);
 });
 
-test("answers that do not fit are cut from their start, and in a review from their end", () => {
+test("answers that do not fit are cut at the start, and in a review at the end", () => {
   const canvas = { columns: 30, rows: 1, paint: plain };
   expect([
-    standingRows(STANDING, canvas),
-    standingRows({ ...STANDING, isReview: true }, canvas),
+    headerRows(STANDING, canvas),
+    headerRows({ ...STANDING, isReview: true }, canvas),
   ]).toEqual([
     { rows: ["✔ Which of all… the very firs…"], isCut: false },
     { rows: ["… 2 more lines"], isCut: true },
   ]);
 });
 
-test("a context is made harmless and wrapped", () => {
+test("a context is neutralized and wrapped", () => {
   const context = `a\t日\u202e${"x".repeat(10)}`;
   expect(
-    standingRows({ answered: [], context }, { columns: 16, rows: 20, paint: plain }).rows,
+    headerRows({ answered: [], context }, { columns: 16, rows: 20, paint: plain }).rows,
   ).toEqual(["a    日<U+202E>x", "xxxxxxxxx"]);
 });
 
@@ -87,11 +82,11 @@ test("a unified diff is coloured", () => {
   ]);
 });
 
-test("a list with dashes is no diff", () => {
+test("a list with dashes is not a diff", () => {
   expect(contextLines("- one\n- two", { ...CANVAS, paint: marked })).toEqual(["- one", "- two"]);
 });
 
-test("prose is broken at words, and a diff is not", () => {
+test("prose is wrapped at words, but a diff is not", () => {
   const diff = "@@ -1 +1 @@\n+a line that is long";
   expect([contextLines("A line that is long.", CANVAS), contextLines(diff, CANVAS)]).toEqual([
     ["A line", "that is", "long."],
@@ -99,7 +94,7 @@ test("prose is broken at words, and a diff is not", () => {
   ]);
 });
 
-test("escape sequences are made visible before anything is coloured", () => {
+test("escape sequences are neutralized before anything is coloured", () => {
   expect(contextLines("@@ -1 +1 @@\n+\u001b[2Jnew", { ...CANVAS, paint: marked })[1]).toBe(
     "<green>+␛[2Jnew",
   );
