@@ -205,10 +205,10 @@ describe("a preview of an option", () => {
     const screen = open(QUESTION, { rows: 18 });
     await screen.answer(
       ["❯ long", "\r"],
-      ["… 24 more lines:", "yq1 "],
-      ["… 7 more lines:", " "],
-      ["goes to the question", "\r"],
-      ["goes to the question", " "],
+      ["… 24 more lines ·", "yq1 "],
+      ["… 7 more lines ·", " "],
+      ["go to the question", "\r"],
+      ["go to the question", " "],
       ["❯ long", "\r"],
     );
     expect(await screen.result()).toEqual(answered("long"));
@@ -218,8 +218,8 @@ describe("a preview of an option", () => {
     const context = Array.from({ length: 60 }, (_, index) => `context ${index + 1}`).join("\n");
     const screen = open({ ...QUESTION, context }, { rows: 20 });
     await screen.answer(
-      ["more lines:", "\u001b[F"],
-      ["goes to the question", " "],
+      ["more lines ·", "\u001b[F"],
+      ["go to the question", " "],
       ["❯ long", "\u000f"],
       ["1-19 of 104", "\u001b[6~"],
       ["20-38 of 104", "\u001b[6~"],

@@ -33,8 +33,8 @@ function open(question: InquiryQuestion, options: PromptScreenOptions = {}, more
 
 /** The rest of a long text is skipped on purpose. */
 const SKIPPED = [
-  ["more lines:", "\u001b[F"],
-  ["goes to the question", " "],
+  ["more lines ·", "\u001b[F"],
+  ["go to the question", " "],
 ] as const;
 
 describe("a question", () => {
@@ -221,7 +221,7 @@ describe("a long context", () => {
     ["secret", "\u000f"],
   ] as const)("above a %s question is shown whole by %j", async (type, key) => {
     const screen = open({ ...QUESTIONS[type], context }, { rows: 12 });
-    await screen.answer(...SKIPPED, ["shows all", key], ["1-11 of 52", "\u001b[6~"]);
+    await screen.answer(...SKIPPED, ["show all", key], ["1-11 of 52", "\u001b[6~"]);
     await screen.answer(["12-22 of 52", "\u001b[F"], ["42-52 of 52", ""]);
     const { lines } = screen;
     screen.type("\u001b");
@@ -238,7 +238,7 @@ describe("a long context", () => {
 
   test("leaves room for the question, and says how much there is", async () => {
     const screen = open({ ...QUESTIONS.boolean, context }, { rows: 10 });
-    await screen.answer(...SKIPPED, ["shows all", ""]);
+    await screen.answer(...SKIPPED, ["show all", ""]);
     const { lines } = screen;
     screen.type("y");
     await screen.end();
@@ -252,7 +252,7 @@ describe("a long context", () => {
 
   test("is still there with what was typed when the view is left", async () => {
     const screen = open({ ...QUESTIONS.text, context }, { rows: 10 });
-    await screen.answer(...SKIPPED, ["shows all", "abc"], ["? What then? abc", "\u000f"]);
+    await screen.answer(...SKIPPED, ["show all", "abc"], ["? What then? abc", "\u000f"]);
     await screen.answer(["1-9 of 52", "q"], ["? What then? abc", "\r"]);
     expect(await screen.result()).toMatchObject({ answer: "abc" });
   });

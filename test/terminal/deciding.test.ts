@@ -55,7 +55,7 @@ describe("whether a tool may run", () => {
 
   test.each([
     [{ type: "builtin" }, "? Run built-in sweep tool? [y,Y,n,N,p,r,e,?]"],
-    [{ type: "mcp", server: "broom" }, "? Run mcp sweep tool from broom server? [y,Y,n,N,p,r,e,?]"],
+    [{ type: "mcp", server: "broom" }, "? Run MCP sweep tool from broom server? [y,Y,n,N,p,r,e,?]"],
   ] as const)("says where it comes from: %j", async (origin, line) => {
     const screen = permission({ origin });
     await screen.untilShown((lines) => lines[1] === line);
@@ -245,8 +245,8 @@ describe("an interrupt", () => {
     [TOOLS, "? Interrupted [c,r,s,t,?]", "s", { type: "stop" }, "✔ Interrupted stop"],
     [TOOLS, "? Interrupted [c,r,s,t,?]", "t", { type: "restart" }, "✔ Interrupted restart"],
     [STREAMING, "? Interrupted [c,r,s,a,?]", "a", { type: "discard" }, "✔ Interrupted abort"],
-    [STREAMING, "? Interrupted [c,r,s,a,?]", "\u001b", { type: "leave" }, "✖ Interrupted leave"],
-    [STREAMING, "? Interrupted [c,r,s,a,?]", "\u0003", { type: "leave" }, "✖ Interrupted leave"],
+    [STREAMING, "? Interrupted [c,r,s,a,?]", "\u001b", { type: "leave" }, "✖ Interrupted quit"],
+    [STREAMING, "? Interrupted [c,r,s,a,?]", "\u0003", { type: "leave" }, "✖ Interrupted quit"],
   ])("offers %j", async (choices, menu, key, result, line) => {
     const screen = interrupt(choices);
     await screen.answer([menu, key]);

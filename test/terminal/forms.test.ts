@@ -221,7 +221,7 @@ describe("a form", () => {
         ["(1/2)", "y"],
         ["(2/2)", "\r"],
         ["Send these", "e"],
-        ["Change which", ""],
+        ["Which answer", ""],
       ],
     ],
   ] as const)("is closed and wiped away by the signal, with its %s", async (_what, steps) => {
@@ -316,7 +316,7 @@ describe("the review of a form", () => {
     ["select", WHICH, "six\r", "❯ six", "\u001b[H\r", { answer: "one" }],
     ["text", NAME, "Grace\r", "Name? (Ada) Grace", " Hopper\r", { answer: "Grace Hopper" }],
     ["text", NAME, "Grace\r", "Name? (Ada) Grace", "\u0015\r", { answer: "Ada" }],
-    ["secret", PASSWORD, "hunter2\r", "nothing is shown", "\r", { answer: "" }],
+    ["secret", PASSWORD, "hunter2\r", "input is hidden", "\r", { answer: "" }],
     ["multiple", SEVERAL, "b \r", "❯ [x] b", "\r", { answer: ["b"] }],
     ["multiple", SEVERAL, "\u0001\r", "❯ [x] a", " \r", { answer: ["b"] }],
   ] as const)("changes a %s answer, which is there as it was", async (...row) => {
@@ -366,7 +366,7 @@ describe("the review of a form", () => {
 
   test("comes back when no answer is chosen", async () => {
     const screen = await review([APPLY, NAME], ["y", "\r"]);
-    await screen.answer(["Send these", "e"], ["Change which", ESCAPE], ["Send these", "y"]);
+    await screen.answer(["Send these", "e"], ["Which answer", ESCAPE], ["Send these", "y"]);
     expect(await screen.result()).toMatchObject({ type: "answered" });
   });
 });
@@ -378,9 +378,9 @@ describe("on a screen", () => {
     const screen = open([NAME, { ...APPLY, context }], { rows: 12 });
     await screen.answer(
       ["(1/2)", "\r"],
-      ["… 41 more lines:", "y"],
-      ["… 41 more lines:", "\u001b[F"],
-      ["goes to the question", " "],
+      ["… 41 more lines ·", "y"],
+      ["… 41 more lines ·", "\u001b[F"],
+      ["go to the question", " "],
       ["? (2/2)", ""],
     );
     const { lines } = screen;

@@ -164,7 +164,7 @@ test("a note can be added to a text of the person's own", async () => {
 
 test("a secret takes no note", async () => {
   const screen = open({ ...secretQuestion("q", "Password?"), allowsNote: true });
-  await screen.answer(["nothing is shown", "a\tb"]);
+  await screen.answer(["input is hidden", "a\tb"]);
   const { lines } = screen;
   screen.type("\r");
   expect([lines[1], await screen.result()]).toEqual([

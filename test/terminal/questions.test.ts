@@ -224,7 +224,7 @@ describe("a secret", () => {
   test("is in nothing that is written, typed or pasted", async () => {
     verifies("082/secret/no-echo-at-the-prompt", "082/secret/prompter-picks-no-echo-by-type");
     const screen = open(secretQuestion("q", "Password?"));
-    await screen.answer(["nothing is shown", ""]);
+    await screen.answer(["input is hidden", ""]);
     for (const keys of ["h", "unter2", "\u001b[200~canary\r\u001b[201~", "\u001b[D", "\u001b[C"]) {
       const { length } = screen.bytes;
       screen.type(keys);
@@ -240,7 +240,7 @@ describe("a secret", () => {
 
   test("that is given up is in nothing that is written", async () => {
     const screen = open(secretQuestion("q", "Password?"));
-    await screen.answer(["nothing is shown", "hunter2\u0003"]);
+    await screen.answer(["input is hidden", "hunter2\u0003"]);
     expect([await screen.result(), screen.bytes.includes("hunter"), screen.lines]).toEqual([
       { inquiryId, type: "cancelled" },
       false,
