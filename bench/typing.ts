@@ -4,11 +4,11 @@
  */
 import { monitorEventLoopDelay } from "node:perf_hooks";
 import { plain } from "../src/render/index.ts";
-import { decodeInput } from "../src/terminal/prompter/key.ts";
-import { showWidget } from "../src/terminal/prompter/show-widget.ts";
-import type { Terminal } from "../src/terminal/prompter/terminal-device.ts";
-import { bufferOf } from "../src/terminal/prompter/text-buffer.ts";
-import { textEntry } from "../src/terminal/prompter/text-entry.ts";
+import { decodeInput } from "../src/terminal/key.ts";
+import { showWidget } from "../src/terminal/show-widget.ts";
+import type { Terminal } from "../src/terminal/terminal-device.ts";
+import { bufferOf } from "../src/terminal/text-buffer.ts";
+import { textEntry } from "../src/terminal/text-entry.ts";
 
 /** In milliseconds. */
 export interface Stalls {
@@ -63,7 +63,7 @@ export async function whileTyping(work: () => Promise<void>): Promise<Stalls> {
 class Keyboard implements Terminal {
   readonly paint = plain;
   readonly size = { columns: 80, rows: 24 };
-  readonly isGone = false;
+  readonly isClosed = false;
   slowest = 0;
   mostCpu = 0;
   keys = 0;
@@ -98,7 +98,7 @@ class Keyboard implements Terminal {
 
   stop(): void {
     clearInterval(this.#timer);
-    this.#events?.onGone();
+    this.#events?.onClose();
   }
 
   [Symbol.dispose](): void {}

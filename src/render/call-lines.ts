@@ -8,13 +8,10 @@ import type {
   ToolCallResponse,
 } from "../conversation/index.ts";
 import type { Json, JsonObject } from "../util/index.ts";
-import { type CallEnd, markOf, wordFor } from "./call-end.ts";
-import { isDiff, paintDiff } from "./diff.ts";
 import { describeDecider, describeOutcome, describeSource } from "./inquiry.ts";
 import { firstLine, jsonLine, neutralize, oneLine, valueLine } from "./neutralize.ts";
-import type { Paint } from "./style.ts";
-import { truncate } from "./table.ts";
-import { wrapCode, wrapWords } from "./wrap.ts";
+import { isDiff, type Paint, paintDiff } from "./style.ts";
+import { moreLines, truncate, wrapCode, wrapWords } from "./wrap.ts";
 
 export interface LineOptions {
   readonly paint: Paint;
@@ -32,12 +29,12 @@ export function renderCallLines(
   end: CallEnd,
   { paint, width, note = "" }: CallLineOptions,
 ): readonly string[] {
-  const said = wordFor(end) || note;
+  const said = endLabel(end) || note;
   const behind = said === "" ? "" : ` ${said}`;
   const call = foldCall(request, width - 2 - stringWidth(behind));
   const painted = `${paint("cyan", call)}${paint("dim", behind)}`;
   return wrapIn(painted, width - 2).map((row, index) =>
-    index === 0 ? `${markOf(end, paint)} ${row}` : `  ${row}`,
+    index === 0 ? `${endSymbol(end, paint)} ${row}` : `  ${row}`,
   );
 }
 
@@ -65,7 +62,7 @@ function foldCall(call: Pick<ToolCallRequest, "name" | "arguments">, room: numbe
   const entries = Object.entries(call.arguments);
   const long = entries.filter(([key, value]) => !staysWhole(key, value));
   const kept = stringWidth(whole) - long.reduce((sum, [, value]) => sum + widthOf(value), 0);
-  const each = Math.max(LEAST_VALUE, Math.floor((room - kept) / Math.max(1, long.length)));
+  const each = Math.max(MIN_VALUE_WIDTH, Math.floor((room - kept) / Math.max(1, long.length)));
   const shown = entries.map(([key, value]) => {
     const text = valueLine(value);
     return `${keyText(key)}: ${staysWhole(key, value) ? text : truncate(text, each)}`;
@@ -74,21 +71,21 @@ function foldCall(call: Pick<ToolCallRequest, "name" | "arguments">, room: numbe
 }
 
 /** Columns that are left of a value that is cut. */
-const LEAST_VALUE = 12;
+const MIN_VALUE_WIDTH = 12;
 /** Of one line; file names are never cut, however long they are. */
-const SHORT_TEXT = 200;
+const MAX_WHOLE_TEXT = 200;
 
 function staysWhole(key: string, value: Json): boolean {
   if (typeof value !== "string") return value === null || typeof value !== "object";
   if (value.includes("\n")) return false;
-  return value.length <= SHORT_TEXT || /path|file/i.test(key);
+  return value.length <= MAX_WHOLE_TEXT || /path|file/i.test(key);
 }
 
 function widthOf(value: Json): number {
   return stringWidth(valueLine(value));
 }
 
-const ONE_LINE_CALL = 60;
+const MAX_ONE_LINE_CALL = 60;
 
 /**
  * A call with all its arguments, for a person who decides about it: on one line if it is short, else each
@@ -98,7 +95,7 @@ export function callText(call: Pick<ToolCallRequest, "name" | "arguments">): str
   const entries = Object.entries(call.arguments);
   const line = `• ${describeCall(call)}`;
   const hasLines = entries.some(([, value]) => typeof value === "string" && value.includes("\n"));
-  if (!hasLines && stringWidth(line) <= ONE_LINE_CALL) return line;
+  if (!hasLines && stringWidth(line) <= MAX_ONE_LINE_CALL) return line;
   const below = entries.flatMap(([key, value]) => {
     const name = `  ${keyText(key)}:`;
     if (typeof value !== "string" || !value.includes("\n")) return [`${name} ${valueLine(value)}`];
@@ -122,8 +119,9 @@ export function renderResultLines(
     .filter((line) => line.trim() !== "");
   const hidden = body.length - resultLines;
   const shown = body.slice(0, resultLines).map((line) => truncate(line, width - 4));
-  const more = `… ${hidden} more ${hidden === 1 ? "line" : "lines"}`;
-  return [...shown, ...(hidden > 0 ? [more] : [])].map((line) => paint("dim", `  │ ${line}`));
+  return [...shown, ...(hidden > 0 ? [moreLines(hidden)] : [])].map((line) =>
+    paint("dim", `  │ ${line}`),
+  );
 }
 
 /**
@@ -140,7 +138,7 @@ export function renderInquiryLines(
   const by = answeredBy === undefined ? "" : ` by ${oneLine(describeDecider(answeredBy))}`;
   const isWhole = answeredBy?.kind === "remembered";
   const { text, context } = event.question;
-  const asked = isWhole ? oneLine(text) : truncate(firstLine(text), MOST_FOLDED);
+  const asked = isWhole ? oneLine(text) : truncate(firstLine(text), MAX_FOLDED);
   const asks = `${oneLine(describeSource(event.source))} asks: ${asked}`;
   const mark = paint("magenta", "?");
   const answer = `${paint("bold", end)}${paint("dim", by)}`;
@@ -151,7 +149,7 @@ export function renderInquiryLines(
   const asking = wrapIn(asks, width - 2).map((row, index) => `${index === 0 ? mark : " "} ${row}`);
   const ending = isWhole
     ? answer
-    : truncateEnd({ end, by, width: Math.max(MOST_FOLDED, width - 4) }, paint);
+    : truncateEnd({ end, by, width: Math.max(MAX_FOLDED, width - 4) }, paint);
   const answering = wrapIn(ending, width - 4).map(
     (row, index) => `  ${index === 0 ? "→" : " "} ${row}`,
   );
@@ -159,7 +157,7 @@ export function renderInquiryLines(
 }
 
 /** Of a question or an answer that is folded. */
-const MOST_FOLDED = 1000;
+const MAX_FOLDED = 1000;
 
 function truncateEnd(
   { end, by, width }: { readonly end: string; readonly by: string; readonly width: number },
@@ -184,7 +182,7 @@ export function renderPermissionLines(
   const what = action === "deliver" ? `the result of ${tool}` : tool;
   const told = `${what} ${decision} by ${describeDecider(decidedBy)}${because}`;
   const change = event.arguments === undefined ? "" : describeChange(event.arguments, requested);
-  const text = truncate(oneLine(told + change), MOST_FOLDED);
+  const text = truncate(oneLine(told + change), MAX_FOLDED);
   return wrapIn(text, width - 2).map((row) => paint("dim", `  ${row}`));
 }
 
@@ -214,4 +212,56 @@ function describeArguments(parameters: JsonObject): string {
 /** In quotes unless it is plain: it cannot look like another argument and its value. */
 function keyText(key: string): string {
   return /^[\w.-]+$/.test(key) ? key : jsonLine(key);
+}
+
+/** Only `done` and `failed` are the tool's own. */
+export type CallEnd =
+  | "running"
+  | "done"
+  | "failed"
+  /** It was not let run. */
+  | "skipped"
+  /** Its question was not answered. */
+  | "cancelled"
+  /** Its result was kept from the model. */
+  | "withheld"
+  /** It was ended from outside. */
+  | "stopped";
+
+/** What happened between a call and its result. */
+export interface CallEvents {
+  readonly decisions: readonly PermissionDecision[];
+  /** In the order in which they came. */
+  readonly answers: readonly InquiryResponse[];
+}
+
+/** How a call ended, as the record tells it. */
+export function callEnd(
+  response: ToolCallResponse | undefined,
+  { decisions, answers }: CallEvents,
+): CallEnd {
+  if (response === undefined) return "running";
+  if (response.isError) return "failed";
+  const denied = decisions.find(({ decision }) => decision === "denied");
+  if (denied !== undefined) return denied.action === "run" ? "skipped" : "withheld";
+  return answers.at(-1)?.outcome === "cancelled" ? "cancelled" : "done";
+}
+
+/** A sign for the eye; what is neither good nor bad has a word beside it. */
+function endSymbol(end: CallEnd, paint: Paint): string {
+  switch (end) {
+    case "running":
+      return paint("yellow", "…");
+    case "done":
+      return paint("green", "✓");
+    case "failed":
+      return paint("red", "✗");
+    default:
+      return paint("yellow", "○");
+  }
+}
+
+/** Empty where the sign says it all. */
+function endLabel(end: CallEnd): string {
+  return end === "running" || end === "done" || end === "failed" ? "" : end;
 }

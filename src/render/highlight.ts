@@ -2,8 +2,7 @@
  * Code in colours, line by line. The highlighter and each language are loaded when they are first
  * needed, before the first line; from then on everything is immediate and depends on the lines alone.
  */
-import type { HighlightResult, HLJSApi } from "highlight.js";
-import { findLanguage } from "./highlight-languages.ts";
+import type { HighlightResult, HLJSApi, LanguageFn } from "highlight.js";
 import type { Paint, StyleName } from "./style.ts";
 
 /** Takes a line that is already neutralised. */
@@ -12,8 +11,8 @@ export type LineHighlighter = (line: string) => string;
 let highlighter: HLJSApi | undefined;
 
 /** Beyond these a line stays plain, and what a long comment began with is all that is kept of it. */
-const LONGEST_LINE = 2000;
-const LONGEST_CONTEXT = 1000;
+const MAX_LINE = 2000;
+const MAX_CONTEXT = 1000;
 
 const STYLES: Readonly<Record<string, StyleName>> = {
   addition: "green",
@@ -62,7 +61,7 @@ export function createLineHighlighter(name: string, paint: Paint): LineHighlight
   if (language === undefined || !isReady(language.id)) return (line) => line;
   let context = "";
   return (line) => {
-    if (line.length > LONGEST_LINE) return line;
+    if (line.length > MAX_LINE) return line;
     const result = highlighter?.highlight(`${context}${line}`, {
       language: language.id,
       ignoreIllegals: true,
@@ -83,7 +82,7 @@ function isAnythingOpen({ _top: top }: HighlightResult): boolean {
 
 /** The first line says what is open; those between would be read again for each that follows. */
 function shorten(context: string): string {
-  return context.length <= LONGEST_CONTEXT ? context : context.slice(0, context.indexOf("\n") + 1);
+  return context.length <= MAX_CONTEXT ? context : context.slice(0, context.indexOf("\n") + 1);
 }
 
 /** From the highlighter's HTML, which has spans and five entities and nothing else. */
@@ -117,4 +116,100 @@ function decode(text: string): string {
     .replaceAll("&quot;", '"')
     .replaceAll("&#x27;", "'")
     .replaceAll("&amp;", "&");
+}
+
+type Load = () => Promise<{ readonly default: LanguageFn }>;
+
+const LANGUAGES: Readonly<Record<string, Load>> = {
+  bash: () => import("highlight.js/lib/languages/bash"),
+  c: () => import("highlight.js/lib/languages/c"),
+  clojure: () => import("highlight.js/lib/languages/clojure"),
+  cpp: () => import("highlight.js/lib/languages/cpp"),
+  csharp: () => import("highlight.js/lib/languages/csharp"),
+  css: () => import("highlight.js/lib/languages/css"),
+  dart: () => import("highlight.js/lib/languages/dart"),
+  diff: () => import("highlight.js/lib/languages/diff"),
+  dockerfile: () => import("highlight.js/lib/languages/dockerfile"),
+  elixir: () => import("highlight.js/lib/languages/elixir"),
+  go: () => import("highlight.js/lib/languages/go"),
+  graphql: () => import("highlight.js/lib/languages/graphql"),
+  haskell: () => import("highlight.js/lib/languages/haskell"),
+  ini: () => import("highlight.js/lib/languages/ini"),
+  java: () => import("highlight.js/lib/languages/java"),
+  javascript: () => import("highlight.js/lib/languages/javascript"),
+  json: () => import("highlight.js/lib/languages/json"),
+  kotlin: () => import("highlight.js/lib/languages/kotlin"),
+  lua: () => import("highlight.js/lib/languages/lua"),
+  makefile: () => import("highlight.js/lib/languages/makefile"),
+  markdown: () => import("highlight.js/lib/languages/markdown"),
+  nix: () => import("highlight.js/lib/languages/nix"),
+  perl: () => import("highlight.js/lib/languages/perl"),
+  php: () => import("highlight.js/lib/languages/php"),
+  powershell: () => import("highlight.js/lib/languages/powershell"),
+  protobuf: () => import("highlight.js/lib/languages/protobuf"),
+  python: () => import("highlight.js/lib/languages/python"),
+  r: () => import("highlight.js/lib/languages/r"),
+  ruby: () => import("highlight.js/lib/languages/ruby"),
+  rust: () => import("highlight.js/lib/languages/rust"),
+  scala: () => import("highlight.js/lib/languages/scala"),
+  scss: () => import("highlight.js/lib/languages/scss"),
+  shell: () => import("highlight.js/lib/languages/shell"),
+  sql: () => import("highlight.js/lib/languages/sql"),
+  swift: () => import("highlight.js/lib/languages/swift"),
+  typescript: () => import("highlight.js/lib/languages/typescript"),
+  xml: () => import("highlight.js/lib/languages/xml"),
+  yaml: () => import("highlight.js/lib/languages/yaml"),
+};
+
+const ALIASES: Readonly<Record<string, string>> = {
+  "c#": "csharp",
+  "c++": "cpp",
+  cc: "cpp",
+  cjs: "javascript",
+  clj: "clojure",
+  console: "shell",
+  cs: "csharp",
+  docker: "dockerfile",
+  ex: "elixir",
+  golang: "go",
+  gql: "graphql",
+  h: "c",
+  hpp: "cpp",
+  hs: "haskell",
+  htm: "xml",
+  html: "xml",
+  js: "javascript",
+  json5: "json",
+  jsonc: "json",
+  jsonl: "json",
+  jsx: "javascript",
+  kt: "kotlin",
+  make: "makefile",
+  md: "markdown",
+  mjs: "javascript",
+  mts: "typescript",
+  patch: "diff",
+  pl: "perl",
+  proto: "protobuf",
+  ps1: "powershell",
+  py: "python",
+  python3: "python",
+  rb: "ruby",
+  rs: "rust",
+  sh: "bash",
+  shellsession: "shell",
+  svg: "xml",
+  toml: "ini",
+  ts: "typescript",
+  tsx: "typescript",
+  vue: "xml",
+  yml: "yaml",
+  zsh: "bash",
+};
+
+/** The name that the language is registered under, and how it is loaded. */
+function findLanguage(name: string): { readonly id: string; readonly load: Load } | undefined {
+  const id = Object.hasOwn(ALIASES, name) ? (ALIASES[name] ?? name) : name;
+  const load = Object.hasOwn(LANGUAGES, id) ? LANGUAGES[id] : undefined;
+  return load === undefined ? undefined : { id, load };
 }

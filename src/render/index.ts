@@ -1,5 +1,7 @@
-export { type CallEnd, callEnd, type CallEvents } from "./call-end.ts";
 export {
+  type CallEnd,
+  callEnd,
+  type CallEvents,
   callText,
   describeCall,
   editedArguments,
@@ -9,7 +11,7 @@ export {
   renderPermissionLines,
   renderResultLines,
 } from "./call-lines.ts";
-export { isDiff, paintDiff } from "./diff.ts";
+export { isDiff, type Paint, paintDiff, plain, type StyleName } from "./style.ts";
 export {
   describeDecider,
   describeEdited,
@@ -22,13 +24,11 @@ export {
 } from "./inquiry.ts";
 export { type MarkdownDocument, renderMarkdown } from "./markdown.ts";
 export { firstLine, jsonLine, neutralize, oneLine } from "./neutralize.ts";
-export { relativeTime } from "./relative-time.ts";
+export { relativeTime, renderTurn, type TranscriptOptions } from "./transcript.ts";
 export {
   createMarkdownStream,
   type MarkdownStream,
   type MarkdownStreamOptions,
 } from "./stream/markdown-stream.ts";
-export { type Paint, plain, type StyleName } from "./style.ts";
-export { type Cell, type Column, renderTable, type TableOptions, truncate } from "./table.ts";
-export { renderTurn, type TranscriptOptions } from "./transcript.ts";
-export { wrapCode, wrapProse, wrapWords } from "./wrap.ts";
+export { type Cell, type Column, renderTable, type TableOptions } from "./table.ts";
+export { moreLines, truncate, wrapCode, wrapProse, wrapWords } from "./wrap.ts";

@@ -4,13 +4,13 @@
  */
 
 /** Shown as a space or as nothing at all, although it is none: fillers and blanks among the letters. */
-const BLANK = String.raw`\u2800\u{1d159}\u{13430}-\u{1343f}`;
+const LOOKS_BLANK = String.raw`\u2800\u{1d159}\u{13430}-\u{1343f}`;
 
 /** Delete, C1, ends of lines, annotations, and what no font draws: fillers, direction marks, tags. */
-const HIDING = String.raw`[\x7f-\x9f\u2028\u2029\ufff9-\ufffb${BLANK}\p{Noncharacter_Code_Point}[\p{Default_Ignorable_Code_Point}--[\u180b-\u180d\u180f\u200c\u200d\ufe00-\ufe02\ufe0e\ufe0f\u{e0100}-\u{e01ef}]]]`;
+const INVISIBLE = String.raw`[\x7f-\x9f\u2028\u2029\ufff9-\ufffb${LOOKS_BLANK}\p{Noncharacter_Code_Point}[\p{Default_Ignorable_Code_Point}--[\u180b-\u180d\u180f\u200c\u200d\ufe00-\ufe02\ufe0e\ufe0f\u{e0100}-\u{e01ef}]]]`;
 
 /** Letters of scripts in which a joiner makes another word: from Arabic to Tibetan and Mongolian. */
-const JOINED = String.raw`\u0600-\u061b\u061d-\u07ff\u0840-\u0dff\u0f00-\u109f\u1780-\u17b3\u17b6-\u17ff\u1820-\u18aa`;
+const JOINING_SCRIPTS = String.raw`\u0600-\u061b\u061d-\u07ff\u0840-\u0dff\u0f00-\u109f\u1780-\u17b3\u17b6-\u17ff\u1820-\u18aa`;
 
 /**
  * What no font draws either, but languages and emoji need: it hides nothing where it belongs, and is as
@@ -18,7 +18,7 @@ const JOINED = String.raw`\u0600-\u061b\u061d-\u07ff\u0840-\u0dff\u0f00-\u109f\u
  */
 const OUT_OF_PLACE = [
   // Joiners within emoji, and in the scripts that have them.
-  String.raw`[\u200c\u200d](?<!(?:\p{ExtPict}[\ufe0f\p{EMod}]?\u200d(?=\p{ExtPict})|[${JOINED}].))`,
+  String.raw`[\u200c\u200d](?<!(?:\p{ExtPict}[\ufe0f\p{EMod}]?\u200d(?=\p{ExtPict})|[${JOINING_SCRIPTS}].))`,
   // The colour of a sign, and of the digits on keys.
   String.raw`[\ufe0e\ufe0f](?<!(?:\p{ExtPict}.|[0-9#*]\ufe0f(?=\u20e3)))`,
   // Variants of a Chinese character, and of a Mongolian letter.
@@ -37,7 +37,7 @@ let unsafeInJson: RegExp | undefined;
 export function neutralize(text: string): string {
   if (HARMLESS.test(text)) return text;
   // C0, too, but for tab and newline.
-  unsafe ??= new RegExp(String.raw`[\0-\x08\x0b-\x1f]|${HIDING}|${OUT_OF_PLACE}`, "gv");
+  unsafe ??= new RegExp(String.raw`[\0-\x08\x0b-\x1f]|${INVISIBLE}|${OUT_OF_PLACE}`, "gv");
   return text.replaceAll("\r\n", "\n").replaceAll(unsafe, picture);
 }
 
@@ -56,7 +56,7 @@ export function firstLine(text: string): string {
 export function jsonLine(value: unknown): string {
   const line = JSON.stringify(value);
   if (HARMLESS.test(line)) return line;
-  unsafeInJson ??= new RegExp(`${HIDING}|${OUT_OF_PLACE}`, "gv");
+  unsafeInJson ??= new RegExp(`${INVISIBLE}|${OUT_OF_PLACE}`, "gv");
   return line.replaceAll(unsafeInJson, escape);
 }
 

@@ -2,7 +2,8 @@ import * as fc from "fast-check";
 import stringWidth from "fast-string-width";
 import { describe, expect, test } from "vitest";
 import { type Paint, plain } from "./style.ts";
-import { renderTable, type TableOptions, truncate } from "./table.ts";
+import { renderTable, type TableOptions } from "./table.ts";
+import { truncate } from "./wrap.ts";
 
 const bracketed: Paint = (style, text) => `<${style}>${text}</>`;
 

@@ -1,6 +1,7 @@
 /** Columns that line up, also with wide characters, and end where the screen does. */
 import stringWidth from "fast-string-width";
 import type { Paint } from "./style.ts";
+import { truncate } from "./wrap.ts";
 
 /** A column of a table. */
 export interface Column {
@@ -26,7 +27,7 @@ export interface TableOptions {
 }
 
 const GAP = "  ";
-const MINIMUM = 8;
+const MIN_COLUMN_WIDTH = 8;
 
 /** The lines of a table, the first of them its header. */
 export function renderTable({ columns, rows, paint, width }: TableOptions): string[] {
@@ -45,20 +46,6 @@ export function renderTable({ columns, rows, paint, width }: TableOptions): stri
   });
 }
 
-/** Cuts text to a number of screen columns; a cut is marked. */
-export function truncate(text: string, width: number): string {
-  if (stringWidth(text) <= width) return text;
-  let result = "";
-  let used = 0;
-  // By what people take for one character: a flag or a family is several code points.
-  for (const { segment } of new Intl.Segmenter().segment(text)) {
-    used += stringWidth(segment);
-    if (used > width - 1) break;
-    result += segment;
-  }
-  return `${result}…`;
-}
-
 /** Where there is no room for all columns, the last ones are left out, but for two. */
 function countFitting(
   natural: readonly number[],
@@ -67,7 +54,7 @@ function countFitting(
 ): number {
   let used = -GAP.length;
   const past = natural.findIndex((own, index) => {
-    const least = columns[index]?.shrinks === true ? Math.min(own, MINIMUM) : own;
+    const least = columns[index]?.shrinks === true ? Math.min(own, MIN_COLUMN_WIDTH) : own;
     used += GAP.length + least;
     return used > width;
   });
@@ -83,7 +70,7 @@ function fit(
   let excess = natural.reduce((sum, own) => sum + own, gaps) - width;
   return natural.map((own, index) => {
     if (columns[index]?.shrinks !== true || excess <= 0) return own;
-    const shrunk = Math.max(Math.min(own, MINIMUM), own - excess);
+    const shrunk = Math.max(Math.min(own, MIN_COLUMN_WIDTH), own - excess);
     excess -= own - shrunk;
     return shrunk;
   });

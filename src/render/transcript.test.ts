@@ -1,7 +1,7 @@
 import stringWidth from "fast-string-width";
 import { describe, expect, test } from "vitest";
-import { counters } from "../../test/security/threats.ts";
 import { verifies } from "../../test/conformance/manifest.ts";
+import { counters } from "../../test/security/threats.ts";
 import {
   answered,
   at,
@@ -18,7 +18,7 @@ import {
 } from "../../test/support/events.ts";
 import type { ConversationEvent } from "../conversation/index.ts";
 import { type Paint, plain } from "./style.ts";
-import { renderTurn, type TranscriptOptions } from "./transcript.ts";
+import { relativeTime, renderTurn, type TranscriptOptions } from "./transcript.ts";
 
 /** Two days after all events. */
 const NOW = new Date(Date.UTC(2026, 0, 4, 4, 0, 0));
@@ -314,4 +314,40 @@ test("nothing in a turn moves the cursor or adds a line where there is one", () 
       "",
     ].toSorted(),
   );
+});
+
+const MINUTE = 60_000;
+const HOUR = 60 * MINUTE;
+const DAY = 24 * HOUR;
+const MOMENT = Date.UTC(2026, 0, 2, 3, 4, 5);
+
+describe("the distance of a moment", () => {
+  test.each([
+    [0, "just now"],
+    [MINUTE - 1, "just now"],
+    [MINUTE, "1 minute ago"],
+    [2 * MINUTE - 1, "1 minute ago"],
+    [2 * MINUTE, "2 minutes ago"],
+    [HOUR - 1, "59 minutes ago"],
+    [HOUR, "1 hour ago"],
+    [DAY - 1, "23 hours ago"],
+    [DAY, "1 day ago"],
+    [7 * DAY - 1, "6 days ago"],
+    [7 * DAY, "1 week ago"],
+    [30 * DAY - 1, "4 weeks ago"],
+    [30 * DAY, "1 month ago"],
+    [365 * DAY - 1, "12 months ago"],
+    [365 * DAY, "1 year ago"],
+    [20 * 365 * DAY, "20 years ago"],
+  ])("%d milliseconds before now is told as %s", (distance, told) => {
+    expect(relativeTime(MOMENT - distance, MOMENT)).toBe(told);
+  });
+
+  test.each([
+    [MINUTE - 1, "just now"],
+    [MINUTE, "in 1 minute"],
+    [3 * DAY, "in 3 days"],
+  ])("%d milliseconds after now is told as %s", (distance, told) => {
+    expect(relativeTime(MOMENT + distance, MOMENT)).toBe(told);
+  });
 });

@@ -13,8 +13,8 @@ import {
   type Turn,
 } from "../conversation/index.ts";
 import { assertNever } from "../util/index.ts";
-import { callEnd } from "./call-end.ts";
 import {
+  callEnd,
   editedArguments,
   renderCallLines,
   renderInquiryLines,
@@ -22,9 +22,8 @@ import {
   renderResultLines,
 } from "./call-lines.ts";
 import { neutralize, oneLine } from "./neutralize.ts";
-import { relativeTime } from "./relative-time.ts";
 import type { Paint } from "./style.ts";
-import { truncate } from "./table.ts";
+import { truncate } from "./wrap.ts";
 
 /** How a turn is shown. */
 export interface TranscriptOptions {
@@ -176,4 +175,22 @@ function responses<Request, Response>(
 
 function lines(text: string): string[] {
   return neutralize(text.replace(/\n+$/, "")).split("\n");
+}
+
+const UNITS: readonly (readonly [name: string, milliseconds: number])[] = [
+  ["year", 365 * 24 * 3600_000],
+  ["month", 30 * 24 * 3600_000],
+  ["week", 7 * 24 * 3600_000],
+  ["day", 24 * 3600_000],
+  ["hour", 3600_000],
+  ["minute", 60_000],
+];
+
+export function relativeTime(then: number, now: number): string {
+  const distance = Math.abs(now - then);
+  const [name, length] = UNITS.find(([, milliseconds]) => distance >= milliseconds) ?? [];
+  if (name === undefined || length === undefined) return "just now";
+  const count = Math.floor(distance / length);
+  const amount = `${count} ${name}${count === 1 ? "" : "s"}`;
+  return then <= now ? `${amount} ago` : `in ${amount}`;
 }

@@ -1,12 +1,13 @@
-/** Text broken at words, so that it ends where the screen does. Widths are columns of the screen. */
+/** Text fitted to the screen: wrapped or shortened. Widths are screen columns, not characters. */
+import stringWidth from "fast-string-width";
 import { wrapAnsi } from "fast-wrap-ansi";
 
-/** Rows of a line, none wider than that: a word that is wider is broken. The text may be painted. */
+/** Wraps a line at words. A word that is too wide is broken. The text may be painted. */
 export function wrapWords(text: string, columns: number): readonly string[] {
   return wrapAnsi(text, Math.max(1, columns), { hard: true }).split("\n");
 }
 
-/** Keeps all white space, as in code; tabs become spaces. */
+/** Wraps a line of code: keeps all white space, and expands tabs. */
 export function wrapCode(line: string, columns: number): readonly string[] {
   const expanded = line.replaceAll("\t", "    ");
   if (!Number.isFinite(columns)) return [expanded];
@@ -15,8 +16,8 @@ export function wrapCode(line: string, columns: number): readonly string[] {
 }
 
 /**
- * Several lines of which some may be code: what is indented, fenced or has tabs stays as it is. So does
- * a word that is wider than the screen, an address for example.
+ * Wraps lines of prose, but leaves alone what looks like code: indented, fenced or with tabs. A word
+ * that is too wide, such as a URL, stays whole.
  */
 export function wrapProse(text: string, columns: number): readonly string[] {
   if (!Number.isFinite(columns)) return text.split("\n");
@@ -27,4 +28,23 @@ export function wrapProse(text: string, columns: number): readonly string[] {
     const isCode = isFenced || isFence || /^\s|\t/.test(line);
     return isCode ? [line] : wrapAnsi(line, Math.max(1, columns)).split("\n");
   });
+}
+
+/** Shortens text to a width, and marks the cut. */
+export function truncate(text: string, width: number): string {
+  if (stringWidth(text) <= width) return text;
+  let result = "";
+  let used = 0;
+  // By grapheme: a flag or a family emoji is several code points.
+  for (const { segment } of new Intl.Segmenter().segment(text)) {
+    used += stringWidth(segment);
+    if (used > width - 1) break;
+    result += segment;
+  }
+  return `${result}…`;
+}
+
+/** `… 3 more lines`. */
+export function moreLines(count: number): string {
+  return `… ${count} more ${count === 1 ? "line" : "lines"}`;
 }

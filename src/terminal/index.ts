@@ -1,4 +1,4 @@
 export { createOutput, type Output, type OutputStreams } from "./output.ts";
-export type { EditText } from "./prompter/dialogue.ts";
-export { TerminalPrompter } from "./prompter/terminal-prompter.ts";
+export type { EditText } from "./dialogue.ts";
+export { TerminalPrompter } from "./terminal-prompter.ts";
 export { createStatusLine, type StatusLine, type StatusLineOptions } from "./status-line.ts";

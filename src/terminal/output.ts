@@ -1,40 +1,40 @@
 /**
- * Where a command's words go. Results go to standard output, notices to standard error; colours and
- * line lengths follow what stands at the other end.
+ * A command's output: results on standard output, notices on standard error, with the colours and the
+ * width that each of them supports.
  */
 import { styleText } from "node:util";
 import type { Paint } from "../render/index.ts";
 
 export interface Output {
   readonly isTerminal: boolean;
-  /** Where lines are cut: what the user says, else the screen's width; no limit elsewhere. */
+  /** Width of result lines: the user's setting, or the terminal's width, or unlimited. */
   readonly lineWidth: number;
-  /** The same beside the result. */
+  /** Width of notice lines. */
   readonly noticeWidth: number;
-  /** Whether more than plain text is understood where results go. */
+  /** Whether results may use colours. */
   readonly hasColors: boolean;
   readonly paint: Paint;
   readonly paintNotice: Paint;
-  /** A piece of the result, handed over at once. */
+  /** Writes a piece of the result at once. */
   write(text: string): void;
-  /** A line of the result. */
+  /** Prints a line of the result; may be buffered. */
   print(line: string): void;
-  /** A line beside it: warnings, hints, what was done. */
+  /** Prints a line to standard error: warnings, hints, progress. */
   notice(line: string): void;
-  /** A piece of such a line, handed over at once. */
+  /** Writes a piece of a notice at once. */
   noticePiece(text: string): void;
-  /** What was printed is handed over. */
+  /** Writes everything that is buffered. */
   flush(): void;
 }
 
 export interface OutputStreams {
   readonly stdout: NodeJS.WriteStream;
   readonly stderr: NodeJS.WriteStream;
-  /** Said by the user, and more than what the screen says. */
+  /** Set by the user; overrides the terminal's width. */
   readonly width?: number | undefined;
 }
 
-const CHUNK = 1 << 14;
+const FLUSH_THRESHOLD = 1 << 14;
 
 export function createOutput({ stdout, stderr, width }: OutputStreams): Output {
   let pending = "";
@@ -55,7 +55,7 @@ export function createOutput({ stdout, stderr, width }: OutputStreams): Output {
     },
     print: (line) => {
       pending += `${line}\n`;
-      if (pending.length > CHUNK) flush();
+      if (pending.length > FLUSH_THRESHOLD) flush();
     },
     notice: (line) => {
       flush();
@@ -69,7 +69,7 @@ export function createOutput({ stdout, stderr, width }: OutputStreams): Output {
   };
 }
 
-/** Colours on a terminal only, unless NO_COLOR or FORCE_COLOR say otherwise. */
+/** Colours on terminals only, unless NO_COLOR or FORCE_COLOR is set. */
 function paintFor(stream: NodeJS.WriteStream): Paint {
   return (style, text) => styleText(style, text, { stream });
 }

@@ -1,30 +1,30 @@
 /**
- * A line at the bottom of what was printed that says what is going on, and for how long. It is wiped
- * away before anything else is printed. Where there is no screen, it is nowhere.
+ * The line below the output that shows what jp is doing and for how long. It is removed before anything
+ * else is printed, and shown only on a terminal.
  */
 import { truncate } from "../render/index.ts";
 
 export interface StatusLine {
-  /** Shown from now on, with the time since, or since another moment; undefined for nothing. */
+  /** Shows a text and the time since `from`, by default since now. Undefined removes it. */
   set(text: string | undefined, from?: number): void;
-  /** Takes it from the screen until it is set or resumed: something else is about to be printed. */
+  /** Removes the line until `set` or `resume`, so that something else can be printed. */
   clear(): void;
-  /** Shows again what was cleared. */
+  /** Shows the text again after `clear`. */
   resume(): void;
 }
 
 export interface StatusLineOptions {
   readonly stream: NodeJS.WriteStream;
-  /** There is somebody who would hear it again and again: then it is nowhere, too. */
+  /** Plain mode: a screen reader would read the line out again and again. */
   readonly isPlain: boolean;
   readonly now: () => number;
 }
 
 const FRAMES = ["⠋", "⠙", "⠹", "⠸", "⠼", "⠴", "⠦", "⠧", "⠇", "⠏"];
 const INTERVAL_MS = 100;
-/** What is over sooner than that only flickers. */
+/** Anything faster would only flicker. */
 const DELAY_MS = 400;
-const WIPE = "\r\u001b[K";
+const CLEAR_LINE = "\r\u001b[K";
 
 export function createStatusLine({ stream, isPlain, now }: StatusLineOptions): StatusLine {
   if (!stream.isTTY || isPlain) return { set: () => {}, clear: () => {}, resume: () => {} };
@@ -38,19 +38,19 @@ export function createStatusLine({ stream, isPlain, now }: StatusLineOptions): S
     if (text === undefined || elapsed < DELAY_MS) return;
     const frame = FRAMES[Math.floor(elapsed / INTERVAL_MS) % FRAMES.length] ?? "";
     const line = `${frame} ${text} ${(elapsed / 1000).toFixed(1)}s`;
-    stream.write(`${WIPE}${truncate(line, Math.max(1, stream.columns - 1))}`);
+    stream.write(`${CLEAR_LINE}${truncate(line, Math.max(1, stream.columns - 1))}`);
     isDrawn = true;
   };
   const clear = () => {
     clearInterval(timer);
     timer = undefined;
-    if (isDrawn) stream.write(WIPE);
+    if (isDrawn) stream.write(CLEAR_LINE);
     isDrawn = false;
   };
   const resume = () => {
     if (text === undefined || timer !== undefined) return;
     timer = setInterval(draw, INTERVAL_MS);
-    timer.unref(); // It keeps nobody here.
+    timer.unref(); // It must not keep the process alive.
   };
   return {
     set: (wanted, from) => {

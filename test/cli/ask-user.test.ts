@@ -73,7 +73,7 @@ describe("a question on a terminal", () => {
     [
       "yes or no",
       { ...SURE, context: "It takes\na while." },
-      [[/^It takes\na while\.\nAssistant\n\? Sure\? \[y,n,\?\]\n {2}Tab note$/m, "n"]],
+      [[/^It takes\na while\.\nAssistant\n\? Sure\? \[y,n,\?\]\n {2}Tab add note$/m, "n"]],
       ["It takes", "a while.", "Assistant", "✔ Sure? no"],
       { answer_type: "boolean", answer: false },
     ],
@@ -153,7 +153,7 @@ describe("a question on a terminal", () => {
       "yes or no, with a note",
       SURE,
       [
-        [/Tab note$/m, "\t"],
+        [/Tab add note$/m, "\t"],
         [/^\? Note:/m, "but hurry\r"],
         [/^ {2}Note: but hurry$/m, "y"],
       ],
@@ -188,8 +188,8 @@ describe("a question on a terminal", () => {
   test("offers no way out of a strict choice", async () => {
     const { lines, told } = await answer({ ...WAY, strict: true }, [
       [/^ {2}abort$\n(?! {2}Other)/m, "zzz"],
-      [/No option contains "zzz"\./, "\r"],
-      [/No option contains "zzz"\./, "\u0015"],
+      [/No matches for "zzz"\./, "\r"],
+      [/No matches for "zzz"\./, "\u0015"],
       [/^❯ backup$/m, "\r"],
     ]);
     expect([lines.at(-2), told]).toEqual([
@@ -247,7 +247,7 @@ describe("a question on a terminal", () => {
         "Assistant",
         "? What is it that you would like to have written there? these w",
         "  ords and more",
-        "  Enter sends · Alt-Enter new line · Ctrl-X editor · Tab note",
+        "  Enter submit · Alt-Enter new line · Ctrl-X editor · Tab add note",
       ],
       "Done.",
     ]);

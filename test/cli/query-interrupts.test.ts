@@ -297,7 +297,7 @@ describe("Ctrl-C while tools run", () => {
     await using server = await ModelServer.start([CALL, "Later."]);
     const { project, screen } = await interrupted(DEAF, server);
     screen.type(CTRL_C);
-    await shows(screen, /^✖ Interrupted leave$/m);
+    await shows(screen, /^✖ Interrupted quit$/m);
     // The key may still be read by the menu, which is closing.
     process.kill(screen.pid, "SIGINT");
     const { status } = await screen.end();

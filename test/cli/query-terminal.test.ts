@@ -272,7 +272,7 @@ describe("permission", () => {
         [ASKED, "e"],
         [/Edit arguments:/, `${"\u007F".repeat(30)}{"name":"Bob"}\r`],
       ],
-      closed: "✔ Run local greet tool? yes, with other arguments",
+      closed: "✔ Run local greet tool? yes, with edited arguments",
       decision: { decision: "edited", decided_by: USER, arguments: { name: "Bob" } },
       result:
         'The user edited the arguments of this call before it ran. Arguments used: {"name":"Bob"}' +
@@ -380,7 +380,7 @@ describe("a question in the middle of a turn", () => {
     screen.type("Y");
     const { lines } = await screen.end();
     expect(lines.filter((line) => line.includes("Go on?"))).toEqual([
-      "✔ Go on? yes to every `q` question of `asker` this turn",
+      "✔ Go on? yes to every `q` question from `asker` this turn",
       "  ? asker asks: Go on? → Answer: true by remembered (call_1_1.q.1)",
     ]);
     expect(outcomes(recordOf(project)).map(({ answered_by: by }) => by)).toEqual([
@@ -398,9 +398,9 @@ describe("a question in the middle of a turn", () => {
     const settings = 'run = "unattended"\nstyle.hidden = true';
     const project = queryProject({ server, tools: [{ name: "asker", questions, settings }] });
     const screen = new Screen(project, ["q", "x"]);
-    await shows(screen, /more lines:/);
+    await shows(screen, /more lines ·/);
     screen.type("\u001b[F");
-    await shows(screen, /goes to the question/);
+    await shows(screen, /go to the question/);
     screen.type(" ");
     await shows(screen, /\[y,Y,n,N,\?\]/);
     screen.type("Y");

@@ -1,8 +1,8 @@
 /** A terminal without one: what is sent comes in, what is written is kept. */
 import { styleText } from "node:util";
 import type { Paint } from "../../src/render/index.ts";
-import type { Terminal } from "../../src/terminal/prompter/terminal-device.ts";
-import type { Size } from "../../src/terminal/prompter/widget.ts";
+import type { Terminal } from "../../src/terminal/terminal-device.ts";
+import type { Size } from "../../src/terminal/widget.ts";
 
 type Events = Parameters<Terminal["listen"]>[0];
 type Sent = Parameters<NonNullable<Events>["onInput"]>[0];
@@ -10,7 +10,7 @@ type Sent = Parameters<NonNullable<Events>["onInput"]>[0];
 export class FakeTerminal implements Terminal {
   readonly paint: Paint = (style, text) => styleText(style, text, { validateStream: false });
   size: Size;
-  isGone = false;
+  isClosed = false;
   written = "";
   #events: Events;
 
@@ -40,8 +40,8 @@ export class FakeTerminal implements Terminal {
   }
 
   hangUp(): void {
-    this.isGone = true;
-    this.#events?.onGone();
+    this.isClosed = true;
+    this.#events?.onClose();
   }
 
   [Symbol.dispose](): void {

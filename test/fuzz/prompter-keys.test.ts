@@ -1,28 +1,27 @@
 /** Keys, in any order and torn anywhere, on every widget; and on the prompter itself. */
 /* oxlint-disable vitest/no-standalone-expect -- `fuzz` makes a test of each property. */
 import { StringDecoder } from "node:string_decoder";
-import * as fc from "fast-check";
-import stringWidth from "fast-string-width";
 import { expect, test } from "vitest";
 import type { InquiryId } from "../../src/conversation/index.ts";
 import { oneLine } from "../../src/render/index.ts";
-import type { Asides } from "../../src/terminal/prompter/aside.ts";
-import { decodeInput, decodeLoneEscape } from "../../src/terminal/prompter/key.ts";
-import { closedHelp, keyMenu } from "../../src/terminal/prompter/key-menu.ts";
-import { fromStart, scrollView } from "../../src/terminal/prompter/scroll-view.ts";
-import { secretEntry } from "../../src/terminal/prompter/secret-entry.ts";
-import { selectList } from "../../src/terminal/prompter/select-list.ts";
-import type { SelectList } from "../../src/terminal/prompter/select-rows.ts";
-import { showWidget } from "../../src/terminal/prompter/show-widget.ts";
-import { bufferOf } from "../../src/terminal/prompter/text-buffer.ts";
-import { textEntry } from "../../src/terminal/prompter/text-entry.ts";
-import type { Widget } from "../../src/terminal/prompter/widget.ts";
+import type { SelectList } from "../../src/terminal/dialogue.ts";
+import { helpHidden, keyMenu } from "../../src/terminal/key-menu.ts";
+import { decodeInput, decodeLoneEscape } from "../../src/terminal/key.ts";
+import { pager, pagerStart } from "../../src/terminal/pager.ts";
+import type { SideActions } from "../../src/terminal/question-rows.ts";
+import { selectList } from "../../src/terminal/select-list.ts";
+import { showWidget } from "../../src/terminal/show-widget.ts";
+import { bufferOf } from "../../src/terminal/text-buffer.ts";
+import { secretEntry, textEntry } from "../../src/terminal/text-entry.ts";
+import type { Widget } from "../../src/terminal/widget.ts";
 import { explainMisfit, type Question } from "../../src/tool/index.ts";
 import { PromptScreen } from "../support/prompt-screen.ts";
 import { FakeTerminal } from "./fake-terminal.ts";
 import { fuzz } from "./fuzz.ts";
 import { explainGrowth } from "./growth.ts";
 import { hostilePiece, hostileText, inPieces } from "./hostile-text.ts";
+import * as fc from "fast-check";
+import stringWidth from "fast-string-width";
 
 const SEQUENCES = [
   "\u001b[A",
@@ -87,7 +86,7 @@ function asDecoded(pieces: readonly string[]): readonly string[] {
   return [...decoded, decoder.write(bytes.subarray(start)) + decoder.end()];
 }
 
-const anyAsides: fc.Arbitrary<Asides> = fc.record({
+const anyAsides: fc.Arbitrary<SideActions> = fc.record({
   hasMore: fc.boolean(),
   note: fc.option(hostileText, { nil: undefined }),
 });
@@ -133,7 +132,7 @@ const anyCase: fc.Arbitrary<Case> = fc.oneof(
       const menu = { message, choices, default: suggested, escape: "cancel" };
       return caseOf(
         keyMenu<"y" | "n" | "1">(menu as never, asides),
-        closedHelp,
+        helpHidden,
         (ending) => ending.type !== "chosen" || Object.hasOwn(choices, ending.choice),
       );
     }),
@@ -169,8 +168,8 @@ const anyCase: fc.Arbitrary<Case> = fc.oneof(
     .tuple(fc.array(hostileText.map(oneLine), { maxLength: 30 }), fc.boolean())
     .map(([lines, mustRead]) =>
       caseOf(
-        scrollView({ linesFor: () => lines, mustRead }),
-        fromStart,
+        pager({ linesFor: () => lines, mustRead }),
+        pagerStart,
         (ending) => ending.type === "cancelled" || ending.isRead || !mustRead,
       ),
     ),

@@ -129,7 +129,7 @@ run = "unattended"
 `,
   });
   const screen = new Screen(project, ["query", "-v", "one"], { variables: { JP_DEBUG: "1" } });
-  await screen.untilShown((lines) => lines.join("\n").includes("nothing is shown"));
+  await screen.untilShown((lines) => lines.join("\n").includes("input is hidden"));
   screen.type(`${CANARY}\r`);
   const { bytes } = await screen.end();
   const [response] = entriesOf(recordOf(project), "inquiry_response");

@@ -242,8 +242,8 @@ describe("nothing hostile that a model or a tool says reaches the terminal", () 
     counters("T-TERM-3");
     const answers = [
       ["Run local hostile", "y"],
-      ["more lines:", "\u001b[F"],
-      ["goes to the question", " "],
+      ["more lines ·", "\u001b[F"],
+      ["go to the question", " "],
       ["[y,Y,n,N,?]", "y"],
       ["? Q2", "\r"],
       ["? Q3", "\r"],

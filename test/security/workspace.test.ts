@@ -441,7 +441,7 @@ questions.where.exclusive = true
     );
     const project = clone({ ".jp/config.toml": tools.join("\n") });
     const screen = new Screen(project, ["trust"], { variables: NOTHING_TRUSTED, columns: 100 });
-    await screen.untilShown((lines) => lines.join("\n").includes("more lines:"));
+    await screen.untilShown((lines) => lines.join("\n").includes("more lines ·"));
     const begun = screen.lines.join("\n");
     screen.type("y\u001b[F");
     await screen.untilShown((lines) => lines.join("\n").includes("tool t59"));

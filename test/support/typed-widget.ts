@@ -1,7 +1,7 @@
 /** A widget without a terminal: keys in, screens out. */
 import { plain } from "../../src/render/index.ts";
-import { decodeInput, isKey } from "../../src/terminal/prompter/key.ts";
-import type { Size, Widget } from "../../src/terminal/prompter/widget.ts";
+import { decodeInput, isKey } from "../../src/terminal/key.ts";
+import type { Size, Widget } from "../../src/terminal/widget.ts";
 
 export class TypedWidget<State, Ending> {
   readonly #widget: Widget<State, Ending>;

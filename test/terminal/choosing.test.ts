@@ -29,12 +29,7 @@ describe("a select question with a way out", () => {
     const { lines } = screen;
     screen.type("\r");
     expect([lines, await screen.result(), screen.lines]).toEqual([
-      [
-        "? Which? Other:",
-        "  日本",
-        "  three",
-        "  Enter sends · Alt-Enter new line · Esc goes back",
-      ],
+      ["? Which? Other:", "  日本", "  three", "  Enter submit · Alt-Enter new line · Esc go back"],
       answered("日本\nthree"),
       ["✔ Which? 日本 three"],
     ]);
@@ -114,7 +109,7 @@ describe("a select question with several answers", () => {
         "  [ ] one",
         '❯ [x] {"a":1}',
         "  [x] three",
-        "  ↑↓ move · type to filter · Space marks · Enter sends",
+        "  ↑↓ move · type to filter · Space select · Enter submit",
       ],
       answered([{ a: 1 }, "three"]),
       ['✔ Which? {"a":1}, three'],
@@ -198,7 +193,7 @@ describe("a preview of an option", () => {
         "  │ line 4",
         "  │ line 5",
         "  │ … 35 more lines",
-        "  ↑↓ move · type to filter · Enter chooses · Ctrl-O shows all",
+        "  ↑↓ move · type to filter · Enter select · Ctrl-O show all",
       ],
       answered("diff"),
       ["✔ Which? diff"],
@@ -210,10 +205,10 @@ describe("a preview of an option", () => {
     const screen = open(QUESTION, { rows: 18 });
     await screen.answer(
       ["❯ long", "\r"],
-      ["… 24 more lines:", "yq1 "],
-      ["… 7 more lines:", " "],
-      ["goes to the question", "\r"],
-      ["goes to the question", " "],
+      ["… 24 more lines ·", "yq1 "],
+      ["… 7 more lines ·", " "],
+      ["go to the question", "\r"],
+      ["go to the question", " "],
       ["❯ long", "\r"],
     );
     expect(await screen.result()).toEqual(answered("long"));
@@ -223,8 +218,8 @@ describe("a preview of an option", () => {
     const context = Array.from({ length: 60 }, (_, index) => `context ${index + 1}`).join("\n");
     const screen = open({ ...QUESTION, context }, { rows: 20 });
     await screen.answer(
-      ["more lines:", "\u001b[F"],
-      ["goes to the question", " "],
+      ["more lines ·", "\u001b[F"],
+      ["go to the question", " "],
       ["❯ long", "\u000f"],
       ["1-19 of 104", "\u001b[6~"],
       ["20-38 of 104", "\u001b[6~"],

@@ -33,8 +33,8 @@ function open(question: InquiryQuestion, options: PromptScreenOptions = {}, more
 
 /** The rest of a long text is skipped on purpose. */
 const SKIPPED = [
-  ["more lines:", "\u001b[F"],
-  ["goes to the question", " "],
+  ["more lines ·", "\u001b[F"],
+  ["go to the question", " "],
 ] as const;
 
 describe("a question", () => {
@@ -57,7 +57,9 @@ describe("a question", () => {
     const screen = open({ ...QUESTIONS[type], context: "Look." });
     // Of a secret nothing is seen: a key might arrive when the question is closed already.
     const key = { boolean: "?", select: "x", text: "x", secret: "" }[type];
-    const changed = { boolean: "this help", select: '"x"', text: "then? x", secret: "then?" }[type];
+    const changed = { boolean: "show this help", select: '"x"', text: "then? x", secret: "then?" }[
+      type
+    ];
     await screen.answer(["What then?", key], [changed, ""]);
     process.kill(screen.pid, "SIGUSR1");
     expect([await screen.result(), screen.lines]).toEqual([INTERRUPTED, ["Look."]]);
@@ -127,7 +129,7 @@ describe("a question", () => {
     await screen.until("done");
     expect(screen.writtenResult()).toEqual({
       code: "no_terminal",
-      message: "There is no terminal on which anybody could be asked.",
+      message: "No terminal is available to ask on.",
     });
   });
 });
@@ -162,7 +164,7 @@ describe("a window that changes its size", () => {
       const rows = Array.from({ length: Math.ceil(80 / width) }, (_, index) =>
         typed.slice(index * width, (index + 1) * width),
       );
-      const below = [...rows, "second", "Enter sends · Alt-Enter new line"];
+      const below = [...rows, "second", "Enter submit · Alt-Enter new line"];
       return ["Above.", "? Name?", ...below.map((row) => `  ${row}`)];
     };
     for (const columns of [70, 36, 60, 45, 100]) {
@@ -175,15 +177,15 @@ describe("a window that changes its size", () => {
   });
 
   test.each([
-    ["select", 40, "  Enter chooses · Tab note"],
-    ["select", 20, "  Tab note"],
-    ["text", 30, "  Ctrl-X editor · Tab note"],
+    ["select", 40, "  Enter select · Tab add note"],
+    ["select", 20, "  Tab add note"],
+    ["text", 30, "  Ctrl-X editor · Tab add note"],
   ] as const)(
     "has a %s question once if its hints need more rows: %i",
     async (type, columns, last) => {
       const question = { ...QUESTIONS[type], context: "Above.", allowsNote: true };
       const screen = open(question, { columns: 60 }, { edited: "" });
-      await screen.answer(["Tab note", ""]);
+      await screen.answer(["Tab add note", ""]);
       screen.resize(columns, 24);
       await screen.untilShown((lines) => lines.at(-1) === last);
       const asked = screen.lines.filter((line) => line.startsWith("? What then?"));
@@ -196,7 +198,7 @@ describe("a window that changes its size", () => {
   test("while all of a context is shown comes back to the question", async () => {
     const context = Array.from({ length: 50 }, (_, index) => `line ${index + 1}`).join("\n");
     const screen = open(booleanQuestion("q", text, { context }), { columns: 100, rows: 10 });
-    await screen.answer(...SKIPPED, ["v shows all", "v"], ["1-9 of 52", ""]);
+    await screen.answer(...SKIPPED, ["v show all", "v"], ["1-9 of 52", ""]);
     screen.resize(50, 8);
     await screen.answer(["1-7 of 53", "q"], ["does it not? [", "y"]);
     await screen.end();
@@ -219,7 +221,7 @@ describe("a long context", () => {
     ["secret", "\u000f"],
   ] as const)("above a %s question is shown whole by %j", async (type, key) => {
     const screen = open({ ...QUESTIONS[type], context }, { rows: 12 });
-    await screen.answer(...SKIPPED, ["shows all", key], ["1-11 of 52", "\u001b[6~"]);
+    await screen.answer(...SKIPPED, ["show all", key], ["1-11 of 52", "\u001b[6~"]);
     await screen.answer(["12-22 of 52", "\u001b[F"], ["42-52 of 52", ""]);
     const { lines } = screen;
     screen.type("\u001b");
@@ -228,7 +230,7 @@ describe("a long context", () => {
     const first = screen.lines.slice(0, 2);
     expect([lines[0], lines.at(-1), first, screen.lines.at(-1)]).toEqual([
       "line 42",
-      "42-52 of 52 · ↑↓ PageUp PageDown Home End · q goes back",
+      "42-52 of 52 · ↑↓ PageUp PageDown Home End · q back",
       ["line 1", "line 2"],
       "✖ What then? cancelled",
     ]);
@@ -236,21 +238,21 @@ describe("a long context", () => {
 
   test("leaves room for the question, and says how much there is", async () => {
     const screen = open({ ...QUESTIONS.boolean, context }, { rows: 10 });
-    await screen.answer(...SKIPPED, ["shows all", ""]);
+    await screen.answer(...SKIPPED, ["show all", ""]);
     const { lines } = screen;
     screen.type("y");
     await screen.end();
     const begun = Array.from({ length: 7 }, (_, index) => `line ${index + 1}`);
     const shown = [...begun, "… 43 more lines"];
     expect([lines, screen.lines]).toEqual([
-      [...shown, "? What then? [y,Y,n,N,?]", "  v shows all"],
+      [...shown, "? What then? [y,Y,n,N,?]", "  v show all"],
       [...shown, "✔ What then? yes"],
     ]);
   });
 
   test("is still there with what was typed when the view is left", async () => {
     const screen = open({ ...QUESTIONS.text, context }, { rows: 10 });
-    await screen.answer(...SKIPPED, ["shows all", "abc"], ["? What then? abc", "\u000f"]);
+    await screen.answer(...SKIPPED, ["show all", "abc"], ["? What then? abc", "\u000f"]);
     await screen.answer(["1-9 of 52", "q"], ["? What then? abc", "\r"]);
     expect(await screen.result()).toMatchObject({ answer: "abc" });
   });

@@ -41,9 +41,9 @@ const OPEN = `? ${QUESTION} [y,Y,n,N,p,r,e,?]`;
 describe("whether a tool may run", () => {
   test.each([
     ["y", { type: "run", isRemembered: false }, "yes"],
-    ["Y", { type: "run", isRemembered: true }, "yes to every call of `sweep` this turn"],
+    ["Y", { type: "run", isRemembered: true }, "yes to every call to `sweep` this turn"],
     ["n", { type: "skip", isRemembered: false }, "no"],
-    ["N", { type: "skip", isRemembered: true }, "no to every call of `sweep` this turn"],
+    ["N", { type: "skip", isRemembered: true }, "no to every call to `sweep` this turn"],
   ])("is decided by %s", async (key, result, said) => {
     const screen = permission();
     await screen.answer([OPEN, key]);
@@ -55,7 +55,7 @@ describe("whether a tool may run", () => {
 
   test.each([
     [{ type: "builtin" }, "? Run built-in sweep tool? [y,Y,n,N,p,r,e,?]"],
-    [{ type: "mcp", server: "broom" }, "? Run mcp sweep tool from broom server? [y,Y,n,N,p,r,e,?]"],
+    [{ type: "mcp", server: "broom" }, "? Run MCP sweep tool from broom server? [y,Y,n,N,p,r,e,?]"],
   ] as const)("says where it comes from: %j", async (origin, line) => {
     const screen = permission({ origin });
     await screen.untilShown((lines) => lines[1] === line);
@@ -65,7 +65,7 @@ describe("whether a tool may run", () => {
 
   test("has no default: Enter explains the keys", async () => {
     const screen = permission();
-    await screen.answer([OPEN, "\r"], ["this help", ""]);
+    await screen.answer([OPEN, "\r"], ["show this help", ""]);
     const { lines } = screen;
     screen.type("\u001b");
     expect([lines, await screen.result(), screen.lines]).toEqual([
@@ -73,13 +73,13 @@ describe("whether a tool may run", () => {
         CALL,
         OPEN,
         "  y    run this call",
-        "  Y    yes to every call of `sweep` this turn",
+        "  Y    yes to every call to `sweep` this turn",
         "  n    skip this call",
-        "  N    no to every call of `sweep` this turn",
-        "  p    print the arguments, and ask again",
-        "  r    skip this call, and say why",
-        "  e    edit the arguments, then run it",
-        "  ?    this help",
+        "  N    no to every call to `sweep` this turn",
+        "  p    print the arguments",
+        "  r    skip this call and say why",
+        "  e    edit the arguments, then run",
+        "  ?    show this help",
         "  Esc  cancel",
       ],
       { type: "cancelled" },
@@ -131,7 +131,7 @@ describe("arguments", () => {
     );
     expect([await screen.result(), screen.lines]).toEqual([
       { type: "run", isRemembered: false, arguments: { path: "bc" } },
-      [CALL, `✔ ${QUESTION} yes, with other arguments`],
+      [CALL, `✔ ${QUESTION} yes, with edited arguments`],
     ]);
   });
 
@@ -245,8 +245,8 @@ describe("an interrupt", () => {
     [TOOLS, "? Interrupted [c,r,s,t,?]", "s", { type: "stop" }, "✔ Interrupted stop"],
     [TOOLS, "? Interrupted [c,r,s,t,?]", "t", { type: "restart" }, "✔ Interrupted restart"],
     [STREAMING, "? Interrupted [c,r,s,a,?]", "a", { type: "discard" }, "✔ Interrupted abort"],
-    [STREAMING, "? Interrupted [c,r,s,a,?]", "\u001b", { type: "leave" }, "✖ Interrupted leave"],
-    [STREAMING, "? Interrupted [c,r,s,a,?]", "\u0003", { type: "leave" }, "✖ Interrupted leave"],
+    [STREAMING, "? Interrupted [c,r,s,a,?]", "\u001b", { type: "leave" }, "✖ Interrupted quit"],
+    [STREAMING, "? Interrupted [c,r,s,a,?]", "\u0003", { type: "leave" }, "✖ Interrupted quit"],
   ])("offers %j", async (choices, menu, key, result, line) => {
     const screen = interrupt(choices);
     await screen.answer([menu, key]);
@@ -273,7 +273,7 @@ describe("an interrupt", () => {
 
   test("that has become needless is wiped away", async () => {
     const screen = interrupt(TOOLS, "some words\r\n");
-    await screen.answer(["[c,r,s,t,?]", "?"], ["this help", ""]);
+    await screen.answer(["[c,r,s,t,?]", "?"], ["show this help", ""]);
     process.kill(screen.pid, "SIGUSR1");
     expect([await screen.result(), screen.lines]).toEqual([{ type: "continue" }, ["some words"]]);
   });

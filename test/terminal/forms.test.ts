@@ -87,9 +87,14 @@ describe("a form", () => {
     const second = "✔ (2/3) Which? two";
     expect([seen, result, screen.lines]).toEqual([
       [
-        ["Assistant", "Look.", "? (1/3) Apply it? [y,Y,n,N,?]", "  Tab note"],
-        ["Assistant", "Look.", "? Note:", "  Enter sends · Alt-Enter new line · Esc drops it"],
-        ["Assistant", "Look.", "? (1/3) Apply it? [y,Y,n,N,?]", "  Note: now", "  Tab note"],
+        ["Assistant", "Look.", "? (1/3) Apply it? [y,Y,n,N,?]", "  Tab add note"],
+        [
+          "Assistant",
+          "Look.",
+          "? Note:",
+          "  Enter submit · Alt-Enter new line · Esc discard the note",
+        ],
+        ["Assistant", "Look.", "? (1/3) Apply it? [y,Y,n,N,?]", "  Note: now", "  Tab add note"],
         [
           "Assistant",
           first,
@@ -97,15 +102,9 @@ describe("a form", () => {
           "❯ one",
           "  two",
           "  Other…",
-          "  ↑↓ move · type to filter · Enter chooses",
+          "  ↑↓ move · type to filter · Enter select",
         ],
-        [
-          "Assistant",
-          first,
-          second,
-          "? (3/3) Password?",
-          "  nothing is shown of what you type · Enter sends",
-        ],
+        ["Assistant", first, second, "? (3/3) Password?", "  input is hidden · Enter submit"],
         ["Assistant", first, second, "✔ (3/3) Password? <redacted>", REVIEW],
       ],
       {
@@ -119,7 +118,7 @@ describe("a form", () => {
 
   test("says at each question that Escape gives up all of them", async () => {
     const screen = open([APPLY, NAME]);
-    await screen.answer(["(1/2)", "?"], ["  Esc  cancel all the questions", ESCAPE]);
+    await screen.answer(["(1/2)", "?"], ["  Esc  cancel all questions", ESCAPE]);
     expect(await screen.result()).toEqual({ type: "cancelled" });
   });
 
@@ -129,9 +128,9 @@ describe("a form", () => {
     const { lines } = screen;
     screen.type("Y");
     expect([lines, await screen.result(), screen.lines]).toEqual([
-      ["Look.", "Assistant", "? Apply it? [y,Y,n,N,?]", "  Tab note"],
+      ["Look.", "Assistant", "? Apply it? [y,Y,n,N,?]", "  Tab add note"],
       { type: "answered", results: [answered(1, true, { isRemembered: true })] },
-      ["Look.", "Assistant", "✔ Apply it? yes, for the rest of the turn"],
+      ["Look.", "Assistant", "✔ Apply it? yes for the rest of the turn"],
     ]);
   });
 
@@ -222,7 +221,7 @@ describe("a form", () => {
         ["(1/2)", "y"],
         ["(2/2)", "\r"],
         ["Send these", "e"],
-        ["Change which", ""],
+        ["Which answer", ""],
       ],
     ],
   ] as const)("is closed and wiped away by the signal, with its %s", async (_what, steps) => {
@@ -293,7 +292,7 @@ describe("a form", () => {
 describe("the review of a form", () => {
   test("explains its keys", async () => {
     const screen = await review([APPLY, NAME], ["y", "\r"]);
-    await screen.answer(["Send these", "?"], ["this help", ""]);
+    await screen.answer(["Send these", "?"], ["show this help", ""]);
     const { lines } = screen;
     screen.type(ESCAPE);
     await screen.end();
@@ -301,12 +300,12 @@ describe("the review of a form", () => {
       "✔ (1/2) Apply it? yes",
       "✔ (2/2) Name? Ada",
       "? Send these answers? [y,e,1,2,?] (y)",
-      "  y    send them",
-      "  e    change one of them",
+      "  y    send the answers",
+      "  e    change an answer",
       "  1    change answer 1",
       "  2    change answer 2",
-      "  ?    this help",
-      "  Esc  cancel all the questions",
+      "  ?    show this help",
+      "  Esc  cancel all questions",
     ]);
   });
 
@@ -317,7 +316,7 @@ describe("the review of a form", () => {
     ["select", WHICH, "six\r", "❯ six", "\u001b[H\r", { answer: "one" }],
     ["text", NAME, "Grace\r", "Name? (Ada) Grace", " Hopper\r", { answer: "Grace Hopper" }],
     ["text", NAME, "Grace\r", "Name? (Ada) Grace", "\u0015\r", { answer: "Ada" }],
-    ["secret", PASSWORD, "hunter2\r", "nothing is shown", "\r", { answer: "" }],
+    ["secret", PASSWORD, "hunter2\r", "input is hidden", "\r", { answer: "" }],
     ["multiple", SEVERAL, "b \r", "❯ [x] b", "\r", { answer: ["b"] }],
     ["multiple", SEVERAL, "\u0001\r", "❯ [x] a", " \r", { answer: ["b"] }],
   ] as const)("changes a %s answer, which is there as it was", async (...row) => {
@@ -344,18 +343,18 @@ describe("the review of a form", () => {
     await screen.answer(["[y,Y,n,N,?] (n)\n  Note: not yet", "\r"], [REVIEW, "y"]);
     expect([choosing, changing, reviewed, await screen.result()]).toEqual([
       [
-        "? Change which answer?",
+        "? Which answer do you want to change?",
         "  (1/3) Which? one",
         "❯ (2/3) Apply it? yes",
         "  (3/3) Name? Ada",
-        "  ↑↓ move · type to filter · Enter chooses",
+        "  ↑↓ move · type to filter · Enter select",
       ],
       [
         "✔ (1/3) Which? one",
         "✔ (3/3) Name? Ada",
         "Look.",
         "? (2/3) Apply it? [y,Y,n,N,?] (y)",
-        "  Tab note",
+        "  Tab add note",
       ],
       ["✔ (1/3) Which? one", "✔ (2/3) Apply it? no · note: not yet", "✔ (3/3) Name? Ada", REVIEW],
       {
@@ -367,7 +366,7 @@ describe("the review of a form", () => {
 
   test("comes back when no answer is chosen", async () => {
     const screen = await review([APPLY, NAME], ["y", "\r"]);
-    await screen.answer(["Send these", "e"], ["Change which", ESCAPE], ["Send these", "y"]);
+    await screen.answer(["Send these", "e"], ["Which answer", ESCAPE], ["Send these", "y"]);
     expect(await screen.result()).toMatchObject({ type: "answered" });
   });
 });
@@ -379,9 +378,9 @@ describe("on a screen", () => {
     const screen = open([NAME, { ...APPLY, context }], { rows: 12 });
     await screen.answer(
       ["(1/2)", "\r"],
-      ["… 41 more lines:", "y"],
-      ["… 41 more lines:", "\u001b[F"],
-      ["goes to the question", " "],
+      ["… 41 more lines ·", "y"],
+      ["… 41 more lines ·", "\u001b[F"],
+      ["go to the question", " "],
       ["? (2/2)", ""],
     );
     const { lines } = screen;
@@ -393,7 +392,7 @@ describe("on a screen", () => {
         ...Array.from({ length: 9 }, (_, index) => `line ${index + 1}`),
         "… 41 more lines",
         "? (2/2) Apply it? [y,Y,n,N,?]",
-        "  Tab note · v shows all",
+        "  Tab add note · v show all",
       ],
       ["✔ Name? Ada", "✔ Apply it? yes"],
     ]);
@@ -426,7 +425,7 @@ describe("on a screen", () => {
       { columns: 90, above: [wide(20), wide(39)] },
     ]) {
       screen.resize(columns, 24);
-      const question = ["? (2/2) Apply it? [y,Y,n,N,?]", "  Tab note"];
+      const question = ["? (2/2) Apply it? [y,Y,n,N,?]", "  Tab add note"];
       const rows = [`✔ (1/2) Name? ${above.join("\n")}`, ...question];
       await screen.untilShown((lines) => lines.join("\n") === rows.join("\n"));
     }

@@ -16,11 +16,11 @@ const options = ["one", "two"];
 const NOTED = {
   boolean: {
     question: booleanQuestion("q", "What then?", { allowsNote: true }),
-    open: ["? What then? [y,Y,n,N,?]", "  Tab note"],
-    begun: { keys: "?", shown: "this help" },
+    open: ["? What then? [y,Y,n,N,?]", "  Tab add note"],
+    begun: { keys: "?", shown: "show this help" },
     keys: "Y",
     answer: { answer: true, isRemembered: true },
-    said: "yes, for the rest of the turn",
+    said: "yes for the rest of the turn",
   },
   select: {
     question: selectQuestion("q", "What then?", { options, allowsNote: true }),
@@ -28,7 +28,7 @@ const NOTED = {
       "? What then?",
       "❯ one",
       "  two",
-      "  ↑↓ move · type to filter · Enter chooses · Tab note",
+      "  ↑↓ move · type to filter · Enter select · Tab add note",
     ],
     begun: { keys: "tw", shown: "❯ two" },
     keys: "\r",
@@ -41,7 +41,7 @@ const NOTED = {
       "? What then?",
       "❯ [ ] one",
       "  [ ] two",
-      "  ↑↓ move · type to filter · Space marks · Enter sends · Tab note",
+      "  ↑↓ move · type to filter · Space select · Enter submit · Tab add note",
     ],
     begun: { keys: " ", shown: "[x] one" },
     keys: "\r",
@@ -50,7 +50,7 @@ const NOTED = {
   },
   text: {
     question: textQuestion("q", "What then?", { allowsNote: true }),
-    open: ["? What then?", "  Enter sends · Alt-Enter new line · Tab note"],
+    open: ["? What then?", "  Enter submit · Alt-Enter new line · Tab add note"],
     begun: { keys: "ab\u001b[D", shown: "then? ab" },
     keys: "x\r",
     answer: { answer: "axb", isRemembered: false },
@@ -82,7 +82,12 @@ describe.each(TYPES)("a note to a %s question", (type) => {
     await opened.answer(["  Note: only today", keys]);
     expect([before, noting, await opened.result(), opened.lines]).toEqual([
       screen,
-      ["? Note:", "  only", "  today", "  Enter sends · Alt-Enter new line · Esc drops it"],
+      [
+        "? Note:",
+        "  only",
+        "  today",
+        "  Enter submit · Alt-Enter new line · Esc discard the note",
+      ],
       { inquiryId, type: "answered", ...answer, note: "only\ntoday" },
       [`✔ What then? ${said} · note: only today`],
     ]);
@@ -90,7 +95,7 @@ describe.each(TYPES)("a note to a %s question", (type) => {
 
   test("is dropped by Escape", async () => {
     const opened = open(question);
-    await opened.answer(["Tab note", "\t"], ["? Note:", "first\r"]);
+    await opened.answer(["Tab add note", "\t"], ["? Note:", "first\r"]);
     await opened.answer(["Note: first", "\t"], ["? Note: first", ESCAPE]);
     await opened.untilShown((lines) => lines.join("\n") === screen.join("\n"));
     opened.type(ESCAPE);
@@ -102,7 +107,7 @@ describe.each(TYPES)("a note to a %s question", (type) => {
 
   test("that is empty is none", async () => {
     const opened = open(question);
-    await opened.answer(["Tab note", begun.keys], [begun.shown, "\t"], ["? Note:", "  \r"]);
+    await opened.answer(["Tab add note", begun.keys], [begun.shown, "\t"], ["? Note:", "  \r"]);
     await opened.answer([begun.shown, keys]);
     expect([await opened.result(), opened.lines]).toEqual([
       { inquiryId, type: "answered", ...answer },
@@ -112,7 +117,7 @@ describe.each(TYPES)("a note to a %s question", (type) => {
 
   test("is closed and wiped away by the signal", async () => {
     const opened = open(question);
-    await opened.answer(["Tab note", "\t"], ["? Note:", "half"], ["half", ""]);
+    await opened.answer(["Tab add note", "\t"], ["? Note:", "half"], ["half", ""]);
     process.kill(opened.pid, "SIGUSR1");
     expect([await opened.result(), opened.lines]).toEqual([{ inquiryId, type: "interrupted" }, []]);
   });
@@ -131,10 +136,10 @@ test("a note can be written in an editor, and more of it be seen in a wider wind
   const question = booleanQuestion("q", "What then?", { allowsNote: true });
   const screen = open(question, { edited: "a note of many words, too long\n", columns: 30 });
   const cut = "? What then? [y,Y,n,N,?]\n  Note: a note of many words…";
-  await screen.answer(["Tab note", "\t"], ["? Note:", "\u0018"], ["too long", "\r"], [cut, ""]);
+  await screen.answer(["Tab add note", "\t"], ["? Note:", "\u0018"], ["too long", "\r"], [cut, ""]);
   screen.resize(60, 24);
   const rows = ["? What then? [y,Y,n,N,?]", "  Note: a note of many words, too long"];
-  await screen.untilShown((lines) => lines.join("\n") === [...rows, "  Tab note"].join("\n"));
+  await screen.untilShown((lines) => lines.join("\n") === [...rows, "  Tab add note"].join("\n"));
   screen.type("n");
   expect(await screen.result()).toMatchObject({
     answer: false,
@@ -159,11 +164,11 @@ test("a note can be added to a text of the person's own", async () => {
 
 test("a secret takes no note", async () => {
   const screen = open({ ...secretQuestion("q", "Password?"), allowsNote: true });
-  await screen.answer(["nothing is shown", "a\tb"]);
+  await screen.answer(["input is hidden", "a\tb"]);
   const { lines } = screen;
   screen.type("\r");
   expect([lines[1], await screen.result()]).toEqual([
-    "  nothing is shown of what you type · Enter sends",
+    "  input is hidden · Enter submit",
     { inquiryId, type: "answered", answer: "a\tb", isRemembered: false },
   ]);
 });

@@ -57,20 +57,20 @@ describe("a question in lines of text", () => {
       [
         "",
         "What then?",
-        "Type y, capital Y, n or capital N, then Enter.",
+        "Type y, capital Y, n or capital N and press Enter.",
         "? for help, /cancel to cancel the question.",
         "Answer: perhaps",
-        '"perhaps" is no choice. Type y, capital Y, n or capital N.',
+        '"perhaps" is not a choice. Type y, capital Y, n or capital N.',
         "Answer: ?",
         "y: yes",
-        "capital Y: yes, for the rest of the turn",
+        "capital Y: yes for the rest of the turn",
         "n: no",
-        "capital N: no, for the rest of the turn",
+        "capital N: no for the rest of the turn",
         "? for help, /cancel to cancel the question.",
         "Answer:",
         "Type y, capital Y, n or capital N.",
         "Answer: Y",
-        "Answered: What then? yes, for the rest of the turn",
+        "Answered: What then? yes for the rest of the turn",
       ],
     ]);
   });
@@ -161,7 +161,7 @@ describe("a text", () => {
     const result = await screen.result();
     expect([result, screen.lines.slice(-10, -5)]).toEqual([
       { inquiryId, type: "answered", answer: "first\nsecond", isRemembered: false },
-      ["What then?", "The text so far:", "first", "second", "That was the text."],
+      ["What then?", "Current text:", "first", "second", "End of text."],
     ]);
   });
 

@@ -48,7 +48,7 @@ const PINNED: Readonly<Record<string, (persistence: AnswerReusePolicy) => Pinned
       "❯ two",
       "  three",
       "    the second",
-      "  ↑↓ move · type to filter · Enter chooses",
+      "  ↑↓ move · type to filter · Enter select",
     ],
     keys: "\r",
     closed: "✔ Which? two",
@@ -56,14 +56,14 @@ const PINNED: Readonly<Record<string, (persistence: AnswerReusePolicy) => Pinned
   }),
   text: (persistence) => ({
     question: textQuestion("q", "Name?", { persistence, default: "Ada" }),
-    open: ["? Name? (Ada)", "  Enter sends · Alt-Enter new line"],
+    open: ["? Name? (Ada)", "  Enter submit · Alt-Enter new line"],
     keys: "Grace\r",
     closed: "✔ Name? Grace",
     result: { answer: "Grace" },
   }),
   secret: (persistence) => ({
     question: secretQuestion("q", "Password?", { persistence }),
-    open: ["? Password?", "  nothing is shown of what you type · Enter sends"],
+    open: ["? Password?", "  input is hidden · Enter submit"],
     keys: "hunter2\r",
     closed: "✔ Password? <redacted>",
     result: { answer: "hunter2" },
@@ -107,9 +107,9 @@ test.each(COMBINATIONS)(
 describe("a boolean question", () => {
   test.each([
     ["y", true, false, "yes"],
-    ["Y", true, true, "yes, for the rest of the turn"],
+    ["Y", true, true, "yes for the rest of the turn"],
     ["n", false, false, "no"],
-    ["N", false, true, "no, for the rest of the turn"],
+    ["N", false, true, "no for the rest of the turn"],
   ])("is answered by %s alone", async (keys, answer, isRemembered, said) => {
     verifies("083/prompt/turn-offers-to-remember");
     const screen = open(booleanQuestion("q", "Apply it?"));
@@ -122,7 +122,7 @@ describe("a boolean question", () => {
 
   test("explains itself, and forgets the explanation when it is answered", async () => {
     const screen = open(booleanQuestion("q", "Apply it?", { persistence: "none" }));
-    await screen.answer(["Apply it?", "Y"], ["this help", ""]);
+    await screen.answer(["Apply it?", "Y"], ["show this help", ""]);
     const help = screen.lines;
     screen.type("y");
     await screen.end();
@@ -131,7 +131,7 @@ describe("a boolean question", () => {
         "? Apply it? [y,n,?]",
         "  y    yes",
         "  n    no",
-        "  ?    this help",
+        "  ?    show this help",
         "  Esc  cancel the question",
       ],
       ["✔ Apply it? yes"],
@@ -192,7 +192,7 @@ describe("a text question", () => {
         "  two",
         "  three",
         "  end",
-        "  Enter sends · Alt-Enter new line",
+        "  Enter submit · Alt-Enter new line",
       ],
       { line: 4, column: 5 },
       { inquiryId, type: "answered", answer: "日語本x\ntwo\nthree\nend", isRemembered: false },
@@ -211,7 +211,7 @@ describe("a text question", () => {
         "? Tell me all",
         "about it? 012345678",
         "  9日本",
-        "  Enter sends",
+        "  Enter submit",
         "  Alt-Enter new",
         "  line",
       ],
@@ -224,7 +224,7 @@ describe("a secret", () => {
   test("is in nothing that is written, typed or pasted", async () => {
     verifies("082/secret/no-echo-at-the-prompt", "082/secret/prompter-picks-no-echo-by-type");
     const screen = open(secretQuestion("q", "Password?"));
-    await screen.answer(["nothing is shown", ""]);
+    await screen.answer(["input is hidden", ""]);
     for (const keys of ["h", "unter2", "\u001b[200~canary\r\u001b[201~", "\u001b[D", "\u001b[C"]) {
       const { length } = screen.bytes;
       screen.type(keys);
@@ -240,7 +240,7 @@ describe("a secret", () => {
 
   test("that is given up is in nothing that is written", async () => {
     const screen = open(secretQuestion("q", "Password?"));
-    await screen.answer(["nothing is shown", "hunter2\u0003"]);
+    await screen.answer(["input is hidden", "hunter2\u0003"]);
     expect([await screen.result(), screen.bytes.includes("hunter"), screen.lines]).toEqual([
       { inquiryId, type: "cancelled" },
       false,

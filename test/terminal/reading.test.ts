@@ -33,7 +33,7 @@ function open(question: InquiryQuestion, options: PromptScreenOptions = { rows: 
 
 /** By the number of lines that follow: those change with every key that does something. */
 async function hidden(screen: PromptScreen): Promise<string> {
-  await screen.untilShown((lines) => /… \d+ more lines:/.test(lines.at(-1) ?? ""));
+  await screen.untilShown((lines) => /… \d+ more lines ·/.test(lines.at(-1) ?? ""));
   return screen.lines.at(-1) ?? "";
 }
 
@@ -60,7 +60,7 @@ describe("a question that is longer than the screen", () => {
   test.each(TYPES)("of the type %s is answered once the rest was skipped", async (type) => {
     const keys = { boolean: "y", select: "\r", several: " \r", text: "x\r", secret: "x\r" }[type];
     const screen = open(QUESTIONS[type]);
-    await screen.answer(["more lines:", END], ["goes to the question", " "], [`? ${START}`, keys]);
+    await screen.answer(["more lines ·", END], ["go to the question", " "], [`? ${START}`, keys]);
     expect(await screen.result()).toMatchObject({ type: "answered" });
   });
 
@@ -113,7 +113,7 @@ describe("a question that is longer than the screen", () => {
     const status = await hidden(screen);
     screen.type("\u001b");
     await screen.end();
-    expect(status).toMatch(/^… \d+ more lines: Space or PgDn reads on, End skips to the end, Esc/);
+    expect(status).toMatch(/^… \d+ more lines · Space\/PgDn continue · End skip to the end · Esc/);
   });
 
   test("on a screen of five rows can be read and answered", async () => {
@@ -123,7 +123,7 @@ describe("a question that is longer than the screen", () => {
     });
     await screen.answer(
       ["… 3 more", " "],
-      ["goes to the question", " "],
+      ["go to the question", " "],
       ["? Go on, or not?", "y"],
     );
     expect(await screen.result()).toMatchObject({ answer: true });
@@ -180,7 +180,7 @@ describe("the arguments of a call", () => {
       screen.type("yY\r");
       await screen.untilShown((lines) => lines.at(-1) !== before);
       const result = screen.writtenResult();
-      await screen.answer(["more lines:", END], ["goes to the question", ""]);
+      await screen.answer(["more lines ·", END], ["go to the question", ""]);
       const end = screen.lines.join("");
       screen.type(" ");
       await screen.answer([isEditing ? "? Edit arguments:" : "? Run local sh tool?", "\u001b"]);
@@ -198,7 +198,7 @@ test("a result that is too long must be read before it is delivered", async () =
   screen.type("y\r");
   await screen.untilShown((lines) => lines.at(-1) !== before);
   const result = screen.writtenResult();
-  await screen.answer(["more lines:", END], ["goes to the question", " "], ["? Deliver", "y"]);
+  await screen.answer(["more lines ·", END], ["go to the question", " "], ["? Deliver", "y"]);
   expect([result, await screen.result()]).toEqual([undefined, { type: "deliver" }]);
 });
 
@@ -215,7 +215,7 @@ test("the answers of a form that do not fit are gone through before they are sen
   screen.type("y\r");
   await screen.untilShown((lines) => lines.at(-1) !== before);
   const result = screen.writtenResult();
-  await screen.answer(["more lines:", END], ["goes to the question", " "], ["? Send", "y"]);
+  await screen.answer(["more lines ·", END], ["go to the question", " "], ["? Send", "y"]);
   expect([result, await screen.result()]).toMatchObject([undefined, { type: "answered" }]);
 });
 
@@ -225,18 +225,18 @@ describe("an answer for the rest of the turn", () => {
     const question = booleanQuestion("sure", "Go on?");
     const request = { inquiryId, question, tool: "deploy", questionId: "sure" };
     const screen = new PromptScreen({ method: "ask", request });
-    await screen.answer(["? Go on?", "?"], ["this help", ""]);
+    await screen.answer(["? Go on?", "?"], ["show this help", ""]);
     const help = screen.lines.slice(1, 5);
     screen.type("N");
     await screen.end();
     expect([help, screen.lines]).toEqual([
       [
         "  y    yes",
-        "  Y    yes to every `sure` question of `deploy` this turn",
+        "  Y    yes to every `sure` question from `deploy` this turn",
         "  n    no",
-        "  N    no to every `sure` question of `deploy` this turn",
+        "  N    no to every `sure` question from `deploy` this turn",
       ],
-      ["✔ Go on? no to every `sure` question of `deploy` this turn"],
+      ["✔ Go on? no to every `sure` question from `deploy` this turn"],
     ]);
   });
 });

@@ -1,9 +1,7 @@
 /** What stands inside a paragraph, a heading or a cell: marked takes it apart, this gives it its look. */
 import { Lexer, type Links, type Token, Tokenizer, type Tokens } from "marked";
 import type { StyleName } from "../style.ts";
-import { decodeEntities } from "./entities.ts";
-import { findSafeAddress, looksLikeAddress, saysAddress } from "./link.ts";
-import { type Look, UNSTYLED, type WordSplitter } from "./words.ts";
+import { type Look, UNSTYLED, type WordSplitter } from "./page.ts";
 
 export interface InlineOptions {
   /** Without colours the marks stay, or nobody could tell code from words. */
@@ -14,7 +12,7 @@ export interface InlineOptions {
 }
 
 /** A stretch longer than this is shown as it was written: taking it apart may take very long. */
-const LONGEST = 4000;
+const MAX_PARSED = 4000;
 /** Text without any of these means itself. */
 const SPECIAL = /[\\`*_~[<&@!\n]|:\/\/|www\./i;
 
@@ -37,7 +35,7 @@ interface Inline {
 
 /** The same in a look of its own, as headings have. */
 export function addInlineAs(look: Look, { source, splitter, options }: Inline): void {
-  if (source.length > LONGEST || !SPECIAL.test(source)) {
+  if (source.length > MAX_PARSED || !SPECIAL.test(source)) {
     splitter.add(source, look);
     return;
   }
@@ -125,7 +123,7 @@ function addLink(token: Tokens.Link, look: Look, target: Target): void {
   const inner = withStyle(look, "underline");
   addTokens(token.tokens, safe === undefined ? inner : { ...inner, address: safe }, target);
   const isHidden = safe !== undefined && text !== "" && !looksLikeAddress(text);
-  if (!isHidden && !saysAddress(text, address)) addAddress(address, look, target);
+  if (!isHidden && !showsAddress(text, address)) addAddress(address, look, target);
 }
 
 function addAddress(address: string, look: Look, { splitter }: Target): void {
@@ -134,4 +132,64 @@ function addAddress(address: string, look: Look, { splitter }: Target): void {
 
 function withStyle(look: Look, style: StyleName): Look {
   return look.styles.includes(style) ? look : { ...look, styles: [...look.styles, style] };
+}
+
+/** Others may run a program or read a file when somebody clicks on them. */
+const SAFE_PROTOCOLS: ReadonlySet<string> = new Set(["http:", "https:", "mailto:"]);
+
+/** The address as it may stand in an escape sequence, or nothing. */
+function findSafeAddress(address: string): string | undefined {
+  const url = URL.parse(address);
+  if (url === null || !SAFE_PROTOCOLS.has(url.protocol)) return undefined;
+  return /^[\x21-\x7e]+$/.test(url.href) ? url.href : undefined;
+}
+
+/** Whether the text of a link already says where it leads. */
+function showsAddress(text: string, address: string): boolean {
+  return ["", "mailto:", "http://", "https://"].some((before) => before + text === address);
+}
+
+/** A text that names another place than the one the link leads to must not hide that. */
+function looksLikeAddress(text: string): boolean {
+  return /:\/\/|^www\.|^[\w-]+(?:\.[\w-]+)+(?:\/|$)/i.test(text.trim());
+}
+
+const NAMED: Readonly<Record<string, string>> = {
+  amp: "&",
+  apos: "'",
+  copy: "©",
+  gt: ">",
+  hellip: "…",
+  larr: "←",
+  le: "≤",
+  ge: "≥",
+  ldquo: "“",
+  lsquo: "‘",
+  lt: "<",
+  mdash: "—",
+  middot: "·",
+  nbsp: "\u00a0",
+  ndash: "–",
+  ne: "≠",
+  quot: '"',
+  rarr: "→",
+  rdquo: "”",
+  reg: "®",
+  rsquo: "’",
+  times: "×",
+  trade: "™",
+};
+
+/** Unknown ones stay as they are. The result may hold any character: it is to be neutralised. */
+function decodeEntities(text: string): string {
+  if (!text.includes("&")) return text;
+  return text.replaceAll(/&(?:#x([0-9a-f]{1,6})|#\d{1,7}|[a-z]+);/gi, decode);
+}
+
+function decode(entity: string, hexadecimal?: string): string {
+  const name = entity.slice(1, -1);
+  if (!name.startsWith("#")) return Object.hasOwn(NAMED, name) ? (NAMED[name] ?? entity) : entity;
+  const code = hexadecimal === undefined ? Number(name.slice(1)) : Number.parseInt(hexadecimal, 16);
+  const isCharacter = code > 0 && code <= 0x10_ff_ff && (code < 0xd8_00 || code > 0xdf_ff);
+  return isCharacter ? String.fromCodePoint(code) : "\u{fffd}";
 }

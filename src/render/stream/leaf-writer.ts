@@ -1,20 +1,21 @@
 /** The block that is open in the innermost container: what a line adds to it, and what ends it. */
 import type { Links } from "marked";
 import { assertNever } from "../../util/index.ts";
-import { prepareLanguage } from "../highlight.ts";
-import { neutralize } from "../neutralize.ts";
+import { createLineHighlighter, type LineHighlighter, prepareLanguage } from "../highlight.ts";
+import { neutralize, oneLine } from "../neutralize.ts";
 import type { Paint } from "../style.ts";
-import { type CodeBlock, createCodeBlock, languageOf } from "./code-block.ts";
-import { findDefinition } from "./definition.ts";
-import { createFlow } from "./flow.ts";
-import { BLANK } from "./html-block.ts";
-import { takeIndent } from "./indentation.ts";
+import { truncate } from "../wrap.ts";
 import { addInlineAs, type InlineOptions } from "./inline.ts";
-import type { Fence, LeafStart, OpenBlocks } from "./line-start.ts";
-import type { Page } from "./page.ts";
+import {
+  BLANK_LINE,
+  type Fence,
+  type LeafStart,
+  type OpenBlocks,
+  takeIndent,
+} from "./line-start.ts";
+import { createFlow, createWordSplitter, type Look, type Page } from "./page.ts";
 import { createParagraph, type Paragraph } from "./paragraph.ts";
 import { countDelimiters, createTableBlock, splitCells, type TableBlock } from "./table-block.ts";
-import { createWordSplitter, type Look } from "./words.ts";
 
 export interface LeafWriterOptions {
   readonly page: Page;
@@ -45,7 +46,7 @@ interface OpenParagraph {
 
 const NONE: Leaf = { type: "none" };
 const HEADING: Look = { styles: ["bold"] };
-const LONGEST_RULE = 80;
+const MAX_RULE_WIDTH = 80;
 
 export class LeafWriter {
   readonly #options: LeafWriterOptions;
@@ -98,7 +99,7 @@ export class LeafWriter {
         return undefined;
       case "rule":
         this.#start();
-        this.#writeDim("─".repeat(Math.min(this.#options.page.room(), LONGEST_RULE)));
+        this.#writeDim("─".repeat(Math.min(this.#options.page.room(), MAX_RULE_WIDTH)));
         return undefined;
       case "html":
         this.#start();
@@ -155,7 +156,7 @@ export class LeafWriter {
       else leaf.block.add(takeIndent({ rest: line, column: 0 }, leaf.fence.indent).rest);
     } else if (leaf.type === "verbatim") {
       const isEnd = leaf.end.test(line);
-      if (!isEnd || leaf.end !== BLANK) this.#writeLine(neutralize(line));
+      if (!isEnd || leaf.end !== BLANK_LINE) this.#writeLine(neutralize(line));
       if (isEnd) this.close();
     }
   }
@@ -196,7 +197,7 @@ export class LeafWriter {
     if (open.lines !== 1 || !open.hasBar) return false;
     // Titles without a bar before them are already written: the table is shown as it comes.
     this.close();
-    this.#leaf = { type: "verbatim", end: BLANK };
+    this.#leaf = { type: "verbatim", end: BLANK_LINE };
     this.#addInside(line);
     return true;
   }
@@ -290,4 +291,58 @@ export class LeafWriter {
 function isClosingFence(line: string, { marks }: Fence): boolean {
   const [, found = ""] = /^ {0,3}(`+|~+)[ \t]*$/.exec(line) ?? [];
   return found.startsWith(marks);
+}
+
+interface CodeBlock {
+  add(line: string): void;
+  close(): void;
+}
+
+export interface CodeBlockOptions {
+  readonly page: Page;
+  readonly paint: Paint;
+  /** What stands behind the fence; its first word names the language. */
+  readonly info: string;
+}
+
+const FENCE = "```";
+
+/** The language is loaded before the first line comes: `prepareLanguage` does it. */
+function createCodeBlock({ page, paint, info }: CodeBlockOptions): CodeBlock {
+  let highlight: LineHighlighter | undefined;
+  page.write(paint("dim", truncate(FENCE + oneLine(info), page.room())));
+  page.endLine();
+  return {
+    add: (line) => {
+      highlight ??= createLineHighlighter(languageOf(info), paint);
+      const shown = highlight(neutralize(line));
+      if (shown !== "") page.write(shown);
+      page.endLine();
+    },
+    close: () => {
+      page.write(paint("dim", FENCE));
+      page.endLine();
+    },
+  };
+}
+
+/** `ts`, also in ```` ```ts title="a.ts" ````, `{.ts}` or `ts{1,3}`. */
+function languageOf(info: string): string {
+  return /^\{?\.?([\w+#-]+)/.exec(info)?.[1]?.toLowerCase() ?? "";
+}
+
+export interface Definition {
+  readonly label: string;
+  readonly address: string;
+}
+
+/** Footnotes look like it and are text. A label with a backslash is not looked at more closely. */
+const DEFINITION =
+  /^\[(?!\^)([^\]\\]+)\]:[ \t]*(?:<([^<>]*)>|([^\s<]\S*))(?:[ \t]+(?:"[^"]*"|'[^']*'|\([^()]*\)))?[ \t]*$/;
+
+function findDefinition(line: string): Definition | undefined {
+  const [, label, enclosed, bare] = DEFINITION.exec(line) ?? [];
+  const address = enclosed ?? bare;
+  if (label === undefined || address === undefined || label.trim() === "") return undefined;
+  return { label: label.trim().replaceAll(/\s+/g, " ").toLowerCase(), address };
 }

@@ -2,9 +2,6 @@
  * What a line of Markdown begins: which open containers go on, which are opened, and what stands in
  * the innermost. It follows CommonMark, which reads line by line and never back; it changes nothing.
  */
-import { findHtmlEnd } from "./html-block.ts";
-import { type Cursor, indentOf, isBlank, take, takeIndent } from "./indentation.ts";
-
 export type Container =
   | { readonly type: "quote" }
   | {
@@ -49,7 +46,7 @@ export interface OpenBlocks {
 }
 
 /** Deeper ones are text: their marks would leave no room for it. */
-const MOST_CONTAINERS = 12;
+const MAX_CONTAINERS = 12;
 const CODE_INDENT = 4;
 
 const HEADING = /^(#{1,6})(?:[ \t]+(.*))?$/;
@@ -69,7 +66,7 @@ export function readLineStart(line: string, open: OpenBlocks): LineStart {
     const canLazilyGoOn = open.leaf === "paragraph" && opened.length === 0;
     const inParagraph = canLazilyGoOn && isMatched;
     if (!isBlank(cursor) && indentOf(cursor) < CODE_INDENT) {
-      const isTooDeep = matched + opened.length >= MOST_CONTAINERS;
+      const isTooDeep = matched + opened.length >= MAX_CONTAINERS;
       const next = isTooDeep ? undefined : readContainer(cursor, inParagraph);
       if (next !== undefined) {
         opened.push(next.container);
@@ -171,7 +168,7 @@ function readLeaf(cursor: Cursor, { canLazilyGoOn, inParagraph }: LeafPlace): Le
   const heading = HEADING.exec(rest);
   if (heading !== null) {
     const [, marks = "", words = ""] = heading;
-    return { type: "heading", level: marks.length, source: withoutClosingMarks(words.trim()) };
+    return { type: "heading", level: marks.length, source: stripClosingMarks(words.trim()) };
   }
   const fence = FENCE.exec(rest);
   if (fence !== null) {
@@ -188,9 +185,77 @@ function readLeaf(cursor: Cursor, { canLazilyGoOn, inParagraph }: LeafPlace): Le
 }
 
 /** Marks at the end close a heading if a blank stands before them. */
-function withoutClosingMarks(words: string): string {
+function stripClosingMarks(words: string): string {
   let end = words.length;
   while (words.charAt(end - 1) === "#") end -= 1;
   const isClosed = end < words.length && /^[ \t]?$/.test(words.charAt(end - 1));
   return isClosed ? words.slice(0, end).trimEnd() : words;
+}
+
+/** The end of what goes on to the next blank line. */
+export const BLANK_LINE = /^[ \t]*$/;
+
+/** The beginning, and what the last line of it matches. */
+const HTML_BLOCKS: readonly (readonly [RegExp, RegExp])[] = [
+  [/^<(?:script|pre|style|textarea)(?:[\s>]|$)/i, /<\/(?:script|pre|style|textarea)>/i],
+  [/^<!--/, /-->/],
+  [/^<\?/, /\?>/],
+  [/^<!\[CDATA\[/, /\]\]>/],
+  [/^<![a-z]/i, />/],
+  [
+    /^<\/?(?:address|article|aside|base|basefont|blockquote|body|caption|center|col|colgroup|dd|details|dialog|dir|div|dl|dt|fieldset|figcaption|figure|footer|form|frame|frameset|h[1-6]|head|header|hr|html|iframe|legend|li|link|main|menu|menuitem|nav|noframes|ol|optgroup|option|p|param|search|section|summary|table|tbody|td|tfoot|th|thead|title|tr|track|ul)(?:\s|\/?>|$)/i,
+    BLANK_LINE,
+  ],
+];
+
+/** A tag of any name, alone on its line; a paragraph is not ended by it. */
+const LONE_TAG = /^<\/?[a-z][a-z0-9-]*(?:\s[^<>]*)?\/?>[ \t]*$/i;
+
+function findHtmlEnd(rest: string, inParagraph: boolean): RegExp | undefined {
+  if (!rest.startsWith("<")) return undefined;
+  const kind = HTML_BLOCKS.find(([begin]) => begin.test(rest));
+  if (kind !== undefined) return kind[1];
+  return !inParagraph && LONE_TAG.test(rest) ? BLANK_LINE : undefined;
+}
+
+interface Cursor {
+  readonly rest: string;
+  readonly column: number;
+}
+
+const TAB_STOP = 4;
+
+/** How many columns of white space the rest begins with. */
+function indentOf({ rest, column }: Cursor): number {
+  let width = 0;
+  for (const character of rest) {
+    if (character === " ") width += 1;
+    else if (character === "\t") width += TAB_STOP - ((column + width) % TAB_STOP);
+    else break;
+  }
+  return width;
+}
+
+/** Takes that many columns of white space, or as many as there are; a tab may be taken in part. */
+export function takeIndent({ rest, column }: Cursor, columns: number): Cursor {
+  let offset = 0;
+  let taken = 0;
+  while (taken < columns) {
+    const character = rest[offset];
+    if (character !== " " && character !== "\t") break;
+    const width = character === " " ? 1 : TAB_STOP - ((column + taken) % TAB_STOP);
+    offset += 1;
+    taken += width;
+  }
+  const tooMany = Math.max(0, taken - columns);
+  return { rest: " ".repeat(tooMany) + rest.slice(offset), column: column + taken - tooMany };
+}
+
+/** Takes characters that are not white space. */
+function take({ rest, column }: Cursor, count: number): Cursor {
+  return { rest: rest.slice(count), column: column + count };
+}
+
+function isBlank({ rest }: Cursor): boolean {
+  return !/[^ \t]/.test(rest);
 }

@@ -4,7 +4,15 @@
  * end. What is written depends on the text alone, not on the pieces it comes in.
  */
 import type { Paint } from "../style.ts";
-import { BlockReader } from "./block-reader.ts";
+import { LeafWriter } from "./leaf-writer.ts";
+import {
+  type Container,
+  isCertainlyText,
+  type LineStart,
+  type OpenBlocks,
+  readLineStart,
+} from "./line-start.ts";
+import { createPage, markMargin, type Page } from "./page.ts";
 
 /** How Markdown is shown, and where it goes. */
 export interface MarkdownStreamOptions {
@@ -27,7 +35,7 @@ export interface MarkdownStream {
 }
 
 /** A line whose beginning is undecided after so much of it is taken when it ends. */
-const LONGEST_BEGINNING = 200;
+const MAX_UNDECIDED = 200;
 
 /** Renders each piece once, and never moves the cursor back. */
 export function createMarkdownStream(options: MarkdownStreamOptions): MarkdownStream {
@@ -105,9 +113,9 @@ function createLineFeed(reader: BlockReader) {
     return undefined;
   };
   const takeText = () => {
-    isText = reader.takeText(line.slice(0, LONGEST_BEGINNING));
+    isText = reader.takeText(line.slice(0, MAX_UNDECIDED));
     if (!isText) return;
-    reader.addText(line.slice(LONGEST_BEGINNING));
+    reader.addText(line.slice(MAX_UNDECIDED));
     line = "";
   };
   return {
@@ -115,7 +123,7 @@ function createLineFeed(reader: BlockReader) {
     feed: (piece: string): Promise<void> | undefined => {
       const isWhole = piece.endsWith("\n");
       const text = isWhole ? piece.slice(0, -1) : piece;
-      const isUndecided = !isText && line.length < LONGEST_BEGINNING;
+      const isUndecided = !isText && line.length < MAX_UNDECIDED;
       if (isText) reader.addText(text);
       else line += text;
       if (isWhole) return endLine();
@@ -124,4 +132,132 @@ function createLineFeed(reader: BlockReader) {
     },
     end: () => (isText || line !== "" ? endLine() : undefined),
   };
+}
+
+export interface BlockReaderOptions {
+  readonly paint: Paint;
+  readonly width: number;
+  readonly hyperlinks: boolean;
+  readonly write: (text: string) => void;
+}
+
+/** A container, or the document itself, which has none. */
+interface Level {
+  readonly container?: Container;
+  isEmpty: boolean;
+  /** The list that the last block in it belongs to. */
+  list?: { readonly marker: string; readonly next: number } | undefined;
+}
+
+class BlockReader {
+  readonly #paint: Paint;
+  readonly #page: Page;
+  readonly #leaf: LeafWriter;
+  readonly #document: Level = { isEmpty: true };
+  readonly #levels: (Level & { readonly container: Container })[] = [];
+  #followsBlank = false;
+
+  constructor({ paint, width, hyperlinks, write }: BlockReaderOptions) {
+    this.#paint = paint;
+    this.#page = createPage(width, write);
+    const startBlock = () => {
+      this.#startBlock(false);
+    };
+    this.#leaf = new LeafWriter({ page: this.#page, paint, hyperlinks, startBlock });
+  }
+
+  /** A whole line, without its end. What is returned is to be waited for before the next one. */
+  line(line: string): Promise<void> | undefined {
+    const start = readLineStart(line, this.#open());
+    this.#enter(start);
+    const loading = this.#leaf.apply(start.leaf, start.matched < this.#levels.length);
+    this.#followsBlank = start.leaf.type === "blank" && start.opened.length === 0;
+    return loading;
+  }
+
+  /**
+   * The beginning of a line. If it is part of a paragraph however it goes on, it is taken, and the rest
+   * is to be handed to `addText` and `endText`; otherwise nothing happens.
+   */
+  takeText(beginning: string): boolean {
+    const start = readLineStart(beginning, this.#open());
+    if (start.leaf.type !== "text" || !isCertainlyText(start.leaf.rest)) return false;
+    if (this.#leaf.takesWholeLines() && this.#isContinuation(start)) return false;
+    this.#enter(start);
+    this.#leaf.beginText(start.leaf.rest);
+    this.#followsBlank = false;
+    return true;
+  }
+
+  addText(text: string): void {
+    this.#leaf.addText(text);
+  }
+
+  endText(): void {
+    this.#leaf.endText();
+  }
+
+  end(): void {
+    this.#closeTo(0);
+  }
+
+  #open(): OpenBlocks {
+    return { containers: this.#levels, leaf: this.#leaf.open() };
+  }
+
+  #isContinuation({ matched, opened }: LineStart): boolean {
+    return matched === this.#levels.length && opened.length === 0;
+  }
+
+  /** Closes what the line does not go on with, and opens the containers it begins. */
+  #enter(start: LineStart): void {
+    const { matched, opened, task, leaf } = start;
+    const isLazy = leaf.type === "text" && opened.length === 0 && this.#leaf.open() === "paragraph";
+    if (isLazy || this.#isContinuation(start)) return;
+    this.#closeTo(matched);
+    for (const [index, container] of opened.entries()) {
+      this.#openContainer(container, index === opened.length - 1 ? task : undefined);
+    }
+  }
+
+  #closeTo(count: number): void {
+    this.#leaf.close();
+    while (this.#levels.length > count) {
+      this.#levels.pop();
+      this.#page.close();
+    }
+  }
+
+  #openContainer(container: Container, task: string | undefined): void {
+    if (container.type === "quote") {
+      this.#startBlock(false);
+      const bar = `${this.#paint("dim", "│")} `;
+      this.#page.open({ first: bar, further: bar, width: 2 });
+    } else {
+      const parent = this.#level();
+      const list = parent.list?.marker === container.marker ? parent.list : undefined;
+      const number = list?.next ?? container.number ?? 0;
+      this.#startBlock(list !== undefined);
+      parent.list = { marker: container.marker, next: number + 1 };
+      const isOrdered = container.number !== undefined;
+      const marks = [isOrdered ? `${number}${container.marker}` : "•", task ?? ""];
+      // A box is mark enough where there is no number.
+      const shown = isOrdered || task === undefined ? marks.join(" ").trim() : task;
+      this.#page.open(markMargin(`${shown} `));
+    }
+    this.#levels.push({ container, isEmpty: true });
+  }
+
+  /** Blocks are a blank line apart; in lists only where the author left one. */
+  #startBlock(isNextItem: boolean): void {
+    const level = this.#level();
+    const isApart = this.#followsBlank || (level.container?.type !== "item" && !isNextItem);
+    if (!level.isEmpty && isApart) this.#page.endLine();
+    level.isEmpty = false;
+    if (!isNextItem) level.list = undefined;
+  }
+
+  #level(): Level {
+    return this.#levels.at(-1) ?? this.#document;
+  }
 }

@@ -1,11 +1,9 @@
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { bracketed } from "../../../test/support/markdown-stream.ts";
-import { createFlow } from "./flow.ts";
 import { addInline, type InlineOptions } from "./inline.ts";
-import { createPage } from "./page.ts";
+import { createFlow, createPage, createWordSplitter } from "./page.ts";
 import { createParagraph } from "./paragraph.ts";
-import { createWordSplitter } from "./words.ts";
 
 const INLINE: InlineOptions = { keepsMarks: false, hyperlinks: false, links: {} };
 

@@ -3,11 +3,8 @@
  * marks are closed; which gaps those are depends on the text alone, never on the pieces it came in.
  */
 import type { Paint } from "../style.ts";
-import { createFlow } from "./flow.ts";
 import { addInline, type InlineOptions } from "./inline.ts";
-import { InlineScan } from "./inline-scan.ts";
-import type { Page } from "./page.ts";
-import { createWordSplitter } from "./words.ts";
+import { createFlow, createWordSplitter, type Page } from "./page.ts";
 
 export interface Paragraph {
   /** A piece of a line, without its end. */
@@ -25,7 +22,7 @@ export interface ParagraphOptions {
 }
 
 /** What is not closed after as many characters is taken for what it is: a lone star, not emphasis. */
-const PATIENCE = 1000;
+const MAX_UNSETTLED = 1000;
 const GAP = /[ \t\n]/;
 /** Where scripts without blanks can be divided as well as others at a blank. */
 const GAP_BEHIND = /[ \t\n、。，．！？；：]/;
@@ -51,7 +48,7 @@ export function createParagraph({ page, paint, inline }: ParagraphOptions): Para
     for (let index = 0; index < text.length; index += 1) {
       const character = text.charAt(index);
       if (isGapBefore(character)) {
-        const isForced = pending.length + index - start > PATIENCE && GAP.test(before);
+        const isForced = pending.length + index - start > MAX_UNSETTLED && GAP.test(before);
         if (isForced || scan.isSettled()) {
           pending += text.slice(start, index);
           start = index;
@@ -87,4 +84,173 @@ export function createParagraph({ page, paint, inline }: ParagraphOptions): Para
 /** Two blanks or a backslash, unless that is escaped itself, at the end of a line. */
 function isHardBreak(text: string): boolean {
   return text.endsWith("  \n") || /(?<!\\)(?:\\\\)*\\\n$/.test(text);
+}
+
+/** A run of `*`, `_`, `~` or backticks, whose meaning the next character decides. */
+interface Run {
+  readonly mark: string;
+  readonly before: string;
+  length: number;
+}
+
+type Place =
+  | { readonly type: "text" }
+  | { readonly type: "code"; readonly ticks: number }
+  /** Behind `<`, and then in a tag or an address. */
+  | { readonly type: "angle"; readonly isCertain: boolean }
+  /** Between the parentheses of a link. */
+  | { readonly type: "target"; readonly depth: number; readonly quote: string };
+
+const TEXT: Place = { type: "text" };
+
+class InlineScan {
+  #place: Place = TEXT;
+  #run: Run | undefined;
+  #isEscaped = false;
+  #brackets = 0;
+  #isBracketClosed = false;
+  #before = "";
+  readonly #openers: Opener[] = [];
+
+  step(character: string): void {
+    if (this.#run !== undefined && character === this.#run.mark) {
+      this.#run.length += 1;
+      return;
+    }
+    if (this.#run !== undefined) this.#endRun(this.#run, character);
+    this.#run = undefined;
+    const place = this.#place;
+    if (this.#isEscaped) this.#isEscaped = false;
+    else if (place.type === "text") this.#stepInText(character);
+    else if (place.type === "angle") this.#stepInAngle(character, place.isCertain);
+    else if (place.type === "code") {
+      if (character === "`") this.#beginRun(character);
+    } else if (character === "\\") this.#isEscaped = true;
+    else this.#place = stepInTarget(place, { character, before: this.#before });
+    this.#before = character;
+  }
+
+  /** Nothing before this point can change by what comes. */
+  isSettled(): boolean {
+    return (
+      this.#place.type === "text" &&
+      this.#run === undefined &&
+      !this.#isEscaped &&
+      this.#brackets === 0 &&
+      this.#openers.length === 0
+    );
+  }
+
+  #beginRun(mark: string): void {
+    this.#run = { mark, before: this.#before, length: 1 };
+  }
+
+  #endRun({ mark, before, length }: Run, next: string): void {
+    if (mark !== "`") applyDelimiters(this.#openers, { mark, before, next, length });
+    else if (this.#place.type === "text") this.#place = { type: "code", ticks: length };
+    else if (this.#place.type === "code" && this.#place.ticks === length) this.#place = TEXT;
+  }
+
+  #stepInText(character: string): void {
+    const wasBracketClosed = this.#isBracketClosed;
+    this.#isBracketClosed = character === "]" && this.#brackets > 0;
+    if (this.#isBracketClosed) this.#brackets -= 1;
+    else if (character === "\\") this.#isEscaped = true;
+    else if ("*_~`".includes(character)) this.#beginRun(character);
+    else if (character === "[") this.#brackets += 1;
+    else if (character === "<") this.#place = { type: "angle", isCertain: false };
+    else if (character === "(" && wasBracketClosed) {
+      this.#place = { type: "target", depth: 1, quote: "" };
+    }
+  }
+
+  #stepInAngle(character: string, isCertain: boolean): void {
+    const isTag = isCertain || /[a-z/!?]/i.test(character);
+    this.#place = isTag && character !== ">" ? { type: "angle", isCertain: true } : TEXT;
+    if (!isTag) this.#stepInText(character);
+  }
+}
+
+interface TargetStep {
+  readonly character: string;
+  readonly before: string;
+}
+
+function stepInTarget(
+  place: Extract<Place, { type: "target" }>,
+  { character, before }: TargetStep,
+): Place {
+  const { depth, quote } = place;
+  if (quote !== "") return character === quote ? { ...place, quote: "" } : place;
+  if ((character === '"' || character === "'") && /^\s?$/.test(before)) {
+    return { ...place, quote: character };
+  }
+  if (character === "(") return { ...place, depth: depth + 1 };
+  if (character !== ")") return place;
+  return depth === 1 ? TEXT : { ...place, depth: depth - 1 };
+}
+
+/** A run that may begin emphasis, and how much of it is not closed. */
+interface Opener {
+  readonly mark: string;
+  readonly canClose: boolean;
+  readonly length: number;
+  left: number;
+}
+
+/** A run of one mark, with the characters on both sides. */
+export interface DelimiterRun {
+  readonly mark: string;
+  readonly before: string;
+  readonly next: string;
+  readonly length: number;
+}
+
+/** More than anybody nests. Each run looks through all of them, so they must be few. */
+const MAX_OPENERS = 100;
+
+const SPACE = /^\s?$/;
+const PUNCTUATION = /^[\p{P}\p{S}]$/u;
+
+/** Takes the openers away that the run closes, and adds the run if it may be one. */
+function applyDelimiters(openers: Opener[], run: DelimiterRun): void {
+  const { mark, length } = run;
+  if (mark === "~" && length !== 2) return;
+  const { canOpen, canClose } = flanking(run);
+  let left = length;
+  while (left > 0) {
+    const index = canClose ? findOpener(openers, run, canOpen) : -1;
+    const opener = openers[index];
+    if (opener === undefined) break;
+    const used = Math.min(left, opener.left);
+    left -= used;
+    opener.left -= used;
+    openers.length = opener.left === 0 ? index : index + 1;
+  }
+  if (canOpen && left > 0) openers.push({ mark, canClose, length, left });
+  if (openers.length > MAX_OPENERS) openers.shift();
+}
+
+function findOpener(
+  openers: readonly Opener[],
+  { mark, length }: DelimiterRun,
+  canOpen: boolean,
+): number {
+  return openers.findLastIndex((opener) => {
+    // Rules 9 and 10: what could both open and close does not close everything.
+    const isAmbiguous = opener.canClose || canOpen;
+    const isRefused = isAmbiguous && length % 3 !== 0 && (opener.length + length) % 3 === 0;
+    return opener.mark === mark && !isRefused;
+  });
+}
+
+function flanking({ mark, before, next }: DelimiterRun) {
+  const isAfterGap = SPACE.test(before);
+  const isBeforeGap = SPACE.test(next);
+  const isAfterSign = PUNCTUATION.test(before);
+  const isBeforeSign = PUNCTUATION.test(next);
+  const left = !isBeforeGap && (!isBeforeSign || isAfterGap || isAfterSign);
+  const right = !isAfterGap && (!isAfterSign || isBeforeGap || isBeforeSign);
+  if (mark !== "_") return { canOpen: left, canClose: right };
+  return { canOpen: left && (!right || isAfterSign), canClose: right && (!left || isBeforeSign) };
 }

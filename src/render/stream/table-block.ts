@@ -1,11 +1,18 @@
 /** A table, drawn when all of it is known: columns that line up, and cells wrapped where they must be. */
 import stringWidth from "fast-string-width";
 import type { Paint } from "../style.ts";
-import { createFlow, paintFragments } from "./flow.ts";
 import { addInlineAs, type InlineOptions } from "./inline.ts";
-import { breakLines } from "./line-breaker.ts";
-import type { Page } from "./page.ts";
-import { createWordSplitter, type Look, type Piece, UNSTYLED, type Word } from "./words.ts";
+import {
+  breakLines,
+  createFlow,
+  createWordSplitter,
+  type Look,
+  type Page,
+  paintFragments,
+  type Piece,
+  UNSTYLED,
+  type Word,
+} from "./page.ts";
 
 export interface TableBlock {
   add(row: string): void;
@@ -30,7 +37,7 @@ interface Column {
 
 const BAR = "│";
 const GAP_WIDTH = 3;
-const LEAST_COLUMN = 5;
+const MIN_COLUMN_WIDTH = 5;
 const BOLD: Look = { styles: ["bold"] };
 /** Made when it is first needed: that takes as long as half of Node's own start. */
 let segmenter: Intl.Segmenter | undefined;
@@ -71,7 +78,7 @@ function drawTable(rows: readonly string[], options: TableBlockOptions): void {
     [header, ...body].reduce((most, row) => Math.max(most, widthOf(row[index] ?? [])), 1),
   );
   const room = page.room() - GAP_WIDTH * (aligns.length - 1);
-  if (body.length > 0 && room < LEAST_COLUMN * aligns.length && sum(natural) > room) {
+  if (body.length > 0 && room < MIN_COLUMN_WIDTH * aligns.length && sum(natural) > room) {
     drawRecords(header, body, options);
     return;
   }

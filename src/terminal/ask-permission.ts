@@ -1,0 +1,240 @@
+/** Asks whether a tool may run, with which arguments, and whether the model may see its result. */
+import { isDeepStrictEqual } from "node:util";
+import type {
+  DeliveryRequest,
+  DeliveryResult,
+  PermissionRequest,
+  PermissionResult,
+  ToolOrigin,
+} from "../agent/index.ts";
+import { callText, neutralize, oneLine } from "../render/index.ts";
+import { assertNever, isJsonObject, type JsonObject } from "../util/index.ts";
+import type { Dialogue } from "./dialogue.ts";
+
+/** The result, and how the line that stays on the screen shows it. Undefined: ask again. */
+type Verdict<Result> = { readonly result: Result; readonly summary: string } | undefined;
+type PermissionVerdict = Verdict<PermissionResult>;
+type DeliveryVerdict = Verdict<DeliveryResult>;
+
+const CANCELLED = { result: { type: "cancelled" }, summary: "cancelled" } as const;
+const INTERRUPTED = { result: { type: "interrupted" }, summary: "interrupted" } as const;
+
+export async function askPermission(
+  request: PermissionRequest,
+  dialogue: Dialogue,
+): Promise<PermissionResult> {
+  const message = permissionMessage(request.tool, request.origin);
+  const decision = {
+    message,
+    context: callText({ name: request.tool, arguments: request.arguments }),
+    ...(request.isEditing && { editFirst: () => editArguments(request, dialogue) }),
+    decide: () => decidePermission(message, request, dialogue),
+  };
+  return await askUntilDecided(decision, dialogue);
+}
+
+function permissionMessage(tool: string, origin: ToolOrigin): string {
+  switch (origin.type) {
+    case "builtin":
+      return oneLine(`Run built-in ${tool} tool?`);
+    case "local":
+      return oneLine(`Run local ${tool} tool?`);
+    case "mcp":
+      return oneLine(`Run MCP ${tool} tool from ${origin.server} server?`);
+    default:
+      return assertNever(origin);
+  }
+}
+
+async function decidePermission(
+  message: string,
+  request: PermissionRequest,
+  dialogue: Dialogue,
+): Promise<PermissionVerdict> {
+  const every = `every call to \`${oneLine(request.tool)}\` this turn`;
+  const choices = {
+    y: "run this call",
+    Y: `yes to ${every}`,
+    n: "skip this call",
+    N: `no to ${every}`,
+    p: "print the arguments",
+    r: "skip this call and say why",
+    e: "edit the arguments, then run",
+  };
+  const menu = { message, choices, escape: "cancel" } as const;
+  const chosen = await dialogue.choose(menu);
+  if (chosen.type === "aborted") return INTERRUPTED;
+  if (chosen.type === "cancelled") return CANCELLED;
+  switch (chosen.choice) {
+    case "y":
+      return { result: { type: "run", isRemembered: false }, summary: "yes" };
+    case "Y":
+      return { result: { type: "run", isRemembered: true }, summary: `yes to ${every}` };
+    case "n":
+      return { result: { type: "skip", isRemembered: false }, summary: "no" };
+    case "N":
+      return { result: { type: "skip", isRemembered: true }, summary: `no to ${every}` };
+    case "p":
+      dialogue.print(prettyJson(request.arguments));
+      return undefined;
+    case "r":
+      return await askReason(dialogue);
+    case "e":
+      return await editArguments(request, dialogue, true);
+    default:
+      return assertNever(chosen.choice);
+  }
+}
+
+async function askReason(dialogue: Dialogue): Promise<PermissionVerdict> {
+  const entered = await dialogue.enterText({ message: "Reason for skipping (optional):" });
+  if (entered.type === "aborted") return INTERRUPTED;
+  const reason = entered.type === "entered" ? entered.text.trim() : "";
+  return reason === ""
+    ? { result: { type: "skip", isRemembered: false }, summary: "no" }
+    : { result: { type: "skip", isRemembered: false, reason }, summary: `no: ${reason}` };
+}
+
+/** Repeats until the arguments are valid. An empty text goes back to the question. */
+async function editArguments(
+  request: PermissionRequest,
+  dialogue: Dialogue,
+  isSeen = false,
+): Promise<PermissionVerdict> {
+  let text = prettyJson(request.arguments);
+  let problem: string | undefined;
+  for (;;) {
+    // After the first round, the text is what the user typed.
+    const isTextSeen = isSeen || problem !== undefined;
+    const asked = { message: "Edit arguments:", text, isTextSeen, problem, extension: ".json" };
+    const entered = await dialogue.enterText(asked);
+    if (entered.type === "aborted") return INTERRUPTED;
+    if (entered.type === "cancelled") {
+      const reason = "Edit cancelled";
+      return { result: { type: "skip", isRemembered: false, reason }, summary: `no: ${reason}` };
+    }
+    text = entered.text;
+    if (text.trim() === "") return undefined;
+    const parsed = await parseArguments(text, request);
+    if (parsed.type === "valid") return runWith(parsed.arguments, request);
+    problem = neutralize(parsed.problem);
+  }
+}
+
+type ParsedArguments =
+  | { readonly type: "valid"; readonly arguments: JsonObject }
+  | { readonly type: "invalid"; readonly problem: string };
+
+async function parseArguments(
+  text: string,
+  { check }: PermissionRequest,
+): Promise<ParsedArguments> {
+  let parsed: unknown;
+  try {
+    parsed = JSON.parse(text);
+  } catch (error) {
+    return { type: "invalid", problem: `Invalid JSON: ${(error as Error).message}` }; // A SyntaxError.
+  }
+  if (!isJsonObject(parsed)) return { type: "invalid", problem: "Not a JSON object." };
+  const problem = await check(parsed);
+  return problem === undefined
+    ? { type: "valid", arguments: parsed }
+    : { type: "invalid", problem };
+}
+
+/** Arguments that the user left unchanged do not count as edited. */
+function runWith(edited: JsonObject, request: PermissionRequest): PermissionVerdict {
+  if (isDeepStrictEqual(edited, request.arguments)) {
+    return { result: { type: "run", isRemembered: false }, summary: "yes" };
+  }
+  const result = { type: "run", isRemembered: false, arguments: edited } as const;
+  return { result, summary: "yes, with edited arguments" };
+}
+
+function prettyJson(value: JsonObject): string {
+  return JSON.stringify(value, null, 2);
+}
+
+const DELIVERY_CHOICES = {
+  y: "deliver the result unchanged",
+  n: "withhold the result",
+  e: "edit the result, then deliver it",
+  p: "print the result",
+};
+
+const DELIVER_UNCHANGED: DeliveryVerdict = { result: { type: "deliver" }, summary: "yes" };
+
+export async function askDelivery(
+  request: DeliveryRequest,
+  dialogue: Dialogue,
+): Promise<DeliveryResult> {
+  const message = oneLine(`Deliver ${request.tool} result to assistant?`);
+  const decision = {
+    message,
+    context: request.content,
+    ...(request.isEditing && { editFirst: () => editResult(request, dialogue) }),
+    decide: () => decideDelivery(message, request, dialogue),
+  };
+  return await askUntilDecided(decision, dialogue);
+}
+
+async function decideDelivery(
+  message: string,
+  request: DeliveryRequest,
+  dialogue: Dialogue,
+): Promise<DeliveryVerdict> {
+  const menu = { message, choices: DELIVERY_CHOICES, default: "y", escape: "cancel" } as const;
+  const chosen = await dialogue.choose(menu);
+  if (chosen.type === "aborted") return INTERRUPTED;
+  if (chosen.type === "cancelled") return CANCELLED;
+  switch (chosen.choice) {
+    case "y":
+      return DELIVER_UNCHANGED;
+    case "n":
+      return { result: { type: "withhold" }, summary: "no" };
+    case "e":
+      return await editResult(request, dialogue);
+    case "p":
+      dialogue.print(request.content);
+      return undefined;
+    default:
+      return assertNever(chosen.choice);
+  }
+}
+
+/** A result that is emptied, unchanged or whose editing is cancelled is delivered as it was. */
+async function editResult(
+  { content }: DeliveryRequest,
+  dialogue: Dialogue,
+): Promise<DeliveryVerdict> {
+  const entered = await dialogue.enterText({ message: "Edit the result:", text: content });
+  if (entered.type === "aborted") return INTERRUPTED;
+  if (entered.type === "cancelled" || entered.text.trim() === "" || entered.text === content) {
+    return DELIVER_UNCHANGED;
+  }
+  return { result: { type: "deliver", content: entered.text }, summary: "yes, edited" };
+}
+
+interface Decision<Result> {
+  readonly message: string;
+  /** What the decision is about, shown above the question. Any text. */
+  readonly context: string;
+  /** Where the config says to edit before asking. */
+  readonly editFirst?: () => Promise<Verdict<Result>>;
+  readonly decide: () => Promise<Verdict<Result>>;
+}
+
+async function askUntilDecided<Result extends { readonly type: string }>(
+  { message, context, editFirst, decide }: Decision<Result>,
+  dialogue: Dialogue,
+): Promise<Result> {
+  await dialogue.start();
+  dialogue.notify(message);
+  let verdict = await editFirst?.();
+  if (verdict === undefined && context.trim() !== "") dialogue.printContext(context);
+  while (verdict === undefined) verdict = await decide();
+  const { result, summary } = verdict;
+  const isCancelled = result.type === "cancelled" || result.type === "interrupted";
+  dialogue.printClosed({ message, summary, isCancelled });
+  return result;
+}

@@ -1,0 +1,127 @@
+/** What is shown above a question: its context, and in a form the answers so far. */
+import {
+  isDiff,
+  moreLines,
+  neutralize,
+  oneLine,
+  paintDiff,
+  wrapCode,
+  wrapProse,
+  wrapWords,
+} from "../render/index.ts";
+import type { FormHeader } from "./dialogue.ts";
+import { closedLine } from "./question-rows.ts";
+import type { Canvas, Widget } from "./widget.ts";
+
+/** A text to read before answering. Any text. */
+export interface Passage {
+  readonly text: string;
+  /** A label says who asks; labels and questions are one line each. */
+  readonly type: "context" | "label" | "question";
+}
+
+/** All lines of the passages, one below the other. */
+export function passageLines(passages: readonly Passage[], canvas: Canvas): readonly string[] {
+  const { columns, paint } = canvas;
+  return passages.flatMap(({ text, type }) =>
+    type === "context"
+      ? contextLines(text, canvas)
+      : wrapWords(paint(type === "label" ? "cyan" : "bold", oneLine(text)), columns),
+  );
+}
+
+/** Prose is wrapped at words; a diff keeps its lines, however long they are. */
+export function contextLines(context: string, { columns, paint }: Canvas): readonly string[] {
+  const text = neutralize(context.trimEnd());
+  const lines = text.split("\n");
+  const shown = isDiff(lines) ? paintDiff(lines, paint) : wrapProse(text, columns);
+  // Terminals disagree on the width of a tab.
+  return shown.map((line) => line.replaceAll("\t", "    "));
+}
+
+export interface ContextPreview {
+  readonly shown: readonly string[];
+  readonly hasMore: boolean;
+}
+
+/** As many of the lines as fit in `canvas.rows`. */
+export function previewContext(lines: readonly string[], canvas: Canvas): ContextPreview {
+  const { columns, rows, paint } = canvas;
+  // Each line takes at least one row, so the rest of a very long text need not be measured.
+  const heights = lines.slice(0, rows + 1).map((line) => wrapCode(line, columns).length);
+  const height = heights.reduce((sum, own) => sum + own, 0);
+  if (height <= rows) return { shown: lines, hasMore: false };
+  let used = 1; // The row that says how much is missing.
+  const count = heights.findIndex((own) => (used += own) > rows);
+  // Even the first line can be longer than the screen.
+  const begun = count === 0 ? wrapCode(lines[0] ?? "", columns).slice(0, rows - 1) : [];
+  const more = paint("dim", moreLines(lines.length - count));
+  return { shown: [...lines.slice(0, count), ...begun, more], hasMore: true };
+}
+
+/** Rows that a question gets, whatever is above it. */
+const MIN_QUESTION_ROWS = 8;
+
+/** Draws a form's header above a widget. On a small screen the widget gets its rows first. */
+export function withHeader<State, Ending>(
+  header: FormHeader,
+  widget: Widget<State, Ending>,
+): Widget<State, Ending> {
+  return {
+    update: (state, key, size) => widget.update(state, key, size),
+    view: (state, canvas) => {
+      const wanted = headerRows(header, canvas).rows.length;
+      const left = Math.max(Math.min(MIN_QUESTION_ROWS, canvas.rows), canvas.rows - wanted);
+      const { rows, cursor, isCut = false } = widget.view(state, { ...canvas, rows: left });
+      const above = headerRows(header, { ...canvas, rows: canvas.rows - rows.length });
+      return {
+        rows: [...above.rows, ...rows],
+        cursor: { ...cursor, row: cursor.row + above.rows.length },
+        isCut: isCut || above.isCut,
+      };
+    },
+  };
+}
+
+interface HeaderRows {
+  readonly rows: readonly string[];
+  /** Something the user must read does not fit. */
+  readonly isCut: boolean;
+}
+
+/** In at most `canvas.rows`. The context matters more than answers the user has just given. */
+export function headerRows(header: FormHeader, canvas: Canvas): HeaderRows {
+  const { answered, context, isReview = false } = header;
+  const lines = answered.map((closed) => closedLine(closed, canvas));
+  const maxRows = Math.max(0, canvas.rows);
+  if (context === undefined) {
+    const isCut = isReview && lines.length > maxRows;
+    return { rows: isReview ? cutEnd(lines, maxRows) : cutStart(lines, maxRows), isCut };
+  }
+  const room = { ...canvas, rows: Math.max(1, maxRows) };
+  const { shown, hasMore } = previewContext(contextLines(context, canvas), room);
+  const rows = shown.flatMap((line) => wrapCode(line, canvas.columns)).slice(0, maxRows);
+  return {
+    rows: [...cutStart(lines, maxRows - rows.length), ...rows],
+    isCut: hasMore || maxRows === 0,
+  };
+}
+
+function cutStart(lines: readonly string[], maxRows: number): readonly string[] {
+  return maxRows <= 0 ? [] : lines.slice(-maxRows);
+}
+
+function cutEnd(lines: readonly string[], maxRows: number): readonly string[] {
+  if (lines.length <= maxRows || maxRows === 0) return lines.slice(0, maxRows);
+  return [...lines.slice(0, maxRows - 1), moreLines(lines.length - maxRows + 1)];
+}
+
+/** What the user must read of a header before answering. */
+export function headerPassages(header: FormHeader | undefined): readonly Passage[] {
+  const { answered = [], isReview = false, context } = header ?? {};
+  const answers = answered.map(({ message, summary }) => `${message} ${oneLine(summary)}`);
+  return [
+    ...(isReview ? [{ type: "context" as const, text: answers.join("\n") }] : []),
+    ...(context === undefined ? [] : [{ type: "context" as const, text: context }]),
+  ];
+}

@@ -1,0 +1,184 @@
+/**
+ * The port between what is asked and how it looks on the terminal. `DrawnDialogue` draws widgets,
+ * `PlainDialogue` reads and writes lines; the ask-… files talk to either without knowing which.
+ */
+import { neutralize } from "../render/index.ts";
+import { isCodedError } from "../util/index.ts";
+
+/** Owns the terminal until it is disposed, except while an editor runs. */
+export interface Dialogue extends Disposable {
+  /** The note that goes with the answer; undefined where the question takes none. */
+  note: string | undefined;
+  /** Shown above every question from now on. */
+  header: FormHeader | undefined;
+
+  /** Throws `no_terminal`, as does every method that asks. */
+  start(): Promise<void>;
+  /** Rings the bell or sends a desktop notification once the question is on the screen. */
+  notify(message: string): void;
+  /** Shown above the next question, which takes no answer until the user has seen or skipped all of it. */
+  printContext(context: string): void;
+  printLabel(label: string): void;
+  /** Prints all of it, neutralized. */
+  print(text: string): void;
+  /** Prints the line that stays on the screen after the answer. */
+  printClosed(closed: ClosedQuestion): void;
+
+  choose<Choice extends string>(menu: KeyMenu<Choice>): Promise<Chosen<Choice> | NoAnswer>;
+  select(list: SelectList, state: SelectState): Promise<Selected>;
+  /** Reads text, typed here or in the user's editor. */
+  enterText(request: TextRequest): Promise<Entered | NoAnswer>;
+  /** Reads text without showing any of it, not even its length. */
+  enterSecret(message: string): Promise<Entered | NoAnswer>;
+}
+
+export interface DialogueOptions {
+  /** How to get the user's attention when a question is waiting. */
+  readonly notification?: { readonly bell: boolean; readonly desktop: boolean };
+  readonly editText?: EditText;
+}
+
+/**
+ * Opens an editor, which may take over the terminal. Returns undefined if the user changed nothing.
+ * Throws if there is no editor or it fails; the dialogue shows the message.
+ */
+export type EditText = (
+  text: string,
+  options: { readonly extension: string; readonly signal: AbortSignal },
+) => Promise<string | undefined>;
+
+/** Why a question ended without an answer. */
+export type NoAnswer =
+  /** The user cancelled it. */
+  | { readonly type: "cancelled" }
+  /** The signal was aborted, or the terminal was closed. */
+  | { readonly type: "aborted" };
+
+/** A question answered by pressing one key. */
+export interface KeyMenu<Choice extends string> {
+  readonly message: string;
+  /** Maps each key to what it does. */
+  readonly choices: Readonly<Partial<Record<Choice, string>>>;
+  /** What Enter selects; without it, Enter shows the help. */
+  readonly default?: NoInfer<Choice> | undefined;
+  /** What Escape does. */
+  readonly escape: string;
+}
+
+export interface Chosen<Choice extends string> {
+  readonly type: "chosen";
+  readonly choice: Choice;
+}
+
+export interface SelectList {
+  readonly message: string;
+  readonly options: readonly ListedOption[];
+  /** Adds a last row for an answer that is not listed. */
+  readonly allowsOther?: boolean | undefined;
+  /** Several options can be selected and are submitted together. */
+  readonly isMultiple?: boolean | undefined;
+}
+
+export interface ListedOption {
+  /** One line, neutralized. */
+  readonly label: string;
+  /** Neutralized. */
+  readonly description?: string;
+  /** Any text. */
+  readonly preview?: string;
+}
+
+export interface SelectState {
+  readonly filter: string;
+  /** Index of the active option; `options.length` stands for "Other". */
+  readonly active: number;
+  /** Indexes of the selected options, where several can be selected. */
+  readonly marked: readonly number[];
+}
+
+export interface Selected {
+  /** Pass it back in when asking the same again. */
+  readonly state: SelectState;
+  readonly ending: SelectEnding | NoAnswer;
+}
+
+export type SelectEnding =
+  /** In the order of the options. */
+  | { readonly type: "chosen"; readonly indexes: readonly number[] }
+  /** `isWhole`: the user typed the complete answer; otherwise `text` is only its beginning. */
+  | { readonly type: "other"; readonly text: string; readonly isWhole: boolean };
+
+export interface TextRequest {
+  readonly message: string;
+  /** The text to edit. The user must see all of it first, unless `isTextSeen`. */
+  readonly text?: string;
+  readonly isTextSeen?: boolean;
+  /** What an empty answer means: one line, neutralized. */
+  readonly default?: string | undefined;
+  /** What is wrong with the text being edited; neutralized. */
+  readonly problem?: string | undefined;
+  /** What Escape does, if it does not cancel the question. */
+  readonly escape?: string;
+  /** Extension of the file in the editor: `.md`. */
+  readonly extension?: string;
+}
+
+export interface Entered {
+  readonly type: "entered";
+  readonly text: string;
+}
+
+/** What stays on the screen of a question that was answered or cancelled. */
+export interface ClosedQuestion {
+  readonly message: string;
+  /** Any text; shortened to fit. */
+  readonly summary: string;
+  readonly isCancelled?: boolean;
+}
+
+/** Shown above each question of a form while it is open, and removed with it. */
+export interface FormHeader {
+  readonly answered: readonly ClosedQuestion[];
+  /** All questions are answered, and the user reviews the answers. */
+  readonly isReview?: boolean;
+  /** Any text. */
+  readonly context?: string | undefined;
+}
+
+/** Asks for a note to go with the answer. Cancelling discards the note. */
+export async function enterNote(dialogue: Pick<Dialogue, "note" | "enterText">): Promise<void> {
+  const text = dialogue.note ?? "";
+  dialogue.note = undefined; // A note takes no note of its own.
+  const entered = await dialogue.enterText({ message: "Note:", text, escape: "discard the note" });
+  dialogue.note = entered.type === "entered" ? entered.text.trim() : "";
+}
+
+export interface EditorOptions {
+  readonly editText: EditText | undefined;
+  readonly extension: string;
+  readonly signal: AbortSignal;
+}
+
+export interface EditorResult {
+  /** Edited or unchanged. */
+  readonly text: string;
+  /** What went wrong; neutralized. */
+  readonly problem?: string;
+}
+
+/** Never throws. The terminal must be closed while the editor has it. */
+export async function editInEditor(
+  text: string,
+  { editText, extension, signal }: EditorOptions,
+): Promise<EditorResult> {
+  try {
+    const edited = await editText?.(text, { extension, signal });
+    if (edited === undefined) return { text };
+    // Most editors add a newline to the last line.
+    return { text: text.endsWith("\n") ? edited : edited.replace(/\r?\n$/, "") };
+  } catch (error) {
+    const message = error instanceof Error ? error.message : String(error);
+    const hint = isCodedError(error) && error.hint !== undefined ? `\n${error.hint}` : "";
+    return { text, problem: neutralize(message + hint) };
+  }
+}

@@ -1,0 +1,286 @@
+/** The dialogue for ordinary terminals: draws each question as a widget, and keeps one line of it. */
+import { neutralize, oneLine, plain, truncate, wrapCode } from "../render/index.ts";
+import {
+  headerPassages,
+  type Passage,
+  passageLines,
+  previewContext,
+  withHeader,
+} from "./context.ts";
+import {
+  type Chosen,
+  type ClosedQuestion,
+  type Dialogue,
+  type DialogueOptions,
+  editInEditor,
+  type Entered,
+  enterNote,
+  type FormHeader,
+  type KeyMenu,
+  type NoAnswer,
+  type Selected,
+  type SelectList,
+  type SelectState,
+  type TextRequest,
+} from "./dialogue.ts";
+import { helpHidden, keyMenu } from "./key-menu.ts";
+import { canvasOf } from "./live-region.ts";
+import { pager, type PagerEnding, pagerStart, type PagerState } from "./pager.ts";
+import { closedRows, type SideAction, type SideActions } from "./question-rows.ts";
+import { selectList } from "./select-list.ts";
+import { type Shown, showWidget, startFreshLine } from "./show-widget.ts";
+import { openTerminal, type Terminal } from "./terminal-device.ts";
+import { bufferOf } from "./text-buffer.ts";
+import { secretEntry, textEntry } from "./text-entry.ts";
+import type { Canvas, Size, Widget } from "./widget.ts";
+
+const MAX_NOTIFICATION_WIDTH = 200;
+
+interface WidgetRequest<State, Ending> {
+  readonly make: (sideActions: SideActions) => Widget<State, Ending | SideAction>;
+  readonly initial: State;
+  /** The texts of the question itself. */
+  readonly passages: readonly Passage[];
+}
+
+export class DrawnDialogue implements Dialogue {
+  note: string | undefined;
+  header: FormHeader | undefined;
+  readonly #options: DialogueOptions;
+  readonly #signal: AbortSignal;
+  #opened: Terminal | undefined;
+  /** To print above the next question. */
+  #above: readonly Passage[] = [];
+  /** Printed above the question, perhaps only in part. */
+  #printed: readonly Passage[] = [];
+  #isPrintedCut = false;
+  /** Texts that the user has read or skipped to the end. */
+  readonly #read = new Set<string>();
+  #losesCursor = false;
+  /** Control sequences to send once the question is visible. */
+  #notification: string | undefined;
+
+  constructor(options: DialogueOptions, signal: AbortSignal) {
+    this.#options = options;
+    this.#signal = signal;
+  }
+
+  async start(): Promise<void> {
+    if (this.#signal.aborted) return;
+    const { losesCursor } = await startFreshLine(this.#open(), this.#signal);
+    this.#losesCursor = losesCursor;
+  }
+
+  notify(message: string): void {
+    const { bell = false, desktop = false } = this.#options.notification ?? {};
+    // Without the prefix, a message could be taken for a command of the sequence, such as `4;…` (progress).
+    const text = truncate(`jp: ${oneLine(message)}`, MAX_NOTIFICATION_WIDTH);
+    this.#notification = `${desktop ? `\u001b]9;${text}\u0007` : ""}${bell ? "\u0007" : ""}`;
+  }
+
+  printContext(text: string): void {
+    this.#above = [...this.#above, asContext(text)];
+  }
+
+  printLabel(text: string): void {
+    this.#above = [...this.#above, { type: "label", text }];
+  }
+
+  print(text: string): void {
+    this.#write(() => toLines(neutralize(text.trimEnd()).split("\n")));
+  }
+
+  printClosed(closed: ClosedQuestion): void {
+    this.#write((canvas) => toLines(closedRows(closed, canvas)));
+  }
+
+  async choose<Choice extends string>(menu: KeyMenu<Choice>): Promise<Chosen<Choice> | NoAnswer> {
+    const make = (sideActions: SideActions) => keyMenu(menu, sideActions);
+    return (await this.#show({ make, initial: helpHidden, passages: [asQuestion(menu.message)] }))
+      .ending;
+  }
+
+  async select(list: SelectList, state: SelectState): Promise<Selected> {
+    const make = (sideActions: SideActions) => selectList(list, sideActions);
+    return await this.#show({ make, initial: state, passages: [asQuestion(list.message)] });
+  }
+
+  async enterText(request: TextRequest): Promise<Entered | NoAnswer> {
+    const { message, text = "", default: suggested = "", extension = ".md" } = request;
+    if (request.isTextSeen === true) this.#read.add(text);
+    const { editText } = this.#options;
+    let { problem } = request;
+    let buffer = bufferOf(text);
+    for (;;) {
+      const entry = { ...request, problem, hasEditor: editText !== undefined };
+      const make = (sideActions: SideActions) => textEntry(entry, sideActions);
+      const passages = [
+        asQuestion(message),
+        ...(suggested === "" ? [] : [asQuestion(`Default: ${suggested}`)]),
+        ...(text === "" ? [] : [asContext(text)]),
+      ];
+      const { state, ending } = await this.#show({ make, initial: buffer, passages });
+      if (ending.type !== "editor") return ending;
+      this[Symbol.dispose]();
+      const edited = await editInEditor(state.text, {
+        editText,
+        extension,
+        signal: this.#signal,
+      });
+      buffer = bufferOf(edited.text);
+      problem = edited.problem;
+    }
+  }
+
+  async enterSecret(message: string): Promise<Entered | NoAnswer> {
+    const make = (sideActions: SideActions) => secretEntry({ message }, sideActions);
+    return (await this.#show({ make, initial: bufferOf(""), passages: [asQuestion(message)] }))
+      .ending;
+  }
+
+  [Symbol.dispose](): void {
+    this.#opened?.[Symbol.dispose]();
+    this.#opened = undefined;
+  }
+
+  /** Shows what does not fit on the screen in the pager first, then asks. */
+  async #show<State, Ending extends { readonly type: string }>(
+    asked: WidgetRequest<State, Ending>,
+  ): Promise<Shown<State, Ending>> {
+    if (this.#signal.aborted) return { state: asked.initial, ending: { type: "aborted" } };
+    const passages = [
+      ...this.#printed,
+      ...this.#above,
+      ...headerPassages(this.header),
+      ...asked.passages,
+    ];
+    const widget = this.#widgetFor(asked.make);
+    if (!this.#fits(widget, asked.initial) && passages.some(({ text }) => !this.#read.has(text))) {
+      const { ending } = await this.#readThrough(passages, true);
+      if (ending.type !== "left") return { state: asked.initial, ending };
+    }
+    for (const { text } of passages) this.#read.add(text);
+    this.#printAbove(widget, asked.initial);
+    let state = asked.initial;
+    for (;;) {
+      const shown = await this.#showOne(widget, state);
+      const { ending } = shown;
+      if (!isSideAction(ending)) return { state: shown.state, ending };
+      state = shown.state;
+      if (ending.type === "read_more") await this.#readMore(ending, passages);
+      else await enterNote(this);
+    }
+  }
+
+  /** Whether there is more to read depends on the screen size, which can change at any time. */
+  #widgetFor<State, Ending>(
+    make: (sideActions: SideActions) => Widget<State, Ending | SideAction>,
+  ): Widget<State, Ending | SideAction> {
+    const { header } = this;
+    const withMore = (hasMore: boolean) => {
+      const own = make({ hasMore, note: this.note, read: this.#read });
+      return header === undefined ? own : withHeader(header, own);
+    };
+    const at = (state: State, size: Size) => {
+      const isCut = withMore(false).view(state, { ...size, paint: plain }).isCut === true;
+      return withMore(isCut || this.#isPrintedCut);
+    };
+    return {
+      update: (state, key, size) => at(state, size).update(state, key, size),
+      view: (state, canvas) => at(state, canvas).view(state, canvas),
+    };
+  }
+
+  /** Whether everything the user must read fits on the screen at once. */
+  #fits<State, Ending>(widget: Widget<State, Ending>, state: State): boolean {
+    const canvas = canvasOf(this.#open());
+    const { rows, isCut = false } = widget.view(state, canvas);
+    const above = passageLines(this.#above, canvas).flatMap((line) =>
+      wrapCode(line, canvas.columns),
+    );
+    return !isCut && above.length + rows.length <= canvas.rows;
+  }
+
+  /** Prints as much of the context as leaves room for the question. It stays on the screen. */
+  #printAbove<State, Ending>(widget: Widget<State, Ending>, state: State): void {
+    if (this.#above.length === 0) return;
+    const canvas = canvasOf(this.#open());
+    const room = canvas.rows - widget.view(state, canvas).rows.length;
+    const rows = Math.max(3, room - 1); // The hint that there is more may take another row.
+    const lines = passageLines(this.#above, canvas);
+    const whole = previewContext(lines, { ...canvas, rows: Math.max(3, room) });
+    const { shown, hasMore } = whole.hasMore ? previewContext(lines, { ...canvas, rows }) : whole;
+    this.#isPrintedCut = hasMore;
+    this.#printed = [...this.#printed, ...this.#above];
+    this.#above = [];
+    this.#write(() => toLines(shown));
+  }
+
+  async #readMore(
+    { text, isRequired = false }: Extract<SideAction, { type: "read_more" }>,
+    passages: readonly Passage[],
+  ): Promise<void> {
+    const own = text === undefined ? [] : [asContext(text)];
+    const all = isRequired ? own : [...own, ...passages];
+    const { ending } = await this.#readThrough(all, isRequired);
+    if (text !== undefined && ending.type === "left" && ending.isRead) this.#read.add(text);
+  }
+
+  #readThrough(
+    passages: readonly Passage[],
+    mustRead: boolean,
+  ): Promise<Shown<PagerState, PagerEnding>> {
+    const canvas = canvasOf(this.#open());
+    const linesFor = (columns: number) =>
+      passages.flatMap((passage, index) => [
+        ...(index === 0 ? [] : [""]),
+        ...passageLines([passage], { ...canvas, columns }),
+      ]);
+    return this.#showOne(pager({ linesFor, mustRead }), pagerStart, true);
+  }
+
+  async #showOne<State, Ending>(
+    widget: Widget<State, Ending>,
+    state: State,
+    isFullScreen = false,
+  ): Promise<Shown<State, Ending>> {
+    if (this.#signal.aborted) return { state, ending: { type: "aborted" } };
+    const terminal = this.#open();
+    const shown = showWidget(widget, state, {
+      terminal,
+      signal: this.#signal,
+      isFullScreen,
+      losesCursor: this.#losesCursor,
+    });
+    terminal.write(this.#notification ?? "");
+    this.#notification = undefined;
+    return await shown;
+  }
+
+  #open(): Terminal {
+    this.#opened ??= openTerminal();
+    return this.#opened;
+  }
+
+  #write(make: (canvas: Canvas) => string): void {
+    if (this.#signal.aborted) return;
+    const terminal = this.#open();
+    terminal.write(make(canvasOf(terminal)));
+  }
+}
+
+function asContext(text: string): Passage {
+  return { type: "context", text };
+}
+
+function asQuestion(text: string): Passage {
+  return { type: "question", text };
+}
+
+function isSideAction(ending: { readonly type: string }): ending is SideAction {
+  return ending.type === "read_more" || ending.type === "add_note";
+}
+
+function toLines(lines: readonly string[]): string {
+  return lines.map((line) => `${line}\r\n`).join("");
+}

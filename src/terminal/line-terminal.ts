@@ -1,0 +1,166 @@
+/**
+ * The terminal for plain mode: writes lines, and reads lines that the terminal itself echoes and lets the
+ * user edit, so that screen readers can follow.
+ */
+import { spawnSync } from "node:child_process";
+import { closeSync, constants, openSync, readSync } from "node:fs";
+import { ReadStream } from "node:tty";
+import { stripVTControlCharacters } from "node:util";
+import { findProgram } from "../process/index.ts";
+import type { NoAnswer } from "./dialogue.ts";
+import { isCancelKey, isKey } from "./key.ts";
+import { hasTerminal, openStreams, readKeys, sizeOf } from "./terminal-device.ts";
+import { bufferOf } from "./text-buffer.ts";
+import { secretEntry } from "./text-entry.ts";
+
+export type Line = { readonly type: "line"; readonly text: string } | NoAnswer;
+
+export interface LineTerminal extends Disposable {
+  readonly columns: number;
+  /** Lines end in `\n`. */
+  write(text: string): void;
+  /** Drops what was typed before the call, unless `isContinuation`. Secrets are not echoed. */
+  readLine(signal: AbortSignal, wanted?: ReadLineOptions): Promise<Line>;
+}
+
+export interface ReadLineOptions {
+  readonly isSecret?: boolean;
+  /** The next line of a text that is being typed or pasted. */
+  readonly isContinuation?: boolean;
+}
+
+/** A secret is never drawn. */
+const NO_SIZE = { columns: 0, rows: 0 };
+const CTRL_C = "\u0003";
+/**
+ * Makes Ctrl-C end the line instead of sending a signal to every process on this terminal: it cancels the
+ * open question only.
+ */
+const CTRL_C_AS_INPUT = ["-isig", "eol", "^C"];
+
+/** Throws `no_terminal`. */
+export function openLineTerminal(): LineTerminal {
+  const { input, output } = openStreams();
+  input.destroy(); // Each line gets its own stream, since a stream that has ended reads no more.
+  const before = runStty("-g");
+  runStty(...CTRL_C_AS_INPUT);
+  const restore = () => void runStty(before);
+  process.once("exit", restore); // In case the process ends in the meantime.
+  const write = (text: string) => {
+    if (output.writable) output.write(text);
+  };
+  return {
+    get columns() {
+      return sizeOf(output).columns;
+    },
+    write,
+    readLine: async (signal, { isSecret = false, isContinuation = false } = {}) => {
+      if (signal.aborted) return { type: "aborted" };
+      const stream = openInput();
+      if (stream === undefined) return { type: "aborted" };
+      if (!isContinuation) discardTypedInput(stream);
+      const line = await (isSecret ? readSecret : readEchoed)(stream, signal);
+      // For an echoed line, the terminal has written the line break itself.
+      if (isSecret || line.type !== "line") write("\n");
+      return line;
+    },
+    [Symbol.dispose]: () => {
+      process.off("exit", restore);
+      restore();
+      output.destroy();
+    },
+  };
+}
+
+/** Node cannot change these settings. Without stty, the terminal stays as it is. */
+function runStty(...settings: readonly string[]): string {
+  const program = findProgram("stty");
+  if (program === undefined) return "";
+  let terminal: number | undefined;
+  try {
+    terminal = openSync("/dev/tty", "r");
+    const { stdout } = spawnSync(program, settings.filter(Boolean), {
+      stdio: [terminal, "pipe", "ignore"],
+      encoding: "utf8",
+    });
+    return (stdout ?? "").trim();
+  } catch {
+    return ""; // The terminal is closed.
+  } finally {
+    if (terminal !== undefined) closeSync(terminal);
+  }
+}
+
+function openInput(): ReadStream | undefined {
+  try {
+    return new ReadStream(openSync("/dev/tty", "r"));
+  } catch {
+    return undefined; // The terminal is closed.
+  }
+}
+
+/** Uses raw mode, in which even an unfinished line can be read. */
+function discardTypedInput(stream: ReadStream): void {
+  let terminal: number | undefined;
+  stream.setRawMode(true);
+  try {
+    terminal = openSync("/dev/tty", constants.O_RDONLY | constants.O_NONBLOCK);
+    const dropped = Buffer.alloc(4096);
+    while (readSync(terminal, dropped) > 0);
+  } catch {
+    // EAGAIN: nothing left to read.
+  }
+  if (terminal !== undefined) closeSync(terminal);
+  stream.setRawMode(false);
+}
+
+/** Ctrl-D and a closed terminal both end the stream; after Ctrl-D the terminal still exists. */
+async function readEchoed(stream: ReadStream, signal: AbortSignal): Promise<Line> {
+  const { promise, resolve } = Promise.withResolvers<Line>();
+  let typed = "";
+  const onEnd = () => resolve({ type: hasTerminal() ? "cancelled" : "aborted" });
+  const onAbort = () => resolve({ type: "aborted" });
+  stream.setEncoding("utf8");
+  stream.on("error", onAbort).on("end", onEnd).on("close", onEnd);
+  stream.on("data", (data: string) => {
+    typed += data;
+    const end = typed.search(/[\r\n\u0003]/);
+    if (end === -1) return;
+    stream.pause(); // Leave the rest in the terminal.
+    const text = typed.slice(0, end);
+    const isCancelled = typed[end] === CTRL_C || /^\u001b+$/.test(text);
+    // Arrow keys and the like leave their sequences in the line.
+    const line = { type: "line", text: stripVTControlCharacters(text) } as const;
+    resolve(isCancelled ? { type: "cancelled" } : line);
+  });
+  signal.addEventListener("abort", onAbort, { once: true });
+  const line = await promise;
+  signal.removeEventListener("abort", onAbort);
+  stream.destroy();
+  return line;
+}
+
+async function readSecret(stream: ReadStream, signal: AbortSignal): Promise<Line> {
+  const { promise, resolve } = Promise.withResolvers<Line>();
+  const widget = secretEntry({ message: "" }, { hasMore: false });
+  let buffer = bufferOf("");
+  const onCancel = () => resolve({ type: "cancelled" });
+  const onAbort = () => resolve({ type: "aborted" });
+  const stop = readKeys(stream, {
+    onInput: (sent) => {
+      for (const key of sent.filter(isKey)) {
+        const step = widget.update(buffer, key, NO_SIZE);
+        if (isCancelKey(key)) onCancel();
+        else if (step.type === "wait") buffer = step.state;
+        else if (step.ending.type === "entered") resolve({ type: "line", text: step.ending.text });
+        else onCancel();
+      }
+    },
+    onClose: onAbort,
+  });
+  signal.addEventListener("abort", onAbort, { once: true });
+  const line = await promise;
+  signal.removeEventListener("abort", onAbort);
+  stop();
+  return line;
+}

@@ -1,0 +1,126 @@
+/** Menus and text questions in plain mode: the lines to print, and what a typed line means. Pure. */
+import { neutralize, oneLine, truncate } from "../render/index.ts";
+import type { Chosen, Entered, KeyMenu, TextRequest } from "./dialogue.ts";
+import { keysOf } from "./key-menu.ts";
+
+export interface PlainQuestion<Ending> {
+  /** The question and its choices, neutralized. */
+  readonly lines: readonly string[];
+  /** A sentence that says what to type. */
+  readonly hint: string;
+  /** Commands that only this question has: `/lines for several lines`. */
+  readonly commands?: readonly string[];
+  /** What `/cancel` does here: `/cancel to go back`. */
+  readonly cancelHint: string;
+  /** Printed when the user types `?`. */
+  readonly help: readonly string[];
+  readonly readLine: (line: string) => LineResult<Ending>;
+}
+
+export type LineResult<Ending> =
+  | { readonly type: "end"; readonly ending: Ending }
+  /** Not an answer: print these lines and read another. */
+  | { readonly type: "again"; readonly lines: readonly string[] };
+
+export function accept<Ending>(ending: Ending): LineResult<Ending> {
+  return { type: "end", ending };
+}
+
+export function askAgain(...lines: readonly string[]): LineResult<never> {
+  return { type: "again", lines };
+}
+
+export function plainMenu<Choice extends string>(
+  menu: KeyMenu<Choice>,
+): PlainQuestion<Chosen<Choice>> {
+  const keys = keysOf(menu);
+  const names = joinWithOr(keys.map(spellKey));
+  const onEnter =
+    menu.default === undefined ? "" : ` Or just press Enter for ${spellKey(menu.default)}.`;
+  return {
+    lines: [menu.message],
+    hint: `Type ${names} and press Enter.${onEnter}`,
+    cancelHint: `/cancel to ${menu.escape}`,
+    help: keys.map((key) => `${spellKey(key)}: ${menu.choices[key] ?? ""}`),
+    readLine: (line) => {
+      const typed = line.trim();
+      const key = WORDS[typed.toLowerCase()] ?? typed;
+      const choice = key === "" ? menu.default : keys.find((own) => own === key);
+      if (choice !== undefined) return accept({ type: "chosen", choice });
+      const wanted = `Type ${names}.`;
+      return askAgain(
+        key === "" ? wanted : `"${truncate(oneLine(key), 40)}" is not a choice. ${wanted}`,
+      );
+    },
+  };
+}
+
+const WORDS: Readonly<Record<string, string>> = { yes: "y", no: "n" };
+
+/** Screen readers say `y` and `Y` alike. */
+function spellKey(key: string): string {
+  return /^[A-Z]$/.test(key) ? `capital ${key}` : key;
+}
+
+/** `a, b or c`. */
+function joinWithOr(words: readonly string[]): string {
+  const last = words.at(-1) ?? "";
+  return words.length < 2 ? last : `${words.slice(0, -1).join(", ")} or ${last}`;
+}
+
+export interface PlainText extends TextRequest {
+  readonly hasEditor: boolean;
+}
+
+export type PlainTextEnding =
+  | Entered
+  | { readonly type: "several_lines" }
+  /** Continue in the user's editor. */
+  | { readonly type: "editor" };
+
+export function plainText(entry: PlainText): PlainQuestion<PlainTextEnding> {
+  const { message, text = "", problem, escape = "cancel", hasEditor } = entry;
+  return {
+    lines: [
+      message,
+      ...(text === "" ? [] : ["Current text:", ...neutralize(text).split("\n"), "End of text."]),
+      ...(problem === undefined ? [] : problem.split("\n")),
+    ],
+    hint: hintFor(entry),
+    commands: [
+      "/lines to type several lines",
+      ...(hasEditor ? ["/edit to open your editor"] : []),
+      ...(text === "" ? [] : ["/empty for an empty text"]),
+    ],
+    cancelHint: `/cancel to ${escape}`,
+    help: [
+      "After /lines, everything you type is part of the text, up to a line that is only a period.",
+      "To get a line that is only a period, type two periods.",
+    ],
+    readLine: (line) => {
+      switch (line.trim()) {
+        case "/lines":
+          return accept({ type: "several_lines" });
+        case "/edit":
+          return accept(hasEditor ? { type: "editor" } : { type: "entered", text: line });
+        case "/empty":
+          return accept({ type: "entered", text: text === "" ? line : "" });
+        default:
+          return accept({ type: "entered", text: line === "" ? text : line });
+      }
+    },
+  };
+}
+
+function hintFor({ text = "", default: suggested }: PlainText): string {
+  const typed = "Type your answer and press Enter.";
+  if (text !== "") return `${typed} Or just press Enter to keep the text.`;
+  return suggested === undefined ? typed : `${typed} Or just press Enter for: ${suggested}`;
+}
+
+/** Ends a text of several lines; doubled, it is a line of the text. */
+export const END_LINE = ".";
+
+export function joinTypedLines(lines: readonly string[]): string {
+  return lines.map((line) => (line === END_LINE.repeat(2) ? END_LINE : line)).join("\n");
+}

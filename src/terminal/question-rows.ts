@@ -1,0 +1,182 @@
+/** The rows of a question: while it is open, with the hints below it, and after it was answered. */
+import stringWidth from "fast-string-width";
+import { moreLines, oneLine, truncate, wrapWords } from "../render/index.ts";
+import type { ClosedQuestion } from "./dialogue.ts";
+import type { Key } from "./key.ts";
+import { type LaidOutText, layOutText, type TextBuffer } from "./text-buffer.ts";
+import type { Canvas } from "./widget.ts";
+
+export interface QuestionLine {
+  /** One line, neutralized. */
+  readonly message: string;
+  /** Shown after it: keys, a default. */
+  readonly suffix?: string;
+}
+
+export interface QuestionRows extends LaidOutText {
+  /** How many rows the question itself takes; typed text starts in the last of them. */
+  readonly height: number;
+  /** Only the beginning of the question fits. */
+  readonly isCut: boolean;
+}
+
+/** The question in at most `canvas.rows`, followed by the typed text in as many rows as it needs. */
+export function questionRows(
+  { message, suffix = "" }: QuestionLine,
+  typed: TextBuffer,
+  { columns, rows: maxRows, paint }: Canvas,
+): QuestionRows {
+  const painted = [
+    paint("green", "?"),
+    paint("bold", message),
+    ...(suffix === "" ? [] : [paint("dim", suffix)]),
+  ].join(" ");
+  const all = wrapWords(painted, columns - 1);
+  const isCut = all.length > Math.max(1, maxRows);
+  const head = isCut ? cutHead(all, suffix, { columns, rows: maxRows, paint }) : all;
+  const last = head.at(-1) ?? "";
+  const place = { columns, start: stringWidth(last) + 1, indent: 2 };
+  const {
+    rows: [first = "", ...others],
+    cursor,
+  } = layOutText(typed, place);
+  return {
+    rows: [...head.slice(0, -1), first === "" ? last : `${last} ${first}`, ...others],
+    cursor: { row: head.length - 1 + cursor.row, column: cursor.column },
+    height: head.length,
+    isCut,
+  };
+}
+
+/** The beginning of the question, and a last row that says how much is missing. */
+function cutHead(
+  all: readonly string[],
+  suffix: string,
+  { columns, rows, paint }: Canvas,
+): readonly string[] {
+  const shown = all.slice(0, Math.max(0, rows - 1));
+  const more = moreLines(all.length - shown.length);
+  const shortSuffix = truncate(suffix, columns - 2 - stringWidth(more));
+  return [...shown, paint("dim", truncate(`${more} ${shortSuffix}`.trimEnd(), columns - 1))];
+}
+
+/** What the user can do besides answering. */
+export interface SideActions {
+  /** Not everything above the question is visible. */
+  readonly hasMore: boolean;
+  /** The note so far; absent where the question takes none. */
+  readonly note?: string | undefined;
+  /** Texts that the user has read to the end. */
+  readonly read?: ReadonlySet<string>;
+}
+
+/** Done on another screen; the widget then continues where it was. */
+export type SideAction =
+  | {
+      readonly type: "read_more";
+      /** Shown before everything else there is to read. Any text. */
+      readonly text?: string;
+      /** The answer does not count until the user has read or skipped the text. */
+      readonly isRequired?: boolean;
+    }
+  | { readonly type: "add_note" };
+
+export function findSideAction({ hasMore, note }: SideActions, key: Key): SideAction | undefined {
+  if (key.type !== "named") return undefined;
+  if (key.name === "ctrl-o" && hasMore) return { type: "read_more" };
+  return key.name === "tab" && note !== undefined ? { type: "add_note" } : undefined;
+}
+
+export interface Hints {
+  /** The widget's own hints. */
+  readonly own?: readonly string[];
+  /** The key that shows everything. */
+  readonly readKey?: string;
+}
+
+/** Below a question: the note so far, and the keys. */
+export function footerRows(
+  { hasMore, note }: SideActions,
+  { own = [], readKey = "Ctrl-O" }: Hints,
+  canvas: Canvas,
+): readonly string[] {
+  const hints = [
+    ...own,
+    ...(note === undefined ? [] : ["Tab add note"]),
+    ...(hasMore ? [`${readKey} show all`] : []),
+  ];
+  const { columns, paint } = canvas;
+  const noteRows =
+    note === undefined || note === ""
+      ? []
+      : [paint("dim", truncate(`  Note: ${oneLine(note)}`, columns))];
+  return [...noteRows, ...hintRows(hints, canvas)];
+}
+
+const HINT_SEPARATOR = " · ";
+
+/** As many rows as the hints need, but at most a sixth of the screen. */
+function hintRows(
+  hints: readonly string[],
+  { columns, rows: height, paint }: Canvas,
+): readonly string[] {
+  const maxRows = Math.max(1, Math.floor(height / 6));
+  const room = Math.max(1, columns - 2);
+  const rows: string[] = [];
+  for (const hint of hints) {
+    const last = rows.at(-1);
+    const longer = last === undefined ? hint : last + HINT_SEPARATOR + hint;
+    if (last !== undefined && stringWidth(longer) <= room) rows[rows.length - 1] = longer;
+    else rows.push(...wrapWords(hint, room));
+  }
+  const shown = rows.slice(0, maxRows);
+  const overflow = rows.slice(maxRows - 1).join(HINT_SEPARATOR);
+  if (rows.length > maxRows) shown[maxRows - 1] = truncate(overflow, room);
+  return shown.map((row) => paint("dim", `  ${row}`));
+}
+
+/** One row in any case. A long question leaves half of it to the answer. */
+export function closedLine(closed: ClosedQuestion, canvas: Canvas): string {
+  const room = canvas.columns - 3;
+  const answer = oneLine(closed.summary);
+  const answerRoom = Math.max(room - stringWidth(closed.message), Math.ceil(room / 2));
+  const summary = truncate(answer, answerRoom);
+  const message = truncate(closed.message, room - stringWidth(summary));
+  return paintClosed({ ...closed, message, summary }, canvas);
+}
+
+/** Enough not to cut off what the question was about, a file name for example. */
+const MAX_MESSAGE_ROWS = 5;
+
+/** One row if the question fits beside half a row of answer; otherwise as many as it needs. */
+export function closedRows(closed: ClosedQuestion, canvas: Canvas): readonly string[] {
+  const room = canvas.columns - 3;
+  const summary = truncate(oneLine(closed.summary), Math.ceil(room / 2));
+  const width = stringWidth(closed.message) + stringWidth(summary);
+  if (width <= room) return [closedLine(closed, canvas)];
+  const message = truncate(closed.message, room * MAX_MESSAGE_ROWS);
+  return wrapWords(paintClosed({ ...closed, message, summary }, canvas), canvas.columns);
+}
+
+function paintClosed({ message, summary, isCancelled = false }: ClosedQuestion, { paint }: Canvas) {
+  const mark = isCancelled ? paint("red", "✖") : paint("green", "✔");
+  return `${mark} ${paint("bold", message)} ${paint(isCancelled ? "dim" : "cyan", summary)}`;
+}
+
+export interface Stack {
+  readonly head: readonly string[];
+  /** May be longer than there is room for. */
+  readonly body: readonly string[];
+  /** The row of the body that must be visible, and how many rows belong to it. */
+  readonly active: number;
+  readonly activeHeight?: number;
+  readonly foot: readonly string[];
+}
+
+/** Cuts a body that is too long to the rows around the active one. */
+export function stackRows({ head, body, active, activeHeight = 1, foot }: Stack, height: number) {
+  const room = Math.max(1, activeHeight, height - head.length - foot.length);
+  const first = Math.max(0, Math.min(active - Math.floor(room / 2), body.length - room));
+  const rows = [...head, ...body.slice(first, first + room), ...foot];
+  return { rows, activeRow: head.length + active - first };
+}

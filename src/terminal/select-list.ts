@@ -1,0 +1,331 @@
+/** The widget for choosing one or several options: arrows move, typing filters. */
+import {
+  moreLines,
+  neutralize,
+  oneLine,
+  plain,
+  truncate,
+  wrapCode,
+  wrapWords,
+} from "../render/index.ts";
+import { assertNever } from "../util/index.ts";
+import { contextLines, previewContext } from "./context.ts";
+import type { ListedOption, SelectEnding, SelectList, SelectState } from "./dialogue.ts";
+import type { Key, KeyName } from "./key.ts";
+import {
+  type SideAction,
+  type SideActions,
+  findSideAction,
+  footerRows,
+  questionRows,
+  stackRows,
+} from "./question-rows.ts";
+import { bufferOf, editBuffer } from "./text-buffer.ts";
+import { type Canvas, end, type Frame, type Size, type Step, wait, type Widget } from "./widget.ts";
+
+type ListEnding = SelectEnding | SideAction | { readonly type: "cancelled" };
+
+type SelectStep = Step<SelectState, ListEnding>;
+
+type OpenList = SelectList & { readonly sideActions: SideActions };
+
+export function selectList(
+  list: SelectList,
+  sideActions: SideActions,
+): Widget<SelectState, ListEnding> {
+  const open = { ...list, sideActions };
+  return {
+    update: (state, key, size) => {
+      const isReadKey = key.type === "named" && key.name === "ctrl-o";
+      const preview = isReadKey ? findPreview(open, state, size) : undefined;
+      const sideAction = preview ?? findSideAction(sideActions, key);
+      if (sideAction !== undefined) return end(sideAction);
+      const step = updateList(list, state, key);
+      const text = step.type === "end" ? findUnread(open, step.ending, size) : undefined;
+      return text === undefined ? step : end({ type: "read_more", text, isRequired: true });
+    },
+    view: (state, canvas) => viewSelect(open, state, canvas),
+  };
+}
+
+/** Everything about the active option, to be read in the pager. */
+function findPreview(list: OpenList, state: SelectState, size: Size): SideAction | undefined {
+  if (!rowsOf(list, state.filter).includes(state.active)) return undefined;
+  const option = list.options[state.active];
+  if (option === undefined) return undefined;
+  const { isOptionCut } = viewSelect(list, state, { ...size, paint: plain });
+  if (option.preview === undefined && !isOptionCut) return undefined;
+  return { type: "read_more", text: optionText(option) };
+}
+
+/** The text of a chosen option that did not fit on the screen and that the user has not read. */
+function findUnread(list: OpenList, ending: ListEnding, size: Size): string | undefined {
+  if (ending.type !== "chosen") return undefined;
+  const canvas = { ...size, paint: plain };
+  return ending.indexes
+    .filter((active) => viewSelect(list, { filter: "", active, marked: [] }, canvas).isOptionCut)
+    .map((index) => optionText(list.options[index] ?? { label: "" }))
+    .find((text) => list.sideActions.read?.has(text) !== true);
+}
+
+function updateList(list: SelectList, state: SelectState, key: Key): SelectStep {
+  switch (key.type) {
+    case "text":
+      return list.isMultiple === true && key.text === " "
+        ? mark(list, state)
+        : wait(filterBy(list, state, state.filter + key.text));
+    case "paste": {
+      const line = key.text.replaceAll(/\s+/g, " ").trim();
+      return wait(filterBy(list, state, state.filter + line));
+    }
+    case "named":
+      return updateByName(list, state, key.name);
+    default:
+      return assertNever(key);
+  }
+}
+
+function updateByName(list: SelectList, state: SelectState, name: KeyName): SelectStep {
+  switch (name) {
+    case "enter":
+    case "new-line":
+      return choose(list, state);
+    case "ctrl-d":
+      return end({ type: "cancelled" });
+    case "ctrl-a":
+      return wait(list.isMultiple === true ? markAll(list, state) : state);
+    case "backspace":
+    case "ctrl-w":
+    case "ctrl-u": {
+      const edited = editBuffer(bufferOf(state.filter), { type: "named", name });
+      return wait(filterBy(list, state, edited?.text ?? ""));
+    }
+    default:
+      return wait({ ...state, active: move(rowsOf(list, state.filter), state.active, name) });
+  }
+}
+
+/** "Other" is chosen with Enter even where options are selected with Space. */
+function choose(list: SelectList, state: SelectState): SelectStep {
+  const { filter, active, marked } = state;
+  const isListed = rowsOf(list, filter).includes(active);
+  if (isListed && active === list.options.length) return end(otherEnding(list, filter));
+  if (list.isMultiple === true) {
+    return end({ type: "chosen", indexes: marked.toSorted((one, two) => one - two) });
+  }
+  return isListed ? end({ type: "chosen", indexes: [active] }) : wait(state);
+}
+
+function otherEnding(list: SelectList, filter: string): SelectEnding {
+  const text = typedOther(list, filter);
+  return text === ""
+    ? { type: "other", text: filter.trim(), isWhole: false }
+    : { type: "other", text, isWhole: true };
+}
+
+function mark(list: SelectList, state: SelectState): SelectStep {
+  const { filter, active, marked } = state;
+  // The user is typing an answer of several words.
+  if (typedOther(list, filter) !== "") return wait(filterBy(list, state, `${filter} `));
+  if (!rowsOf(list, filter).includes(active)) return wait(state);
+  if (active === list.options.length) return end(otherEnding(list, filter));
+  const others = marked.filter((index) => index !== active);
+  return wait({ ...state, marked: marked.includes(active) ? others : [...others, active] });
+}
+
+/** Selects all listed options, or none if all are selected. */
+function markAll(list: SelectList, state: SelectState): SelectState {
+  const { filter, marked } = state;
+  const matches = matchingOptions(list, filter);
+  const others = marked.filter((index) => !matches.includes(index));
+  const areMarked = matches.every((index) => marked.includes(index));
+  return { ...state, marked: areMarked ? others : [...others, ...matches] };
+}
+
+/** The active option stays active while it matches. "Other" becomes active only if no option matches. */
+function filterBy(list: SelectList, state: SelectState, filter: string): SelectState {
+  const { active } = state;
+  const stays = matchingOptions(list, filter).includes(active);
+  return { ...state, filter, active: stays ? active : (rowsOf(list, filter)[0] ?? active) };
+}
+
+function move(rows: readonly number[], active: number, name: KeyName): number {
+  const at = rows.indexOf(active);
+  const last = rows.length - 1;
+  const to: Partial<Record<KeyName, number>> = {
+    up: at === 0 ? last : at - 1,
+    down: at === last ? 0 : at + 1,
+    "page-up": Math.max(0, at - PAGE_SIZE),
+    "page-down": Math.min(last, at + PAGE_SIZE),
+    home: 0,
+    end: last,
+  };
+  return rows[to[name] ?? at] ?? active;
+}
+
+/** Of the active option; fewer on a small screen. */
+const MAX_PREVIEW_ROWS = 8;
+/** Rows that a long question must leave for the list. */
+const MIN_LIST_ROWS = 3;
+
+interface SelectFrame extends Frame {
+  /** Part of the active option is hidden. */
+  readonly isOptionCut: boolean;
+}
+
+function viewSelect(
+  list: SelectList & { readonly sideActions: SideActions },
+  state: SelectState,
+  canvas: Canvas,
+): SelectFrame {
+  const { columns, rows: height, paint } = canvas;
+  const rows = rowsOf(list, state.filter);
+  const at = rows.indexOf(state.active);
+  const option = at === -1 ? undefined : list.options[state.active];
+  const active = at === -1 ? NO_ROWS : activeRows(list, state, canvas);
+  const details = detailRows(option, canvas);
+  const hasMore = list.sideActions.hasMore || details.isCut || active.isCut;
+  const sideActions = { ...list.sideActions, hasMore };
+  const foot = [
+    ...details.rows,
+    ...footerRows(sideActions, { own: hintsFor(list, at, rows.length) }, canvas),
+  ];
+  const labels = rows.flatMap((index) =>
+    index === state.active
+      ? active.rows.map((row) => paint("cyan", row))
+      : [truncate(`  ${labelOf(list, state, index)}`, columns)],
+  );
+  const none = paint("yellow", truncate(`  ${emptyMessage(state.filter)}`, columns));
+  const room = height - foot.length - Math.min(MIN_LIST_ROWS, labels.length);
+  const question = questionRows(list, bufferOf(state.filter), { ...canvas, rows: room });
+  const stacked = stackRows(
+    {
+      head: question.rows,
+      body: labels.length === 0 ? [none] : labels,
+      active: Math.max(0, at),
+      activeHeight: active.rows.length,
+      foot,
+    },
+    Math.min(
+      height,
+      question.rows.length + PAGE_SIZE + Math.max(0, active.rows.length - 1) + foot.length,
+    ),
+  );
+  return {
+    rows: stacked.rows,
+    cursor: question.cursor,
+    isCut: question.isCut,
+    isOptionCut: active.isCut || details.isCut || stacked.rows.length > height,
+  };
+}
+
+/** An option in full; the list shows only its beginning. */
+function optionText({ label, description, preview }: ListedOption): string {
+  return [label, description, preview].filter((text) => text !== undefined).join("\n");
+}
+
+interface CutRows {
+  readonly rows: readonly string[];
+  readonly isCut: boolean;
+}
+
+const NO_ROWS: CutRows = { rows: [], isCut: false };
+
+/** An option that can be chosen is shown whole; text the user typed may be shortened. */
+function activeRows(list: SelectList, state: SelectState, canvas: Canvas): CutRows {
+  const room = canvas.columns - 2;
+  const label = labelOf(list, state, state.active);
+  if (list.options[state.active] === undefined) {
+    return { rows: [`❯ ${truncate(label, room)}`], isCut: false };
+  }
+  const mark = list.isMultiple === true ? label.slice(0, MARK_WIDTH) : "";
+  const wrapped = wrapWords(label.slice(mark.length), room - mark.length);
+  const { rows, isCut } = cutRows(wrapped, canvas);
+  const indent = " ".repeat(2 + mark.length);
+  return {
+    rows: rows.map((row, index) =>
+      truncate(index === 0 ? `❯ ${mark}${row}` : indent + row, canvas.columns),
+    ),
+    isCut,
+  };
+}
+
+/** At most a third of the screen. */
+function cutRows(rows: readonly string[], { rows: height }: Canvas): CutRows {
+  const most = Math.max(2, Math.floor(height / 3));
+  if (rows.length <= most) return { rows, isCut: false };
+  const shown = rows.slice(0, most - 1);
+  return { rows: [...shown, moreLines(rows.length - shown.length)], isCut: true };
+}
+
+function labelOf(list: SelectList, { filter, marked }: SelectState, index: number): string {
+  const typed = oneLine(typedOther(list, filter));
+  const label = list.options[index]?.label ?? (typed === "" ? "Other…" : `Other: ${typed}`);
+  if (list.isMultiple !== true) return label;
+  return `${marked.includes(index) ? "[x]" : "[ ]"} ${label}`;
+}
+
+const MARK_WIDTH = "[x] ".length;
+
+function emptyMessage(filter: string): string {
+  return filter === "" ? "No options." : `No matches for "${oneLine(filter)}".`;
+}
+
+function detailRows(option: ListedOption | undefined, canvas: Canvas): CutRows {
+  const described = descriptionRows(option, canvas);
+  const preview = previewRows(option, canvas);
+  return { rows: [...described.rows, ...preview.rows], isCut: described.isCut || preview.isCut };
+}
+
+function descriptionRows(option: ListedOption | undefined, canvas: Canvas): CutRows {
+  if (option?.description === undefined) return { rows: [], isCut: false };
+  const { rows, isCut } = cutRows(wrapWords(option.description, canvas.columns - 4), canvas);
+  return { rows: rows.map((row) => canvas.paint("dim", `    ${row}`)), isCut };
+}
+
+function previewRows(option: ListedOption | undefined, canvas: Canvas): CutRows {
+  const { preview = "" } = option ?? {};
+  if (preview.trim() === "") return { rows: [], isCut: false };
+  const columns = canvas.columns - 4;
+  const rows = Math.max(1, Math.min(MAX_PREVIEW_ROWS, Math.floor(canvas.rows / 3)));
+  const { shown, hasMore } = previewContext(contextLines(preview, canvas), {
+    ...canvas,
+    columns,
+    rows,
+  });
+  const bar = canvas.paint("dim", "│");
+  const wrapped = shown.flatMap((line) => wrapCode(line, columns));
+  return { rows: wrapped.map((row) => `  ${bar} ${row}`), isCut: hasMore };
+}
+
+function hintsFor({ isMultiple = false }: SelectList, at: number, count: number) {
+  return [
+    ...(count > PAGE_SIZE ? [`${at + 1} of ${count}`] : []),
+    "↑↓ move",
+    "type to filter",
+    ...(isMultiple ? ["Space select", "Enter submit"] : ["Enter select"]),
+  ];
+}
+
+/** Longer lists scroll. */
+const PAGE_SIZE = 10;
+
+/** The indexes of the listed options, and of "Other". */
+function rowsOf(list: SelectList, filter: string): readonly number[] {
+  const { options, allowsOther = false } = list;
+  return [...matchingOptions(list, filter), ...(allowsOther ? [options.length] : [])];
+}
+
+export function matchingOptions({ options }: SelectList, filter: string): readonly number[] {
+  const wanted = neutralize(filter).toLowerCase();
+  return options.flatMap(({ label }, index) =>
+    label.toLowerCase().includes(wanted) ? [index] : [],
+  );
+}
+
+/** The typed text, if it is an answer of its own because no option contains it; otherwise empty. */
+function typedOther(list: SelectList, filter: string): string {
+  return list.allowsOther === true && matchingOptions(list, filter).length === 0
+    ? filter.trim()
+    : "";
+}

@@ -1,0 +1,159 @@
+/** The controlling terminal, opened directly so that the standard streams may be redirected. */
+import { closeSync, openSync } from "node:fs";
+import { ReadStream, WriteStream } from "node:tty";
+import { styleText } from "node:util";
+import type { Paint } from "../render/index.ts";
+import { CodedError } from "../util/index.ts";
+import { decodeInput, decodeLoneEscape, type Key, type Report } from "./key.ts";
+import type { Size } from "./widget.ts";
+
+interface TerminalEvents {
+  readonly onInput: (sent: readonly (Key | Report)[]) => void;
+  readonly onResize: () => void;
+  readonly onClose: () => void;
+}
+
+/** While open, keys are neither echoed nor turned into signals. */
+export interface Terminal extends Disposable {
+  /** Follows NO_COLOR and FORCE_COLOR. */
+  readonly paint: Paint;
+  readonly size: Size;
+  /** The terminal was hung up. */
+  readonly isClosed: boolean;
+  /** Does nothing once the terminal is closed. */
+  write(text: string): void;
+  /** Input that arrives without a listener is dropped. */
+  listen(events: TerminalEvents | undefined): void;
+}
+
+const BRACKETED_PASTE_ON = "\u001b[?2004h";
+const BRACKETED_PASTE_OFF = "\u001b[?2004l";
+
+/** Other keys also send sequences that start with Escape, but the rest follows at once. */
+const ESCAPE_TIMEOUT_MS = 50;
+
+export function hasTerminal(): boolean {
+  try {
+    closeSync(openSync("/dev/tty", "r+"));
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+/** Throws `no_terminal`. */
+export function openTerminal(): Terminal {
+  const { input, output } = openStreams();
+  let size = sizeOf(output);
+  let isClosed = false;
+  let listening: TerminalEvents | undefined;
+  const write = (text: string) => {
+    if (output.writable) output.write(text);
+  };
+  const stopReading = readKeys(input, {
+    onInput: (sent) => listening?.onInput(sent),
+    onClose: () => {
+      isClosed = true;
+      listening?.onClose();
+    },
+  });
+  const onWindowChange = () => {
+    size = measureTerminal() ?? size;
+    listening?.onResize();
+  };
+  process.on("SIGWINCH", onWindowChange);
+  // In case the process ends in the meantime; Node itself resets raw mode.
+  const restore = () => write(BRACKETED_PASTE_OFF);
+  process.once("exit", restore);
+  write(BRACKETED_PASTE_ON);
+  return {
+    paint: (style, text) => styleText(style, text, { stream: output }),
+    get size() {
+      return size;
+    },
+    get isClosed() {
+      return isClosed;
+    },
+    write,
+    listen: (events) => {
+      listening = events;
+    },
+    [Symbol.dispose]: () => {
+      process.off("SIGWINCH", onWindowChange);
+      process.off("exit", restore);
+      restore();
+      stopReading();
+      output.destroy();
+    },
+  };
+}
+
+/** Throws `no_terminal`. */
+export function openStreams(): { readonly input: ReadStream; readonly output: WriteStream } {
+  try {
+    const output = openOutput();
+    return { input: new ReadStream(openSync("/dev/tty", "r")), output };
+  } catch (cause) {
+    throw new CodedError("no_terminal", "No terminal is available to ask on.", {
+      cause,
+      hint: "Run jp in a terminal, or pass --non-interactive to answer by policy.",
+    });
+  }
+}
+
+function openOutput(): WriteStream {
+  // If the terminal is closed, nobody is left to read the output.
+  return new WriteStream(openSync("/dev/tty", "w")).on("error", ignore);
+}
+
+/** Node updates the size of the standard streams only, so a new stream is opened to measure. */
+function measureTerminal(): Size | undefined {
+  try {
+    const output = openOutput();
+    const size = sizeOf(output);
+    output.destroy();
+    return size;
+  } catch {
+    return undefined; // The terminal is closed.
+  }
+}
+
+/** Some terminals do not know their size. */
+export function sizeOf({ columns, rows }: WriteStream): Size {
+  return columns > 0 && rows > 0 ? { columns, rows } : { columns: 80, rows: 24 };
+}
+
+/** Reads keys in raw mode. Returns a function that stops it. */
+export function readKeys(
+  input: ReadStream,
+  { onInput, onClose }: Pick<TerminalEvents, "onInput" | "onClose">,
+): () => void {
+  let rest = "";
+  let timer: NodeJS.Timeout | undefined;
+  const onData = (data: string) => {
+    clearTimeout(timer);
+    const decoded = decodeInput(rest + data);
+    rest = decoded.rest;
+    onInput(decoded.sent);
+    timer = setTimeout(() => {
+      const lone = decodeLoneEscape(rest);
+      if (lone.length === 0) return;
+      rest = "";
+      onInput(lone);
+    }, ESCAPE_TIMEOUT_MS);
+  };
+  input.setEncoding("utf8");
+  input.on("error", onClose).on("end", onClose).on("close", onClose).on("data", onData);
+  input.setRawMode(true);
+  return () => {
+    clearTimeout(timer);
+    input.off("error", onClose).off("end", onClose).off("close", onClose).off("data", onData);
+    input.on("error", ignore);
+    input.setRawMode(false);
+    input.destroy();
+  };
+}
+
+function ignore(): void {
+  // The terminal is closed.
+}

@@ -1,0 +1,85 @@
+/** The prompter for people at a terminal. It loads the rest of this folder only when it has to ask. */
+import type {
+  DeliveryRequest,
+  DeliveryResult,
+  FormRequest,
+  FormResult,
+  InterruptChoice,
+  InterruptMenu,
+  InterruptRequest,
+  PermissionRequest,
+  PermissionResult,
+  Prompter,
+  PromptRequest,
+  PromptResult,
+} from "../agent/index.ts";
+import type { Dialogue, DialogueOptions } from "./dialogue.ts";
+import { hasTerminal } from "./terminal-device.ts";
+
+export interface TerminalPrompterOptions extends DialogueOptions {
+  /** Ask in lines of text instead of drawing: for screen readers and simple terminals. */
+  readonly isPlain?: boolean;
+}
+
+/** Opens the controlling terminal itself, so the standard streams may be redirected. */
+export class TerminalPrompter implements Prompter, InterruptMenu {
+  readonly channel = "terminal";
+  readonly #options: TerminalPrompterOptions;
+  #last: Promise<unknown> = Promise.resolve();
+
+  constructor(options: TerminalPrompterOptions = {}) {
+    this.#options = options;
+  }
+
+  canAsk(): boolean {
+    return hasTerminal();
+  }
+
+  async ask(request: PromptRequest): Promise<PromptResult> {
+    const { askQuestion } = await import("./ask-question.ts");
+    return await this.#inTurn(request.signal, (dialogue) => askQuestion(request, dialogue));
+  }
+
+  async askForm(request: FormRequest): Promise<FormResult> {
+    const { askForm } = await import("./ask-form.ts");
+    return await this.#inTurn(request.signal, (dialogue) => askForm(request, dialogue));
+  }
+
+  async askPermission(request: PermissionRequest): Promise<PermissionResult> {
+    const { askPermission } = await import("./ask-permission.ts");
+    return await this.#inTurn(request.signal, (dialogue) => askPermission(request, dialogue));
+  }
+
+  async askDelivery(request: DeliveryRequest): Promise<DeliveryResult> {
+    const { askDelivery } = await import("./ask-permission.ts");
+    return await this.#inTurn(request.signal, (dialogue) => askDelivery(request, dialogue));
+  }
+
+  async choose(request: InterruptRequest): Promise<InterruptChoice> {
+    const { chooseInterrupt } = await import("./interrupt-menu.ts");
+    return await this.#inTurn(request.signal, (dialogue) => chooseInterrupt(request, dialogue));
+  }
+
+  /** There is one screen, so questions wait for each other, even those already aborted. */
+  async #inTurn<Result>(
+    signal: AbortSignal,
+    ask: (dialogue: Dialogue) => Promise<Result>,
+  ): Promise<Result> {
+    const createDialogue = await this.#loadDialogue();
+    const asked = this.#last.then(async () => {
+      using dialogue = createDialogue(this.#options, signal);
+      return await ask(dialogue);
+    });
+    this.#last = asked.catch(() => {});
+    return await asked;
+  }
+
+  async #loadDialogue(): Promise<(options: DialogueOptions, signal: AbortSignal) => Dialogue> {
+    if (this.#options.isPlain === true) {
+      const { PlainDialogue } = await import("./plain-dialogue.ts");
+      return (options, signal) => new PlainDialogue(options, signal);
+    }
+    const { DrawnDialogue } = await import("./drawn-dialogue.ts");
+    return (options, signal) => new DrawnDialogue(options, signal);
+  }
+}

@@ -1,0 +1,88 @@
+import { expect, test } from "vitest";
+import { wrapCode, wrapWords } from "../render/index.ts";
+import { decodeInput, isKey } from "./key.ts";
+import { bufferOf, editBuffer, layOutText, type TextBuffer } from "./text-buffer.ts";
+
+const LEFT = "\u001b[D";
+const RIGHT = "\u001b[C";
+const UP = "\u001b[A";
+const DOWN = "\u001b[B";
+
+test.each([
+  ["at the cursor", "ab▮d", "c", "abc▮d"],
+  ["a line break", "ab▮c", "\n", "ab\n▮c"],
+  ["a pasted text", "a▮", "\u001b[200~1\r2\u001b[201~", "a1\n2▮"],
+  ["nothing for an unknown key", "ab▮", "\u0019", "ab▮"],
+])("typing inserts %s", (_what, before, input, after) => {
+  expect(edited(before, input)).toBe(after);
+});
+
+test.each([
+  ["before the cursor", "abc▮d", "\u007f", "ab▮d"],
+  ["not at the start", "▮a", "\u007f", "▮a"],
+  ["a character of several code points", "x👨‍👩‍👧▮", "\u007f", "x▮"],
+  ["a line break", "a\n▮b", "\u007f", "a▮b"],
+  ["after the cursor", "a▮bc", "\u001b[3~", "a▮c"],
+  ["after the cursor, by Ctrl-D", "a▮bc", "\u0004", "a▮c"],
+  ["not at the end", "a▮", "\u001b[3~", "a▮"],
+  ["to the start of the line", "one\ntwo th▮ree", "\u0015", "one\n▮ree"],
+  ["to the end of the line", "o▮ne\ntwo", "\u000b", "o▮\ntwo"],
+  ["a word", "one two  ▮three", "\u0017", "one ▮three"],
+])("deletes %s", (_what, before, input, after) => {
+  expect(edited(before, input)).toBe(after);
+});
+
+test.each([
+  ["left over a wide character", "a日▮b", LEFT, "a▮日b"],
+  ["right over an emoji", "▮👍🏽b", RIGHT, "👍🏽▮b"],
+  ["left over a line break", "a\n▮b", LEFT, "a▮\nb"],
+  ["nowhere at the start", "▮a", LEFT, "▮a"],
+  ["nowhere at the end", "a▮", RIGHT, "a▮"],
+  ["to the start of its line", "one\ntwo▮", "\u0001", "one\n▮two"],
+  ["to the end of its line", "o▮ne\ntwo", "\u0005", "one▮\ntwo"],
+  ["a word back", "one two▮", "\u001bb", "one ▮two"],
+  ["a word on", "▮one two", "\u001bf", "one▮ two"],
+  ["up in its column", "one\ntw▮o", UP, "on▮e\ntwo"],
+  ["up to the end of a shorter line", "a\ntwo▮", UP, "a▮\ntwo"],
+  ["up to the start of the first line", "on▮e", UP, "▮one"],
+  ["down in its column", "o▮ne\n日本", DOWN, "one\n日▮本"],
+  ["down to the end of the last line", "o▮ne", DOWN, "one▮"],
+])("moves %s", (_what, before, input, after) => {
+  expect(edited(before, input)).toBe(after);
+});
+
+/** The cursor is where `▮` is. */
+function edited(before: string, input: string): string {
+  let buffer: TextBuffer = { text: before.replace("▮", ""), cursor: before.indexOf("▮") };
+  for (const key of decodeInput(input).sent.filter(isKey)) {
+    buffer = editBuffer(buffer, key) ?? buffer;
+  }
+  return `${buffer.text.slice(0, buffer.cursor)}▮${buffer.text.slice(buffer.cursor)}`;
+}
+
+const PLACE = { columns: 6, start: 4, indent: 2 };
+
+test.each([
+  { text: "", rows: [""], cursor: { row: 0, column: 4 } },
+  { text: "ab", rows: ["ab"], cursor: { row: 0, column: 6 } },
+  { text: "abc", rows: ["ab", "  c"], cursor: { row: 1, column: 3 } },
+  { text: "a日", rows: ["a", "  日"], cursor: { row: 1, column: 4 } },
+  { text: "a\n\nb", rows: ["a", "  ", "  b"], cursor: { row: 2, column: 3 } },
+  { text: "a\r\nb", rows: ["a", "  b"], cursor: { row: 1, column: 3 } },
+  { text: "\u001b[", rows: ["␛["], cursor: { row: 0, column: 6 } },
+])("$text is laid out with the cursor after it", ({ text, rows, cursor }) => {
+  expect(layOutText(bufferOf(text), PLACE)).toEqual({ rows, cursor });
+});
+
+test("the cursor can be in the middle of the text", () => {
+  const { cursor } = layOutText({ text: "ab日cd", cursor: 3 }, PLACE);
+  expect(cursor).toEqual({ row: 1, column: 4 });
+});
+
+test("words stay together, and wide characters count twice", () => {
+  expect(wrapWords("? Apply it to 日本語 now?", 10)).toEqual(["? Apply it", "to 日本語", "now?"]);
+});
+
+test("code keeps its white space", () => {
+  expect(wrapCode("\tif  (a)", 8)).toEqual(["    if  ", "(a)"]);
+});

@@ -1,0 +1,193 @@
+/** The widgets for typed answers: text of one or several lines, and secrets, which are not shown. */
+import { wrapWords } from "../render/index.ts";
+import type { Entered, TextRequest } from "./dialogue.ts";
+import type { Key } from "./key.ts";
+import {
+  findSideAction,
+  footerRows,
+  type QuestionLine,
+  questionRows,
+  type SideAction,
+  type SideActions,
+  type Stack,
+  stackRows,
+} from "./question-rows.ts";
+import { bufferOf, editBuffer, layOutText, type TextBuffer } from "./text-buffer.ts";
+import { type Canvas, end, type Frame, type Step, wait, type Widget } from "./widget.ts";
+
+export type TextEntry = Pick<TextRequest, "message" | "text" | "default" | "problem" | "escape"> & {
+  readonly hasEditor: boolean;
+};
+
+export type TextEnding =
+  | Entered
+  /** Continue in the user's editor. */
+  | { readonly type: "editor" }
+  | SideAction
+  | { readonly type: "cancelled" };
+
+export function textEntry(
+  entry: TextEntry,
+  sideActions: SideActions,
+): Widget<TextBuffer, TextEnding> {
+  return {
+    update: (buffer, key) => {
+      const sideAction = findSideAction(sideActions, key);
+      return sideAction === undefined ? updateText(entry, buffer, key) : end(sideAction);
+    },
+    view: (buffer, canvas) => {
+      const { message, default: suggested } = entry;
+      const line = { message, ...(suggested !== undefined && { suffix: `(${suggested})` }) };
+      const foot = [
+        ...problemRows(entry, canvas),
+        ...footerRows(sideActions, hintsFor(entry), canvas),
+      ];
+      const { isCut, isTextCut, ...frame } = viewText({ line, foot }, buffer, canvas);
+      // The user need not read what they typed themselves.
+      const isUnchanged = buffer.text === (entry.text ?? "");
+      return { ...frame, isCut: isCut || (isTextCut && isUnchanged) };
+    },
+  };
+}
+
+function updateText(
+  { hasEditor }: TextEntry,
+  buffer: TextBuffer,
+  key: Key,
+): Step<TextBuffer, TextEnding> {
+  switch (key.type === "named" ? key.name : undefined) {
+    case "enter":
+      return end({ type: "entered", text: buffer.text });
+    case "ctrl-x":
+    case "ctrl-g":
+      return hasEditor ? end({ type: "editor" }) : wait(buffer);
+    case "ctrl-d":
+      if (buffer.text === "") return end({ type: "cancelled" });
+      break;
+    default:
+  }
+  return wait(editBuffer(buffer, key) ?? buffer);
+}
+
+interface Surroundings {
+  readonly line: QuestionLine;
+  readonly foot: readonly string[];
+}
+
+interface TextFrame extends Frame {
+  readonly isCut: boolean;
+  readonly isTextCut: boolean;
+}
+
+/** Rows that a long question must leave for the typed text. */
+const MIN_TEXT_ROWS = 3;
+
+/** One line follows the question; several lines go below it. */
+function viewText({ line, foot }: Surroundings, buffer: TextBuffer, canvas: Canvas): TextFrame {
+  const room = canvas.rows - foot.length;
+  if (!buffer.text.includes("\n")) {
+    const whole = questionRows(line, buffer, { ...canvas, rows: room });
+    const least = Math.min(MIN_TEXT_ROWS, whole.rows.length - whole.height);
+    const question = questionRows(line, buffer, { ...canvas, rows: room - least });
+    // The typed text starts in the last row of the question.
+    const above = question.height - 1;
+    return stackFrame(
+      {
+        head: question.rows.slice(0, above),
+        body: question.rows.slice(above),
+        active: question.cursor.row - above,
+        foot,
+      },
+      { canvas, cursorColumn: question.cursor.column, isCut: question.isCut },
+    );
+  }
+  const question = questionRows(line, bufferOf(""), { ...canvas, rows: room - MIN_TEXT_ROWS });
+  const place = { columns: canvas.columns, start: 2, indent: 2 };
+  const {
+    rows: [first = "", ...others],
+    cursor,
+  } = layOutText(buffer, place);
+  const body = [`  ${first}`, ...others];
+  return stackFrame(
+    { head: question.rows, body, active: cursor.row, foot },
+    { canvas, cursorColumn: cursor.column, isCut: question.isCut },
+  );
+}
+
+interface Drawn {
+  readonly canvas: Canvas;
+  readonly cursorColumn: number;
+  readonly isCut: boolean;
+}
+
+function stackFrame(stack: Stack, { canvas, cursorColumn, isCut }: Drawn): TextFrame {
+  const { rows, activeRow } = stackRows(stack, canvas.rows);
+  const { head, body, foot } = stack;
+  const isTextCut = rows.length < head.length + body.length + foot.length;
+  return { rows, cursor: { row: activeRow, column: cursorColumn }, isCut, isTextCut };
+}
+
+function problemRows({ problem }: TextEntry, { columns, paint }: Canvas): readonly string[] {
+  const lines = problem === undefined ? [] : problem.split("\n");
+  return lines
+    .flatMap((line) => wrapWords(line, columns - 2))
+    .map((row) => paint("red", `  ${row}`));
+}
+
+function hintsFor({ escape, hasEditor }: TextEntry) {
+  return {
+    own: [
+      "Enter submit",
+      "Alt-Enter new line",
+      ...(hasEditor ? ["Ctrl-X editor"] : []),
+      ...(escape === undefined ? [] : [`Esc ${escape}`]),
+    ],
+  };
+}
+
+export interface SecretEntry {
+  readonly message: string;
+}
+
+export type SecretEnding = Entered | SideAction | { readonly type: "cancelled" };
+
+export function secretEntry(
+  entry: SecretEntry,
+  sideActions: SideActions,
+): Widget<TextBuffer, SecretEnding> {
+  return {
+    update: (buffer, key) => updateSecret(sideActions, buffer, key),
+    view: (_buffer, canvas) => viewSecret(entry, sideActions, canvas),
+  };
+}
+
+function updateSecret(
+  sideActions: SideActions,
+  buffer: TextBuffer,
+  key: Key,
+): Step<TextBuffer, SecretEnding> {
+  if (key.type === "paste") {
+    // Text copied from a file often ends with a line break that is not part of the secret.
+    const text = key.text.replace(/\n+$/, "");
+    return wait(editBuffer(buffer, { type: "paste", text }) ?? buffer);
+  }
+  const sideAction = findSideAction(sideActions, key);
+  if (sideAction !== undefined) return end(sideAction);
+  switch (key.type === "named" ? key.name : undefined) {
+    case "enter":
+    case "new-line":
+      return end({ type: "entered", text: buffer.text });
+    case "ctrl-d":
+      if (buffer.text === "") return end({ type: "cancelled" });
+      break;
+    default:
+  }
+  return wait(editBuffer(buffer, key) ?? buffer);
+}
+
+function viewSecret({ message }: SecretEntry, sideActions: SideActions, canvas: Canvas): Frame {
+  const foot = footerRows(sideActions, { own: ["input is hidden", "Enter submit"] }, canvas);
+  const room = { ...canvas, rows: canvas.rows - foot.length };
+  const { rows, cursor, isCut } = questionRows({ message }, bufferOf(""), room);
+  return { rows: [...rows, ...foot], cursor, isCut };
+}

@@ -1,0 +1,49 @@
+/** The type of every interactive prompt: pure functions of a state, the keys pressed and the screen size. */
+import type { Paint } from "../render/index.ts";
+import type { Key } from "./key.ts";
+
+export interface Widget<State, Ending> {
+  /** Of keys that arrive together, ignore those after the first one that changes the state. */
+  readonly isDrawnBetweenKeys?: boolean;
+  /**
+   * Never receives Escape and Ctrl-C, which cancel every widget. `size` is that of the last frame drawn:
+   * the one the user has seen.
+   */
+  update(state: State, key: Key, size: Size): Step<State, Ending>;
+  view(state: State, canvas: Canvas): Frame;
+}
+
+export type Step<State, Ending> =
+  | { readonly type: "wait"; readonly state: State }
+  | { readonly type: "end"; readonly ending: Ending };
+
+export interface Size {
+  readonly columns: number;
+  readonly rows: number;
+}
+
+/** What a view draws on. */
+export interface Canvas extends Size {
+  readonly paint: Paint;
+}
+
+export interface Position {
+  readonly row: number;
+  readonly column: number;
+}
+
+export interface Frame {
+  /** None is wider than the canvas. */
+  readonly rows: readonly string[];
+  readonly cursor: Position;
+  /** Something the user must see before answering did not fit. */
+  readonly isCut?: boolean;
+}
+
+export function wait<State>(state: State): Step<State, never> {
+  return { type: "wait", state };
+}
+
+export function end<Ending>(ending: Ending): Step<never, Ending> {
+  return { type: "end", ending };
+}
