@@ -3,12 +3,21 @@
  * other versions wrote. An entry that was read keeps its JSON and is decoded when it is first asked
  * for: opening a long conversation costs little more than parsing its file.
  */
-import { isJsonObject, type JsonObject, ShapeError } from "../util/index.ts";
-import { type Compaction, parseCompaction } from "./compaction.ts";
-import type { ConversationEvent, EventType } from "./event.ts";
+import {
+  integerField,
+  isJsonObject,
+  type JsonObject,
+  objectField,
+  oneOf,
+  optionalBoolean,
+  type Shape,
+  ShapeError,
+  shapeOf,
+  stringField,
+} from "../util/index.ts";
 import { eventToJson, parseEvent } from "./event-codec.ts";
-import { isEventType } from "./event-kinds.ts";
-import type { Timestamp } from "./timestamp.ts";
+import { type ConversationEvent, type EventType, isEventType } from "./event.ts";
+import { parseTimestamp, type Timestamp } from "./timestamp.ts";
 
 /**
  * The delta that holds what the Rust original does not know of a config. It keeps elements of a type
@@ -105,4 +114,47 @@ function deltaOf(raw: JsonObject): JsonObject {
   const { type: _type, timestamp: _timestamp, delta, ...inline } = raw;
   if (delta === undefined) return inline;
   return isJsonObject(delta) ? delta : {};
+}
+
+/** What a model is shown of some turns instead of the whole. */
+export interface Compaction {
+  readonly timestamp: Timestamp;
+  /** Turns from 0, both ends included. */
+  readonly fromTurn: number;
+  readonly toTurn: number;
+  readonly summary?: string;
+  readonly reasoning?: "strip";
+  readonly toolCalls?: ToolCallCompaction;
+}
+
+/** What becomes of tool calls: their contents are left out, or all of them. */
+export type ToolCallCompaction =
+  | { readonly policy: "strip"; readonly request: boolean; readonly response: boolean }
+  | { readonly policy: "omit" };
+
+/** Throws `ShapeError`. */
+export function parseCompaction(value: unknown): Compaction {
+  const shape = shapeOf(value);
+  return {
+    timestamp: parseTimestamp(shape.value["timestamp"]),
+    fromTurn: integerField(shape, "from_turn"),
+    toTurn: integerField(shape, "to_turn"),
+    ...(shape.value["summary"] != null && {
+      summary: stringField(objectField(shape, "summary"), "summary"),
+    }),
+    ...(shape.value["reasoning"] != null && { reasoning: oneOf(shape, "reasoning", ["strip"]) }),
+    ...(shape.value["tool_calls"] != null && {
+      toolCalls: parseToolCalls(objectField(shape, "tool_calls")),
+    }),
+  };
+}
+
+function parseToolCalls(shape: Shape): ToolCallCompaction {
+  const policy = oneOf(shape, "policy", ["strip", "omit"]);
+  if (policy === "omit") return { policy };
+  return {
+    policy,
+    request: optionalBoolean(shape, "request") ?? false,
+    response: optionalBoolean(shape, "response") ?? false,
+  };
 }

@@ -1,10 +1,13 @@
 /** Events to and from the JSON of the record: the fields of each kind, and what all have in common. */
 import {
   booleanField,
+  decodeBase64,
+  encodeBase64,
   isJsonObject,
   type Json,
   type JsonObject,
   mismatch,
+  MOST_LEVELS,
   objectField,
   oneOf,
   optionalString,
@@ -14,21 +17,21 @@ import {
   stringField,
   unknownFields,
 } from "../util/index.ts";
-import { deciderToJson, parseDecider } from "./decider-codec.ts";
-import { decodeStrings, decodeText, encodeStrings, encodeText } from "./encoded-strings.ts";
-import type {
-  ChatRequest,
-  ChatResponse,
-  ConversationEvent,
-  EventType,
-  PermissionDecision,
-} from "./event.ts";
-import { isEventType } from "./event-kinds.ts";
 import {
+  type ChatRequest,
+  type ChatResponse,
+  type ConversationEvent,
+  type EventType,
+  isEventType,
+  type PermissionDecision,
+} from "./event.ts";
+import {
+  deciderToJson,
   inquiryRequestMirror,
   inquiryRequestToJson,
   inquiryResponseMirror,
   inquiryResponseToJson,
+  parseDecider,
   parseInquiryRequest,
   parseInquiryResponse,
 } from "./inquiry-codec.ts";
@@ -253,4 +256,35 @@ function parsePermissionDecision(shape: Shape): Omit<PermissionDecision, "timest
     decidedBy: parseDecider(objectField(shape, "decided_by").value),
     ...(reason !== undefined && { reason }),
   };
+}
+
+export function decodeText(text: string): string {
+  return decodeBase64(text) ?? text;
+}
+
+function encodeText(text: string): string {
+  return encodeBase64(text);
+}
+
+/**
+ * Decodes every string value; keys and other values are as they are. Throws `ShapeError` for what is
+ * nested too deeply to be gone through.
+ */
+export function decodeStrings(object: JsonObject): JsonObject {
+  return mapStrings(object, decodeText) as JsonObject; // An object maps to an object.
+}
+
+/** The same the other way. */
+export function encodeStrings(object: JsonObject): JsonObject {
+  return mapStrings(object, encodeText) as JsonObject; // An object maps to an object.
+}
+
+function mapStrings(value: Json, change: (text: string) => string, level = 0): Json {
+  if (typeof value === "string") return change(value);
+  if (level > MOST_LEVELS) throw new ShapeError("", `nested deeper than ${MOST_LEVELS} levels`);
+  if (Array.isArray(value)) return value.map((item: Json) => mapStrings(item, change, level + 1));
+  if (!isJsonObject(value)) return value;
+  return Object.fromEntries(
+    Object.entries(value).map(([key, item]) => [key, mapStrings(item, change, level + 1)]),
+  );
 }

@@ -1,5 +1,5 @@
-import { describe, expect, test } from "vitest";
 import * as fc from "fast-check";
+import { describe, expect, test } from "vitest";
 import { verifies } from "../../test/conformance/manifest.ts";
 import { counters } from "../../test/security/threats.ts";
 import {
@@ -15,10 +15,9 @@ import {
 import { savedByOriginal } from "../../test/support/original-record.ts";
 import { type InquiryQuestion, secretQuestion } from "../tool/index.ts";
 import { type JsonObject, ShapeError } from "../util/index.ts";
-import { encodeStrings } from "./encoded-strings.ts";
-import type { ConversationEvent, InquiryOutcome, InquiryRequest } from "./event.ts";
-import { eventToJson, parseEvent } from "./event-codec.ts";
-import { cancellationTag } from "./inquiry-codec.ts";
+import { encodeStrings, eventToJson, parseEvent } from "./event-codec.ts";
+import type { ConversationEvent, Decider, InquiryOutcome, InquiryRequest } from "./event.ts";
+import { cancellationTag, deciderToJson, parseDecider } from "./inquiry-codec.ts";
 
 const head = '"timestamp":"2026-01-02 03:04:05.0","type":"inquiry_response"';
 
@@ -518,4 +517,23 @@ describe("a recorded question", () => {
       questionOf({ context: "diff", default: false, exclusive: true, persistence: "none" }),
     );
   });
+});
+
+test.each<[Decider, string]>([
+  [{ kind: "user", channel: "tty" }, '{"kind":"user","channel":"tty"}'],
+  [{ kind: "assistant", model: "m-1" }, '{"kind":"assistant","model":"m-1"}'],
+  [{ kind: "config", key: "a.b" }, '{"kind":"config","key":"a.b"}'],
+  [{ kind: "remembered", from: "q.1" }, '{"kind":"remembered","from":"q.1"}'],
+  [{ kind: "policy", key: "a.b" }, '{"kind":"policy","key":"a.b"}'],
+  [{ kind: "default" }, '{"kind":"default"}'],
+  [{ kind: "unknown", raw: { kind: "vote", of: [1, 2] } }, '{"kind":"vote","of":[1,2]}'],
+  [{ kind: "unknown", raw: { of: 1 } }, '{"of":1}'],
+])("the decider %j has one form in the record", (decider, json) => {
+  expect(JSON.stringify(deciderToJson(decider))).toBe(json);
+  expect(parseDecider(JSON.parse(json))).toStrictEqual(decider);
+});
+
+test("a decider of a known kind without its field survives as it came", () => {
+  const raw = { kind: "user", at: "noon" };
+  expect(parseDecider(raw)).toStrictEqual({ kind: "unknown", raw });
 });

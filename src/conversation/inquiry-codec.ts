@@ -21,9 +21,9 @@ import {
   ShapeError,
   stringField,
 } from "../util/index.ts";
-import { deciderToJson, parseDecider } from "./decider-codec.ts";
 import type {
   CancellationReason,
+  Decider,
   InquiryId,
   InquiryOutcome,
   InquiryRequest,
@@ -203,4 +203,21 @@ function answerTypeToJson(answerType: AnswerType): JsonObject {
     ...optionToJson(option),
   }));
   return { type: "select", options, ...selectToJson(answerType) };
+}
+
+export function parseDecider(raw: JsonObject): Decider {
+  const { kind, channel, scope, model, key, from } = raw;
+  if (kind === "user" && typeof channel === "string") {
+    return { kind, channel, ...(scope === "turn" && { scope }) };
+  }
+  if (kind === "assistant" && typeof model === "string") return { kind, model };
+  if ((kind === "config" || kind === "policy") && typeof key === "string") return { kind, key };
+  if (kind === "remembered" && typeof from === "string") return { kind, from };
+  if (kind === "default") return { kind };
+  return { kind: "unknown", raw };
+}
+
+/** As it is written on disk. */
+export function deciderToJson(decider: Decider): JsonObject {
+  return decider.kind === "unknown" ? decider.raw : { ...decider };
 }

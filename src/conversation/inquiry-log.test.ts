@@ -1,10 +1,10 @@
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
-import { counters } from "../../test/security/threats.ts";
 import { verifies } from "../../test/conformance/manifest.ts";
+import { counters } from "../../test/security/threats.ts";
 import {
-  anyDamagedStream,
   answered,
+  anyDamagedStream,
   cancelled,
   chatRequest,
   entriesOf,
@@ -14,8 +14,7 @@ import {
 } from "../../test/support/events.ts";
 import { StreamEntry } from "./entry.ts";
 import { InquiryLog } from "./inquiry-log.ts";
-import { pairInquiries } from "./pairing.ts";
-import { turnsOf } from "./turns.ts";
+import { pairInquiries, turnsOf } from "./turns.ts";
 
 test("the inquiries of a turn come out when the next turn begins, or at the end", () => {
   const log = new InquiryLog();

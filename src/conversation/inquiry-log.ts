@@ -10,8 +10,7 @@ import type {
   InquiryResponse,
   PermissionDecision,
 } from "./event.ts";
-import { pairInquiries } from "./pairing.ts";
-import { TurnCounter } from "./turns.ts";
+import { pairInquiries, TurnCounter } from "./turns.ts";
 
 /** A question, and what became of it. */
 export interface LoggedInquiry {

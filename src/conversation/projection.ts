@@ -2,13 +2,11 @@
  * Applies compactions: the events of each turn as a model should see them. For each turn and each
  * policy the youngest compaction that covers it decides; a summary beats the other policies.
  */
-import type { Compaction } from "./compaction.ts";
-import { StreamEntry } from "./entry.ts";
+import { type Compaction, StreamEntry } from "./entry.ts";
 import type { ConversationEvent, ToolCallRequest, ToolCallResponse } from "./event.ts";
-import { pairToolCalls } from "./pairing.ts";
 import type { ConversationStream } from "./stream.ts";
 import { compareTimestamps } from "./timestamp.ts";
-import { type Turn, turnsOf } from "./turns.ts";
+import { pairToolCalls, type Turn, turnsOf } from "./turns.ts";
 
 const SUMMARY_REQUEST =
   "[The earlier part of this conversation was summarized. The summary follows.]";

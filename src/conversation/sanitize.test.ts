@@ -2,16 +2,16 @@ import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { verifies } from "../../test/conformance/manifest.ts";
 import {
-  anyDamagedStream,
   answered,
+  anyDamagedStream,
   at,
   cancelled,
   chatRequest,
   inquiry,
   message,
   rawOf,
-  REASONS,
   reasoning,
+  REASONS,
   streamOf,
   toolCall,
   toolResult,
@@ -19,10 +19,9 @@ import {
 } from "../../test/support/events.ts";
 import { StreamEntry } from "./entry.ts";
 import type { ConversationEvent } from "./event.ts";
-import { pairInquiries, pairToolCalls } from "./pairing.ts";
 import { INTERRUPTED_CALL, sanitize } from "./sanitize.ts";
 import { type ConversationStream, eventsOf } from "./stream.ts";
-import { turnsOf } from "./turns.ts";
+import { pairInquiries, pairToolCalls, turnsOf } from "./turns.ts";
 
 const eventsIn = (stream: ConversationStream) => [...eventsOf(sanitize(stream).entries)];
 

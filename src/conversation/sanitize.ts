@@ -9,9 +9,8 @@ import type {
   InquiryResponse,
   ToolCallRequest,
 } from "./event.ts";
-import { Matcher, type Pairing } from "./pairing.ts";
 import type { ConversationStream } from "./stream.ts";
-import { TurnCounter } from "./turns.ts";
+import { Matcher, type Pairing, TurnCounter } from "./turns.ts";
 
 /** What a model is told of a call that has no result on record. */
 export const INTERRUPTED_CALL = "Tool call was interrupted.";

@@ -3,11 +3,11 @@
  * take `ThreadParts` and nothing else, so no internal event can reach one.
  */
 import type { JsonObject } from "../util/index.ts";
-import { isProviderVisible, type ProviderEvent } from "./event-kinds.ts";
+import { isProviderVisible, type ProviderEvent, type ToolCallResponse } from "./event.ts";
 import { project } from "./projection.ts";
-import { orderResults } from "./order-results.ts";
 import { sanitize } from "./sanitize.ts";
 import { type ConversationStream, eventsOf, findSchema } from "./stream.ts";
+import { pairToolCalls } from "./turns.ts";
 
 /** What goes to a model: the conversation, and what is said before it. */
 export interface Thread {
@@ -97,4 +97,35 @@ function renderAttachments(attachments: readonly Attachment[]): string {
 /** A document cannot close its own element and speak as its neighbour; other markup stays as is. */
 function fenced(text: string): string {
   return text.replaceAll(/<(?=\/?(?:documents?|source|content)\b)/gi, "&lt;");
+}
+
+/** `events` are complete: each result has its call, and each call its result. */
+function orderResults(events: readonly ProviderEvent[]): readonly ProviderEvent[] {
+  const ranks = rankResults(events);
+  const ordered: ProviderEvent[] = [];
+  let run: ToolCallResponse[] = [];
+  const endRun = () => {
+    ordered.push(
+      ...run.toSorted((left, right) => (ranks.get(left) ?? 0) - (ranks.get(right) ?? 0)),
+    );
+    run = [];
+  };
+  for (const event of events) {
+    if (event.type === "tool_call_response") run.push(event);
+    else {
+      endRun();
+      ordered.push(event);
+    }
+  }
+  endRun();
+  return ordered;
+}
+
+/** The position of each result's call among all calls. */
+function rankResults(events: readonly ProviderEvent[]): ReadonlyMap<ToolCallResponse, number> {
+  const ranks = new Map<ToolCallResponse, number>();
+  for (const [rank, { response }] of pairToolCalls(events).pairs.entries()) {
+    if (response !== undefined) ranks.set(response, rank);
+  }
+  return ranks;
 }

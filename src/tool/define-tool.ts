@@ -5,9 +5,8 @@
  */
 import { isJsonObject, type Json, type JsonObject, messageOf } from "../util/index.ts";
 import { answerFits } from "./answer.ts";
-import type { InquirySource } from "./inquiry-source.ts";
 import type { Outcome } from "./outcome.ts";
-import type { MultipleChoice, Question, QuestionOf } from "./question.ts";
+import type { InquirySource, MultipleChoice, Question, QuestionOf } from "./question.ts";
 
 /** What a tool can be called with; either form of `parameters` becomes this. */
 export interface BuiltinTool {
@@ -173,4 +172,19 @@ function toJsonSchema(source: JsonSchemaSource<unknown>): JsonObject {
 function causesOf(thrown: unknown): readonly string[] {
   const cause = thrown instanceof Error ? thrown.cause : undefined;
   return cause === undefined ? [] : [messageOf(cause), ...causesOf(cause)];
+}
+
+/** Words that a tool has for a model, in the place of the conversation: they are all that it gets to see. */
+export interface ModelPrompt {
+  readonly systemPrompt?: string;
+  /** The first and the last of them are the user's. */
+  readonly messages: readonly PromptMessage[];
+  /** The most that the model may reply, unless its own limit is lower. */
+  readonly maxTokens: number;
+}
+
+/** One of them, and who says it. */
+export interface PromptMessage {
+  readonly role: "user" | "assistant";
+  readonly text: string;
 }

@@ -1,22 +1,30 @@
 export { answerFits, explainMisfit, isOther, withoutOther } from "./answer.ts";
-export { optionToJson, parseAnswerType, selectToJson } from "./answer-type-codec.ts";
+export {
+  optionToJson,
+  parseAnswerType,
+  parseInquiryQuestion,
+  parseQuestion,
+  questionToWire,
+  reusePolicyToJson,
+  selectToJson,
+} from "./question-codec.ts";
 export {
   type Ask,
   type BuiltinTool,
   defineTool,
   type JsonSchemaSource,
+  type ModelPrompt,
+  type PromptMessage,
   type ToolCall,
   type ToolContext,
   type ToolDefinition,
 } from "./define-tool.ts";
-export type { InquirySource } from "./inquiry-source.ts";
-export type { ModelPrompt, PromptMessage } from "./model-prompt.ts";
-export { type Outcome, outcomeToWire, parseOutcome } from "./outcome.ts";
 export {
   type AnswerReusePolicy,
   type AnswerType,
   booleanQuestion,
   type InquiryQuestion,
+  type InquirySource,
   type MultipleChoice,
   type Question,
   type QuestionOf,
@@ -28,9 +36,4 @@ export {
   type SelectType,
   textQuestion,
 } from "./question.ts";
-export {
-  parseInquiryQuestion,
-  parseQuestion,
-  questionToWire,
-  reusePolicyToJson,
-} from "./question-codec.ts";
+export { type Outcome, outcomeToWire, parseOutcome } from "./outcome.ts";

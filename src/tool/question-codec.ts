@@ -1,6 +1,9 @@
 /** The notation in which tools write a question. The record's notation is in `conversation/`. */
 import {
+  arrayField,
   fieldPath,
+  isJsonObject,
+  type Json,
   type JsonObject,
   mismatch,
   oneOf,
@@ -12,8 +15,14 @@ import {
   stringField,
 } from "../util/index.ts";
 import { explainMisfit, withoutOther } from "./answer.ts";
-import { optionToJson, parseAnswerType, selectToJson } from "./answer-type-codec.ts";
-import type { AnswerReusePolicy, AnswerType, InquiryQuestion, Question } from "./question.ts";
+import type {
+  AnswerReusePolicy,
+  AnswerType,
+  InquiryQuestion,
+  Question,
+  SelectOption,
+  SelectType,
+} from "./question.ts";
 
 /** Throws `ShapeError`, whose message says which field is wrong and what was expected. */
 export function parseQuestion(value: unknown, path = "question"): Question {
@@ -94,4 +103,70 @@ function answerTypeToWire(answerType: AnswerType): JsonObject {
     return isPlain ? option.value : { value: option.value, ...more };
   });
   return { type: "select", options, ...selectToJson(answerType) };
+}
+
+const OLDER_NAMES: Readonly<Record<string, AnswerType>> = {
+  Boolean: { type: "boolean" },
+  Text: { type: "text" },
+  Secret: { type: "secret" },
+};
+
+/** Throws `ShapeError`. */
+export function parseAnswerType(value: unknown, path: string): AnswerType {
+  if (typeof value === "string") return parseOlderName(value, path);
+  const shape = shapeOf(value, path);
+  if (isJsonObject(shape.value["Select"]))
+    return parseSelect(shape.value["Select"], `${path}.Select`);
+  const type = oneOf(shape, "type", ["boolean", "select", "text", "secret"]);
+  return type === "select" ? parseSelect(value, path) : { type };
+}
+
+function parseOlderName(name: string, path: string): AnswerType {
+  const found = Object.hasOwn(OLDER_NAMES, name) ? OLDER_NAMES[name] : undefined;
+  if (found === undefined) {
+    throw mismatch(path, '{"type": "boolean" | "select" | "text" | "secret"}', name);
+  }
+  return found;
+}
+
+function parseSelect(value: unknown, path: string): AnswerType {
+  const shape = shapeOf(value, path);
+  const options = arrayField(shape, "options").map((option, index) =>
+    parseOption(option, `${path}.options[${index}]`),
+  );
+  return {
+    type: "select",
+    options,
+    ...(optionalBoolean(shape, "other") === true && { allowsOther: true }),
+    ...(optionalBoolean(shape, "multiple") === true && { isMultiple: true }),
+  };
+}
+
+/** What a select may have besides its options, in both notations. */
+export function selectToJson({ allowsOther, isMultiple }: SelectType): JsonObject {
+  return {
+    ...(allowsOther === true && { other: true }),
+    ...(isMultiple === true && { multiple: true }),
+  };
+}
+
+/** Everything of an option but its value, in both notations. */
+export function optionToJson({ description, preview }: SelectOption): JsonObject {
+  return {
+    ...(description !== undefined && { description }),
+    ...(preview !== undefined && { preview }),
+  };
+}
+
+function parseOption(value: Json, path: string): SelectOption {
+  if (typeof value === "string") return { value };
+  const shape = shapeOf(value, path);
+  if (shape.value["value"] === undefined) throw mismatch(`${path}.value`, "a value", undefined);
+  const description = optionalString(shape, "description");
+  const preview = optionalString(shape, "preview");
+  return {
+    value: shape.value["value"],
+    ...(description !== undefined && { description }),
+    ...(preview !== undefined && { preview }),
+  };
 }

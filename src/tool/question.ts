@@ -143,3 +143,9 @@ function createQuestion<Fields extends QuestionFields>(fields: Fields) {
   const { exclusive = false, persistence = "turn" } = fields;
   return { ...fields, exclusive, persistence };
 }
+
+export type InquirySource =
+  | { readonly source: "tool"; readonly name: string }
+  | { readonly source: "assistant" }
+  | { readonly source: "user" }
+  | { readonly source: "other"; readonly name: string };

@@ -1,11 +1,16 @@
 /// <reference types="node" preserve="true" />
 // The library's declarations name types of Node. Every folder knows this one, so all bring them along.
 export { abortable } from "./abortable.ts";
-export { assertNever } from "./assert-never.ts";
-export { decodeBase64, encodeBase64 } from "./base64.ts";
-export { breathe, isOutOfBreath } from "./breathe.ts";
+export {
+  assertNever,
+  CodedError,
+  type CodedErrorOptions,
+  isCodedError,
+  messageOf,
+} from "./errors.ts";
+export { decodeBase64, encodeBase64, truncateBytes } from "./utf8.ts";
+export { breathe, isOutOfBreath } from "./event-loop.ts";
 export { type Clock, LONGEST_TIMER_MS, systemClock } from "./clock.ts";
-export { CodedError, type CodedErrorOptions, isCodedError } from "./coded-error.ts";
 export { guardGroup } from "./exit-guard.ts";
 export { findProgram, withoutRelativeFolders } from "./find-program.ts";
 export {
@@ -19,7 +24,6 @@ export {
   MOST_LEVELS,
   parseJson,
 } from "./json.ts";
-export { messageOf } from "./message-of.ts";
 export {
   arrayField,
   booleanField,
@@ -37,4 +41,3 @@ export {
   unknownFields,
 } from "./shape.ts";
 export { quoteWord } from "./shell-quote.ts";
-export { truncateBytes } from "./truncate-bytes.ts";

@@ -1,7 +1,7 @@
 /** A stretch of a file that moves forward and grows as far as its reader needs. */
 import { closeSync, readSync } from "node:fs";
 import { readFailed } from "../storage-error.ts";
-import { openRecord } from "./record-path.ts";
+import { openRecord } from "./safe-open.ts";
 
 const STEP = 1 << 18;
 

@@ -1,8 +1,11 @@
 /** The three files of a conversation's folder, and the folder as a whole. */
+import { readdirSync } from "node:fs";
 import { cp, rename, rm } from "node:fs/promises";
 import path from "node:path";
 import {
+  type ConversationId,
   type ConversationMetadata,
+  findIdInFolderName,
   metadataToJson,
   type Timestamp,
 } from "../../conversation/index.ts";
@@ -11,8 +14,11 @@ import { readFailed, systemCode, writeFailed } from "../storage-error.ts";
 import {
   BASE_CONFIG,
   type ConversationCopy,
+  type ConversationRoots,
+  copiesOf,
   EVENTS,
   METADATA,
+  parentFolder,
   type Root,
   youngestCopy,
 } from "./conversation-folders.ts";
@@ -24,8 +30,7 @@ import {
   writeDurably,
   writeJson,
 } from "./durable.ts";
-import { partialFolder } from "./leftovers.ts";
-import { assertNoLink, readRecord } from "./record-path.ts";
+import { assertNoLink, isLink, readRecord } from "./safe-open.ts";
 import { readMetadata } from "./summary.ts";
 
 export interface ConversationFiles {
@@ -150,4 +155,39 @@ export async function removeFolder(folder: string): Promise<void> {
   } catch (error) {
     throw writeFailed(folder, error);
   }
+}
+
+const PARTIAL_FOLDER = /^\.(.*)\.tmp$/;
+const FILES: ReadonlySet<string> = new Set([EVENTS, METADATA, BASE_CONFIG]);
+const PARTIAL_FILE = /^(.*)\.[0-9a-f]{8}\.tmp$/;
+
+/** Where a folder is until it is complete. */
+function partialFolder(folder: string): string {
+  return path.join(path.dirname(folder), `.${path.basename(folder)}.tmp`);
+}
+
+/** Only for the holder of the conversation's lock. What cannot be removed stays for another time. */
+export async function removeLeftovers(roots: ConversationRoots, id: ConversationId): Promise<void> {
+  const files = copiesOf(roots, id).flatMap(({ folder }) => partialFiles(folder));
+  for (const name of [...partialFolders(roots, id), ...files]) {
+    await rm(name, { recursive: true, force: true }).catch(() => undefined);
+  }
+}
+
+function partialFolders(roots: ConversationRoots, id: ConversationId): string[] {
+  return (["workspace", "local"] as const).flatMap((root) => {
+    if (roots[root] === undefined) return [];
+    const parent = parentFolder(roots, root, false);
+    return roots.names
+      .in(parent)
+      .filter((name) => findIdInFolderName(PARTIAL_FOLDER.exec(name)?.[1] ?? "") === id)
+      .map((name) => path.join(parent, name));
+  });
+}
+
+function partialFiles(folder: string): string[] {
+  if (isLink(folder)) return [];
+  return readdirSync(folder)
+    .filter((name) => FILES.has(PARTIAL_FILE.exec(name)?.[1] ?? ""))
+    .map((name) => path.join(folder, name));
 }

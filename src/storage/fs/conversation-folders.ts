@@ -2,15 +2,15 @@
  * Which folders hold which conversation. One may exist twice, with the workspace and for the user
  * alone; then the copy whose files changed last is the one to read, as the Rust original has it.
  */
-import { lstatSync } from "node:fs";
+import { lstatSync, readdirSync, statSync } from "node:fs";
 import path from "node:path";
 import {
   type ConversationId,
   conversationIdToNumber,
   findIdInFolderName,
 } from "../../conversation/index.ts";
-import type { FolderNames } from "./folder-names.ts";
-import { assertNoLink } from "./record-path.ts";
+import { readFailed, systemCode } from "../storage-error.ts";
+import { assertNoLink } from "./safe-open.ts";
 
 export const EVENTS = "events.json";
 export const METADATA = "metadata.json";
@@ -124,4 +124,38 @@ function lastChange(folder: string, files: readonly string[]): number {
 
 function localFirst(left: ConversationCopy, right: ConversationCopy): number {
   return Number(right.root === "local") - Number(left.root === "local");
+}
+
+interface Listing {
+  readonly changed: number;
+  readonly names: readonly string[];
+}
+
+/** File systems tell times in steps; what changed more recently than this may change again unseen. */
+const SETTLED_AFTER = 2000;
+
+export class FolderNames {
+  readonly #listings = new Map<string, Listing>();
+
+  /** Empty if there is no such folder. */
+  in(folder: string): readonly string[] {
+    const changed = statSync(folder, { throwIfNoEntry: false })?.mtimeMs;
+    if (changed === undefined) return [];
+    const known = this.#listings.get(folder);
+    if (known?.changed === changed) return known.names;
+    const names = listFolders(folder);
+    if (Date.now() - changed > SETTLED_AFTER) this.#listings.set(folder, { changed, names });
+    return names;
+  }
+}
+
+function listFolders(folder: string): readonly string[] {
+  try {
+    return readdirSync(folder, { withFileTypes: true })
+      .filter((entry) => entry.isDirectory() || entry.isSymbolicLink())
+      .map((entry) => entry.name);
+  } catch (error) {
+    if (systemCode(error) === "ENOENT" || systemCode(error) === "ENOTDIR") return [];
+    throw readFailed(folder, error);
+  }
 }

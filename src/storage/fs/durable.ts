@@ -3,7 +3,7 @@ import { existsSync, lstatSync } from "node:fs";
 import { mkdir, open, rename, rm } from "node:fs/promises";
 import path from "node:path";
 import { systemCode, writeFailed } from "../storage-error.ts";
-import { readRegularFile } from "./record-path.ts";
+import { readRegularFile } from "./safe-open.ts";
 
 /**
  * `mode` is that of a new file. One that holds the content is not touched, and a link is not replaced.

@@ -20,7 +20,7 @@ import {
   rewriteInLayout,
 } from "./event-layout.ts";
 import { readElements } from "./event-reader.ts";
-import { openRecordToWrite } from "./record-path.ts";
+import { openRecordToWrite } from "./safe-open.ts";
 
 /** Opens the file for reading and writing; tests put a failing disk in its place. */
 export type OpenFile = (file: string) => Promise<FileHandle>;

@@ -9,8 +9,7 @@ import { StorageError, writeFailed } from "../storage-error.ts";
 import { ByteWindow } from "./byte-window.ts";
 import { jsonText, setAside, writeDurably } from "./durable.ts";
 import { scanElements } from "./element-scan.ts";
-import { openRecordToWrite } from "./record-path.ts";
-import { reindentJson } from "./reindent.ts";
+import { openRecordToWrite } from "./safe-open.ts";
 
 export const EMPTY = "[]\n";
 export const CLOSING = "\n]\n";
@@ -92,4 +91,36 @@ export function damaged(problem: RecordProblem): StorageError {
   return new StorageError("record_damaged", `${problem.file} is damaged: ${problem.message}.`, {
     hint: "Nothing is written to it. `jp conversation path` shows where it is; mend it by hand.",
   });
+}
+
+const TOKEN = /"[^"\\]*(?:\\.[^"\\]*)*"|[{}[\],:]|[^\s{}[\],:"]+/g;
+
+/** `text` is one valid JSON value; `depth` is the level it stands at. */
+export function reindentJson(text: string, depth: number): string {
+  const tokens = text.match(TOKEN) ?? [];
+  let level = depth;
+  let result = "";
+  for (const [index, token] of tokens.entries()) {
+    const isEmptyPair = isPair(tokens[index - 1], token);
+    if (token === "}" || token === "]") {
+      level -= 1;
+      result += isEmptyPair ? token : lineBreak(level) + token;
+    } else if (token === "{" || token === "[") {
+      level += 1;
+      result += isPair(token, tokens[index + 1]) ? token : token + lineBreak(level);
+    } else if (token === ",") {
+      result += token + lineBreak(level);
+    } else {
+      result += token === ":" ? ": " : token;
+    }
+  }
+  return result;
+}
+
+function isPair(opening: string | undefined, closing: string | undefined): boolean {
+  return (opening === "{" && closing === "}") || (opening === "[" && closing === "]");
+}
+
+function lineBreak(level: number): string {
+  return `\n${"  ".repeat(level)}`;
 }

@@ -8,17 +8,16 @@ import {
 } from "../../conversation/index.ts";
 import { type Clock, isCodedError } from "../../util/index.ts";
 import { archived, noFreeId, notFound } from "../storage-error.ts";
+import { removeLeftovers } from "./conversation-files.ts";
 import {
   type ConversationCopy,
   type ConversationRoots,
   copiesOf,
   currentCopies,
+  FolderNames,
 } from "./conversation-folders.ts";
 import type { OpenFile } from "./event-file.ts";
-import type { Flock } from "./flock.ts";
-import { FolderNames } from "./folder-names.ts";
-import { removeLeftovers } from "./leftovers.ts";
-import { acquireLock, type ConversationLock, listLockFiles } from "./lock.ts";
+import { acquireLock, type ConversationLock, type Flock, listLockFiles } from "./lock.ts";
 
 export interface FsStoreOptions {
   /** The workspace's `.jp` folder. */

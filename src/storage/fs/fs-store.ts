@@ -8,11 +8,12 @@ import {
   type ConversationId,
   createStream,
   folderName,
+  parseMetadata,
   StreamEntry,
   timestampFromDate,
   withRequiredConfig,
 } from "../../conversation/index.ts";
-import { breathe, isOutOfBreath } from "../../util/index.ts";
+import { breathe, isJsonObject, isOutOfBreath, jsonTypeOf, parseJson } from "../../util/index.ts";
 import type {
   Conversation,
   ConversationStore,
@@ -28,7 +29,7 @@ import type {
   RecordPiece,
   RecordProblem,
 } from "../port.ts";
-import { changedMeanwhile } from "../storage-error.ts";
+import { changedMeanwhile, StorageError } from "../storage-error.ts";
 import {
   bringTogether,
   type ConversationFiles,
@@ -37,6 +38,7 @@ import {
   readBaseConfig,
   readOrReplaceMetadata,
   removeFolder,
+  removeLeftovers,
   writeConversation,
   writeMetadata,
 } from "./conversation-files.ts";
@@ -49,13 +51,11 @@ import {
   parentFolder,
   type Root,
 } from "./conversation-folders.ts";
-import { checkRecordFile } from "./check-record-file.ts";
 import { jsonText, makeFolder, moveFolder, renameFolder, writeDurably } from "./durable.ts";
 import { fileOf, readInLayout } from "./event-layout.ts";
 import { readElements } from "./event-reader.ts";
 import { FsContext, type FsStoreOptions } from "./fs-context.ts";
 import { FsConversationWriter } from "./fs-writer.ts";
-import { removeLeftovers } from "./leftovers.ts";
 import type { ConversationLock } from "./lock.ts";
 import { folderWith, summarize } from "./summary.ts";
 
@@ -271,5 +271,38 @@ export class FsConversationStore implements ConversationStore, RecordFiles {
 
   #now() {
     return timestampFromDate(this.#context.options.clock.now());
+  }
+}
+
+/** Throws `invalid_record`. */
+function checkRecordFile(file: RecordFile, text: string): void {
+  try {
+    CHECKS[file](parseJson(text));
+  } catch (cause) {
+    const reason = cause instanceof Error ? cause.message : String(cause);
+    throw new StorageError("invalid_record", `This is no valid ${file} file: ${reason}`, { cause });
+  }
+}
+
+const CHECKS = {
+  events: checkEvents,
+  metadata: parseMetadata,
+  baseConfig: (value: unknown) => {
+    if (!isJsonObject(value)) throw new Error(`expected an object, got ${jsonTypeOf(value)}`);
+  },
+} satisfies Record<RecordFile, (value: unknown) => unknown>;
+
+function checkEvents(value: unknown): void {
+  if (!Array.isArray(value)) throw new Error(`expected a list, got ${jsonTypeOf(value)}`);
+  for (const [index, element] of value.entries()) {
+    if (!isJsonObject(element)) {
+      throw new Error(`element ${index}: expected an object, got ${jsonTypeOf(element)}`);
+    }
+    // Without these two, the Rust original would put the whole conversation in the trash.
+    for (const key of ["timestamp", "type"]) {
+      if (element[key] === undefined) throw new Error(`element ${index}: "${key}" is missing`);
+    }
+    const { content } = StreamEntry.fromJson(element);
+    if (content.kind === "malformed") throw new Error(`element ${index}: ${content.error.message}`);
   }
 }

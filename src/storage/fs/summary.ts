@@ -21,7 +21,7 @@ import {
 } from "./conversation-folders.ts";
 import { ENDING_LENGTH, findAppendPoint } from "./event-layout.ts";
 import { readElements } from "./event-reader.ts";
-import { openRecord, readRecord } from "./record-path.ts";
+import { openRecord, readRecord } from "./safe-open.ts";
 
 const FIRST_LOOK = 4096;
 /** One for all: a thousand conversations are looked at one after the other. */

@@ -3,13 +3,13 @@ import path from "node:path";
 import { expect, test } from "vitest";
 import { codeOf } from "../../../test/support/record-elements.ts";
 import { START, temporaryFolder } from "../../../test/support/temporary-workspace.ts";
+import { FakeClock } from "../../testing/index.ts";
 import {
   createWorkspaceFolder,
   ensureWorkspaceId,
   findWorkspaceId,
   findWorkspaceRoot,
-} from "./workspace-folder.ts";
-import { FakeClock } from "../../testing/index.ts";
+} from "./workspace.ts";
 
 const clock = new FakeClock(START);
 

@@ -1,8 +1,7 @@
 import { expect, test } from "vitest";
 import { verifies } from "../../test/conformance/manifest.ts";
 import { chatRequest, inquiry, turnStart } from "../../test/support/events.ts";
-import type { ConversationEvent } from "./event.ts";
-import { EVENT_TYPES, isEventType, isProviderVisible } from "./event-kinds.ts";
+import { type ConversationEvent, EVENT_TYPES, isEventType, isProviderVisible } from "./event.ts";
 
 test("four kinds of events may reach a provider, and no other", () => {
   verifies(

@@ -1,7 +1,7 @@
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
 import { anyText } from "../../../test/support/any-element.ts";
-import { reindentJson } from "./reindent.ts";
+import { reindentJson } from "./event-layout.ts";
 
 const anyIndent = fc.constantFrom<string | number>("", 1, 2, 4, "\t", "\n", "\r\n  ");
 

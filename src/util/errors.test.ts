@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { CodedError, isCodedError } from "./coded-error.ts";
+import { CodedError, isCodedError } from "./errors.ts";
 
 test("an error has a code, a message, and perhaps a cause and a hint", () => {
   const cause = new Error("disk full");

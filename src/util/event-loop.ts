@@ -1,5 +1,4 @@
 /** Long work in small steps, between which keys, timers and everybody else have their turn. */
-
 /** What a person who types does not notice yet. */
 const LONGEST_MS = 10;
 

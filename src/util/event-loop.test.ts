@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { breathe, isOutOfBreath } from "./breathe.ts";
+import { breathe, isOutOfBreath } from "./event-loop.ts";
 
 /** Has the process to itself for a few milliseconds. */
 function work(): void {

@@ -1,7 +1,7 @@
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
 import { anyText } from "../../../test/support/any-element.ts";
-import { findElementEnd, findStringEnd, INCOMPLETE, INVALID } from "./element-end.ts";
+import { findElementEnd, findStringEnd, INCOMPLETE, INVALID } from "./element-scan.ts";
 
 const anyJson = fc
   .tuple(

@@ -2,7 +2,7 @@ import { isUtf8 } from "node:buffer";
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
 import { anyText } from "../../test/support/events.ts";
-import { decodeBase64, encodeBase64 } from "./base64.ts";
+import { decodeBase64, encodeBase64 } from "./utf8.ts";
 
 test("text is encoded as UTF-8 in the standard alphabet, with padding", () => {
   const encoded = ["", "a", "ab", "abc", "é", "日本", "🦀", "?>?>"].map(encodeBase64);

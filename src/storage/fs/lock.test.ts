@@ -5,8 +5,8 @@ import { describe, expect, onTestFinished, test } from "vitest";
 import { counters } from "../../../test/security/threats.ts";
 import { temporaryFolder, temporaryWorkspace } from "../../../test/support/temporary-workspace.ts";
 import { findProgram } from "../../util/index.ts";
-import { Flock, type FlockOptions } from "./flock.ts";
 import { FsConversationStore } from "./fs-store.ts";
+import { Flock, type FlockOptions } from "./lock.ts";
 
 const REAL = process.platform === "linux" ? findProgram("flock") : undefined;
 

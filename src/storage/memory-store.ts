@@ -9,14 +9,14 @@ import {
   type ConversationMetadata,
   type ConversationStream,
   createStream,
-  StreamEntry,
   findTimestamp,
   metadataToJson,
   parseMetadata,
+  StreamEntry,
   type Timestamp,
   timestampFromDate,
-} from "../../conversation/index.ts";
-import { type Clock, type JsonObject, systemClock } from "../../util/index.ts";
+} from "../conversation/index.ts";
+import { type Clock, type JsonObject, systemClock } from "../util/index.ts";
 import type {
   Conversation,
   ConversationStore,
@@ -27,8 +27,8 @@ import type {
   ListOptions,
   MetadataChange,
   RecordPiece,
-} from "../port.ts";
-import { archived, notFound, StorageError } from "../storage-error.ts";
+} from "./port.ts";
+import { archived, notFound, StorageError } from "./storage-error.ts";
 
 /** What stands for a conversation's files. */
 interface MemoryRecord {

@@ -1,5 +1,4 @@
 /** Strict base64 of UTF-8 text. It owns the alphabets, not the question of which field has one. */
-
 const utf8 = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
 
 export function encodeBase64(text: string): string {
@@ -34,4 +33,15 @@ function hasTrailingBits(encoded: string, padding: 0 | 1 | 2): boolean {
 function isMixed(encoded: string): boolean {
   const isUrlSafe = encoded.includes("-") || encoded.includes("_");
   return isUrlSafe && (encoded.includes("+") || encoded.includes("/"));
+}
+
+/** Cut between two characters, with a notice of what is missing. */
+export function truncateBytes(text: string, most: number): string {
+  if (text.length * 3 <= most) return text; // No character takes more.
+  const bytes = Buffer.from(text);
+  if (bytes.length <= most) return text;
+  const start = new TextDecoder("utf-8", { ignoreBOM: true }).decode(bytes.subarray(0, most), {
+    stream: true,
+  });
+  return `${start}\n[Cut off here: ${bytes.length - most} of ${bytes.length} bytes were left out.]`;
 }
