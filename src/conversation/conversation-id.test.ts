@@ -42,8 +42,8 @@ test.each([
 
 test("a text that is no id is refused with a word on what ids look like", () => {
   expect(() => parseConversationId("latest")).toThrow(
-    new CodedError("invalid_conversation_id", "Not a conversation id: latest", {
-      hint: "Ids look like jp-c17457886043; `jp conversation ls` lists them.",
+    new CodedError("invalid_conversation_id", "Invalid conversation id: latest", {
+      hint: "Ids look like jp-c17457886043. Run `jp conversation ls` to list them.",
     }),
   );
 });

@@ -262,14 +262,14 @@ describe("reading is strict about what an event needs", () => {
       "an element without a type",
       { type: undefined },
       "type",
-      "expected a kind of event, got nothing",
+      "expected a known event type, got nothing",
     ],
-    ["an unknown kind", { type: "chat" }, "type", "expected a kind of event, got a string"],
+    ["an unknown kind", { type: "chat" }, "type", "expected a known event type, got a string"],
     [
       "a name every object has",
       { type: "toString" },
       "type",
-      "expected a kind of event, got a string",
+      "expected a known event type, got a string",
     ],
     [
       "an event without a time",

@@ -275,7 +275,7 @@ describe("a response has exactly one outcome", () => {
       "no answer although it has one",
       { outcome: "answered" },
       "answer",
-      "an answered inquiry needs one",
+      "an answered inquiry needs an answer",
     ],
     ["no id", { id: null, answer: true }, "id", "expected a string, got null"],
     [

@@ -1,6 +1,7 @@
 /**
- * Turns: what stands between one `turn_start` and the next. Records from before there was such an
- * event are one turn; so are events before the first one. A turn has no id, only its position.
+ * Splits a record into turns, and pairs requests with responses within a turn. A turn runs from one
+ * `turn_start` to the next; events before the first one, as in old records, form a turn too. A turn
+ * has no id, only a position.
  */
 import type { StreamEntry } from "./entry.ts";
 import type {
@@ -13,12 +14,12 @@ import type {
 
 /** The events of one turn. */
 export interface Turn {
-  /** From 0. People count from 1. */
+  /** Counted from 0. Users see it counted from 1. */
   readonly index: number;
   readonly events: readonly ConversationEvent[];
 }
 
-/** The record, turn by turn. Events that cannot be read are left out. */
+/** Unreadable events are omitted. */
 export function turnsOf(entries: Iterable<StreamEntry>): Turn[] {
   const turns: Turn[] = [];
   let events: ConversationEvent[] = [];
@@ -36,8 +37,8 @@ export function turnsOf(entries: Iterable<StreamEntry>): Turn[] {
 }
 
 /**
- * Tells the turn of each event of a stream, for readers that do not hold the whole of it. Events that
- * cannot be read count too: all readers number the turns alike.
+ * Numbers the turns for readers that do not hold the whole stream. Unreadable events count too, so
+ * that all readers number turns alike.
  */
 export class TurnCounter {
   #index = 0;
@@ -55,22 +56,22 @@ interface Identified {
   readonly id: string;
 }
 
-/** A request, and the response that closed it. */
+/** A request and the response that closed it. */
 export interface Pair<Request, Response> {
   readonly request: Request;
-  /** Absent while, or because, nothing closed the request. */
+  /** Absent if the request is still open. */
   readonly response?: Response;
 }
 
 /** All requests of a turn with their responses. */
 export interface Pairing<Request, Response> {
-  /** One for each request, in their order. */
+  /** One per request, in the order of requests. */
   readonly pairs: readonly Pair<Request, Response>[];
-  /** Responses that no open request of the turn asked for. */
+  /** Responses without an open request in the turn. */
   readonly orphans: readonly Response[];
 }
 
-/** `events` are those of one turn. */
+/** `events` must belong to one turn. */
 export function pairInquiries(
   events: Iterable<ConversationEvent>,
 ): Pairing<InquiryRequest, InquiryResponse> {
@@ -82,7 +83,7 @@ export function pairInquiries(
   return matcher.result();
 }
 
-/** `events` are those of one turn. */
+/** `events` must belong to one turn. */
 export function pairToolCalls(
   events: Iterable<ConversationEvent>,
 ): Pairing<ToolCallRequest, ToolCallResponse> {
@@ -94,6 +95,7 @@ export function pairToolCalls(
   return matcher.result();
 }
 
+/** Pairs by id. Where several requests share an id, the oldest open one is closed first. */
 export class Matcher<Request extends Identified, Response extends Identified> {
   readonly #pairs: { request: Request; response?: Response }[] = [];
   readonly #orphans: Response[] = [];

@@ -1,5 +1,5 @@
 /** Takes the answer out of a reply. Whatever a provider promised of its form is checked here again. */
-import { explainMisfit, withoutOther } from "../tool/index.ts";
+import { explainMismatch, withoutOther } from "../tool/index.ts";
 import { findJson, isJsonObject, type Json } from "../util/index.ts";
 import type { ReplyForm } from "./answer-schema.ts";
 
@@ -18,7 +18,7 @@ export function extractAnswer(reply: string, { answerType, boundTo }: ReplyForm)
     return { type: "invalid_answer", message: "`inquiry_id` is not that of the question" };
   }
   const answer = data["answer"] as Json; // Its own key, as was just seen.
-  const misfit = explainMisfit(withoutOther(answerType), answer);
+  const misfit = explainMismatch(withoutOther(answerType), answer);
   return misfit === undefined
     ? { type: "answer", answer }
     : { type: "invalid_answer", message: `\`answer\` does not fit: ${misfit}` };

@@ -18,10 +18,10 @@ import {
 } from "../provider/index.ts";
 import {
   abortable,
-  breathe,
+  yieldToEventLoop,
   type Clock,
   isCodedError,
-  isOutOfBreath,
+  shouldYield,
   messageOf,
 } from "../util/index.ts";
 import type { ReplyForm } from "./answer-schema.ts";
@@ -72,7 +72,7 @@ async function inquire(options: InquiryBackendOptions, call: InquiryCall): Promi
   const assistant = options.assistant(call.target);
   const model = await abortable(options.model(assistant), signal);
   // Each makes a request of the whole conversation, and there may be many.
-  if (isOutOfBreath()) await breathe();
+  if (shouldYield()) await yieldToEventLoop();
   const { clock } = options;
   const { prompt } = call;
   return prompt === undefined

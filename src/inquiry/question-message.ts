@@ -1,5 +1,5 @@
 /** What the inquiry model is told: the question of a tool, and what was wrong with a reply. */
-import { explainMisfit, type Question, type SelectOption, withoutOther } from "../tool/index.ts";
+import { explainMismatch, type Question, type SelectOption, withoutOther } from "../tool/index.ts";
 import { describeForm, type ReplyForm } from "./answer-schema.ts";
 
 /** All that a tool wrote stands in fences that it cannot close, or as JSON. */
@@ -13,7 +13,7 @@ export function questionMessage(tool: string, question: Question, form: ReplyFor
     fenced(text),
     ...(answerType.type === "select" ? [`The options:\n\n${optionLines(answerType.options)}`] : []),
     ...(suggestion !== undefined &&
-    explainMisfit(withoutOther(answerType), suggestion) === undefined
+    explainMismatch(withoutOther(answerType), suggestion) === undefined
       ? [`The tool suggests ${JSON.stringify(suggestion)}, which you need not follow.`]
       : []),
     `Answer with what this conversation tells you. ${formRequest(form)}`,

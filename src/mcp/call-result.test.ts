@@ -43,5 +43,5 @@ test("a mebibyte is shown whole, and a byte more is cut between two characters",
   const whole = "x".repeat(1024 * 1024);
   expect(capped(whole)).toBe(whole);
   const cut = capped(`${whole.slice(0, -1)}ä`);
-  expect(cut).toBe(`${whole.slice(0, -1)}\n[Cut off here: 1 of 1048577 bytes were left out.]`);
+  expect(cut).toBe(`${whole.slice(0, -1)}\n[Truncated: 1 of 1048577 bytes omitted.]`);
 });

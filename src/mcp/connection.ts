@@ -11,7 +11,7 @@ import type {
   Tool,
 } from "@modelcontextprotocol/client";
 import type { McpServerSettings } from "../config/index.ts";
-import { type JsonObject, LONGEST_TIMER_MS } from "../util/index.ts";
+import { type JsonObject, MAX_TIMER_MS } from "../util/index.ts";
 import { isOverWithin } from "./is-over-within.ts";
 import { toCallResult } from "./call-result.ts";
 import { CallsUnderWay, type ServerQuestion } from "./calls-under-way.ts";
@@ -116,7 +116,7 @@ export class Connection {
     const { tool, signal, onProgress } = leg;
     const options: CallToolRequestOptions = {
       signal,
-      timeout: LONGEST_TIMER_MS, // Whoever calls has a limit that stands still while it is asked.
+      timeout: MAX_TIMER_MS, // Whoever calls has a limit that stands still while it is asked.
       toolDefinition: definitionOf(tool),
       allowInputRequired: true,
       ...(onProgress !== undefined && {

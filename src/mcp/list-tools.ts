@@ -1,6 +1,6 @@
 /** The tools of a server, from all pages of its list. */
 import type { Client, ListToolsResult } from "@modelcontextprotocol/client";
-import { abortable, type JsonObject, LONGEST_TIMER_MS } from "../util/index.ts";
+import { abortable, type JsonObject, MAX_TIMER_MS } from "../util/index.ts";
 import { MAX_MESSAGE_BYTES, messageTooLong } from "./message-limit.ts";
 
 /** A tool as its server describes it: foreign text. */
@@ -17,7 +17,7 @@ const MAX_PAGES = 1000;
 export async function listTools(client: Client, timeoutMs: number): Promise<readonly RemoteTool[]> {
   const deadline = new AbortController();
   const late = new Error(`it took more than ${timeoutMs / 1000} s`);
-  const timer = setTimeout(() => deadline.abort(late), Math.min(timeoutMs, LONGEST_TIMER_MS));
+  const timer = setTimeout(() => deadline.abort(late), Math.min(timeoutMs, MAX_TIMER_MS));
   try {
     return await abortable(listPages(client, deadline.signal), deadline.signal);
   } finally {
@@ -33,7 +33,7 @@ async function listPages(client: Client, signal: AbortSignal): Promise<readonly 
   let cursor: string | undefined;
   for (let page = 0; page < MAX_PAGES; page += 1) {
     const params = cursor === undefined ? {} : { cursor };
-    const options = { signal, timeout: LONGEST_TIMER_MS };
+    const options = { signal, timeout: MAX_TIMER_MS };
     const result = await client.request({ method: "tools/list", params }, options);
     const listed = result.tools.map(toRemoteTool);
     size += JSON.stringify(listed).length;

@@ -3,7 +3,7 @@
  * is asked on its own pipe which one it knows, so that no second process is needed to find out.
  */
 import type { McpServerSettings } from "../config/index.ts";
-import { abortable, LONGEST_TIMER_MS } from "../util/index.ts";
+import { abortable, MAX_TIMER_MS } from "../util/index.ts";
 import { Connection, type ConnectionOptions } from "./connection.ts";
 import { errorCodeOf } from "./error-code.ts";
 import { createLink, type Link, type LinkOptions, type McpContext } from "./link.ts";
@@ -33,7 +33,7 @@ export async function openConnection(options: OpenOptions): Promise<Connection> 
   const deadline = new AbortController();
   const timer = setTimeout(
     () => deadline.abort(),
-    Math.min(settings.startupTimeoutMs, LONGEST_TIMER_MS),
+    Math.min(settings.startupTimeoutMs, MAX_TIMER_MS),
   );
   const signal = AbortSignal.any([options.signal, deadline.signal]);
   try {
@@ -62,7 +62,7 @@ async function connect(start: Start): Promise<Connection> {
     },
   });
   const options = {
-    timeout: LONGEST_TIMER_MS,
+    timeout: MAX_TIMER_MS,
     ...(isOlder && { prior: { kind: "legacy" } as const }),
   };
   try {
@@ -79,7 +79,7 @@ async function connect(start: Start): Promise<Connection> {
 }
 
 function silenceOf({ type, startupTimeoutMs }: McpServerSettings): number {
-  return type === "stdio" ? Math.min(SILENCE_MS, startupTimeoutMs / 2) : LONGEST_TIMER_MS;
+  return type === "stdio" ? Math.min(SILENCE_MS, startupTimeoutMs / 2) : MAX_TIMER_MS;
 }
 
 function explain({ sdk, settings, signal }: Start, link: Link, error: unknown): unknown {

@@ -1,5 +1,5 @@
 /** A limit on time that only counts while it is told to. */
-import { type Clock, LONGEST_TIMER_MS } from "../util/index.ts";
+import { type Clock, MAX_TIMER_MS } from "../util/index.ts";
 
 export class TimeLimit {
   readonly #clock: Clock;
@@ -18,7 +18,7 @@ export class TimeLimit {
     if (this.#running !== undefined || this.#leftMs === Number.POSITIVE_INFINITY) return;
     const stop = new AbortController();
     this.#running = { since: this.#clock.now().getTime(), stop };
-    const wait = Math.min(Math.max(0, this.#leftMs), LONGEST_TIMER_MS);
+    const wait = Math.min(Math.max(0, this.#leftMs), MAX_TIMER_MS);
     this.#clock.sleep(wait, stop.signal).then(this.#onOver, () => undefined);
   }
 

@@ -9,7 +9,7 @@ import type {
 } from "@modelcontextprotocol/server";
 import { type Prompter, PromptQueue } from "../agent/index.ts";
 import type { ToolCallResponse } from "../conversation/index.ts";
-import { type JsonObject, LONGEST_TIMER_MS } from "../util/index.ts";
+import { type JsonObject, MAX_TIMER_MS } from "../util/index.ts";
 import type { Client } from "./client.ts";
 import type { ClientRecord } from "./client-record.ts";
 import { createElicitationPrompter, type Elicit } from "./elicitation-prompter.ts";
@@ -145,7 +145,7 @@ interface Way {
 /** In the middle of a request, as it was until 2026. A person may take any time to answer. */
 function elicitBy({ mcpReq }: ServerContext): Elicit {
   return (params, signal) =>
-    mcpReq.send({ method: "elicitation/create", params }, { signal, timeout: LONGEST_TIMER_MS });
+    mcpReq.send({ method: "elicitation/create", params }, { signal, timeout: MAX_TIMER_MS });
 }
 
 /** Whoever is asked at our terminal cannot know by itself where the question comes from. */

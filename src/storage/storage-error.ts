@@ -24,19 +24,19 @@ export class UnsafePathError extends Error {
   override readonly name = "UnsafePathError";
 }
 
-export function notFound(id: ConversationId): StorageError {
+export function notFoundError(id: ConversationId): StorageError {
   return new StorageError("conversation_not_found", `There is no conversation ${id}.`, {
     hint: "`jp conversation ls` lists them; `jp conversation ls --archived` those put away.",
   });
 }
 
-export function archived(id: ConversationId): StorageError {
+export function archivedError(id: ConversationId): StorageError {
   return new StorageError("conversation_archived", `Conversation ${id} is archived.`, {
     hint: `Bring it back first: jp conversation unarchive ${id}`,
   });
 }
 
-export function noFreeId(tried: number): StorageError {
+export function noFreeIdError(tried: number): StorageError {
   return new StorageError(
     "conversation_locked",
     `Cannot start a conversation: ${tried} ids in a row are locked by other processes.`,
@@ -44,7 +44,7 @@ export function noFreeId(tried: number): StorageError {
   );
 }
 
-export function changedMeanwhile(file: string): StorageError {
+export function recordChangedError(file: string): StorageError {
   return new StorageError("record_changed", `${file} was changed by somebody else meanwhile.`, {
     hint: "Nothing was written. Edit it again.",
   });
@@ -67,20 +67,20 @@ const UNSAFE_HINT =
   "Replace it with a regular file or folder. A link in a cloned project could expose files of yours.";
 
 /** An error that is ours already says enough. */
-export function writeFailed(file: string, cause: unknown): StorageError {
+export function writeError(file: string, cause: unknown): StorageError {
   if (cause instanceof StorageError) return cause;
   const { reason, ...hint } = explain(cause);
   return new StorageError("write_failed", `Cannot write ${file}: ${reason}.`, { cause, ...hint });
 }
 
-export function readFailed(file: string, cause: unknown): StorageError {
+export function readError(file: string, cause: unknown): StorageError {
   if (cause instanceof StorageError) return cause;
   const { reason, ...hint } = explain(cause);
   return new StorageError("read_failed", `Cannot read ${file}: ${reason}.`, { cause, ...hint });
 }
 
 /** The code of a system error, if it is one. */
-export function systemCode(error: unknown): string | undefined {
+export function systemErrorCode(error: unknown): string | undefined {
   return error instanceof Error && "code" in error && typeof error.code === "string"
     ? error.code
     : undefined;
@@ -88,7 +88,7 @@ export function systemCode(error: unknown): string | undefined {
 
 function explain(cause: unknown): { readonly reason: string; readonly hint?: string } {
   if (cause instanceof UnsafePathError) return { reason: cause.message, hint: UNSAFE_HINT };
-  const [reason, hint] = REASONS[systemCode(cause) ?? ""] ?? [];
+  const [reason, hint] = REASONS[systemErrorCode(cause) ?? ""] ?? [];
   if (reason !== undefined && hint !== undefined) return { reason, hint };
   return { reason: cause instanceof Error ? cause.message : String(cause) };
 }

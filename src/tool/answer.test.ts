@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import type { Json } from "../util/index.ts";
-import { answerFits, explainMisfit, isOther, withoutOther } from "./answer.ts";
+import { answerFits, explainMismatch, isOther, withoutOther } from "./answer.ts";
 import type { AnswerType, SelectType } from "./question.ts";
 
 const select: AnswerType = { type: "select", options: [{ value: "a" }, { value: 2 }] };
@@ -16,11 +16,11 @@ test.each<[AnswerType, readonly unknown[], readonly unknown[]]>([
 });
 
 test("what is wrong with a secret is told without the secret", () => {
-  expect(explainMisfit({ type: "secret" }, ["hunter2"])).toBe("expected a text, got array");
+  expect(explainMismatch({ type: "secret" }, ["hunter2"])).toBe("expected text, got array");
 });
 
 test("what is wrong with a choice is told with what can be chosen", () => {
-  expect(explainMisfit(select, "hunter2")).toBe('expected one of "a", 2');
+  expect(explainMismatch(select, "hunter2")).toBe('expected one of "a", 2');
 });
 
 const OPTIONS = [{ value: "a" }, { value: "b" }, { value: 2 }];
@@ -29,7 +29,7 @@ const several: SelectType = { type: "select", options: OPTIONS, isMultiple: true
 const openSeveral: SelectType = { ...several, allowsOther: true };
 
 function misfits(answerType: AnswerType, answers: readonly Json[]) {
-  return answers.map((answer) => explainMisfit(answerType, answer));
+  return answers.map((answer) => explainMismatch(answerType, answer));
 }
 
 describe("a choice that allows words of one's own", () => {
@@ -89,18 +89,18 @@ describe("a choice of several", () => {
     ["a", "expected a list, got string"],
     [null, "expected a list, got null"],
     [{ a: true }, "expected a list, got object"],
-    [["a", "a"], "expected each choice once"],
+    [["a", "a"], "expected each option at most once"],
     [["a", "c"], 'expected one of "a", "b", 2'],
     [[["a"]], 'expected one of "a", "b", 2'],
   ])("is not %j", (answer, problem) => {
-    expect(explainMisfit(several, answer)).toBe(problem);
+    expect(explainMismatch(several, answer)).toBe(problem);
   });
 
   test("may hold words of one's own where that is allowed, and each of them once", () => {
     expect(misfits(openSeveral, [["a", "mine"], ["mine"], ["mine", "mine"], ["a", ""]])).toEqual([
       undefined,
       undefined,
-      "expected each choice once",
+      "expected each option at most once",
       'expected one of "a", "b", 2',
     ]);
   });

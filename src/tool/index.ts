@@ -1,4 +1,4 @@
-export { answerFits, explainMisfit, isOther, withoutOther } from "./answer.ts";
+export { answerFits, explainMismatch, isOther, withoutOther } from "./answer.ts";
 export {
   optionToJson,
   parseAnswerType,
@@ -13,8 +13,6 @@ export {
   type BuiltinTool,
   defineTool,
   type JsonSchemaSource,
-  type ModelPrompt,
-  type PromptMessage,
   type ToolCall,
   type ToolContext,
   type ToolDefinition,
@@ -25,7 +23,9 @@ export {
   booleanQuestion,
   type InquiryQuestion,
   type InquirySource,
+  type ModelPrompt,
   type MultipleChoice,
+  type PromptMessage,
   type Question,
   type QuestionOf,
   type QuestionOptions,

@@ -133,7 +133,7 @@ test.each<[string, unknown, string, string]>([
     "a needs_input that asks the same question twice",
     { type: "needs_input", question: ASKED, more: [{ ...ASKED, id: "b" }, ASKED] },
     "more",
-    'the question "a" is there twice',
+    'duplicate question "a"',
   ],
   [
     "an error whose trace is nested deeper than a stack",

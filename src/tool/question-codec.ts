@@ -1,4 +1,8 @@
-/** The notation in which tools write a question. The record's notation is in `conversation/`. */
+/**
+ * Questions to and from the JSON that tools write. Answer types are read in every notation ever used:
+ * ours (tagged, snake case) and the older one of tools (`"Boolean"`, `{"Select":{"options":[…]}}`).
+ * How the record writes questions is in `conversation/`.
+ */
 import {
   arrayField,
   fieldPath,
@@ -14,7 +18,7 @@ import {
   shapeOf,
   stringField,
 } from "../util/index.ts";
-import { explainMisfit, withoutOther } from "./answer.ts";
+import { explainMismatch, withoutOther } from "./answer.ts";
 import type {
   AnswerReusePolicy,
   AnswerType,
@@ -24,37 +28,39 @@ import type {
   SelectType,
 } from "./question.ts";
 
-/** Throws `ShapeError`, whose message says which field is wrong and what was expected. */
+/** Throws `ShapeError`, which says which field is wrong and what was expected. */
 export function parseQuestion(value: unknown, path = "question"): Question {
   const shape = shapeOf(value, path);
   const id = stringField(shape, "id");
   if (id === "") throw mismatch(`${path}.id`, "a name", "");
   const question = { id, ...parseInquiryQuestion(shape) };
-  checkSense(question, path);
+  assertAnswerable(question, path);
   return question;
 }
 
-/** What a tool asks must be answerable. Records of old are taken as they are. */
-function checkSense({ answerType, default: suggested }: Question, path: string): void {
+/** A tool's question must be answerable. Questions of old records are not checked. */
+function assertAnswerable({ answerType, default: suggested }: Question, path: string): void {
   if (answerType.type === "select") {
     const values = answerType.options.map(({ value }) => JSON.stringify(value));
-    const place = `${path}.answer_type.options`;
-    if (values.length === 0) throw new ShapeError(place, "a select needs at least one option");
-    const twice = findRepeated(values);
-    if (twice !== undefined) throw new ShapeError(place, `the option ${twice} is there twice`);
+    const optionsPath = `${path}.answer_type.options`;
+    if (values.length === 0) {
+      throw new ShapeError(optionsPath, "a select needs at least one option");
+    }
+    const duplicate = findDuplicate(values);
+    if (duplicate !== undefined) throw new ShapeError(optionsPath, `duplicate option ${duplicate}`);
   }
-  const misfit =
-    suggested === undefined ? undefined : explainMisfit(withoutOther(answerType), suggested);
-  if (misfit !== undefined) throw new ShapeError(`${path}.default`, misfit);
+  const problem =
+    suggested === undefined ? undefined : explainMismatch(withoutOther(answerType), suggested);
+  if (problem !== undefined) throw new ShapeError(`${path}.default`, problem);
 }
 
-/** The first one that was there before. There may be as many as a megabyte holds. */
-export function findRepeated(texts: readonly string[]): string | undefined {
+/** The first text that occurs twice. Linear: a tool may send a megabyte of them. */
+export function findDuplicate(texts: readonly string[]): string | undefined {
   const seen = new Set<string>();
   return texts.find((text) => seen.size === seen.add(text).size);
 }
 
-/** The fields that tools and the record write alike. `pre_amble` is what `context` was called. */
+/** The fields that tools and the record have in common. `context` used to be called `pre_amble`. */
 export function parseInquiryQuestion(shape: Shape): InquiryQuestion {
   const context = optionalString(shape, "context") ?? optionalString(shape, "pre_amble");
   const suggested = shape.value["default"];
@@ -69,7 +75,7 @@ export function parseInquiryQuestion(shape: Shape): InquiryQuestion {
   };
 }
 
-/** As tools write it. */
+/** The JSON form that tools write. */
 export function questionToWire(question: Question): JsonObject {
   return {
     id: question.id,
@@ -81,7 +87,7 @@ export function questionToWire(question: Question): JsonObject {
   };
 }
 
-/** Fields that hold their default are left out, so that older readers see what they know. */
+/** Omits defaults, so that older readers see only fields they know. */
 export function reusePolicyToJson(question: InquiryQuestion): JsonObject {
   return {
     ...(question.exclusive && { exclusive: true }),
@@ -105,7 +111,7 @@ function answerTypeToWire(answerType: AnswerType): JsonObject {
   return { type: "select", options, ...selectToJson(answerType) };
 }
 
-const OLDER_NAMES: Readonly<Record<string, AnswerType>> = {
+const OLD_NAMES: Readonly<Record<string, AnswerType>> = {
   Boolean: { type: "boolean" },
   Text: { type: "text" },
   Secret: { type: "secret" },
@@ -122,7 +128,7 @@ export function parseAnswerType(value: unknown, path: string): AnswerType {
 }
 
 function parseOlderName(name: string, path: string): AnswerType {
-  const found = Object.hasOwn(OLDER_NAMES, name) ? OLDER_NAMES[name] : undefined;
+  const found = Object.hasOwn(OLD_NAMES, name) ? OLD_NAMES[name] : undefined;
   if (found === undefined) {
     throw mismatch(path, '{"type": "boolean" | "select" | "text" | "secret"}', name);
   }
@@ -142,7 +148,7 @@ function parseSelect(value: unknown, path: string): AnswerType {
   };
 }
 
-/** What a select may have besides its options, in both notations. */
+/** The fields of a select other than its options. Tools and the record write them alike. */
 export function selectToJson({ allowsOther, isMultiple }: SelectType): JsonObject {
   return {
     ...(allowsOther === true && { other: true }),
@@ -150,7 +156,7 @@ export function selectToJson({ allowsOther, isMultiple }: SelectType): JsonObjec
   };
 }
 
-/** Everything of an option but its value, in both notations. */
+/** The fields of an option other than its value. Tools and the record write them alike. */
 export function optionToJson({ description, preview }: SelectOption): JsonObject {
   return {
     ...(description !== undefined && { description }),

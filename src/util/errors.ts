@@ -1,17 +1,18 @@
 /**
- * The one base of errors that a caller may meet. It owns the marker and the code; what to print and
- * the exit status are the command line's business.
+ * The base class of every error a caller can get. What to print for one, and the exit status, are up
+ * to the command line.
  */
+
 const marker = Symbol.for("jp-ts.error");
 
-/** What else is known of an error. */
+/** Optional details of a `CodedError`. */
 export interface CodedErrorOptions {
   readonly cause?: unknown;
-  /** What the reader can do about it, as one sentence. */
+  /** How to fix it, in one sentence. */
   readonly hint?: string;
 }
 
-/** The first line of `message` says what happened, and where, on its own. */
+/** An error with a stable `code`. The first line of its message makes sense on its own. */
 export class CodedError<Code extends string = string> extends Error {
   readonly code: Code;
   readonly hint: string | undefined;
@@ -25,17 +26,17 @@ export class CodedError<Code extends string = string> extends Error {
   }
 }
 
-/** True for our errors, also when two copies of the library are loaded. */
+/** True for a `CodedError`, even one from another copy of the library. */
 export function isCodedError(value: unknown): value is CodedError {
   return typeof value === "object" && value !== null && marker in value;
 }
 
-/** What a thrown thing says: anything can be thrown. */
+/** The message of a thrown value, which need not be an `Error`. */
 export function messageOf(thrown: unknown): string {
   return thrown instanceof Error ? thrown.message : String(thrown);
 }
 
-/** Ends a switch over a closed union: a new member fails to compile here. */
+/** Ends a switch over a union, so that a new member is a compile error. */
 export function assertNever(value: never): never {
   throw new Error(`Unhandled case: ${JSON.stringify(value)}`);
 }

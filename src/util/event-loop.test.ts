@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { breathe, isOutOfBreath } from "./event-loop.ts";
+import { yieldToEventLoop, shouldYield } from "./event-loop.ts";
 
 /** Has the process to itself for a few milliseconds. */
 function work(): void {
@@ -13,7 +13,7 @@ async function turnsDuring(tasks: number): Promise<number> {
   const timer = setInterval(() => (turns += 1), 1);
   const run = async () => {
     for (let step = 0; step < 50 / tasks; step += 1) {
-      if (isOutOfBreath()) await breathe();
+      if (shouldYield()) await yieldToEventLoop();
       work();
     }
   };
@@ -30,6 +30,6 @@ test("others have their turn between the steps of long work, and of much work at
 });
 
 test("there is nothing to wait for right after a turn", async () => {
-  await breathe();
-  expect(isOutOfBreath()).toBe(false);
+  await yieldToEventLoop();
+  expect(shouldYield()).toBe(false);
 });

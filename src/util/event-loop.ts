@@ -1,24 +1,25 @@
-/** Long work in small steps, between which keys, timers and everybody else have their turn. */
-/** What a person who types does not notice yet. */
-const LONGEST_MS = 10;
+/** Keeps the event loop responsive during long synchronous work. */
 
-/** When the event loop was last known to have turned. */
-let turnedAt = 0;
+/** Short enough that someone typing does not notice the delay. */
+const MAX_BLOCKING_MS = 10;
+
+/** When the event loop is last known to have completed an iteration. */
+let lastTurnAt = 0;
 
 /**
- * Whether the next step should wait: `if (isOutOfBreath()) await breathe();`. To be asked right before
- * the step, so that of many who ask at a time only as many go on as fit into one turn.
+ * Usage: `if (shouldYield()) await yieldToEventLoop();`. Check right before each step, so that of
+ * several concurrent tasks only as many continue as fit into one iteration of the loop.
  */
-export function isOutOfBreath(): boolean {
-  return performance.now() - turnedAt >= LONGEST_MS;
+export function shouldYield(): boolean {
+  return performance.now() - lastTurnAt >= MAX_BLOCKING_MS;
 }
 
-/** Until others have had their turn. */
-export async function breathe(): Promise<void> {
+/** Resolves once other pending callbacks have run. */
+export async function yieldToEventLoop(): Promise<void> {
   do {
     const askedAt = performance.now();
     await new Promise((resolve) => setImmediate(resolve));
-    // Whoever is the first to come back knows that it has turned.
-    if (turnedAt < askedAt) turnedAt = performance.now();
-  } while (isOutOfBreath());
+    // Of several waiting tasks, the first to resume records the new iteration.
+    if (lastTurnAt < askedAt) lastTurnAt = performance.now();
+  } while (shouldYield());
 }

@@ -1,5 +1,5 @@
 /// <reference types="node" preserve="true" />
-// The library's declarations name types of Node. Every folder knows this one, so all bring them along.
+// The library's declarations use types of Node. Every folder imports this one, so all of them get these.
 export { abortable } from "./abortable.ts";
 export {
   assertNever,
@@ -8,9 +8,9 @@ export {
   isCodedError,
   messageOf,
 } from "./errors.ts";
-export { decodeBase64, encodeBase64, truncateBytes } from "./utf8.ts";
-export { breathe, isOutOfBreath } from "./event-loop.ts";
-export { type Clock, LONGEST_TIMER_MS, systemClock } from "./clock.ts";
+export { decodeBase64, encodeBase64, truncateBytes, truncationNotice } from "./utf8.ts";
+export { yieldToEventLoop, shouldYield } from "./event-loop.ts";
+export { type Clock, MAX_TIMER_MS, systemClock } from "./clock.ts";
 export { guardGroup } from "./exit-guard.ts";
 export { findProgram, withoutRelativeFolders } from "./find-program.ts";
 export {
@@ -21,7 +21,7 @@ export {
   type Json,
   type JsonObject,
   jsonTypeOf,
-  MOST_LEVELS,
+  MAX_JSON_DEPTH,
   parseJson,
 } from "./json.ts";
 export {

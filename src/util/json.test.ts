@@ -3,7 +3,7 @@ import { counters } from "../../test/security/threats.ts";
 import { parseJson } from "./json.ts";
 
 test.each([
-  ["", "invalid JSON: it ends too early"],
+  ["", "invalid JSON: unexpected end"],
   ["hunter2", "invalid JSON"],
   ['{"a": hunter2}', "invalid JSON"],
   ['{\n  "hunter2": 1,\n}', "3:1: invalid JSON"],

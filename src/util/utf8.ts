@@ -1,4 +1,5 @@
-/** Strict base64 of UTF-8 text. It owns the alphabets, not the question of which field has one. */
+/** UTF-8 text as bytes: strict base64, and truncation between two characters. */
+
 const utf8 = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
 
 export function encodeBase64(text: string): string {
@@ -6,9 +7,9 @@ export function encodeBase64(text: string): string {
 }
 
 /**
- * The text behind canonical, padded base64, all in the standard or all in the URL-safe alphabet;
- * undefined for anything else. `Buffer.from` skips what it cannot read, so the length tells whether
- * there was such a thing.
+ * Decodes canonical, padded base64 in either the standard or the URL-safe alphabet, not a mix of
+ * both. Undefined for anything else. `Buffer.from` silently skips invalid characters, which the
+ * length of its result reveals.
  */
 export function decodeBase64(encoded: string): string | undefined {
   if (encoded.length % 4 !== 0) return undefined;
@@ -23,7 +24,7 @@ export function decodeBase64(encoded: string): string | undefined {
   }
 }
 
-/** Before padding, the last character may only fill the bits that are left of a byte. */
+/** In canonical base64, the unused bits of the last character before the padding are zero. */
 function hasTrailingBits(encoded: string, padding: 0 | 1 | 2): boolean {
   if (padding === 0) return false;
   const last = encoded.charAt(encoded.length - padding - 1);
@@ -35,13 +36,18 @@ function isMixed(encoded: string): boolean {
   return isUrlSafe && (encoded.includes("+") || encoded.includes("/"));
 }
 
-/** Cut between two characters, with a notice of what is missing. */
-export function truncateBytes(text: string, most: number): string {
-  if (text.length * 3 <= most) return text; // No character takes more.
+/** Truncates between two characters and appends a notice. */
+export function truncateBytes(text: string, maxBytes: number): string {
+  if (text.length * 3 <= maxBytes) return text; // No UTF-16 unit takes more than three bytes.
   const bytes = Buffer.from(text);
-  if (bytes.length <= most) return text;
-  const start = new TextDecoder("utf-8", { ignoreBOM: true }).decode(bytes.subarray(0, most), {
+  if (bytes.length <= maxBytes) return text;
+  const start = new TextDecoder("utf-8", { ignoreBOM: true }).decode(bytes.subarray(0, maxBytes), {
     stream: true,
   });
-  return `${start}\n[Cut off here: ${bytes.length - most} of ${bytes.length} bytes were left out.]`;
+  return start + truncationNotice(bytes.length - maxBytes, bytes.length);
+}
+
+/** What to append to truncated text. */
+export function truncationNotice(omitted: number, total: number): string {
+  return `\n[Truncated: ${omitted} of ${total} bytes omitted.]`;
 }

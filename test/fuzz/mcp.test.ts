@@ -19,7 +19,7 @@ import {
 import { type FormField, parseElicitation } from "../../src/mcp/index.ts";
 import { toInputRequests } from "../../src/mcp/input-request.ts";
 import { listTools } from "../../src/mcp/list-tools.ts";
-import { type AnswerType, explainMisfit } from "../../src/tool/index.ts";
+import { type AnswerType, explainMismatch } from "../../src/tool/index.ts";
 import { fuzz, thrownBy } from "./fuzz.ts";
 import { explainGrowth } from "./growth.ts";
 import { changedJson, hostileJson, withDepths } from "./hostile-json.ts";
@@ -176,7 +176,7 @@ fuzz(
       expect(new Set(ids).size).toBe(ids.length);
       for (const { id, text, answerType, default: suggested } of questions) {
         expect([id === "", text === "", id.length > 250]).toEqual([false, false, false]);
-        if (suggested !== undefined) expect(explainMisfit(answerType, suggested)).toBeUndefined();
+        if (suggested !== undefined) expect(explainMismatch(answerType, suggested)).toBeUndefined();
       }
       const answers = questions.map(({ id, answerType }): [string, Json] => [
         id,
@@ -411,7 +411,7 @@ async function connected(results: Readonly<Record<string, Json>>): Promise<Clien
 /** As somebody may answer: of the right type, whatever it says. */
 function fittingAnswer(answerType: AnswerType, stream: fc.Stream<Json>): Json {
   const { value = "" } = stream.next();
-  if (explainMisfit(answerType, value) === undefined) return value;
+  if (explainMismatch(answerType, value) === undefined) return value;
   if (answerType.type === "boolean") return true;
   if (answerType.type !== "select") return JSON.stringify(value);
   const first = answerType.options[0]?.value ?? null;

@@ -17,7 +17,7 @@ import { showWidget } from "../../src/terminal/prompter/show-widget.ts";
 import { bufferOf } from "../../src/terminal/prompter/text-buffer.ts";
 import { textEntry } from "../../src/terminal/prompter/text-entry.ts";
 import type { Widget } from "../../src/terminal/prompter/widget.ts";
-import { explainMisfit, type Question } from "../../src/tool/index.ts";
+import { explainMismatch, type Question } from "../../src/tool/index.ts";
 import { PromptScreen } from "../support/prompt-screen.ts";
 import { FakeTerminal } from "./fake-terminal.ts";
 import { fuzz } from "./fuzz.ts";
@@ -293,7 +293,7 @@ fuzz(
       const { bytes } = await screen.end().finally(() => clearInterval(nudge));
       const result = screen.writtenResult() as { type: string; answer?: never };
       if (result.type === "answered") {
-        expect(explainMisfit(asked.answerType, result.answer ?? null)).toBeUndefined();
+        expect(explainMismatch(asked.answerType, result.answer ?? null)).toBeUndefined();
       } else expect(result).toEqual({ inquiryId: "call_1.a.1", type: "cancelled" });
       expect(bytes).toContain("as it was");
       expect(bytes.lastIndexOf("\u001b[?2004l")).toBeGreaterThan(

@@ -62,9 +62,7 @@ describe("a result", () => {
   test("of more than a mebibyte is cut, and says so", async () => {
     const { content } = await call(server, "large", { arguments: { characters: 1_000_000 } });
     expect(content.slice(0, 3)).toBe("äää");
-    expect(content.slice(-80)).toContain(
-      "ä\n[Cut off here: 951424 of 2000000 bytes were left out.]",
-    );
+    expect(content.slice(-80)).toContain("ä\n[Truncated: 951424 of 2000000 bytes omitted.]");
   });
 
   test("of many mebibytes arrives in one piece", async () => {

@@ -137,7 +137,7 @@ describe("what a call adds to the record", () => {
     const tool = defineTool({ name: "x", description: "", parameters: { type: "object" }, run });
     const turn = await start({ recordBytesPerCall: LIMIT }, { tools: [tool] });
     const content = (await turn.call("x"))?.content ?? "";
-    expect(content).toMatch(/^é{5000}\n\[Cut off here: 10000 of 20000 bytes were left out\.\]$/);
+    expect(content).toMatch(/^é{5000}\n\[Truncated: 10000 of 20000 bytes omitted\.\]$/);
   });
 
   test("is no question that is too large: it is neither asked nor recorded, and the call fails", async () => {

@@ -12,7 +12,7 @@ import type {
 } from "../../conversation/index.ts";
 import type { InquiryAnswer } from "../../inquiry/index.ts";
 import {
-  explainMisfit,
+  explainMismatch,
   type InquirySource,
   isOther,
   type ModelPrompt,
@@ -182,7 +182,7 @@ export class Inquiry {
       return this.failPrompt("the answer was given to another question");
     }
     if (result.type !== "answered") return this.cancel(promptCause(result, signal));
-    const misfit = explainMisfit(this.#asked.question.answerType, result.answer);
+    const misfit = explainMismatch(this.#asked.question.answerType, result.answer);
     return misfit === undefined ? this.#takeAnswer(result) : this.failPrompt(misfit);
   }
 
@@ -246,7 +246,7 @@ export class Inquiry {
     const problem =
       result.type === "failed"
         ? result.message
-        : explainMisfit(withoutOther(question.answerType), result.answer);
+        : explainMismatch(withoutOther(question.answerType), result.answer);
     if (result.type === "failed" || problem !== undefined) {
       return this.refuse("backend_error", inquiryFailed(toolName, question, problem ?? ""));
     }

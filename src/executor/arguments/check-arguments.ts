@@ -3,7 +3,13 @@
  * change. A tool is only ever given arguments that went through here.
  */
 import type { Validator as ValidatorClass } from "@cfworker/json-schema";
-import { isTooDeep, type Json, type JsonObject, messageOf, MOST_LEVELS } from "../../util/index.ts";
+import {
+  isTooDeep,
+  type Json,
+  type JsonObject,
+  messageOf,
+  MAX_JSON_DEPTH,
+} from "../../util/index.ts";
 import type { ToolDescription } from "../port.ts";
 import { coerceArguments } from "./coerce.ts";
 import { describeViolation } from "./describe-violation.ts";
@@ -18,7 +24,7 @@ export type ArgumentsCheck =
   | { readonly ok: false; readonly message: string };
 
 const MOST_PROBLEMS = 5;
-const TOO_DEEP = `the arguments: nested deeper than ${MOST_LEVELS} levels`;
+const TOO_DEEP = `the arguments: nested deeper than ${MAX_JSON_DEPTH} levels`;
 
 /** Checks arguments against the parameters of a tool, and fills in defaults. Never throws. */
 export async function checkArguments(

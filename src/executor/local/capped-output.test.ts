@@ -14,7 +14,7 @@ test("an output within the limit is kept as it is", () => {
 
 test("what goes beyond the limit is counted and told", () => {
   const chunks = ["abc", "defg", "hij"];
-  expect(textOf(5, chunks)).toBe("abcde\n[Cut off here: 5 of 10 bytes were left out.]");
+  expect(textOf(5, chunks)).toBe("abcde\n[Truncated: 5 of 10 bytes omitted.]");
 });
 
 test("only a cut output says that it is one", () => {
@@ -38,5 +38,5 @@ test("bytes that are no UTF-8 are replaced", () => {
 });
 
 test("a character that the limit cuts in two is left out", () => {
-  expect(textOf(3, ["ab日"])).toBe("ab\n[Cut off here: 2 of 5 bytes were left out.]");
+  expect(textOf(3, ["ab日"])).toBe("ab\n[Truncated: 2 of 5 bytes omitted.]");
 });

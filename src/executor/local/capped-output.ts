@@ -1,4 +1,5 @@
 /** The beginning of an output, up to a limit, and how much there was in all. */
+import { truncationNotice } from "../../util/index.ts";
 
 export class CappedOutput {
   readonly #limit: number;
@@ -35,6 +36,6 @@ export class CappedOutput {
     const text = decoder.decode(this.#bytes.subarray(0, this.#length), { stream: this.isCut });
     if (!this.isCut) return text;
     const left = this.#total - this.#length;
-    return `${text}\n[Cut off here: ${left} of ${this.#total} bytes were left out.]`;
+    return text + truncationNotice(left, this.#total);
   }
 }

@@ -190,7 +190,7 @@ describe("what a tool prints", () => {
     const result = await attempt(shell("head -c 2000000 /dev/zero | tr '\\0' a"));
     expect(result).toEqual({
       type: "success",
-      content: `${"a".repeat(1024 * 1024)}\n[Cut off here: 951424 of 2000000 bytes were left out.]`,
+      content: `${"a".repeat(1024 * 1024)}\n[Truncated: 951424 of 2000000 bytes omitted.]`,
     });
   });
 

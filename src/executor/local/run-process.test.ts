@@ -135,8 +135,8 @@ describe("output beyond the limit", () => {
     const script = 'process.stdout.write("o".repeat(5000)); process.stderr.write("e".repeat(2000))';
     const end = await runShell("", { command: nodeCommand(script) });
     expect(textsOf(end)).toEqual([
-      `${"o".repeat(1000)}\n[Cut off here: 4000 of 5000 bytes were left out.]`,
-      `${"e".repeat(1000)}\n[Cut off here: 1000 of 2000 bytes were left out.]`,
+      `${"o".repeat(1000)}\n[Truncated: 4000 of 5000 bytes omitted.]`,
+      `${"e".repeat(1000)}\n[Truncated: 1000 of 2000 bytes omitted.]`,
     ]);
   });
 
@@ -171,7 +171,7 @@ describe("output beyond the limit", () => {
     const command = { program: process.execPath, args: [...flags, "-e", program, script] };
     const [report = ""] = textsOf(await runShell("", { command }));
     const { notices, grown } = JSON.parse(report) as { notices: string[]; grown: number }; // As printed.
-    const notice = "\n[Cut off here: 49999000 of 50000000 bytes were left out.]";
+    const notice = "\n[Truncated: 49999000 of 50000000 bytes omitted.]";
     expect(notices).toEqual([notice, notice]);
     expect(grown).toBeLessThan(5_000_000);
   });

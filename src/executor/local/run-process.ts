@@ -3,7 +3,7 @@
  * the output means is decided elsewhere.
  */
 import { type ChildProcessWithoutNullStreams, spawn } from "node:child_process";
-import { guardGroup, LONGEST_TIMER_MS } from "../../util/index.ts";
+import { guardGroup, MAX_TIMER_MS } from "../../util/index.ts";
 import { CappedOutput } from "./capped-output.ts";
 import { LineReader } from "./line-reader.ts";
 import { endGroup } from "./process-group.ts";
@@ -139,9 +139,7 @@ function watchFor({ signal, timeoutMs = 0 }: ProcessRequest): {
   const onAbort = () => resolve("cancelled");
   signal.addEventListener("abort", onAbort, { once: true });
   const timer =
-    timeoutMs > 0
-      ? setTimeout(resolve, Math.min(timeoutMs, LONGEST_TIMER_MS), "timed_out")
-      : undefined;
+    timeoutMs > 0 ? setTimeout(resolve, Math.min(timeoutMs, MAX_TIMER_MS), "timed_out") : undefined;
   const stopWatching = () => {
     signal.removeEventListener("abort", onAbort);
     clearTimeout(timer);

@@ -1,6 +1,6 @@
 /** A stretch of a file that moves forward and grows as far as its reader needs. */
 import { closeSync, readSync } from "node:fs";
-import { readFailed } from "../storage-error.ts";
+import { readError } from "../storage-error.ts";
 import { openRecord } from "./safe-open.ts";
 
 const STEP = 1 << 18;
@@ -22,7 +22,7 @@ export class ByteWindow implements Disposable {
     try {
       this.#fd = openRecord(file);
     } catch (error) {
-      throw readFailed(file, error);
+      throw readError(file, error);
     }
   }
 
@@ -40,7 +40,7 @@ export class ByteWindow implements Disposable {
       this.#end += count;
       this.isAtEnd = count === 0;
     } catch (error) {
-      throw readFailed(this.file, error);
+      throw readError(this.file, error);
     }
   }
 
@@ -50,7 +50,7 @@ export class ByteWindow implements Disposable {
     try {
       return bytes.subarray(0, readSync(this.#fd, bytes, 0, length, offset));
     } catch (error) {
-      throw readFailed(this.file, error);
+      throw readError(this.file, error);
     }
   }
 

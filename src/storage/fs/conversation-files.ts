@@ -10,7 +10,7 @@ import {
   type Timestamp,
 } from "../../conversation/index.ts";
 import { isJsonObject, type JsonObject, parseJson } from "../../util/index.ts";
-import { readFailed, systemCode, writeFailed } from "../storage-error.ts";
+import { readError, systemErrorCode, writeError } from "../storage-error.ts";
 import {
   BASE_CONFIG,
   type ConversationCopy,
@@ -20,7 +20,7 @@ import {
   METADATA,
   parentFolder,
   type Root,
-  youngestCopy,
+  latestCopy,
 } from "./conversation-folders.ts";
 import {
   makeFolder,
@@ -30,7 +30,7 @@ import {
   writeDurably,
   writeJson,
 } from "./durable.ts";
-import { assertNoLink, isLink, readRecord } from "./safe-open.ts";
+import { assertNotLink, isLink, readRecord } from "./safe-open.ts";
 import { readMetadata } from "./summary.ts";
 
 export interface ConversationFiles {
@@ -42,7 +42,7 @@ export interface ConversationFiles {
 
 /** It is there as a whole, or not at all. Throws `write_failed`. */
 export async function writeConversation(folder: string, files: ConversationFiles): Promise<void> {
-  await makeWhole(folder, async (partial) => {
+  await createAtomically(folder, async (partial) => {
     await writeMetadata(partial, files.metadata);
     if (files.baseConfig !== undefined) {
       await writeDurably(path.join(partial, BASE_CONFIG), files.baseConfig);
@@ -83,7 +83,7 @@ export function readBaseConfig(folder: string): JsonObject | undefined {
     if (isJsonObject(value)) return value;
     throw new Error("it is no JSON object");
   } catch (error) {
-    throw readFailed(path.join(folder, BASE_CONFIG), error);
+    throw readError(path.join(folder, BASE_CONFIG), error);
   }
 }
 
@@ -92,8 +92,8 @@ export function findFile(file: string): Buffer | undefined {
   try {
     return readRecord(file);
   } catch (error) {
-    if (systemCode(error) === "ENOENT") return undefined;
-    throw readFailed(file, error);
+    if (systemErrorCode(error) === "ENOENT") return undefined;
+    throw readError(file, error);
   }
 }
 
@@ -101,21 +101,21 @@ export function findFile(file: string): Buffer | undefined {
  * One copy that is up to date: the one in the preferred root if there is one. Where another was
  * changed later, its files are taken over first. Returns the copy's folder. Throws `read_failed`.
  */
-export async function bringTogether(
+export async function mergeCopies(
   copies: readonly ConversationCopy[],
   preferred: Root,
 ): Promise<string> {
-  for (const { folder } of copies) assertNoLink(folder);
+  for (const { folder } of copies) assertNotLink(folder);
   const candidates = copies.filter((copy) => copy.root === preferred);
-  const target = youngestCopy(candidates.length > 0 ? candidates : copies, EVENTS)?.folder ?? "";
+  const target = latestCopy(candidates.length > 0 ? candidates : copies, EVENTS)?.folder ?? "";
   for (const unit of [[BASE_CONFIG, EVENTS], [METADATA]]) {
-    const source = youngestCopy(copies, ...unit)?.folder ?? target;
-    if (source !== target) await takeOver(source, target, unit);
+    const source = latestCopy(copies, ...unit)?.folder ?? target;
+    if (source !== target) await copyFiles(source, target, unit);
   }
   return target;
 }
 
-async function takeOver(source: string, target: string, files: readonly string[]): Promise<void> {
+async function copyFiles(source: string, target: string, files: readonly string[]): Promise<void> {
   for (const name of files) {
     const content = findFile(path.join(source, name));
     if (content === undefined) await rm(path.join(target, name), { force: true });
@@ -125,13 +125,16 @@ async function takeOver(source: string, target: string, files: readonly string[]
 
 /** Throws `write_failed`. */
 export async function copyFolder(from: string, to: string): Promise<void> {
-  await makeWhole(to, (partial) =>
+  await createAtomically(to, (partial) =>
     cp(from, partial, { recursive: true, preserveTimestamps: true }),
   );
 }
 
 /** Under another name until it is complete. */
-async function makeWhole(folder: string, fill: (partial: string) => Promise<void>): Promise<void> {
+async function createAtomically(
+  folder: string,
+  fill: (partial: string) => Promise<void>,
+): Promise<void> {
   const partial = partialFolder(folder);
   try {
     await rm(partial, { recursive: true, force: true });
@@ -140,7 +143,7 @@ async function makeWhole(folder: string, fill: (partial: string) => Promise<void
     await moveFolder(partial, folder);
   } catch (error) {
     await rm(partial, { recursive: true, force: true }).catch(() => undefined);
-    throw writeFailed(folder, error);
+    throw writeError(folder, error);
   }
 }
 
@@ -153,7 +156,7 @@ export async function removeFolder(folder: string): Promise<void> {
     await rm(partial, { recursive: true, force: true });
     await syncFolder(path.dirname(folder));
   } catch (error) {
-    throw writeFailed(folder, error);
+    throw writeError(folder, error);
   }
 }
 
@@ -179,7 +182,7 @@ function partialFolders(roots: ConversationRoots, id: ConversationId): string[] 
     if (roots[root] === undefined) return [];
     const parent = parentFolder(roots, root, false);
     return roots.names
-      .in(parent)
+      .list(parent)
       .filter((name) => findIdInFolderName(PARTIAL_FOLDER.exec(name)?.[1] ?? "") === id)
       .map((name) => path.join(parent, name));
   });

@@ -9,8 +9,8 @@ import {
   conversationIdToNumber,
   findIdInFolderName,
 } from "../../conversation/index.ts";
-import { readFailed, systemCode } from "../storage-error.ts";
-import { assertNoLink } from "./safe-open.ts";
+import { readError, systemErrorCode } from "../storage-error.ts";
+import { assertNotLink } from "./safe-open.ts";
 
 export const EVENTS = "events.json";
 export const METADATA = "metadata.json";
@@ -82,12 +82,12 @@ export function parentFolder(roots: ConversationRoots, root: Root, isArchived: b
   const folder = roots[root];
   if (folder === undefined) throw new Error("there is no folder for local conversations");
   const parent = isArchived ? path.join(folder, ARCHIVE) : folder;
-  if (root === "workspace") [path.dirname(folder), folder, parent].forEach(assertNoLink);
+  if (root === "workspace") [path.dirname(folder), folder, parent].forEach(assertNotLink);
   return parent;
 }
 
 /** The copy in which one of these files changed last; the user's own if they are of one moment. */
-export function youngestCopy(
+export function latestCopy(
   copies: readonly ConversationCopy[],
   ...files: readonly string[]
 ): ConversationCopy | undefined {
@@ -106,7 +106,7 @@ function listRoot(
   if (roots[root] === undefined) return [];
   const parent = parentFolder(roots, root, isArchived);
   return roots.names
-    .in(parent)
+    .list(parent)
     .filter(isWanted)
     .flatMap((name) => {
       const id = findIdInFolderName(name);
@@ -132,19 +132,19 @@ interface Listing {
 }
 
 /** File systems tell times in steps; what changed more recently than this may change again unseen. */
-const SETTLED_AFTER = 2000;
+const SETTLE_MS = 2000;
 
 export class FolderNames {
   readonly #listings = new Map<string, Listing>();
 
   /** Empty if there is no such folder. */
-  in(folder: string): readonly string[] {
+  list(folder: string): readonly string[] {
     const changed = statSync(folder, { throwIfNoEntry: false })?.mtimeMs;
     if (changed === undefined) return [];
     const known = this.#listings.get(folder);
     if (known?.changed === changed) return known.names;
     const names = listFolders(folder);
-    if (Date.now() - changed > SETTLED_AFTER) this.#listings.set(folder, { changed, names });
+    if (Date.now() - changed > SETTLE_MS) this.#listings.set(folder, { changed, names });
     return names;
   }
 }
@@ -155,7 +155,7 @@ function listFolders(folder: string): readonly string[] {
       .filter((entry) => entry.isDirectory() || entry.isSymbolicLink())
       .map((entry) => entry.name);
   } catch (error) {
-    if (systemCode(error) === "ENOENT" || systemCode(error) === "ENOTDIR") return [];
-    throw readFailed(folder, error);
+    if (systemErrorCode(error) === "ENOENT" || systemErrorCode(error) === "ENOTDIR") return [];
+    throw readError(folder, error);
   }
 }

@@ -2,7 +2,7 @@
 import { existsSync, lstatSync } from "node:fs";
 import { mkdir, open, rename, rm } from "node:fs/promises";
 import path from "node:path";
-import { systemCode, writeFailed } from "../storage-error.ts";
+import { systemErrorCode, writeError } from "../storage-error.ts";
 import { readRegularFile } from "./safe-open.ts";
 
 /**
@@ -21,7 +21,7 @@ export async function writeDurably(file: string, content: Buffer, mode = 0o644):
     await syncFolder(path.dirname(file));
   } catch (error) {
     await rm(temporary, { force: true }).catch(() => undefined);
-    throw writeFailed(file, error);
+    throw writeError(file, error);
   }
 }
 
@@ -50,7 +50,7 @@ export async function makeFolder(folder: string): Promise<void> {
       if (made === path.resolve(first) || made === path.dirname(made)) break;
     }
   } catch (error) {
-    throw writeFailed(folder, error);
+    throw writeError(folder, error);
   }
 }
 
@@ -61,7 +61,7 @@ export async function moveFolder(from: string, to: string): Promise<void> {
     await syncFolder(path.dirname(to));
     if (path.dirname(from) !== path.dirname(to)) await syncFolder(path.dirname(from));
   } catch (error) {
-    throw writeFailed(to, error);
+    throw writeError(to, error);
   }
 }
 
@@ -86,7 +86,7 @@ export async function setAside(file: string, bytes: Buffer): Promise<string> {
       await handle.sync();
       return name;
     } catch (error) {
-      if (systemCode(error) !== "EEXIST") throw writeFailed(name, error);
+      if (systemErrorCode(error) !== "EEXIST") throw writeError(name, error);
     }
   }
 }

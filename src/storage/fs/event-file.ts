@@ -5,13 +5,13 @@
 import { type BigIntStats, fstatSync, lstatSync } from "node:fs";
 import type { FileHandle } from "node:fs/promises";
 import { StreamEntry } from "../../conversation/index.ts";
-import { breathe, isOutOfBreath, type JsonObject } from "../../util/index.ts";
+import { yieldToEventLoop, shouldYield, type JsonObject } from "../../util/index.ts";
 import type { RecordProblem } from "../port.ts";
-import { writeFailed } from "../storage-error.ts";
+import { writeError } from "../storage-error.ts";
 import {
   type AppendPoint,
   CLOSING,
-  damaged,
+  damagedError,
   elementsToBytes,
   EMPTY,
   ENDING_LENGTH,
@@ -30,7 +30,7 @@ export interface OpenedEvents {
   readonly problems: readonly RecordProblem[];
 }
 
-interface Waiting {
+interface PendingAppend {
   readonly elements: readonly JsonObject[];
   readonly done: PromiseWithResolvers<void>;
 }
@@ -42,13 +42,13 @@ export class EventFile {
   #file: string;
   #handle: FileHandle | undefined;
   /** What the file looked like when we last left it; empty if it has to be read again. */
-  #seen = "";
+  #lastFingerprint = "";
   /** Set while the bytes of a failed append may still be in the file. */
-  #isSpoilt = false;
+  #needsRollback = false;
   #point: AppendPoint = { position: 0, separator: "" };
-  #waiting: Waiting[] = [];
+  #queue: PendingAppend[] = [];
   /** The last thing that was started with the file. They follow each other. */
-  #busy: Promise<unknown> = Promise.resolve();
+  #lastTask: Promise<unknown> = Promise.resolve();
   #isClosed = false;
 
   constructor(
@@ -71,9 +71,9 @@ export class EventFile {
       const point = await readAppendPoint(handle);
       if (point === undefined) throw new Error("its end is not in the expected layout");
       this.#point = point;
-      this.#seen = fingerprint(await handle.stat({ bigint: true }));
+      this.#lastFingerprint = fingerprint(await handle.stat({ bigint: true }));
     } catch (error) {
-      throw writeFailed(this.#file, error);
+      throw writeError(this.#file, error);
     }
     return opened;
   }
@@ -81,14 +81,14 @@ export class EventFile {
   /** On the disk when it resolves; when it throws, none of it is in the record. */
   append(elements: readonly JsonObject[]): Promise<void> {
     const done = Promise.withResolvers<void>();
-    this.#waiting.push({ elements, done });
-    if (this.#waiting.length === 1) void this.#inTurn(() => this.#writeWaiting());
+    this.#queue.push({ elements, done });
+    if (this.#queue.length === 1) void this.#enqueue(() => this.#flushQueue());
     return done.promise;
   }
 
   /** Moves the file by an action, between two writes. Throws what the action throws. */
   async move(action: () => Promise<string>): Promise<void> {
-    await this.#inTurn(async () => {
+    await this.#enqueue(async () => {
       this.#file = await action();
     });
   }
@@ -96,12 +96,12 @@ export class EventFile {
   /** Waits for what is under way. Later appends fail. */
   async close(): Promise<void> {
     this.#isClosed = true;
-    await this.#inTurn(() => this.#closeHandle());
+    await this.#enqueue(() => this.#closeHandle());
   }
 
-  #inTurn<Value>(action: () => Promise<Value>): Promise<Value> {
-    const done = this.#busy.then(action);
-    this.#busy = done.catch(() => undefined);
+  #enqueue<Value>(action: () => Promise<Value>): Promise<Value> {
+    const done = this.#lastTask.then(action);
+    this.#lastTask = done.catch(() => undefined);
     return done;
   }
 
@@ -112,9 +112,9 @@ export class EventFile {
   }
 
   /** All that wait share one write and one sync. Never rejects: each gets its own answer. */
-  async #writeWaiting(): Promise<void> {
-    const batch = this.#waiting;
-    this.#waiting = [];
+  async #flushQueue(): Promise<void> {
+    const batch = this.#queue;
+    this.#queue = [];
     try {
       await this.#write(batch.flatMap(({ elements }) => elements));
       for (const { done } of batch) done.resolve();
@@ -125,39 +125,41 @@ export class EventFile {
 
   async #write(elements: readonly JsonObject[]): Promise<void> {
     if (elements.length === 0) return;
-    const handle = await this.#upToDate();
+    const handle = await this.#currentHandle();
     const { position, separator } = this.#point;
     const bytes = elementsToBytes(elements, separator);
     try {
       await writeAll(handle, bytes, position);
       await handle.datasync();
     } catch (error) {
-      await this.#takeBack(handle);
-      throw writeFailed(this.#file, error);
+      await this.#rollBack(handle);
+      throw writeError(this.#file, error);
     }
     this.#point = { position: position + bytes.length - CLOSING.length, separator: "," };
     // Looking takes a few microseconds; waiting for a thread to do it takes as long as the write.
     const after = fstatSync(handle.fd, { bigint: true });
-    this.#seen = Number(after.size) === position + bytes.length ? fingerprint(after) : "";
+    this.#lastFingerprint =
+      Number(after.size) === position + bytes.length ? fingerprint(after) : "";
   }
 
   /** The open file, read again if anybody else has written to it or put another in its place. */
-  async #upToDate(): Promise<FileHandle> {
-    if (this.#isClosed) throw writeFailed(this.#file, new Error("the conversation was released"));
-    if (this.#isSpoilt && this.#handle !== undefined) await this.#takeBack(this.#handle);
-    if (this.#isSpoilt)
-      throw writeFailed(this.#file, new Error("an earlier write cannot be undone"));
-    const isUnchanged = this.#seen !== "" && fingerprint(this.#look()) === this.#seen;
+  async #currentHandle(): Promise<FileHandle> {
+    if (this.#isClosed) throw writeError(this.#file, new Error("the conversation was released"));
+    if (this.#needsRollback && this.#handle !== undefined) await this.#rollBack(this.#handle);
+    if (this.#needsRollback)
+      throw writeError(this.#file, new Error("an earlier write cannot be undone"));
+    const isUnchanged =
+      this.#lastFingerprint !== "" && fingerprint(this.#stat()) === this.#lastFingerprint;
     if (this.#handle === undefined || !isUnchanged) this.#onChanged(await this.open());
     if (this.#handle === undefined) throw new Error("an opened file has a handle");
     return this.#handle;
   }
 
-  #look(): BigIntStats {
+  #stat(): BigIntStats {
     try {
       return lstatSync(this.#file, { bigint: true });
     } catch (error) {
-      throw writeFailed(this.#file, error);
+      throw writeError(this.#file, error);
     }
   }
 
@@ -165,17 +167,17 @@ export class EventFile {
    * The bytes that closed the list are still allocated: putting them back needs no space. If even
    * that fails, it is tried again before the next append.
    */
-  async #takeBack(handle: FileHandle): Promise<void> {
+  async #rollBack(handle: FileHandle): Promise<void> {
     const { position, separator } = this.#point;
     const isEmpty = separator === "";
-    this.#seen = "";
-    this.#isSpoilt = true;
+    this.#lastFingerprint = "";
+    this.#needsRollback = true;
     try {
       await writeAll(handle, Buffer.from(isEmpty ? EMPTY : CLOSING), isEmpty ? 0 : position);
       await handle.truncate(isEmpty ? EMPTY.length : position + CLOSING.length);
       await handle.datasync();
-      this.#seen = fingerprint(await handle.stat({ bigint: true }));
-      this.#isSpoilt = false;
+      this.#lastFingerprint = fingerprint(await handle.stat({ bigint: true }));
+      this.#needsRollback = false;
     } catch {
       // If the process ends now, whoever opens the file next mends it.
     }
@@ -186,17 +188,17 @@ export class EventFile {
 async function readForWriting(file: string): Promise<OpenedEvents> {
   const entries: StreamEntry[] = [];
   const problems: RecordProblem[] = [];
-  let isAsWritten = true;
+  let isInLayout = true;
   for (const batch of readElements(file)) {
     for (const element of batch.elements) entries.push(StreamEntry.fromJson(element));
     problems.push(...batch.problems);
-    isAsWritten &&= !batch.isScanned;
-    if (isOutOfBreath()) await breathe();
+    isInLayout &&= !batch.isScanned;
+    if (shouldYield()) await yieldToEventLoop();
   }
   const damage = problems.find(({ type }) => type === "damaged");
-  if (damage !== undefined) throw damaged(damage);
+  if (damage !== undefined) throw damagedError(damage);
   const mended = await Promise.all(problems.map(repairTornEnd));
-  if (!isAsWritten || !(await hasLayout(file))) await rewriteInLayout(file);
+  if (!isInLayout || !(await hasLayout(file))) await rewriteInLayout(file);
   return { entries, problems: mended };
 }
 
@@ -205,7 +207,7 @@ async function hasLayout(file: string): Promise<boolean> {
     await using handle = await openRecordToWrite(file);
     return (await readAppendPoint(handle)) !== undefined;
   } catch (error) {
-    throw writeFailed(file, error);
+    throw writeError(file, error);
   }
 }
 

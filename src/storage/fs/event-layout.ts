@@ -5,7 +5,7 @@
  */
 import type { JsonObject } from "../../util/index.ts";
 import type { RecordProblem } from "../port.ts";
-import { StorageError, writeFailed } from "../storage-error.ts";
+import { StorageError, writeError } from "../storage-error.ts";
 import { ByteWindow } from "./byte-window.ts";
 import { jsonText, setAside, writeDurably } from "./durable.ts";
 import { scanElements } from "./element-scan.ts";
@@ -38,7 +38,7 @@ export function elementsToBytes(elements: readonly JsonObject[], separator: "" |
 }
 
 /** A whole file with these elements. */
-export function fileOf(elements: readonly JsonObject[]): Buffer {
+export function eventFileBytes(elements: readonly JsonObject[]): Buffer {
   if (elements.length === 0) return Buffer.from(EMPTY);
   return Buffer.concat([Buffer.from("["), elementsToBytes(elements, "")]);
 }
@@ -62,7 +62,7 @@ export async function repairTornEnd(problem: RecordProblem): Promise<RecordProbl
     const note = kept === undefined ? "repaired" : `repaired; those bytes are now in ${kept}`;
     return { ...problem, message: `${problem.message} (${note})` };
   } catch (error) {
-    throw writeFailed(file, error);
+    throw writeError(file, error);
   }
 }
 
@@ -79,7 +79,7 @@ export function readInLayout(file: string, keep: (element: JsonObject) => boolea
   const elements: string[] = [];
   using window = new ByteWindow(file);
   for (const { element, span, problem } of scanElements(window)) {
-    if (problem?.type === "damaged") throw damaged(problem);
+    if (problem?.type === "damaged") throw damagedError(problem);
     if (element === undefined || span === undefined || !keep(element)) continue;
     elements.push(reindentJson(span.toString("utf8"), 1));
   }
@@ -87,7 +87,7 @@ export function readInLayout(file: string, keep: (element: JsonObject) => boolea
   return Buffer.from(list);
 }
 
-export function damaged(problem: RecordProblem): StorageError {
+export function damagedError(problem: RecordProblem): StorageError {
   return new StorageError("record_damaged", `${problem.file} is damaged: ${problem.message}.`, {
     hint: "Nothing is written to it. `jp conversation path` shows where it is; mend it by hand.",
   });

@@ -7,7 +7,7 @@ import {
   conversationIdToNumber,
 } from "../../conversation/index.ts";
 import { type Clock, isCodedError } from "../../util/index.ts";
-import { archived, noFreeId, notFound } from "../storage-error.ts";
+import { archivedError, noFreeIdError, notFoundError } from "../storage-error.ts";
 import { removeLeftovers } from "./conversation-files.ts";
 import {
   type ConversationCopy,
@@ -63,14 +63,14 @@ export class FsContext {
   /** Throws `conversation_not_found`. */
   copies(id: ConversationId): readonly ConversationCopy[] {
     const copies = copiesOf(this.roots(), id);
-    if (copies.length === 0) throw notFound(id);
+    if (copies.length === 0) throw notFoundError(id);
     return copies;
   }
 
   /** Throws `conversation_not_found`, `conversation_archived`. */
   liveCopies(id: ConversationId): readonly ConversationCopy[] {
     const live = this.copies(id).filter((copy) => !copy.isArchived);
-    if (live.length === 0) throw archived(id);
+    if (live.length === 0) throw archivedError(id);
     return live;
   }
 
@@ -84,7 +84,7 @@ export class FsContext {
   }
 
   /** Runs with the lock, and gives it back. */
-  async whileLocked<Value>(id: ConversationId, action: () => Promise<Value>): Promise<Value> {
+  async withLock<Value>(id: ConversationId, action: () => Promise<Value>): Promise<Value> {
     this.copies(id);
     const lock = await this.lock(id);
     try {
@@ -95,35 +95,35 @@ export class FsContext {
   }
 
   /** A new id, locked: the present moment, or the next that nobody has. Throws `conversation_locked`. */
-  async reserve(): Promise<{ readonly id: ConversationId; readonly lock: ConversationLock }> {
-    await this.#clearAbandoned();
+  async reserveId(): Promise<{ readonly id: ConversationId; readonly lock: ConversationLock }> {
+    await this.#removeAbandoned();
     let moment = conversationIdToNumber(conversationIdFromDate(this.options.clock.now()));
     for (let locked = 0; locked < MAX_LOCKED_IDS; moment += 1) {
       const id = conversationIdFromNumber(moment);
-      if (this.#isTaken(id)) continue;
+      if (this.#exists(id)) continue;
       const lock = await this.#tryLock(id);
       if (lock === undefined) {
         locked += 1;
         continue;
       }
-      if (!this.#isTaken(id)) return { id, lock };
+      if (!this.#exists(id)) return { id, lock };
       lock.release();
     }
-    throw noFreeId(MAX_LOCKED_IDS);
+    throw noFreeIdError(MAX_LOCKED_IDS);
   }
 
   /** Ids of conversations that were being made when their process was killed. */
-  async #clearAbandoned(): Promise<void> {
+  async #removeAbandoned(): Promise<void> {
     const userFolder = this.options.findUserFolder();
     for (const id of userFolder === undefined ? [] : listLockFiles(locksIn(userFolder))) {
-      const lock = this.#isTaken(id) ? undefined : await this.#tryLock(id);
+      const lock = this.#exists(id) ? undefined : await this.#tryLock(id);
       if (lock === undefined) continue;
       await removeLeftovers(this.roots(), id);
       lock.release();
     }
   }
 
-  #isTaken(id: ConversationId): boolean {
+  #exists(id: ConversationId): boolean {
     return copiesOf(this.roots(), id).length > 0;
   }
 

@@ -13,7 +13,13 @@ import {
   timestampFromDate,
   withRequiredConfig,
 } from "../../conversation/index.ts";
-import { breathe, isJsonObject, isOutOfBreath, jsonTypeOf, parseJson } from "../../util/index.ts";
+import {
+  yieldToEventLoop,
+  isJsonObject,
+  shouldYield,
+  jsonTypeOf,
+  parseJson,
+} from "../../util/index.ts";
 import type {
   Conversation,
   ConversationStore,
@@ -29,9 +35,9 @@ import type {
   RecordPiece,
   RecordProblem,
 } from "../port.ts";
-import { changedMeanwhile, StorageError } from "../storage-error.ts";
+import { recordChangedError, StorageError } from "../storage-error.ts";
 import {
-  bringTogether,
+  mergeCopies,
   type ConversationFiles,
   copyFolder,
   findFile,
@@ -52,12 +58,12 @@ import {
   type Root,
 } from "./conversation-folders.ts";
 import { jsonText, makeFolder, moveFolder, renameFolder, writeDurably } from "./durable.ts";
-import { fileOf, readInLayout } from "./event-layout.ts";
+import { eventFileBytes, readInLayout } from "./event-layout.ts";
 import { readElements } from "./event-reader.ts";
 import { FsContext, type FsStoreOptions } from "./fs-context.ts";
 import { FsConversationWriter } from "./fs-writer.ts";
 import type { ConversationLock } from "./lock.ts";
-import { folderWith, summarize } from "./summary.ts";
+import { folderOfLatest, summarize } from "./summary.ts";
 
 export class FsConversationStore implements ConversationStore, RecordFiles {
   readonly #context: FsContext;
@@ -76,7 +82,7 @@ export class FsConversationStore implements ConversationStore, RecordFiles {
       const isLive = copies.some((copy) => !copy.isArchived);
       if (which === "archived" && isLive) continue;
       summaries.push(summarize(id, copies));
-      if (isOutOfBreath()) await breathe();
+      if (shouldYield()) await yieldToEventLoop();
     }
     return summaries;
   }
@@ -94,16 +100,16 @@ export class FsConversationStore implements ConversationStore, RecordFiles {
       for (const entry of piece.entries) entries.push(entry);
       problems.push(...piece.problems);
     }
-    const baseConfig = readBaseConfig(folderWith(copies, EVENTS, BASE_CONFIG));
+    const baseConfig = readBaseConfig(folderOfLatest(copies, EVENTS, BASE_CONFIG));
     const stream = createStream({ createdAt: conversationCreatedAt(id), baseConfig, entries });
     return { summary: summarize(id, copies), stream, problems };
   }
 
   async *scan(id: ConversationId): AsyncGenerator<RecordPiece> {
-    const folder = folderWith(this.#context.readableCopies(id), EVENTS, BASE_CONFIG);
+    const folder = folderOfLatest(this.#context.readableCopies(id), EVENTS, BASE_CONFIG);
     for (const { elements, problems } of readElements(path.join(folder, EVENTS))) {
       yield { entries: elements.map((element) => StreamEntry.fromJson(element)), problems };
-      if (isOutOfBreath()) await breathe();
+      if (shouldYield()) await yieldToEventLoop();
     }
   }
 
@@ -116,9 +122,9 @@ export class FsConversationStore implements ConversationStore, RecordFiles {
         ...(labels !== undefined && { labels }),
       },
       baseConfig: Buffer.from(`${jsonText(withRequiredConfig(baseConfig))}\n`),
-      events: fileOf(entries.map(({ raw }) => raw)),
+      events: eventFileBytes(entries.map(({ raw }) => raw)),
     };
-    return this.#add(options.isLocal === true ? "local" : "workspace", files);
+    return this.#createConversation(options.isLocal === true ? "local" : "workspace", files);
   }
 
   async open(id: ConversationId): Promise<FsConversationWriter> {
@@ -127,9 +133,9 @@ export class FsConversationStore implements ConversationStore, RecordFiles {
     try {
       await removeLeftovers(this.#context.roots(), id);
       const copies = this.#context.liveCopies(id);
-      const folder = await bringTogether(copies, "workspace");
+      const folder = await mergeCopies(copies, "workspace");
       const otherFolders = copies.map((copy) => copy.folder).filter((other) => other !== folder);
-      return await this.#writer({ id, folder, otherFolders, lock });
+      return await this.#openWriter({ id, folder, otherFolders, lock });
     } catch (error) {
       lock.release();
       throw error;
@@ -138,7 +144,7 @@ export class FsConversationStore implements ConversationStore, RecordFiles {
 
   async fork(id: ConversationId, { title, keep }: ForkOptions = {}): Promise<ConversationId> {
     const copies = this.#context.readableCopies(id);
-    const folder = folderWith(copies, EVENTS, BASE_CONFIG);
+    const folder = folderOfLatest(copies, EVENTS, BASE_CONFIG);
     const {
       expiresAt: _expiresAt,
       archivedAt: _archivedAt,
@@ -153,7 +159,7 @@ export class FsConversationStore implements ConversationStore, RecordFiles {
       return keep === undefined || isBase || keep(StreamEntry.fromJson(element));
     });
     const root = copies.some((copy) => copy.root === "workspace") ? "workspace" : "local";
-    await using writer = await this.#add(root, {
+    await using writer = await this.#createConversation(root, {
       metadata: {
         ...metadata,
         ...(title !== undefined && { title }),
@@ -166,7 +172,7 @@ export class FsConversationStore implements ConversationStore, RecordFiles {
   }
 
   async remove(id: ConversationId): Promise<void> {
-    await this.#context.whileLocked(id, async () => {
+    await this.#context.withLock(id, async () => {
       for (const { folder } of this.#context.copies(id)) await removeFolder(folder);
     });
   }
@@ -181,10 +187,10 @@ export class FsConversationStore implements ConversationStore, RecordFiles {
   }
 
   async setLocal(id: ConversationId, isLocal: boolean): Promise<void> {
-    await this.#context.whileLocked(id, async () => {
+    await this.#context.withLock(id, async () => {
       const copies = this.#context.liveCopies(id);
       const root = isLocal ? "local" : "workspace";
-      const folder = await bringTogether(copies, root);
+      const folder = await mergeCopies(copies, root);
       const parent = parentFolder(this.#context.roots(), root, false);
       const target = path.join(parent, path.basename(folder));
       if (folder !== target) await copyFolder(folder, target);
@@ -194,11 +200,11 @@ export class FsConversationStore implements ConversationStore, RecordFiles {
 
   paths(id: ConversationId): RecordPaths {
     const copies = this.#context.readableCopies(id);
-    const folder = folderWith(copies, EVENTS, BASE_CONFIG);
+    const folder = folderOfLatest(copies, EVENTS, BASE_CONFIG);
     return {
       folder,
       events: path.join(folder, EVENTS),
-      metadata: path.join(folderWith(copies, METADATA), METADATA),
+      metadata: path.join(folderOfLatest(copies, METADATA), METADATA),
       baseConfig: path.join(folder, BASE_CONFIG),
     };
   }
@@ -208,30 +214,30 @@ export class FsConversationStore implements ConversationStore, RecordFiles {
   }
 
   async replace(id: ConversationId, file: RecordFile, edit: FileEdit): Promise<void> {
-    checkRecordFile(file, edit.after);
-    await this.#context.whileLocked(id, async () => {
+    assertValidRecordFile(file, edit.after);
+    await this.#context.withLock(id, async () => {
       const target = this.paths(id)[file];
-      if (this.read(id, file) !== edit.before) throw changedMeanwhile(target);
+      if (this.read(id, file) !== edit.before) throw recordChangedError(target);
       await writeDurably(target, Buffer.from(edit.after));
-      if (file === "metadata") await this.#followTitle(id);
+      if (file === "metadata") await this.#renameFolders(id);
     });
   }
 
   /** The folders are named by the title. */
-  async #followTitle(id: ConversationId): Promise<void> {
+  async #renameFolders(id: ConversationId): Promise<void> {
     const copies = this.#context.readableCopies(id);
     const name = folderName(id, summarize(id, copies).metadata?.title);
     for (const { folder } of copies) await renameFolder(folder, name);
   }
 
   /** A new folder under a new id. What was written is taken away again if it cannot be finished. */
-  async #add(root: Root, files: ConversationFiles): Promise<FsConversationWriter> {
-    const { id, lock } = await this.#context.reserve();
+  async #createConversation(root: Root, files: ConversationFiles): Promise<FsConversationWriter> {
+    const { id, lock } = await this.#context.reserveId();
     const parent = parentFolder(this.#context.roots(), root, false);
     const folder = path.join(parent, folderName(id, files.metadata.title));
     try {
       await writeConversation(folder, files);
-      return await this.#writer({ id, folder, otherFolders: [], lock });
+      return await this.#openWriter({ id, folder, otherFolders: [], lock });
     } catch (error) {
       await removeFolder(folder).catch(() => undefined);
       lock.release();
@@ -241,7 +247,7 @@ export class FsConversationStore implements ConversationStore, RecordFiles {
 
   /** Into the archive or out of it, in both places. */
   async #moveAll(id: ConversationId, toArchive: boolean, change: MetadataChange): Promise<void> {
-    await this.#context.whileLocked(id, async () => {
+    await this.#context.withLock(id, async () => {
       for (const { root, folder, isArchived } of this.#context.copies(id)) {
         if (isArchived === toArchive) continue;
         const metadata = await readOrReplaceMetadata(folder, this.#now());
@@ -253,7 +259,7 @@ export class FsConversationStore implements ConversationStore, RecordFiles {
     });
   }
 
-  async #writer(parts: {
+  async #openWriter(parts: {
     readonly id: ConversationId;
     readonly folder: string;
     readonly otherFolders: readonly string[];
@@ -275,7 +281,7 @@ export class FsConversationStore implements ConversationStore, RecordFiles {
 }
 
 /** Throws `invalid_record`. */
-function checkRecordFile(file: RecordFile, text: string): void {
+function assertValidRecordFile(file: RecordFile, text: string): void {
   try {
     CHECKS[file](parseJson(text));
   } catch (cause) {
@@ -285,14 +291,14 @@ function checkRecordFile(file: RecordFile, text: string): void {
 }
 
 const CHECKS = {
-  events: checkEvents,
+  events: assertEvents,
   metadata: parseMetadata,
   baseConfig: (value: unknown) => {
     if (!isJsonObject(value)) throw new Error(`expected an object, got ${jsonTypeOf(value)}`);
   },
 } satisfies Record<RecordFile, (value: unknown) => unknown>;
 
-function checkEvents(value: unknown): void {
+function assertEvents(value: unknown): void {
   if (!Array.isArray(value)) throw new Error(`expected a list, got ${jsonTypeOf(value)}`);
   for (const [index, element] of value.entries()) {
     if (!isJsonObject(element)) {

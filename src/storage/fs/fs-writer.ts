@@ -12,7 +12,7 @@ import {
 } from "../../conversation/index.ts";
 import type { JsonObject } from "../../util/index.ts";
 import type { ConversationWriter, MetadataChange, RecordProblem } from "../port.ts";
-import { writeFailed } from "../storage-error.ts";
+import { writeError } from "../storage-error.ts";
 import { EVENTS, METADATA } from "./conversation-folders.ts";
 import { renameFolder, writeJson } from "./durable.ts";
 import { EventFile, type OpenedEvents, type OpenFile } from "./event-file.ts";
@@ -54,14 +54,14 @@ export class FsConversationWriter implements ConversationWriter {
     this.#metadata = parts.metadata;
     this.#stream = { createdAt: parts.base.createdAt, baseConfig: {}, entries: [] };
     const file = path.join(parts.folder, EVENTS);
-    this.#events = new EventFile(file, (opened) => this.#take(opened), parts.openFile);
+    this.#events = new EventFile(file, (opened) => this.#replaceStream(opened), parts.openFile);
   }
 
   /** The lock becomes the writer's, and is given back if opening fails. */
   static async open(parts: FsWriterParts): Promise<FsConversationWriter> {
     const writer = new FsConversationWriter(parts);
     try {
-      writer.#take(await writer.#events.open());
+      writer.#replaceStream(await writer.#events.open());
       return writer;
     } catch (error) {
       await writer.release();
@@ -112,7 +112,7 @@ export class FsConversationWriter implements ConversationWriter {
 
   async #writeMetadata(change: MetadataChange): Promise<void> {
     const file = path.join(this.#folder, METADATA);
-    if (this.#isReleased) throw writeFailed(file, new Error("the conversation was released"));
+    if (this.#isReleased) throw writeError(file, new Error("the conversation was released"));
     const metadata = change(this.#metadata);
     await writeJson(file, metadataToJson(metadata));
     const isRenamed = metadata.title !== this.#metadata.title;
@@ -120,7 +120,7 @@ export class FsConversationWriter implements ConversationWriter {
     if (isRenamed) await this.#events.move(() => this.#renameFolders());
   }
 
-  #take({ entries, problems }: OpenedEvents): void {
+  #replaceStream({ entries, problems }: OpenedEvents): void {
     const stream = createStream({ ...this.#base, entries });
     this.#stream = { ...stream, entries: stream.entries.slice() };
     this.#problems = [...this.#problems, ...problems];

@@ -21,7 +21,7 @@ import {
   conversationIdToNumber,
 } from "../../conversation/index.ts";
 import { isJsonObject, messageOf } from "../../util/index.ts";
-import { StorageError, systemCode, writeFailed } from "../storage-error.ts";
+import { StorageError, systemErrorCode, writeError } from "../storage-error.ts";
 import { makeFolder } from "./durable.ts";
 
 export interface ConversationLock {
@@ -72,9 +72,9 @@ export async function acquireLock(
     const fds = foreign?.type === "held" ? [foreign.fd, fd] : [fd];
     if (foreign?.type === "taken") {
       closeAll(fds);
-      throw locked(id, file);
+      throw lockedError(id, file);
     }
-    if (!isStillAt(fd, file)) {
+    if (!isSameFile(fd, file)) {
       closeAll(fds); // Its last holder deleted it between our open and our lock.
       continue;
     }
@@ -83,7 +83,7 @@ export async function acquireLock(
       writeOwner(fd, owner);
     } catch (error) {
       release();
-      throw writeFailed(file, error);
+      throw writeError(file, error);
     }
     return { release };
   }
@@ -93,7 +93,7 @@ function openLockFile(file: string): number {
   try {
     return openSync(file, "a+");
   } catch (error) {
-    throw writeFailed(file, error);
+    throw writeError(file, error);
   }
 }
 
@@ -101,12 +101,12 @@ function closeAll(fds: readonly number[]): void {
   for (const fd of fds) closeSync(fd);
 }
 
-function isStillAt(fd: number, file: string): boolean {
+function isSameFile(fd: number, file: string): boolean {
   try {
     return statSync(file).ino === fstatSync(fd).ino;
   } catch (error) {
-    if (systemCode(error) === "ENOENT") return false;
-    throw writeFailed(file, error);
+    if (systemErrorCode(error) === "ENOENT") return false;
+    throw writeError(file, error);
   }
 }
 
@@ -131,17 +131,17 @@ function releaseOnce(fds: readonly number[], file: string): () => void {
   };
 }
 
-function locked(id: ConversationId, file: string): StorageError {
+function lockedError(id: ConversationId, file: string): StorageError {
   return new StorageError(
     "conversation_locked",
-    `Conversation ${id} is in use by ${holderOf(file)}.`,
+    `Conversation ${id} is in use by ${describeHolder(file)}.`,
     {
       hint: "Wait until it is done, or work in another conversation.",
     },
   );
 }
 
-function holderOf(file: string): string {
+function describeHolder(file: string): string {
   try {
     const owner: unknown = JSON.parse(readFileSync(file, "utf8"));
     if (isJsonObject(owner) && typeof owner["pid"] === "number") {
@@ -228,7 +228,7 @@ export class Flock {
       killSignal: "SIGKILL",
       encoding: "utf8",
     });
-    if (systemCode(error) === "ETIMEDOUT") {
+    if (systemErrorCode(error) === "ETIMEDOUT") {
       throw new Error(`${program} did not end within ${timeoutMs / 1000} seconds`);
     }
     if (error !== undefined) throw new Error(`${program} failed (${messageOf(error)})`);

@@ -15,28 +15,28 @@ import {
 } from "node:fs";
 import { type FileHandle, open } from "node:fs/promises";
 import path from "node:path";
-import { readFailed, systemCode, UnsafePathError } from "../storage-error.ts";
+import { readError, systemErrorCode, UnsafePathError } from "../storage-error.ts";
 
 /** The types know no Windows: there these are undefined. */
 const POSIX_FLAGS: Partial<Pick<typeof constants, "O_NOFOLLOW" | "O_NONBLOCK">> = constants;
-const { O_NOFOLLOW: noFollow, O_NONBLOCK: noWaiting = 0 } = POSIX_FLAGS;
-const CAREFULLY = (noFollow ?? 0) | noWaiting;
+const { O_NOFOLLOW: noFollow, O_NONBLOCK: noBlock = 0 } = POSIX_FLAGS;
+const SAFE_FLAGS = (noFollow ?? 0) | noBlock;
 
 const LINK = "a symbolic link, which jp does not follow";
 
 /** A file of a conversation, for reading. Throws `UnsafePathError`, and what the system says. */
 export function openRecord(file: string): number {
-  refuseLinkedFolder(file);
+  assertFolderNotLink(file);
   return openRegularFile(file);
 }
 
 /** The same for writing. */
 export async function openRecordToWrite(file: string): Promise<FileHandle> {
-  refuseLinkedFolder(file);
-  if (noFollow === undefined) refuseOther(lstatSync(file));
-  const handle = await open(file, constants.O_RDWR | CAREFULLY).catch(refuseLink);
+  assertFolderNotLink(file);
+  if (noFollow === undefined) assertRegularFile(lstatSync(file));
+  const handle = await open(file, constants.O_RDWR | SAFE_FLAGS).catch(rethrowUnsafe);
   try {
-    refuseOther(await handle.stat());
+    assertRegularFile(await handle.stat());
     return handle;
   } catch (error) {
     await handle.close();
@@ -45,7 +45,7 @@ export async function openRecordToWrite(file: string): Promise<FileHandle> {
 }
 
 export function readRecord(file: string): Buffer {
-  refuseLinkedFolder(file);
+  assertFolderNotLink(file);
   return readRegularFile(file);
 }
 
@@ -60,8 +60,8 @@ export function readRegularFile(file: string): Buffer {
 }
 
 /** Throws `read_failed` for a folder that is a link. One that is not there is as good as any. */
-export function assertNoLink(folder: string): void {
-  if (isLink(folder)) throw readFailed(folder, new UnsafePathError(`it is ${LINK}`));
+export function assertNotLink(folder: string): void {
+  if (isLink(folder)) throw readError(folder, new UnsafePathError(`it is ${LINK}`));
 }
 
 export function isLink(file: string): boolean {
@@ -69,10 +69,10 @@ export function isLink(file: string): boolean {
 }
 
 function openRegularFile(file: string): number {
-  if (noFollow === undefined) refuseOther(lstatSync(file));
+  if (noFollow === undefined) assertRegularFile(lstatSync(file));
   const fd = openCarefully(file);
   try {
-    refuseOther(fstatSync(fd));
+    assertRegularFile(fstatSync(fd));
     return fd;
   } catch (error) {
     closeSync(fd);
@@ -82,25 +82,25 @@ function openRegularFile(file: string): number {
 
 function openCarefully(file: string): number {
   try {
-    return openSync(file, constants.O_RDONLY | CAREFULLY);
+    return openSync(file, constants.O_RDONLY | SAFE_FLAGS);
   } catch (error) {
-    return refuseLink(error);
+    return rethrowUnsafe(error);
   }
 }
 
-function refuseLinkedFolder(file: string): void {
+function assertFolderNotLink(file: string): void {
   if (isLink(path.dirname(file))) throw new UnsafePathError(`its folder is ${LINK}`);
 }
 
-function refuseOther(stats: Stats): void {
+function assertRegularFile(stats: Stats): void {
   if (stats.isSymbolicLink()) throw new UnsafePathError(`it is ${LINK}`);
   if (stats.isDirectory()) throw Object.assign(new Error("it is a folder"), { code: "EISDIR" });
   if (!stats.isFile()) throw new UnsafePathError("it is not a regular file");
 }
 
 /** What systems say when they do not follow a link, or when nobody is at the other end of a socket. */
-function refuseLink(error: unknown): never {
-  const code = systemCode(error);
+function rethrowUnsafe(error: unknown): never {
+  const code = systemErrorCode(error);
   if (code === "ELOOP" || code === "EMLINK") throw new UnsafePathError(`it is ${LINK}`);
   if (code === "ENXIO") throw new UnsafePathError("it is not a regular file");
   throw error;

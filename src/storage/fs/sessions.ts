@@ -40,7 +40,7 @@ export class FsSessionStore implements SessionStore {
 
   async activate(id: ConversationId): Promise<void> {
     const { session, ensureUserFolder, clock } = this.#options;
-    if (session === undefined) throw noSession();
+    if (session === undefined) throw noSessionError();
     const file = await sessionFile(await ensureUserFolder(), session);
     await makeFolder(path.dirname(file));
     const earlier = readVisits(file).filter((visit) => visit.id !== id);
@@ -78,7 +78,7 @@ function parseVisit(value: Json): readonly Visit[] {
   return [{ id, activatedAt: typeof activatedAt === "string" ? activatedAt : "" }];
 }
 
-function noSession(): StorageError {
+function noSessionError(): StorageError {
   return new StorageError("no_session", "This terminal cannot be told from others.", {
     hint: "Set JP_SESSION to a name of your choice, or name the conversation each time with its id.",
   });

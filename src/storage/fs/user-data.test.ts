@@ -2,7 +2,12 @@ import { mkdirSync, readlinkSync, symlinkSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import { expect, test } from "vitest";
 import { setAge, temporaryFolder } from "../../../test/support/temporary-workspace.ts";
-import { ensureWorkspaceData, findWorkspaceData, isDataOf, userDataFolder } from "./user-data.ts";
+import {
+  ensureWorkspaceData,
+  findWorkspaceData,
+  belongsToWorkspace,
+  userDataFolder,
+} from "./user-data.ts";
 
 test("the user's data is where the first of three settings says", () => {
   const both = { JP_USER_DATA_DIR: "/own", XDG_DATA_HOME: "/xdg" };
@@ -112,10 +117,10 @@ test("a folder is of the workspace that it was made for, and of no other with it
   symlinkSync(own, link);
   const folder = await ensureWorkspaceData(path.join(parent, "data"), { id: "abc12", root: own });
   expect({
-    own: isDataOf(folder, own),
-    byLink: isDataOf(folder, link),
-    other: isDataOf(folder, other),
-    ofNone: isDataOf(other, own),
+    own: belongsToWorkspace(folder, own),
+    byLink: belongsToWorkspace(folder, link),
+    other: belongsToWorkspace(folder, other),
+    ofNone: belongsToWorkspace(other, own),
   }).toEqual({ own: true, byLink: true, other: false, ofNone: false });
 });
 

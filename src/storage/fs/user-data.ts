@@ -2,7 +2,7 @@
 import { existsSync, readdirSync, readlinkSync, realpathSync, statSync } from "node:fs";
 import { symlink } from "node:fs/promises";
 import path from "node:path";
-import { systemCode, writeFailed } from "../storage-error.ts";
+import { systemErrorCode, writeError } from "../storage-error.ts";
 import { makeFolder } from "./durable.ts";
 
 /** What is read of the environment; passed in, never taken from the process. */
@@ -48,7 +48,7 @@ export function findWorkspaceData(
 ): string | undefined {
   const parent = path.join(dataFolder, "workspace");
   const names = listFolders(parent).filter((name) => name === id || name.endsWith(`-${id}`));
-  const exact = names.find((name) => name === ownName(id, root));
+  const exact = names.find((name) => name === folderNameOf(id, root));
   const [youngest] = names
     .map((name) => ({ name, changed: statSync(path.join(parent, name)).mtimeMs }))
     .toSorted((left, right) => right.changed - left.changed);
@@ -60,7 +60,7 @@ export function findWorkspaceData(
  * Whether the folder was made for the workspace at this place. An id proves nothing: a clone may bring
  * that of another workspace, and so find the folder that the user has for it.
  */
-export function isDataOf(folder: string, root: string): boolean {
+export function belongsToWorkspace(folder: string, root: string): boolean {
   try {
     const storage = readlinkSync(path.join(folder, LINK));
     // Only of the folder around it: `.jp` could itself be a link to where another workspace is.
@@ -77,13 +77,13 @@ export async function ensureWorkspaceData(
 ): Promise<string> {
   const found = findWorkspaceData(dataFolder, name);
   if (found !== undefined) return found;
-  const folder = path.join(dataFolder, "workspace", ownName(name.id, name.root));
+  const folder = path.join(dataFolder, "workspace", folderNameOf(name.id, name.root));
   await makeFolder(folder);
   await linkBack(folder, path.join(name.root, ".jp"));
   return folder;
 }
 
-function ownName(id: string, root: string): string {
+function folderNameOf(id: string, root: string): string {
   return `${path.basename(root)}-${id}`;
 }
 
@@ -92,8 +92,8 @@ async function linkBack(folder: string, storage: string): Promise<void> {
   try {
     await symlink(storage, path.join(folder, LINK));
   } catch (error) {
-    if (systemCode(error) === "EPERM" && process.platform === "win32") return; // Needs a right there.
-    if (systemCode(error) !== "EEXIST") throw writeFailed(path.join(folder, LINK), error);
+    if (systemErrorCode(error) === "EPERM" && process.platform === "win32") return; // Needs a right there.
+    if (systemErrorCode(error) !== "EEXIST") throw writeError(path.join(folder, LINK), error);
   }
 }
 

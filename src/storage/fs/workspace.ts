@@ -3,18 +3,18 @@ import { statSync } from "node:fs";
 import path from "node:path";
 import { type Clock, findProgram } from "../../util/index.ts";
 import type { ConversationStore, RecordFiles, SessionStore, TrustStore } from "../port.ts";
-import { readFailed, StorageError, systemCode } from "../storage-error.ts";
+import { readError, StorageError, systemErrorCode } from "../storage-error.ts";
 import { makeFolder, writeDurably } from "./durable.ts";
 import type { OpenFile } from "./event-file.ts";
 import { FsConversationStore } from "./fs-store.ts";
 import { Flock } from "./lock.ts";
-import { assertNoLink, readRecord } from "./safe-open.ts";
+import { assertNotLink, readRecord } from "./safe-open.ts";
 import { findSessionId, FsSessionStore } from "./sessions.ts";
 import { FsTrustStore } from "./trust-file.ts";
 import {
   ensureWorkspaceData,
   findWorkspaceData,
-  isDataOf,
+  belongsToWorkspace,
   userDataFolder,
   type UserEnvironment,
 } from "./user-data.ts";
@@ -85,7 +85,7 @@ export function openWorkspace(options: OpenWorkspaceOptions): Workspace {
     findUserFolder,
     ownsUserFolder: () => {
       const folder = findUserFolder();
-      return folder !== undefined && isDataOf(folder, root);
+      return folder !== undefined && belongsToWorkspace(folder, root);
     },
     ensureUserFolder,
   };
@@ -126,8 +126,8 @@ export function findWorkspaceId(root: string): string | undefined {
     const id = lines.at(-1)?.trim() ?? "";
     return /^[0-9a-z]{5}$/.test(id) ? id : undefined;
   } catch (error) {
-    if (systemCode(error) === "ENOENT") return undefined;
-    throw readFailed(file, error);
+    if (systemErrorCode(error) === "ENOENT") return undefined;
+    throw readError(file, error);
   }
 }
 
@@ -155,6 +155,6 @@ export async function createWorkspaceFolder(root: string, clock: Clock): Promise
 /** Throws `read_failed` for a link to one: what is kept there would be wherever it leads. */
 function isFolder(file: string): boolean {
   const isThere = statSync(file, { throwIfNoEntry: false })?.isDirectory() ?? false;
-  if (isThere) assertNoLink(file);
+  if (isThere) assertNotLink(file);
   return isThere;
 }

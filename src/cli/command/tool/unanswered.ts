@@ -9,7 +9,7 @@ import {
   type InquiryResponse,
 } from "../../../conversation/index.ts";
 import { oneLine } from "../../../render/index.ts";
-import { explainMisfit, withoutOther } from "../../../tool/index.ts";
+import { explainMismatch, withoutOther } from "../../../tool/index.ts";
 import { CodedError, type Json } from "../../../util/index.ts";
 
 /**
@@ -59,7 +59,7 @@ function explain(
   switch (tag) {
     case "invalid_static_answer": {
       const configured = settings.questions.get(questionId)?.answer?.value as Json; // From a file.
-      const misfit = explainMisfit(withoutOther(question.answerType), configured) ?? "";
+      const misfit = explainMismatch(withoutOther(question.answerType), configured) ?? "";
       return new CodedError(tag, `The configured answer does not fit: ${misfit}.`, {
         hint: `Change or remove ${key}; other values than text are written as JSON: ${key}:=true`,
       });

@@ -203,11 +203,11 @@ describe("a call is told what to write instead", () => {
     ],
     [
       { answer_type: "text", default: true },
-      '`default` does not fit `answer_type` "text": expected a text, got boolean.',
+      '`default` does not fit `answer_type` "text": expected text, got boolean.',
     ],
     [
       { default: false },
-      '`default` does not fit `answer_type` "text": expected a text, got boolean.',
+      '`default` does not fit `answer_type` "text": expected text, got boolean.',
     ],
     [
       { ...SELECT, default: true },

@@ -1,7 +1,7 @@
 /** From what the assistant wrote to questions for a person, or to what it has to write instead. */
 import {
   booleanQuestion,
-  explainMisfit,
+  explainMismatch,
   type Question,
   selectQuestion,
   textQuestion,
@@ -63,7 +63,7 @@ function findProblem(asked: JsonObject): string | undefined {
   if (values.some((value) => typeof value === "string" && value.trim() === ""))
     return "`options` holds an empty option: give it a text.";
   if (suggested === undefined) return undefined;
-  const misfit = explainMisfit(withoutOther(toQuestion("answer", asked).answerType), suggested);
+  const misfit = explainMismatch(withoutOther(toQuestion("answer", asked).answerType), suggested);
   return misfit && `\`default\` does not fit \`answer_type\` "${type}": ${misfit}.`;
 }
 
