@@ -1,4 +1,4 @@
-/** Conversations that live as long as the process: for tests, and for programs that keep none. */
+/** Stores conversations in memory, for tests and for programs that do not keep them. */
 import {
   conversationCreatedAt,
   type ConversationEvent,
@@ -30,7 +30,7 @@ import type {
 } from "./port.ts";
 import { archivedError, notFoundError, StorageError } from "./storage-error.ts";
 
-/** What stands for a conversation's files. */
+/** Takes the place of a conversation's files. */
 interface MemoryRecord {
   readonly id: ConversationId;
   metadata: ConversationMetadata;
@@ -41,7 +41,7 @@ interface MemoryRecord {
   isLocked: boolean;
 }
 
-/** Keeps conversations in memory, otherwise as a workspace does. */
+/** Behaves like the store of a workspace, but in memory. */
 export class MemoryConversationStore implements ConversationStore {
   readonly #clock: Clock;
   readonly #records = new Map<ConversationId, MemoryRecord>();
@@ -177,7 +177,7 @@ class MemoryWriter implements ConversationWriter {
     return this.appendEntries(events.map((event) => StreamEntry.fromEvent(event)));
   }
 
-  /** What is read back has been through the codec, as from a disk. */
+  /** Entries go through the codec, as they would on disk. */
   async appendEntries(entries: readonly StreamEntry[]): Promise<void> {
     this.#assertHeld();
     this.#record.entries.push(

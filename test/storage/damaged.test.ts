@@ -149,7 +149,7 @@ test("the error says which file is damaged, where, and what to do", async () => 
   const length = WHOLE.indexOf("  },", offset) + "  }".length - offset - 1;
   expect(await failureOf(conversations.open(ID))).toEqual({
     code: "record_damaged",
-    message: `${file} is damaged: no readable event at byte ${offset} (${length} bytes).`,
+    message: `${file} is damaged: unreadable event at byte ${offset} (${length} bytes).`,
   });
 });
 

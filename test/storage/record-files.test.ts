@@ -90,7 +90,7 @@ test.each(INVALID)(
     }).toEqual({
       failure: {
         code: "invalid_record",
-        message: `This is no valid ${file} file: ${reason}`,
+        message: `Invalid ${file} file: ${reason}`,
       },
       after: snapshot,
     });

@@ -130,8 +130,8 @@ test("torn ends are kept one beside the other, and told with the file they are i
     second: readFileSync(path.join(folder, "events.torn-2"), "utf8").replace(/^[\s,]+/, ""),
   }).toEqual({
     messages: [
-      `(repaired; those bytes are now in ${folder}/events.torn)`,
-      `(repaired; those bytes are now in ${folder}/events.torn-2)`,
+      `(repaired; moved those bytes to ${folder}/events.torn)`,
+      `(repaired; moved those bytes to ${folder}/events.torn-2)`,
     ],
     first: '{\n    "first',
     second: '{\n    "second',

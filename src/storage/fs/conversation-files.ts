@@ -1,4 +1,4 @@
-/** The three files of a conversation's folder, and the folder as a whole. */
+/** Reads, writes, copies and removes a conversation's folder and the three files in it. */
 import { readdirSync } from "node:fs";
 import { cp, rename, rm } from "node:fs/promises";
 import path from "node:path";
@@ -35,12 +35,12 @@ import { readMetadata } from "./summary.ts";
 
 export interface ConversationFiles {
   readonly metadata: ConversationMetadata;
-  /** Absent in the packed form, where it is the first element of the events. */
+  /** Absent in packed records, where it is the first element of the events. */
   readonly baseConfig: Buffer | undefined;
   readonly events: Buffer;
 }
 
-/** It is there as a whole, or not at all. Throws `write_failed`. */
+/** Atomic: the folder appears complete or not at all. Throws `write_failed`. */
 export async function writeConversation(folder: string, files: ConversationFiles): Promise<void> {
   await createAtomically(folder, async (partial) => {
     await writeMetadata(partial, files.metadata);
@@ -56,8 +56,8 @@ export async function writeMetadata(folder: string, metadata: ConversationMetada
 }
 
 /**
- * For writers. Metadata that cannot be read keeps nobody from their conversation: it is set aside,
- * and `lastActivatedAt` is all that is known. Throws `write_failed`.
+ * For writers. Unreadable metadata does not make a conversation unusable: it is set aside and
+ * replaced with just `lastActivatedAt`. Throws `write_failed`.
  */
 export async function readOrReplaceMetadata(
   folder: string,
@@ -74,20 +74,20 @@ export async function readOrReplaceMetadata(
   }
 }
 
-/** Undefined in the packed form. Throws `read_failed`. */
+/** Undefined in packed records. Throws `read_failed`. */
 export function readBaseConfig(folder: string): JsonObject | undefined {
   const bytes = findFile(path.join(folder, BASE_CONFIG));
   if (bytes === undefined) return undefined;
   try {
     const value = parseJson(bytes.toString("utf8"));
     if (isJsonObject(value)) return value;
-    throw new Error("it is no JSON object");
+    throw new Error("it is not a JSON object");
   } catch (error) {
     throw readError(path.join(folder, BASE_CONFIG), error);
   }
 }
 
-/** Undefined if it is not there. Throws `read_failed`. */
+/** Undefined if the file does not exist. Throws `read_failed`. */
 export function findFile(file: string): Buffer | undefined {
   try {
     return readRecord(file);
@@ -98,8 +98,8 @@ export function findFile(file: string): Buffer | undefined {
 }
 
 /**
- * One copy that is up to date: the one in the preferred root if there is one. Where another was
- * changed later, its files are taken over first. Returns the copy's folder. Throws `read_failed`.
+ * Updates one copy, preferably the one in the preferred root, with the files of copies that were
+ * changed later. Returns the folder of that copy. Throws `read_failed`.
  */
 export async function mergeCopies(
   copies: readonly ConversationCopy[],
@@ -130,7 +130,7 @@ export async function copyFolder(from: string, to: string): Promise<void> {
   );
 }
 
-/** Under another name until it is complete. */
+/** Fills the folder under a temporary name, then renames it. */
 async function createAtomically(
   folder: string,
   fill: (partial: string) => Promise<void>,
@@ -147,7 +147,7 @@ async function createAtomically(
   }
 }
 
-/** It is gone as a whole, too. Throws `write_failed`. */
+/** Atomic, like `writeConversation`. Throws `write_failed`. */
 export async function removeFolder(folder: string): Promise<void> {
   const partial = partialFolder(folder);
   try {
@@ -164,12 +164,15 @@ const PARTIAL_FOLDER = /^\.(.*)\.tmp$/;
 const FILES: ReadonlySet<string> = new Set([EVENTS, METADATA, BASE_CONFIG]);
 const PARTIAL_FILE = /^(.*)\.[0-9a-f]{8}\.tmp$/;
 
-/** Where a folder is until it is complete. */
+/** The temporary name of a folder that is being created or removed. */
 function partialFolder(folder: string): string {
   return path.join(path.dirname(folder), `.${path.basename(folder)}.tmp`);
 }
 
-/** Only for the holder of the conversation's lock. What cannot be removed stays for another time. */
+/**
+ * Removes temporary folders and files of processes that were killed. Requires the conversation's lock.
+ * What cannot be removed now stays until the next time.
+ */
 export async function removeLeftovers(roots: ConversationRoots, id: ConversationId): Promise<void> {
   const files = copiesOf(roots, id).flatMap(({ folder }) => partialFiles(folder));
   for (const name of [...partialFolders(roots, id), ...files]) {

@@ -1,6 +1,6 @@
 /**
- * Which folders hold which conversation. One may exist twice, with the workspace and for the user
- * alone; then the copy whose files changed last is the one to read, as the Rust original has it.
+ * Finds the folders of a conversation. There may be two copies, one in the workspace and one in the
+ * user's own folder. As in the Rust original, the one that changed last is read.
  */
 import { lstatSync, readdirSync, statSync } from "node:fs";
 import path from "node:path";
@@ -25,7 +25,7 @@ export interface ConversationCopy {
   readonly isArchived: boolean;
 }
 
-/** The `conversations` folders; there may be none for the user yet. */
+/** The `conversations` folders. The user's own may not exist yet. */
 export interface ConversationRoots {
   readonly workspace: string;
   readonly local: string | undefined;
@@ -49,7 +49,7 @@ export function copiesOf(
   roots: ConversationRoots,
   id: ConversationId,
 ): readonly ConversationCopy[] {
-  // Whoever goes through all conversations looks each of them up: most names are told at a glance.
+  // A cheap filter first: loops over all conversations look up each of them.
   const digits = String(conversationIdToNumber(id));
   const found = eachCopy(roots, "all", (name) => name.includes(digits));
   return [...found].filter(([other]) => other === id).map(([, copy]) => copy);
@@ -68,15 +68,15 @@ function* eachCopy(
   }
 }
 
-/** A conversation is archived when no copy of it is live. */
+/** The live copies, or all of them if the conversation is archived. */
 export function currentCopies(copies: readonly ConversationCopy[]): readonly ConversationCopy[] {
   const live = copies.filter((copy) => !copy.isArchived);
   return live.length > 0 ? live : copies;
 }
 
 /**
- * Where a conversation's folder belongs. What a workspace has in its place may be a link that came with
- * it; what the user has is their own affair. Throws `read_failed`.
+ * The parent of a conversation's folder. In a workspace it must not be a link, which may have come
+ * with a clone; in the user's own folder it may. Throws `read_failed`.
  */
 export function parentFolder(roots: ConversationRoots, root: Root, isArchived: boolean): string {
   const folder = roots[root];
@@ -86,7 +86,7 @@ export function parentFolder(roots: ConversationRoots, root: Root, isArchived: b
   return parent;
 }
 
-/** The copy in which one of these files changed last; the user's own if they are of one moment. */
+/** The copy in which one of these files changed last. On a tie, the user's own. */
 export function latestCopy(
   copies: readonly ConversationCopy[],
   ...files: readonly string[]
@@ -131,13 +131,17 @@ interface Listing {
   readonly names: readonly string[];
 }
 
-/** File systems tell times in steps; what changed more recently than this may change again unseen. */
+/** File times are coarse: a folder that changed more recently may change again without a new time. */
 const SETTLE_MS = 2000;
 
+/**
+ * Lists the folders in a folder, cached until it changes: loops over all conversations look up each
+ * of them. Includes links, so that opening one reports what is wrong with it.
+ */
 export class FolderNames {
   readonly #listings = new Map<string, Listing>();
 
-  /** Empty if there is no such folder. */
+  /** Empty if the folder does not exist. */
   list(folder: string): readonly string[] {
     const changed = statSync(folder, { throwIfNoEntry: false })?.mtimeMs;
     if (changed === undefined) return [];

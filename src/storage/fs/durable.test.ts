@@ -57,7 +57,7 @@ test("what cannot be written leaves nothing behind", async () => {
 test("the error names the file and the reason", async () => {
   const file = path.join(temporaryFolder(), "no", "a.json");
   expect((await failureOf(writeDurably(file, Buffer.from("text")))).message).toBe(
-    `Cannot write ${file}: it is not there.`,
+    `Cannot write ${file}: it does not exist.`,
   );
 });
 

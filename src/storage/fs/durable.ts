@@ -1,4 +1,4 @@
-/** Writing whole files so that a crash leaves the old one or the new one, on the disk, and no third. */
+/** Writes whole files so that a crash leaves either the old or the new content, never a mix. */
 import { existsSync, lstatSync } from "node:fs";
 import { mkdir, open, rename, rm } from "node:fs/promises";
 import path from "node:path";
@@ -6,8 +6,8 @@ import { systemErrorCode, writeError } from "../storage-error.ts";
 import { readRegularFile } from "./safe-open.ts";
 
 /**
- * `mode` is that of a new file. One that holds the content is not touched, and a link is not replaced.
- * Throws `write_failed`.
+ * `mode` applies to new files. Does not touch a file that already has the content, and refuses to
+ * replace a symbolic link. Throws `write_failed`.
  */
 export async function writeDurably(file: string, content: Buffer, mode = 0o644): Promise<void> {
   const temporary = `${file}.${crypto.randomUUID().slice(0, 8)}.tmp`;
@@ -25,12 +25,12 @@ export async function writeDurably(file: string, content: Buffer, mode = 0o644):
   }
 }
 
-/** As the record's files are written: two spaces, a newline at the end. */
+/** Indented by two spaces, with a newline at the end, like all files of a record. */
 export async function writeJson(file: string, value: unknown): Promise<void> {
   await writeDurably(file, Buffer.from(`${jsonText(value)}\n`));
 }
 
-/** Half a character is written as an escape that other parsers of JSON refuse, and the file with it. */
+/** Replaces lone surrogates: other JSON parsers reject their escapes, and with them the whole file. */
 export function jsonText(value: unknown): string {
   const json = JSON.stringify(value, null, 2);
   if (!json.includes("\\ud")) return json;
@@ -39,12 +39,12 @@ export function jsonText(value: unknown): string {
   );
 }
 
-/** Makes a folder, with those above it, so that it stays. Throws `write_failed`. */
+/** Creates a folder and its parents durably. Throws `write_failed`. */
 export async function makeFolder(folder: string): Promise<void> {
   try {
     const first = await mkdir(folder, { recursive: true });
     if (first === undefined) return;
-    // Each new folder is on the disk when the one it stands in is.
+    // A new folder is on disk only after its parent has been synced.
     for (let made = path.resolve(folder); ; made = path.dirname(made)) {
       await syncFolder(path.dirname(made));
       if (made === path.resolve(first) || made === path.dirname(made)) break;
@@ -66,8 +66,8 @@ export async function moveFolder(from: string, to: string): Promise<void> {
 }
 
 /**
- * Gives a folder another name. Where the name is taken, by an older copy of the same conversation,
- * it keeps its own. Returns where it is now. Throws `write_failed`.
+ * Renames a folder, unless an older copy of the same conversation has that name already. Returns the
+ * resulting path. Throws `write_failed`.
  */
 export async function renameFolder(folder: string, name: string): Promise<string> {
   const target = path.join(path.dirname(folder), name);
@@ -76,7 +76,7 @@ export async function renameFolder(folder: string, name: string): Promise<string
   return target;
 }
 
-/** Keeps bytes that could not be read in a new file beside theirs, and returns its name. */
+/** Saves unreadable bytes in a new file beside the original, and returns its path. */
 export async function setAside(file: string, bytes: Buffer): Promise<string> {
   for (let attempt = 1; ; attempt += 1) {
     const name = file.replace(/\.json$/, attempt === 1 ? ".torn" : `.torn-${attempt}`);
@@ -91,7 +91,7 @@ export async function setAside(file: string, bytes: Buffer): Promise<string> {
   }
 }
 
-/** A new, moved or deleted name is on the disk only when its folder is. */
+/** A created, moved or deleted file name is on disk only after its folder has been synced. */
 export async function syncFolder(folder: string): Promise<void> {
   if (process.platform === "win32") return; // Folders cannot be opened there.
   await using handle = await open(folder, "r");

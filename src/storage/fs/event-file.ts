@@ -1,17 +1,16 @@
 /**
- * The one writer of an `events.json`. An append costs the bytes of its events, whatever the length
- * of the file, and is on the disk when it resolves. Appends that wait for each other share one sync.
+ * Appends to an `events.json` in place. An append costs only the bytes of its events, however long
+ * the file is, and is on disk when it resolves. Appends that are queued together share one sync.
  */
 import { type BigIntStats, fstatSync, lstatSync } from "node:fs";
 import type { FileHandle } from "node:fs/promises";
 import { StreamEntry } from "../../conversation/index.ts";
 import { yieldToEventLoop, shouldYield, type JsonObject } from "../../util/index.ts";
 import type { RecordProblem } from "../port.ts";
-import { writeError } from "../storage-error.ts";
+import { damagedError, writeError } from "../storage-error.ts";
 import {
   type AppendPoint,
   CLOSING,
-  damagedError,
   elementsToBytes,
   EMPTY,
   ENDING_LENGTH,
@@ -22,7 +21,7 @@ import {
 import { readElements } from "./event-reader.ts";
 import { openRecordToWrite } from "./safe-open.ts";
 
-/** Opens the file for reading and writing; tests put a failing disk in its place. */
+/** Opens the file for reading and writing. Tests simulate a failing disk here. */
 export type OpenFile = (file: string) => Promise<FileHandle>;
 
 export interface OpenedEvents {
@@ -37,17 +36,17 @@ interface PendingAppend {
 
 export class EventFile {
   readonly #open: OpenFile;
-  /** Called with everything in the file when somebody else has changed it. */
+  /** Called with the new contents if another program has changed the file. */
   readonly #onChanged: (opened: OpenedEvents) => void;
   #file: string;
   #handle: FileHandle | undefined;
-  /** What the file looked like when we last left it; empty if it has to be read again. */
+  /** The fingerprint after our last write; empty if the file has to be read again. */
   #lastFingerprint = "";
-  /** Set while the bytes of a failed append may still be in the file. */
+  /** Set while bytes of a failed append may still be in the file. */
   #needsRollback = false;
   #point: AppendPoint = { position: 0, separator: "" };
   #queue: PendingAppend[] = [];
-  /** The last thing that was started with the file. They follow each other. */
+  /** Tasks on the file run one after another; this is the last of them. */
   #lastTask: Promise<unknown> = Promise.resolve();
   #isClosed = false;
 
@@ -61,7 +60,7 @@ export class EventFile {
     this.#open = openWith;
   }
 
-  /** Reads and, where needed, mends the file. Throws `record_damaged`, `write_failed`. */
+  /** Reads the file, and repairs it if needed. Throws `record_damaged`, `write_failed`. */
   async open(): Promise<OpenedEvents> {
     await this.#closeHandle();
     const opened = await readForWriting(this.#file);
@@ -78,7 +77,7 @@ export class EventFile {
     return opened;
   }
 
-  /** On the disk when it resolves; when it throws, none of it is in the record. */
+  /** Resolves when the elements are on disk. If it throws, none of them are in the record. */
   append(elements: readonly JsonObject[]): Promise<void> {
     const done = Promise.withResolvers<void>();
     this.#queue.push({ elements, done });
@@ -86,14 +85,14 @@ export class EventFile {
     return done.promise;
   }
 
-  /** Moves the file by an action, between two writes. Throws what the action throws. */
+  /** Runs an action that moves the file and returns its new path. Throws what the action throws. */
   async move(action: () => Promise<string>): Promise<void> {
     await this.#enqueue(async () => {
       this.#file = await action();
     });
   }
 
-  /** Waits for what is under way. Later appends fail. */
+  /** Waits for pending tasks. Later appends fail. */
   async close(): Promise<void> {
     this.#isClosed = true;
     await this.#enqueue(() => this.#closeHandle());
@@ -108,10 +107,10 @@ export class EventFile {
   async #closeHandle(): Promise<void> {
     const handle = this.#handle;
     this.#handle = undefined;
-    await handle?.close().catch(() => undefined); // All that was acknowledged is synced.
+    await handle?.close().catch(() => undefined); // Everything acknowledged is synced.
   }
 
-  /** All that wait share one write and one sync. Never rejects: each gets its own answer. */
+  /** Writes all pending appends with one write and one sync. Never rejects: each append does. */
   async #flushQueue(): Promise<void> {
     const batch = this.#queue;
     this.#queue = [];
@@ -136,18 +135,19 @@ export class EventFile {
       throw writeError(this.#file, error);
     }
     this.#point = { position: position + bytes.length - CLOSING.length, separator: "," };
-    // Looking takes a few microseconds; waiting for a thread to do it takes as long as the write.
+    // Synchronous, because it takes microseconds; going through the thread pool takes as long as the write.
     const after = fstatSync(handle.fd, { bigint: true });
     this.#lastFingerprint =
       Number(after.size) === position + bytes.length ? fingerprint(after) : "";
   }
 
-  /** The open file, read again if anybody else has written to it or put another in its place. */
+  /** The open file, read again if another program has changed or replaced it. */
   async #currentHandle(): Promise<FileHandle> {
     if (this.#isClosed) throw writeError(this.#file, new Error("the conversation was released"));
     if (this.#needsRollback && this.#handle !== undefined) await this.#rollBack(this.#handle);
-    if (this.#needsRollback)
-      throw writeError(this.#file, new Error("an earlier write cannot be undone"));
+    if (this.#needsRollback) {
+      throw writeError(this.#file, new Error("an earlier write could not be undone"));
+    }
     const isUnchanged =
       this.#lastFingerprint !== "" && fingerprint(this.#stat()) === this.#lastFingerprint;
     if (this.#handle === undefined || !isUnchanged) this.#onChanged(await this.open());
@@ -164,8 +164,8 @@ export class EventFile {
   }
 
   /**
-   * The bytes that closed the list are still allocated: putting them back needs no space. If even
-   * that fails, it is tried again before the next append.
+   * Restores the end of the list. Its bytes are still allocated, so this works on a full disk. If it
+   * fails anyway, the next append tries again.
    */
   async #rollBack(handle: FileHandle): Promise<void> {
     const { position, separator } = this.#point;
@@ -179,12 +179,12 @@ export class EventFile {
       this.#lastFingerprint = fingerprint(await handle.stat({ bigint: true }));
       this.#needsRollback = false;
     } catch {
-      // If the process ends now, whoever opens the file next mends it.
+      // If the process dies now, the next one to open the file repairs it.
     }
   }
 }
 
-/** Everything in the file, its torn end mended and its layout restored first. */
+/** Reads the whole file, repairs a torn end, and restores the layout if needed. */
 async function readForWriting(file: string): Promise<OpenedEvents> {
   const entries: StreamEntry[] = [];
   const problems: RecordProblem[] = [];
@@ -197,9 +197,9 @@ async function readForWriting(file: string): Promise<OpenedEvents> {
   }
   const damage = problems.find(({ type }) => type === "damaged");
   if (damage !== undefined) throw damagedError(damage);
-  const mended = await Promise.all(problems.map(repairTornEnd));
+  const repaired = await Promise.all(problems.map(repairTornEnd));
   if (!isInLayout || !(await hasLayout(file))) await rewriteInLayout(file);
-  return { entries, problems: mended };
+  return { entries, problems: repaired };
 }
 
 async function hasLayout(file: string): Promise<boolean> {
@@ -218,12 +218,12 @@ async function readAppendPoint(handle: FileHandle): Promise<AppendPoint | undefi
   return findAppendPoint(size, buffer.toString("latin1"));
 }
 
-/** Changes when anybody writes to the file or puts another in its place. */
+/** Changes when a program writes to the file or replaces it. */
 function fingerprint({ ino, size, mtimeNs }: BigIntStats): string {
   return `${ino} ${size} ${mtimeNs}`;
 }
 
-/** One `write` may take less than it was given, as on a disk that is filling up. */
+/** A single `write` may write less than asked, for example on a disk that is filling up. */
 async function writeAll(handle: FileHandle, bytes: Buffer, position: number): Promise<void> {
   let written = 0;
   while (written < bytes.length) {

@@ -94,7 +94,7 @@ test("the end of an interrupted write is told from the last whole event on, in a
         file,
         offset: whole.length - 3,
         length: torn.length,
-        message: "the last write was cut off: 26 bytes behind the last whole event",
+        message: "the last write was cut off: 26 bytes after the last complete event",
       },
     ],
   });

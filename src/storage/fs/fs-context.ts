@@ -1,4 +1,4 @@
-/** What all of the store's operations share: where things are, and who may write. */
+/** Locates the copies of a conversation, and takes locks, for all operations of the store. */
 import path from "node:path";
 import {
   type ConversationId,
@@ -22,19 +22,19 @@ import { acquireLock, type ConversationLock, type Flock, listLockFiles } from ".
 export interface FsStoreOptions {
   /** The workspace's `.jp` folder. */
   readonly storage: string;
-  /** The user's folder for this workspace, if there is one. */
+  /** The user's folder for this workspace, if it exists. */
   readonly findUserFolder: () => string | undefined;
-  /** The same, made if it is missing. Only writers call it. */
+  /** The same, created if missing. Only called for writing. */
   readonly ensureUserFolder: () => Promise<string>;
   readonly clock: Clock;
   readonly pid: number;
   readonly session?: string;
   readonly openFile?: OpenFile;
-  /** Keeps the Rust original out, where it takes another lock than ours. */
+  /** Excludes the Rust original where its locks are not compatible with ours. */
   readonly flock?: Flock;
 }
 
-/** Others may make conversations at the same moment, but not so many. */
+/** Other processes may be creating conversations at the same time, but not this many. */
 const MAX_LOCKED_IDS = 100;
 
 export class FsContext {
@@ -55,7 +55,7 @@ export class FsContext {
     };
   }
 
-  /** Those to read from. Throws `conversation_not_found`. */
+  /** The copies to read from. Throws `conversation_not_found`. */
   readableCopies(id: ConversationId): readonly ConversationCopy[] {
     return currentCopies(this.copies(id));
   }
@@ -83,7 +83,7 @@ export class FsContext {
     return acquireLock(folder, id, { owner, ...(flock !== undefined && { flock }) });
   }
 
-  /** Runs with the lock, and gives it back. */
+  /** Runs the action while holding the lock. Throws `conversation_locked`. */
   async withLock<Value>(id: ConversationId, action: () => Promise<Value>): Promise<Value> {
     this.copies(id);
     const lock = await this.lock(id);
@@ -94,7 +94,7 @@ export class FsContext {
     }
   }
 
-  /** A new id, locked: the present moment, or the next that nobody has. Throws `conversation_locked`. */
+  /** Locks the id for the current time, or the next free one. Throws `conversation_locked`. */
   async reserveId(): Promise<{ readonly id: ConversationId; readonly lock: ConversationLock }> {
     await this.#removeAbandoned();
     let moment = conversationIdToNumber(conversationIdFromDate(this.options.clock.now()));
@@ -112,7 +112,7 @@ export class FsContext {
     throw noFreeIdError(MAX_LOCKED_IDS);
   }
 
-  /** Ids of conversations that were being made when their process was killed. */
+  /** Cleans up conversations whose process was killed while creating them. */
   async #removeAbandoned(): Promise<void> {
     const userFolder = this.options.findUserFolder();
     for (const id of userFolder === undefined ? [] : listLockFiles(locksIn(userFolder))) {

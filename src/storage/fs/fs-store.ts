@@ -1,6 +1,6 @@
 /**
- * Conversations in the layout of the Rust original, which can read and write them too. Reading
- * touches nothing: no folder is made, no file moved, no lock taken.
+ * Stores conversations on disk in the layout of the Rust original, which can read and write them
+ * too. Reading creates no folders, moves no files and takes no locks.
  */
 import path from "node:path";
 import {
@@ -78,7 +78,7 @@ export class FsConversationStore implements ConversationStore, RecordFiles {
       this.#context.roots(),
       which === "live" ? "live" : "all",
     )) {
-      // Archived is what has no live copy anywhere.
+      // A conversation is archived only if it has no live copy.
       const isLive = copies.some((copy) => !copy.isArchived);
       if (which === "archived" && isLive) continue;
       summaries.push(summarize(id, copies));
@@ -154,7 +154,7 @@ export class FsConversationStore implements ConversationStore, RecordFiles {
     let position = 0;
     const events = readInLayout(path.join(folder, EVENTS), (element) => {
       position += 1;
-      // Without a file for it, the first element is the base config and belongs to every part.
+      // Without a base config file, the first element is the base config and always copied.
       const isBase = baseConfig === undefined && position === 1;
       return keep === undefined || isBase || keep(StreamEntry.fromJson(element));
     });
@@ -223,14 +223,14 @@ export class FsConversationStore implements ConversationStore, RecordFiles {
     });
   }
 
-  /** The folders are named by the title. */
+  /** Folder names contain the title. */
   async #renameFolders(id: ConversationId): Promise<void> {
     const copies = this.#context.readableCopies(id);
     const name = folderName(id, summarize(id, copies).metadata?.title);
     for (const { folder } of copies) await renameFolder(folder, name);
   }
 
-  /** A new folder under a new id. What was written is taken away again if it cannot be finished. */
+  /** Creates a folder for a new id, and removes it again on failure. */
   async #createConversation(root: Root, files: ConversationFiles): Promise<FsConversationWriter> {
     const { id, lock } = await this.#context.reserveId();
     const parent = parentFolder(this.#context.roots(), root, false);
@@ -245,7 +245,7 @@ export class FsConversationStore implements ConversationStore, RecordFiles {
     }
   }
 
-  /** Into the archive or out of it, in both places. */
+  /** Moves all copies into the archive or out of it. */
   async #moveAll(id: ConversationId, toArchive: boolean, change: MetadataChange): Promise<void> {
     await this.#context.withLock(id, async () => {
       for (const { root, folder, isArchived } of this.#context.copies(id)) {
@@ -280,13 +280,13 @@ export class FsConversationStore implements ConversationStore, RecordFiles {
   }
 }
 
-/** Throws `invalid_record`. */
+/** Checks the text of an edited file before it replaces a good one. Throws `invalid_record`. */
 function assertValidRecordFile(file: RecordFile, text: string): void {
   try {
     CHECKS[file](parseJson(text));
   } catch (cause) {
     const reason = cause instanceof Error ? cause.message : String(cause);
-    throw new StorageError("invalid_record", `This is no valid ${file} file: ${reason}`, { cause });
+    throw new StorageError("invalid_record", `Invalid ${file} file: ${reason}`, { cause });
   }
 }
 
@@ -304,7 +304,7 @@ function assertEvents(value: unknown): void {
     if (!isJsonObject(element)) {
       throw new Error(`element ${index}: expected an object, got ${jsonTypeOf(element)}`);
     }
-    // Without these two, the Rust original would put the whole conversation in the trash.
+    // Without these two, the Rust original would move the whole conversation to the trash.
     for (const key of ["timestamp", "type"]) {
       if (element[key] === undefined) throw new Error(`element ${index}: "${key}" is missing`);
     }

@@ -1,4 +1,4 @@
-/** The file system's `ConversationWriter`: three files in a folder, and the lock on all of them. */
+/** Writes a conversation on disk: three files in a folder, and the lock on all of them. */
 import path from "node:path";
 import {
   type ConversationEvent,
@@ -20,9 +20,9 @@ import type { ConversationLock } from "./lock.ts";
 
 export interface FsWriterParts {
   readonly id: ConversationId;
-  /** The copy that is written to. */
+  /** The copy to write to. */
   readonly folder: string;
-  /** Other copies, which follow a change of the folder's name. */
+  /** Other copies, renamed along with the folder. */
   readonly otherFolders: readonly string[];
   readonly metadata: ConversationMetadata;
   readonly base: Pick<ConversationStream, "createdAt"> & {
@@ -57,7 +57,7 @@ export class FsConversationWriter implements ConversationWriter {
     this.#events = new EventFile(file, (opened) => this.#replaceStream(opened), parts.openFile);
   }
 
-  /** The lock becomes the writer's, and is given back if opening fails. */
+  /** Takes ownership of the lock, and releases it if opening fails. */
   static async open(parts: FsWriterParts): Promise<FsConversationWriter> {
     const writer = new FsConversationWriter(parts);
     try {
@@ -126,7 +126,7 @@ export class FsConversationWriter implements ConversationWriter {
     this.#problems = [...this.#problems, ...problems];
   }
 
-  /** Returns where the events are now. */
+  /** Returns the new path of the events. */
   async #renameFolders(): Promise<string> {
     const name = folderName(this.id, this.#metadata.title);
     this.#folder = await renameFolder(this.#folder, name);

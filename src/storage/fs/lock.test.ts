@@ -35,11 +35,11 @@ async function tryWith(program: string | undefined, options: Partial<FlockOption
 
 describe.runIf(process.platform === "linux")("a flock(1)", () => {
   test.each([
-    ["hangs", "exec sleep 600", /did not end within 0\.1 seconds/],
-    ["fails", "exit 1", /ended with status 1\./],
-    ["fails otherwise", "exit 71", /ended with status 71\./],
-    ["fails and says why", "echo 'No locks available' >&2; exit 1", /ended with status 1\./],
-    ["is killed", "kill -9 $$", /ended with status SIGKILL/],
+    ["hangs", "exec sleep 600", /timed out after 0\.1 seconds/],
+    ["fails", "exit 1", /exited with status 1\./],
+    ["fails otherwise", "exit 71", /exited with status 71\./],
+    ["fails and says why", "echo 'No locks available' >&2; exit 1", /exited with status 1\./],
+    ["is killed", "kill -9 $$", /exited with status SIGKILL/],
     ["cannot be run", "#", /./],
   ])("that %s is given up, told of once, and not tried again", async (how, script, reason) => {
     counters("T-LOCK-1");
@@ -111,7 +111,7 @@ test.runIf(process.platform === "linux")(
     });
     await expect(store.create({})).rejects.toMatchObject({
       code: "conversation_locked",
-      message: "Cannot start a conversation: 100 ids in a row are locked by other processes.",
+      message: "Cannot create a conversation: 100 consecutive ids are locked by other processes.",
     });
   },
 );

@@ -1,8 +1,9 @@
 /**
- * Opens what may have come with a clone. A link could lead to any file of the person's, which would be
- * shown, or copied into the workspace, and a pipe would be waited for: links are not followed, and only
- * regular files are opened. Node has no `openat`, so a folder that is exchanged for a link between the
- * check and the opening is followed. Only a program with the person's own rights can do that.
+ * Opens files that may have come with a cloned repository. A symbolic link could lead to a private
+ * file, whose contents jp would show or copy into the workspace, and opening a pipe would block. So
+ * links are not followed, and only regular files are opened. Node has no `openat`: a folder that is
+ * replaced with a link between check and open is followed. That takes a program with the user's own
+ * permissions.
  */
 import {
   closeSync,
@@ -17,20 +18,20 @@ import { type FileHandle, open } from "node:fs/promises";
 import path from "node:path";
 import { readError, systemErrorCode, UnsafePathError } from "../storage-error.ts";
 
-/** The types know no Windows: there these are undefined. */
+/** Undefined on Windows, which the types do not say. */
 const POSIX_FLAGS: Partial<Pick<typeof constants, "O_NOFOLLOW" | "O_NONBLOCK">> = constants;
 const { O_NOFOLLOW: noFollow, O_NONBLOCK: noBlock = 0 } = POSIX_FLAGS;
 const SAFE_FLAGS = (noFollow ?? 0) | noBlock;
 
 const LINK = "a symbolic link, which jp does not follow";
 
-/** A file of a conversation, for reading. Throws `UnsafePathError`, and what the system says. */
+/** Opens a file of a record for reading. Throws `UnsafePathError` and system errors. */
 export function openRecord(file: string): number {
   assertFolderNotLink(file);
   return openRegularFile(file);
 }
 
-/** The same for writing. */
+/** Opens a file of a record for reading and writing. Throws `UnsafePathError` and system errors. */
 export async function openRecordToWrite(file: string): Promise<FileHandle> {
   assertFolderNotLink(file);
   if (noFollow === undefined) assertRegularFile(lstatSync(file));
@@ -49,7 +50,7 @@ export function readRecord(file: string): Buffer {
   return readRegularFile(file);
 }
 
-/** Whatever its folder is. */
+/** Does not check the folder of the file. */
 export function readRegularFile(file: string): Buffer {
   const fd = openRegularFile(file);
   try {
@@ -59,7 +60,7 @@ export function readRegularFile(file: string): Buffer {
   }
 }
 
-/** Throws `read_failed` for a folder that is a link. One that is not there is as good as any. */
+/** Throws `read_failed` if the folder is a link. A missing folder is fine. */
 export function assertNotLink(folder: string): void {
   if (isLink(folder)) throw readError(folder, new UnsafePathError(`it is ${LINK}`));
 }
@@ -98,7 +99,7 @@ function assertRegularFile(stats: Stats): void {
   if (!stats.isFile()) throw new UnsafePathError("it is not a regular file");
 }
 
-/** What systems say when they do not follow a link, or when nobody is at the other end of a socket. */
+/** Translates the system errors for a link that is not followed, and for a socket or pipe. */
 function rethrowUnsafe(error: unknown): never {
   const code = systemErrorCode(error);
   if (code === "ELOOP" || code === "EMLINK") throw new UnsafePathError(`it is ${LINK}`);

@@ -120,7 +120,7 @@ test("where there is no session there is no history, and none can be made", asyn
     names: readdirSync(folder),
   }).toEqual({
     history: [],
-    failure: { code: "no_session", message: "This terminal cannot be told from others." },
+    failure: { code: "no_session", message: "Cannot identify this terminal session." },
     names: [],
   });
 });

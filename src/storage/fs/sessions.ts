@@ -1,4 +1,4 @@
-/** A session's file: the conversations used in it, the active one first. */
+/** Terminal sessions: which one this process belongs to, and the conversations used in it. */
 import { readFileSync } from "node:fs";
 import path from "node:path";
 import {
@@ -20,7 +20,7 @@ export interface FsSessionOptions {
 
 interface Visit {
   readonly id: ConversationId;
-  /** RFC 3339, unlike the times in a record. */
+  /** RFC 3339, unlike timestamps in a record. */
   readonly activatedAt: string;
 }
 
@@ -60,7 +60,7 @@ async function sessionFile(userFolder: string, session: SessionId): Promise<stri
   return path.join(userFolder, "sessions", `${await sessionKey(session)}.json`);
 }
 
-/** A file that cannot be read is a session without a past. */
+/** An unreadable file counts as an empty history. */
 function readVisits(file: string): readonly Visit[] {
   try {
     const value: unknown = JSON.parse(readFileSync(file, "utf8"));
@@ -79,8 +79,8 @@ function parseVisit(value: Json): readonly Visit[] {
 }
 
 function noSessionError(): StorageError {
-  return new StorageError("no_session", "This terminal cannot be told from others.", {
-    hint: "Set JP_SESSION to a name of your choice, or name the conversation each time with its id.",
+  return new StorageError("no_session", "Cannot identify this terminal session.", {
+    hint: "Set JP_SESSION to a name of your choice, or pass the conversation's id each time.",
   });
 }
 
@@ -97,7 +97,7 @@ const TERMINAL_VARIABLES = [
   "WT_SESSION",
 ];
 
-/** `JP_SESSION`, else the system's session, else what the terminal says; undefined if none does. */
+/** From `JP_SESSION`, the system's session id, or a variable of the terminal, in this order. */
 export function findSessionId(
   variables: Readonly<Record<string, string | undefined>>,
 ): SessionId | undefined {
@@ -115,7 +115,7 @@ export function findSessionId(
 /** The name of a session's file, without its extension. */
 export async function sessionKey({ id, source }: SessionId): Promise<string> {
   if (source.type === "getsid") return `getsid-${safe(id)}`;
-  // Costs a fifth of Node's own start: loaded when a session is looked up.
+  // Loaded lazily: it takes a fifth of Node's own start-up time.
   const { createHash } = await import("node:crypto");
   const digest = createHash("sha256").update(id).digest("hex").slice(0, 16);
   return `env-${safe(source.key)}-${digest}`;
@@ -129,7 +129,7 @@ function fromVariable(
   return id === undefined || id === "" ? undefined : { id, source: { type: "env", key } };
 }
 
-/** Node has no `getsid`; Linux tells it in a file, behind the command's name in parentheses. */
+/** Node has no `getsid`. Linux has it in a file, after the command's name in parentheses. */
 function findSystemSession(): string | undefined {
   if (process.platform !== "linux") return undefined;
   try {

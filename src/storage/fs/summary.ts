@@ -1,4 +1,4 @@
-/** What a list shows of a conversation: its metadata, and the end of its events, not the whole. */
+/** Summarizes a conversation for lists from its metadata and the end of its events. */
 import { closeSync, fstatSync, readSync } from "node:fs";
 import path from "node:path";
 import {
@@ -24,10 +24,10 @@ import { readElements } from "./event-reader.ts";
 import { openRecord, readRecord } from "./safe-open.ts";
 
 const TAIL_BYTES = 4096;
-/** One for all: a thousand conversations are looked at one after the other. */
+/** Shared: a list may read a thousand conversations, one after another. */
 const tailBuffer = Buffer.alloc(TAIL_BYTES);
 
-/** `copies` are all of one conversation, at least one. A broken one is told in `problem`. */
+/** `copies` are all copies of one conversation. Errors are reported in `problem`. */
 export function summarize(
   id: ConversationId,
   copies: readonly ConversationCopy[],
@@ -59,8 +59,8 @@ export function folderOfLatest(copies: readonly ConversationCopy[], ...files: st
 }
 
 /**
- * The time of the last element, looked for from the end of the file. In the layout that programs
- * write, only an element's own time is indented by four spaces; any other file is read as a whole.
+ * Searches for the last timestamp from the end of the file. In the usual layout, only timestamps of
+ * elements are indented by four spaces. A file in another layout is read completely.
  */
 function findLastTimestamp(file: string): Timestamp | undefined {
   const fd = openRecord(file);
@@ -103,6 +103,6 @@ function attempt<Value>(file: string, read: () => Value): { value?: Value; probl
   } catch (error) {
     const reason = messageOf(error);
     const isMissing = systemErrorCode(error) === "ENOENT";
-    return { problem: `${file}: ${isMissing ? "it is not there" : reason}` };
+    return { problem: `${file}: ${isMissing ? "it does not exist" : reason}` };
   }
 }

@@ -32,8 +32,8 @@ test("where there is no workspace, the error says so and what to do", () => {
   expect(() => findWorkspaceRoot(folder)).toThrow(
     expect.objectContaining({
       code: "no_workspace",
-      message: `There is no jp workspace at or above ${folder}.`,
-      hint: "Create one with `jp init`, or point at one with --workspace.",
+      message: `No jp workspace found in ${folder} or its parent folders.`,
+      hint: "Create one with `jp init`, or select one with --workspace.",
     }),
   );
 });

@@ -1,4 +1,4 @@
-/** Puts together everything that is kept of a workspace. */
+/** Finds, creates and opens a workspace: a folder with a `.jp` folder in it. */
 import { statSync } from "node:fs";
 import path from "node:path";
 import { type Clock, findProgram } from "../../util/index.ts";
@@ -19,39 +19,39 @@ import {
   type UserEnvironment,
 } from "./user-data.ts";
 
-/** A folder with a `.jp` folder in it, and everything that is kept for it. */
+/** An open workspace and its stores. */
 export interface Workspace {
   readonly root: string;
   readonly conversations: ConversationStore;
   readonly files: RecordFiles;
   readonly session: SessionStore;
   readonly trust: TrustStore;
-  /** Undefined until something is kept for it. */
+  /** Undefined until something is stored. */
   findId(): string | undefined;
-  /** The user's own folder for this workspace; undefined until something is kept there. */
+  /** The user's own folder for this workspace. Undefined until something is stored there. */
   findUserFolder(): string | undefined;
-  /** The same, made if it is missing. */
+  /** The same, created if missing. */
   ensureUserFolder(): Promise<string>;
-  /** Whether that folder was made for this place, and not for another workspace of the same id. */
+  /** Whether that folder was created for this path, not for another workspace with the same id. */
   ownsUserFolder(): boolean;
 }
 
-/** Where the workspace is, and what is to be known of the process and its user. */
+/** Where the workspace is, and facts about the process and its user. */
 export interface OpenWorkspaceOptions {
   /** Anywhere inside the workspace. */
   readonly from: string;
-  /** Tells where the user's own data is, and which session this is. */
+  /** Determines the user's data folder and the terminal session. */
   readonly environment: UserEnvironment;
   readonly clock: Clock;
-  /** Of this process: its locks name it. */
+  /** The id of this process, written to its locks. */
   readonly pid: number;
-  /** Told what does not work as it should, and is no reason to stop. */
+  /** Called for problems that do not prevent work. */
   readonly onWarning?: (message: string) => void;
-  /** Other than by the system, in tests. */
+  /** Replaced in tests. */
   readonly openFile?: OpenFile;
 }
 
-/** Writes nothing until something is written to. Throws `no_workspace`. */
+/** Does not write anything by itself. Throws `no_workspace`. */
 export function openWorkspace(options: OpenWorkspaceOptions): Workspace {
   const { environment, clock, pid, openFile } = options;
   const root = findWorkspaceRoot(options.from);
@@ -65,7 +65,7 @@ export function openWorkspace(options: OpenWorkspaceOptions): Workspace {
     ensureWorkspaceData(data, { id: await ensureWorkspaceId(root, clock), root });
   const flock = findFlock(options);
   const conversations = new FsConversationStore({
-    storage: storageFolder(root),
+    storage: path.join(root, FOLDER),
     findUserFolder,
     ensureUserFolder,
     clock,
@@ -91,7 +91,7 @@ export function openWorkspace(options: OpenWorkspaceOptions): Workspace {
   };
 }
 
-/** Only on Linux is the lock of the Rust original another one than ours. */
+/** Only on Linux, the locks of the Rust original are not compatible with ours. */
 function findFlock({ environment, onWarning }: OpenWorkspaceOptions): Flock | undefined {
   if (environment.platform !== "linux") return undefined;
   return new Flock({
@@ -103,22 +103,22 @@ function findFlock({ environment, onWarning }: OpenWorkspaceOptions): Flock | un
 const FOLDER = ".jp";
 const ID_NOTE = "# The id of this workspace. Written by jp; do not edit.";
 
-/** The nearest folder, upwards, that has a `.jp` folder. Throws `no_workspace`; `read_failed` for a link. */
+/** The nearest folder, upwards, with a `.jp` folder. Throws `no_workspace`, or `read_failed` for a link. */
 export function findWorkspaceRoot(from: string): string {
   for (let folder = path.resolve(from); ; folder = path.dirname(folder)) {
     if (isFolder(path.join(folder, FOLDER))) return folder;
     if (folder === path.dirname(folder)) break;
   }
-  throw new StorageError("no_workspace", `There is no jp workspace at or above ${from}.`, {
-    hint: "Create one with `jp init`, or point at one with --workspace.",
-  });
+  throw new StorageError(
+    "no_workspace",
+    `No jp workspace found in ${from} or its parent folders.`,
+    {
+      hint: "Create one with `jp init`, or select one with --workspace.",
+    },
+  );
 }
 
-function storageFolder(root: string): string {
-  return path.join(root, FOLDER);
-}
-
-/** The last line of `.jp/.id`; undefined if there is none, which only a writer puts right. */
+/** The last line of `.jp/.id`. Undefined if it is missing; only a writer creates it. */
 export function findWorkspaceId(root: string): string | undefined {
   const file = path.join(root, FOLDER, ".id");
   try {
@@ -131,7 +131,7 @@ export function findWorkspaceId(root: string): string | undefined {
   }
 }
 
-/** Five base-36 digits of the time, as the Rust original makes them. Throws `write_failed`. */
+/** Creates a missing id: five base-36 digits of the time, like the Rust original. Throws `write_failed`. */
 export async function ensureWorkspaceId(root: string, clock: Clock): Promise<string> {
   const found = findWorkspaceId(root);
   if (found !== undefined) return found;
@@ -144,7 +144,7 @@ export async function ensureWorkspaceId(root: string, clock: Clock): Promise<str
 export async function createWorkspaceFolder(root: string, clock: Clock): Promise<string> {
   const folder = path.join(root, FOLDER);
   if (isFolder(folder)) {
-    throw new StorageError("workspace_exists", `${root} is a jp workspace already.`, {
+    throw new StorageError("workspace_exists", `${root} is already a jp workspace.`, {
       hint: "Nothing was changed.",
     });
   }
@@ -152,7 +152,7 @@ export async function createWorkspaceFolder(root: string, clock: Clock): Promise
   return ensureWorkspaceId(root, clock);
 }
 
-/** Throws `read_failed` for a link to one: what is kept there would be wherever it leads. */
+/** Throws `read_failed` for a link: data would end up wherever it leads. */
 function isFolder(file: string): boolean {
   const isThere = statSync(file, { throwIfNoEntry: false })?.isDirectory() ?? false;
   if (isThere) assertNotLink(file);
