@@ -6,7 +6,7 @@ import { type JsonObject, ShapeError } from "../util/index.ts";
 import { type Compaction, parseCompaction, StreamEntry } from "./entry.ts";
 import { eventToJson } from "./event-codec.ts";
 
-test("an entry made of an event is written as that event", () => {
+test("an entry created from an event is written as that event", () => {
   const entry = StreamEntry.fromEvent(message("Hello"));
   expect([entry.raw, entry.event, entry.eventType]).toStrictEqual([
     { timestamp: at(0), type: "chat_response", message: "Hello" },
@@ -15,7 +15,7 @@ test("an entry made of an event is written as that event", () => {
   ]);
 });
 
-test("an entry that was read holds its event", () => {
+test("an entry that was read contains its event", () => {
   const entry = StreamEntry.fromJson({ timestamp: at(0), type: "chat_request", content: "Hi" });
   expect([entry.content, entry.event, entry.eventType]).toStrictEqual([
     { kind: "event", event: chatRequest("Hi") },
@@ -24,12 +24,12 @@ test("an entry that was read holds its event", () => {
   ]);
 });
 
-test("an entry gives the same event every time", () => {
+test("an entry returns the same event every time", () => {
   const entry = StreamEntry.fromJson({ timestamp: at(0), type: "turn_start" });
   expect(entry.event).toBe(entry.event);
 });
 
-test("what was read is what is written, whatever form it had and after it was decoded", () => {
+test("an entry is written back exactly as it was read, even after decoding", () => {
   verifies("082/response/no-migration-step");
   const texts = [
     // An old answer, which we would write with an outcome.
@@ -61,14 +61,14 @@ test("what was read is what is written, whatever form it had and after it was de
   expect(written).toEqual(texts.map((text, index) => `${text} ${kinds[index]}`));
 });
 
-test("an old answer reads as an answer although its entry keeps the old form", () => {
+test("an answer in the old form is read as an answer, and its entry stays unchanged", () => {
   verifies("082/response/no-migration-step", "082/response/legacy-flat-form-is-answered");
   const flat = { timestamp: at(0), type: "inquiry_response", id: "c.ok", answer: true };
   const entry = StreamEntry.fromJson(flat);
   expect([entry.event, entry.raw]).toStrictEqual([answered("c.ok"), flat]);
 });
 
-test("any event is the same in an entry that was written and read again", () => {
+test("every event survives writing and reading its entry", () => {
   fc.assert(
     fc.property(anyEvent, (event) => {
       const text = JSON.stringify(StreamEntry.fromEvent(event).raw);
@@ -78,7 +78,7 @@ test("any event is the same in an entry that was written and read again", () => 
   );
 });
 
-describe("an entry that is no event", () => {
+describe("an entry that is not an event", () => {
   test.each<[string, JsonObject, JsonObject]>([
     ["its delta", { timestamp: at(0), delta: { a: { b: 1 } } }, { a: { b: 1 } }],
     [
@@ -88,7 +88,7 @@ describe("an entry that is no event", () => {
     ],
     ["nothing, when the delta is no object", { timestamp: at(0), delta: null, a: 1 }, {}],
     ["nothing, when there is nothing", {}, {}],
-  ])("holds, if it changes the config, %s", (_, fields, delta) => {
+  ])("contains, if it is a config delta, %s", (_, fields, delta) => {
     const entry = StreamEntry.fromJson({ type: "config_delta", ...fields });
     expect([entry.content, entry.event, entry.eventType]).toStrictEqual([
       { kind: "config_delta", delta },
@@ -97,7 +97,7 @@ describe("an entry that is no event", () => {
     ]);
   });
 
-  test("holds, if it compacts, which turns and how", () => {
+  test("contains, if it is a compaction, its turns and policies", () => {
     const entry = StreamEntry.fromJson({
       type: "compaction",
       timestamp: at(0),
@@ -120,7 +120,7 @@ describe("an entry that is no event", () => {
     ["no type", { timestamp: at(0) }],
     ["a type that is no text", { type: 3 }],
     ["a type that every object has", { type: "constructor" }],
-  ])("and has %s is left alone", (_, raw) => {
+  ])("and has %s is kept unchanged", (_, raw) => {
     const entry = StreamEntry.fromJson(raw);
     expect([entry.content, entry.event, entry.eventType, entry.raw]).toStrictEqual([
       { kind: "unknown" },
@@ -131,7 +131,7 @@ describe("an entry that is no event", () => {
   });
 });
 
-describe("an entry of a known type that lacks something is malformed, and says what", () => {
+describe("an entry of a known type with a missing field is malformed, and names the field", () => {
   const A_TIME = 'expected a time like "2026-01-02 03:04:05.678", got';
 
   test.each<[string, JsonObject, ShapeError]>([
@@ -234,6 +234,6 @@ test.each<[string, JsonObject, string, string]>([
     "tool_calls.policy",
     'expected "strip" or "omit", got another string',
   ],
-])("a compaction with %s is refused", (_, fields, path, problem) => {
+])("a compaction with %s is rejected", (_, fields, path, problem) => {
   expect(() => parseCompaction(compaction(fields))).toThrow(new ShapeError(path, problem));
 });

@@ -23,7 +23,7 @@ test("a record without turn starts is one turn", () => {
   expect(turnsOf(entriesOf(...events))).toStrictEqual([{ index: 0, events }]);
 });
 
-test("every turn start begins a turn, and requests do not", () => {
+test("a turn start begins a turn, a request does not", () => {
   const first = [turnStart(), chatRequest("one"), chatRequest("and"), message("1")];
   const second = [turnStart(), chatRequest("two")];
   expect(turnsOf(entriesOf(...first, ...second))).toStrictEqual([
@@ -32,7 +32,7 @@ test("every turn start begins a turn, and requests do not", () => {
   ]);
 });
 
-test("events before the first turn start are a turn of their own", () => {
+test("events before the first turn start form their own turn", () => {
   const before = [chatRequest("one"), message("1")];
   const after = [turnStart(), chatRequest("two")];
   expect(turnsOf(entriesOf(...before, ...after))).toStrictEqual([
@@ -51,7 +51,7 @@ test("adjacent turn starts are a turn each", () => {
   ]);
 });
 
-test("what is no event belongs to no turn and begins none", () => {
+test("entries that are not events neither belong to a turn nor start one", () => {
   const others = [
     StreamEntry.fromJson({ type: "config_delta", delta: {} }),
     StreamEntry.fromJson({ type: "from_the_future" }),
@@ -62,7 +62,7 @@ test("what is no event belongs to no turn and begins none", () => {
   expect(turnsOf(entries)).toStrictEqual([{ index: 0, events: turn }]);
 });
 
-test("an event that cannot be read is in no turn, but a turn that it begins is counted", () => {
+test("an unreadable event is omitted, but an unreadable turn start counts", () => {
   const unreadable = StreamEntry.fromJson({ type: "turn_start" });
   const turn = [turnStart(), chatRequest("one")];
   expect(turnsOf([unreadable, ...entriesOf(...turn)])).toStrictEqual([
@@ -98,7 +98,7 @@ describe("inquiries", () => {
     expect(pairInquiries(events)).toStrictEqual({ pairs: [{ request, response }], orphans: [] });
   });
 
-  test("every end of a question closes it", () => {
+  test("every outcome closes a question", () => {
     verifies("082/pairing/request-and-response-share-the-id");
     const requests = [inquiry("c.a.1"), inquiry("c.b.1"), inquiry("c.c.1")] as const;
     const responses = [
@@ -116,7 +116,7 @@ describe("inquiries", () => {
     });
   });
 
-  test("pairs of tool calls that run at the same time may interleave", () => {
+  test("pairs of concurrent tool calls may interleave", () => {
     verifies("005/pairing/interleaved-pairs-match-by-id");
     const one = inquiry("call_1.ok.1");
     const two = inquiry("call_2.ok.1");
@@ -132,7 +132,7 @@ describe("inquiries", () => {
     });
   });
 
-  test("ids of the old and of the new form pair alike, side by side", () => {
+  test("ids in the old and the new form pair alike", () => {
     verifies("082/pairing/legacy-two-segment-ids");
     const old = inquiry("call_1.ok");
     const recent = inquiry("call_1.ok.1");
@@ -147,7 +147,7 @@ describe("inquiries", () => {
     });
   });
 
-  test("an id is compared as a whole and never by its segments", () => {
+  test("ids are compared as a whole, never by segment", () => {
     verifies("082/pairing/ids-are-opaque-to-readers");
     const requests = ["a.b.1", "a.b.01", "A.b.1", "a", "", "no segments at all"].map((id) =>
       inquiry(id),
@@ -177,7 +177,7 @@ describe("inquiries", () => {
     });
   });
 
-  test("a question that was asked again after its answer has its own answer", () => {
+  test("a question asked again after its answer gets its own answer", () => {
     verifies("082/pairing/colliding-legacy-ids-pair-by-order");
     const [first, second] = [inquiry("c.ok", { text: "1?" }), inquiry("c.ok", { text: "2?" })];
     const [one, two] = [answered("c.ok", 1), answered("c.ok", 2)];
@@ -190,7 +190,7 @@ describe("inquiries", () => {
     });
   });
 
-  test("a response before its request, or one too many, belongs to none", () => {
+  test("a response before its request, or one too many, is an orphan", () => {
     const request = inquiry("c.ok.1");
     const [early, right, late] = [1, 2, 3].map((answer) => answered("c.ok.1", answer));
     expect(
@@ -206,7 +206,7 @@ describe("inquiries", () => {
     });
   });
 
-  test("a pair never reaches over the end of its turn", () => {
+  test("pairs never span turns", () => {
     verifies("082/pairing/never-across-turns", "082/pairing/request-and-response-share-the-id");
     const request = inquiry("c.ok.1");
     const response = answered("c.ok.1");
@@ -217,7 +217,7 @@ describe("inquiries", () => {
     ]);
   });
 
-  test("an id may come again in a later turn", () => {
+  test("an id may occur again in a later turn", () => {
     verifies("082/pairing/ids-may-repeat-in-other-turns", "082/pairing/never-across-turns");
     const [one, two] = ["one", "two"].map((text) => ({
       request: inquiry("c.ok.1", { text }),
@@ -233,7 +233,7 @@ describe("inquiries", () => {
 });
 
 describe("tool calls", () => {
-  test("calls that run at the same time pair by id, whatever comes back first", () => {
+  test("concurrent calls pair by id, whichever finishes first", () => {
     const [one, two] = [toolCall("call_1"), toolCall("call_2")];
     const [resultOne, resultTwo] = [toolResult("call_1"), toolResult("call_2")];
     expect(pairToolCalls([one, two, resultTwo, resultOne])).toStrictEqual({
@@ -245,7 +245,7 @@ describe("tool calls", () => {
     });
   });
 
-  test("calls that share an id pair in order, and inquiries are none of their business", () => {
+  test("calls that share an id pair in order, ignoring inquiries", () => {
     const [one, two] = [toolCall("c", "first"), toolCall("c", "second")];
     const [resultOne, resultTwo] = [toolResult("c", "1"), toolResult("c", "2")];
     const stranger = toolResult("d");

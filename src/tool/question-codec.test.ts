@@ -13,7 +13,7 @@ import {
 } from "./question.ts";
 
 describe("reading", () => {
-  test("a question reads with all its fields", () => {
+  test("all fields of a question are read", () => {
     verifies("083/question/exclusive-can-be-declared", "083/question/persistence-values");
     const question = parseQuestion({
       id: "env",
@@ -35,7 +35,7 @@ describe("reading", () => {
     });
   });
 
-  test("a question from before exclusive and persistence gets their defaults", () => {
+  test("a question without exclusive and persistence gets their defaults", () => {
     verifies(
       "083/question/older-payload-gets-the-defaults",
       "083/question/exclusive-defaults-to-false",
@@ -45,7 +45,7 @@ describe("reading", () => {
     expect(parseQuestion(older)).toStrictEqual(booleanQuestion("ok", "Go on?"));
   });
 
-  test("fields that are null are as good as absent", () => {
+  test("null fields count as absent", () => {
     const question = parseQuestion({
       id: "ok",
       text: "Go on?",
@@ -64,7 +64,7 @@ describe("reading", () => {
     expect(parseQuestion(wire)).toStrictEqual(booleanQuestion("ok", "Go on?", { default: false }));
   });
 
-  test("the older name of the context is read, and the newer one wins", () => {
+  test("the old name of the context is read, but the new one wins", () => {
     verifies("083/question/context-replaces-pre-amble");
     const older = { id: "ok", text: "Go on?", pre_amble: "diff", answer_type: "Boolean" };
     expect([
@@ -80,7 +80,7 @@ describe("reading", () => {
     expect(read.map(({ persistence }) => persistence)).toEqual(["none", "turn"]);
   });
 
-  test("a note is allowed where the question says so, and nowhere else", () => {
+  test("a note is allowed only if the question says so", () => {
     const wire = { id: "ok", text: "Go on?", answer_type: "Boolean" };
     const read = [true, false, null].map((note) => parseQuestion({ ...wire, note }));
     expect(read).toStrictEqual([
@@ -90,7 +90,7 @@ describe("reading", () => {
     ]);
   });
 
-  test("a default is one of the options, also where other words are allowed", () => {
+  test("a default must be one of the options even if free text is allowed", () => {
     const wire = { type: "select", options: ["a", "b"], other: true };
     const ask = (suggested: unknown, more = {}) =>
       parseQuestion({
@@ -107,7 +107,7 @@ describe("reading", () => {
     );
   });
 
-  test("a secret flag is no part of a question", () => {
+  test("a secret flag on a question is ignored", () => {
     verifies("082/wire/no-secret-flag");
     const wire = { id: "ok", text: "Go on?", answer_type: { type: "boolean" }, secret: true };
     expect(parseQuestion(wire)).toStrictEqual(booleanQuestion("ok", "Go on?"));
@@ -115,7 +115,7 @@ describe("reading", () => {
 });
 
 describe("writing", () => {
-  test("what holds its default is not written", () => {
+  test("defaults are not written", () => {
     verifies(
       "083/question/exclusive-written-only-when-true",
       "083/question/persistence-written-only-when-none",
@@ -131,7 +131,7 @@ describe("writing", () => {
     ]);
   });
 
-  test("the context is written under its newer name", () => {
+  test("the context is written under its new name", () => {
     verifies("083/question/context-replaces-pre-amble");
     const read = parseQuestion({ id: "ok", text: "?", pre_amble: "diff", answer_type: "Text" });
     expect(questionToWire(read)).toStrictEqual({
@@ -165,7 +165,7 @@ describe("writing", () => {
     ]);
   });
 
-  test("an open choice of several, previews and notes have fields of their own", () => {
+  test("free text, multiple choice, previews and notes have their own fields", () => {
     const question = selectQuestion("q", "?", {
       options: ["dev", { value: "prod", preview: "a\nb" }],
       allowsOther: true,
@@ -179,7 +179,7 @@ describe("writing", () => {
     );
   });
 
-  test("an option whose value is no text is written as an object", () => {
+  test("an option whose value is not text is written as an object", () => {
     const question = selectQuestion("q", "?", { options: [{ value: 3 }] });
     expect(questionToWire(question)["answer_type"]).toStrictEqual({
       type: "select",
@@ -187,7 +187,7 @@ describe("writing", () => {
     });
   });
 
-  test("what was written is read back as it was", () => {
+  test("written questions survive a round trip", () => {
     verifies("082/wire/constructors-hide-the-notation");
     const questions = [
       booleanQuestion("q", "?", { context: "c", default: true }),
@@ -200,7 +200,7 @@ describe("writing", () => {
     );
   });
 
-  test("whatever is asked is read back as it was", () => {
+  test("any question survives a round trip", () => {
     fc.assert(
       fc.property(anyQuestion, (question) => {
         const { answerType, default: _default, ...rest } = question;
@@ -212,7 +212,7 @@ describe("writing", () => {
   });
 });
 
-/** Only such a choice can be made. */
+/** A select question with unique options. */
 function hasDistinctOptions({ options }: SelectType): boolean {
   const values = new Set(options.map(({ value }) => JSON.stringify(value)));
   return options.length > 0 && values.size === options.length;
@@ -256,7 +256,7 @@ test.each<[string, unknown, string, string]>([
     "question.persistence",
     'expected "none" or "turn", got another string',
   ],
-])("a question with %s is refused, and the error names the field", (_, value, path, problem) => {
+])("a question with %s is rejected, and the error names the field", (_, value, path, problem) => {
   expect(() => parseQuestion(value)).toThrow(new ShapeError(path, problem));
 });
 
@@ -281,7 +281,7 @@ test("the tagged notation names each answer type in snake case", () => {
   ]);
 });
 
-test("the older notation of tools is still read", () => {
+test("the old notation of tools is still read", () => {
   verifies("082/wire/older-notation-still-read");
   const wire = ["Boolean", "Text", "Secret", { Select: { options: ["dev", "prod"] } }];
   expect(wire.map((value) => parseAnswerType(value, "answer_type"))).toStrictEqual([
@@ -292,7 +292,7 @@ test("the older notation of tools is still read", () => {
   ]);
 });
 
-test("an option is a text, or an object with any value and perhaps a description", () => {
+test("an option is text, or an object with any value and an optional description", () => {
   verifies("082/wire/select-tag");
   const options = [
     "dev",
@@ -313,7 +313,7 @@ test("an option is a text, or an object with any value and perhaps a description
   });
 });
 
-test("a choice may be open or of several, in both notations", () => {
+test("a choice may allow free text or several answers, in both notations", () => {
   const choice = { options: [{ value: "dev", preview: "a\nb" }], other: true, multiple: true };
   const read = {
     type: "select",
@@ -325,7 +325,7 @@ test("a choice may be open or of several, in both notations", () => {
   expect(wire.map((value) => parseAnswerType(value, "answer_type"))).toStrictEqual([read, read]);
 });
 
-test.each([false, null, undefined])("%s is no permission for either", (flag) => {
+test.each([false, null, undefined])("%s enables neither", (flag) => {
   const wire = { type: "select", options: ["dev"], other: flag, multiple: flag };
   expect(parseAnswerType(wire, "answer_type")).toStrictEqual({
     type: "select",
@@ -333,7 +333,7 @@ test.each([false, null, undefined])("%s is no permission for either", (flag) => 
   });
 });
 
-test("a secret never has options and nothing else has a secret flag", () => {
+test("only the secret type is secret, and it has no options", () => {
   verifies("082/wire/no-secret-flag");
   const wire = [
     { type: "secret", options: ["a", "b"], other: true, multiple: true },
@@ -404,6 +404,6 @@ test.each<[string, unknown, string, string]>([
     "t.options[0].preview",
     "expected a string, got array",
   ],
-])("%s is refused as an answer type, and the error leads there", (_, value, path, problem) => {
+])("%s is rejected as an answer type, and the error has its path", (_, value, path, problem) => {
   expect(() => parseAnswerType(value, "t")).toThrow(new ShapeError(path, problem));
 });

@@ -1,13 +1,13 @@
 import { expect, test } from "vitest";
 import { yieldToEventLoop, shouldYield } from "./event-loop.ts";
 
-/** Has the process to itself for a few milliseconds. */
+/** Blocks the event loop for a few milliseconds. */
 function work(): void {
   const end = performance.now() + 3;
   while (performance.now() < end);
 }
 
-/** How often a timer fires while so many tasks have fifty steps to do between them. */
+/** How often a timer fires while concurrent tasks share fifty steps. */
 async function turnsDuring(tasks: number): Promise<number> {
   let turns = 0;
   const timer = setInterval(() => (turns += 1), 1);
@@ -22,14 +22,14 @@ async function turnsDuring(tasks: number): Promise<number> {
   return turns;
 }
 
-test("others have their turn between the steps of long work, and of much work at a time", async () => {
-  // Of those who begin right after a turn not all may go on at once.
+test("timers run between the steps of long work, even with many concurrent tasks", async () => {
+  // Not all tasks that start together may continue in the same iteration.
   const turns = [await turnsDuring(1), await turnsDuring(50), await turnsDuring(50)];
-  // Fifty steps are a dozen turns or more; without a pause there would be none.
+  // Fifty steps take at least a dozen iterations; without yielding, the timer would never fire.
   expect(turns.map((count) => count >= 8)).toEqual([true, true, true]);
 });
 
-test("there is nothing to wait for right after a turn", async () => {
+test("there is no need to yield right after yielding", async () => {
   await yieldToEventLoop();
   expect(shouldYield()).toBe(false);
 });

@@ -131,10 +131,14 @@ describe("an event that is not in its shape", () => {
       events: [question(0, "a.b"), question(1, "a.c", { answer_type: { type: "date" } })],
     });
     const { status, stdout, stderr } = await project.jp("inquiry", "ls");
-    expect({ status, shown: stdout.match(/a\.[bc]/g), isTold: stderr.includes("date") }).toEqual({
+    expect({
+      status,
+      shown: stdout.match(/a\.[bc]/g),
+      isReported: stderr.includes("answer_type.type"),
+    }).toEqual({
       status: 0,
       shown: ["a.b"],
-      isTold: true,
+      isReported: true,
     });
   });
 

@@ -139,11 +139,7 @@ describe("editing a file", () => {
 
   test.each([
     ["no JSON", `echo '[{"type":' > "$1"`, /^jp: Invalid events file: .*JSON/],
-    [
-      "no list",
-      `echo '{}' > "$1"`,
-      /^jp: Invalid events file: expected a list, got object\n/,
-    ],
+    ["no list", `echo '{}' > "$1"`, /^jp: Invalid events file: expected a list, got object\n/],
     [
       "an element without a time",
       `echo '[{"type":"turn_start"}]' > "$1"`,

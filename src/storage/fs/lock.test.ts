@@ -10,7 +10,7 @@ import { Flock, type FlockOptions } from "./lock.ts";
 
 const REAL = process.platform === "linux" ? findProgram("flock") : undefined;
 
-/** A program that stands in for `flock(1)`. */
+/** A replacement for `flock(1)`. */
 function fake(script: string): string {
   const file = path.join(temporaryFolder(), "flock");
   writeFileSync(file, `#!/bin/sh\n${script}\n`);
@@ -41,7 +41,7 @@ describe.runIf(process.platform === "linux")("a flock(1)", () => {
     ["fails and says why", "echo 'No locks available' >&2; exit 1", /exited with status 1\./],
     ["is killed", "kill -9 $$", /exited with status SIGKILL/],
     ["cannot be run", "#", /./],
-  ])("that %s is given up, told of once, and not tried again", async (how, script, reason) => {
+  ])("that %s is reported once and not tried again", async (how, script, reason) => {
     counters("T-LOCK-1");
     const program = fake(script);
     if (how === "cannot be run") chmodSync(program, 0o644);
@@ -52,7 +52,7 @@ describe.runIf(process.platform === "linux")("a flock(1)", () => {
     expect(warnings[0]).toMatch(reason);
   });
 
-  test("that is missing is not told of", async () => {
+  test("that is missing is not reported", async () => {
     counters("T-LOCK-1");
     expect(await tryWith(undefined)).toEqual({
       types: ["unavailable", "unavailable"],
@@ -63,17 +63,17 @@ describe.runIf(process.platform === "linux")("a flock(1)", () => {
   test.each([
     ["has the option for it", '[ "$3" = -E ] && exit "$4"'],
     ["has no such option, as BusyBox", '[ "$3" = -E ] && echo usage >&2; exit 1'],
-  ])("that %s says that another process has the lock", async (_, script) => {
+  ])("that %s reports that another process holds the lock", async (_, script) => {
     expect(await tryWith(fake(script))).toEqual({ types: ["taken", "taken"], warnings: [] });
   });
 
-  test("that does not end does not hold on to our own lock", async () => {
+  test("that hangs does not keep our own lock", async () => {
     counters("T-LOCK-1");
     const { tryLock } = await import("fs-native-extensions");
     const file = path.join(temporaryFolder(), "lock");
     const ours = openSync(file, "a+");
     tryLock(ours);
-    // The sleeper is a child of the child: it outlives it, with all that it has open.
+    // `sleep` is a grandchild: it survives the child and keeps its files open.
     const program = fake('sleep 60 & echo $! > "$0.pid"; wait');
     await new Flock({ findProgram: () => program, timeoutMs: 500 }).tryLock(ours);
     closeSync(ours);
@@ -96,7 +96,7 @@ test.runIf(REAL !== undefined)("a lock is held until its descriptor is closed", 
 });
 
 test.runIf(process.platform === "linux")(
-  "a flock(1) by which every lock is taken does not keep a new conversation searching for ever",
+  "creating a conversation fails if flock(1) reports every lock as taken",
   async () => {
     counters("T-LOCK-1");
     const { root, clock, userFolder } = temporaryWorkspace();

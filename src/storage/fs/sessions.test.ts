@@ -17,7 +17,7 @@ const FIRST = conversationIdFromNumber(17_000_000_001);
 const SECOND = conversationIdFromNumber(17_000_000_002);
 const THIRD = conversationIdFromNumber(17_000_000_003);
 
-test("a session is one file, which other programs know how to read", async () => {
+test("a session is stored in one file that other programs can read", async () => {
   const { session, userFolder, clock } = temporaryWorkspace();
   await session.activate(FIRST);
   clock.advance(1_500);
@@ -53,7 +53,7 @@ test("a session is one file, which other programs know how to read", async () =>
   });
 });
 
-test("the history has the last conversation first, and each of them once", async () => {
+test("the history lists each conversation once, the latest first", async () => {
   const { session } = temporaryWorkspace();
   const before = await session.history();
   for (const id of [FIRST, SECOND, THIRD, SECOND, SECOND, FIRST]) await session.activate(id);
@@ -63,7 +63,7 @@ test("the history has the last conversation first, and each of them once", async
   });
 });
 
-test("sessions do not see each other", async () => {
+test("sessions are independent", async () => {
   const { session, reopen, environment } = temporaryWorkspace();
   const other = reopen({
     environment: { ...environment, variables: { ...environment.variables, JP_SESSION: "other" } },
@@ -77,7 +77,7 @@ test("sessions do not see each other", async () => {
 });
 
 test.each(["", "{ no json", "[]", '{"history": 1}', '{"history": [1, {"id": "x"}, null]}'])(
-  "a session whose file holds %j has no past, and goes on",
+  "a session file with %j counts as empty and is replaced",
   async (text) => {
     const { session, userFolder } = temporaryWorkspace();
     mkdirSync(path.join(userFolder, "sessions"), { recursive: true });
@@ -89,7 +89,7 @@ test.each(["", "{ no json", "[]", '{"history": 1}', '{"history": [1, {"id": "x"}
   },
 );
 
-test("a file of the Rust original's is read and continued", async () => {
+test("a session file of the Rust original is read and extended", async () => {
   const { session, userFolder } = temporaryWorkspace();
   mkdirSync(path.join(userFolder, "sessions"), { recursive: true });
   const file = path.join(userFolder, "sessions", "env-JP_SESSION-733e5f8530412b4f.json");
@@ -106,7 +106,7 @@ test("a file of the Rust original's is read and continued", async () => {
   ]);
 });
 
-test("where there is no session there is no history, and none can be made", async () => {
+test("without a session there is no history, and activating fails", async () => {
   const folder = temporaryFolder();
   const session = new FsSessionStore({
     session: undefined,
@@ -125,7 +125,7 @@ test("where there is no session there is no history, and none can be made", asyn
   });
 });
 
-test("a session that cannot be written says so", async () => {
+test("a session that cannot be written is an error", async () => {
   const { session, userFolder } = temporaryWorkspace();
   mkdirSync(userFolder, { recursive: true });
   writeFileSync(path.join(userFolder, "sessions"), "a file where the folder should be");
@@ -134,15 +134,15 @@ test("a session that cannot be written says so", async () => {
 
 const isLinux = process.platform === "linux";
 
-test("JP_SESSION comes before everything else", () => {
+test("JP_SESSION takes precedence", () => {
   expect(findSessionId({ JP_SESSION: "mine", TMUX_PANE: "%1" })).toEqual({
     id: "mine",
     source: { type: "env", key: "JP_SESSION" },
   });
 });
 
-test.runIf(isLinux)("the system's session comes next, and an empty setting is none", () => {
-  // A session of its own: that of this process may have begun where its number means nothing.
+test.runIf(isLinux)("the system's session comes next, and an empty JP_SESSION is ignored", () => {
+  // In a new session: the id of this process's session may be invalid, as in a container.
   const { stdout } = spawnSync(
     process.execPath,
     [
@@ -158,7 +158,7 @@ test.runIf(isLinux)("the system's session comes next, and an empty setting is no
   expect(found).toEqual({ id: String(pid), source: { type: "getsid" } });
 });
 
-test.skipIf(isLinux)("elsewhere the terminal's own settings are asked, in order", () => {
+test.skipIf(isLinux)("on other systems, variables of the terminal are used in order", () => {
   expect({
     tmux: findSessionId({ TMUX_PANE: "%1", WEZTERM_PANE: "2", ITERM_SESSION_ID: "3" }),
     iterm: findSessionId({ TMUX_PANE: "", ITERM_SESSION_ID: "3" }),
@@ -170,7 +170,7 @@ test.skipIf(isLinux)("elsewhere the terminal's own settings are asked, in order"
   });
 });
 
-test("a session's key hides what the setting says", async () => {
+test("the file name of a session does not reveal the variable's value", async () => {
   const digest = createHash("sha256").update("secret name").digest("hex").slice(0, 16);
   expect({
     system: await sessionKey({ id: "1234", source: { type: "getsid" } }),

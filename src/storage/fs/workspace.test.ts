@@ -26,7 +26,7 @@ test("a workspace is found from anywhere inside it, the nearest first", () => {
   }).toEqual({ root: outer, below: inner, missing: outer });
 });
 
-test("where there is no workspace, the error says so and what to do", () => {
+test("without a workspace, the error says so and suggests a fix", () => {
   const folder = temporaryFolder();
   writeFileSync(path.join(folder, ".jp"), "a file is no workspace");
   expect(() => findWorkspaceRoot(folder)).toThrow(
@@ -53,7 +53,7 @@ test.each([
   expect(findWorkspaceId(root)).toBe(id);
 });
 
-test("an id that is there is kept, and the file not written again", async () => {
+test("an existing id is kept, and its file not rewritten", async () => {
   const root = rootWith("# Somebody's own words.\notvo8");
   expect({
     id: await ensureWorkspaceId(root, clock),
@@ -75,7 +75,7 @@ test.each([undefined, "no id at all"])("a workspace with %j for an id gets one",
   });
 });
 
-test("a workspace is made once", async () => {
+test("a workspace can be created only once", async () => {
   const root = temporaryFolder();
   const id = await createWorkspaceFolder(root, clock);
   expect({
