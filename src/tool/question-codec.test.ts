@@ -218,41 +218,41 @@ function hasDistinctOptions({ options }: SelectType): boolean {
   return options.length > 0 && values.size === options.length;
 }
 
-const wire = { id: "ok", text: "Go on?", answer_type: { type: "boolean" } };
+const minimal = { id: "ok", text: "Go on?", answer_type: { type: "boolean" } };
 
 test.each<[string, unknown, string, string]>([
   ["nothing in its place", undefined, "question", "expected an object, got nothing"],
   ["a text in its place", "Go on?", "question", "expected an object, got a string"],
-  ["no id", { ...wire, id: undefined }, "question.id", "expected a string, got nothing"],
-  ["an empty id", { ...wire, id: "" }, "question.id", "expected a name, got an empty string"],
-  ["no text", { ...wire, text: undefined }, "question.text", "expected a string, got nothing"],
+  ["no id", { ...minimal, id: undefined }, "question.id", "expected a string, got nothing"],
+  ["an empty id", { ...minimal, id: "" }, "question.id", "expected a name, got an empty string"],
+  ["no text", { ...minimal, text: undefined }, "question.text", "expected a string, got nothing"],
   [
     "a context in pieces",
-    { ...wire, context: ["a"] },
+    { ...minimal, context: ["a"] },
     "question.context",
     "expected a string, got array",
   ],
   [
     "no answer type",
-    { ...wire, answer_type: undefined },
+    { ...minimal, answer_type: undefined },
     "question.answer_type",
     "expected an object, got nothing",
   ],
   [
     "a text where a flag should be",
-    { ...wire, exclusive: "yes" },
+    { ...minimal, exclusive: "yes" },
     "question.exclusive",
     "expected true or false, got a string",
   ],
   [
     "a note in words",
-    { ...wire, note: "please" },
+    { ...minimal, note: "please" },
     "question.note",
     "expected true or false, got a string",
   ],
   [
     "a persistence that does not exist",
-    { ...wire, persistence: "forever" },
+    { ...minimal, persistence: "forever" },
     "question.persistence",
     'expected "none" or "turn", got another string',
   ],
