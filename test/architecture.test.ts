@@ -202,7 +202,7 @@ test("who asks is decided by the executor of each kind of tool, and nowhere else
   verifies("082/source/rule-in-one-place");
   const deciding = sources
     // The type itself, and its form in the record.
-    .filter(({ name }) => !/inquiry-(source|codec)\.ts$/.test(name))
+    .filter(({ name }) => !/(tool\/question|inquiry-codec)\.ts$/.test(name))
     .filter(({ text }) => /\bsource: "(tool|assistant|user|other)"/.test(text))
     .map(({ name }) => posix(name));
   expect(deciding.toSorted()).toEqual([

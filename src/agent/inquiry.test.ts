@@ -113,14 +113,14 @@ describe("a person who is asked", () => {
 
   test.each([
     ["yes or no", SURE, "yes", "expected true or false, got string"],
-    ["a text", textQuestion("q", "?"), 5, "expected a text, got number"],
+    ["a text", textQuestion("q", "?"), 5, "expected text, got number"],
     [
       "a choice",
       selectQuestion("q", "?", { options: ["a", "b"] }),
       "c",
       'expected one of "a", "b"',
     ],
-    ["a secret", secretQuestion("q", "?"), ["hunter2"], "expected a text, got array"],
+    ["a secret", secretQuestion("q", "?"), ["hunter2"], "expected text, got array"],
   ])("for %s and returns another type fails the call", async (_, question, answer, problem) => {
     expect(await failureOf({ question, script: { answers: [{ answer }] } })).toEqual({
       requests: ["call_1.q.1"],

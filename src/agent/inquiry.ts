@@ -14,7 +14,7 @@ import {
 } from "../conversation/index.ts";
 import type { InquiryAnswer } from "../inquiry/index.ts";
 import {
-  explainMisfit,
+  explainMismatch,
   type InquirySource,
   isOther,
   type ModelPrompt,
@@ -173,7 +173,7 @@ export class Inquiry {
   async accept(result: PromptResult, signal: AbortSignal): Promise<QuestionResult> {
     if (result.inquiryId !== this.id) return this.failPrompt("the answer is for another question");
     if (result.type !== "answered") return this.cancel(promptCause(result, signal));
-    const misfit = explainMisfit(this.#asked.question.answerType, result.answer);
+    const misfit = explainMismatch(this.#asked.question.answerType, result.answer);
     return misfit === undefined ? this.#acceptAnswer(result) : this.failPrompt(misfit);
   }
 
@@ -240,7 +240,7 @@ export class Inquiry {
     const problem =
       result.type === "failed"
         ? result.message
-        : explainMisfit(withoutOther(question.answerType), result.answer);
+        : explainMismatch(withoutOther(question.answerType), result.answer);
     if (result.type === "failed" || problem !== undefined) {
       return this.refuse("backend_error", inquiryFailed(toolName, question, problem ?? ""));
     }

@@ -1,5 +1,5 @@
 /** What is in force for an assistant: the main one, and the one that answers a tool's questions. */
-import { type JsonObject, LONGEST_TIMER_MS } from "../util/index.ts";
+import { type JsonObject, MAX_TIMER_MS } from "../util/index.ts";
 import { type AssistantSection, resolveSections } from "./assistant-sections.ts";
 import { type CachePolicy, parseCachePolicy } from "./cache-policy.ts";
 import { ASSISTANT_DEFAULTS } from "./defaults.ts";
@@ -151,5 +151,5 @@ function toolChoiceOf(choice: string): AssistantSettings["toolChoice"] {
 }
 
 function toMilliseconds(seconds: number): number {
-  return Math.min(seconds * 1000, LONGEST_TIMER_MS);
+  return Math.min(seconds * 1000, MAX_TIMER_MS);
 }

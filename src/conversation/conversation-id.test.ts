@@ -13,7 +13,7 @@ import {
 
 const id = conversationIdFromNumber(17457886043);
 
-test("an id is the moment of its conversation in tenths of a second, the rest cut off", () => {
+test("an id is the creation time in tenths of a second, rounded down", () => {
   const made = conversationIdFromDate(new Date("2025-04-27T21:16:44.399Z"));
   expect([made, conversationIdToNumber(made), conversationCreatedAt(made)]).toEqual([
     "jp-c17457886043",
@@ -36,32 +36,32 @@ test.each([
   "jp-c-17457886043",
   "jp-c1745788604300000",
   " jp-c17457886043",
-])('"%s" is no id', (text) => {
+])('"%s" is not an id', (text) => {
   expect(findConversationId(text)).toBeUndefined();
 });
 
-test("a text that is no id is refused with a word on what ids look like", () => {
+test("invalid ids are rejected with an example of a valid one", () => {
   expect(() => parseConversationId("latest")).toThrow(
-    new CodedError("invalid_conversation_id", "Not a conversation id: latest", {
-      hint: "Ids look like jp-c17457886043; `jp conversation ls` lists them.",
+    new CodedError("invalid_conversation_id", "Invalid conversation id: latest", {
+      hint: "Ids look like jp-c17457886043. Run `jp conversation ls` to list them.",
     }),
   );
 });
 
-test("the id of a folder stands before the first dash of its name", () => {
+test("the id precedes the first dash of a folder name", () => {
   const names = ["17457886043", "17457886043-fix-it", "17457886043-2", "17457886043-"];
   expect(names.map(findIdInFolderName)).toEqual([id, id, id, id]);
 });
 
 test.each(["", "archive", ".trash", "17457886043x", "jp-c17457886043", "-17457886043", "old-17"])(
-  'the folder "%s" belongs to no conversation',
+  'the folder "%s" is not a conversation',
   (name) => {
     expect(findIdInFolderName(name)).toBeUndefined();
   },
 );
 
-describe("the name of a folder", () => {
-  test("is the number alone when there is no title, or nothing in it to keep", () => {
+describe("a folder name", () => {
+  test("is only the number if the title is missing or has no letters or digits", () => {
     const names = [undefined, "", "   ", "?!", "🦀"].map((title) => folderName(id, title));
     expect(names).toEqual(Array.from({ length: 5 }, () => "17457886043"));
   });
@@ -93,17 +93,17 @@ describe("the name of a folder", () => {
     ]);
   });
 
-  test("loses a last word that would fit, if sixty characters end right behind it", () => {
+  test("loses its last word even if exactly sixty characters would fit", () => {
     const title = `${"a".repeat(29)} ${"b".repeat(30)} c`;
     expect(folderName(id, title)).toBe(`17457886043-${"a".repeat(29)}`);
   });
 
-  test("loses a single word of more than sixty bytes altogether", () => {
+  test("has no slug if the title is a single word of more than sixty bytes", () => {
     const names = ["a".repeat(61), "é".repeat(31)].map((title) => folderName(id, title));
     expect(names).toEqual(["17457886043", "17457886043"]);
   });
 
-  test("counts the bytes of the title with the space around it", () => {
+  test("counts surrounding whitespace in the bytes of the title", () => {
     const title = `fix it${" ".repeat(60)}`;
     expect(folderName(id, title)).toBe("17457886043-fix");
   });

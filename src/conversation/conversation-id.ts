@@ -1,6 +1,6 @@
 /**
- * Conversation ids, and the folder names made from them. An id is a moment, in tenths of a second
- * since the epoch; the slug after it in a folder name is for people and means nothing.
+ * Conversation ids and folder names. An id is the time of creation in tenths of a second since the
+ * epoch. In a folder name a slug follows it, for readability only.
  */
 import { CodedError } from "../util/index.ts";
 import { type Timestamp, timestampFromDate } from "./timestamp.ts";
@@ -10,14 +10,14 @@ declare const brand: unique symbol;
 /** `jp-c17457886043`. */
 export type ConversationId = string & { readonly [brand]: "ConversationId" };
 
-const SLUG_LIMIT = 60;
+const MAX_SLUG_LENGTH = 60;
 
-/** The id of a conversation that begins at this moment. */
+/** The id of a conversation created at this time. */
 export function conversationIdFromDate(date: Date): ConversationId {
   return conversationIdFromNumber(Math.floor(date.getTime() / 100));
 }
 
-/** From the bare number, as session files hold it. */
+/** From the bare number, as session files store it. */
 export function conversationIdFromNumber(deciseconds: number): ConversationId {
   return `jp-c${deciseconds}` as ConversationId;
 }
@@ -27,49 +27,49 @@ export function conversationIdToNumber(id: ConversationId): number {
   return Number(id.slice("jp-c".length));
 }
 
-/** The moment the conversation began. */
+/** When the conversation was created. */
 export function conversationCreatedAt(id: ConversationId): Timestamp {
   return timestampFromDate(new Date(conversationIdToNumber(id) * 100));
 }
 
-/** Reads `jp-c17457886043`, the same with `-<workspace>` behind it, or the bare digits. */
+/** Accepts `jp-c17457886043`, the same followed by `-<workspace>`, or the bare digits. */
 export function findConversationId(text: string): ConversationId | undefined {
   const digits = /^(?:jp-c)?(\d{1,15})(?:-[0-9a-z]+)?$/.exec(text)?.[1];
   return digits === undefined ? undefined : conversationIdFromNumber(Number(digits));
 }
 
-/** Reads an id in any of the forms of `findConversationId`. Throws `invalid_conversation_id`. */
+/** Accepts the same forms as `findConversationId`. Throws `invalid_conversation_id`. */
 export function parseConversationId(text: string): ConversationId {
   const id = findConversationId(text);
   if (id !== undefined) return id;
-  throw new CodedError("invalid_conversation_id", `Not a conversation id: ${text}`, {
-    hint: "Ids look like jp-c17457886043; `jp conversation ls` lists them.",
+  throw new CodedError("invalid_conversation_id", `Invalid conversation id: ${text}`, {
+    hint: "Ids look like jp-c17457886043. Run `jp conversation ls` to list them.",
   });
 }
 
-/** The id that a folder belongs to; undefined for folders that are no conversation. */
+/** The id in a folder's name; undefined if the folder is not a conversation. */
 export function findIdInFolderName(name: string): ConversationId | undefined {
   const digits = /^(\d{1,15})(?:-|$)/.exec(name)?.[1];
   return digits === undefined ? undefined : conversationIdFromNumber(Number(digits));
 }
 
 /**
- * The folder name the Rust original gives a conversation of this title. Its rules, kept exactly:
- * sixty characters, everything but letters and digits a dash, runs of dashes kept; a title of more
- * than sixty bytes loses what follows the last dash, which may be all of it.
+ * The folder name the Rust original uses for a conversation with this title. We follow its rules
+ * exactly: the first sixty characters, with a dash for everything except letters and digits. If the
+ * title has more than sixty bytes, the part after the last dash is dropped, which may be all of it.
  */
 export function folderName(id: ConversationId, title?: string): string {
   const digits = String(conversationIdToNumber(id));
   if (title === undefined) return digits;
   const slug = Array.from(title.trim())
-    .slice(0, SLUG_LIMIT)
+    .slice(0, MAX_SLUG_LENGTH)
     .map((character) => (/[\p{Alphabetic}\p{N}]/u.test(character) ? character : "-"))
     .join("")
     .replace(/-+$/, "")
     .toLowerCase();
   if (slug === "") return digits;
   const name = `${digits}-${slug}`;
-  return byteLength(title) > SLUG_LIMIT ? name.slice(0, name.lastIndexOf("-")) : name;
+  return byteLength(title) > MAX_SLUG_LENGTH ? name.slice(0, name.lastIndexOf("-")) : name;
 }
 
 function byteLength(text: string): number {

@@ -1,12 +1,12 @@
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { verifies } from "../../test/conformance/manifest.ts";
-import { anyEvent, answered, at, chatRequest, message } from "../../test/support/events.ts";
+import { answered, anyEvent, at, chatRequest, message } from "../../test/support/events.ts";
 import { type JsonObject, ShapeError } from "../util/index.ts";
-import { StreamEntry } from "./entry.ts";
+import { type Compaction, parseCompaction, StreamEntry } from "./entry.ts";
 import { eventToJson } from "./event-codec.ts";
 
-test("an entry made of an event is written as that event", () => {
+test("an entry created from an event is written as that event", () => {
   const entry = StreamEntry.fromEvent(message("Hello"));
   expect([entry.raw, entry.event, entry.eventType]).toStrictEqual([
     { timestamp: at(0), type: "chat_response", message: "Hello" },
@@ -15,7 +15,7 @@ test("an entry made of an event is written as that event", () => {
   ]);
 });
 
-test("an entry that was read holds its event", () => {
+test("an entry that was read contains its event", () => {
   const entry = StreamEntry.fromJson({ timestamp: at(0), type: "chat_request", content: "Hi" });
   expect([entry.content, entry.event, entry.eventType]).toStrictEqual([
     { kind: "event", event: chatRequest("Hi") },
@@ -24,12 +24,12 @@ test("an entry that was read holds its event", () => {
   ]);
 });
 
-test("an entry gives the same event every time", () => {
+test("an entry returns the same event every time", () => {
   const entry = StreamEntry.fromJson({ timestamp: at(0), type: "turn_start" });
   expect(entry.event).toBe(entry.event);
 });
 
-test("what was read is what is written, whatever form it had and after it was decoded", () => {
+test("an entry is written back exactly as it was read, even after decoding", () => {
   verifies("082/response/no-migration-step");
   const texts = [
     // An old answer, which we would write with an outcome.
@@ -61,14 +61,14 @@ test("what was read is what is written, whatever form it had and after it was de
   expect(written).toEqual(texts.map((text, index) => `${text} ${kinds[index]}`));
 });
 
-test("an old answer reads as an answer although its entry keeps the old form", () => {
+test("an answer in the old form is read as an answer, and its entry stays unchanged", () => {
   verifies("082/response/no-migration-step", "082/response/legacy-flat-form-is-answered");
   const flat = { timestamp: at(0), type: "inquiry_response", id: "c.ok", answer: true };
   const entry = StreamEntry.fromJson(flat);
   expect([entry.event, entry.raw]).toStrictEqual([answered("c.ok"), flat]);
 });
 
-test("any event is the same in an entry that was written and read again", () => {
+test("every event survives writing and reading its entry", () => {
   fc.assert(
     fc.property(anyEvent, (event) => {
       const text = JSON.stringify(StreamEntry.fromEvent(event).raw);
@@ -78,7 +78,7 @@ test("any event is the same in an entry that was written and read again", () => 
   );
 });
 
-describe("an entry that is no event", () => {
+describe("an entry that is not an event", () => {
   test.each<[string, JsonObject, JsonObject]>([
     ["its delta", { timestamp: at(0), delta: { a: { b: 1 } } }, { a: { b: 1 } }],
     [
@@ -88,7 +88,7 @@ describe("an entry that is no event", () => {
     ],
     ["nothing, when the delta is no object", { timestamp: at(0), delta: null, a: 1 }, {}],
     ["nothing, when there is nothing", {}, {}],
-  ])("holds, if it changes the config, %s", (_, fields, delta) => {
+  ])("contains, if it is a config delta, %s", (_, fields, delta) => {
     const entry = StreamEntry.fromJson({ type: "config_delta", ...fields });
     expect([entry.content, entry.event, entry.eventType]).toStrictEqual([
       { kind: "config_delta", delta },
@@ -97,7 +97,7 @@ describe("an entry that is no event", () => {
     ]);
   });
 
-  test("holds, if it compacts, which turns and how", () => {
+  test("contains, if it is a compaction, its turns and policies", () => {
     const entry = StreamEntry.fromJson({
       type: "compaction",
       timestamp: at(0),
@@ -120,7 +120,7 @@ describe("an entry that is no event", () => {
     ["no type", { timestamp: at(0) }],
     ["a type that is no text", { type: 3 }],
     ["a type that every object has", { type: "constructor" }],
-  ])("and has %s is left alone", (_, raw) => {
+  ])("and has %s is kept unchanged", (_, raw) => {
     const entry = StreamEntry.fromJson(raw);
     expect([entry.content, entry.event, entry.eventType, entry.raw]).toStrictEqual([
       { kind: "unknown" },
@@ -131,7 +131,7 @@ describe("an entry that is no event", () => {
   });
 });
 
-describe("an entry of a known type that lacks something is malformed, and says what", () => {
+describe("an entry of a known type with a missing field is malformed, and names the field", () => {
   const A_TIME = 'expected a time like "2026-01-02 03:04:05.678", got';
 
   test.each<[string, JsonObject, ShapeError]>([
@@ -174,4 +174,66 @@ test("reading an entry does not change the object it was read from", () => {
       expect([entry.content.kind, raw]).toStrictEqual(["event", before]);
     }),
   );
+});
+
+const compaction = (fields: JsonObject): JsonObject => ({
+  type: "compaction",
+  timestamp: at(0),
+  from_turn: 0,
+  to_turn: 5,
+  ...fields,
+});
+
+test.each<[string, JsonObject, Partial<Compaction>]>([
+  ["nothing", {}, {}],
+  ["a summary", { summary: { summary: "It went well." } }, { summary: "It went well." }],
+  ["no reasoning", { reasoning: "strip" }, { reasoning: "strip" }],
+  ["no tool calls", { tool_calls: { policy: "omit" } }, { toolCalls: { policy: "omit" } }],
+  [
+    "tool calls without arguments",
+    { tool_calls: { policy: "strip", request: true } },
+    { toolCalls: { policy: "strip", request: true, response: false } },
+  ],
+  [
+    "everything at once",
+    {
+      summary: { summary: "" },
+      reasoning: "strip",
+      tool_calls: { policy: "strip", request: true, response: true },
+    },
+    {
+      summary: "",
+      reasoning: "strip",
+      toolCalls: { policy: "strip", request: true, response: true },
+    },
+  ],
+  ["nothing, where all is null", { summary: null, reasoning: null, tool_calls: null }, {}],
+])("a compaction may ask for %s", (_, fields, policies) => {
+  expect(parseCompaction(compaction(fields))).toStrictEqual({
+    timestamp: at(0),
+    fromTurn: 0,
+    toTurn: 5,
+    ...policies,
+  });
+});
+
+test.each<[string, JsonObject, string, string]>([
+  ["half a turn", { from_turn: 0.5 }, "from_turn", "expected an integer, got number"],
+  ["no end", { to_turn: null }, "to_turn", "expected an integer, got null"],
+  ["a summary that is a text", { summary: "s" }, "summary", "expected an object, got a string"],
+  ["a summary without text", { summary: {} }, "summary.summary", "expected a string, got nothing"],
+  [
+    "another way with reasoning",
+    { reasoning: "keep" },
+    "reasoning",
+    'expected "strip", got another string',
+  ],
+  [
+    "another way with tool calls",
+    { tool_calls: { policy: "hide" } },
+    "tool_calls.policy",
+    'expected "strip" or "omit", got another string',
+  ],
+])("a compaction with %s is rejected", (_, fields, path, problem) => {
+  expect(() => parseCompaction(compaction(fields))).toThrow(new ShapeError(path, problem));
 });

@@ -1,37 +1,46 @@
 /**
- * One element of a record. Most are events; between them stand config deltas, compactions and what
- * other versions wrote. An entry that was read keeps its JSON and is decoded when it is first asked
- * for: opening a long conversation costs little more than parsing its file.
+ * The elements of a record: events, config deltas, compactions, and elements of other versions. An
+ * entry keeps its JSON and is decoded on first access, so that opening a long conversation costs
+ * little more than parsing its file.
  */
-import { isJsonObject, type JsonObject, ShapeError } from "../util/index.ts";
-import { type Compaction, parseCompaction } from "./compaction.ts";
-import type { ConversationEvent, EventType } from "./event.ts";
+import {
+  integerField,
+  isJsonObject,
+  type JsonObject,
+  objectField,
+  oneOf,
+  optionalBoolean,
+  type Shape,
+  ShapeError,
+  shapeOf,
+  stringField,
+} from "../util/index.ts";
 import { eventToJson, parseEvent } from "./event-codec.ts";
-import { isEventType } from "./event-kinds.ts";
-import type { Timestamp } from "./timestamp.ts";
+import { type ConversationEvent, type EventType, isEventType } from "./event.ts";
+import { parseTimestamp, type Timestamp } from "./timestamp.ts";
 
 /**
- * The delta that holds what the Rust original does not know of a config. It keeps elements of a type
- * that is new to it, word for word and in their place.
+ * A delta with config keys that the Rust original does not know. The original keeps elements of
+ * unknown types unchanged and in place.
  */
 const OWN_DELTA = "jp_ts_config_delta";
 
 type ConfigDeltaKind = "config_delta" | "own_config_delta";
 
-/** What an entry of a record turned out to be. */
+/** A decoded entry. */
 export type EntryContent =
   | { readonly kind: "event"; readonly event: ConversationEvent }
-  /** Applies to what follows it; its keys are the config's business, not ours. */
+  /** Changes the config from here on. Opaque to this folder. */
   | { readonly kind: "config_delta"; readonly delta: JsonObject }
-  /** The same, for what the Rust original does not know of a config. */
+  /** The same, for keys that the Rust original does not know. */
   | { readonly kind: "own_config_delta"; readonly delta: JsonObject }
   | { readonly kind: "compaction"; readonly compaction: Compaction }
-  /** Of a type we do not know: no program of ours looks inside, and none drops it. */
+  /** Of an unknown type. Kept unchanged. */
   | { readonly kind: "unknown" }
-  /** Of a type we know, but not in its shape. It stays where it is, and is reported. */
+  /** Of a known type, but invalid. Kept unchanged, and reported. */
   | { readonly kind: "malformed"; readonly error: ShapeError };
 
-/** One element of a record: decoded when it is first looked at, and written back as it was. */
+/** One element of a record: decoded on first access, written back unchanged. */
 export class StreamEntry {
   #raw: JsonObject | undefined;
   #content: EntryContent | undefined;
@@ -41,7 +50,7 @@ export class StreamEntry {
     this.#content = content;
   }
 
-  /** The object is kept, and must not change afterwards. */
+  /** Keeps the object, which must not change afterwards. */
   static fromJson(raw: JsonObject): StreamEntry {
     return new StreamEntry(raw, undefined);
   }
@@ -50,7 +59,7 @@ export class StreamEntry {
     return new StreamEntry(undefined, { kind: "event", event });
   }
 
-  /** A change of the config, from here on. */
+  /** A config change that applies from here on. */
   static fromConfigDelta(
     timestamp: Timestamp,
     { kind, delta }: { readonly kind: ConfigDeltaKind; readonly delta: JsonObject },
@@ -59,7 +68,7 @@ export class StreamEntry {
     return StreamEntry.fromJson({ type, timestamp, delta });
   }
 
-  /** The element as it stands, or will stand, in the record. */
+  /** The element's JSON in the record. */
   get raw(): JsonObject {
     if (this.#raw === undefined && this.#content?.kind === "event") {
       this.#raw = eventToJson(this.#content.event);
@@ -67,7 +76,7 @@ export class StreamEntry {
     return this.#raw ?? {};
   }
 
-  /** Told without decoding; undefined for entries that are no event. */
+  /** Does not decode the entry. Undefined if it is not an event. */
   get eventType(): EventType | undefined {
     if (this.#content?.kind === "event") return this.#content.event.type;
     const type = this.raw["type"];
@@ -79,7 +88,7 @@ export class StreamEntry {
     return this.#content;
   }
 
-  /** The event in this entry, if there is a readable one. */
+  /** Undefined if this is not an event, or not a readable one. */
   get event(): ConversationEvent | undefined {
     return this.content.kind === "event" ? this.content.event : undefined;
   }
@@ -100,9 +109,52 @@ function decode(raw: JsonObject): EntryContent {
   }
 }
 
-/** The oldest records have the config's keys beside `type` and `timestamp`. */
+/** The oldest records have the config keys beside `type` and `timestamp`. */
 function deltaOf(raw: JsonObject): JsonObject {
   const { type: _type, timestamp: _timestamp, delta, ...inline } = raw;
   if (delta === undefined) return inline;
   return isJsonObject(delta) ? delta : {};
+}
+
+/** An overlay that makes old turns cheaper for a model; the turns themselves stay (see projection.ts). */
+export interface Compaction {
+  readonly timestamp: Timestamp;
+  /** Turns are counted from 0; both ends are included. */
+  readonly fromTurn: number;
+  readonly toTurn: number;
+  readonly summary?: string;
+  readonly reasoning?: "strip";
+  readonly toolCalls?: ToolCallCompaction;
+}
+
+/** `strip` removes arguments and results of tool calls; `omit` removes the calls. */
+export type ToolCallCompaction =
+  | { readonly policy: "strip"; readonly request: boolean; readonly response: boolean }
+  | { readonly policy: "omit" };
+
+/** Throws `ShapeError`. */
+export function parseCompaction(value: unknown): Compaction {
+  const shape = shapeOf(value);
+  return {
+    timestamp: parseTimestamp(shape.value["timestamp"]),
+    fromTurn: integerField(shape, "from_turn"),
+    toTurn: integerField(shape, "to_turn"),
+    ...(shape.value["summary"] != null && {
+      summary: stringField(objectField(shape, "summary"), "summary"),
+    }),
+    ...(shape.value["reasoning"] != null && { reasoning: oneOf(shape, "reasoning", ["strip"]) }),
+    ...(shape.value["tool_calls"] != null && {
+      toolCalls: parseToolCalls(objectField(shape, "tool_calls")),
+    }),
+  };
+}
+
+function parseToolCalls(shape: Shape): ToolCallCompaction {
+  const policy = oneOf(shape, "policy", ["strip", "omit"]);
+  if (policy === "omit") return { policy };
+  return {
+    policy,
+    request: optionalBoolean(shape, "request") ?? false,
+    response: optionalBoolean(shape, "response") ?? false,
+  };
 }

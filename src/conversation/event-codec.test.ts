@@ -15,12 +15,19 @@ import {
   turnStart,
 } from "../../test/support/events.ts";
 import { type JsonObject, ShapeError } from "../util/index.ts";
+import {
+  decodeStrings,
+  decodeText,
+  encodeStrings,
+  eventToJson,
+  eventToPlainJson,
+  parseEvent,
+} from "./event-codec.ts";
 import type { ConversationEvent } from "./event.ts";
-import { eventToJson, eventToPlainJson, parseEvent } from "./event-codec.ts";
 
 const head = (type: string) => `"timestamp":"2026-01-02 03:04:05.0","type":"${type}"`;
 
-describe("each kind has one form in the record, with its keys in one order", () => {
+describe("each kind of event has one JSON form with a fixed order of keys", () => {
   test.each<[string, ConversationEvent, string]>([
     ["the start of a turn", turnStart(), `{${head("turn_start")}}`],
     [
@@ -104,7 +111,7 @@ describe("each kind has one form in the record, with its keys in one order", () 
   });
 });
 
-test("any event is read back as it was before it was written", () => {
+test("every event survives a round trip", () => {
   verifies("005/event/both-kinds-stored-with-the-stream");
   fc.assert(
     fc.property(anyEvent, (event) => {
@@ -114,7 +121,7 @@ test("any event is read back as it was before it was written", () => {
   );
 });
 
-test("the text of a record is the same, byte for byte, after it was decoded and encoded", () => {
+test("decoding and encoding a record keeps every byte", () => {
   fc.assert(
     fc.property(fc.array(anyEvent, { maxLength: 8 }), (events) => {
       const text = recordOf(events);
@@ -124,7 +131,7 @@ test("the text of a record is the same, byte for byte, after it was decoded and 
 });
 
 describe("reading is lenient where records differ", () => {
-  test("a field that we do not know is kept, and is not decoded", () => {
+  test("unknown fields are kept and not decoded", () => {
     const json = {
       timestamp: at(0),
       type: "chat_request",
@@ -139,12 +146,12 @@ describe("reading is lenient where records differ", () => {
     ]);
   });
 
-  test("a field that has the name of a prototype is a field like any other", () => {
+  test("a field called __proto__ is an ordinary field", () => {
     const text = `{"timestamp":"${at(0)}","type":"turn_start","__proto__":{"a":1},"constructor":2}`;
     expect(JSON.stringify(eventToJson(parseEvent(JSON.parse(text))))).toBe(text);
   });
 
-  test("the answers that old tool calls carried are kept beside the arguments, unread", () => {
+  test("answers in old tool calls are kept beside the arguments without decoding them", () => {
     verifies("028/tool-answers/old-field-ignored", "028/tool-answers/not-mixed-into-arguments");
     verifies("028/tool-answers/strings-not-recoded");
     const call = {
@@ -166,7 +173,7 @@ describe("reading is lenient where records differ", () => {
     ]);
   });
 
-  test("old answers of a tool call are written back as they were", () => {
+  test("answers in old tool calls are written back unchanged", () => {
     verifies("028/tool-answers/old-field-ignored", "028/tool-answers/strings-not-recoded");
     const json = {
       ...eventToJson(toolCall("call_1")),
@@ -175,7 +182,7 @@ describe("reading is lenient where records differ", () => {
     expect(eventToJson(parseEvent(json))).toStrictEqual(json);
   });
 
-  test("an argument of the name of the old answers is written as an argument like all others", () => {
+  test("an argument with the name of the old answers is an ordinary argument", () => {
     verifies("028/tool-answers/arguments-written-as-they-are");
     const call = { timestamp: at(0), type: "tool_call_request", id: "call_1", name: "a_tool" };
     const args = [{ path: "a", tool_answers: { overwrite: "yes" } }, { path: "a" }, {}];
@@ -186,7 +193,7 @@ describe("reading is lenient where records differ", () => {
     ]);
   });
 
-  test("a tool call without answers gets none", () => {
+  test("a tool call without answers is written without any", () => {
     verifies("028/tool-answers/not-mixed-into-arguments");
     const json = eventToJson(toolCall("call_1", "a_tool", { path: "a" }));
     expect(parseEvent(json)).toStrictEqual(toolCall("call_1", "a_tool", { path: "a" }));
@@ -246,7 +253,7 @@ describe("reading is lenient where records differ", () => {
   });
 });
 
-describe("reading is strict about what an event needs", () => {
+describe("reading is strict about required fields", () => {
   const A_TIME = 'expected a time like "2026-01-02 03:04:05.678", got';
 
   test.each<[string, unknown, string, string]>([
@@ -255,14 +262,14 @@ describe("reading is strict about what an event needs", () => {
       "an element without a type",
       { type: undefined },
       "type",
-      "expected a kind of event, got nothing",
+      "expected a known event type, got nothing",
     ],
-    ["an unknown kind", { type: "chat" }, "type", "expected a kind of event, got a string"],
+    ["an unknown kind", { type: "chat" }, "type", "expected a known event type, got a string"],
     [
       "a name every object has",
       { type: "toString" },
       "type",
-      "expected a kind of event, got a string",
+      "expected a known event type, got a string",
     ],
     [
       "an event without a time",
@@ -313,13 +320,13 @@ describe("reading is strict about what an event needs", () => {
       "decided_by",
       "expected an object, got nothing",
     ],
-  ])("%s is refused, and the error names the field", (_, json, path, problem) => {
+  ])("%s is rejected, and the error names the field", (_, json, path, problem) => {
     const value = typeof json === "object" ? { timestamp: at(0), ...json } : json;
     expect(() => parseEvent(value)).toThrow(new ShapeError(path, problem));
   });
 });
 
-test("a stored inquiry names who asks, what, and the kind of answer that is wanted", () => {
+test("a stored inquiry has the source, the question and the answer type", () => {
   verifies("005/event/request-names-source-and-question", "082/question/request-form");
   const event = { ...inquiry("call_1.ok.1"), toolCallId: "call_1", questionId: "ok" };
   const json =
@@ -332,7 +339,7 @@ test("a stored inquiry names who asks, what, and the kind of answer that is want
   expect(parseEvent(JSON.parse(json))).toStrictEqual(event);
 });
 
-test("in plain notation nothing is encoded, and all else is as in the record", () => {
+test("plain JSON is the same as in the record, but without base64", () => {
   const call = { ...toolCall("call_1", "a_tool", { path: "a" }), metadata: { key: "b" } };
   const events = [call, toolResult("call_1", "c"), chatRequest("d"), cancelled("e", "user")];
   expect(events.map((event) => JSON.stringify(eventToPlainJson(event)))).toEqual([
@@ -347,3 +354,39 @@ test("in plain notation nothing is encoded, and all else is as in the record", (
 function recordOf(events: readonly ConversationEvent[]): string {
   return JSON.stringify(events.map(eventToJson), null, 2);
 }
+
+const plain = {
+  path: "src/main.rs",
+  "key==": ["a", { deep: "é" }],
+  line: 3,
+  force: true,
+  nothing: null,
+};
+
+const encoded = {
+  path: "c3JjL21haW4ucnM=",
+  "key==": ["YQ==", { deep: "w6k=" }],
+  line: 3,
+  force: true,
+  nothing: null,
+};
+
+test("strings are encoded at any depth, but not keys or other values", () => {
+  expect(encodeStrings(plain)).toStrictEqual(encoded);
+});
+
+test("strings are decoded at any depth, but not keys or other values", () => {
+  expect(decodeStrings(encoded)).toStrictEqual(plain);
+});
+
+test("one layer of base64 is removed, and other text is unchanged", () => {
+  const texts = ["WVE9PQ==", "YQ==", "a", "YR==", "YQ==\n", "Pz4_Pg==", ""].map(decodeText);
+  expect(texts).toEqual(["YQ==", "a", "a", "YR==", "YQ==\n", "?>?>", ""]);
+});
+
+test("objects nested too deeply for the stack are rejected, both ways", () => {
+  const deep = JSON.parse(`${'{"a":'.repeat(20_000)}1${"}".repeat(20_000)}`) as JsonObject;
+  const refused = new ShapeError("", "nested deeper than 1000 levels");
+  expect(() => decodeStrings(deep)).toThrow(refused);
+  expect(() => encodeStrings(deep)).toThrow(refused);
+});

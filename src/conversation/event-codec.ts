@@ -1,10 +1,17 @@
-/** Events to and from the JSON of the record: the fields of each kind, and what all have in common. */
+/**
+ * Events to and from the JSON of the record. The record stores some strings in base64, so that text
+ * searches of its files do not find them. One layer is added on writing and removed on reading; text
+ * that is not base64 is kept unchanged.
+ */
 import {
   booleanField,
+  decodeBase64,
+  encodeBase64,
   isJsonObject,
   type Json,
   type JsonObject,
   mismatch,
+  MAX_JSON_DEPTH,
   objectField,
   oneOf,
   optionalString,
@@ -14,49 +21,116 @@ import {
   stringField,
   unknownFields,
 } from "../util/index.ts";
-import { deciderToJson, parseDecider } from "./decider-codec.ts";
-import { decodeStrings, decodeText, encodeStrings, encodeText } from "./encoded-strings.ts";
-import type {
-  ChatRequest,
-  ChatResponse,
-  ConversationEvent,
-  EventType,
-  PermissionDecision,
-} from "./event.ts";
-import { isEventType } from "./event-kinds.ts";
 import {
+  type ChatRequest,
+  type ChatResponse,
+  type ConversationEvent,
+  type EventType,
+  isEventType,
+  type PermissionDecision,
+} from "./event.ts";
+import {
+  deciderToJson,
   inquiryRequestMirror,
   inquiryRequestToJson,
   inquiryResponseMirror,
   inquiryResponseToJson,
+  parseDecider,
   parseInquiryRequest,
   parseInquiryResponse,
 } from "./inquiry-codec.ts";
 import { parseTimestamp } from "./timestamp.ts";
 
+/** Throws `ShapeError` if the type is unknown or a field is missing or invalid. */
+export function parseEvent(value: unknown): ConversationEvent {
+  const shape = shapeOf(value);
+  const { type } = shape.value;
+  if (!isEventType(type)) throw mismatch("type", "a known event type", type);
+  const codec = CODECS[type];
+  const extra = unknownFields(shape.value, codec.keys);
+  const { metadata, mirrored } = readMetadata(shape.value["metadata"], codec.mirror !== undefined);
+  const fields =
+    mirrored === undefined ? shape : { ...shape, value: fillMissing(shape.value, mirrored) };
+  const event = {
+    timestamp: parseTimestamp(shape.value["timestamp"]),
+    ...codec.parse(fields),
+    ...(metadata !== undefined && { metadata }),
+    ...(extra !== undefined && { extra }),
+  };
+  return event as ConversationEvent; // The codec of `type` gave the fields of `type`.
+}
+
+function readMetadata(
+  raw: Json | undefined,
+  isMirrored: boolean,
+): { readonly metadata?: JsonObject; readonly mirrored?: JsonObject } {
+  if (!isJsonObject(raw)) return {};
+  const metadata = decodeStrings(raw);
+  const { [MIRROR]: mirrored, ...rest } = metadata;
+  if (!isMirrored || !isJsonObject(mirrored)) return { metadata };
+  return { mirrored, ...(Object.keys(rest).length > 0 && { metadata: rest }) };
+}
+
+/** Adds fields of the mirror that the event itself does not have. */
+function fillMissing(value: JsonObject, mirrored: JsonObject): JsonObject {
+  const missing = Object.entries(mirrored).flatMap(([key, member]) => {
+    const own = Object.hasOwn(value, key) ? value[key] : undefined;
+    if (own === undefined) return [[key, member] as const];
+    return isJsonObject(own) && isJsonObject(member)
+      ? [[key, fillMissing(own, member)] as const]
+      : [];
+  });
+  return missing.length === 0 ? value : { ...value, ...Object.fromEntries(missing) };
+}
+
+/** The JSON form in the record: keys in the order of the Rust original, empty ones omitted. */
+export function eventToJson(event: ConversationEvent): JsonObject {
+  const codec = CODECS[event.type] as KindCodec<EventType>; // Looked up by the event's own type.
+  const mirror = codec.mirror?.(event) ?? {};
+  if (Object.keys(mirror).length === 0) return toJson(event, STORED);
+  return toJson({ ...event, metadata: { ...event.metadata, [MIRROR]: mirror } }, STORED);
+}
+
+/** The same without base64, for people and other programs. */
+export function eventToPlainJson(event: ConversationEvent): JsonObject {
+  return toJson(event, PLAIN);
+}
+
+function toJson(event: ConversationEvent, notation: Notation): JsonObject {
+  const codec = CODECS[event.type] as KindCodec<EventType>; // Looked up by the event's own type.
+  const hasMetadata = event.metadata !== undefined && Object.keys(event.metadata).length > 0;
+  return {
+    timestamp: event.timestamp,
+    type: event.type,
+    ...codec.toJson(event, notation),
+    ...event.extra,
+    ...(hasMetadata && { metadata: notation.object(event.metadata) }),
+  };
+}
+
 type EventOf<Type extends EventType> = Extract<ConversationEvent, { type: Type }>;
 type FieldsOf<Type extends EventType> = Omit<EventOf<Type>, "timestamp">;
 
-/** How the strings are written that the record keeps in base64. */
+/** How to write the strings that the record keeps in base64. */
 interface Notation {
   readonly text: (text: string) => string;
   readonly object: (object: JsonObject) => JsonObject;
 }
 
-const STORED: Notation = { text: encodeText, object: encodeStrings };
+const STORED: Notation = { text: encodeBase64, object: encodeStrings };
 
 const PLAIN: Notation = { text: (text) => text, object: (object) => object };
 
 interface KindCodec<Type extends EventType> {
-  /** The keys this kind owns on disk; any other is kept in `extra`. */
+  /** The keys of this kind on disk; all others go to `extra`. */
   readonly keys: ReadonlySet<string>;
   parse(shape: Shape): FieldsOf<Type>;
   toJson(event: EventOf<Type>, notation: Notation): JsonObject;
-  /** Fields that the Rust original drops when it saves, in the shape of the event. */
+  /** The fields that the Rust original drops when it saves, in the shape of the event. */
   mirror?(event: EventOf<Type>): JsonObject;
 }
 
-/** Where in the metadata they are kept: the original keeps what it does not know there. */
+/** The metadata key of the mirror. The original keeps unknown metadata. */
 const MIRROR = "jp_ts";
 
 const knownKeys = (...keys: string[]) => new Set(["timestamp", "type", "metadata", ...keys]);
@@ -148,70 +222,6 @@ const CODECS: { readonly [Type in EventType]: KindCodec<Type> } = {
   },
 };
 
-/** Throws `ShapeError` if the object is no event of a known kind, or lacks one of its fields. */
-export function parseEvent(value: unknown): ConversationEvent {
-  const shape = shapeOf(value);
-  const { type } = shape.value;
-  if (!isEventType(type)) throw mismatch("type", "a kind of event", type);
-  const codec = CODECS[type];
-  const extra = unknownFields(shape.value, codec.keys);
-  const { metadata, mirrored } = readMetadata(shape.value["metadata"], codec.mirror !== undefined);
-  const fields = mirrored === undefined ? shape : { ...shape, value: fill(shape.value, mirrored) };
-  const event = {
-    timestamp: parseTimestamp(shape.value["timestamp"]),
-    ...codec.parse(fields),
-    ...(metadata !== undefined && { metadata }),
-    ...(extra !== undefined && { extra }),
-  };
-  return event as ConversationEvent; // The codec of `type` gave the fields of `type`.
-}
-
-function readMetadata(
-  raw: Json | undefined,
-  isMirrored: boolean,
-): { readonly metadata?: JsonObject; readonly mirrored?: JsonObject } {
-  if (!isJsonObject(raw)) return {};
-  const metadata = decodeStrings(raw);
-  const { [MIRROR]: mirrored, ...rest } = metadata;
-  if (!isMirrored || !isJsonObject(mirrored)) return { metadata };
-  return { mirrored, ...(Object.keys(rest).length > 0 && { metadata: rest }) };
-}
-
-/** What the event itself says counts; what is missing is taken from the mirror. */
-function fill(value: JsonObject, mirrored: JsonObject): JsonObject {
-  const missing = Object.entries(mirrored).flatMap(([key, member]) => {
-    const own = Object.hasOwn(value, key) ? value[key] : undefined;
-    if (own === undefined) return [[key, member] as const];
-    return isJsonObject(own) && isJsonObject(member) ? [[key, fill(own, member)] as const] : [];
-  });
-  return missing.length === 0 ? value : { ...value, ...Object.fromEntries(missing) };
-}
-
-/** The event as the record writes it: keys in the original's order, what is empty left out. */
-export function eventToJson(event: ConversationEvent): JsonObject {
-  const codec = CODECS[event.type] as KindCodec<EventType>; // Looked up by the event's own type.
-  const mirror = codec.mirror?.(event) ?? {};
-  if (Object.keys(mirror).length === 0) return toJson(event, STORED);
-  return toJson({ ...event, metadata: { ...event.metadata, [MIRROR]: mirror } }, STORED);
-}
-
-/** The same with nothing encoded, for people and other programs. */
-export function eventToPlainJson(event: ConversationEvent): JsonObject {
-  return toJson(event, PLAIN);
-}
-
-function toJson(event: ConversationEvent, notation: Notation): JsonObject {
-  const codec = CODECS[event.type] as KindCodec<EventType>; // Looked up by the event's own type.
-  const hasMetadata = event.metadata !== undefined && Object.keys(event.metadata).length > 0;
-  return {
-    timestamp: event.timestamp,
-    type: event.type,
-    ...codec.toJson(event, notation),
-    ...event.extra,
-    ...(hasMetadata && { metadata: notation.object(event.metadata) }),
-  };
-}
-
 function parseChatRequest(shape: Shape): Omit<ChatRequest, "timestamp"> {
   const author = optionalString(shape, "author");
   return {
@@ -222,7 +232,7 @@ function parseChatRequest(shape: Shape): Omit<ChatRequest, "timestamp"> {
   };
 }
 
-/** The kind of a response is told by which of three keys it has, in this order. */
+/** Which of three keys it has, in this order, determines the kind of a response. */
 function parseChatResponse(shape: Shape): Omit<ChatResponse, "timestamp"> {
   const { message, reasoning, data } = shape.value;
   const content: ChatResponse["content"] | undefined =
@@ -253,4 +263,29 @@ function parsePermissionDecision(shape: Shape): Omit<PermissionDecision, "timest
     decidedBy: parseDecider(objectField(shape, "decided_by").value),
     ...(reason !== undefined && { reason }),
   };
+}
+
+export function decodeText(text: string): string {
+  return decodeBase64(text) ?? text;
+}
+
+/** Decodes every string value, but no keys. Throws `ShapeError` if the object is nested too deeply. */
+export function decodeStrings(object: JsonObject): JsonObject {
+  return mapStrings(object, decodeText) as JsonObject; // An object maps to an object.
+}
+
+/** The inverse of `decodeStrings`. */
+export function encodeStrings(object: JsonObject): JsonObject {
+  return mapStrings(object, encodeBase64) as JsonObject; // An object maps to an object.
+}
+
+function mapStrings(value: Json, change: (text: string) => string, level = 0): Json {
+  if (typeof value === "string") return change(value);
+  if (level > MAX_JSON_DEPTH)
+    throw new ShapeError("", `nested deeper than ${MAX_JSON_DEPTH} levels`);
+  if (Array.isArray(value)) return value.map((item: Json) => mapStrings(item, change, level + 1));
+  if (!isJsonObject(value)) return value;
+  return Object.fromEntries(
+    Object.entries(value).map(([key, item]) => [key, mapStrings(item, change, level + 1)]),
+  );
 }

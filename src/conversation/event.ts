@@ -1,12 +1,12 @@
 /**
- * The events of a conversation, as the program holds them. Discriminants are the strings on disk;
- * how each event is written there is the codecs' business.
+ * The events of a conversation in memory, and which of them a model may see. `type` has the strings
+ * used on disk; the JSON form of each event is in the codecs.
  */
 import type { InquiryQuestion, InquirySource } from "../tool/index.ts";
 import type { Json, JsonObject } from "../util/index.ts";
 import type { Timestamp } from "./timestamp.ts";
 
-/** Everything that can happen in a conversation; told apart by `type`. */
+/** Everything that can happen in a conversation, discriminated by `type`. */
 export type ConversationEvent =
   | TurnStart
   | ChatRequest
@@ -17,32 +17,32 @@ export type ConversationEvent =
   | InquiryResponse
   | PermissionDecision;
 
-/** The `type` of an event, as it is on disk. */
+/** The `type` of an event, in memory and on disk. */
 export type EventType = ConversationEvent["type"];
 
 interface EventBase {
   readonly timestamp: Timestamp;
-  /** Provider signatures and the like; its strings are base64 on disk. */
+  /** Such as provider signatures. Its strings are base64 on disk. */
   readonly metadata?: JsonObject;
-  /** Fields this version does not know, kept for writing back. */
+  /** Unknown fields, kept for writing back. */
   readonly extra?: JsonObject;
 }
 
-/** A turn begins here. */
+/** Starts a turn. */
 export interface TurnStart extends EventBase {
   readonly type: "turn_start";
 }
 
-/** What a person said. */
+/** A message of the user. */
 export interface ChatRequest extends EventBase {
   readonly type: "chat_request";
   readonly content: string;
-  /** JSON Schema of the structured output that is wanted. */
+  /** JSON Schema of the requested structured output. */
   readonly schema?: JsonObject;
   readonly author?: string;
 }
 
-/** What the assistant said or thought. */
+/** A message, reasoning or structured output of the assistant. */
 export interface ChatResponse extends EventBase {
   readonly type: "chat_response";
   readonly content:
@@ -51,16 +51,16 @@ export interface ChatResponse extends EventBase {
     | { readonly type: "structured"; readonly data: Json };
 }
 
-/** The assistant wants a tool to be run. */
+/** The assistant calls a tool. */
 export interface ToolCallRequest extends EventBase {
   readonly type: "tool_call_request";
-  /** Given by the provider, and not unique: some reuse one within a turn. */
+  /** Assigned by the provider. Not unique: some reuse ids within a turn. */
   readonly id: string;
   readonly name: string;
   readonly arguments: JsonObject;
 }
 
-/** What the model is told of a call. */
+/** The result of a call that the model gets. */
 export interface ToolCallResponse extends EventBase {
   readonly type: "tool_call_response";
   readonly id: string;
@@ -68,48 +68,48 @@ export interface ToolCallResponse extends EventBase {
   readonly isError: boolean;
 }
 
-/** A question was asked, by a tool or by the assistant. */
+/** A tool or the assistant asks a question. */
 export interface InquiryRequest extends EventBase {
   readonly type: "inquiry_request";
   readonly id: InquiryId;
   readonly source: InquirySource;
   readonly question: InquiryQuestion;
-  /** Which call asked, and which of its questions this is; absent in older records. */
+  /** The call that asks, and which of its questions this is. Absent in older records. */
   readonly toolCallId?: string;
   readonly questionId?: string;
 }
 
-/** What became of a question, and who answered it. */
+/** The outcome of a question, and who answered it. */
 export type InquiryResponse = EventBase & {
   readonly type: "inquiry_response";
   /** The id of the request it closes. */
   readonly id: InquiryId;
 } & InquiryOutcome;
 
-/** How a question ended. An answer is there, or withheld, or there is none: never two of these. */
+/** A question is answered, answered with a redacted answer, or cancelled. */
 export type InquiryOutcome =
   | {
       readonly outcome: "answered";
       readonly answer: Json;
-      /** The person chose none of the options and wrote the answer. */
+      /** The user typed the answer instead of choosing an option. */
       readonly isOther?: boolean;
-      /** What the person had to say besides. */
+      /** The user's note on the answer. */
       readonly note?: string;
       readonly answeredBy?: Decider;
     }
-  /** Answered, and the tool has the answer, but it is a secret and not in the record. */
+  /** The tool got the answer, but it is a secret and not in the record. */
   | { readonly outcome: "redacted"; readonly answeredBy?: Decider }
   | { readonly outcome: "cancelled"; readonly reason: CancellationReason };
 
-/** Whether a call may run, or its result be seen, and who said so. */
+/** Whether a call may run or its result reach the model, and who decided. */
 export interface PermissionDecision extends EventBase {
   readonly type: "permission_decision";
   readonly toolCallId: string;
   readonly tool: string;
-  /** What was decided on: the call itself, or whether its result reaches the model. */
+  /** `run`: the call may run. `deliver`: its result may reach the model. */
   readonly action: "run" | "deliver";
   readonly decision: "approved" | "denied" | "edited";
-  /** What the call ran with instead, if a person edited its arguments. */
+  /** The arguments the call ran with, if the user edited them. */
   readonly arguments?: JsonObject;
   readonly decidedBy: Decider;
   readonly reason?: string;
@@ -117,22 +117,22 @@ export interface PermissionDecision extends EventBase {
 
 declare const inquiryIdBrand: unique symbol;
 
-/** Pairs a request with its response within one turn. Opaque to readers: never take it apart. */
+/** Pairs a request with its response within one turn. Opaque: readers must not parse it. */
 export type InquiryId = string & { readonly [inquiryIdBrand]: "InquiryId" };
 
 /** Who or what decided. */
 export type Decider =
-  /** `scope`: the person said that it holds until the turn ends. */
+  /** `scope`: the user said that the decision holds until the turn ends. */
   | { readonly kind: "user"; readonly channel: string; readonly scope?: "turn" }
   | { readonly kind: "assistant"; readonly model: string }
   | { readonly kind: "config"; readonly key: string }
   | { readonly kind: "remembered"; readonly from: string }
   | { readonly kind: "policy"; readonly key: string }
   | { readonly kind: "default" }
-  /** Written by a version that knows more kinds than we do. */
+  /** Written by a newer version. */
   | { readonly kind: "unknown"; readonly raw: JsonObject };
 
-/** Why a question has no answer. We write only these. */
+/** Why a question has no answer. jp writes only these. */
 export type KnownCancellationReason =
   | "user"
   | "backend_error"
@@ -142,5 +142,32 @@ export type KnownCancellationReason =
   | "interrupted"
   | "attempts_exhausted";
 
-/** A reason of another version is kept as its tag, and nothing may be decided by it. */
+/** A reason of another version is kept as text; no decision may depend on it. */
 export type CancellationReason = KnownCancellationReason | { readonly unknown: string };
+
+/** The events that a model may see. */
+export type ProviderEvent = ChatRequest | ChatResponse | ToolCallRequest | ToolCallResponse;
+
+/** The allowlist of RFD 005: only events that are `true` here reach a model. */
+const PROVIDER_VISIBLE = {
+  turn_start: false,
+  chat_request: true,
+  chat_response: true,
+  tool_call_request: true,
+  tool_call_response: true,
+  inquiry_request: false,
+  inquiry_response: false,
+  permission_decision: false,
+} as const satisfies Record<EventType, boolean>;
+
+/** All event types. */
+export const EVENT_TYPES = Object.keys(PROVIDER_VISIBLE) as readonly EventType[];
+
+export function isEventType(type: unknown): type is EventType {
+  return typeof type === "string" && Object.hasOwn(PROVIDER_VISIBLE, type);
+}
+
+/** Whether a model may see the event. */
+export function isProviderVisible(event: ConversationEvent): event is ProviderEvent {
+  return PROVIDER_VISIBLE[event.type];
+}

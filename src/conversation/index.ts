@@ -1,4 +1,9 @@
-export { type Compaction, type ToolCallCompaction } from "./compaction.ts";
+export {
+  type Compaction,
+  type EntryContent,
+  StreamEntry,
+  type ToolCallCompaction,
+} from "./entry.ts";
 export {
   conversationCreatedAt,
   type ConversationId,
@@ -10,31 +15,39 @@ export {
   folderName,
   parseConversationId,
 } from "./conversation-id.ts";
-export { type EntryContent, StreamEntry } from "./entry.ts";
-export type {
-  CancellationReason,
-  ChatRequest,
-  ChatResponse,
-  ConversationEvent,
-  Decider,
-  EventType,
-  InquiryId,
-  InquiryOutcome,
-  InquiryRequest,
-  InquiryResponse,
-  KnownCancellationReason,
-  PermissionDecision,
-  ToolCallRequest,
-  ToolCallResponse,
-  TurnStart,
+export {
+  type CancellationReason,
+  type ChatRequest,
+  type ChatResponse,
+  type ConversationEvent,
+  type Decider,
+  EVENT_TYPES,
+  type EventType,
+  type InquiryId,
+  type InquiryOutcome,
+  type InquiryRequest,
+  type InquiryResponse,
+  isProviderVisible,
+  type KnownCancellationReason,
+  type PermissionDecision,
+  type ProviderEvent,
+  type ToolCallRequest,
+  type ToolCallResponse,
+  type TurnStart,
 } from "./event.ts";
 export { eventToJson, eventToPlainJson, parseEvent } from "./event-codec.ts";
-export { EVENT_TYPES, isProviderVisible, type ProviderEvent } from "./event-kinds.ts";
-export { deciderToJson } from "./decider-codec.ts";
-export { cancellationTag, inquiryQuestionToJson } from "./inquiry-codec.ts";
+export { cancellationTag, deciderToJson, inquiryQuestionToJson } from "./inquiry-codec.ts";
 export { InquiryLog, type LoggedInquiry } from "./inquiry-log.ts";
 export { type ConversationMetadata, metadataToJson, parseMetadata } from "./metadata.ts";
-export { type Pair, type Pairing, pairInquiries, pairToolCalls } from "./pairing.ts";
+export {
+  type Pair,
+  type Pairing,
+  pairInquiries,
+  pairToolCalls,
+  type Turn,
+  TurnCounter,
+  turnsOf,
+} from "./turns.ts";
 export { project } from "./projection.ts";
 export { INTERRUPTED_CALL, sanitize } from "./sanitize.ts";
 export { findSearchableText, type SearchableText, type SearchScope } from "./searchable-text.ts";
@@ -63,4 +76,3 @@ export {
   timestampFromDate,
   timestampToMilliseconds,
 } from "./timestamp.ts";
-export { type Turn, TurnCounter, turnsOf } from "./turns.ts";

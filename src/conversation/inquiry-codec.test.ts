@@ -1,5 +1,5 @@
-import { describe, expect, test } from "vitest";
 import * as fc from "fast-check";
+import { describe, expect, test } from "vitest";
 import { verifies } from "../../test/conformance/manifest.ts";
 import { counters } from "../../test/security/threats.ts";
 import {
@@ -15,18 +15,17 @@ import {
 import { savedByOriginal } from "../../test/support/original-record.ts";
 import { type InquiryQuestion, secretQuestion } from "../tool/index.ts";
 import { type JsonObject, ShapeError } from "../util/index.ts";
-import { encodeStrings } from "./encoded-strings.ts";
-import type { ConversationEvent, InquiryOutcome, InquiryRequest } from "./event.ts";
-import { eventToJson, parseEvent } from "./event-codec.ts";
-import { cancellationTag } from "./inquiry-codec.ts";
+import { encodeStrings, eventToJson, parseEvent } from "./event-codec.ts";
+import type { ConversationEvent, Decider, InquiryOutcome, InquiryRequest } from "./event.ts";
+import { cancellationTag, deciderToJson, parseDecider } from "./inquiry-codec.ts";
 
 const head = '"timestamp":"2026-01-02 03:04:05.0","type":"inquiry_response"';
 
-/** What the Rust original keeps of the fields that it does not know, as it stands in a file. */
+/** The mirror in the metadata of a stored event. */
 const mirror = (fields: JsonObject) =>
   `"metadata":${JSON.stringify(encodeStrings({ jp_ts: fields }))}`;
 
-/** A response as it stands in a file. */
+/** The JSON of a response in a file. */
 const response = (fields: JsonObject): JsonObject => ({
   timestamp: at(0),
   type: "inquiry_response",
@@ -42,7 +41,7 @@ describe("a response is written with its outcome", () => {
     expect(parseEvent(JSON.parse(json))).toStrictEqual(answered("c.ok.1"));
   });
 
-  test("an answer, and who gave it", () => {
+  test("an answer and who gave it", () => {
     verifies("082/response/answered-form", "082/response/new-writes-are-tagged");
     const event = closed("c.ok.1", {
       outcome: "answered",
@@ -57,7 +56,7 @@ describe("a response is written with its outcome", () => {
     expect(parseEvent(JSON.parse(json))).toStrictEqual(event);
   });
 
-  test("an answer in the person's own words, with a note", () => {
+  test("a free-text answer with a note", () => {
     const event = closed("c.ok.1", {
       outcome: "answered",
       answer: "neither",
@@ -73,7 +72,7 @@ describe("a response is written with its outcome", () => {
     expect(parseEvent(JSON.parse(json))).toStrictEqual(event);
   });
 
-  test("an answer that is kept back", () => {
+  test("a redacted answer", () => {
     verifies("082/response/redacted-form", "082/response/new-writes-are-tagged");
     const json = `{${head},"outcome":"redacted","id":"c.key.1","answer":null,${mirror({ outcome: "redacted" })}}`;
     const event = closed("c.key.1", { outcome: "redacted" });
@@ -81,7 +80,7 @@ describe("a response is written with its outcome", () => {
     expect(parseEvent(JSON.parse(json))).toStrictEqual(event);
   });
 
-  test("an answer that is kept back, and who gave it", () => {
+  test("a redacted answer and who gave it", () => {
     verifies("082/response/redacted-form", "082/response/new-writes-are-tagged");
     const event = closed("c.key.1", {
       outcome: "redacted",
@@ -95,7 +94,7 @@ describe("a response is written with its outcome", () => {
     expect(parseEvent(JSON.parse(json))).toStrictEqual(event);
   });
 
-  test("the lack of an answer, and why", () => {
+  test("a cancellation and its reason", () => {
     verifies("082/response/cancelled-form", "082/response/new-writes-are-tagged");
     const forms = (["user", "backend_error"] as const).map((reason) =>
       JSON.stringify(eventToJson(cancelled("c.ok.1", reason))),
@@ -109,12 +108,15 @@ describe("a response is written with its outcome", () => {
   });
 });
 
-test.each([false, null, "yes", 1])("an answer whose `other` is %j is like any other", (other) => {
-  const event = parseEvent(response({ outcome: "answered", answer: "a", other, note: null }));
-  expect(event).toStrictEqual(answered("c.ok.1", "a"));
-});
+test.each([false, null, "yes", 1])(
+  "an answer with %j for `other` is an ordinary answer",
+  (other) => {
+    const event = parseEvent(response({ outcome: "answered", answer: "a", other, note: null }));
+    expect(event).toStrictEqual(answered("c.ok.1", "a"));
+  },
+);
 
-test("neither a note nor `other` is read from what has no answer to show", () => {
+test("`note` and `other` are ignored without an answer", () => {
   const extra = { other: true, note: "it is hunter2" };
   expect([
     parseEvent(response({ outcome: "redacted", ...extra })),
@@ -122,8 +124,8 @@ test("neither a note nor `other` is read from what has no answer to show", () =>
   ]).toStrictEqual([closed("c.ok.1", { outcome: "redacted" }), cancelled("c.ok.1", "user")]);
 });
 
-describe("a reason for the lack of an answer", () => {
-  test("has a name in the record that reads back as itself, for every reason we know", () => {
+describe("a cancellation reason", () => {
+  test("survives a round trip, for every known reason", () => {
     verifies(
       "082/reason/user-tag",
       "082/reason/backend-error-tag",
@@ -147,7 +149,7 @@ describe("a reason for the lack of an answer", () => {
     );
   });
 
-  test("is the person's when the record does not say", () => {
+  test("is `user` if the record has none", () => {
     verifies("082/response/missing-reason-is-user");
     const events = [
       parseEvent(response({ outcome: "cancelled" })),
@@ -156,7 +158,7 @@ describe("a reason for the lack of an answer", () => {
     expect(events).toStrictEqual([cancelled("c.ok.1", "user"), cancelled("c.ok.1", "user")]);
   });
 
-  test("of another version loads as its tag and is written again unchanged", () => {
+  test("of another version is kept as text and written back unchanged", () => {
     verifies(
       "082/reason/unknown-tag-survives-verbatim",
       "082/reason/unknown-tag-does-not-fail-the-load",
@@ -174,7 +176,7 @@ describe("a reason for the lack of an answer", () => {
   });
 
   test.each(["", "User", "toString", "__proto__", "user ", "größe"])(
-    'of another version is kept to the letter: "%s"',
+    'of another version is kept exactly: "%s"',
     (tag) => {
       verifies("082/reason/unknown-tag-survives-verbatim");
       const event = parseEvent(response({ outcome: "cancelled", reason: tag }));
@@ -185,7 +187,7 @@ describe("a reason for the lack of an answer", () => {
     },
   );
 
-  test("is shown as the tag that is in the record", () => {
+  test("is shown as the text in the record", () => {
     expect([...REASONS, { unknown: "some_future_variant" }].map(cancellationTag)).toEqual([
       ...REASONS,
       "some_future_variant",
@@ -193,13 +195,13 @@ describe("a reason for the lack of an answer", () => {
   });
 });
 
-describe("a response from before there were outcomes", () => {
+describe("a response without an outcome, as in old records", () => {
   test.each([true, false, "", { nested: [1] }])("is an answer: %j", (answer) => {
     verifies("082/response/legacy-flat-form-is-answered", "082/response/no-migration-step");
     expect(parseEvent(response({ answer }))).toStrictEqual(answered("c.ok.1", answer));
   });
 
-  test("is in the newer form when it is written anew", () => {
+  test("is written in the current form", () => {
     verifies("082/response/no-migration-step", "082/response/new-writes-are-tagged");
     const event = parseEvent(response({ answer: true }));
     expect(JSON.stringify(eventToJson(event))).toBe(
@@ -209,13 +211,13 @@ describe("a response from before there were outcomes", () => {
 });
 
 describe("a response has exactly one outcome", () => {
-  test("a redacted one has no answer, whatever the file says", () => {
+  test("a redacted one has no answer, even if the file has one", () => {
     verifies("082/response/redacted-yields-no-answer", "082/response/exactly-one-outcome");
     const event = parseEvent(response({ outcome: "redacted", answer: "hunter2", reason: "user" }));
     expect(event).toStrictEqual(closed("c.ok.1", { outcome: "redacted" }));
   });
 
-  test("a redacted one is written without answer and reason, also if it was read with both", () => {
+  test("a redacted one is written without answer and reason, even if it was read with both", () => {
     verifies("082/response/redacted-form", "082/response/redacted-yields-no-answer");
     const event = parseEvent(response({ outcome: "redacted", answer: "hunter2", reason: "user" }));
     expect(JSON.stringify(eventToJson(event))).toBe(
@@ -223,16 +225,16 @@ describe("a response has exactly one outcome", () => {
     );
   });
 
-  test("what two outcomes need is never in one, neither in a type nor after reading a file", () => {
+  test("fields of two outcomes never occur together, in types or after reading", () => {
     verifies("082/response/exactly-one-outcome");
     const impossible: readonly InquiryOutcome[] = [
-      // @ts-expect-error What was cancelled has no answer.
+      // @ts-expect-error A cancelled inquiry has no answer.
       { outcome: "cancelled", reason: "backend_error", answer: true },
-      // @ts-expect-error What was cancelled has a reason.
+      // @ts-expect-error A cancelled inquiry has a reason.
       { outcome: "cancelled", answer: true },
-      // @ts-expect-error What is redacted has no answer.
+      // @ts-expect-error A redacted inquiry has no answer.
       { outcome: "redacted", answer: true },
-      // @ts-expect-error What was answered has no reason.
+      // @ts-expect-error An answered inquiry has no reason.
       { outcome: "answered", answer: true, reason: "user" },
       // @ts-expect-error Every response has an outcome.
       { answer: true },
@@ -276,7 +278,7 @@ describe("a response has exactly one outcome", () => {
       "no answer although it has one",
       { outcome: "answered" },
       "answer",
-      "an answered inquiry needs one",
+      "an answered inquiry needs an answer",
     ],
     ["no id", { id: null, answer: true }, "id", "expected a string, got null"],
     [
@@ -285,14 +287,14 @@ describe("a response has exactly one outcome", () => {
       "reason",
       "expected a string, got number",
     ],
-  ])("one with %s is refused", (_, fields, path, problem) => {
+  ])("one with %s is rejected", (_, fields, path, problem) => {
     verifies("082/response/unrecognisable-is-an-error");
     expect(() => parseEvent(response(fields))).toThrow(new ShapeError(path, problem));
   });
 });
 
 describe("the Rust original", () => {
-  test("can decode every response, and every question but a secret one", () => {
+  test("can decode every response, and every question except secret ones", () => {
     counters("T-COMPAT-2");
     fc.assert(
       fc.property(anyEvent.filter(isReadable), (event) => {
@@ -303,7 +305,7 @@ describe("the Rust original", () => {
     expect(() => savedByOriginal([secret])).toThrow("[0].question.answer_type.type");
   });
 
-  test("saves an inquiry so that nothing of it is lost but what may be long", () => {
+  test("loses nothing of an inquiry when it saves, except long fields", () => {
     counters("T-COMPAT-2");
     fc.assert(
       fc.property(anyEvent.filter(isReadable), (event) => {
@@ -319,7 +321,7 @@ describe("the Rust original", () => {
     );
   });
 
-  test("leaves a null of a question without an answer, which is read as no answer", () => {
+  test("leaves null for a question without an answer, which is read as no answer", () => {
     counters("T-COMPAT-2");
     expect(parseEvent(response({ answer: null }))).toStrictEqual(
       cancelled("c.ok.1", { unknown: "unrecorded" }),
@@ -327,8 +329,8 @@ describe("the Rust original", () => {
   });
 });
 
-describe("what is mirrored for the Rust original", () => {
-  test("counts only where the event says nothing itself", () => {
+describe("the mirror for the Rust original", () => {
+  test("is used only for fields that the event itself does not have", () => {
     const metadata = encodeStrings({ jp_ts: { outcome: "cancelled", reason: "user" }, other: 1 });
     expect([
       parseEvent(response({ outcome: "answered", answer: true, metadata })),
@@ -339,7 +341,7 @@ describe("what is mirrored for the Rust original", () => {
     ]);
   });
 
-  test("does not count in another shape, and is kept", () => {
+  test("is ignored and kept if it has another shape", () => {
     const metadata = encodeStrings({ jp_ts: "cancelled" });
     expect(parseEvent(response({ answer: true, metadata }))).toStrictEqual({
       ...answered("c.ok.1"),
@@ -348,7 +350,7 @@ describe("what is mirrored for the Rust original", () => {
   });
 });
 
-/** A turn_start with further fields, or a secret question, it cannot read: we write no such start. */
+/** It cannot read a turn_start with extra fields, which we never write, or a secret question. */
 function isReadable(event: ConversationEvent): boolean {
   if (event.type === "turn_start") return event.extra === undefined;
   return event.type !== "inquiry_request" || event.question.answerType.type !== "secret";
@@ -387,7 +389,7 @@ describe("a request", () => {
     expect([event, eventToJson(event)]).toStrictEqual([inquiry("c.ok"), json]);
   });
 
-  test("of an asker that we do not know is still a request", () => {
+  test("with an unknown kind of source is still a request", () => {
     const json = { ...eventToJson(inquiry("c.ok")), source: { source: "cron", job: 7 } };
     expect(parseEvent(json)).toStrictEqual({
       ...inquiry("c.ok"),
@@ -415,24 +417,24 @@ describe("a request", () => {
       "question.answer_type",
       "expected an object, got nothing",
     ],
-  ])("with %s is refused", (_, fields, path, problem) => {
+  ])("with %s is rejected", (_, fields, path, problem) => {
     const json = { ...eventToJson(inquiry("c.ok.1")), ...fields };
     expect(() => parseEvent(json)).toThrow(new ShapeError(path, problem));
   });
 });
 
-/** The question of a request as it stands in the record. */
+/** The JSON of a request's question in the record. */
 const stored = (question: Parameters<typeof questionOf>[0]): string =>
   JSON.stringify(eventToJson(inquiry("c.ok.1", question))["question"]);
 
-/** The question of a request as it is read from the record. */
+/** The question of a request after reading it from the record. */
 const read = (question: JsonObject): unknown => {
   const event = parseEvent({ ...eventToJson(inquiry("c.ok.1")), question });
   return event.type === "inquiry_request" ? event.question : undefined;
 };
 
 describe("a recorded question", () => {
-  test("of the three older types has the fields it always had", () => {
+  test("of the three older types has the same fields as before", () => {
     verifies(
       "082/question/other-types-unchanged-on-disk",
       "083/record/default-question-keeps-its-old-form",
@@ -450,7 +452,7 @@ describe("a recorded question", () => {
     ]);
   });
 
-  test("that wants a secret says so as its answer type", () => {
+  test("for a secret has the answer type `secret`", () => {
     verifies("082/question/secret-stored-as-its-own-type");
     const { id: _id, ...question } = secretQuestion("key", "Which key?");
     const json = '{"text":"Which key?","answer_type":{"type":"secret"}}';
@@ -460,7 +462,7 @@ describe("a recorded question", () => {
     ]);
   });
 
-  test("has context, exclusive and persistence where they differ from the default", () => {
+  test("has context, exclusive and persistence if they differ from the default", () => {
     verifies(
       "083/record/question-context",
       "083/record/question-exclusive",
@@ -482,7 +484,7 @@ describe("a recorded question", () => {
     ]);
   });
 
-  test("has what an open choice of several, its previews and a note need, where they are", () => {
+  test("has fields for free text, multiple choice, previews and notes if they are used", () => {
     const options = [{ value: "dev", description: "Small.", preview: "a\nb" }, { value: "prod" }];
     const open = questionOf({
       answerType: { type: "select", options, allowsOther: true, isMultiple: true },
@@ -495,12 +497,12 @@ describe("a recorded question", () => {
     expect([stored(open), read(JSON.parse(json) as JsonObject)]).toStrictEqual([json, open]);
   });
 
-  test("from before these fields reads with their defaults", () => {
+  test("without these fields gets their defaults", () => {
     verifies("083/record/legacy-question-gets-the-defaults");
     expect(read({ text: "Go on?", answer_type: { type: "boolean" } })).toStrictEqual(questionOf());
   });
 
-  test("reads with the fields that it has", () => {
+  test("is read with the fields that it has", () => {
     verifies(
       "083/record/question-context",
       "083/record/question-exclusive",
@@ -518,4 +520,23 @@ describe("a recorded question", () => {
       questionOf({ context: "diff", default: false, exclusive: true, persistence: "none" }),
     );
   });
+});
+
+test.each<[Decider, string]>([
+  [{ kind: "user", channel: "tty" }, '{"kind":"user","channel":"tty"}'],
+  [{ kind: "assistant", model: "m-1" }, '{"kind":"assistant","model":"m-1"}'],
+  [{ kind: "config", key: "a.b" }, '{"kind":"config","key":"a.b"}'],
+  [{ kind: "remembered", from: "q.1" }, '{"kind":"remembered","from":"q.1"}'],
+  [{ kind: "policy", key: "a.b" }, '{"kind":"policy","key":"a.b"}'],
+  [{ kind: "default" }, '{"kind":"default"}'],
+  [{ kind: "unknown", raw: { kind: "vote", of: [1, 2] } }, '{"kind":"vote","of":[1,2]}'],
+  [{ kind: "unknown", raw: { of: 1 } }, '{"of":1}'],
+])("the decider %j survives a round trip", (decider, json) => {
+  expect(JSON.stringify(deciderToJson(decider))).toBe(json);
+  expect(parseDecider(JSON.parse(json))).toStrictEqual(decider);
+});
+
+test("a decider of a known kind without its field is kept unchanged", () => {
+  const raw = { kind: "user", at: "noon" };
+  expect(parseDecider(raw)).toStrictEqual({ kind: "unknown", raw });
 });

@@ -1,7 +1,7 @@
 /**
- * How questions and their ends are written in the record (RFD 005, 082, 083). Old records are read
- * as they are; what we write is always the newest form. The Rust original reads it too: when it saves
- * a conversation it keeps the fields it knows and all `metadata`, so what must survive is in both.
+ * Inquiries to and from the JSON of the record (RFD 005, 082, 083). Reads every older form, writes
+ * the newest. When the Rust original saves a conversation, it keeps only the fields it knows and all
+ * `metadata`, so fields that must survive are mirrored there.
  */
 import {
   type AnswerType,
@@ -21,9 +21,9 @@ import {
   ShapeError,
   stringField,
 } from "../util/index.ts";
-import { deciderToJson, parseDecider } from "./decider-codec.ts";
 import type {
   CancellationReason,
+  Decider,
   InquiryId,
   InquiryOutcome,
   InquiryRequest,
@@ -43,10 +43,10 @@ const KNOWN_REASONS = {
   attempts_exhausted: true,
 } as const satisfies Record<KnownCancellationReason, true>;
 
-/** Nobody may be said to have cancelled where no reason is left. */
-const LOST_REASON = "unrecorded";
+/** Where the reason was lost, the record must not claim that the user cancelled. */
+const UNRECORDED_REASON = "unrecorded";
 
-/** The text of a reason, on disk and wherever a reader shows one. */
+/** The reason as text, on disk and on screen. */
 export function cancellationTag(reason: CancellationReason): string {
   return typeof reason === "string" ? reason : reason.unknown;
 }
@@ -88,14 +88,14 @@ export function parseInquiryResponse(shape: Shape): Omit<InquiryResponse, "times
   };
 }
 
-/** The original needs an `answer`: null is no answer, and `outcome` says which kind of none. */
+/** The original requires an `answer`; null where there is none, and `outcome` says why. */
 export function inquiryResponseToJson(event: InquiryResponse): JsonObject {
   const { id, outcome } = event;
   const answer = outcome === "answered" ? event.answer : null;
   return { outcome, id, answer, ...outcomeDetails(event) };
 }
 
-/** What the original would lose of a request. Its context may be long, and is not kept twice. */
+/** The fields of a request that the original would drop. `context` may be long and is not mirrored. */
 export function inquiryRequestMirror(event: InquiryRequest): JsonObject {
   const { answerType } = event.question;
   const select = answerType.type === "select" ? selectToJson(answerType) : {};
@@ -109,7 +109,7 @@ export function inquiryRequestMirror(event: InquiryRequest): JsonObject {
   };
 }
 
-/** What the original would lose of a response. Without an outcome, an answer is an answer. */
+/** The fields of a response that the original would drop. A plain answer needs no outcome. */
 export function inquiryResponseMirror(event: InquiryResponse): JsonObject {
   const { outcome } = event;
   const isPlain = outcome === "answered" && event.answer !== null;
@@ -132,13 +132,13 @@ function answerDetails({ isOther, note }: Answered): JsonObject {
 }
 
 /**
- * Before RFD 082 there were only answers, and nothing said so: `{id, answer}`. A null without an
- * outcome is what the original leaves of a question without an answer.
+ * Before RFD 082 a response was always an answer: `{id, answer}`. The original leaves null without an
+ * outcome for a question that has no answer.
  */
 function parseOutcome(shape: Shape): InquiryOutcome {
   const { value } = shape;
   if (value["outcome"] === undefined && value["answer"] === null) {
-    return { outcome: "cancelled", reason: { unknown: LOST_REASON } };
+    return { outcome: "cancelled", reason: { unknown: UNRECORDED_REASON } };
   }
   const isFlat = value["outcome"] === undefined && value["answer"] !== undefined;
   const outcome = isFlat ? "answered" : parseOutcomeTag(shape);
@@ -147,10 +147,11 @@ function parseOutcome(shape: Shape): InquiryOutcome {
     value["answered_by"] == null
       ? {}
       : { answeredBy: parseDecider(objectField(shape, "answered_by").value) };
-  // A redacted response carries no answer in memory, whatever the file says.
+  // Drop the answer of a redacted response even if the file has one.
   if (outcome === "redacted") return { outcome, ...answeredBy };
-  if (value["answer"] === undefined)
-    throw new ShapeError("answer", "an answered inquiry needs one");
+  if (value["answer"] === undefined) {
+    throw new ShapeError("answer", "an answered inquiry needs an answer");
+  }
   const note = optionalString(shape, "note");
   return {
     outcome,
@@ -168,7 +169,7 @@ function parseOutcomeTag(shape: Shape) {
   return oneOf(shape, "outcome", ["answered", "cancelled", "redacted"]);
 }
 
-/** A missing reason is the person's: every other one is written by the program that knew it. */
+/** A missing reason means the user cancelled; programs always write theirs. */
 function parseReason(shape: Shape): CancellationReason {
   const tag = optionalString(shape, "reason") ?? "user";
   return Object.hasOwn(KNOWN_REASONS, tag)
@@ -176,7 +177,7 @@ function parseReason(shape: Shape): CancellationReason {
     : { unknown: tag };
 }
 
-/** An asker of a kind we do not know is still somebody who asked. */
+/** An unknown kind of source becomes `other`. */
 function parseSource(shape: Shape): InquirySource {
   const source = stringField(shape, "source");
   if (source === "assistant" || source === "user") return { source };
@@ -184,7 +185,7 @@ function parseSource(shape: Shape): InquirySource {
   return { source: "other", name: source };
 }
 
-/** As the record has it. */
+/** The JSON form in the record. */
 export function inquiryQuestionToJson(question: InquiryQuestion): JsonObject {
   return {
     text: question.text,
@@ -203,4 +204,22 @@ function answerTypeToJson(answerType: AnswerType): JsonObject {
     ...optionToJson(option),
   }));
   return { type: "select", options, ...selectToJson(answerType) };
+}
+
+/** `answered_by` and `decided_by`. Unknown kinds survive a round trip. */
+export function parseDecider(raw: JsonObject): Decider {
+  const { kind, channel, scope, model, key, from } = raw;
+  if (kind === "user" && typeof channel === "string") {
+    return { kind, channel, ...(scope === "turn" && { scope }) };
+  }
+  if (kind === "assistant" && typeof model === "string") return { kind, model };
+  if ((kind === "config" || kind === "policy") && typeof key === "string") return { kind, key };
+  if (kind === "remembered" && typeof from === "string") return { kind, from };
+  if (kind === "default") return { kind };
+  return { kind: "unknown", raw };
+}
+
+/** The JSON form in the record. */
+export function deciderToJson(decider: Decider): JsonObject {
+  return decider.kind === "unknown" ? decider.raw : { ...decider };
 }

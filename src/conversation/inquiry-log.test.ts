@@ -1,10 +1,10 @@
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
-import { counters } from "../../test/security/threats.ts";
 import { verifies } from "../../test/conformance/manifest.ts";
+import { counters } from "../../test/security/threats.ts";
 import {
-  anyDamagedStream,
   answered,
+  anyDamagedStream,
   cancelled,
   chatRequest,
   entriesOf,
@@ -14,10 +14,9 @@ import {
 } from "../../test/support/events.ts";
 import { StreamEntry } from "./entry.ts";
 import { InquiryLog } from "./inquiry-log.ts";
-import { pairInquiries } from "./pairing.ts";
-import { turnsOf } from "./turns.ts";
+import { pairInquiries, turnsOf } from "./turns.ts";
 
-test("the inquiries of a turn come out when the next turn begins, or at the end", () => {
+test("the inquiries of a turn are returned when the next turn starts, or at the end", () => {
   const log = new InquiryLog();
   const first = { request: inquiry("c.ok.1"), response: answered("c.ok.1") };
   const second = { request: inquiry("c.ok.1"), response: cancelled("c.ok.1", "user") };
@@ -31,7 +30,7 @@ test("the inquiries of a turn come out when the next turn begins, or at the end"
   expect(results).toStrictEqual([[], [], [{ turn: 0, ...first }], [{ turn: 1, ...second }], []]);
 });
 
-test("an inquiry that nothing closed in its turn has no response", () => {
+test("an inquiry that is not closed in its turn has no response", () => {
   verifies("082/pairing/never-across-turns");
   const log = new InquiryLog();
   const request = inquiry("c.ok.1");
@@ -42,7 +41,7 @@ test("an inquiry that nothing closed in its turn has no response", () => {
   expect(results).toStrictEqual([[{ turn: 0, request }], []]);
 });
 
-test("a question of a call whose arguments a person edited says what was run", () => {
+test("a question of a call with edited arguments includes the edit", () => {
   counters("T-TERM-10");
   const edited = {
     ...permission("call_1"),
@@ -63,7 +62,7 @@ test("a question of a call whose arguments a person edited says what was run", (
   ]);
 });
 
-test("inquiries are the same as in the turns, however the entries come in", () => {
+test("inquiries are the same as in the turns, however the entries are split", () => {
   verifies("082/pairing/never-across-turns");
   fc.assert(
     fc.property(anyDamagedStream, fc.nat({ max: 24 }), ({ entries }, cut) => {
@@ -82,7 +81,7 @@ test("inquiries are the same as in the turns, however the entries come in", () =
 });
 
 test.each(["chat_request", "turn_start"])(
-  "a turn has the number that it has among the turns, also behind a %s that cannot be read",
+  "turns are numbered correctly after an unreadable %s",
   (type) => {
     const broken = StreamEntry.fromJson({ type, timestamp: "never" });
     const request = inquiry("c.ok.1");
@@ -94,7 +93,7 @@ test.each(["chat_request", "turn_start"])(
   },
 );
 
-/** The number that the log gives to the turn of the last inquiry. */
+/** The turn number that the log assigns to the last inquiry. */
 function loggedTurn(entries: readonly StreamEntry[]): number | undefined {
   const log = new InquiryLog();
   return [...log.read(entries), ...log.end()].at(-1)?.turn;

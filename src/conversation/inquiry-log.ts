@@ -1,6 +1,6 @@
 /**
- * Every question of a conversation with what became of it, read from a stream that passes by once.
- * A turn's inquiries are complete when the turn is, so they come out then.
+ * Collects every question of a conversation with its outcome, in one pass over the record. The
+ * inquiries of a turn are returned when the turn is complete.
  */
 import type { ShapeError } from "../util/index.ts";
 import type { StreamEntry } from "./entry.ts";
@@ -10,33 +10,32 @@ import type {
   InquiryResponse,
   PermissionDecision,
 } from "./event.ts";
-import { pairInquiries } from "./pairing.ts";
-import { TurnCounter } from "./turns.ts";
+import { pairInquiries, TurnCounter } from "./turns.ts";
 
-/** A question, and what became of it. */
+/** A question and its outcome. */
 export interface LoggedInquiry {
-  /** From 0. */
+  /** Counted from 0. */
   readonly turn: number;
   readonly request: InquiryRequest;
-  /** Absent if nothing closed it: it waits, or the process that asked is gone. */
+  /** Absent while it is pending, or if the process that asked has died. */
   readonly response?: InquiryResponse;
-  /** What the call that asked ran with, if a person had changed its arguments. */
+  /** Set if the user edited the arguments of the call that asked. */
   readonly edited?: PermissionDecision;
 }
 
-/** Reads entries, piece by piece, and gives the questions among them with what became of each. */
+/** Reads entries in pieces and returns the questions among them with their outcomes. */
 export class InquiryLog {
   readonly #counter = new TurnCounter();
   #turn = 0;
   /** The inquiry events of the current turn. */
   #events: ConversationEvent[] = [];
-  /** Of the current turn, by call. */
+  /** Edited calls of the current turn, by call id. */
   readonly #edits = new Map<string, PermissionDecision>();
   readonly #editOf = new Map<InquiryRequest, PermissionDecision>();
-  /** What is wrong with inquiry events that could not be read. They are in no list. */
+  /** Errors of inquiry events that could not be read. They are not returned. */
   readonly unreadable: ShapeError[] = [];
 
-  /** Takes the next entries, and returns the inquiries of the turns they completed. */
+  /** Reads the next entries and returns the inquiries of the turns they complete. */
   read(entries: Iterable<StreamEntry>): LoggedInquiry[] {
     const completed: LoggedInquiry[] = [];
     for (const entry of entries) {
@@ -45,7 +44,7 @@ export class InquiryLog {
       const turn = this.#counter.next(type);
       if (turn !== this.#turn) completed.push(...this.end());
       this.#turn = turn;
-      // Only these are decoded: the rest of a record may be large.
+      // Decode only these: the rest of a record may be large.
       const isInquiry = type === "inquiry_request" || type === "inquiry_response";
       if (!isInquiry && type !== "permission_decision") continue;
       const { content } = entry;
@@ -66,7 +65,7 @@ export class InquiryLog {
     if (edited !== undefined) this.#editOf.set(event, edited);
   }
 
-  /** At the end of the record: the inquiries of the last turn. */
+  /** Call at the end of the record. Returns the inquiries of the last turn. */
   end(): LoggedInquiry[] {
     const { pairs } = pairInquiries(this.#events);
     const inquiries = pairs.map((pair) => {

@@ -4,11 +4,11 @@ import { metadataToJson, parseMetadata } from "./metadata.ts";
 
 const time = "2026-01-02 03:04:05.123456789";
 
-test("the least that metadata says is when the conversation was last used", () => {
+test("metadata needs only the time the conversation was last used", () => {
   expect(parseMetadata({ last_activated_at: time })).toStrictEqual({ lastActivatedAt: time });
 });
 
-test("everything that is known of a conversation is read, and what is not is kept", () => {
+test("all known keys are read, and unknown ones are kept", () => {
   const metadata = parseMetadata({
     colour: { of: "the sky" },
     labels: { topic: "bugs", done: "" },
@@ -48,7 +48,7 @@ test("metadata is written in a fixed order, labels by name, unknown keys at the 
   );
 });
 
-test("what is null or empty is not written again", () => {
+test("null and empty values are not written back", () => {
   const metadata = parseMetadata({
     title: null,
     last_activated_at: time,
@@ -90,6 +90,6 @@ test.each<[string, unknown, string, string]>([
     "labels.done",
     "expected a string, got boolean",
   ],
-])("%s is refused, and the error names the key", (_, value, path, problem) => {
+])("%s is rejected, and the error names the key", (_, value, path, problem) => {
   expect(() => parseMetadata(value)).toThrow(new ShapeError(path, problem));
 });

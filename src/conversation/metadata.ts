@@ -1,4 +1,4 @@
-/** What `metadata.json` says of a conversation. Unknown keys survive being read and written. */
+/** The contents of `metadata.json`. Unknown keys survive a round trip. */
 import {
   isJsonObject,
   type JsonObject,
@@ -9,12 +9,12 @@ import {
 } from "../util/index.ts";
 import { parseTimestamp, type Timestamp } from "./timestamp.ts";
 
-/** What is known of a conversation besides its record. */
+/** Title, times and labels of a conversation. */
 export interface ConversationMetadata {
   readonly title?: string;
   readonly lastActivatedAt: Timestamp;
   readonly pinnedAt?: Timestamp;
-  /** When it was archived. That it is archived is told by its folder, not by this. */
+  /** When it was archived. Whether it is archived depends on its folder, not on this. */
   readonly archivedAt?: Timestamp;
   readonly expiresAt?: Timestamp;
   readonly labels?: Readonly<Record<string, string>>;
@@ -46,7 +46,7 @@ export function parseMetadata(value: unknown): ConversationMetadata {
   };
 }
 
-/** As it is written on disk. */
+/** The JSON form on disk. */
 export function metadataToJson(metadata: ConversationMetadata): JsonObject {
   const labels = Object.entries(metadata.labels ?? {}).toSorted(([a], [b]) => (a < b ? -1 : 1));
   const times = Object.entries(TIMES).flatMap(([key, name]) =>

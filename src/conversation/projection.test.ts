@@ -46,7 +46,7 @@ const summarized = (index: number, text: string): ConversationEvent[] =>
     timestamp: at(index),
   }));
 
-test("without compactions the events of a stream are simply its events", () => {
+test("without compactions the stream is unchanged", () => {
   const others = [{ type: "config_delta", delta: {} }, { type: "from_the_future" }].map((raw) =>
     StreamEntry.fromJson(raw),
   );
@@ -57,7 +57,7 @@ test("without compactions the events of a stream are simply its events", () => {
 });
 
 describe("a summary", () => {
-  test("stands for a whole run of turns, at the time of the first", () => {
+  test("replaces a run of turns, with the time of the first", () => {
     const stream = streamOf(...[0, 1, 2, 3].flatMap(turn), compaction(1, 2, summary("1 and 2")));
     expect(projectEvents(stream)).toStrictEqual([
       ...turn(0),
@@ -66,7 +66,7 @@ describe("a summary", () => {
     ]);
   });
 
-  test("reaches to the end when it says that there are more turns than there are", () => {
+  test("reaches to the end if it covers more turns than there are", () => {
     const stream = streamOf(...[0, 1, 2].flatMap(turn), compaction(1, 99, summary("the rest")));
     expect(projectEvents(stream)).toStrictEqual([...turn(0), ...summarized(1, "the rest")]);
   });
@@ -76,7 +76,7 @@ describe("a summary", () => {
     expect(projectEvents(stream)).toStrictEqual(turn(0));
   });
 
-  test("beats every other policy for its turns, also a younger one", () => {
+  test("overrides every other policy for its turns, even a later one", () => {
     const stream = streamOf(
       ...turn(0),
       reasoning("Hm"),
@@ -88,7 +88,7 @@ describe("a summary", () => {
     expect(projectEvents(stream)).toStrictEqual(summarized(0, "all of it"));
   });
 
-  test("of the youngest compaction wins, wherever it stands in the record", () => {
+  test("of the latest compaction wins, wherever it is in the record", () => {
     const stream = streamOf(
       compaction(0, 1, { timestamp: "2026-01-02 03:04:05.000000002", ...summary("younger") }),
       ...turn(0),
@@ -98,7 +98,7 @@ describe("a summary", () => {
     expect(projectEvents(stream)).toStrictEqual(summarized(0, "younger"));
   });
 
-  test("of two compactions of one moment, the later in the record wins", () => {
+  test("of two compactions with the same time, the later one in the record wins", () => {
     const stream = streamOf(
       ...turn(0),
       compaction(0, 0, summary("first")),
@@ -107,7 +107,7 @@ describe("a summary", () => {
     expect(projectEvents(stream)).toStrictEqual(summarized(0, "second"));
   });
 
-  test("that a younger one interrupts is given for each of its runs", () => {
+  test("that a later one interrupts is repeated for each of its runs", () => {
     const stream = streamOf(
       ...[0, 1, 2, 3].flatMap(turn),
       compaction(0, 3, summary("older")),
@@ -125,7 +125,7 @@ describe("the other policies", () => {
   const call = toolCall("c", "fs_read", { path: "a" });
   const result = toolResult("c", "a long text");
 
-  test("reasoning is left out of the turns it is to be left out of", () => {
+  test("reasoning is removed from the covered turns only", () => {
     const stream = streamOf(
       ...turn(0),
       reasoning("Hm"),
@@ -159,7 +159,7 @@ describe("the other policies", () => {
     expect(projectEvents(stream)).toStrictEqual([...turn(0), ...events]);
   });
 
-  test("what is left of a failure still says that it was one", () => {
+  test("a compacted failure still says that it failed", () => {
     const stream = streamOf(
       call,
       toolResult("c", "a long text", true),
@@ -171,7 +171,7 @@ describe("the other policies", () => {
     ]);
   });
 
-  test("what is left of a result names the call that it closes, also if ids collide", () => {
+  test("a compacted result names its call, even if ids collide", () => {
     const calls = [toolCall("c", "first"), toolCall("c", "second")];
     const stream = streamOf(
       ...calls,
@@ -186,7 +186,7 @@ describe("the other policies", () => {
     ]);
   });
 
-  test("each policy is taken from the youngest compaction that has it", () => {
+  test("each policy comes from the latest compaction that has it", () => {
     const stream = streamOf(
       reasoning("Hm"),
       call,
@@ -200,7 +200,7 @@ describe("the other policies", () => {
     expect(projectEvents(stream)).toStrictEqual([toolCall("c", "fs_read"), result]);
   });
 
-  test("everything else in a turn stays", () => {
+  test("everything else in a turn is unchanged", () => {
     const events = [turnStart(), chatRequest("Hi"), inquiry("c.ok.1"), message("Hello")];
     const all = { reasoning: "strip", tool_calls: { policy: "omit" } };
     expect(projectEvents(streamOf(...events, compaction(0, 0, all)))).toStrictEqual(events);

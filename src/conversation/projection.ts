@@ -1,19 +1,17 @@
 /**
- * Applies compactions: the events of each turn as a model should see them. For each turn and each
- * policy the youngest compaction that covers it decides; a summary beats the other policies.
+ * Applies compactions: the events of each turn as a model should see them. For each turn and policy,
+ * the latest compaction that covers the turn applies. A summary overrides the other policies.
  */
-import type { Compaction } from "./compaction.ts";
-import { StreamEntry } from "./entry.ts";
+import { type Compaction, StreamEntry } from "./entry.ts";
 import type { ConversationEvent, ToolCallRequest, ToolCallResponse } from "./event.ts";
-import { pairToolCalls } from "./pairing.ts";
 import type { ConversationStream } from "./stream.ts";
 import { compareTimestamps } from "./timestamp.ts";
-import { type Turn, turnsOf } from "./turns.ts";
+import { pairToolCalls, type Turn, turnsOf } from "./turns.ts";
 
 const SUMMARY_REQUEST =
   "[The earlier part of this conversation was summarized. The summary follows.]";
 
-/** The stream with its compactions applied; without any, the stream itself. */
+/** The stream with its compactions applied. Returns the same stream if there are none. */
 export function project(stream: ConversationStream): ConversationStream {
   const compactions = compactionsOf(stream);
   if (compactions.length === 0) return stream;
@@ -24,7 +22,7 @@ export function project(stream: ConversationStream): ConversationStream {
 function projectTurns(turns: readonly Turn[], compactions: readonly Compaction[]) {
   let previous: Compaction | undefined;
   return turns.flatMap((turn) => {
-    const summarized = youngest(compactions, turn, "summary");
+    const summarized = latest(compactions, turn, "summary");
     const isContinued = summarized !== undefined && summarized === previous;
     previous = summarized;
     if (isContinued) return [];
@@ -32,14 +30,14 @@ function projectTurns(turns: readonly Turn[], compactions: readonly Compaction[]
   });
 }
 
-/** Oldest first, those of one moment in the order of the record. */
+/** Oldest first; those with equal timestamps in the order of the record. */
 function compactionsOf(stream: ConversationStream): readonly Compaction[] {
   return stream.entries
     .flatMap(({ content }) => (content.kind === "compaction" ? [content.compaction] : []))
     .toSorted((left, right) => compareTimestamps(left.timestamp, right.timestamp));
 }
 
-function youngest(
+function latest(
   compactions: readonly Compaction[],
   turn: Turn,
   policy: "summary" | "reasoning" | "toolCalls",
@@ -50,7 +48,7 @@ function youngest(
   );
 }
 
-/** The whole run of turns the summary stands for; `turn` is its first. */
+/** Replaces a run of turns with their summary; `turn` is the first of them. */
 function summarize(turn: Turn, { summary = "" }: Compaction): readonly ConversationEvent[] {
   const timestamp = turn.events[0]?.timestamp;
   if (timestamp === undefined) return [];
@@ -62,8 +60,8 @@ function summarize(turn: Turn, { summary = "" }: Compaction): readonly Conversat
 }
 
 function trimTurn(turn: Turn, compactions: readonly Compaction[]): readonly ConversationEvent[] {
-  const isReasoningStripped = youngest(compactions, turn, "reasoning") !== undefined;
-  const toolCalls = youngest(compactions, turn, "toolCalls")?.toolCalls;
+  const isReasoningStripped = latest(compactions, turn, "reasoning") !== undefined;
+  const toolCalls = latest(compactions, turn, "toolCalls")?.toolCalls;
   const names = new Map(
     pairToolCalls(turn.events).pairs.map(({ request, response }) => [response, request.name]),
   );

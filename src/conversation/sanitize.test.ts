@@ -2,16 +2,16 @@ import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { verifies } from "../../test/conformance/manifest.ts";
 import {
-  anyDamagedStream,
   answered,
+  anyDamagedStream,
   at,
   cancelled,
   chatRequest,
   inquiry,
   message,
   rawOf,
-  REASONS,
   reasoning,
+  REASONS,
   streamOf,
   toolCall,
   toolResult,
@@ -19,10 +19,9 @@ import {
 } from "../../test/support/events.ts";
 import { StreamEntry } from "./entry.ts";
 import type { ConversationEvent } from "./event.ts";
-import { pairInquiries, pairToolCalls } from "./pairing.ts";
 import { INTERRUPTED_CALL, sanitize } from "./sanitize.ts";
 import { type ConversationStream, eventsOf } from "./stream.ts";
-import { turnsOf } from "./turns.ts";
+import { pairInquiries, pairToolCalls, turnsOf } from "./turns.ts";
 
 const eventsIn = (stream: ConversationStream) => [...eventsOf(sanitize(stream).entries)];
 
@@ -31,7 +30,7 @@ const inquiriesIn = (stream: ConversationStream) =>
 
 const opening = [turnStart(), chatRequest("Hi")] as const;
 
-test("a complete conversation is left as it is", () => {
+test("a complete conversation is unchanged", () => {
   const stream = streamOf(
     ...opening,
     reasoning("Hm"),
@@ -46,14 +45,14 @@ test("a complete conversation is left as it is", () => {
   expect(rawOf(sanitize(stream))).toStrictEqual(rawOf(stream));
 });
 
-test("the config and the age of a conversation stay with it", () => {
+test("base config and creation time are kept", () => {
   const stream = { ...streamOf(toolResult("c")), baseConfig: { a: 1 }, createdAt: at(7) };
   const { baseConfig, createdAt } = sanitize(stream);
   expect({ baseConfig, createdAt }).toEqual({ baseConfig: { a: 1 }, createdAt: at(7) });
 });
 
 describe("the beginning", () => {
-  test("has no event before the first request but the start of its turn", () => {
+  test("has no event before the first request except its turn start", () => {
     const delta = StreamEntry.fromJson({ type: "config_delta", delta: {} });
     const future = StreamEntry.fromJson({ type: "from_the_future" });
     const malformed = StreamEntry.fromJson({ type: "chat_request" });
@@ -72,7 +71,7 @@ describe("the beginning", () => {
     );
   });
 
-  test("gets a turn start at the time of the first request when it has none", () => {
+  test("gets a turn start with the time of the first request if it has none", () => {
     const request = { ...chatRequest("Hi"), timestamp: at(3) };
     expect(eventsIn(streamOf(request, message("Hello")))).toStrictEqual([
       { ...turnStart(), timestamp: at(3) },
@@ -89,27 +88,27 @@ describe("the beginning", () => {
     ]);
   });
 
-  test("is left alone when there is no request at all", () => {
+  test("is unchanged if there is no request", () => {
     const stream = streamOf(message("a"), reasoning("b"));
     expect(rawOf(sanitize(stream))).toStrictEqual(rawOf(stream));
   });
 });
 
 describe("the end", () => {
-  test("has no turn start, whatever stands behind it that is no event", () => {
+  test("has no turn start, even if other entries follow it", () => {
     const delta = StreamEntry.fromJson({ type: "config_delta", delta: {} });
     const stream = streamOf(...opening, turnStart(), delta, turnStart(), delta);
     expect(rawOf(sanitize(stream))).toStrictEqual(rawOf(streamOf(...opening, delta, delta)));
   });
 
-  test("of an empty turn in the middle stays", () => {
+  test("of an empty turn in the middle is kept", () => {
     const stream = streamOf(...opening, turnStart(), turnStart(), chatRequest("Bye"));
     expect(rawOf(sanitize(stream))).toStrictEqual(rawOf(stream));
   });
 });
 
 describe("tool calls", () => {
-  test("a call without a result gets one that says so, at the time of the call", () => {
+  test("a call without a result gets one that says so, with the time of the call", () => {
     const call = { ...toolCall("c"), timestamp: at(4) };
     expect(eventsIn(streamOf(...opening, call, message("…")))).toStrictEqual([
       ...opening,
@@ -119,7 +118,7 @@ describe("tool calls", () => {
     ]);
   });
 
-  test("a result without a call is left out", () => {
+  test("a result without a call is removed", () => {
     expect(eventsIn(streamOf(...opening, toolResult("c"), message("…")))).toStrictEqual([
       ...opening,
       message("…"),
@@ -136,7 +135,7 @@ describe("tool calls", () => {
     ]);
   });
 
-  test("of two calls under one id the first keeps the result", () => {
+  test("of two calls with the same id, the first keeps the result", () => {
     const [one, two] = [toolCall("c", "first"), toolCall("c", "second")];
     const [turn] = turnsOf(sanitize(streamOf(...opening, one, two, toolResult("c"))).entries);
     expect(pairToolCalls(turn?.events ?? [])).toStrictEqual({
@@ -150,7 +149,7 @@ describe("tool calls", () => {
 });
 
 describe("inquiries", () => {
-  test("one without an end gets one, at the time it was asked", () => {
+  test("an open one is cancelled, with the time it was asked", () => {
     verifies("082/sanitize/works-turn-by-turn");
     const request = { ...inquiry("c.ok.1"), timestamp: at(4) };
     const stream = streamOf(...opening, toolCall("c"), request, toolResult("c"));
@@ -163,7 +162,7 @@ describe("inquiries", () => {
     ]);
   });
 
-  test("an open one is closed in its own turn although a later turn has a pair of its id", () => {
+  test("an open one is closed in its own turn even if a later turn has a pair with its id", () => {
     verifies("082/sanitize/orphan-repaired-in-own-turn", "082/sanitize/works-turn-by-turn");
     const orphan = inquiry("c.ok.1", { text: "turn 1?" });
     const request = inquiry("c.ok.1", { text: "turn 2?" });
@@ -174,7 +173,7 @@ describe("inquiries", () => {
     ]);
   });
 
-  test("an open one is closed in its own turn although an earlier turn has a pair of its id", () => {
+  test("an open one is closed in its own turn even if an earlier turn has a pair with its id", () => {
     verifies("082/sanitize/works-turn-by-turn");
     const request = inquiry("c.ok.1", { text: "turn 1?" });
     const orphan = inquiry("c.ok.1", { text: "turn 2?" });
@@ -185,7 +184,7 @@ describe("inquiries", () => {
     ]);
   });
 
-  test("a response is left out although another turn has a request with its id", () => {
+  test("a response without a request is removed even if another turn has a request with its id", () => {
     verifies(
       "082/sanitize/orphaned-response-removed-in-own-turn",
       "082/sanitize/works-turn-by-turn",
@@ -200,7 +199,7 @@ describe("inquiries", () => {
     ]);
   });
 
-  test("asked twice under an old id and answered once, the answer stays with the first", () => {
+  test("asked twice with the same id and answered once, the first keeps the answer", () => {
     verifies("082/sanitize/duplicate-legacy-ids-keep-the-matched-pair");
     const [first, second] = [inquiry("c.ok", { text: "1?" }), inquiry("c.ok", { text: "2?" })];
     const paired = {
@@ -215,7 +214,7 @@ describe("inquiries", () => {
     ]);
   });
 
-  test("asked twice under an old id before the one answer, the answer stays with the first", () => {
+  test("asked twice with the same id before one answer, the first keeps the answer", () => {
     verifies("082/sanitize/duplicate-legacy-ids-keep-the-matched-pair");
     const [first, second] = [inquiry("c.ok", { text: "1?" }), inquiry("c.ok", { text: "2?" })];
     expect(inquiriesIn(streamOf(...opening, first, second, answered("c.ok")))).toStrictEqual([
@@ -229,15 +228,15 @@ describe("inquiries", () => {
     ]);
   });
 
-  test("one that stands in the stream twice, as the same object, is judged at each place", () => {
+  test("the same object twice in a stream is handled at each position", () => {
     const [request, response] = [inquiry("c.ok.1"), answered("c.ok.1")];
     const stream = streamOf(...opening, request, response, ...opening, response);
     expect(eventsIn(stream)).toStrictEqual([...opening, request, response, ...opening]);
   });
 });
 
-describe("whatever the stream", () => {
-  test("it is the same afterwards, entry by entry", () => {
+describe("for any stream", () => {
+  test("the record itself does not change", () => {
     verifies("082/sanitize/works-turn-by-turn");
     fc.assert(
       fc.property(anyDamagedStream, (stream) => {
@@ -250,7 +249,7 @@ describe("whatever the stream", () => {
     );
   });
 
-  test("a view of the view is the view", () => {
+  test("sanitizing twice changes nothing more", () => {
     fc.assert(
       fc.property(anyDamagedStream, (stream) => {
         const view = sanitize(stream);
@@ -260,7 +259,7 @@ describe("whatever the stream", () => {
     );
   });
 
-  test("every call and every inquiry of the view is closed in its turn, and nothing else is", () => {
+  test("every call and inquiry is closed in its turn, and nothing else is", () => {
     verifies("082/sanitize/works-turn-by-turn");
     fc.assert(
       fc.property(anyDamagedStream, (stream) => {
@@ -275,7 +274,7 @@ describe("whatever the stream", () => {
     );
   });
 
-  test("what the record has paired is paired in the view", () => {
+  test("pairs of the record stay pairs", () => {
     verifies("082/sanitize/duplicate-legacy-ids-keep-the-matched-pair");
     fc.assert(
       fc.property(anyDamagedStream, (stream) => {
@@ -292,7 +291,7 @@ describe("whatever the stream", () => {
     );
   });
 
-  test("the view has the record's entries in their order, and its own with a reason we know", () => {
+  test("entries keep their order, and added ones have a known reason", () => {
     verifies("082/reason/unknown-tag-never-originates-here");
     fc.assert(
       fc.property(anyDamagedStream, (stream) => {
@@ -310,7 +309,7 @@ describe("whatever the stream", () => {
   });
 });
 
-/** Each call and each inquiry of a turn with what closes it. */
+/** Each call and inquiry of a turn with its response. */
 function pairsOf(
   events: readonly ConversationEvent[],
 ): (readonly [ConversationEvent, ConversationEvent | undefined])[] {
@@ -322,7 +321,7 @@ function isNoEvent({ event }: StreamEntry): boolean {
   return event === undefined;
 }
 
-/** The three events that a view may have and its record not. */
+/** The three events that sanitizing may add. */
 function isOurs(event: ConversationEvent | undefined): boolean {
   if (event?.type === "tool_call_response") return event.content === INTERRUPTED_CALL;
   if (event?.type !== "inquiry_response") return event?.type === "turn_start";

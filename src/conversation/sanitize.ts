@@ -1,6 +1,6 @@
 /**
- * A view of a stream that every provider accepts: nothing before the first request, every call and
- * every inquiry closed within its own turn. The record itself is left as it is, always.
+ * A view of a stream that every provider accepts: nothing before the first request, and every call
+ * and inquiry closed within its turn. The record itself never changes.
  */
 import { StreamEntry } from "./entry.ts";
 import type {
@@ -9,21 +9,20 @@ import type {
   InquiryResponse,
   ToolCallRequest,
 } from "./event.ts";
-import { Matcher, type Pairing } from "./pairing.ts";
 import type { ConversationStream } from "./stream.ts";
-import { TurnCounter } from "./turns.ts";
+import { Matcher, type Pairing, TurnCounter } from "./turns.ts";
 
-/** What a model is told of a call that has no result on record. */
+/** What a model gets for a call that has no recorded result. */
 export const INTERRUPTED_CALL = "Tool call was interrupted.";
 
-/** A view that every provider accepts. Pure, and the identity on what it returned. */
+/** Pure and idempotent. */
 export function sanitize(stream: ConversationStream): ConversationStream {
   const begun = withoutLeadingEvents(stream.entries);
   const ended = withoutTrailingTurnStarts(withPairsClosed(begun));
   return { ...stream, entries: withFirstTurnStarted(ended) };
 }
 
-/** Before the first request a provider can make no sense of anything. */
+/** Providers reject anything before the first request. */
 function withoutLeadingEvents(entries: readonly StreamEntry[]): readonly StreamEntry[] {
   const first = entries.findIndex(({ event }) => event?.type === "chat_request");
   if (first <= 0) return entries;
@@ -32,7 +31,7 @@ function withoutLeadingEvents(entries: readonly StreamEntry[]): readonly StreamE
   );
 }
 
-/** Drops responses that close nothing, and closes requests that nothing closed, turn by turn. */
+/** Turn by turn, drops responses without a request, and closes requests without a response. */
 function withPairsClosed(entries: readonly StreamEntry[]): readonly StreamEntry[] {
   const repairs = new Map<number, Repair>();
   for (const turn of placesByTurn(entries)) repairTurn(turn, repairs);
@@ -43,14 +42,14 @@ function withPairsClosed(entries: readonly StreamEntry[]): readonly StreamEntry[
   });
 }
 
-/** What to do about the entry at a position. */
+/** How to change the entry at a position. */
 interface Repair {
   isDropped?: boolean;
   /** Events that follow it. */
   added?: ConversationEvent[];
 }
 
-/** An event where it stands. The same event may stand in several places. */
+/** An event and its position. The same event object may occur at several positions. */
 interface Place<Event extends ConversationEvent = ConversationEvent> {
   readonly position: number;
   readonly id: string;
@@ -63,12 +62,12 @@ function repairTurn(places: readonly Place[], repairs: Map<number, Repair>): voi
   for (const { position } of [...calls.orphans, ...inquiries.orphans]) {
     repairs.set(position, { isDropped: true });
   }
-  // Inquiries first: where both are closed in one place, the question ends within its call.
+  // Inquiries first: where both are closed at one position, the question ends before its call does.
   for (const { request } of inquiries.pairs.filter(isOpen)) {
-    add(repairs, lastOf(request, places), interruptedInquiry(request.event));
+    add(repairs, lastRelatedPosition(request, places), interruptedInquiry(request.event));
   }
   for (const { request } of calls.pairs.filter(isOpen)) {
-    add(repairs, lastOf(request, places), interruptedCall(request.event));
+    add(repairs, lastRelatedPosition(request, places), interruptedCall(request.event));
   }
 }
 
@@ -102,10 +101,10 @@ function isOpen({ response }: { readonly response?: unknown }): boolean {
 }
 
 /**
- * Behind the request and everything of its id: a response put between two requests of one id would
- * be taken for the first one's. A call also ends behind the questions it asked.
+ * The position of the last event with the request's id: a response between two requests of the same
+ * id would be paired with the first. A call also ends after the questions it asked.
  */
-function lastOf(request: Place, places: readonly Place[]): number {
+function lastRelatedPosition(request: Place, places: readonly Place[]): number {
   const related = places.filter(
     ({ id, event }) =>
       id === request.id || ("toolCallId" in event && event.toolCallId === request.id),
@@ -133,13 +132,13 @@ function placesByTurn(entries: readonly StreamEntry[]): Iterable<readonly Place[
   return turns.values();
 }
 
-/** Only events count: what is none may stand behind them. */
+/** Other entries may follow the last event. */
 function withoutTrailingTurnStarts(entries: readonly StreamEntry[]): readonly StreamEntry[] {
   const last = entries.findLastIndex(({ event }) => event !== undefined && !isTurnStart(event));
   return entries.filter(({ event }, index) => index <= last || !isTurnStart(event));
 }
 
-/** Exactly one `turn_start` stands before the first request. */
+/** Leaves exactly one `turn_start` before the first request. */
 function withFirstTurnStarted(entries: readonly StreamEntry[]): readonly StreamEntry[] {
   const first = entries.findIndex(({ event }) => event?.type === "chat_request");
   const timestamp = entries[first]?.event?.timestamp;
@@ -161,7 +160,7 @@ function interruptedCall(request: ToolCallRequest): ConversationEvent {
   return { type: "tool_call_response", id, timestamp, content: INTERRUPTED_CALL, isError: true };
 }
 
-/** The end that an inquiry gets when the process that asked it is gone. */
+/** Closes an inquiry whose process has died. */
 function interruptedInquiry(request: InquiryRequest): InquiryResponse {
   const { id, timestamp } = request;
   return { type: "inquiry_response", id, timestamp, outcome: "cancelled", reason: "interrupted" };

@@ -38,7 +38,7 @@ test.each<[string, ConversationEvent, string, string]>([
     "inquiry",
     "diff\nGo on?",
   ],
-])("%s is searched for the text that it says", (_, event, scope, text) => {
+])("the text of %s is searched", (_, event, scope, text) => {
   expect(findSearchableText(event)).toStrictEqual({ scope, text });
 });
 

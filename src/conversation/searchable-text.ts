@@ -1,8 +1,8 @@
-/** What a search looks through in an event, decoded. Questions are in it; answers never are. */
+/** The text of an event that a search looks at, decoded. Includes questions, but never answers. */
 import { assertNever, isJsonArray, isJsonObject, type Json } from "../util/index.ts";
 import type { ConversationEvent } from "./event.ts";
 
-/** Where in a record a text stands. */
+/** The kind of event a text comes from. */
 export type SearchScope =
   | "user"
   | "assistant"
@@ -12,13 +12,13 @@ export type SearchScope =
   | "tool-result"
   | "inquiry";
 
-/** A text of an event, and what kind of text it is. */
+/** The text of an event and its scope. */
 export interface SearchableText {
   readonly scope: SearchScope;
   readonly text: string;
 }
 
-/** Undefined for events without a text. Answers are never searched. */
+/** Undefined for events without searchable text. */
 export function findSearchableText(event: ConversationEvent): SearchableText | undefined {
   switch (event.type) {
     case "chat_request":

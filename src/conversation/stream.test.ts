@@ -62,7 +62,7 @@ describe("the base config", () => {
   });
 });
 
-test("the events of a stream are the readable ones, in order", () => {
+test("the events of a stream are the readable entries, in order", () => {
   const entries = entriesOf(
     turnStart(),
     StreamEntry.fromJson({ type: "config_delta", delta: {} }),
@@ -78,7 +78,7 @@ describe("the schema of a stream", () => {
   const schema = { type: "object" };
   const other = { type: "array" };
 
-  test("is that of the last turn's request", () => {
+  test("is that of the last turn", () => {
     const stream = streamOf(
       turnStart(),
       chatRequest("one", other),
@@ -89,7 +89,7 @@ describe("the schema of a stream", () => {
     expect(findSchema(stream)).toEqual(schema);
   });
 
-  test("is found although inquiry events stand at the end", () => {
+  test("is found before inquiry events at the end", () => {
     verifies("005/schema/trailing-inquiry-does-not-hide-the-schema");
     const streams = [
       streamOf(turnStart(), chatRequest("one", schema), inquiry("c.ok.1")),
@@ -98,7 +98,7 @@ describe("the schema of a stream", () => {
     expect(streams.map(findSchema)).toEqual([schema, schema]);
   });
 
-  test("is that of the first request of the turn, and of no later one", () => {
+  test("is that of the first request of the turn", () => {
     const streams = [
       streamOf(turnStart(), chatRequest("one", schema), chatRequest("and", other)),
       streamOf(turnStart(), chatRequest("one"), chatRequest("and", other)),

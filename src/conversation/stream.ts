@@ -1,4 +1,4 @@
-/** A conversation's record as a whole: where its config starts from, and everything since. */
+/** The record of a conversation as a whole: its base config and all entries. */
 import { isJsonObject, type JsonObject } from "../util/index.ts";
 import type { StreamEntry } from "./entry.ts";
 import type { ConversationEvent } from "./event.ts";
@@ -7,12 +7,12 @@ import type { Timestamp } from "./timestamp.ts";
 /** A record in memory. */
 export interface ConversationStream {
   readonly createdAt: Timestamp;
-  /** The config at the beginning, as opaque JSON. */
+  /** The config when the conversation was created, as opaque JSON. */
   readonly baseConfig: JsonObject;
   readonly entries: readonly StreamEntry[];
 }
 
-/** What a storage has read of a conversation. */
+/** A record as storage reads it. */
 export interface StoredStream {
   readonly createdAt: Timestamp;
   /** Absent in the packed form, where the first element is the base config. */
@@ -20,7 +20,7 @@ export interface StoredStream {
   readonly entries: readonly StreamEntry[];
 }
 
-/** Separates the base config from the entries, wherever the record keeps it. */
+/** Separates the base config from the entries, wherever the record stores it. */
 export function createStream(stored: StoredStream): ConversationStream {
   const { createdAt, entries } = stored;
   const baseConfig = stored.baseConfig && withoutPlaceholders(stored.baseConfig);
@@ -30,7 +30,7 @@ export function createStream(stored: StoredStream): ConversationStream {
   return { createdAt, baseConfig: first.delta, entries: entries.slice(1) };
 }
 
-/** Stands for a model where none is known. It says what it is to those who see it elsewhere. */
+/** A placeholder where no model is known, named so that it explains itself in other programs. */
 const NO_MODEL = { provider: "ollama", name: "no-model-recorded" };
 
 /** The Rust original does not open a conversation whose base config lacks one of these. */
@@ -39,22 +39,22 @@ const REQUIRED = {
   conversation: { tools: { "*": { run: "ask" } } },
 };
 
-/** A base config as it is written, so that the Rust original can open it. */
+/** Adds placeholders for missing keys, so that the Rust original can open the conversation. */
 export function withRequiredConfig(baseConfig: JsonObject): JsonObject {
-  return withMissing(baseConfig, REQUIRED);
+  return addMissing(baseConfig, REQUIRED);
 }
 
-function withMissing(value: JsonObject, required: JsonObject): JsonObject {
+function addMissing(value: JsonObject, required: JsonObject): JsonObject {
   const members = Object.entries(required).flatMap(([key, member]) => {
     const own = value[key];
     if (own === undefined) return [[key, member] as const];
     const isTable = isJsonObject(own) && isJsonObject(member) && member !== NO_MODEL;
-    return isTable ? [[key, withMissing(own, member)] as const] : [];
+    return isTable ? [[key, addMissing(own, member)] as const] : [];
   });
   return { ...value, ...Object.fromEntries(members) };
 }
 
-/** What was only written because it is required says nothing. */
+/** The inverse of `withRequiredConfig`. */
 function withoutPlaceholders(baseConfig: JsonObject): JsonObject {
   const isPlaceholder = JSON.stringify(baseConfig["assistant"] ?? {}).includes(NO_MODEL.name);
   return isPlaceholder ? withoutEqual(baseConfig, REQUIRED) : baseConfig;
@@ -79,7 +79,7 @@ export function* eventsOf(entries: Iterable<StreamEntry>): Generator<Conversatio
   }
 }
 
-/** The schema the last turn was asked to answer in: that of its first request. */
+/** The schema of the structured output requested by the last turn, from its first request. */
 export function findSchema(stream: ConversationStream): JsonObject | undefined {
   const { entries } = stream;
   const start = entries.findLastIndex((entry) => entry.eventType === "turn_start");

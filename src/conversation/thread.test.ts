@@ -16,8 +16,7 @@ import {
   turnStart,
 } from "../../test/support/events.ts";
 import { StreamEntry } from "./entry.ts";
-import type { ConversationEvent } from "./event.ts";
-import { EVENT_TYPES, isProviderVisible } from "./event-kinds.ts";
+import { type ConversationEvent, EVENT_TYPES, isProviderVisible } from "./event.ts";
 import { INTERRUPTED_CALL, sanitize } from "./sanitize.ts";
 import { intoMessages, intoParts, type Thread } from "./thread.ts";
 
@@ -29,7 +28,7 @@ const threadOf = (...items: (ConversationEvent | StreamEntry)[]): Thread => ({
 
 const kindsOf = (events: readonly ConversationEvent[]) => new Set(events.map(({ type }) => type));
 
-/** The model is another one from here on. */
+/** A config delta that changes the model. */
 const setTo = (id: string) =>
   StreamEntry.fromJson({
     timestamp: at(0),
@@ -37,7 +36,7 @@ const setTo = (id: string) =>
     delta: { assistant: { model: { id } } },
   });
 
-/** One event of every kind there is, in an order that needs no repair. */
+/** One event of every kind, in an order that needs no repair. */
 const everyKind: readonly ConversationEvent[] = [
   turnStart(),
   chatRequest("Hi"),
@@ -51,7 +50,7 @@ const everyKind: readonly ConversationEvent[] = [
 ];
 
 describe("the events of a thread", () => {
-  test("are the visible ones only, in their order", () => {
+  test("are only the visible ones, in order", () => {
     verifies(
       "005/thread/events-filtered",
       "005/visibility/four-kinds-reach-providers",
@@ -67,7 +66,7 @@ describe("the events of a thread", () => {
     ]);
   });
 
-  test("are those that the one list of kinds lets through, in either way out", () => {
+  test("are those on the allowlist, both as parts and as messages", () => {
     verifies("005/goal/single-filtering-point");
     const thread = threadOf(...everyKind);
     const flat = intoMessages<ConversationEvent>(
@@ -83,7 +82,7 @@ describe("the events of a thread", () => {
     ]);
   });
 
-  test("leave out what nobody has opted in, kinds of other versions included", () => {
+  test("omit everything that is not on the allowlist, including kinds of other versions", () => {
     verifies("005/visibility/new-kinds-hidden-by-default");
     const future = StreamEntry.fromJson({
       timestamp: at(0),
@@ -95,7 +94,7 @@ describe("the events of a thread", () => {
     expect(intoParts(thread).events).toStrictEqual([chatRequest("Hi")]);
   });
 
-  test("follow each other as if no question had been asked between them", () => {
+  test("are the same as if no question had been asked", () => {
     verifies("005/goal/provider-contract-intact");
     const call = [toolCall("c"), toolResult("c")];
     const asked = [toolCall("c"), inquiry("c.ok.1"), answered("c.ok.1"), toolResult("c")];
@@ -105,7 +104,7 @@ describe("the events of a thread", () => {
     expect(interrupted).toStrictEqual(plain);
   });
 
-  test("carry what their provider said of them, and nothing of the config that was in force", () => {
+  test("include provider metadata but no config", () => {
     verifies("005/thread/events-keep-their-config");
     const signed = { ...reasoning("Hm"), metadata: { anthropic_thinking_signature: "signed" } };
     const written = [setTo("anthropic/claude"), signed, message("Hello"), setTo("openai/gpt")];
@@ -118,7 +117,7 @@ describe("the events of a thread", () => {
     ]);
   });
 
-  test("are the same for every reason that nobody knows, and the record is taken as it is", () => {
+  test("are the same for every unknown cancellation reason", () => {
     verifies("082/reason/unknown-tag-is-opaque");
     const records = ["solar_flare", "answered", "redacted", "USER", ""].map((unknown) =>
       threadOf(
@@ -139,7 +138,7 @@ describe("the events of a thread", () => {
     );
   });
 
-  test("are complete although the record is not", () => {
+  test("are complete even if the record is not", () => {
     verifies("005/goal/provider-contract-intact");
     const thread = threadOf(chatRequest("Hi"), toolResult("b"), toolCall("c"), inquiry("c.ok.1"));
     expect(intoParts(thread).events).toStrictEqual([
@@ -149,7 +148,7 @@ describe("the events of a thread", () => {
     ]);
   });
 
-  test("have compactions applied to them", () => {
+  test("have compactions applied", () => {
     const compaction = StreamEntry.fromJson({
       type: "compaction",
       timestamp: at(0),
@@ -165,7 +164,7 @@ describe("the events of a thread", () => {
     ]);
   });
 
-  test("have compactions applied to the turns of the record, also if its first turn is empty", () => {
+  test("have compactions applied to turns as numbered in the record, even if the first is empty", () => {
     const compaction = StreamEntry.fromJson({
       type: "compaction",
       timestamp: at(0),
@@ -192,7 +191,7 @@ describe("the events of a thread", () => {
 });
 
 describe("the system parts of a thread", () => {
-  test("are the prompt, the sections in order and the attachments, apart from the events", () => {
+  test("are the prompt, the sections in order, and the attachments", () => {
     verifies(
       "005/thread/parts-split-system-from-events",
       "005/thread/system-prompt-and-sections-rendered",
@@ -219,7 +218,7 @@ describe("the system parts of a thread", () => {
     });
   });
 
-  test("are none when there is nothing to say", () => {
+  test("are empty if there is no prompt, section or attachment", () => {
     verifies("005/thread/parts-split-system-from-events");
     expect(intoParts(threadOf(turnStart(), chatRequest("Hi")))).toStrictEqual({
       systemParts: [],
@@ -227,7 +226,7 @@ describe("the system parts of a thread", () => {
     });
   });
 
-  test("hold every attachment in an element that it cannot close itself", () => {
+  test("wrap every attachment in an element that it cannot close", () => {
     const parts = intoParts({
       ...threadOf(),
       attachments: [
@@ -264,7 +263,7 @@ describe("the system parts of a thread", () => {
 describe("the schema of a thread", () => {
   const schema = { type: "object" };
 
-  test("comes with the parts although inquiry events stand at the end", () => {
+  test("is found before inquiry events at the end", () => {
     verifies("005/schema/trailing-inquiry-does-not-hide-the-schema");
     const parts = intoParts(
       threadOf(turnStart(), chatRequest("List", schema), inquiry("c.ok.1"), answered("c.ok.1")),
@@ -284,7 +283,7 @@ describe("a flat list of messages", () => {
     sections: [{ content: "No jokes." }],
   };
 
-  test("has the system's messages first and those of the conversation behind them", () => {
+  test("has the system messages first, then the conversation", () => {
     verifies("005/thread/messages-system-first", "005/thread/messages-delegate-to-parts");
     const messages = intoMessages(
       thread,
@@ -302,7 +301,7 @@ describe("a flat list of messages", () => {
     ]);
   });
 
-  test("is made of exactly the parts, so that nothing hidden can be in it", () => {
+  test("consists of exactly the parts, so that it contains nothing hidden", () => {
     verifies("005/thread/messages-delegate-to-parts");
     const { systemParts, events } = intoParts(thread);
     const messages = intoMessages<unknown>(
@@ -312,4 +311,50 @@ describe("a flat list of messages", () => {
     );
     expect(messages).toStrictEqual([systemParts, events]);
   });
+});
+
+test("a model gets results in the order of its calls, whenever they arrived", () => {
+  const stream = streamOf(
+    turnStart(),
+    chatRequest("go"),
+    toolCall("a"),
+    toolCall("b"),
+    toolCall("c"),
+    toolResult("c", "third"),
+    toolResult("a", "first"),
+    toolResult("b", "second"),
+    message("then"),
+    toolCall("d"),
+    toolResult("d", "fourth"),
+  );
+  const { events } = intoParts({ sections: [], attachments: [], stream });
+  expect(events.flatMap((event) => ("content" in event ? [event.content] : [event.id]))).toEqual([
+    "go",
+    "a",
+    "b",
+    "c",
+    "first",
+    "second",
+    "third",
+    { type: "message", text: "then" },
+    "d",
+    "fourth",
+  ]);
+});
+
+test("calls that share an id get their results in the order of arrival", () => {
+  const stream = streamOf(
+    turnStart(),
+    chatRequest("go"),
+    toolCall("x"),
+    toolCall("y"),
+    toolCall("x"),
+    toolResult("y", "of y"),
+    toolResult("x", "of the first x"),
+    toolResult("x", "of the second x"),
+  );
+  const { events } = intoParts({ sections: [], attachments: [], stream });
+  expect(
+    events.flatMap((event) => (event.type === "tool_call_response" ? [event.content] : [])),
+  ).toEqual(["of the first x", "of y", "of the second x"]);
 });

@@ -1,15 +1,15 @@
 /**
- * The only door between a conversation and a provider: what it may see, in two lists. Providers
- * take `ThreadParts` and nothing else, so no internal event can reach one.
+ * The only path from a conversation to a provider. Providers take `ThreadParts` and nothing else, so
+ * that no internal event can reach them.
  */
 import type { JsonObject } from "../util/index.ts";
-import { isProviderVisible, type ProviderEvent } from "./event-kinds.ts";
+import { isProviderVisible, type ProviderEvent, type ToolCallResponse } from "./event.ts";
 import { project } from "./projection.ts";
-import { orderResults } from "./order-results.ts";
 import { sanitize } from "./sanitize.ts";
 import { type ConversationStream, eventsOf, findSchema } from "./stream.ts";
+import { pairToolCalls } from "./turns.ts";
 
-/** What goes to a model: the conversation, and what is said before it. */
+/** What goes to a model: the conversation, and the system prompt before it. */
 export interface Thread {
   readonly systemPrompt?: string;
   readonly sections: readonly Section[];
@@ -17,37 +17,37 @@ export interface Thread {
   readonly stream: ConversationStream;
 }
 
-/** A part of the instructions with a name of its own. */
+/** A part of the system prompt with its own title. */
 export interface Section {
   readonly title?: string;
   readonly content: string;
 }
 
-/** A document that goes along with the conversation. */
+/** A document sent along with the conversation. */
 export interface Attachment {
   readonly source: string;
   readonly content: string;
 }
 
-/** What a part is, so that a provider can decide where a cache point pays. */
+/** A part of the system prompt. The tag tells a provider where to place cache points. */
 export interface SystemPart {
   readonly tag: "prompt" | "section" | "attachments";
   readonly text: string;
 }
 
-/** A thread as a provider takes it: nothing in it that a model must not see. */
+/** A thread as a provider gets it, without anything a model must not see. */
 export interface ThreadParts {
   /** Prompt, sections in order, attachments. */
   readonly systemParts: readonly SystemPart[];
-  /** Complete: every call has its result, and results stand in the order of their calls. */
+  /** Every call has a result, and results are in the order of their calls. */
   readonly events: readonly ProviderEvent[];
-  /** The structured output that the last turn wants. */
+  /** The structured output that the last turn requests. */
   readonly schema?: JsonObject;
 }
 
-/** Applies compactions, sanitizes, and leaves out what a model must not see. */
+/** Applies compactions, sanitizes, and removes what a model must not see. */
 export function intoParts(thread: Thread): ThreadParts {
-  // Compactions name turns by their number in the record, so they come before any repair.
+  // Compactions refer to turns by their number in the record, so they are applied first.
   const stream = sanitize(project(thread.stream));
   const schema = findSchema(stream);
   return {
@@ -57,7 +57,7 @@ export function intoParts(thread: Thread): ThreadParts {
   };
 }
 
-/** For providers that want one list: the system's messages, then the conversation's. */
+/** For providers that want one list: system messages first, then the conversation. */
 export function intoMessages<Message>(
   thread: Thread,
   toSystemMessages: (parts: readonly SystemPart[]) => readonly Message[],
@@ -86,15 +86,49 @@ function renderAttachments(attachments: readonly Attachment[]): string {
   const documents = attachments.map(({ source, content }) =>
     [
       "<document>",
-      `<source>${fenced(source)}</source>`,
-      `<content>\n${fenced(content)}\n</content>`,
+      `<source>${escapeDocumentTags(source)}</source>`,
+      `<content>\n${escapeDocumentTags(content)}\n</content>`,
       "</document>",
     ].join("\n"),
   );
   return `<documents>\n${documents.join("\n")}\n</documents>`;
 }
 
-/** A document cannot close its own element and speak as its neighbour; other markup stays as is. */
-function fenced(text: string): string {
+/** A document must not close its own element and pose as another one. Other markup is unchanged. */
+function escapeDocumentTags(text: string): string {
   return text.replaceAll(/<(?=\/?(?:documents?|source|content)\b)/gi, "&lt;");
+}
+
+/**
+ * Puts results in the order of their calls. The record has them in order of completion; in this order
+ * two runs of the same turn look the same to a model. Each call must have its result.
+ */
+function orderResults(events: readonly ProviderEvent[]): readonly ProviderEvent[] {
+  const ranks = rankResults(events);
+  const ordered: ProviderEvent[] = [];
+  let run: ToolCallResponse[] = [];
+  const endRun = () => {
+    ordered.push(
+      ...run.toSorted((left, right) => (ranks.get(left) ?? 0) - (ranks.get(right) ?? 0)),
+    );
+    run = [];
+  };
+  for (const event of events) {
+    if (event.type === "tool_call_response") run.push(event);
+    else {
+      endRun();
+      ordered.push(event);
+    }
+  }
+  endRun();
+  return ordered;
+}
+
+/** The position of each result's call among all calls. */
+function rankResults(events: readonly ProviderEvent[]): ReadonlyMap<ToolCallResponse, number> {
+  const ranks = new Map<ToolCallResponse, number>();
+  for (const [rank, { response }] of pairToolCalls(events).pairs.entries()) {
+    if (response !== undefined) ranks.set(response, rank);
+  }
+  return ranks;
 }

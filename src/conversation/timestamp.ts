@@ -1,44 +1,44 @@
 /**
- * Times as the record writes them: `2026-01-02 03:04:05.678`, UTC, no zone, one to nine digits of a
- * second. They stay text, because a JavaScript `Date` would lose all digits after the third.
+ * Timestamps of the record: `2026-01-02 03:04:05.678`, in UTC without a zone, with one to nine
+ * fractional digits. They stay text, because a `Date` would lose all digits after the third.
  */
 import { mismatch } from "../util/index.ts";
 
 declare const brand: unique symbol;
 
-/** Verbatim as read: our own form, or RFC 3339 in older records. */
+/** Unchanged from the record: our own form, or RFC 3339 in older records. */
 export type Timestamp = string & { readonly [brand]: "Timestamp" };
 
 const PATTERN =
   /^(\d{4}-(?:0[1-9]|1[0-2])-(?:0[1-9]|[12]\d|3[01]))[ T]((?:[01]\d|2[0-3]):[0-5]\d:[0-5]\d)(?:\.(\d{1,9}))?(Z|[+-](?:[01]\d|2[0-3]):[0-5]\d)?$/i;
 
-/** Throws `ShapeError` if the text is no time in either form. */
+/** Throws `ShapeError` if the value is not a time in either form. */
 export function parseTimestamp(value: unknown, path = "timestamp"): Timestamp {
   const timestamp = findTimestamp(value);
   if (timestamp !== undefined) return timestamp;
   throw mismatch(path, 'a time like "2026-01-02 03:04:05.678"', value);
 }
 
-/** Undefined if it is no time. */
+/** Undefined if the value is not a time. */
 export function findTimestamp(value: unknown): Timestamp | undefined {
   const isTime = typeof value === "string" && PATTERN.test(value) && isRealDay(value);
   return isTime ? (value as Timestamp) : undefined; // Checked on the line above.
 }
 
-/** In the notation of the record, in UTC. */
+/** In the form of the record, in UTC. */
 export function timestampFromDate(date: Date): Timestamp {
   const [day = "", time = ""] = date.toISOString().slice(0, -1).split("T");
   const trimmed = time.replace(/0{1,2}$/, "");
   return `${day} ${trimmed}` as Timestamp;
 }
 
-/** Whole milliseconds since the epoch, the rest cut off. */
+/** Milliseconds since the epoch, truncated. */
 export function timestampToMilliseconds(timestamp: Timestamp): number {
   const [, day, time, fraction = "", zone = "Z"] = PATTERN.exec(timestamp) ?? [];
   return Date.parse(`${day}T${time}.${fraction.slice(0, 3).padEnd(3, "0")}${zone}`);
 }
 
-/** Orders two times by all their digits. */
+/** Compares with full precision. */
 export function compareTimestamps(left: Timestamp, right: Timestamp): number {
   const difference = toNanoseconds(left) - toNanoseconds(right);
   return difference < 0n ? -1 : difference > 0n ? 1 : 0;
@@ -50,7 +50,7 @@ function toNanoseconds(timestamp: Timestamp): bigint {
   return BigInt(seconds) * 1_000_000_000n + BigInt(fraction.padEnd(9, "0"));
 }
 
-/** The pattern lets every month have 31 days. */
+/** The pattern accepts 31 days in every month. */
 function isRealDay(text: string): boolean {
   const day = Number(text.slice(8, 10));
   if (day <= 28) return true;

@@ -1,18 +1,25 @@
 /**
- * Turns: what stands between one `turn_start` and the next. Records from before there was such an
- * event are one turn; so are events before the first one. A turn has no id, only its position.
+ * Splits a record into turns, and pairs requests with responses within a turn. A turn runs from one
+ * `turn_start` to the next; events before the first one, as in old records, form a turn too. A turn
+ * has no id, only a position.
  */
 import type { StreamEntry } from "./entry.ts";
-import type { ConversationEvent } from "./event.ts";
+import type {
+  ConversationEvent,
+  InquiryRequest,
+  InquiryResponse,
+  ToolCallRequest,
+  ToolCallResponse,
+} from "./event.ts";
 
 /** The events of one turn. */
 export interface Turn {
-  /** From 0. People count from 1. */
+  /** Counted from 0. Users see it counted from 1. */
   readonly index: number;
   readonly events: readonly ConversationEvent[];
 }
 
-/** The record, turn by turn. Events that cannot be read are left out. */
+/** Unreadable events are omitted. */
 export function turnsOf(entries: Iterable<StreamEntry>): Turn[] {
   const turns: Turn[] = [];
   let events: ConversationEvent[] = [];
@@ -30,8 +37,8 @@ export function turnsOf(entries: Iterable<StreamEntry>): Turn[] {
 }
 
 /**
- * Tells the turn of each event of a stream, for readers that do not hold the whole of it. Events that
- * cannot be read count too: all readers number the turns alike.
+ * Numbers the turns for readers that do not hold the whole stream. Unreadable events count too, so
+ * that all readers number turns alike.
  */
 export class TurnCounter {
   #index = 0;
@@ -42,5 +49,74 @@ export class TurnCounter {
     if (type === "turn_start" && !this.#isEmpty) this.#index += 1;
     this.#isEmpty = false;
     return this.#index;
+  }
+}
+
+interface Identified {
+  readonly id: string;
+}
+
+/** A request and the response that closed it. */
+export interface Pair<Request, Response> {
+  readonly request: Request;
+  /** Absent if the request is still open. */
+  readonly response?: Response;
+}
+
+/** All requests of a turn with their responses. */
+export interface Pairing<Request, Response> {
+  /** One per request, in the order of requests. */
+  readonly pairs: readonly Pair<Request, Response>[];
+  /** Responses without an open request in the turn. */
+  readonly orphans: readonly Response[];
+}
+
+/** `events` must belong to one turn. */
+export function pairInquiries(
+  events: Iterable<ConversationEvent>,
+): Pairing<InquiryRequest, InquiryResponse> {
+  const matcher = new Matcher<InquiryRequest, InquiryResponse>();
+  for (const event of events) {
+    if (event.type === "inquiry_request") matcher.open(event);
+    if (event.type === "inquiry_response") matcher.close(event);
+  }
+  return matcher.result();
+}
+
+/** `events` must belong to one turn. */
+export function pairToolCalls(
+  events: Iterable<ConversationEvent>,
+): Pairing<ToolCallRequest, ToolCallResponse> {
+  const matcher = new Matcher<ToolCallRequest, ToolCallResponse>();
+  for (const event of events) {
+    if (event.type === "tool_call_request") matcher.open(event);
+    if (event.type === "tool_call_response") matcher.close(event);
+  }
+  return matcher.result();
+}
+
+/** Pairs by id. Where several requests share an id, the oldest open one is closed first. */
+export class Matcher<Request extends Identified, Response extends Identified> {
+  readonly #pairs: { request: Request; response?: Response }[] = [];
+  readonly #orphans: Response[] = [];
+  /** Positions of the open requests of each id, oldest first. */
+  readonly #open = new Map<string, number[]>();
+
+  open(request: Request): void {
+    const position = this.#pairs.push({ request }) - 1;
+    const positions = this.#open.get(request.id);
+    if (positions === undefined) this.#open.set(request.id, [position]);
+    else positions.push(position);
+  }
+
+  close(response: Response): void {
+    const position = this.#open.get(response.id)?.shift();
+    const pair = position === undefined ? undefined : this.#pairs[position];
+    if (pair === undefined) this.#orphans.push(response);
+    else pair.response = response;
+  }
+
+  result(): Pairing<Request, Response> {
+    return { pairs: this.#pairs, orphans: this.#orphans };
   }
 }

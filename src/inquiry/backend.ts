@@ -22,10 +22,10 @@ import {
 import type { ModelPrompt } from "../tool/index.ts";
 import {
   abortable,
-  breathe,
+  yieldToEventLoop,
   type Clock,
   isCodedError,
-  isOutOfBreath,
+  shouldYield,
   messageOf,
 } from "../util/index.ts";
 import { type AnswerFormat, correctionMessage, extractAnswer, type Extraction } from "./answer.ts";
@@ -69,7 +69,7 @@ async function inquire(options: InquiryBackendOptions, call: InquiryCall): Promi
   const assistant = options.assistant(call.target);
   const model = await abortable(options.model(assistant), signal);
   // Each inquiry builds a request from the whole conversation, and many may start at once.
-  if (isOutOfBreath()) await breathe();
+  if (shouldYield()) await yieldToEventLoop();
   if (prompt !== undefined) {
     return answerPrompt({ prompt, assistant, model, clock: options.clock, signal });
   }

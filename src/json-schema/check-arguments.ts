@@ -4,7 +4,7 @@
  */
 import vm from "node:vm";
 import type { Validator as ValidatorClass } from "@cfworker/json-schema";
-import { isTooDeep, type Json, type JsonObject, messageOf, MOST_LEVELS } from "../util/index.ts";
+import { isTooDeep, type Json, type JsonObject, messageOf, MAX_JSON_DEPTH } from "../util/index.ts";
 import { coerceArguments, fillDefaults } from "./normalize-arguments.ts";
 import { describeViolations } from "./violations.ts";
 
@@ -29,7 +29,7 @@ export async function checkArguments(
   given: JsonObject,
 ): Promise<ArgumentsCheck> {
   if (isTooDeep(given)) {
-    const problem = `the arguments: nested more than ${MOST_LEVELS} levels deep`;
+    const problem = `the arguments: nested more than ${MAX_JSON_DEPTH} levels deep`;
     return { ok: false, message: invalidArguments(name, [problem]) };
   }
   try {

@@ -8,7 +8,7 @@ import type {
   Tool,
 } from "@modelcontextprotocol/client";
 import type { McpServerSettings } from "../config/index.ts";
-import { type JsonObject, LONGEST_TIMER_MS, settlesWithin } from "../util/index.ts";
+import { type JsonObject, MAX_TIMER_MS, settlesWithin } from "../util/index.ts";
 import { ELICITATION } from "./elicitation.ts";
 import { isStreamLost } from "./http-transport.ts";
 import { type Failure, listingFailed, reasonOf } from "./mcp-error.ts";
@@ -114,7 +114,7 @@ export class Connection {
     const { tool, signal, onProgress } = request;
     const options: CallToolRequestOptions = {
       signal,
-      timeout: LONGEST_TIMER_MS, // `ServerCall` has the limit, which pauses during questions.
+      timeout: MAX_TIMER_MS, // `ServerCall` has the limit, which pauses during questions.
       toolDefinition: definitionOf(tool),
       allowInputRequired: true,
       ...(onProgress !== undefined && {

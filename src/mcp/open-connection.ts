@@ -3,7 +3,7 @@
  * version is negotiated on the connection itself, so no second process is needed to find it out.
  */
 import type { McpServerSettings } from "../config/index.ts";
-import { abortable, LONGEST_TIMER_MS } from "../util/index.ts";
+import { abortable, MAX_TIMER_MS } from "../util/index.ts";
 import { Connection, type ConnectionOptions } from "./connection.ts";
 import { createHttpLink } from "./http-transport.ts";
 import {
@@ -49,7 +49,7 @@ export async function openConnection(options: OpenOptions): Promise<Connection> 
   const deadline = new AbortController();
   const timer = setTimeout(
     () => deadline.abort(),
-    Math.min(settings.startupTimeoutMs, LONGEST_TIMER_MS),
+    Math.min(settings.startupTimeoutMs, MAX_TIMER_MS),
   );
   const signal = AbortSignal.any([options.signal, deadline.signal]);
   try {
@@ -71,7 +71,7 @@ async function connect(start: Start): Promise<Connection> {
   const probeMs =
     settings.type === "stdio"
       ? Math.min(PROBE_MS, settings.startupTimeoutMs / 2)
-      : LONGEST_TIMER_MS;
+      : MAX_TIMER_MS;
   const client = new sdk.Client(start.context.clientInfo, {
     versionNegotiation: { mode: "auto", probe: { timeoutMs: probeMs } },
     inputRequired: { autoFulfill: false },
@@ -82,7 +82,7 @@ async function connect(start: Start): Promise<Connection> {
     },
   });
   const options = {
-    timeout: LONGEST_TIMER_MS,
+    timeout: MAX_TIMER_MS,
     ...(isOlder && { prior: { kind: "legacy" } as const }),
   };
   try {

@@ -5,7 +5,7 @@ import type {
   ContentBlock,
   ListToolsResult,
 } from "@modelcontextprotocol/client";
-import { abortable, type JsonObject, LONGEST_TIMER_MS, truncateBytes } from "../util/index.ts";
+import { abortable, type JsonObject, MAX_TIMER_MS, truncateBytes } from "../util/index.ts";
 import { MAX_MESSAGE_BYTES, messageTooLong } from "./transport.ts";
 
 /** A tool as its server describes it. The text is not ours. */
@@ -23,7 +23,7 @@ const MAX_RESULT_BYTES = 1024 * 1024;
 export async function listTools(client: Client, timeoutMs: number): Promise<readonly RemoteTool[]> {
   const deadline = new AbortController();
   const late = new Error(`it took more than ${timeoutMs / 1000} s`);
-  const timer = setTimeout(() => deadline.abort(late), Math.min(timeoutMs, LONGEST_TIMER_MS));
+  const timer = setTimeout(() => deadline.abort(late), Math.min(timeoutMs, MAX_TIMER_MS));
   try {
     return await abortable(listPages(client, deadline.signal), deadline.signal);
   } finally {
@@ -39,7 +39,7 @@ async function listPages(client: Client, signal: AbortSignal): Promise<readonly 
   let cursor: string | undefined;
   for (let page = 0; page < MAX_PAGES; page += 1) {
     const params = cursor === undefined ? {} : { cursor };
-    const options = { signal, timeout: LONGEST_TIMER_MS };
+    const options = { signal, timeout: MAX_TIMER_MS };
     const result = await client.request({ method: "tools/list", params }, options);
     const listed = result.tools.map(toRemoteTool);
     size += JSON.stringify(listed).length;

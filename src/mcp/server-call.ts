@@ -11,7 +11,7 @@ import {
   assertNever,
   type Clock,
   type JsonObject,
-  LONGEST_TIMER_MS,
+  MAX_TIMER_MS,
 } from "../util/index.ts";
 import type {
   Caller,
@@ -293,7 +293,7 @@ class TimeLimit {
     if (this.#running !== undefined || this.#leftMs === Number.POSITIVE_INFINITY) return;
     const stop = new AbortController();
     this.#running = { since: this.#clock.now().getTime(), stop };
-    const wait = Math.min(Math.max(0, this.#leftMs), LONGEST_TIMER_MS);
+    const wait = Math.min(Math.max(0, this.#leftMs), MAX_TIMER_MS);
     this.#clock.sleep(wait, stop.signal).then(this.#onExceeded, () => undefined);
   }
 

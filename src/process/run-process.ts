@@ -1,5 +1,5 @@
 /** Runs one program to its end, whatever kind of end that is. What the output means is decided elsewhere. */
-import { LONGEST_TIMER_MS } from "../util/index.ts";
+import { MAX_TIMER_MS } from "../util/index.ts";
 import { CappedOutput, readTextLines } from "./output.ts";
 import { type ProcessExit, ProcessGroup, type Program } from "./process-group.ts";
 
@@ -83,7 +83,7 @@ function watchForInterruption({ signal, timeoutMs = 0 }: ProcessRequest): {
   signal.addEventListener("abort", onAbort, { once: true });
   const timer =
     timeoutMs > 0
-      ? setTimeout(resolve, Math.min(timeoutMs, LONGEST_TIMER_MS), "timed_out")
+      ? setTimeout(resolve, Math.min(timeoutMs, MAX_TIMER_MS), "timed_out")
       : undefined;
   const stopWatching = () => {
     signal.removeEventListener("abort", onAbort);

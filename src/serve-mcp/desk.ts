@@ -10,7 +10,7 @@ import type {
 import { type Prompter, PromptQueue } from "../agent/index.ts";
 import type { ToolCallResponse } from "../conversation/index.ts";
 import { runToolCall } from "../runtime/index.ts";
-import { abortable, type Clock, type JsonObject, LONGEST_TIMER_MS } from "../util/index.ts";
+import { abortable, type Clock, type JsonObject, MAX_TIMER_MS } from "../util/index.ts";
 import type { ClientRecord } from "./client-record.ts";
 import {
   createElicitationPrompter,
@@ -148,7 +148,7 @@ interface Way {
 /** In the middle of a request, as it was until 2026. A person may take any time to answer. */
 function elicitBy({ mcpReq }: ServerContext): Elicit {
   return (params, signal) =>
-    mcpReq.send({ method: "elicitation/create", params }, { signal, timeout: LONGEST_TIMER_MS });
+    mcpReq.send({ method: "elicitation/create", params }, { signal, timeout: MAX_TIMER_MS });
 }
 
 /** Whoever is asked at our terminal cannot know by itself where the question comes from. */

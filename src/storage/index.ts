@@ -1,9 +1,14 @@
 export { makeFolder, writeDurably } from "./fs/durable.ts";
 export { type OpenFile } from "./fs/event-file.ts";
-export { openWorkspace, type OpenWorkspaceOptions, type Workspace } from "./fs/open-workspace.ts";
+export {
+  createWorkspaceFolder,
+  findWorkspaceRoot,
+  openWorkspace,
+  type OpenWorkspaceOptions,
+  type Workspace,
+} from "./fs/workspace.ts";
 export { type UserEnvironment, userDataFolder } from "./fs/user-data.ts";
-export { createWorkspaceFolder, findWorkspaceRoot } from "./fs/workspace-folder.ts";
-export { MemoryConversationStore } from "./memory/memory-store.ts";
+export { MemoryConversationStore } from "./memory-store.ts";
 export type {
   Conversation,
   ConversationStore,

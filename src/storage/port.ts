@@ -1,6 +1,6 @@
 /**
- * Where conversations are kept, as everything above storage sees it. Implementations: `fs/`, the
- * layout of the Rust original, and `memory/`. One suite of tests runs over both.
+ * The interfaces of storage. Implemented by `fs/`, in the layout of the Rust original, and by
+ * `memory-store.ts`. One test suite covers both.
  */
 import type {
   ConversationEvent,
@@ -14,103 +14,103 @@ import type { JsonObject } from "../util/index.ts";
 
 /** Reading never writes, never locks, and never waits for a writer. */
 export interface ConversationStore {
-  /** In no particular order. Does not read whole records. A broken one is listed, with its problem. */
+  /** In no particular order. Does not read whole records. A broken one is listed with its problem. */
   list(options?: ListOptions): Promise<ConversationSummary[]>;
 
   find(id: ConversationId): Promise<ConversationSummary | undefined>;
 
-  /** The whole of it, in memory. Throws `conversation_not_found`. */
+  /** Reads the whole record into memory. Throws `conversation_not_found`. */
   load(id: ConversationId): Promise<Conversation>;
 
-  /** The same record piece by piece, whatever its length. Throws `conversation_not_found`. */
+  /** Reads the record in pieces of bounded size. Throws `conversation_not_found`. */
   scan(id: ConversationId): AsyncIterable<RecordPiece>;
 
-  /** A new conversation, on disk and locked by the caller. */
+  /** Creates a conversation, saves it, and locks it for the caller. */
   create(options: CreateOptions): Promise<ConversationWriter>;
 
   /**
-   * Takes the conversation's lock and opens it for writing; a torn end is repaired first. Throws
-   * `conversation_locked` at once if somebody holds it, `conversation_archived`,
-   * `record_damaged`, `conversation_not_found`.
+   * Locks the conversation and opens it for writing. Repairs a torn end first. Does not wait for the
+   * lock. Throws `conversation_locked`, `conversation_archived`, `record_damaged`,
+   * `conversation_not_found`.
    */
   open(id: ConversationId): Promise<ConversationWriter>;
 
-  /** A copy under a new id, of all of it or of what `keep` says. Element by element, unchanged. */
+  /** Copies the entries, or those that `keep` accepts, unchanged to a new conversation. */
   fork(id: ConversationId, options?: ForkOptions): Promise<ConversationId>;
 
-  /** Gone for good. Throws `conversation_locked`. */
+  /** Deletes it permanently. Throws `conversation_locked`. */
   remove(id: ConversationId): Promise<void>;
 
-  /** Out of the way, still readable. Throws `conversation_locked`. */
+  /** Archived conversations can be read but not written. Throws `conversation_locked`. */
   archive(id: ConversationId): Promise<void>;
   unarchive(id: ConversationId): Promise<void>;
 
-  /** Whether it is kept with the workspace or only for this user. Throws `conversation_locked`. */
+  /** Moves it to the user's own folder, or back to the workspace. Throws `conversation_locked`. */
   setLocal(id: ConversationId, isLocal: boolean): Promise<void>;
 }
 
-/** One process's hold on a conversation. Every method may throw `write_failed`. */
+/** A locked conversation, open for writing. Every method may throw `write_failed`. */
 export interface ConversationWriter extends AsyncDisposable {
   readonly id: ConversationId;
   readonly metadata: ConversationMetadata;
-  /** Grows with each append; read it again rather than keeping its entries. */
+  /** Grows with each append. Do not hold on to its entries. */
   readonly stream: ConversationStream;
-  /** What was put right when it was opened. */
+  /** What was repaired on opening. */
   readonly problems: readonly RecordProblem[];
 
   /**
-   * Resolves when the events are on the disk, in the order of the calls. When it throws, none of
-   * these events is in the record and all earlier ones are.
+   * Resolves when the events are on disk, in the order of the calls. If it throws, none of these
+   * events are in the record, and all earlier ones are.
    */
   append(...events: readonly ConversationEvent[]): Promise<void>;
 
-  /** For elements that are no events: config deltas, compactions. */
+  /** For entries that are not events: config deltas, compactions. */
   appendEntries(entries: readonly StreamEntry[]): Promise<void>;
 
   updateMetadata(change: MetadataChange): Promise<void>;
 
-  /** Gives the lock back. Safe to call twice. */
+  /** Releases the lock. Safe to call twice. */
   release(): Promise<void>;
 }
 
-/** The new metadata, made from the old. */
+/** Returns the new metadata. */
 export type MetadataChange = (metadata: ConversationMetadata) => ConversationMetadata;
 
 /** Which conversations are listed. */
 export interface ListOptions {
-  /** `live` unless said otherwise. */
+  /** Defaults to `live`. */
   readonly which?: "live" | "archived" | "all";
 }
 
-/** What a list says of a conversation. */
+/** One conversation in a list. */
 export interface ConversationSummary {
   readonly id: ConversationId;
-  /** Absent if it cannot be read: see `problem`. */
+  /** Absent if it cannot be read; see `problem`. */
   readonly metadata?: ConversationMetadata;
   readonly isArchived: boolean;
-  /** With the workspace, only for this user, or in both places. */
+  /** In the workspace, in the user's own folder, or in both. */
   readonly place: "workspace" | "local" | "both";
-  /** The time of the last element; absent in an empty record. */
+  /** The time of the last entry. Absent in an empty record. */
   readonly lastEventAt?: Timestamp;
   readonly problem?: string;
 }
 
-/** A conversation that was read. */
+/** A conversation in memory. */
 export interface Conversation {
   readonly summary: ConversationSummary;
   readonly stream: ConversationStream;
   readonly problems: readonly RecordProblem[];
 }
 
-/** Some of a record, in its order. */
+/** Part of a record, in order. */
 export interface RecordPiece {
   readonly entries: readonly StreamEntry[];
   readonly problems: readonly RecordProblem[];
 }
 
-/** Something in a record that could not be read. What it was stays in the file. */
+/** Part of a record that could not be read. It stays in the file. */
 export interface RecordProblem {
-  /** `torn`: the end of an interrupted write. `damaged`: bytes in between that are no JSON. */
+  /** `torn`: the end of an interrupted write. `damaged`: bytes in between that are not JSON. */
   readonly type: "torn" | "damaged";
   readonly file: string;
   readonly offset: number;
@@ -118,53 +118,52 @@ export interface RecordProblem {
   readonly message: string;
 }
 
-/** What a new conversation begins with. */
+/** The initial contents of a conversation. */
 export interface CreateOptions {
   readonly title?: string;
   readonly baseConfig?: JsonObject;
-  /** What the record begins with; nothing, unless said otherwise. */
+  /** The first entries. Empty by default. */
   readonly entries?: readonly StreamEntry[];
-  /** Kept only for this user, not with the workspace. */
+  /** Store it in the user's own folder, not in the workspace. */
   readonly isLocal?: boolean;
   readonly labels?: Readonly<Record<string, string>>;
 }
 
-/** What a copy is called, and what goes into it. */
+/** The title of the copy, and which entries to copy. */
 export interface ForkOptions {
   readonly title?: string;
   readonly keep?: (entry: StreamEntry) => boolean;
 }
 
-/** Which conversation is active where the user is working, and which were before. */
+/** Which conversation is active in this terminal session, and which were before. */
 export interface SessionStore {
-  /** Most recent first. Empty where there is no session. */
+  /** Most recent first. Empty if there is no session. */
   history(): Promise<readonly ConversationId[]>;
-  /** Throws `no_session` where the terminal cannot be told from others. */
+  /** Throws `no_session` if the terminal session cannot be identified. */
   activate(id: ConversationId): Promise<void>;
 }
 
-/** What a person has said to trust of a workspace, word for word. */
+/** What the user trusts in a workspace, as exact texts. */
 export interface TrustStore {
-  /** Those of them that are trusted. */
+  /** The given texts that are trusted. */
   trusted(texts: readonly string[]): Promise<ReadonlySet<string>>;
   /** Throws `write_failed`. */
   trust(texts: readonly string[]): Promise<void>;
-  /** All of it. Throws `write_failed`. */
+  /** Forgets everything. Throws `write_failed`. */
   forget(): Promise<void>;
 }
 
-/** The files behind a record, for people who look at them or edit them. */
+/** The files behind a record, for users who want to look at or edit them. */
 export interface RecordFiles {
-  /** Those that are read. Throws `conversation_not_found`. */
+  /** The files that jp reads. Throws `conversation_not_found`. */
   paths(id: ConversationId): RecordPaths;
 
-  /** Its text; undefined if it is not there. Throws `conversation_not_found`, `read_failed`. */
+  /** Undefined if it does not exist. Throws `conversation_not_found`, `read_failed`. */
   read(id: ConversationId, file: RecordFile): string | undefined;
 
   /**
-   * Puts a new text in the place of an old one, if it can be read as such a file. Throws
-   * `invalid_record`, which says what is wrong with it; `conversation_locked`; `record_changed` if
-   * the file does not hold the old text any more.
+   * Replaces the text of a file after validating it. Throws `invalid_record` with the reason,
+   * `conversation_locked`, and `record_changed` if the file no longer contains the old text.
    */
   replace(id: ConversationId, file: RecordFile, edit: FileEdit): Promise<void>;
 }
@@ -178,7 +177,7 @@ export interface FileEdit {
 /** One of the files of a record. */
 export type RecordFile = "events" | "metadata" | "baseConfig";
 
-/** Where the files of a record are. */
+/** The paths of a record's files. */
 export interface RecordPaths {
   readonly folder: string;
   readonly events: string;

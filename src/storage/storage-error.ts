@@ -1,6 +1,7 @@
-/** The errors of a storage, and how the system's own become ours. */
+/** The errors of storage, and how system errors become one of them. */
 import type { ConversationId } from "../conversation/index.ts";
 import { CodedError } from "../util/index.ts";
+import type { RecordProblem } from "./port.ts";
 
 /** The codes of a `StorageError`. */
 export type StorageErrorCode =
@@ -16,71 +17,80 @@ export type StorageErrorCode =
   | "no_workspace"
   | "workspace_exists";
 
-/** A record that cannot be read or written. */
+/** A conversation, session or workspace cannot be read or written. */
 export class StorageError extends CodedError<StorageErrorCode> {}
 
-/** What stands in the place of a record is nothing that jp opens. */
+/** A path leads to something jp refuses to open, such as a symbolic link. */
 export class UnsafePathError extends Error {
   override readonly name = "UnsafePathError";
 }
 
-export function notFound(id: ConversationId): StorageError {
-  return new StorageError("conversation_not_found", `There is no conversation ${id}.`, {
-    hint: "`jp conversation ls` lists them; `jp conversation ls --archived` those put away.",
+export function notFoundError(id: ConversationId): StorageError {
+  return new StorageError("conversation_not_found", `Conversation ${id} not found.`, {
+    hint: "Run `jp conversation ls` to list conversations, with --archived for archived ones.",
   });
 }
 
-export function archived(id: ConversationId): StorageError {
+export function archivedError(id: ConversationId): StorageError {
   return new StorageError("conversation_archived", `Conversation ${id} is archived.`, {
-    hint: `Bring it back first: jp conversation unarchive ${id}`,
+    hint: `Unarchive it first: jp conversation unarchive ${id}`,
   });
 }
 
-export function noFreeId(tried: number): StorageError {
+export function noFreeIdError(tried: number): StorageError {
   return new StorageError(
     "conversation_locked",
-    `Cannot start a conversation: ${tried} ids in a row are locked by other processes.`,
-    { hint: "Try again. If no other jp is running, check that the command `flock` works." },
+    `Cannot create a conversation: ${tried} consecutive ids are locked by other processes.`,
+    { hint: "Try again. If no other jp is running, check that the `flock` command works." },
   );
 }
 
-export function changedMeanwhile(file: string): StorageError {
-  return new StorageError("record_changed", `${file} was changed by somebody else meanwhile.`, {
+export function recordChangedError(file: string): StorageError {
+  return new StorageError("record_changed", `${file} was changed by another program.`, {
     hint: "Nothing was written. Edit it again.",
   });
 }
 
+export function damagedError(problem: RecordProblem): StorageError {
+  return new StorageError("record_damaged", `${problem.file} is damaged: ${problem.message}.`, {
+    hint: "jp does not write to damaged files. Run `jp conversation path` to find it, and repair it in an editor.",
+  });
+}
+
 const REASONS: Readonly<Record<string, readonly [reason: string, hint: string]>> = {
-  ENOSPC: ["the disk is full", "Free some space and try again; nothing recorded before is lost."],
-  EDQUOT: ["the disk quota is used up", "Free some space and try again."],
+  ENOSPC: [
+    "the disk is full",
+    "Free some space and try again. Everything recorded before is safe.",
+  ],
+  EDQUOT: ["the disk quota is exceeded", "Free some space and try again."],
   EFBIG: ["the file would become too large", "Start a new conversation."],
   EROFS: ["the file system is read-only", "Work on a copy, or make it writable."],
   EACCES: ["permission denied", "Check the owner and the permissions of the folder."],
   EPERM: ["not permitted", "Check the owner and the permissions of the folder."],
-  ENOENT: ["it is not there", "`jp conversation path` shows where it should be."],
-  ENOTDIR: ["it is not there", "`jp conversation path` shows where it should be."],
-  EISDIR: ["it is a folder", "`jp conversation path` shows where it is."],
-  EIO: ["the disk reported an error", "Check the disk before going on."],
+  ENOENT: ["it does not exist", "Run `jp conversation path` to see where it should be."],
+  ENOTDIR: ["it does not exist", "Run `jp conversation path` to see where it should be."],
+  EISDIR: ["it is a folder", "Run `jp conversation path` to see where it is."],
+  EIO: ["the disk reported an error", "Check the disk before you continue."],
 };
 
 const UNSAFE_HINT =
-  "Replace it with a regular file or folder. A link in a cloned project could expose files of yours.";
+  "Replace it with a regular file or folder. A link in a cloned project could expose your own files.";
 
-/** An error that is ours already says enough. */
-export function writeFailed(file: string, cause: unknown): StorageError {
+/** Returns a `StorageError` unchanged. */
+export function writeError(file: string, cause: unknown): StorageError {
   if (cause instanceof StorageError) return cause;
   const { reason, ...hint } = explain(cause);
   return new StorageError("write_failed", `Cannot write ${file}: ${reason}.`, { cause, ...hint });
 }
 
-export function readFailed(file: string, cause: unknown): StorageError {
+export function readError(file: string, cause: unknown): StorageError {
   if (cause instanceof StorageError) return cause;
   const { reason, ...hint } = explain(cause);
   return new StorageError("read_failed", `Cannot read ${file}: ${reason}.`, { cause, ...hint });
 }
 
-/** The code of a system error, if it is one. */
-export function systemCode(error: unknown): string | undefined {
+/** The code of a system error, such as `ENOENT`. */
+export function systemErrorCode(error: unknown): string | undefined {
   return error instanceof Error && "code" in error && typeof error.code === "string"
     ? error.code
     : undefined;
@@ -88,7 +98,7 @@ export function systemCode(error: unknown): string | undefined {
 
 function explain(cause: unknown): { readonly reason: string; readonly hint?: string } {
   if (cause instanceof UnsafePathError) return { reason: cause.message, hint: UNSAFE_HINT };
-  const [reason, hint] = REASONS[systemCode(cause) ?? ""] ?? [];
+  const [reason, hint] = REASONS[systemErrorCode(cause) ?? ""] ?? [];
   if (reason !== undefined && hint !== undefined) return { reason, hint };
   return { reason: cause instanceof Error ? cause.message : String(cause) };
 }

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import type { Json } from "../util/index.ts";
-import { answerFits, explainMisfit, isOther, withoutOther } from "./answer.ts";
+import { answerFits, explainMismatch, isOther, withoutOther } from "./answer.ts";
 import type { AnswerType, SelectType } from "./question.ts";
 
 const select: AnswerType = { type: "select", options: [{ value: "a" }, { value: 2 }] };
@@ -10,17 +10,17 @@ test.each<[AnswerType, readonly unknown[], readonly unknown[]]>([
   [{ type: "text" }, ["", "yes"], [true, 0, null, ["yes"]]],
   [{ type: "secret" }, ["", "s3cret"], [1, null, {}]],
   [select, ["a", 2], ["b", "2", null, true]],
-])("an answer to a question of the type %j is of that type", (type, good, bad) => {
+])("an answer to a question of type %j must have that type", (type, good, bad) => {
   expect(good.map((answer) => answerFits(type, answer as never))).toEqual(good.map(() => true));
   expect(bad.map((answer) => answerFits(type, answer as never))).toEqual(bad.map(() => false));
 });
 
-test("what is wrong with a secret is told without the secret", () => {
-  expect(explainMisfit({ type: "secret" }, ["hunter2"])).toBe("expected a text, got array");
+test("an error about a secret does not reveal it", () => {
+  expect(explainMismatch({ type: "secret" }, ["hunter2"])).toBe("expected text, got array");
 });
 
-test("what is wrong with a choice is told with what can be chosen", () => {
-  expect(explainMisfit(select, "hunter2")).toBe('expected one of "a", 2');
+test("an error about a choice lists the options", () => {
+  expect(explainMismatch(select, "hunter2")).toBe('expected one of "a", 2');
 });
 
 const OPTIONS = [{ value: "a" }, { value: "b" }, { value: 2 }];
@@ -29,20 +29,20 @@ const several: SelectType = { type: "select", options: OPTIONS, isMultiple: true
 const openSeveral: SelectType = { ...several, allowsOther: true };
 
 function misfits(answerType: AnswerType, answers: readonly Json[]) {
-  return answers.map((answer) => explainMisfit(answerType, answer));
+  return answers.map((answer) => explainMismatch(answerType, answer));
 }
 
-describe("a choice that allows words of one's own", () => {
-  test("takes an option or any text that says something", () => {
+describe("a choice that allows free text", () => {
+  test("accepts an option or any non-empty text", () => {
     expect(misfits(open, ["a", 2, "none of these", "2", " a"])).toEqual(Array(5).fill(undefined));
   });
 
-  test("takes neither silence nor anything that is no text", () => {
+  test("rejects empty text and everything that is not text", () => {
     const silence: readonly Json[] = ["", "  ", "\n\t", null, true, 3, ["a"], { value: "a" }];
     expect(misfits(open, silence)).toEqual(silence.map(() => 'expected one of "a", "b", 2'));
   });
 
-  test("knows an option from one's own words", () => {
+  test("distinguishes options from free text", () => {
     const answers: readonly Json[] = ["a", 2, "c", "2", "", null];
     expect(answers.map((answer) => isOther(open, answer))).toEqual([
       false,
@@ -54,7 +54,7 @@ describe("a choice that allows words of one's own", () => {
     ]);
   });
 
-  test("is a closed choice for those who may not answer in words of their own", () => {
+  test("can be restricted to its options", () => {
     const closed = withoutOther(open);
     expect([closed, answerFits(closed, "a"), answerFits(closed, "c")]).toStrictEqual([
       { type: "select", options: OPTIONS },
@@ -64,22 +64,22 @@ describe("a choice that allows words of one's own", () => {
   });
 });
 
-test("a choice without that has no words of one's own", () => {
+test("a choice without `allowsOther` has no free-text answers", () => {
   expect([isOther(several, "c"), isOther({ type: "select", options: OPTIONS }, "c")]).toEqual([
     false,
     false,
   ]);
 });
 
-test("what is no choice is the same for everybody, and the type that was given stays as it was", () => {
+test("restricting other types changes nothing, and the given type is not modified", () => {
   const others: readonly AnswerType[] = [{ type: "boolean" }, { type: "text" }, { type: "secret" }];
   expect(others.map(withoutOther)).toStrictEqual(others);
   expect(withoutOther(openSeveral)).toStrictEqual(several);
   expect(openSeveral.allowsOther).toBe(true);
 });
 
-describe("a choice of several", () => {
-  test("is a list of none, one or all of the options", () => {
+describe("a multiple choice", () => {
+  test("accepts a list of none, one or all of the options", () => {
     expect(misfits(several, [[], ["a"], [2, "b"], ["a", "b", 2]])).toEqual(
       Array(4).fill(undefined),
     );
@@ -89,23 +89,23 @@ describe("a choice of several", () => {
     ["a", "expected a list, got string"],
     [null, "expected a list, got null"],
     [{ a: true }, "expected a list, got object"],
-    [["a", "a"], "expected each choice once"],
+    [["a", "a"], "expected each option at most once"],
     [["a", "c"], 'expected one of "a", "b", 2'],
     [[["a"]], 'expected one of "a", "b", 2'],
-  ])("is not %j", (answer, problem) => {
-    expect(explainMisfit(several, answer)).toBe(problem);
+  ])("rejects %j", (answer, problem) => {
+    expect(explainMismatch(several, answer)).toBe(problem);
   });
 
-  test("may hold words of one's own where that is allowed, and each of them once", () => {
+  test("may contain free text where that is allowed, each text once", () => {
     expect(misfits(openSeveral, [["a", "mine"], ["mine"], ["mine", "mine"], ["a", ""]])).toEqual([
       undefined,
       undefined,
-      "expected each choice once",
+      "expected each option at most once",
       'expected one of "a", "b", 2',
     ]);
   });
 
-  test("of which one is in words of one's own is in words of one's own", () => {
+  test("counts as free text if one of its answers is free text", () => {
     const answers: readonly Json[] = [["a", "mine"], ["a"], []];
     expect(answers.map((answer) => isOther(openSeveral, answer))).toEqual([true, false, false]);
   });

@@ -25,7 +25,7 @@ const move = defineTool<{ readonly what: string }>({
 });
 
 describe("a tool that asks", () => {
-  test("ends with the first question that has no answer, and goes on with more answers", async () => {
+  test("ends at the first question without an answer, and gets further with more answers", async () => {
     expect([
       await move.execute(call({ what: "it" })),
       await move.execute(call({ what: "it" }, { place: "Rome" })),
@@ -39,7 +39,7 @@ describe("a tool that asks", () => {
     ]);
   });
 
-  test("gets a list where several may be chosen, and text from any other choice", async () => {
+  test("gets a list from a multiple choice, and text from any other choice", async () => {
     const options = ["a", "b"];
     const choose = defineTool({
       name: "choose",
@@ -66,7 +66,7 @@ describe("a tool that asks", () => {
     });
   });
 
-  test("asks also if its own code catches everything", async () => {
+  test("asks even if its own code catches everything", async () => {
     const careless = defineTool({
       name: "careless",
       description: "",
@@ -82,7 +82,7 @@ describe("a tool that asks", () => {
     expect(await careless.execute(call({}))).toEqual({ type: "needs_input", question: place });
   });
 
-  test("that asks two questions at once gets them asked one after the other", async () => {
+  test("that asks two questions at once has them asked one after the other", async () => {
     const both = defineTool({
       name: "both",
       description: "",
@@ -100,7 +100,7 @@ describe("a tool that asks", () => {
     ]);
   });
 
-  test("finds no answer in what every object has", async () => {
+  test("does not mistake inherited properties for answers", async () => {
     const odd = defineTool({
       name: "odd",
       description: "",
@@ -111,7 +111,7 @@ describe("a tool that asks", () => {
   });
 });
 
-test("what a tool throws is an error, with what led to it", async () => {
+test("an exception becomes an error outcome with its causes", async () => {
   const broken = defineTool({
     name: "broken",
     description: "",
@@ -128,7 +128,7 @@ test("what a tool throws is an error, with what led to it", async () => {
   });
 });
 
-test("a result that is no text is written as JSON", async () => {
+test("a result that is not text is serialized as JSON", async () => {
   const counting = defineTool({
     name: "counting",
     description: "",
@@ -138,7 +138,7 @@ test("a result that is no text is written as JSON", async () => {
   expect(await counting.execute(call({}))).toEqual({ type: "success", content: '{"count":3}' });
 });
 
-test("progress reaches whoever wants it", async () => {
+test("progress is reported to the caller", async () => {
   const messages: string[] = [];
   const busy = defineTool({
     name: "busy",
@@ -165,7 +165,7 @@ describe("a tool whose parameters are a zod schema", () => {
     },
   });
 
-  test("tells the model its JSON Schema", () => {
+  test("has the JSON Schema of its parameters", () => {
     expect(scaled.parameters).toEqual({
       type: "object",
       properties: { factor: { default: 2, type: "number" }, of: { type: "string" } },
@@ -173,7 +173,7 @@ describe("a tool whose parameters are a zod schema", () => {
     });
   });
 
-  test("gets its defaults, and refuses what does not fit", async () => {
+  test("applies defaults and rejects invalid arguments", async () => {
     const refused = await scaled.execute(call({ of: 1 }));
     expect([await scaled.execute(call({ of: "milk" })), refused.type]).toEqual([
       { type: "success", content: "2 milk" },
@@ -183,11 +183,11 @@ describe("a tool whose parameters are a zod schema", () => {
 });
 
 describe("the source of a tool's questions", () => {
-  test("is the tool, under the name it is known by", () => {
+  test("is the tool, under its configured name", () => {
     expect(move.inquirySource("shift")).toEqual({ source: "tool", name: "shift" });
   });
 
-  test("is what the tool's own code says", () => {
+  test("can be set by the tool's own code", () => {
     const asking = defineTool({
       name: "asking",
       description: "",

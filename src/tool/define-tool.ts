@@ -1,23 +1,22 @@
 /**
- * Tools in TypeScript. `await ctx.ask(…)` reads as if the answer came back into the same call; in
- * truth the call ends there and is made again with the answer, so the tool survives a crash, and what
- * it does before it asks is done once more each time.
+ * Tools in TypeScript. `await ctx.ask(…)` looks as if the answer came back into the same call. In
+ * fact the call ends there, and jp runs it again with the answer. This way a call survives a crash,
+ * but everything before `ask` runs again each time.
  */
 import { isJsonObject, type Json, type JsonObject, messageOf } from "../util/index.ts";
 import { answerFits } from "./answer.ts";
-import type { InquirySource } from "./inquiry-source.ts";
 import type { Outcome } from "./outcome.ts";
-import type { MultipleChoice, Question, QuestionOf } from "./question.ts";
+import type { InquirySource, MultipleChoice, Question, QuestionOf } from "./question.ts";
 
-/** What a tool can be called with; either form of `parameters` becomes this. */
+/** A tool that jp can call. Both forms of `parameters` end up as JSON Schema here. */
 export interface BuiltinTool {
   readonly name: string;
   readonly description: string;
   /** JSON Schema of an object. */
   readonly parameters: JsonObject;
-  /** Who its questions come from; the tool itself unless said otherwise. */
+  /** Who asks its questions; by default the tool itself. */
   inquirySource(name: string): InquirySource;
-  /** Arguments are checked before. Never throws; what the tool throws becomes an error. */
+  /** The caller has checked the arguments. Never throws: an exception becomes an error outcome. */
   execute(call: ToolCall): Promise<Outcome>;
 }
 
@@ -26,40 +25,40 @@ export interface ToolCall {
   readonly arguments: JsonObject;
   /** By question id. */
   readonly answers: Readonly<Record<string, Json>>;
-  /** What the person had to say besides, by question id. */
+  /** Notes the user added to answers, by question id. */
   readonly notes?: Readonly<Record<string, string>>;
   readonly signal: AbortSignal;
   readonly onProgress?: (message: string) => void;
 }
 
-/** What `run` works with. */
+/** The second argument of `run`. */
 export interface ToolContext {
-  /** Aborted when the call is cancelled: pass it on to everything that waits. */
+  /** Aborted when the call is cancelled. Pass it to everything that waits. */
   readonly signal: AbortSignal;
   readonly ask: Ask;
   /** Shown while the tool runs; never part of its result. */
   readonly progress: (message: string) => void;
 }
 
-/** Gives the answer, if there is one; else the call ends here and is made again when there is. */
+/** Returns the answer if there is one. Otherwise the call ends here and runs again once there is. */
 export interface Ask {
   (question: QuestionOf<"boolean">): Promise<boolean>;
   (question: MultipleChoice): Promise<readonly string[]>;
   (question: Question): Promise<string>;
 }
 
-/** A tool, as its author writes it. */
+/** The argument of `defineTool`. */
 export interface ToolDefinition<Arguments> {
   readonly name: string;
   readonly description: string;
-  /** A JSON Schema, or a schema of a library that can turn itself into one, such as zod. */
+  /** A JSON Schema, or a schema of a library that can produce one, such as zod. */
   readonly parameters: JsonObject | JsonSchemaSource<Arguments>;
-  /** Text, or anything that is then written as JSON. */
+  /** Returns text, or any other value to be sent as JSON. */
   run(args: Arguments, context: ToolContext): Promise<Json> | Json;
   readonly inquirySource?: (name: string) => InquirySource;
 }
 
-/** The part of the Standard Schema interface that is used here. */
+/** The part of the Standard Schema interface that jp uses. */
 export interface JsonSchemaSource<Arguments> {
   readonly "~standard": {
     readonly version: 1;
@@ -72,7 +71,7 @@ export interface JsonSchemaSource<Arguments> {
   };
 }
 
-/** Makes a tool. With a schema of zod, valibot or another such library, `run` gets its type. */
+/** Creates a tool. With a schema of zod, valibot or a similar library, `run` gets typed arguments. */
 export function defineTool<Arguments = JsonObject>(
   definition: ToolDefinition<Arguments>,
 ): BuiltinTool {
@@ -90,7 +89,7 @@ async function execute<Arguments>(
   definition: ToolDefinition<Arguments>,
   call: ToolCall,
 ): Promise<Outcome> {
-  // An author's own `catch` may swallow what leaves `run`: the question counts all the same.
+  // A `catch` in the tool may swallow the rejection of `ask`; the question still counts.
   let asked: Question | undefined;
   const context = createContext(call, (question) => {
     asked ??= question;
@@ -113,7 +112,7 @@ async function run<Arguments>(
   }
 }
 
-/** A schema of a library may also change values: its defaults and transformations count. */
+/** A library's schema may also apply defaults and transformations. */
 async function parseArguments<Arguments>(
   { parameters }: ToolDefinition<Arguments>,
   value: JsonObject,
@@ -150,7 +149,7 @@ function createContext(
         onAsked(question);
         return Promise.reject(new Error(`waiting for an answer to "${question.id}"`));
       }
-      return Promise.resolve(answer as never); // Of the question's own type: it fits.
+      return Promise.resolve(answer as never); // `answerFits` checked its type.
     },
   };
 }
@@ -165,7 +164,8 @@ function isSchemaSource<Arguments>(value: unknown): value is JsonSchemaSource<Ar
 
 function toJsonSchema(source: JsonSchemaSource<unknown>): JsonObject {
   const schema: unknown = source["~standard"].jsonSchema.input({ target: "draft-2020-12" });
-  if (!isJsonObject(schema)) throw new TypeError("the parameters' schema gives no JSON Schema");
+  if (!isJsonObject(schema))
+    throw new TypeError("the schema in `parameters` did not produce a JSON Schema");
   const { $schema: _dialect, ...rest } = schema;
   return rest;
 }

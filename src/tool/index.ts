@@ -1,5 +1,13 @@
-export { answerFits, explainMisfit, isOther, withoutOther } from "./answer.ts";
-export { optionToJson, parseAnswerType, selectToJson } from "./answer-type-codec.ts";
+export { answerFits, explainMismatch, isOther, withoutOther } from "./answer.ts";
+export {
+  optionToJson,
+  parseAnswerType,
+  parseInquiryQuestion,
+  parseQuestion,
+  questionToWire,
+  reusePolicyToJson,
+  selectToJson,
+} from "./question-codec.ts";
 export {
   type Ask,
   type BuiltinTool,
@@ -9,15 +17,15 @@ export {
   type ToolContext,
   type ToolDefinition,
 } from "./define-tool.ts";
-export type { InquirySource } from "./inquiry-source.ts";
-export type { ModelPrompt, PromptMessage } from "./model-prompt.ts";
-export { type Outcome, outcomeToWire, parseOutcome } from "./outcome.ts";
 export {
   type AnswerReusePolicy,
   type AnswerType,
   booleanQuestion,
   type InquiryQuestion,
+  type InquirySource,
+  type ModelPrompt,
   type MultipleChoice,
+  type PromptMessage,
   type Question,
   type QuestionOf,
   type QuestionOptions,
@@ -28,9 +36,4 @@ export {
   type SelectType,
   textQuestion,
 } from "./question.ts";
-export {
-  parseInquiryQuestion,
-  parseQuestion,
-  questionToWire,
-  reusePolicyToJson,
-} from "./question-codec.ts";
+export { type Outcome, outcomeToWire, parseOutcome } from "./outcome.ts";

@@ -11,7 +11,7 @@ test("a success is its content", () => {
   });
 });
 
-test("an error has a message, and by default no trace and no hope", () => {
+test("an error has a message, and by default no trace and is not transient", () => {
   const outcomes = [
     parseOutcome({ type: "error", message: "no such file" }),
     parseOutcome({ type: "error", message: "busy", trace: ["open", "lock"], transient: true }),
@@ -22,7 +22,7 @@ test("an error has a message, and by default no trace and no hope", () => {
   ]);
 });
 
-test("a tool asks by giving needs_input with a question in either notation", () => {
+test("a tool asks by returning needs_input with a question in either notation", () => {
   verifies("082/wire/needs-input-carries-the-question", "082/wire/older-notation-still-read");
   const outcomes = [
     { id: "key", text: "Which key?", answer_type: { type: "secret" } },
@@ -50,7 +50,7 @@ test("a tool asks several questions at once with `more`, in their order", () => 
   });
 });
 
-test.each([[[]], [null]])("`more` that is %j asks the one question alone", (more) => {
+test.each([[[]], [null]])("with %j for `more`, only one question is asked", (more) => {
   const question = { id: "ok", text: "Go on?", answer_type: "Boolean" };
   expect(parseOutcome({ type: "needs_input", question, more })).toStrictEqual({
     type: "needs_input",
@@ -65,7 +65,7 @@ test.each<[string, unknown]>([
   ["a list", [{ type: "success", content: "" }]],
   ["an object without a type", { content: "done" }],
   ["an object of another type", { type: "Success", content: "done" }],
-])("%s is no outcome and stands for itself", (_, value) => {
+])("%s is not an outcome but plain output", (_, value) => {
   expect(parseOutcome(value)).toBeUndefined();
 });
 
@@ -133,7 +133,7 @@ test.each<[string, unknown, string, string]>([
     "a needs_input that asks the same question twice",
     { type: "needs_input", question: ASKED, more: [{ ...ASKED, id: "b" }, ASKED] },
     "more",
-    'the question "a" is there twice',
+    'duplicate question "a"',
   ],
   [
     "an error whose trace is nested deeper than a stack",
@@ -141,11 +141,11 @@ test.each<[string, unknown, string, string]>([
     "",
     "nested deeper than 1000 levels",
   ],
-])("%s is refused, and the error names the field", (_, value, path, problem) => {
+])("%s is rejected, and the error names the field", (_, value, path, problem) => {
   expect(() => parseOutcome(value)).toThrow(new ShapeError(path, problem));
 });
 
-test("outcomes are written as tools write them", () => {
+test("outcomes are written in the form that tools use", () => {
   verifies("082/wire/needs-input-carries-the-question");
   const wire = [
     outcomeToWire({ type: "success", content: "done" }),
@@ -159,7 +159,7 @@ test("outcomes are written as tools write them", () => {
   ]);
 });
 
-test("several questions are written in their order, and read back as they were", () => {
+test("several questions survive a round trip in order", () => {
   const outcome = {
     type: "needs_input",
     question: secretQuestion("key", "Which key?"),

@@ -1,11 +1,11 @@
-/** What one attempt of a tool comes to, and how tools write it. */
+/** The outcome of one attempt of a tool, and its JSON form. */
 import {
   arrayField,
   isJsonObject,
   isTooDeep,
   type Json,
   type JsonObject,
-  MOST_LEVELS,
+  MAX_JSON_DEPTH,
   optionalBoolean,
   type Shape,
   ShapeError,
@@ -13,9 +13,9 @@ import {
   stringField,
 } from "../util/index.ts";
 import type { Question } from "./question.ts";
-import { findRepeated, parseQuestion, questionToWire } from "./question-codec.ts";
+import { findDuplicate, parseQuestion, questionToWire } from "./question-codec.ts";
 
-/** What one attempt of a tool came to. */
+/** The outcome of one attempt of a tool. */
 export type Outcome =
   | { readonly type: "success"; readonly content: string }
   | {
@@ -23,20 +23,20 @@ export type Outcome =
       readonly message: string;
       /** From the outermost cause to the innermost. */
       readonly trace: readonly string[];
-      /** The same call may work later. A hint for the reader; nothing is retried because of it. */
+      /** The same call may work later. Only a hint for the model: jp does not retry. */
       readonly transient: boolean;
     }
-  /** The tool is entered again, with the same arguments and what was answered. */
+  /** jp runs the tool again with the same arguments and the answer. */
   | {
       readonly type: "needs_input";
       readonly question: Question;
-      /** Asked together with it, as one form. */
+      /** Asked together with the question, as one form. */
       readonly more?: readonly Question[];
     };
 
 /**
- * Reads a tool's output. Undefined: it is no outcome at all and stands for itself, as text.
- * Throws `ShapeError` for one that names an outcome but does not have its shape.
+ * Reads a tool's output. Undefined if it is not an outcome, but plain text. Throws `ShapeError` if
+ * it has the type of an outcome but not its fields.
  */
 export function parseOutcome(value: unknown): Outcome | undefined {
   if (!isJsonObject(value)) return undefined;
@@ -45,15 +45,17 @@ export function parseOutcome(value: unknown): Outcome | undefined {
     case "success":
       return { type: "success", content: stringField(shape, "content") };
     case "error":
-      return parseError(shallow(shape));
+      assertNotTooDeep(shape);
+      return parseError(shape);
     case "needs_input":
-      return parseNeed(shallow(shape));
+      assertNotTooDeep(shape);
+      return parseNeedsInput(shape);
     default:
       return undefined;
   }
 }
 
-/** As tools write it. */
+/** The JSON form that tools write. */
 export function outcomeToWire(outcome: Outcome): JsonObject {
   if (outcome.type !== "needs_input") return { ...outcome };
   const { question, more = [] } = outcome;
@@ -64,20 +66,21 @@ export function outcomeToWire(outcome: Outcome): JsonObject {
   };
 }
 
-/** Parts of it are written down again, which goes only so deep. */
-function shallow(shape: Shape): Shape {
-  if (!isTooDeep(shape.value)) return shape;
-  throw new ShapeError("", `nested deeper than ${MOST_LEVELS} levels`);
+/** Parts of it are serialized again, which recurses. */
+function assertNotTooDeep(shape: Shape): void {
+  if (isTooDeep(shape.value)) {
+    throw new ShapeError("", `nested deeper than ${MAX_JSON_DEPTH} levels`);
+  }
 }
 
-function parseNeed(shape: Shape): Outcome {
+function parseNeedsInput(shape: Shape): Outcome {
   const question = parseQuestion(shape.value["question"]);
   if (shape.value["more"] == null) return { type: "needs_input", question };
   const more = arrayField(shape, "more").map((item, index) =>
     parseQuestion(item, `more[${index}]`),
   );
-  const twice = findRepeated([question, ...more].map(({ id }) => id));
-  if (twice !== undefined) throw new ShapeError("more", `the question "${twice}" is there twice`);
+  const duplicate = findDuplicate([question, ...more].map(({ id }) => id));
+  if (duplicate !== undefined) throw new ShapeError("more", `duplicate question "${duplicate}"`);
   return { type: "needs_input", question, ...(more.length > 0 && { more }) };
 }
 

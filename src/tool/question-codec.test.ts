@@ -3,17 +3,17 @@ import { describe, expect, test } from "vitest";
 import { verifies } from "../../test/conformance/manifest.ts";
 import { anyQuestion } from "../../test/support/events.ts";
 import { ShapeError } from "../util/index.ts";
+import { parseAnswerType, parseQuestion, questionToWire } from "./question-codec.ts";
 import {
   booleanQuestion,
   secretQuestion,
-  type SelectType,
   selectQuestion,
+  type SelectType,
   textQuestion,
 } from "./question.ts";
-import { parseQuestion, questionToWire } from "./question-codec.ts";
 
 describe("reading", () => {
-  test("a question reads with all its fields", () => {
+  test("all fields of a question are read", () => {
     verifies("083/question/exclusive-can-be-declared", "083/question/persistence-values");
     const question = parseQuestion({
       id: "env",
@@ -35,7 +35,7 @@ describe("reading", () => {
     });
   });
 
-  test("a question from before exclusive and persistence gets their defaults", () => {
+  test("a question without exclusive and persistence gets their defaults", () => {
     verifies(
       "083/question/older-payload-gets-the-defaults",
       "083/question/exclusive-defaults-to-false",
@@ -45,7 +45,7 @@ describe("reading", () => {
     expect(parseQuestion(older)).toStrictEqual(booleanQuestion("ok", "Go on?"));
   });
 
-  test("fields that are null are as good as absent", () => {
+  test("null fields count as absent", () => {
     const question = parseQuestion({
       id: "ok",
       text: "Go on?",
@@ -64,7 +64,7 @@ describe("reading", () => {
     expect(parseQuestion(wire)).toStrictEqual(booleanQuestion("ok", "Go on?", { default: false }));
   });
 
-  test("the older name of the context is read, and the newer one wins", () => {
+  test("the old name of the context is read, but the new one wins", () => {
     verifies("083/question/context-replaces-pre-amble");
     const older = { id: "ok", text: "Go on?", pre_amble: "diff", answer_type: "Boolean" };
     expect([
@@ -80,7 +80,7 @@ describe("reading", () => {
     expect(read.map(({ persistence }) => persistence)).toEqual(["none", "turn"]);
   });
 
-  test("a note is allowed where the question says so, and nowhere else", () => {
+  test("a note is allowed only if the question says so", () => {
     const wire = { id: "ok", text: "Go on?", answer_type: "Boolean" };
     const read = [true, false, null].map((note) => parseQuestion({ ...wire, note }));
     expect(read).toStrictEqual([
@@ -90,7 +90,7 @@ describe("reading", () => {
     ]);
   });
 
-  test("a default is one of the options, also where other words are allowed", () => {
+  test("a default must be one of the options even if free text is allowed", () => {
     const wire = { type: "select", options: ["a", "b"], other: true };
     const ask = (suggested: unknown, more = {}) =>
       parseQuestion({
@@ -107,7 +107,7 @@ describe("reading", () => {
     );
   });
 
-  test("a secret flag is no part of a question", () => {
+  test("a secret flag on a question is ignored", () => {
     verifies("082/wire/no-secret-flag");
     const wire = { id: "ok", text: "Go on?", answer_type: { type: "boolean" }, secret: true };
     expect(parseQuestion(wire)).toStrictEqual(booleanQuestion("ok", "Go on?"));
@@ -115,7 +115,7 @@ describe("reading", () => {
 });
 
 describe("writing", () => {
-  test("what holds its default is not written", () => {
+  test("defaults are not written", () => {
     verifies(
       "083/question/exclusive-written-only-when-true",
       "083/question/persistence-written-only-when-none",
@@ -131,7 +131,7 @@ describe("writing", () => {
     ]);
   });
 
-  test("the context is written under its newer name", () => {
+  test("the context is written under its new name", () => {
     verifies("083/question/context-replaces-pre-amble");
     const read = parseQuestion({ id: "ok", text: "?", pre_amble: "diff", answer_type: "Text" });
     expect(questionToWire(read)).toStrictEqual({
@@ -165,7 +165,7 @@ describe("writing", () => {
     ]);
   });
 
-  test("an open choice of several, previews and notes have fields of their own", () => {
+  test("free text, multiple choice, previews and notes have their own fields", () => {
     const question = selectQuestion("q", "?", {
       options: ["dev", { value: "prod", preview: "a\nb" }],
       allowsOther: true,
@@ -179,7 +179,7 @@ describe("writing", () => {
     );
   });
 
-  test("an option whose value is no text is written as an object", () => {
+  test("an option whose value is not text is written as an object", () => {
     const question = selectQuestion("q", "?", { options: [{ value: 3 }] });
     expect(questionToWire(question)["answer_type"]).toStrictEqual({
       type: "select",
@@ -187,7 +187,7 @@ describe("writing", () => {
     });
   });
 
-  test("what was written is read back as it was", () => {
+  test("written questions survive a round trip", () => {
     verifies("082/wire/constructors-hide-the-notation");
     const questions = [
       booleanQuestion("q", "?", { context: "c", default: true }),
@@ -200,7 +200,7 @@ describe("writing", () => {
     );
   });
 
-  test("whatever is asked is read back as it was", () => {
+  test("any question survives a round trip", () => {
     fc.assert(
       fc.property(anyQuestion, (question) => {
         const { answerType, default: _default, ...rest } = question;
@@ -212,50 +212,198 @@ describe("writing", () => {
   });
 });
 
-/** Only such a choice can be made. */
+/** A select question with unique options. */
 function hasDistinctOptions({ options }: SelectType): boolean {
   const values = new Set(options.map(({ value }) => JSON.stringify(value)));
   return options.length > 0 && values.size === options.length;
 }
 
-const wire = { id: "ok", text: "Go on?", answer_type: { type: "boolean" } };
+const minimal = { id: "ok", text: "Go on?", answer_type: { type: "boolean" } };
 
 test.each<[string, unknown, string, string]>([
   ["nothing in its place", undefined, "question", "expected an object, got nothing"],
   ["a text in its place", "Go on?", "question", "expected an object, got a string"],
-  ["no id", { ...wire, id: undefined }, "question.id", "expected a string, got nothing"],
-  ["an empty id", { ...wire, id: "" }, "question.id", "expected a name, got an empty string"],
-  ["no text", { ...wire, text: undefined }, "question.text", "expected a string, got nothing"],
+  ["no id", { ...minimal, id: undefined }, "question.id", "expected a string, got nothing"],
+  ["an empty id", { ...minimal, id: "" }, "question.id", "expected a name, got an empty string"],
+  ["no text", { ...minimal, text: undefined }, "question.text", "expected a string, got nothing"],
   [
     "a context in pieces",
-    { ...wire, context: ["a"] },
+    { ...minimal, context: ["a"] },
     "question.context",
     "expected a string, got array",
   ],
   [
     "no answer type",
-    { ...wire, answer_type: undefined },
+    { ...minimal, answer_type: undefined },
     "question.answer_type",
     "expected an object, got nothing",
   ],
   [
     "a text where a flag should be",
-    { ...wire, exclusive: "yes" },
+    { ...minimal, exclusive: "yes" },
     "question.exclusive",
     "expected true or false, got a string",
   ],
   [
     "a note in words",
-    { ...wire, note: "please" },
+    { ...minimal, note: "please" },
     "question.note",
     "expected true or false, got a string",
   ],
   [
     "a persistence that does not exist",
-    { ...wire, persistence: "forever" },
+    { ...minimal, persistence: "forever" },
     "question.persistence",
     'expected "none" or "turn", got another string',
   ],
-])("a question with %s is refused, and the error names the field", (_, value, path, problem) => {
+])("a question with %s is rejected, and the error names the field", (_, value, path, problem) => {
   expect(() => parseQuestion(value)).toThrow(new ShapeError(path, problem));
+});
+
+test("the tagged notation names each answer type in snake case", () => {
+  verifies(
+    "082/wire/boolean-tag",
+    "082/wire/text-tag",
+    "082/wire/secret-tag",
+    "082/wire/select-tag",
+  );
+  const wire = [
+    { type: "boolean" },
+    { type: "text" },
+    { type: "secret" },
+    { type: "select", options: ["dev"] },
+  ];
+  expect(wire.map((value) => parseAnswerType(value, "answer_type"))).toStrictEqual([
+    { type: "boolean" },
+    { type: "text" },
+    { type: "secret" },
+    { type: "select", options: [{ value: "dev" }] },
+  ]);
+});
+
+test("the old notation of tools is still read", () => {
+  verifies("082/wire/older-notation-still-read");
+  const wire = ["Boolean", "Text", "Secret", { Select: { options: ["dev", "prod"] } }];
+  expect(wire.map((value) => parseAnswerType(value, "answer_type"))).toStrictEqual([
+    { type: "boolean" },
+    { type: "text" },
+    { type: "secret" },
+    { type: "select", options: [{ value: "dev" }, { value: "prod" }] },
+  ]);
+});
+
+test("an option is text, or an object with any value and an optional description", () => {
+  verifies("082/wire/select-tag");
+  const options = [
+    "dev",
+    { value: "prod" },
+    { value: "test", description: "Torn down at night." },
+    { value: 3, description: null },
+    { value: null },
+  ];
+  expect(parseAnswerType({ type: "select", options }, "answer_type")).toStrictEqual({
+    type: "select",
+    options: [
+      { value: "dev" },
+      { value: "prod" },
+      { value: "test", description: "Torn down at night." },
+      { value: 3 },
+      { value: null },
+    ],
+  });
+});
+
+test("a choice may allow free text or several answers, in both notations", () => {
+  const choice = { options: [{ value: "dev", preview: "a\nb" }], other: true, multiple: true };
+  const read = {
+    type: "select",
+    options: [{ value: "dev", preview: "a\nb" }],
+    allowsOther: true,
+    isMultiple: true,
+  };
+  const wire = [{ type: "select", ...choice }, { Select: choice }];
+  expect(wire.map((value) => parseAnswerType(value, "answer_type"))).toStrictEqual([read, read]);
+});
+
+test.each([false, null, undefined])("%s enables neither", (flag) => {
+  const wire = { type: "select", options: ["dev"], other: flag, multiple: flag };
+  expect(parseAnswerType(wire, "answer_type")).toStrictEqual({
+    type: "select",
+    options: [{ value: "dev" }],
+  });
+});
+
+test("only the secret type is secret, and it has no options", () => {
+  verifies("082/wire/no-secret-flag");
+  const wire = [
+    { type: "secret", options: ["a", "b"], other: true, multiple: true },
+    { type: "boolean", secret: true },
+    { type: "select", options: ["a"], secret: true },
+  ];
+  expect(wire.map((value) => parseAnswerType(value, "answer_type"))).toStrictEqual([
+    { type: "secret" },
+    { type: "boolean" },
+    { type: "select", options: [{ value: "a" }] },
+  ]);
+});
+
+const TAGS = '"boolean" or "select" or "text" or "secret"';
+
+test.each<[string, unknown, string, string]>([
+  ["nothing", undefined, "t", "expected an object, got nothing"],
+  ["a list", ["boolean"], "t", "expected an object, got array"],
+  ["an object without a type", {}, "t.type", `expected ${TAGS}, got nothing`],
+  ["an unknown type", { type: "date" }, "t.type", `expected ${TAGS}, got another string`],
+  ["a type in capitals", { type: "Boolean" }, "t.type", `expected ${TAGS}, got another string`],
+  [
+    "an unknown older name",
+    "boolean",
+    "t",
+    'expected {"type": "boolean" | "select" | "text" | "secret"}, got a string',
+  ],
+  [
+    "a name that every object has",
+    "toString",
+    "t",
+    'expected {"type": "boolean" | "select" | "text" | "secret"}, got a string',
+  ],
+  ["a select without options", { type: "select" }, "t.options", "expected an array, got nothing"],
+  [
+    "an older select without options",
+    { Select: {} },
+    "t.Select.options",
+    "expected an array, got nothing",
+  ],
+  [
+    "an option of another type",
+    { type: "select", options: ["a", 2] },
+    "t.options[1]",
+    "expected an object, got number",
+  ],
+  [
+    "an option without a value",
+    { type: "select", options: [{ description: "a" }] },
+    "t.options[0].value",
+    "expected a value, got nothing",
+  ],
+  [
+    "a choice that is open in words",
+    { type: "select", options: ["a"], other: "yes" },
+    "t.other",
+    "expected true or false, got a string",
+  ],
+  [
+    "a choice of several in numbers",
+    { type: "select", options: ["a"], multiple: 2 },
+    "t.multiple",
+    "expected true or false, got number",
+  ],
+  [
+    "an option with a preview in pieces",
+    { type: "select", options: [{ value: "a", preview: ["b"] }] },
+    "t.options[0].preview",
+    "expected a string, got array",
+  ],
+])("%s is rejected as an answer type, and the error has its path", (_, value, path, problem) => {
+  expect(() => parseAnswerType(value, "t")).toThrow(new ShapeError(path, problem));
 });

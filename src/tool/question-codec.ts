@@ -1,6 +1,13 @@
-/** The notation in which tools write a question. The record's notation is in `conversation/`. */
+/**
+ * Questions to and from the JSON that tools write. Answer types are read in every notation ever used:
+ * ours (tagged, snake case) and the older one of tools (`"Boolean"`, `{"Select":{"options":[…]}}`).
+ * How the record writes questions is in `conversation/`.
+ */
 import {
+  arrayField,
   fieldPath,
+  isJsonObject,
+  type Json,
   type JsonObject,
   mismatch,
   oneOf,
@@ -11,41 +18,49 @@ import {
   shapeOf,
   stringField,
 } from "../util/index.ts";
-import { explainMisfit, withoutOther } from "./answer.ts";
-import { optionToJson, parseAnswerType, selectToJson } from "./answer-type-codec.ts";
-import type { AnswerReusePolicy, AnswerType, InquiryQuestion, Question } from "./question.ts";
+import { explainMismatch, withoutOther } from "./answer.ts";
+import type {
+  AnswerReusePolicy,
+  AnswerType,
+  InquiryQuestion,
+  Question,
+  SelectOption,
+  SelectType,
+} from "./question.ts";
 
-/** Throws `ShapeError`, whose message says which field is wrong and what was expected. */
+/** Throws `ShapeError`, which says which field is wrong and what was expected. */
 export function parseQuestion(value: unknown, path = "question"): Question {
   const shape = shapeOf(value, path);
   const id = stringField(shape, "id");
   if (id === "") throw mismatch(`${path}.id`, "a name", "");
   const question = { id, ...parseInquiryQuestion(shape) };
-  checkSense(question, path);
+  assertAnswerable(question, path);
   return question;
 }
 
-/** What a tool asks must be answerable. Records of old are taken as they are. */
-function checkSense({ answerType, default: suggested }: Question, path: string): void {
+/** A tool's question must be answerable. Questions of old records are not checked. */
+function assertAnswerable({ answerType, default: suggested }: Question, path: string): void {
   if (answerType.type === "select") {
     const values = answerType.options.map(({ value }) => JSON.stringify(value));
-    const place = `${path}.answer_type.options`;
-    if (values.length === 0) throw new ShapeError(place, "a select needs at least one option");
-    const twice = findRepeated(values);
-    if (twice !== undefined) throw new ShapeError(place, `the option ${twice} is there twice`);
+    const optionsPath = `${path}.answer_type.options`;
+    if (values.length === 0) {
+      throw new ShapeError(optionsPath, "a select needs at least one option");
+    }
+    const duplicate = findDuplicate(values);
+    if (duplicate !== undefined) throw new ShapeError(optionsPath, `duplicate option ${duplicate}`);
   }
-  const misfit =
-    suggested === undefined ? undefined : explainMisfit(withoutOther(answerType), suggested);
-  if (misfit !== undefined) throw new ShapeError(`${path}.default`, misfit);
+  const problem =
+    suggested === undefined ? undefined : explainMismatch(withoutOther(answerType), suggested);
+  if (problem !== undefined) throw new ShapeError(`${path}.default`, problem);
 }
 
-/** The first one that was there before. There may be as many as a megabyte holds. */
-export function findRepeated(texts: readonly string[]): string | undefined {
+/** The first text that occurs twice. Linear: a tool may send a megabyte of them. */
+export function findDuplicate(texts: readonly string[]): string | undefined {
   const seen = new Set<string>();
   return texts.find((text) => seen.size === seen.add(text).size);
 }
 
-/** The fields that tools and the record write alike. `pre_amble` is what `context` was called. */
+/** The fields that tools and the record have in common. `context` used to be called `pre_amble`. */
 export function parseInquiryQuestion(shape: Shape): InquiryQuestion {
   const context = optionalString(shape, "context") ?? optionalString(shape, "pre_amble");
   const suggested = shape.value["default"];
@@ -60,7 +75,7 @@ export function parseInquiryQuestion(shape: Shape): InquiryQuestion {
   };
 }
 
-/** As tools write it. */
+/** The JSON form that tools write. */
 export function questionToWire(question: Question): JsonObject {
   return {
     id: question.id,
@@ -72,7 +87,7 @@ export function questionToWire(question: Question): JsonObject {
   };
 }
 
-/** Fields that hold their default are left out, so that older readers see what they know. */
+/** Omits defaults, so that older readers see only fields they know. */
 export function reusePolicyToJson(question: InquiryQuestion): JsonObject {
   return {
     ...(question.exclusive && { exclusive: true }),
@@ -94,4 +109,70 @@ function answerTypeToWire(answerType: AnswerType): JsonObject {
     return isPlain ? option.value : { value: option.value, ...more };
   });
   return { type: "select", options, ...selectToJson(answerType) };
+}
+
+const OLD_NAMES: Readonly<Record<string, AnswerType>> = {
+  Boolean: { type: "boolean" },
+  Text: { type: "text" },
+  Secret: { type: "secret" },
+};
+
+/** Throws `ShapeError`. */
+export function parseAnswerType(value: unknown, path: string): AnswerType {
+  if (typeof value === "string") return parseOlderName(value, path);
+  const shape = shapeOf(value, path);
+  if (isJsonObject(shape.value["Select"]))
+    return parseSelect(shape.value["Select"], `${path}.Select`);
+  const type = oneOf(shape, "type", ["boolean", "select", "text", "secret"]);
+  return type === "select" ? parseSelect(value, path) : { type };
+}
+
+function parseOlderName(name: string, path: string): AnswerType {
+  const found = Object.hasOwn(OLD_NAMES, name) ? OLD_NAMES[name] : undefined;
+  if (found === undefined) {
+    throw mismatch(path, '{"type": "boolean" | "select" | "text" | "secret"}', name);
+  }
+  return found;
+}
+
+function parseSelect(value: unknown, path: string): AnswerType {
+  const shape = shapeOf(value, path);
+  const options = arrayField(shape, "options").map((option, index) =>
+    parseOption(option, `${path}.options[${index}]`),
+  );
+  return {
+    type: "select",
+    options,
+    ...(optionalBoolean(shape, "other") === true && { allowsOther: true }),
+    ...(optionalBoolean(shape, "multiple") === true && { isMultiple: true }),
+  };
+}
+
+/** The fields of a select other than its options. Tools and the record write them alike. */
+export function selectToJson({ allowsOther, isMultiple }: SelectType): JsonObject {
+  return {
+    ...(allowsOther === true && { other: true }),
+    ...(isMultiple === true && { multiple: true }),
+  };
+}
+
+/** The fields of an option other than its value. Tools and the record write them alike. */
+export function optionToJson({ description, preview }: SelectOption): JsonObject {
+  return {
+    ...(description !== undefined && { description }),
+    ...(preview !== undefined && { preview }),
+  };
+}
+
+function parseOption(value: Json, path: string): SelectOption {
+  if (typeof value === "string") return { value };
+  const shape = shapeOf(value, path);
+  if (shape.value["value"] === undefined) throw mismatch(`${path}.value`, "a value", undefined);
+  const description = optionalString(shape, "description");
+  const preview = optionalString(shape, "preview");
+  return {
+    value: shape.value["value"],
+    ...(description !== undefined && { description }),
+    ...(preview !== undefined && { preview }),
+  };
 }

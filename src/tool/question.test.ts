@@ -9,7 +9,7 @@ import {
 } from "./question.ts";
 import { questionToWire } from "./question-codec.ts";
 
-test("a constructed question is open to anyone and may be remembered for the turn", () => {
+test("by default anyone may answer a question, and the answer may be remembered for the turn", () => {
   verifies("083/question/constructors-use-the-defaults", "082/wire/secret-constructor");
   const questions = [
     booleanQuestion("ok", "Go on?"),
@@ -53,7 +53,7 @@ test("every constructor takes context, default, exclusive and persistence", () =
   ]);
 });
 
-test("options of a select question are given as texts or with a description", () => {
+test("options of a select question are strings or have a description", () => {
   const { answerType } = selectQuestion("env", "Where to?", {
     options: ["dev", { value: "prod", description: "The real one." }],
   });
@@ -63,7 +63,7 @@ test("options of a select question are given as texts or with a description", ()
   });
 });
 
-test("a choice may be open, of several, with a look at each option and with a note", () => {
+test("a choice may have free text, several answers, previews and a note", () => {
   const question = selectQuestion("env", "Where to?", {
     options: [{ value: "dev", preview: "dev:\n  hosts: 1" }],
     allowsOther: true,
@@ -93,11 +93,11 @@ test("a choice may be open, of several, with a look at each option and with a no
   ]);
 });
 
-test("neither a question nor an answer type has a flag or options that would make a mixed secret", () => {
+test("a secret question cannot have options or a flag", () => {
   verifies("082/wire/no-secret-flag");
-  // @ts-expect-error There is no such option.
+  // @ts-expect-error Unknown option.
   const question = booleanQuestion("ok", "Go on?", { secret: true });
-  // @ts-expect-error A secret has no options to choose from.
+  // @ts-expect-error A secret has no options.
   const choice: AnswerType = { type: "secret", options: [] };
   const wire = [question, { ...question, answerType: choice }].map(questionToWire);
   expect(wire).toStrictEqual([

@@ -1,10 +1,10 @@
 /**
- * What a tool asks, and the kinds of answer there are. How a question is routed, shown or stored is
- * decided elsewhere; how it is written by tools and on disk is in the codecs.
+ * Questions that tools ask, and the types of their answers. Routing, display and storage are decided
+ * elsewhere; the JSON forms are in the codecs.
  */
 import type { Json } from "../util/index.ts";
 
-/** What kind of answer a question wants. */
+/** The type of a question's answer. */
 export type AnswerType =
   | { readonly type: "boolean" }
   | SelectType
@@ -16,60 +16,82 @@ export type AnswerType =
 export interface SelectType {
   readonly type: "select";
   readonly options: readonly SelectOption[];
-  /** A text of the person's own is an answer too. */
+  /** The user may type another answer instead of choosing an option. */
   readonly allowsOther?: boolean;
-  /** The answer is a list, of none, one or several of the options. */
+  /** The answer is a list of zero or more options. */
   readonly isMultiple?: boolean;
 }
 
-/** Something to choose. */
+/** One option of a choice. */
 export interface SelectOption {
-  /** A string wherever we write it; records of other programs may hold any JSON here. */
+  /** jp always writes a string; records of other programs may contain any JSON. */
   readonly value: Json;
   readonly description?: string;
-  /** What choosing it would come to: a piece of code, a layout. May have several lines. */
+  /** Shows what choosing it means, such as code or a layout. May have several lines. */
   readonly preview?: string;
 }
 
-/** `turn`: an answer may be remembered until the turn ends. `none`: asked anew every time. */
+/** `turn`: an answer may be remembered until the turn ends. `none`: the user is asked every time. */
 export type AnswerReusePolicy = "none" | "turn";
 
 /** A question without its id: the part that is shown, answered and recorded. */
 export interface InquiryQuestion {
-  /** One line. What needs more room belongs in `context`. */
+  /** One line. Anything longer belongs in `context`. */
   readonly text: string;
   readonly context?: string;
   readonly answerType: AnswerType;
-  /** A suggestion for the person who answers; recorded in clear, so never a secret. */
+  /** The suggested answer. Recorded in plain text, so it must not be a secret. */
   readonly default?: Json;
-  /** Only a person, or that person's own configuration, may answer. */
+  /** Only the user, or the user's own config, may answer; never a model. */
   readonly exclusive: boolean;
   readonly persistence: AnswerReusePolicy;
-  /** The person may add a note to the answer. */
+  /** The user may add a note to the answer. */
   readonly allowsNote?: boolean;
 }
 
-/** A question in flight. The id names the slot its answer goes to, within one tool. */
+/** A question being asked. The tool finds the answer under this id. */
 export interface Question extends InquiryQuestion {
   readonly id: string;
 }
 
-/** A question whose answer type is known: so is then the type of its answer. */
+/** A question whose answer type is known at compile time, and with it the type of the answer. */
 export type QuestionOf<Type extends AnswerType["type"]> = Question & {
   readonly answerType: Extract<AnswerType, { readonly type: Type }>;
 };
 
-/** What a tool author may leave out. */
+/** Who asks. Set by the executor that runs the tool; neither config nor tool output can change it. */
+export type InquirySource =
+  | { readonly source: "tool"; readonly name: string }
+  | { readonly source: "assistant" }
+  | { readonly source: "user" }
+  | { readonly source: "other"; readonly name: string };
+
+/** A prompt a tool sends to a model. The model sees nothing of the conversation. */
+export interface ModelPrompt {
+  readonly systemPrompt?: string;
+  /** Starts and ends with a message of the user. */
+  readonly messages: readonly PromptMessage[];
+  /** The maximum length of the reply, unless the model's own limit is lower. */
+  readonly maxTokens: number;
+}
+
+/** A message of a `ModelPrompt`. */
+export interface PromptMessage {
+  readonly role: "user" | "assistant";
+  readonly text: string;
+}
+
+/** The optional parts of a question a tool asks. */
 export interface QuestionOptions {
-  /** What has to be seen before answering; it may have many lines. */
+  /** What the user should read before answering. May have many lines. */
   readonly context?: string;
-  /** A suggestion for the person who answers; recorded in clear, so never a secret. */
+  /** The suggested answer. Recorded in plain text, so it must not be a secret. */
   readonly default?: Json;
-  /** Only a person, or that person's own configuration, may answer. */
+  /** Only the user, or the user's own config, may answer; never a model. */
   readonly exclusive?: boolean;
-  /** `turn` unless said otherwise. */
+  /** Defaults to `turn`. */
   readonly persistence?: AnswerReusePolicy;
-  /** The person may add a note to the answer. */
+  /** The user may add a note to the answer. */
   readonly allowsNote?: boolean;
 }
 
@@ -91,7 +113,7 @@ export function textQuestion(
   return createQuestion({ id, text, answerType: { type: "text" } as const, ...options });
 }
 
-/** Asks for a text that is never shown, recorded, or given to a model. */
+/** Asks for text that is never shown, recorded, or sent to a model. */
 export function secretQuestion(
   id: string,
   text: string,
@@ -100,18 +122,18 @@ export function secretQuestion(
   return createQuestion({ id, text, answerType: { type: "secret" } as const, ...options });
 }
 
-/** What a choice is made of, and what its author may leave out. */
+/** The options of a choice, and its optional parts. */
 export interface SelectQuestionOptions
   extends QuestionOptions, Pick<SelectType, "allowsOther" | "isMultiple"> {
   readonly options: readonly (string | SelectOption)[];
 }
 
-/** A choice of none, one or several: its answer is a list. */
+/** A choice of zero or more options. Its answer is a list. */
 export type MultipleChoice = QuestionOf<"select"> & {
   readonly answerType: { readonly isMultiple: true };
 };
 
-/** Asks for one of some options, or for several. */
+/** Asks the user to choose one option, or several with `isMultiple`. */
 export function selectQuestion(
   id: string,
   text: string,

@@ -1,8 +1,8 @@
-/** Waiting that can be given up, for work that may not hear of it. */
+/** Abortable waiting, for work that does not take an `AbortSignal` itself. */
 
-/** Rejects at once with the signal's reason; what it waited for is not ended by that. */
+/** Rejects with the signal's reason as soon as it aborts. The work itself is not cancelled. */
 export async function abortable<Value>(work: Promise<Value>, signal: AbortSignal): Promise<Value> {
-  work.catch(() => undefined); // Nobody may be left to hear of it.
+  work.catch(() => undefined); // After an abort, no one else handles a rejection.
   signal.throwIfAborted();
   const aborted = Promise.withResolvers<never>();
   const abort = () => aborted.reject(signal.reason);

@@ -1,4 +1,4 @@
-/** Time as a port: nothing below the command line reads the system clock by itself. */
+/** Time as a port: only the command line picks the system clock, everything else is handed one. */
 
 export interface Clock {
   now(): Date;
@@ -6,8 +6,8 @@ export interface Clock {
   sleep(milliseconds: number, signal: AbortSignal): Promise<void>;
 }
 
-/** What a timer can wait for; with anything longer it fires at once. */
-export const LONGEST_TIMER_MS = 2_147_483_647;
+/** The longest delay `setTimeout` supports. A longer one would fire immediately. */
+export const MAX_TIMER_MS = 2_147_483_647;
 
 /** The clock of this machine. */
 export const systemClock: Clock = { now: () => new Date(), sleep };
@@ -16,7 +16,7 @@ async function sleep(milliseconds: number, signal: AbortSignal): Promise<void> {
   signal.throwIfAborted();
   const { promise, resolve, reject } = Promise.withResolvers<void>();
   const timer = setTimeout(resolve, milliseconds);
-  const onAbort = () => reject(signal.reason as Error); // Whatever it is, it is thrown as it is.
+  const onAbort = () => reject(signal.reason as Error); // Any value; rejected unchanged.
   signal.addEventListener("abort", onAbort, { once: true });
   return promise.finally(() => {
     clearTimeout(timer);

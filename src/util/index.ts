@@ -1,11 +1,16 @@
 /// <reference types="node" preserve="true" />
-// The library's declarations name types of Node. Every folder knows this one, so all bring them along.
+// The library's declarations use types of Node. Every folder imports this one, so all of them get these.
 export { abortable } from "./abortable.ts";
-export { assertNever } from "./assert-never.ts";
-export { decodeBase64, encodeBase64 } from "./base64.ts";
-export { breathe, isOutOfBreath } from "./breathe.ts";
-export { type Clock, LONGEST_TIMER_MS, systemClock } from "./clock.ts";
-export { CodedError, type CodedErrorOptions, isCodedError } from "./coded-error.ts";
+export {
+  assertNever,
+  CodedError,
+  type CodedErrorOptions,
+  isCodedError,
+  messageOf,
+} from "./errors.ts";
+export { decodeBase64, encodeBase64, truncateBytes, truncationNotice } from "./utf8.ts";
+export { yieldToEventLoop, shouldYield } from "./event-loop.ts";
+export { type Clock, MAX_TIMER_MS, systemClock } from "./clock.ts";
 export {
   findJson,
   isJsonArray,
@@ -14,10 +19,9 @@ export {
   type Json,
   type JsonObject,
   jsonTypeOf,
-  MOST_LEVELS,
+  MAX_JSON_DEPTH,
   parseJson,
 } from "./json.ts";
-export { messageOf } from "./message-of.ts";
 export { nearest } from "./nearest.ts";
 export { settlesWithin } from "./settles-within.ts";
 export {
@@ -36,4 +40,3 @@ export {
   stringField,
   unknownFields,
 } from "./shape.ts";
-export { truncateBytes, truncationNotice } from "./truncate-bytes.ts";

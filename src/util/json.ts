@@ -1,4 +1,4 @@
-/** The JSON data model, and the one test that tells objects from arrays and null. */
+/** The JSON data model: its types, type guards, and parsing with safe error messages. */
 
 export type Json = null | boolean | number | string | readonly Json[] | JsonObject;
 
@@ -11,30 +11,33 @@ export function isJsonObject(value: unknown): value is JsonObject {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
-/** As `Array.isArray`, which gives `any`, and does not know arrays that are only read. */
+/** `Array.isArray` narrows to `any[]` and does not accept readonly arrays. */
 export function isJsonArray(value: unknown): value is readonly Json[] {
   return Array.isArray(value);
 }
 
-/** Names a value's JSON type the way an error message should: `null`, `array`, `string`, … */
+/** The JSON type of a value, for error messages: `null`, `array`, `string`, … */
 export function jsonTypeOf(value: unknown): string {
   if (value === null) return "null";
   if (value === undefined) return "nothing";
   return Array.isArray(value) ? "array" : typeof value;
 }
 
-/** Deeper than anybody means it. A stack holds several times as much, a parser any number. */
-export const MOST_LEVELS = 1000;
+/**
+ * Far deeper than real data. Recursing over this many levels is safe; `JSON.parse` itself would
+ * accept any number.
+ */
+export const MAX_JSON_DEPTH = 1000;
 
-/** Whether going through it step by step could be more than a stack holds. */
-export function isTooDeep(value: unknown, levels = MOST_LEVELS): boolean {
+/** Whether recursing over the value could overflow the stack. */
+export function isTooDeep(value: unknown, levels = MAX_JSON_DEPTH): boolean {
   if (typeof value !== "object" || value === null) return false;
   return levels === 0 || Object.values(value).some((member) => isTooDeep(member, levels - 1));
 }
 
 /**
- * Throws a `SyntaxError` that says where the text is wrong. The engine's own message would quote the text,
- * which may be a private file that a link leads to.
+ * Throws a `SyntaxError` with line and column. The engine's own message quotes the text, and that
+ * text may come from a private file behind a symbolic link.
  */
 export function parseJson(text: string): Json {
   try {
@@ -44,17 +47,17 @@ export function parseJson(text: string): Json {
   }
 }
 
-/** Only the position is taken from the engine's message. */
+/** Takes only the position from the engine's message. */
 function describeJsonError(text: string, message: string): string {
   const position = / at position (\d+)(?: \(line \d+ column \d+\))?$/.exec(message)?.[1];
   if (position === undefined) {
-    return message.includes("end of JSON") ? "invalid JSON: it ends too early" : "invalid JSON";
+    return message.includes("end of JSON") ? "invalid JSON: unexpected end" : "invalid JSON";
   }
   const lines = text.slice(0, Number(position)).split("\n");
   return `${lines.length}:${(lines.at(-1) ?? "").length + 1}: invalid JSON`;
 }
 
-/** What the text says as JSON; undefined if it is none. */
+/** Undefined if the text is not JSON. */
 export function findJson(text: string): Json | undefined {
   try {
     return JSON.parse(text) as Json; // JSON.parse gives JSON.

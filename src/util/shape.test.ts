@@ -30,7 +30,7 @@ const shape = shapeOf(
   "root",
 );
 
-test("fields of the right type are read as they are", () => {
+test("fields of the right type are returned", () => {
   expect({
     string: stringField(shape, "text"),
     boolean: booleanField(shape, "no"),
@@ -52,7 +52,7 @@ test("fields of the right type are read as they are", () => {
   });
 });
 
-test("an optional field that is null is as absent as one that is not there", () => {
+test("a null optional field counts as absent", () => {
   expect([
     optionalString(shape, "nothing"),
     optionalString(shape, "missing"),
@@ -74,18 +74,18 @@ test.each([
   ["root.nothing", "expected an object, got null", () => objectField(shape, "nothing")],
   ["root.text", 'expected "b" or "c", got another string', () => oneOf(shape, "text", ["b", "c"])],
   ["root.yes", 'expected "b", got boolean', () => oneOf(shape, "yes", ["b"])],
-])("a field of the wrong type is refused with its path: %s, %s", (path, problem, read) => {
+])("a field of the wrong type is rejected with its path: %s, %s", (path, problem, read) => {
   expect(errorOf(read)).toEqual({ path, message: `${path}: ${problem}` });
 });
 
-test("the document itself has no path to name", () => {
+test("an error about the root has no path", () => {
   expect(errorOf(() => shapeOf("text"))).toEqual({
     path: "",
     message: "expected an object, got a string",
   });
 });
 
-test("no value is repeated in an error: it may be a private file that a link leads to", () => {
+test("errors never quote a value, which may come from a private file", () => {
   counters("T-PATH-5");
   const record = shapeOf({ flag: "hunter2", time: "hunter2", id: "" });
   const errors = [
@@ -102,12 +102,12 @@ test("no value is repeated in an error: it may be a private file that a link lea
   ]);
 });
 
-test("a path grows by one name for each object on the way", () => {
+test("a path has one name per nested object", () => {
   const inner = objectField(shapeOf({ outer: { inner: {} } }), "outer");
   expect([fieldPath(shapeOf({}), "key"), fieldPath(inner, "key")]).toEqual(["key", "outer.key"]);
 });
 
-test("unknown fields keep their order, and there is no object when there are none", () => {
+test("unknown fields keep their order, and are undefined if there are none", () => {
   const known = new Set(["b"]);
   expect([
     JSON.stringify(unknownFields({ c: 1, b: 2, a: 3 }, known)),
@@ -116,7 +116,7 @@ test("unknown fields keep their order, and there is no object when there are non
   ]).toEqual(['{"c":1,"a":3}', undefined, '{"__proto__":{"a":1}}']);
 });
 
-test("objects are told from arrays, from null and from everything else", () => {
+test("isJsonObject rejects arrays, null and everything else", () => {
   const values = [{}, [], null, undefined, "", 0, true];
   expect(values.map((value) => [isJsonObject(value), jsonTypeOf(value)])).toEqual([
     [true, "object"],

@@ -1,10 +1,10 @@
 /**
- * Reads fields of unknown JSON and says exactly what was wrong with one. The codecs are its only
- * callers: behind them nothing checks again.
+ * Reads fields of unknown JSON and reports exactly which one is wrong. Only codecs call it; inner
+ * code trusts what they return.
  */
 import { isJsonArray, isJsonObject, type Json, type JsonObject, jsonTypeOf } from "./json.ts";
 
-/** A value did not have the shape its codec reads. `path` leads to it from the document's root. */
+/** A value does not have the expected shape. `path` is its path from the root of the document. */
 export class ShapeError extends Error {
   readonly path: string;
 
@@ -15,7 +15,7 @@ export class ShapeError extends Error {
   }
 }
 
-/** An object being read, and where it stands in its document. */
+/** An object being read, and its path in the document. */
 export interface Shape {
   readonly value: JsonObject;
   readonly path: string;
@@ -36,7 +36,7 @@ export function stringField(shape: Shape, key: string): string {
   return value;
 }
 
-/** Absent and `null` both read as absent. */
+/** `null` counts as absent. */
 export function optionalString(shape: Shape, key: string): string | undefined {
   return shape.value[key] == null ? undefined : stringField(shape, key);
 }
@@ -87,11 +87,11 @@ export function unknownFields(
 ): JsonObject | undefined {
   const unknown = Object.keys(value).filter((key) => !known.has(key));
   if (unknown.length === 0) return undefined;
-  // Never by assignment: `__proto__` would become the prototype.
-  return Object.fromEntries(unknown.map((key) => [key, value[key] as Json])); // A key of its own.
+  // Not by assignment, which would turn a `__proto__` key into the prototype.
+  return Object.fromEntries(unknown.map((key) => [key, value[key] as Json])); // An own key.
 }
 
-/** Never the value itself: what is read as a record may be a link to a private file. */
+/** Names the value's type but never quotes the value: it may come from a private file. */
 export function mismatch(path: string, expected: string, value: unknown): ShapeError {
   return new ShapeError(path, `expected ${expected}, got ${typeNameOf(value)}`);
 }

@@ -70,7 +70,7 @@ describe("a program that prints `more`", () => {
     const { prompter, told } = await run(need, []);
     expect([prompter.shown, told]).toEqual([
       [],
-      [expect.stringContaining('more: the question "env" is there twice'), true],
+      [expect.stringContaining('more: duplicate question "env"'), true],
     ]);
   });
 });

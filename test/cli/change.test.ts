@@ -232,7 +232,7 @@ describe("the archive", () => {
         stdout: "",
         stderr: lines(
           `jp: Conversation ${id} is archived.`,
-          `Bring it back first: jp conversation unarchive ${id}`,
+          `Unarchive it first: jp conversation unarchive ${id}`,
         ),
       },
     ]);

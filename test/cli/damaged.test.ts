@@ -31,7 +31,7 @@ describe("a record whose last write was cut off", () => {
       status: 0,
       lines: count,
       stderr: expect.stringMatching(
-        `^warning: ${events}: the last write was cut off: 2\\d bytes behind the last whole event\n$`,
+        `^warning: ${events}: the last write was cut off: 2\\d bytes after the last complete event\n$`,
       ) as unknown,
     });
   });
@@ -61,7 +61,7 @@ describe("a record whose last write was cut off", () => {
     expect(await project.jp("conversation", "print", id)).toEqual({
       status: 0,
       stdout: "",
-      stderr: `warning: ${events}: the last write was cut off: 0 bytes behind the last whole event\n(there is nothing to show)\n`,
+      stderr: `warning: ${events}: the last write was cut off: 0 bytes after the last complete event\n(there is nothing to show)\n`,
     });
   });
 });
@@ -82,7 +82,7 @@ describe("a record that is damaged in between", () => {
       status: 0,
       types: ['"type":"chat_request"', '"type":"inquiry_response"'],
       stderr: expect.stringMatching(
-        `^warning: ${events}: no readable event at byte ${at} \\(\\d+ bytes\\)\n$`,
+        `^warning: ${events}: unreadable event at byte ${at} \\(\\d+ bytes\\)\n$`,
       ) as unknown,
     });
   });
@@ -93,7 +93,7 @@ describe("a record that is damaged in between", () => {
     expect(await project.jp("conversation", "print", id)).toEqual({
       status: 0,
       stdout: "",
-      stderr: `warning: ${events}: no list of events at byte 0 (15 bytes)\n(there is nothing to show)\n`,
+      stderr: `warning: ${events}: not a list of events at byte 0 (15 bytes)\n(there is nothing to show)\n`,
     });
   });
 });
@@ -134,11 +134,11 @@ describe("an event that is not in its shape", () => {
     expect({
       status,
       shown: stdout.match(/a\.[bc]/g),
-      isTold: stderr.includes("answer_type.type"),
+      isReported: stderr.includes("answer_type.type"),
     }).toEqual({
       status: 0,
       shown: ["a.b"],
-      isTold: true,
+      isReported: true,
     });
   });
 

@@ -120,8 +120,8 @@ describe("outside of a workspace", () => {
         {
           check: "workspace",
           state: "warning",
-          message: `There is no jp workspace at or above ${project.root}.`,
-          hint: "Create one with `jp init`, or point at one with --workspace.",
+          message: `No jp workspace found in ${project.root} or its parent folders.`,
+          hint: "Create one with `jp init`, or select one with --workspace.",
         },
       ],
       false,

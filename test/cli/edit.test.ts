@@ -138,21 +138,17 @@ describe("editing a file", () => {
   });
 
   test.each([
-    ["no JSON", `echo '[{"type":' > "$1"`, /^jp: This is no valid events file: .*JSON/],
-    [
-      "no list",
-      `echo '{}' > "$1"`,
-      /^jp: This is no valid events file: expected a list, got object\n/,
-    ],
+    ["no JSON", `echo '[{"type":' > "$1"`, /^jp: Invalid events file: .*JSON/],
+    ["no list", `echo '{}' > "$1"`, /^jp: Invalid events file: expected a list, got object\n/],
     [
       "an element without a time",
       `echo '[{"type":"turn_start"}]' > "$1"`,
-      /^jp: This is no valid events file: element 0: "timestamp" is missing\n/,
+      /^jp: Invalid events file: element 0: "timestamp" is missing\n/,
     ],
     [
       "an event that is not in its shape",
       `echo '[{"type":"chat_request","timestamp":"2026-01-02 03:04:05.0"}]' > "$1"`,
-      /^jp: This is no valid events file: element 0: content: expected a string, got nothing\n/,
+      /^jp: Invalid events file: element 0: content: expected a string, got nothing\n/,
     ],
   ])("to %s is refused: the draft is kept, and the file too", async (_what, script, words) => {
     const project = new Project();
@@ -207,7 +203,7 @@ describe("editing a file", () => {
       draft: readFileSync(draft, "utf8"),
     }).toEqual({
       status: 1,
-      said: `jp: ${one.events} was changed by somebody else meanwhile.`,
+      said: `jp: ${one.events} was changed by another program.`,
       file: theirs,
       draft: laidOut(edited),
     });

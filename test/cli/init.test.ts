@@ -168,7 +168,7 @@ describe("what is there", () => {
         stdout: "",
         stderr: lines(
           `There is a config already, which stays as it is: ${configFile(here)}`,
-          `jp: ${project.root} is a jp workspace already.`,
+          `jp: ${project.root} is already a jp workspace.`,
           "Nothing was changed.",
         ),
       },

@@ -191,7 +191,7 @@ describe("the list of conversations", () => {
         "  ID               ACTIVITY    TITLE",
         expect.stringMatching(`^  ${halved.id}  2 days ago  \\(metadata\\.json: .*JSON.*\\)$`),
         `  ${timeless.id}  2 days ago  (metadata.json: last_activated_at: expected a time like "2026-01-02 03:04:05.678", got nothing)`,
-        `  ${bare.id}  2 days ago  No events (events.json: it is not there)`,
+        `  ${bare.id}  2 days ago  No events (events.json: it does not exist)`,
       ],
     });
   });

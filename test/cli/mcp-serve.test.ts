@@ -314,7 +314,7 @@ describe("wrong uses", () => {
     const { status, stderr } = await project.jp("mcp", "serve");
     expect([status, stderr.split("\n")[0]]).toEqual([
       1,
-      `jp: There is no jp workspace at or above ${project.root}.`,
+      `jp: No jp workspace found in ${project.root} or its parent folders.`,
     ]);
   });
 });

@@ -71,7 +71,7 @@ describe("what goes wrong", () => {
   });
 
   test.each([
-    { how: "no workspace", isBare: true, flags: [], problem: "There is no jp workspace" },
+    { how: "no workspace", isBare: true, flags: [], problem: "No jp workspace found" },
     {
       how: "no such provider",
       isBare: false,

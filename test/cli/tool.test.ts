@@ -109,7 +109,7 @@ describe("a tool that is run by hand", () => {
 
   test.each([
     ['{"type":"select","options":[]}', "", "a select needs at least one option"],
-    ['{"type":"select","options":["a","a"]}', "", 'the option "a" is there twice'],
+    ['{"type":"select","options":["a","a"]}', "", 'duplicate option "a"'],
     ['{"type":"boolean"}', ',"default":"maybe"', "expected true or false, got string"],
   ])("that asks %s%s is told what is wrong with that", async (type, more, problem) => {
     const { status, stderr } = await asking(type, more).jp("tool", "run", "asker");

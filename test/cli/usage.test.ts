@@ -211,8 +211,8 @@ describe("an error", () => {
         status: 1,
         stdout: "",
         stderr: lines(
-          `jp: There is no jp workspace at or above ${project.root}.`,
-          "Create one with `jp init`, or point at one with --workspace.",
+          `jp: No jp workspace found in ${project.root} or its parent folders.`,
+          "Create one with `jp init`, or select one with --workspace.",
         ),
       })),
     );

@@ -14,7 +14,7 @@ import { toAttemptResult } from "../../src/executor/local/process-result.ts";
 import type { ProcessEnd, ProcessRequest } from "../../src/process/index.ts";
 import type { AttemptResult } from "../../src/executor/port.ts";
 import {
-  explainMisfit,
+  explainMismatch,
   parseOutcome,
   type Question,
   questionToWire,
@@ -236,7 +236,7 @@ function checkQuestion(question: Question): void {
   expect(Object.keys(others).filter((key) => !QUESTION_FIELDS.has(key))).toEqual([]);
   if (answerType.type === "select") expect(answerType.options).not.toEqual([]);
   if (suggested !== undefined) {
-    expect(explainMisfit(withoutOther(answerType), suggested)).toBeUndefined();
+    expect(explainMismatch(withoutOther(answerType), suggested)).toBeUndefined();
   }
   const { id: _id, ...asked } = question;
   const event: InquiryRequest = {

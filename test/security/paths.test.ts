@@ -170,7 +170,7 @@ test("a flock(1) that fails is told of, and the query goes on", async () => {
   chmodSync(path.join(folder, "flock"), 0o755);
   const PATH = `${folder}:${process.env["PATH"] ?? ""}`;
   const { status, stderr } = await query(project, ["Go."], { variables: { PATH } });
-  expect([status, stderr.replaceAll(/\s+/g, " ").includes("flock ended with status 1")]).toEqual([
+  expect([status, stderr.replaceAll(/\s+/g, " ").includes("flock exited with status 1")]).toEqual([
     0,
     process.platform === "linux",
   ]);

@@ -1,4 +1,4 @@
-/** What stands in `events.json` after appends, byte by byte. */
+/** The exact bytes of `events.json` after appends. */
 import { readdirSync, readFileSync } from "node:fs";
 import path from "node:path";
 import * as fc from "fast-check";
@@ -25,7 +25,7 @@ import {
 
 const ID = conversationIdFromNumber(17_000_000_000);
 
-/** As a hand or another program wrote it: no parser and printer would give these bytes back. */
+/** Formatted by hand or another program: parsing and printing would not give these bytes. */
 const TOKENS = [
   "  {",
   '    "timestamp": "2026-01-01 00:00:00.123456789",',
@@ -41,7 +41,7 @@ const TOKENS = [
   "  }",
 ].join("\n");
 
-test("any number of appends gives the file that one program would have written at once", async () => {
+test("any number of appends gives the same file as one write", async () => {
   const folder = fastTemporaryFolder();
   let count = 0;
   await fc.assert(
@@ -60,12 +60,12 @@ test("any number of appends gives the file that one program would have written a
   );
 });
 
-/** Without escapes of half a character, as which only these are written. */
+/** Without escapes of lone surrogates. */
 function wellFormed(json: string): string {
   return json.replaceAll(/\\\\|\\ud[89a-f]../g, (found) => (found === "\\\\" ? found : "\u{fffd}"));
 }
 
-test("half a character is written as a sign for one: other parsers would refuse the whole file", async () => {
+test("lone surrogates are replaced, because other parsers would reject the whole file", async () => {
   const { events, eventsFile } = placeEvents(fastTemporaryFolder(), "[]\n");
   await events.open();
   await events.append([{ text: "half \ud83d, whole 😀, escape \\ud83d" }]);
@@ -75,7 +75,7 @@ test("half a character is written as a sign for one: other parsers would refuse 
   );
 });
 
-test("an append changes no byte but the three that closed the list", async () => {
+test("an append overwrites only the three bytes that closed the list", async () => {
   const { events, eventsFile } = placeEvents(fastTemporaryFolder(), laidOut([numberedElement(0)]));
   await events.open();
   const states = [readFileSync(eventsFile)];
@@ -91,7 +91,7 @@ test("an append changes no byte but the three that closed the list", async () =>
   expect(kept).toEqual(kept.map(() => true));
 });
 
-test("the first append to an empty record gives exactly these bytes", async () => {
+test("the first append to an empty record writes exactly these bytes", async () => {
   const { conversations, files } = temporaryWorkspace();
   const writer = await conversations.create({});
   const empty = readFileSync(files.paths(writer.id).events, "utf8");
@@ -156,7 +156,7 @@ test("a new conversation consists of three files", async () => {
   });
 });
 
-test("a conversation of a program that gives it no config can be opened by the Rust original", async () => {
+test("a conversation created without a config can be opened by the Rust original", async () => {
   counters("T-COMPAT-1");
   const { conversations, files } = temporaryWorkspace();
   await using writer = await conversations.create({ title: "Half a character: \ud83d" });
@@ -169,7 +169,7 @@ test("a conversation of a program that gives it no config can be opened by the R
   }).toEqual({ problems: [], read: {}, title: "Half a character: \ufffd" });
 });
 
-test("a packed record stays packed: its first element is its base config", async () => {
+test("a packed record stays packed, with the base config as its first element", async () => {
   const { conversations, live } = temporaryWorkspace();
   const packed = [
     { type: "config_delta", timestamp: "2026-01-01 00:00:00.0", delta: { key: 1 } },
@@ -196,7 +196,7 @@ test("a packed record stays packed: its first element is its base config", async
   });
 });
 
-test("elements that no printer would write like this keep every byte", async () => {
+test("elements in an unusual format keep every byte", async () => {
   const { events, eventsFile } = placeEvents(fastTemporaryFolder(), `[\n${TOKENS}\n]\n`);
   await events.open();
   await events.append([numberedElement(1)]);
@@ -205,7 +205,7 @@ test("elements that no printer would write like this keep every byte", async () 
   expect(readFileSync(eventsFile, "utf8")).toBe(`[\n${TOKENS},\n${appended}`);
 });
 
-test("a fork keeps every byte of the elements it takes", async () => {
+test("a fork keeps every byte of the elements it copies", async () => {
   const { conversations, files, live } = temporaryWorkspace();
   placeConversation(path.join(live, "17000000000"), {
     events: `[\n${TOKENS},\n${laidOut([numberedElement(1)]).slice("[\n".length)}`,
@@ -255,7 +255,7 @@ test("a record whose last element is an empty object is opened and appended to",
   );
 });
 
-test("a new title renames the folder in both places, and appending goes on", async () => {
+test("a new title renames both folders, and appending continues", async () => {
   const { conversations, live, local } = temporaryWorkspace();
   const files = { events: laidOut([numberedElement(0)]), metadata: METADATA_TEXT };
   placeConversation(path.join(live, "17000000000-old"), files);
@@ -277,7 +277,7 @@ test("a new title renames the folder in both places, and appending goes on", asy
   });
 });
 
-test("a title that gives the same folder name leaves the folder where it is", async () => {
+test("a title with the same folder name does not move the folder", async () => {
   const { conversations, live } = temporaryWorkspace();
   await using writer = await conversations.create({ title: "Same name" });
   await writer.updateMetadata((metadata) => ({ ...metadata, title: "same NAME?" }));

@@ -1,4 +1,4 @@
-/** Records with bytes in them that are no JSON: all the rest is read, and nothing is written. */
+/** Records with bytes that are not JSON: everything else is read, and nothing is written. */
 import { readdirSync, readFileSync } from "node:fs";
 import path from "node:path";
 import { expect, test } from "vitest";
@@ -20,7 +20,7 @@ const ID = conversationIdFromNumber(17_000_000_000);
 const WHOLE = laidOut(numberedElements(4));
 const OTHERS = [0, 2, 3].map(numberedElement);
 
-/** The second of four elements, spoilt in one way each; the others are whole. */
+/** Ways to damage the second of four elements. */
 const DAMAGED = [
   { name: "a closing quote is missing", text: WHOLE.replace('number 1"', "number 1") },
   { name: "an opening quote is missing", text: WHOLE.replace('"number 1"', 'number 1"') },
@@ -68,7 +68,7 @@ test.each([
   { name: "minified", text: JSON.stringify(numberedElements(4)) },
   { name: "indented by four spaces", text: `${JSON.stringify(numberedElements(4), null, 4)}\n` },
 ])(
-  "damage in the middle of a record $name is no torn end, and nothing is cut off",
+  "damage in the middle of a record $name is not a torn end, and nothing is cut off",
   async (record) => {
     const { conversations, file } = place(record.text.replace('number 1"', "number 1"));
     const before = readFileSync(file, "utf8");
@@ -87,7 +87,7 @@ test.each([
   },
 );
 
-test("a brace too many costs no other element", async () => {
+test("an extra brace does not affect other elements", async () => {
   const { conversations } = place(WHOLE.replace('"number 1"\n  },', '"number 1"\n  }},'));
   const { problems, elements } = plain(await conversations.load(ID));
   expect({ types: problems.map(({ type }) => type), elements }).toEqual({
@@ -96,7 +96,7 @@ test("a brace too many costs no other element", async () => {
   });
 });
 
-test("words between two elements cost no other element", async () => {
+test("text between two elements does not affect them", async () => {
   const text = WHOLE.replace("  },\n  {", "  },\n  // a note,\n  {");
   const { conversations } = place(text);
   const { problems, elements } = plain(await conversations.load(ID));
@@ -111,7 +111,7 @@ test("words between two elements cost no other element", async () => {
   });
 });
 
-test("text behind the end of the list is told, and stays in the folder", async () => {
+test("text after the end of the list is reported and saved", async () => {
   const { conversations, folder, file } = place(`${WHOLE}and more\n`);
   const { problems, elements } = plain(await conversations.load(ID));
   await codeOf(openAndRelease(conversations));
@@ -123,7 +123,7 @@ test("text behind the end of the list is told, and stays in the folder", async (
   }).toEqual({ elements: numberedElements(4), files: [file], isKept: true });
 });
 
-test("elements that are no objects are told, and kept as they are", async () => {
+test("elements that are not objects are reported and kept", async () => {
   const odd = '[1, "text", null, true, [{"a": 1}], {"type": "a", "timestamp": "b"}, -1.5e3]\n';
   const { conversations, file } = place(odd);
   const { problems, elements } = plain(await conversations.load(ID));
@@ -143,17 +143,17 @@ test("elements that are no objects are told, and kept as they are", async () => 
   });
 });
 
-test("the error says which file is damaged, where, and what to do", async () => {
+test("the error says which file is damaged, where, and how to fix it", async () => {
   const { conversations, file } = place(WHOLE.replace('number 1"', "number 1"));
   const offset = WHOLE.indexOf('{\n    "timestamp": "2026-02-03 00:00:01.0"');
   const length = WHOLE.indexOf("  },", offset) + "  }".length - offset - 1;
   expect(await failureOf(conversations.open(ID))).toEqual({
     code: "record_damaged",
-    message: `${file} is damaged: no readable event at byte ${offset} (${length} bytes).`,
+    message: `${file} is damaged: unreadable event at byte ${offset} (${length} bytes).`,
   });
 });
 
-test("a damaged record whose end is torn as well is left as it is", async () => {
+test("a damaged record with a torn end is not changed", async () => {
   const text = `${WHOLE.replace('number 1"', "number 1").slice(0, -3)},\n  {\n    "half`;
   const { conversations, folder, file } = place(text);
   const { problems, elements } = plain(await conversations.load(ID));
@@ -172,7 +172,7 @@ test("a damaged record whose end is torn as well is left as it is", async () => 
   });
 });
 
-test("damage behind the first mebibytes of a record is found, and all else is read", async () => {
+test("damage deep inside a large record is found, and everything else is read", async () => {
   const elements = numberedElements(30_000);
   const { conversations } = place(laidOut(elements).replace('number 20000"', "number 20000"));
   const { problems, elements: read } = plain(await conversations.load(ID));

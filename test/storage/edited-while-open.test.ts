@@ -1,4 +1,4 @@
-/** A record that somebody edits while a writer holds it: the edit stays, and so does what follows. */
+/** A record that is edited while a writer holds it keeps both the edit and later appends. */
 import { readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import { setImmediate } from "node:timers/promises";
@@ -15,28 +15,31 @@ import {
 import { FailingDisk } from "../support/failing-disk.ts";
 import { temporaryWorkspace } from "../support/temporary-workspace.ts";
 
-/** As editors save: some write the file anew in its place, some put another in its place. */
+/** Some editors overwrite the file, others replace it. */
 const SAVES = [
   { name: "in place", save: writeFileSync },
   { name: "by renaming", save: replaceFile },
 ] as const;
 
-/** A note in the first event: the record gets longer. */
+/** An edit of the first event that makes the record longer. */
 const EDITED = { ...numberedElement(0), content: "number 0, with a note by hand" };
 
-test.each(SAVES)("an edit saved $name stays, and the next append follows it", async ({ save }) => {
-  const { writer, file } = await openRecord();
-  await using _ = writer;
-  save(file, laidOut([EDITED, numberedElement(1)]));
-  await writer.append(numbered(2));
-  await writer.append(numbered(3));
-  const elements = [EDITED, numberedElement(1), numberedElement(2), numberedElement(3)];
-  expect({
-    text: readFileSync(file, "utf8"),
-    stream: plainStream(writer).elements,
-    problems: writer.problems,
-  }).toEqual({ text: laidOut(elements), stream: elements, problems: [] });
-});
+test.each(SAVES)(
+  "an edit saved $name is kept, and the next append follows it",
+  async ({ save }) => {
+    const { writer, file } = await openRecord();
+    await using _ = writer;
+    save(file, laidOut([EDITED, numberedElement(1)]));
+    await writer.append(numbered(2));
+    await writer.append(numbered(3));
+    const elements = [EDITED, numberedElement(1), numberedElement(2), numberedElement(3)];
+    expect({
+      text: readFileSync(file, "utf8"),
+      stream: plainStream(writer).elements,
+      problems: writer.problems,
+    }).toEqual({ text: laidOut(elements), stream: elements, problems: [] });
+  },
+);
 
 test.each(SAVES)(
   "an edit that left the layout, saved $name, is laid out again",
@@ -59,7 +62,7 @@ test.each(SAVES)(
   },
 );
 
-test.each(SAVES)("an edit saved $name that took all events away is followed", async ({ save }) => {
+test.each(SAVES)("an edit saved $name that removed all events is kept", async ({ save }) => {
   const { writer, file } = await openRecord();
   await using _ = writer;
   save(file, "[]\n");
@@ -89,7 +92,7 @@ test.each(SAVES)(
   },
 );
 
-test("a record whose file is gone is not written to, and goes on when it is back", async () => {
+test("a record whose file is missing is not written to until it is back", async () => {
   const { writer, file } = await openRecord();
   await using _ = writer;
   renameSync(file, `${file}.away`);
@@ -104,7 +107,7 @@ test("a record whose file is gone is not written to, and goes on when it is back
   });
 });
 
-test("a damaged file that is exchanged for the good one again is written to", async () => {
+test("a damaged file that is replaced with a good one is written to again", async () => {
   const { writer, file } = await openRecord();
   await using _ = writer;
   renameSync(file, `${file}.away`);
@@ -118,7 +121,7 @@ test("a damaged file that is exchanged for the good one again is written to", as
   });
 });
 
-test("an edit saved while an append is being synced does not swallow the next append", async () => {
+test("an edit saved during the sync of an append does not lose the next append", async () => {
   const disk = new FailingDisk();
   const { writer, file } = await openRecord(disk);
   await using _ = writer;
@@ -131,7 +134,7 @@ test("an edit saved while an append is being synced does not swallow the next ap
   expect(readFileSync(file, "utf8")).toBe(laidOut([EDITED, numberedElement(3)]));
 });
 
-test("a writer that lost its conversation says so", async () => {
+test("a writer whose conversation was deleted fails", async () => {
   const { writer, file, conversations } = await openRecord();
   await using _ = writer;
   rmSync(path.dirname(file), { recursive: true });
@@ -142,7 +145,7 @@ test("a writer that lost its conversation says so", async () => {
   }).toEqual({ append: "write_failed", metadata: "write_failed", found: undefined });
 });
 
-test("a reader sees whole events only, whenever it looks", async () => {
+test("a concurrent reader sees only complete events", async () => {
   const { writer, conversations } = await openRecord();
   await using _ = writer;
   const appendMany = async () => {

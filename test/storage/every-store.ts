@@ -1,4 +1,4 @@
-/** The stores that one suite runs over. */
+/** The stores that the shared suite tests. */
 import { type ConversationStore, MemoryConversationStore } from "../../src/storage/index.ts";
 import { START, temporaryWorkspace } from "../support/temporary-workspace.ts";
 import { FakeClock } from "../../src/testing/index.ts";

@@ -1,4 +1,4 @@
-/** A disk that fails in the middle of an append: the append is as if it had never been. */
+/** A disk that fails in the middle of an append leaves no trace of the append. */
 import { readdirSync, readFileSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import { expect, test } from "vitest";
@@ -16,7 +16,7 @@ import {
 import { FailingDisk } from "../support/failing-disk.ts";
 import { fastTemporaryFolder, temporaryWorkspace } from "../support/temporary-workspace.ts";
 
-test("a disk that is full after any number of bytes leaves the record as it was", async () => {
+test("a disk that fills up after any number of bytes leaves the record unchanged", async () => {
   const { disk, writer, file } = await openRecord(2);
   await using _ = writer;
   const before = readFileSync(file, "utf8");
@@ -35,7 +35,7 @@ test("a disk that is full after any number of bytes leaves the record as it was"
   expect(outcomes).toEqual(outcomes.map(() => expected));
 });
 
-test("a disk that is full leaves an empty record empty", async () => {
+test("a full disk leaves an empty record empty", async () => {
   const { disk, writer, file } = await openRecord(0);
   await using _ = writer;
   const texts = [];
@@ -51,7 +51,7 @@ test("a disk that is full leaves an empty record empty", async () => {
   });
 });
 
-test("once there is space again, appending goes on", async () => {
+test("appending continues once there is space again", async () => {
   const { disk, writer, file, conversations } = await openRecord(2);
   await using _ = writer;
   disk.failNext("write", "ENOSPC", 20);
@@ -75,7 +75,7 @@ test("once there is space again, appending goes on", async () => {
   });
 });
 
-test("a disk that takes the bytes but does not keep them fails the append", async () => {
+test("an append fails if the sync fails", async () => {
   const { disk, writer, file } = await openRecord(2);
   await using _ = writer;
   disk.failNext("datasync", "EIO");
@@ -92,7 +92,7 @@ test("a disk that takes the bytes but does not keep them fails the append", asyn
   });
 });
 
-test("appends made at once share a write and its failure, and later ones go on", async () => {
+test("concurrent appends share a write and its failure, and later ones succeed", async () => {
   const { disk, writer, file } = await openRecord(1);
   await using _ = writer;
   disk.failNext("write", "ENOSPC", 10);
@@ -117,7 +117,7 @@ test.each([
   { name: "cannot be cut off", failing: ["write", "truncate"] as const },
   { name: "cannot be overwritten", failing: ["write", "write"] as const },
   { name: "cannot be synced", failing: ["datasync", "datasync"] as const },
-])("a failed append whose bytes $name does not spoil the next one", async ({ failing }) => {
+])("a failed append whose bytes $name does not affect the next one", async ({ failing }) => {
   const { disk, writer, file, conversations } = await openRecord(2);
   await using _ = writer;
   const [first, second] = failing;
@@ -155,7 +155,7 @@ test("a crash at any step of a failed append leaves a record that can be opened"
   expect(opened).toEqual(disk.states.map(() => numberedElements(2)));
 });
 
-test("a file that reports an error when it is closed has kept what was appended, and is released", async () => {
+test("an error on close loses nothing, and the conversation is released", async () => {
   const { disk, writer, file, conversations } = await openRecord(2);
   disk.failNext("close", "EIO");
   const released = await codeOf(writer.release());
@@ -167,7 +167,7 @@ test("a file that reports an error when it is closed has kept what was appended,
   });
 });
 
-test("a file that cannot be opened for writing leaves the conversation free", async () => {
+test("a file that cannot be opened for writing leaves the conversation unlocked", async () => {
   const { conversations, reopen, files, locks } = temporaryWorkspace();
   const writer = await conversations.create({});
   await writer.release();
@@ -187,7 +187,7 @@ test("a file that cannot be opened for writing leaves the conversation free", as
   });
 });
 
-test("a new conversation whose events cannot be opened is taken away again", async () => {
+test("a new conversation whose events cannot be opened is removed again", async () => {
   const { conversations, live, locks } = temporaryWorkspace({
     openFile: () => Promise.reject(Object.assign(new Error("EIO"), { code: "EIO" })),
   });
@@ -199,7 +199,7 @@ test("a new conversation whose events cannot be opened is taken away again", asy
   });
 });
 
-/** A conversation of so many events on a disk that fails when told to. */
+/** A conversation with this many events, on a disk that fails on demand. */
 async function openRecord(events: number) {
   const disk = new FailingDisk();
   const { conversations, files } = temporaryWorkspace({ openFile: disk.openFile });

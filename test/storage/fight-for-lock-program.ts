@@ -1,6 +1,6 @@
 /**
- * A program for tests: takes and gives back a lock again and again, and prints how often it was not
- * alone with it. Arguments: the folder of the locks, how often.
+ * A test program that takes and releases a lock repeatedly, and prints how often it was not alone with
+ * it. Arguments: the folder of the locks, the number of repetitions.
  */
 import { closeSync, openSync, rmSync } from "node:fs";
 import { flushCompileCache } from "node:module";

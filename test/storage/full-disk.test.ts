@@ -1,4 +1,4 @@
-/** A disk that is really full: a small file system in memory, where the machine allows one. */
+/** A disk that is really full: a small file system in memory, where the machine allows mounting one. */
 import { spawnSync } from "node:child_process";
 import { appendFileSync, readdirSync, readFileSync, rmSync, truncateSync } from "node:fs";
 import path from "node:path";
@@ -18,31 +18,28 @@ import { temporaryFolder, temporaryWorkspace } from "../support/temporary-worksp
 
 const canMount = canMountDisk();
 
-/** Too long for what is left of the file's last page. */
+/** Too long for the rest of the file's last page. */
 const LONG: ConversationEvent = { ...numbered(8), extra: { filler: "x".repeat(20_000) } };
 
-test.runIf(canMount)(
-  "an append to a full disk is refused and leaves the record whole",
-  async () => {
-    const disk = smallDisk();
-    const { conversations, files } = temporaryWorkspace({ inside: disk, data: temporaryFolder() });
-    await using writer = await conversations.create({});
-    await writer.append(numbered(0), numbered(1));
-    const { events } = files.paths(writer.id);
-    const free = fill(disk);
-    const refused = await failureOf(writer.append(LONG));
-    const text = readFileSync(events, "utf8");
-    free();
-    await writer.append(numbered(2));
-    expect({ refused, text, after: readFileSync(events, "utf8") }).toEqual({
-      refused: { code: "write_failed", message: `Cannot write ${events}: the disk is full.` },
-      text: laidOut(numberedElements(2)),
-      after: laidOut(numberedElements(3)),
-    });
-  },
-);
+test.runIf(canMount)("an append to a full disk fails and leaves the record complete", async () => {
+  const disk = smallDisk();
+  const { conversations, files } = temporaryWorkspace({ inside: disk, data: temporaryFolder() });
+  await using writer = await conversations.create({});
+  await writer.append(numbered(0), numbered(1));
+  const { events } = files.paths(writer.id);
+  const free = fill(disk);
+  const refused = await failureOf(writer.append(LONG));
+  const text = readFileSync(events, "utf8");
+  free();
+  await writer.append(numbered(2));
+  expect({ refused, text, after: readFileSync(events, "utf8") }).toEqual({
+    refused: { code: "write_failed", message: `Cannot write ${events}: the disk is full.` },
+    text: laidOut(numberedElements(2)),
+    after: laidOut(numberedElements(3)),
+  });
+});
 
-test.runIf(canMount)("a full disk gets no half conversation", async () => {
+test.runIf(canMount)("no partial conversation is created on a full disk", async () => {
   const disk = smallDisk();
   const { conversations, live, locks } = temporaryWorkspace({
     inside: disk,
@@ -73,7 +70,7 @@ test.runIf(canMount)("a full disk gets no half conversation", async () => {
 });
 
 test.runIf(canMount)(
-  "a full disk under the user's folder blocks no conversation for later",
+  "a full disk in the user's folder does not block the conversation later",
   async () => {
     const disk = smallDisk();
     const { conversations, live } = temporaryWorkspace({ data: disk });
@@ -97,7 +94,7 @@ test.runIf(canMount)(
 );
 
 test.runIf(canMount)(
-  "a torn record on a full disk is read, and mended when there is space",
+  "a torn record on a full disk is read, and repaired once there is space",
   async () => {
     const disk = smallDisk();
     const { conversations, files } = temporaryWorkspace({ inside: disk, data: temporaryFolder() });
@@ -133,8 +130,8 @@ function smallDisk(): string {
   return folder;
 }
 
-/** Takes all the space there is, and returns how to give it back. */
-/** Twice, with a pause: who has let go of a file a moment ago may give its space back only now. */
+/** Fills the disk, and returns a function that frees the space again. */
+/** Twice, with a pause: the space of a file that was just closed may become free only later. */
 function fill(disk: string): () => void {
   const filler = path.join(disk, "filler");
   fillUp(filler);

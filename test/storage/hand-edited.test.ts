@@ -1,4 +1,4 @@
-/** Records that went through somebody's editor: still valid JSON, but not as programs write it. */
+/** Records edited by hand: valid JSON, but not in the layout that programs write. */
 import { chmodSync, readdirSync, readFileSync, statSync } from "node:fs";
 import path from "node:path";
 import { expect, test } from "vitest";
@@ -16,7 +16,7 @@ import { placeConversation, temporaryWorkspace } from "../support/temporary-work
 
 const ID = conversationIdFromNumber(17_000_000_000);
 
-/** The tokens of a record, which no opening and appending may change. */
+/** The tokens of a record, which opening and appending must not change. */
 const TOKENS =
   '[{"timestamp":"2026-02-03 00:00:00.0","type":"chat_request","content":"ä \\u00e4 { \\" } ,"},' +
   '{"type":"from_another_version","timestamp":"2026-02-03 00:00:01.0","float":1.0,' +
@@ -107,7 +107,7 @@ test.each(["[]", "[ ]\n", "[\n]\n", "\uFEFF[]\r\n", " [] "])(
 test.each([
   { name: "is missing", separator: "\n  " },
   { name: "is there twice", separator: ",,\n  " },
-])("a comma between two elements that $name is put right", async ({ separator }) => {
+])("a comma between two elements that $name is fixed", async ({ separator }) => {
   const text = laidOut(numberedElements(3)).replace("},\n  {", `}${separator}{`);
   const { conversations, file } = place(text);
   const loaded = plain(await conversations.load(ID)).elements;
@@ -119,14 +119,14 @@ test.each([
   });
 });
 
-test("a comma behind the last element is put right", async () => {
+test("a trailing comma is fixed", async () => {
   const { conversations, file } = place(laidOut(numberedElements(2)).replace("\n]", ",\n]"));
   await using writer = await conversations.open(ID);
   await writer.append(numbered(2));
   expect(readFileSync(file, "utf8")).toBe(laidOut(numberedElements(3)));
 });
 
-test("a record in the layout is opened without a change", async () => {
+test("a record in the usual layout is opened without changing it", async () => {
   const { conversations, file } = place(`${LAID_OUT}\n]\n`);
   const before = statSync(file, { bigint: true });
   const writer = await conversations.open(ID);

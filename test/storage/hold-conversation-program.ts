@@ -1,6 +1,6 @@
 /**
- * A program for tests: opens a conversation when told to, says whether it got it, and holds it until
- * it is told to release it. Arguments: the workspace, the user's data, the conversation.
+ * A test program that opens a conversation on demand, prints whether it succeeded, and holds it until
+ * told to release it. Arguments: the workspace, the user's data folder, the conversation.
  */
 import { flushCompileCache } from "node:module";
 import { createInterface } from "node:readline";

@@ -1,4 +1,4 @@
-/** What came with a clone, and stands in the place of a record, leads nowhere. */
+/** Links and pipes that came with a clone in the place of a record are not opened. */
 import { spawnSync } from "node:child_process";
 import {
   mkdirSync,
@@ -31,14 +31,14 @@ const ID = conversationIdFromNumber(17_000_000_000);
 const OTHER = conversationIdFromNumber(17_000_000_001);
 const FILES = ["metadata.json", "base_config.json", "events.json"] as const;
 const PRIVATE = "a private key";
-/** Each is what a private file could be, so that reading it might succeed. */
+/** Possible private files that would be valid records. */
 const PRIVATE_TEXTS = {
   "metadata.json": `{"title": "${PRIVATE}", "last_activated_at": "2026-01-02 03:04:05.0"}`,
   "base_config.json": `{"key": "${PRIVATE}"}`,
   "events.json": laidOut([{ ...numberedElements(1)[0], content: PRIVATE }]),
 };
 
-/** All that a program can do with a record. */
+/** Every operation on a record. */
 function everyUse({
   conversations,
   files,
@@ -57,7 +57,7 @@ function everyUse({
   };
 }
 
-/** Every text below a folder, except through links. */
+/** All file contents below a folder, without following links. */
 function textsIn(folder: string): readonly string[] {
   return readdirSync(folder, { recursive: true, withFileTypes: true })
     .filter((entry) => entry.isFile())
@@ -83,7 +83,7 @@ describe.each(FILES)("in the place of %s", (name) => {
   test.each([
     ["a readable text", text],
     ["something else", `-----BEGIN ${PRIVATE}-----\n`],
-  ])("a link to %s is not read, and nothing of it is copied", async (_, content) => {
+  ])("a link to %s is neither read nor copied", async (_, content) => {
     counters("T-PATH-4");
     counters("T-PATH-7");
     const { workspace, root, data, outside, folder } = scene();
@@ -101,7 +101,7 @@ describe.each(FILES)("in the place of %s", (name) => {
     expect([readFileSync(target, "utf8"), readdirSync(outside)]).toEqual([content, ["id_ed25519"]]);
   });
 
-  test("a link is named by the error", async () => {
+  test("the error mentions the link", async () => {
     const { conversations, outside, folder } = scene();
     rmSync(path.join(folder, name));
     symlinkSync(path.join(outside, "x"), path.join(folder, name));
@@ -111,7 +111,7 @@ describe.each(FILES)("in the place of %s", (name) => {
     });
   });
 
-  test.skipIf(process.platform === "win32")("a pipe is not waited for", async () => {
+  test.skipIf(process.platform === "win32")("a pipe does not block", async () => {
     counters("T-PATH-7");
     const { workspace, conversations, folder } = scene();
     rmSync(path.join(folder, name));
@@ -124,7 +124,7 @@ describe.each(FILES)("in the place of %s", (name) => {
 });
 
 describe("a link in the place of", () => {
-  test("a conversation's folder is listed with its problem, and opens nothing", async () => {
+  test("a conversation's folder is listed with its problem and never opened", async () => {
     counters("T-PATH-7");
     const { workspace, conversations, outside, folder } = scene();
     renameSync(folder, path.join(outside, "record"));
@@ -146,7 +146,7 @@ describe("a link in the place of", () => {
     });
   });
 
-  test("a conversation's folder can be removed, and what it leads to stays", async () => {
+  test("a conversation's folder can be removed without removing its target", async () => {
     const { conversations, outside, folder, live } = scene();
     renameSync(folder, path.join(outside, "record"));
     symlinkSync(path.join(outside, "record"), folder);
@@ -158,7 +158,7 @@ describe("a link in the place of", () => {
   });
 
   test.each(["conversations", path.join("conversations", ".archive")])(
-    ".jp/%s has every command refused that would go there",
+    ".jp/%s makes every operation on it fail",
     async (name) => {
       counters("T-PATH-7");
       const { root, conversations, outside } = scene();
@@ -179,7 +179,7 @@ describe("a link in the place of", () => {
     },
   );
 
-  test(".jp itself makes no workspace", () => {
+  test(".jp itself does not make a workspace", () => {
     counters("T-PATH-7");
     const { root, outside, environment, clock } = scene();
     const folder = path.join(root, ".jp");
@@ -199,7 +199,7 @@ describe("a link in the place of", () => {
     expect(() => workspace.findId()).toThrow("it is a symbolic link, which jp does not follow");
   });
 
-  test("a file that is written whole is not replaced by what it leads to", async () => {
+  test("a file is not replaced", async () => {
     const folder = temporaryFolder();
     const [file, link] = [path.join(folder, "file"), path.join(folder, "link")];
     writeFileSync(file, "old");

@@ -1,4 +1,4 @@
-/** One writer per conversation, also among processes, and none that outlives its process. */
+/** Only one process can write a conversation, and its lock ends with the process. */
 import { spawnSync } from "node:child_process";
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import path from "node:path";
@@ -9,7 +9,7 @@ import { temporaryFolder, temporaryWorkspace } from "../support/temporary-worksp
 
 const hasFlock = process.platform === "linux" && spawnSync("flock", ["--version"]).status === 0;
 
-test("of processes that want a conversation at one moment, one gets it", async () => {
+test("of several processes that open a conversation at once, one succeeds", async () => {
   const { root, data, id } = await placeRecord();
   const programs = Array.from({ length: 4 }, () => holder(root, data, id));
   await Promise.all(programs.map((program) => program.nextLine()));
@@ -23,7 +23,7 @@ test("of processes that want a conversation at one moment, one gets it", async (
   ]);
 });
 
-test("where there is no flock(1), our own processes keep each other out all the same", async () => {
+test("without flock(1), our own processes still exclude each other", async () => {
   const { root, data, id } = await placeRecord();
   const programs = [0, 1].map(() =>
     ChildProgram.alone("hold-conversation-program.ts", root, data, id),
@@ -37,7 +37,7 @@ test("where there is no flock(1), our own processes keep each other out all the 
   expect(answers.map(({ type, code }) => code ?? type)).toEqual(["opened", "conversation_locked"]);
 });
 
-test("processes that take and give back a lock all the time are alone with it each time", async () => {
+test("a lock is exclusive even if processes take and release it all the time", async () => {
   const folder = temporaryFolder();
   const programs = [0, 1, 2].map(() =>
     ChildProgram.alone("fight-for-lock-program.ts", folder, "200"),
@@ -48,7 +48,7 @@ test("processes that take and give back a lock all the time are alone with it ea
   expect(violations).toEqual(["0", "0", "0"]);
 });
 
-test("who is refused is told which process holds the conversation, and since when", async () => {
+test("the error names the process that holds the conversation, and since when", async () => {
   const { root, data, id, conversations } = await placeRecord();
   const first = await startHolder(root, data, id);
   const second = holder(root, data, id);
@@ -69,7 +69,7 @@ test("who is refused is told which process holds the conversation, and since whe
   }).toEqual({ second: { type: "refused", ...refused }, here: refused, remove: refused });
 });
 
-test("a conversation goes from one process to the next when it is released", async () => {
+test("a released conversation can be opened by another process", async () => {
   const { root, data, id, locks } = await placeRecord();
   const first = await startHolder(root, data, id);
   const held = readdirSync(locks);
@@ -85,7 +85,7 @@ test("a conversation goes from one process to the next when it is released", asy
   });
 });
 
-test("a killed process frees its conversation at once, whatever it leaves behind", async () => {
+test("a killed process releases its conversation immediately", async () => {
   const { root, data, id, locks, conversations } = await placeRecord();
   const program = await startHolder(root, data, id);
   const refused = await codeOf(conversations.open(id));
@@ -101,7 +101,7 @@ test("a killed process frees its conversation at once, whatever it leaves behind
   });
 });
 
-test("the lock's file tells who holds it, for people and for other programs", async () => {
+test("the lock file says who holds the lock", async () => {
   const { conversations, locks, id } = await placeRecord();
   await using writer = await conversations.open(id);
   expect({
@@ -114,7 +114,7 @@ test("the lock's file tells who holds it, for people and for other programs", as
 });
 
 test.each(["", "{ no json", '{"pid":1,"acquired_at":"2020-01-01T00:00:00Z"}'])(
-  "a file that nobody holds, with %j in it, is no lock",
+  "a lock file with %j that no process holds is not a lock",
   async (text) => {
     const { conversations, locks, id } = await placeRecord();
     mkdirSync(locks, { recursive: true });
@@ -126,7 +126,7 @@ test.each(["", "{ no json", '{"pid":1,"acquired_at":"2020-01-01T00:00:00Z"}'])(
   },
 );
 
-test("what was done under a lock gives it back, also when it failed", async () => {
+test("an operation releases its lock, even if it fails", async () => {
   const { conversations, locks, id } = await placeRecord();
   await conversations.setLocal(id, true);
   await conversations.archive(id);
@@ -137,7 +137,7 @@ test("what was done under a lock gives it back, also when it failed", async () =
   expect(readdirSync(locks)).toEqual([]);
 });
 
-test("a lock that cannot be made is a failed write, and not somebody else's lock", async () => {
+test("a lock file that cannot be created is a failed write, not a taken lock", async () => {
   const { conversations, userFolder, locks, id } = await placeRecord();
   rmSync(locks, { recursive: true, force: true });
   mkdirSync(userFolder, { recursive: true });
@@ -145,7 +145,7 @@ test("a lock that cannot be made is a failed write, and not somebody else's lock
   expect(await codeOf(conversations.open(id))).toBe("write_failed");
 });
 
-test.runIf(hasFlock)("a lock that a foreign program holds with flock(1) is respected", async () => {
+test.runIf(hasFlock)("a lock held by another program with flock(1) is respected", async () => {
   const { conversations, locks, id } = await placeRecord();
   mkdirSync(locks, { recursive: true });
   const file = path.join(locks, `${id}.lock`);
@@ -195,7 +195,7 @@ function holder(root: string, data: string, id: string): ChildProgram {
   return ChildProgram.ofTests("hold-conversation-program.ts", root, data, id);
 }
 
-/** A process that has the conversation. */
+/** A process that holds the conversation. */
 async function startHolder(root: string, data: string, id: string): Promise<ChildProgram> {
   const program = holder(root, data, id);
   await program.nextLine();

@@ -11,7 +11,7 @@ import { placeConversation, temporaryWorkspace } from "../support/temporary-work
 const ID = conversationIdFromNumber(17_000_000_000);
 const hasUsers = process.platform !== "win32";
 
-test.runIf(hasUsers)("in a read-only workspace reading works, and nothing is changed", async () => {
+test.runIf(hasUsers)("a read-only workspace can be read and is not changed", async () => {
   const { root, data, live, locks } = placeReadOnly();
   const before = snapshotOf(root);
   const [load, open, create, fork, remove, archive] = await attempt({ root, data }, [
@@ -41,7 +41,7 @@ test.runIf(hasUsers)("in a read-only workspace reading works, and nothing is cha
   });
 });
 
-test.runIf(hasUsers)("a torn record in a read-only folder stays as it is", async () => {
+test.runIf(hasUsers)("a torn record in a read-only folder is unchanged", async () => {
   const { root, data } = placeReadOnly(
     `${laidOut(numberedElements(1)).slice(0, -3)},\n  {\n    "half`,
   );
@@ -53,7 +53,7 @@ test.runIf(hasUsers)("a torn record in a read-only folder stays as it is", async
   });
 });
 
-test.runIf(hasUsers)("a user's folder that is read-only says so itself", async () => {
+test.runIf(hasUsers)("a read-only user folder is reported as such", async () => {
   const { root, data, userFolder } = placeReadOnly();
   setModes(data, { folder: 0o555, file: 0o444 });
   const before = snapshotOf(root, data);
@@ -64,7 +64,7 @@ test.runIf(hasUsers)("a user's folder that is read-only says so itself", async (
   });
 });
 
-/** A workspace that everybody may read and nobody write, and a user's folder for everybody. */
+/** A workspace that is read-only for everyone, and a user folder that is writable for everyone. */
 function placeReadOnly(events = laidOut(numberedElements(2))) {
   const workspace = temporaryWorkspace();
   const { root, data, live, locks } = workspace;
@@ -95,7 +95,7 @@ async function attempt(
   return lines.map((line) => JSON.parse(line) as { readonly code: string; message?: string });
 }
 
-/** Some errors name a file, some one in the folder. */
+/** Some errors name the file, some a temporary file in its folder. */
 function denied(file: string) {
   const message: unknown = expect.stringMatching(
     new RegExp(`^Cannot write ${file}\\S*: permission denied\\.$`),

@@ -1,4 +1,4 @@
-/** Reading what other programs, and older versions of them, have left on the disk. */
+/** Reading records of other programs and of older versions. */
 import { mkdirSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import { expect, test } from "vitest";
@@ -35,7 +35,7 @@ test("a packed record has its base config in its first element", async () => {
   });
 });
 
-test("a split record has its base config in a file, and a first delta is a delta", async () => {
+test("a split record has its base config in a file, and its first delta is an ordinary delta", async () => {
   expect(
     await load({ events: laidOut([DELTA, numberedElement(1)]), baseConfig: '{"key": "own"}' }),
   ).toEqual({
@@ -45,7 +45,7 @@ test("a split record has its base config in a file, and a first delta is a delta
   });
 });
 
-test("the oldest records have the config's keys beside the element's own", async () => {
+test("in the oldest records, config keys are beside the element's own keys", async () => {
   const first = { type: "config_delta", timestamp: time(0), key: "inline", other: { a: 1 } };
   expect(await load({ events: laidOut([first, numberedElement(1)]) })).toEqual({
     baseConfig: { key: "inline", other: { a: 1 } },
@@ -54,7 +54,7 @@ test("the oldest records have the config's keys beside the element's own", async
   });
 });
 
-test("a record without a base config and without turns is read as it is", async () => {
+test("a record without a base config and without turns is read", async () => {
   expect(await load({ events: laidOut(numberedElements(3)) })).toEqual({
     baseConfig: {},
     elements: numberedElements(3),
@@ -62,7 +62,7 @@ test("a record without a base config and without turns is read as it is", async 
   });
 });
 
-test("elements of unknown kinds and shapes are kept as they are", async () => {
+test("elements of unknown kinds and shapes are kept unchanged", async () => {
   const elements = [
     { type: "from_another_version", timestamp: time(1), nested: { list: [1, { a: null }] } },
     { timestamp: time(2), no_type: true },
@@ -77,7 +77,7 @@ test("elements of unknown kinds and shapes are kept as they are", async () => {
   });
 });
 
-test("a base config that is no JSON object cannot be read", async () => {
+test("a base config that is not a JSON object is an error", async () => {
   const codes = [];
   for (const baseConfig of ["{", "[]", "null", '"text"', ""]) {
     codes.push(await codeOf(load({ events: "[]\n", baseConfig })));
@@ -85,7 +85,7 @@ test("a base config that is no JSON object cannot be read", async () => {
   expect(codes).toEqual(codes.map(() => "read_failed"));
 });
 
-test("folders are found with and without a slug, and all others are passed over", async () => {
+test("folders with and without a slug are found, and others ignored", async () => {
   const { conversations, live, local } = temporaryWorkspace();
   const files = { events: "[]\n", metadata: METADATA_TEXT };
   const names = [
@@ -110,7 +110,7 @@ test("folders are found with and without a slug, and all others are passed over"
   });
 });
 
-test("a broken conversation is listed, with what is broken", async () => {
+test("a broken conversation is listed with its problem", async () => {
   const { conversations, live } = temporaryWorkspace();
   const events = laidOut(numberedElements(1));
   placeConversation(path.join(live, "1"), { events, metadata: "{ no json" });
@@ -136,7 +136,7 @@ test("a broken conversation is listed, with what is broken", async () => {
   ]);
 });
 
-test("broken metadata keeps nobody from their conversation, and is put aside once", async () => {
+test("a conversation with broken metadata can be opened, and the metadata is set aside once", async () => {
   const { conversations, live } = temporaryWorkspace();
   const folder = placeConversation(path.join(live, "17000000000"), {
     events: laidOut(numberedElements(1)),
@@ -149,11 +149,11 @@ test("broken metadata keeps nobody from their conversation, and is put aside onc
   expect(names.filter((name) => name.startsWith("metadata.torn"))).toEqual(["metadata.torn"]);
 });
 
-test("a record without its file of events can be found, but not loaded", async () => {
+test("a conversation without events.json is found but cannot be loaded", async () => {
   expect(await codeOf(load({ metadata: METADATA_TEXT }))).toBe("read_failed");
 });
 
-test("reading changes nothing: no file, no time, no folder", async () => {
+test("reading changes no file, time or folder", async () => {
   const { conversations, files, session, root, data, live, local } = temporaryWorkspace();
   placeConversation(path.join(live, "17000000000-packed"), {
     events: laidOut([DELTA, numberedElement(1)]),
@@ -186,7 +186,7 @@ test("reading changes nothing: no file, no time, no folder", async () => {
   });
 });
 
-test("reading a bare workspace makes no id and no folder for the user", async () => {
+test("reading a bare workspace creates neither an id nor a user folder", async () => {
   const inside = temporaryFolder();
   mkdirSync(path.join(inside, "project", ".jp"), { recursive: true });
   const { conversations, session } = openWorkspace({

@@ -1,4 +1,4 @@
-/** The files behind a record, for people who look at them or edit them. */
+/** The files behind a record, for users who look at them or edit them. */
 import { readFileSync } from "node:fs";
 import path from "node:path";
 import { expect, test } from "vitest";
@@ -19,7 +19,7 @@ import { placeConversation, setAge, temporaryWorkspace } from "../support/tempor
 const ID = conversationIdFromNumber(17_000_000_000);
 const EVENTS = laidOut(numberedElements(1));
 
-test("the paths are those of the files that are read", () => {
+test("the paths are those of the files that jp reads", () => {
   const { files, live, local } = placeRecord();
   const copy = placeConversation(path.join(local, "17000000000"), {
     events: EVENTS,
@@ -38,14 +38,14 @@ test("the paths are those of the files that are read", () => {
   });
 });
 
-test("there are no paths of a conversation that is not there", () => {
+test("an unknown conversation has no paths", () => {
   const { files } = temporaryWorkspace();
   expect(() => files.paths(ID)).toThrow(
     expect.objectContaining({ code: "conversation_not_found" }),
   );
 });
 
-test("a good text takes the place of the old one, as it was typed", async () => {
+test("a valid text replaces the old one unchanged", async () => {
   const { files, conversations } = placeRecord();
   const typed = `[${JSON.stringify(numberedElement(7))}]`;
   await files.replace(ID, "events", { before: EVENTS, after: typed });
@@ -79,7 +79,7 @@ const INVALID: readonly { file: RecordFile; after: string; reason: string }[] = 
 ];
 
 test.each(INVALID)(
-  "$after is refused as $file, with the reason",
+  "$after is rejected as $file, with the reason",
   async ({ file, after, reason }) => {
     const { files, root } = placeRecord();
     const before = readFileSync(files.paths(ID)[file], "utf8");
@@ -90,21 +90,21 @@ test.each(INVALID)(
     }).toEqual({
       failure: {
         code: "invalid_record",
-        message: `This is no valid ${file} file: ${reason}`,
+        message: `Invalid ${file} file: ${reason}`,
       },
       after: snapshot,
     });
   },
 );
 
-test("elements of unknown kinds are no reason to refuse a text", async () => {
+test("elements of unknown kinds are accepted", async () => {
   const { files, conversations } = placeRecord();
   const element = { timestamp: "whenever", type: "from_another_version" };
   await files.replace(ID, "events", { before: EVENTS, after: JSON.stringify([element]) });
   expect(plain(await conversations.load(ID)).elements).toEqual([element]);
 });
 
-test("a text is refused if the file was changed since it was read", async () => {
+test("a text is rejected if the file has changed since it was read", async () => {
   const { files, root } = placeRecord();
   const snapshot = snapshotOf(root);
   expect({
@@ -113,7 +113,7 @@ test("a text is refused if the file was changed since it was read", async () => 
   }).toEqual({ code: "record_changed", after: snapshot });
 });
 
-test("a text is refused while somebody writes to the conversation", async () => {
+test("a text is rejected while the conversation is locked", async () => {
   const { files, conversations } = placeRecord();
   await using _ = await conversations.open(ID);
   expect(await codeOf(files.replace(ID, "events", { before: EVENTS, after: "[]\n" }))).toBe(

@@ -1,4 +1,4 @@
-/** What every store does with a conversation as a whole. */
+/** Operations on whole conversations, in every store. */
 import { describe, expect, test } from "vitest";
 import {
   type ConversationId,
@@ -23,7 +23,7 @@ const CREATED_AT = "2026-01-02 03:04:05.0" as Timestamp;
 const UNKNOWN = { type: "from_another_version", timestamp: time(7), nested: { "2": 1 } };
 
 describe.each(EVERY_STORE)("a store in $name", ({ openStore }) => {
-  test("a new conversation is empty, and is found", async () => {
+  test("a new conversation is empty and can be found", async () => {
     const { store } = openStore();
     await using writer = await store.create({
       title: "A title",
@@ -54,7 +54,7 @@ describe.each(EVERY_STORE)("a store in $name", ({ openStore }) => {
     });
   });
 
-  test("what was appended is loaded, with the time of the last event", async () => {
+  test("appended events are loaded, with the time of the last one", async () => {
     const { store } = openStore();
     const id = await record(store, { title: "Talk" }, 3);
     expect(plain(await store.load(id))).toEqual({
@@ -72,7 +72,7 @@ describe.each(EVERY_STORE)("a store in $name", ({ openStore }) => {
     });
   });
 
-  test("the last element tells the time of the last event, whatever its kind", async () => {
+  test("the last element has the time of the last event, whatever its kind", async () => {
     const { store } = openStore();
     const writer = await store.create({});
     await writer.append(numbered(1));
@@ -83,7 +83,7 @@ describe.each(EVERY_STORE)("a store in $name", ({ openStore }) => {
     expect((await store.find(writer.id))?.lastEventAt).toEqual(time(5));
   });
 
-  test("scanning gives the same elements as loading", async () => {
+  test("scanning returns the same elements as loading", async () => {
     const { store } = openStore();
     const id = await record(store, {}, 5);
     const scanned = [];
@@ -91,7 +91,7 @@ describe.each(EVERY_STORE)("a store in $name", ({ openStore }) => {
     expect(scanned.map(({ raw }) => raw)).toEqual(plain(await store.load(id)).elements);
   });
 
-  test("what was loaded stays as it was when the record grows", async () => {
+  test("a loaded record does not change when more is appended", async () => {
     const { store } = openStore();
     const id = await record(store, {}, 1);
     const loaded = await store.load(id);
@@ -100,7 +100,7 @@ describe.each(EVERY_STORE)("a store in $name", ({ openStore }) => {
     expect(plain(loaded).elements).toEqual([numberedElement(0)]);
   });
 
-  test("live and archived conversations are listed apart or together", async () => {
+  test("live and archived conversations are listed separately or together", async () => {
     const { store } = openStore();
     const live = await record(store, { title: "live" });
     const archived = await record(store, { title: "archived" });
@@ -120,7 +120,7 @@ describe.each(EVERY_STORE)("a store in $name", ({ openStore }) => {
     });
   });
 
-  test("what is not there is not found, and everything else says so", async () => {
+  test("find returns undefined for an unknown conversation, and everything else fails", async () => {
     const { store } = openStore();
     await record(store);
     const id = conversationIdFromNumber(1);
@@ -150,7 +150,7 @@ describe.each(EVERY_STORE)("a store in $name", ({ openStore }) => {
     });
   });
 
-  test("conversations of one moment get different ids", async () => {
+  test("conversations created at the same time get different ids", async () => {
     const { store } = openStore();
     const first = await record(store);
     const writers = await Promise.all(Array.from({ length: 4 }, () => store.create({})));
@@ -174,7 +174,7 @@ describe.each(EVERY_STORE)("a store in $name", ({ openStore }) => {
     }).toEqual({ found: undefined, load: "conversation_not_found", all: [kept] });
   });
 
-  test("an archived conversation is stamped, can be read, and cannot be opened", async () => {
+  test("an archived conversation has a time, can be read, and cannot be opened", async () => {
     const { store, clock } = openStore();
     const id = await record(store, { title: "Old" }, 1);
     clock.advance(10_000);
@@ -204,7 +204,7 @@ describe.each(EVERY_STORE)("a store in $name", ({ openStore }) => {
     });
   });
 
-  test("archiving what is archived leaves its stamp alone", async () => {
+  test("archiving an archived conversation does not change its time", async () => {
     const { store, clock } = openStore();
     const id = await record(store);
     await store.archive(id);
@@ -213,7 +213,7 @@ describe.each(EVERY_STORE)("a store in $name", ({ openStore }) => {
     expect((await store.find(id))?.metadata?.archivedAt).toEqual(CREATED_AT);
   });
 
-  test("what is brought back from the archive is as it was before", async () => {
+  test("an unarchived conversation is the same as before", async () => {
     const { store } = openStore();
     const id = await record(store, { title: "Back again", isLocal: true }, 2);
     const before = plain(await store.load(id));
@@ -241,7 +241,7 @@ describe.each(EVERY_STORE)("a store in $name", ({ openStore }) => {
     });
   });
 
-  test("moving a conversation to where it is changes nothing", async () => {
+  test("moving a conversation to its current place changes nothing", async () => {
     const { store } = openStore();
     const id = await record(store, {}, 1);
     const before = plain(await store.load(id));
@@ -249,7 +249,7 @@ describe.each(EVERY_STORE)("a store in $name", ({ openStore }) => {
     expect(plain(await store.load(id))).toEqual(before);
   });
 
-  test("an archived conversation stays in its place until it is brought back", async () => {
+  test("an archived conversation cannot be moved", async () => {
     const { store } = openStore();
     const id = await record(store);
     await store.archive(id);
@@ -261,7 +261,7 @@ describe.each(EVERY_STORE)("a store in $name", ({ openStore }) => {
 });
 
 describe.each(EVERY_STORE)("a fork in $name", ({ openStore }) => {
-  test("copies all elements and the metadata, without the stamps of the original", async () => {
+  test("copies all elements and the metadata, except archive and expiry times", async () => {
     const { store, clock } = openStore();
     const original = await store.create({
       title: "Original",
@@ -302,7 +302,7 @@ describe.each(EVERY_STORE)("a fork in $name", ({ openStore }) => {
     });
   });
 
-  test("copies what it is told to keep, under the title it is given", async () => {
+  test("copies the selected elements under the given title", async () => {
     const { store } = openStore();
     const original = await store.create({ title: "Original" });
     await original.append(numbered(0), numbered(1), numbered(2));
@@ -319,13 +319,13 @@ describe.each(EVERY_STORE)("a fork in $name", ({ openStore }) => {
     });
   });
 
-  test("can be of nothing at all", async () => {
+  test("can be empty", async () => {
     const { store } = openStore();
     const id = await store.fork(await record(store, {}, 2), { keep: () => false });
     expect(plain(await store.load(id)).elements).toEqual([]);
   });
 
-  test("leaves the original as it is, and goes its own way", async () => {
+  test("is independent of the original", async () => {
     const { store } = openStore();
     const original = await record(store, { title: "Original" }, 2);
     const before = plain(await store.load(original));
@@ -352,7 +352,7 @@ describe.each(EVERY_STORE)("a fork in $name", ({ openStore }) => {
     }).toEqual({ isArchived: false, archivedAt: undefined, elements: [numberedElement(0)] });
   });
 
-  test("is made while somebody writes to the original", async () => {
+  test("works while the original is locked", async () => {
     const { store } = openStore();
     await using original = await store.create({});
     await original.append(numbered(0));
@@ -362,7 +362,7 @@ describe.each(EVERY_STORE)("a fork in $name", ({ openStore }) => {
   });
 });
 
-/** A conversation of so many events, released. */
+/** A released conversation with this many events. */
 async function record(
   store: ConversationStore,
   options: CreateOptions = {},

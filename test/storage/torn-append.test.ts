@@ -1,4 +1,4 @@
-/** Whatever an interrupted append leaves in the file, nothing before it is lost. */
+/** Whatever an interrupted append leaves in the file, earlier events are not lost. */
 import { existsSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import * as fc from "fast-check";
@@ -12,17 +12,17 @@ import { fastTemporaryFolder } from "../support/temporary-workspace.ts";
 
 const NEXT = numberedElement(999);
 
-/** What an append left: its bytes, and how many elements in them are whole. */
+/** The bytes an append left, and how many of its elements are complete. */
 interface State {
   readonly bytes: Buffer;
   readonly elements: readonly JsonObject[];
-  /** The bytes behind the last whole element. */
+  /** The bytes after the last complete element. */
   readonly torn: Buffer;
-  /** The list is closed, if perhaps without a newline. */
+  /** The list is closed, possibly without a newline. */
   readonly isClosed: boolean;
 }
 
-test("a record cut at any byte of an append is read, mended and appended to", async () => {
+test("a record cut at any byte of an append is read, repaired and appended to", async () => {
   const folder = fastTemporaryFolder();
   await fc.assert(
     fc.asyncProperty(
@@ -38,7 +38,7 @@ test("a record cut at any byte of an append is read, mended and appended to", as
   );
 });
 
-test("a record cut in a long event is read, mended and appended to", async () => {
+test("a record cut in a long event is read, repaired and appended to", async () => {
   const folder = fastTemporaryFolder();
   const long = { ...numberedElement(1), content: `"${"ä€\n".repeat(200_000)}"` };
   const record = recordOf([numberedElement(0)], [long]);
@@ -49,7 +49,7 @@ test("a record cut in a long event is read, mended and appended to", async () =>
   }
 });
 
-test("a record that got its new length, but not all of its new bytes, is read and mended", async () => {
+test("a record with its new length but not all of its new bytes is read and repaired", async () => {
   const folder = fastTemporaryFolder();
   const earlier = numberedElements(2);
   const appended = [numberedElement(2), numberedElement(3)];
@@ -62,7 +62,7 @@ test("a record that got its new length, but not all of its new bytes, is read an
 });
 
 test.each(["\0", "\n\0", `\n${"\0".repeat(5000)}`])(
-  "a record that is followed by zeros only is read and mended",
+  "a record followed by zeros is read and repaired",
   async (zeros) => {
     const record = laidOut(numberedElements(2)).trimEnd();
     const bytes = Buffer.from(record + zeros);
@@ -79,7 +79,7 @@ test.each(["\0", "\n\0", `\n${"\0".repeat(5000)}`])(
 test.each([
   { name: "an empty record", earlier: [] },
   { name: "a record with events", earlier: numberedElements(2) },
-])("$name whose end was overwritten, but not yet extended, is mended", async ({ earlier }) => {
+])("$name whose end was overwritten but not extended is repaired", async ({ earlier }) => {
   const folder = fastTemporaryFolder();
   const before = Buffer.from(laidOut(earlier));
   const after = Buffer.from(laidOut([...earlier, numberedElement(7)]));
@@ -113,7 +113,7 @@ test.each(["", " \n", "[", "[\n", "\0\0\0\0"])(
   },
 );
 
-test("torn ends are kept one beside the other, and told with the file they are in", async () => {
+test("torn ends are saved in separate files, and the warning names them", async () => {
   const folder = fastTemporaryFolder();
   const file = path.join(folder, "events.json");
   const messages: string[] = [];
@@ -130,20 +130,20 @@ test("torn ends are kept one beside the other, and told with the file they are i
     second: readFileSync(path.join(folder, "events.torn-2"), "utf8").replace(/^[\s,]+/, ""),
   }).toEqual({
     messages: [
-      `(repaired; those bytes are now in ${folder}/events.torn)`,
-      `(repaired; those bytes are now in ${folder}/events.torn-2)`,
+      `(repaired; moved those bytes to ${folder}/events.torn)`,
+      `(repaired; moved those bytes to ${folder}/events.torn-2)`,
     ],
     first: '{\n    "first',
     second: '{\n    "second',
   });
 });
 
-/** A file with elements of which the last were appended, and where each of them ends. */
+/** A file whose last elements were appended, and where each of them ends. */
 interface WrittenRecord {
   readonly all: readonly JsonObject[];
   readonly whole: Buffer;
   readonly ends: readonly number[];
-  /** Where the append began to write. */
+  /** Where the append starts writing. */
   readonly start: number;
 }
 
@@ -154,7 +154,7 @@ function recordOf(earlier: readonly JsonObject[], appended: readonly JsonObject[
   return { all, whole: Buffer.from(laidOut(all)), ends, start };
 }
 
-/** The file after each number of bytes that an append of these elements writes. */
+/** The file after every possible number of bytes of an append. */
 function cutsOf(earlier: readonly JsonObject[], appended: readonly JsonObject[]): State[] {
   const record = recordOf(earlier, appended);
   const count = record.whole.length - record.start + 1;
@@ -185,13 +185,13 @@ interface Recovered {
   readonly problems: readonly string[];
   readonly opened: readonly JsonObject[];
   readonly mended: readonly string[];
-  /** What was put aside. */
+  /** What was set aside. */
   readonly kept: string | undefined;
   /** The file after one more append. */
   readonly text: string;
 }
 
-/** Everything that happens to such a file: it is read, opened for writing, and appended to. */
+/** Reads such a file, opens it for writing, and appends to it. */
 async function recover(folder: string, bytes: Buffer): Promise<Recovered> {
   const file = path.join(folder, "events.json");
   const aside = path.join(folder, "events.torn");
@@ -212,7 +212,7 @@ async function recover(folder: string, bytes: Buffer): Promise<Recovered> {
   };
 }
 
-/** Whether the comma before it is kept with a torn element is of no interest. */
+/** Whether the preceding comma is saved with a torn element does not matter. */
 function withoutSeparator(bytes: Buffer): string {
   return bytes.toString("latin1").replace(/^[\s,]+/, "");
 }

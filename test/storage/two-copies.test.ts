@@ -1,4 +1,4 @@
-/** Conversations that exist twice, with the workspace and for the user alone. */
+/** Conversations with two copies, in the workspace and in the user's own folder. */
 import { readdirSync, readFileSync } from "node:fs";
 import path from "node:path";
 import { expect, test } from "vitest";
@@ -15,7 +15,7 @@ import { placeConversation, setAge, temporaryWorkspace } from "../support/tempor
 
 const ID = conversationIdFromNumber(17_000_000_000);
 
-/** When a copy's files were changed, in seconds. */
+/** When the files of a copy changed, in seconds. */
 interface Ages {
   readonly events: number;
   readonly metadata: number;
@@ -24,11 +24,11 @@ interface Ages {
 
 const OLD: Ages = { events: 10, metadata: 10, baseConfig: 10 };
 
-test("copies of one moment are read from the user's own", async () => {
+test("of copies with the same time, the user's own is read", async () => {
   expect(await read(OLD, OLD)).toEqual({ events: "local", metadata: "local", config: "local" });
 });
 
-test("the copy whose events changed last is the one that is read", async () => {
+test("the copy whose events changed last is read", async () => {
   expect({
     workspace: await read({ ...OLD, events: 20 }, OLD),
     local: await read(OLD, { ...OLD, events: 20 }),
@@ -38,7 +38,7 @@ test("the copy whose events changed last is the one that is read", async () => {
   });
 });
 
-test("metadata is taken from where it changed last, whatever the events say", async () => {
+test("metadata is read from the copy where it changed last, independently of the events", async () => {
   expect({
     workspace: await read({ ...OLD, metadata: 20 }, { ...OLD, events: 30 }),
     local: await read({ ...OLD, events: 30 }, { ...OLD, metadata: 20 }),
@@ -48,7 +48,7 @@ test("metadata is taken from where it changed last, whatever the events say", as
   });
 });
 
-test("a changed base config counts as a change of its events", async () => {
+test("a changed base config counts as a change of the events", async () => {
   expect({
     workspace: await read({ ...OLD, baseConfig: 20 }, { ...OLD, events: 15 }),
     local: await read({ ...OLD, events: 15 }, { ...OLD, baseConfig: 20 }),
@@ -66,14 +66,14 @@ test("a difference of a millisecond decides", async () => {
   });
 });
 
-test("a conversation in both places says so, and is listed once", async () => {
+test("a conversation in both places is listed once, as such", async () => {
   const { conversations } = placeBoth(OLD, OLD);
   expect((await conversations.list()).map(({ id, place }) => ({ id, place }))).toEqual([
     { id: ID, place: "both" },
   ]);
 });
 
-test("a copy that appears after a list is read if it is the younger one", async () => {
+test("a copy that appears after listing is read if it is newer", async () => {
   const { conversations, files, live, local } = temporaryWorkspace();
   placeOne(local, "local", OLD);
   await conversations.list();
@@ -90,7 +90,7 @@ test("a copy that appears after a list is read if it is the younger one", async 
   });
 });
 
-test("a writer takes over what was changed last, and writes with the workspace", async () => {
+test("a writer merges the latest changes and writes to the workspace", async () => {
   const { conversations, live, local } = placeBoth(
     { ...OLD, metadata: 20 },
     { ...OLD, events: 20 },
@@ -114,7 +114,7 @@ test("a writer takes over what was changed last, and writes with the workspace",
   });
 });
 
-test("what is moved to the user is the copy changed last, and the only one left", async () => {
+test("moving to the user's folder keeps only the copy changed last", async () => {
   const { conversations, live, local } = placeBoth({ ...OLD, events: 20 }, OLD);
   await conversations.setLocal(ID, true);
   const { summary, elements } = plain(await conversations.load(ID));
@@ -131,7 +131,7 @@ test("what is moved to the user is the copy changed last, and the only one left"
   });
 });
 
-test("archiving, bringing back and removing work on both copies", async () => {
+test("archiving, unarchiving and removing work on both copies", async () => {
   const { conversations, live, local } = placeBoth(OLD, OLD);
   const names = () => ({
     live: readdirSync(live),
@@ -159,7 +159,7 @@ test("archiving, bringing back and removing work on both copies", async () => {
   });
 });
 
-test("two folders of one conversation in one place do not stop a new title", async () => {
+test("two folders of one conversation in one place do not prevent a new title", async () => {
   const { conversations, live } = temporaryWorkspace();
   const metadata = '{"title": "b", "last_activated_at": "2026-01-02 03:04:05.0"}';
   for (const [index, name] of ["17000000000-a", "17000000000-b"].entries()) {
@@ -178,7 +178,7 @@ test("two folders of one conversation in one place do not stop a new title", asy
   });
 });
 
-/** Which of the two copies each unit is read from. */
+/** Which of the two copies each file is read from. */
 async function read(workspace: Ages, user: Ages) {
   const { conversations } = placeBoth(workspace, user);
   const { summary, elements, baseConfig } = plain(await conversations.load(ID));

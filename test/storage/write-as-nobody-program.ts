@@ -1,6 +1,7 @@
 /**
- * A program for tests: tries to write as a user who may only read, and prints what came of each
- * attempt as a line of JSON. Arguments: the workspace, the user's data, the conversation, the attempts.
+ * A test program that tries to write as a user who may only read, and prints the result of each
+ * attempt as a line of JSON. Arguments: the workspace, the user's data folder, the conversation, the
+ * attempts.
  */
 import { flushCompileCache } from "node:module";
 import { parseConversationId } from "../../src/conversation/index.ts";

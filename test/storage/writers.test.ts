@@ -1,4 +1,4 @@
-/** What every store's writer does: it holds the conversation, appends to it, and lets it go. */
+/** Writers in every store: locking, appending and releasing. */
 import { describe, expect, test } from "vitest";
 import { StreamEntry } from "../../src/conversation/index.ts";
 import {
@@ -13,7 +13,7 @@ import {
 import { EVERY_STORE } from "./every-store.ts";
 
 describe.each(EVERY_STORE)("a writer in $name", ({ openStore }) => {
-  test("keeps everybody else from changing its conversation", async () => {
+  test("prevents others from changing its conversation", async () => {
     const { store } = openStore();
     await using writer = await store.create({ title: "Mine" });
     const { id } = writer;
@@ -34,7 +34,7 @@ describe.each(EVERY_STORE)("a writer in $name", ({ openStore }) => {
     });
   });
 
-  test("lets go of its conversation, which another then goes on with", async () => {
+  test("releases its conversation, which another can then continue", async () => {
     const { store } = openStore();
     const first = await store.create({ baseConfig: { a: 1 } });
     await first.append(numbered(0));
@@ -57,7 +57,7 @@ describe.each(EVERY_STORE)("a writer in $name", ({ openStore }) => {
     });
   });
 
-  test("can be released twice, and the second time not for another writer", async () => {
+  test("can be released twice without releasing another writer's lock", async () => {
     const { store } = openStore();
     const first = await store.create({});
     await first.release();
@@ -69,7 +69,7 @@ describe.each(EVERY_STORE)("a writer in $name", ({ openStore }) => {
     });
   });
 
-  test("appends several events at once, and nothing when given nothing", async () => {
+  test("appends several events at once, and nothing if there are none", async () => {
     const { store } = openStore();
     await using writer = await store.create({});
     await writer.append();
@@ -82,7 +82,7 @@ describe.each(EVERY_STORE)("a writer in $name", ({ openStore }) => {
     }).toEqual({ stream: elements, loaded: elements });
   });
 
-  test("appends entries that are no events as they are", async () => {
+  test("appends entries that are not events unchanged", async () => {
     const { store } = openStore();
     await using writer = await store.create({});
     const elements = [
@@ -94,7 +94,7 @@ describe.each(EVERY_STORE)("a writer in $name", ({ openStore }) => {
     expect(plain(await store.load(writer.id)).elements).toEqual(elements);
   });
 
-  test("puts appends made in parallel in the order of the calls", async () => {
+  test("keeps the order of concurrent appends", async () => {
     const { store } = openStore();
     await using writer = await store.create({});
     const resolved: number[] = [];
@@ -115,7 +115,7 @@ describe.each(EVERY_STORE)("a writer in $name", ({ openStore }) => {
     });
   });
 
-  test("finishes the appends under way before it lets go", async () => {
+  test("finishes pending appends before it releases the lock", async () => {
     const { store } = openStore();
     const writer = await store.create({});
     const appends = [writer.append(numbered(0)), writer.append(numbered(1))];
@@ -124,7 +124,7 @@ describe.each(EVERY_STORE)("a writer in $name", ({ openStore }) => {
     expect(plain(await store.load(writer.id)).elements).toEqual(numberedElements(2));
   });
 
-  test("changes the metadata, and the change is found", async () => {
+  test("saves changes of the metadata", async () => {
     const { store } = openStore();
     await using writer = await store.create({ title: "Before", labels: { a: "1" } });
     await writer.updateMetadata((metadata) => ({
@@ -147,7 +147,7 @@ describe.each(EVERY_STORE)("a writer in $name", ({ openStore }) => {
     }).toEqual({ writer: expected, found: expected });
   });
 
-  test("makes all changes of the metadata that are asked for in parallel", async () => {
+  test("applies all concurrent changes of the metadata", async () => {
     const { store } = openStore();
     await using writer = await store.create({});
     await Promise.all([
@@ -163,7 +163,7 @@ describe.each(EVERY_STORE)("a writer in $name", ({ openStore }) => {
     });
   });
 
-  test("appends while its conversation gets a new title", async () => {
+  test("appends while its conversation is renamed", async () => {
     const { store } = openStore();
     await using writer = await store.create({ title: "Title" });
     await Promise.all([
@@ -179,7 +179,7 @@ describe.each(EVERY_STORE)("a writer in $name", ({ openStore }) => {
     });
   });
 
-  test("writes nothing once it has let go", async () => {
+  test("writes nothing after release", async () => {
     const { store } = openStore();
     const writer = await store.create({ title: "Before" });
     await writer.append(numbered(0));
@@ -197,7 +197,7 @@ describe.each(EVERY_STORE)("a writer in $name", ({ openStore }) => {
     });
   });
 
-  test("writes nothing once it has let go, also when another has written since", async () => {
+  test("writes nothing after release, even if another has written since", async () => {
     const { store } = openStore();
     const first = await store.create({});
     await first.release();

@@ -209,11 +209,11 @@ describe("readQuestions explains what to correct", () => {
     ],
     [
       { answer_type: "text", default: true },
-      '`default` does not fit `answer_type` "text": expected a text, got boolean.',
+      '`default` does not fit `answer_type` "text": expected text, got boolean.',
     ],
     [
       { default: false },
-      '`default` does not fit `answer_type` "text": expected a text, got boolean.',
+      '`default` does not fit `answer_type` "text": expected text, got boolean.',
     ],
     [
       { ...SELECT, default: true },

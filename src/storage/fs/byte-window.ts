@@ -1,7 +1,7 @@
-/** A stretch of a file that moves forward and grows as far as its reader needs. */
+/** A window on a file that moves forward and grows as far as its reader needs. */
 import { closeSync, readSync } from "node:fs";
-import { readFailed } from "../storage-error.ts";
-import { openRecord } from "./record-path.ts";
+import { readError } from "../storage-error.ts";
+import { openRecord } from "./safe-open.ts";
 
 const STEP = 1 << 18;
 
@@ -11,9 +11,9 @@ export class ByteWindow implements Disposable {
   #buffer = Buffer.allocUnsafe(STEP);
   #start = 0;
   #end = 0;
-  /** Where in the file `bytes` begins. */
+  /** The offset of `bytes` in the file. */
   offset = 0;
-  /** True when `bytes` reaches to the end of the file. */
+  /** Whether `bytes` reaches the end of the file. */
   isAtEnd = false;
 
   /** Throws `read_failed`. */
@@ -22,7 +22,7 @@ export class ByteWindow implements Disposable {
     try {
       this.#fd = openRecord(file);
     } catch (error) {
-      throw readFailed(file, error);
+      throw readError(file, error);
     }
   }
 
@@ -30,7 +30,7 @@ export class ByteWindow implements Disposable {
     return this.#buffer.subarray(this.#start, this.#end);
   }
 
-  /** Reads on. Throws `read_failed`. */
+  /** Reads more. Throws `read_failed`. */
   fill(): void {
     this.#makeRoom();
     try {
@@ -40,7 +40,7 @@ export class ByteWindow implements Disposable {
       this.#end += count;
       this.isAtEnd = count === 0;
     } catch (error) {
-      throw readFailed(this.file, error);
+      throw readError(this.file, error);
     }
   }
 
@@ -50,7 +50,7 @@ export class ByteWindow implements Disposable {
     try {
       return bytes.subarray(0, readSync(this.#fd, bytes, 0, length, offset));
     } catch (error) {
-      throw readFailed(this.file, error);
+      throw readError(this.file, error);
     }
   }
 
@@ -64,7 +64,7 @@ export class ByteWindow implements Disposable {
     closeSync(this.#fd);
   }
 
-  /** What is left moves to the front; a window that is still full doubles. */
+  /** Moves the remaining bytes to the front, or doubles the buffer if they fill most of it. */
   #makeRoom(): void {
     const kept = this.bytes;
     if (kept.length > this.#buffer.length / 2) {

@@ -1,20 +1,26 @@
-/** The three files of a conversation's folder, and the folder as a whole. */
+/** Reads, writes, copies and removes a conversation's folder and the three files in it. */
+import { readdirSync } from "node:fs";
 import { cp, rename, rm } from "node:fs/promises";
 import path from "node:path";
 import {
+  type ConversationId,
   type ConversationMetadata,
+  findIdInFolderName,
   metadataToJson,
   type Timestamp,
 } from "../../conversation/index.ts";
 import { isJsonObject, type JsonObject, parseJson } from "../../util/index.ts";
-import { readFailed, systemCode, writeFailed } from "../storage-error.ts";
+import { readError, systemErrorCode, writeError } from "../storage-error.ts";
 import {
   BASE_CONFIG,
   type ConversationCopy,
+  type ConversationRoots,
+  copiesOf,
   EVENTS,
   METADATA,
+  parentFolder,
   type Root,
-  youngestCopy,
+  latestCopy,
 } from "./conversation-folders.ts";
 import {
   makeFolder,
@@ -24,20 +30,19 @@ import {
   writeDurably,
   writeJson,
 } from "./durable.ts";
-import { partialFolder } from "./leftovers.ts";
-import { assertNoLink, readRecord } from "./record-path.ts";
+import { assertNotLink, isLink, readRecord } from "./safe-open.ts";
 import { readMetadata } from "./summary.ts";
 
 export interface ConversationFiles {
   readonly metadata: ConversationMetadata;
-  /** Absent in the packed form, where it is the first element of the events. */
+  /** Absent in packed records, where it is the first element of the events. */
   readonly baseConfig: Buffer | undefined;
   readonly events: Buffer;
 }
 
-/** It is there as a whole, or not at all. Throws `write_failed`. */
+/** Atomic: the folder appears complete or not at all. Throws `write_failed`. */
 export async function writeConversation(folder: string, files: ConversationFiles): Promise<void> {
-  await makeWhole(folder, async (partial) => {
+  await createAtomically(folder, async (partial) => {
     await writeMetadata(partial, files.metadata);
     if (files.baseConfig !== undefined) {
       await writeDurably(path.join(partial, BASE_CONFIG), files.baseConfig);
@@ -51,8 +56,8 @@ export async function writeMetadata(folder: string, metadata: ConversationMetada
 }
 
 /**
- * For writers. Metadata that cannot be read keeps nobody from their conversation: it is set aside,
- * and `lastActivatedAt` is all that is known. Throws `write_failed`.
+ * For writers. Unreadable metadata does not make a conversation unusable: it is set aside and
+ * replaced with just `lastActivatedAt`. Throws `write_failed`.
  */
 export async function readOrReplaceMetadata(
   folder: string,
@@ -69,48 +74,48 @@ export async function readOrReplaceMetadata(
   }
 }
 
-/** Undefined in the packed form. Throws `read_failed`. */
+/** Undefined in packed records. Throws `read_failed`. */
 export function readBaseConfig(folder: string): JsonObject | undefined {
   const bytes = findFile(path.join(folder, BASE_CONFIG));
   if (bytes === undefined) return undefined;
   try {
     const value = parseJson(bytes.toString("utf8"));
     if (isJsonObject(value)) return value;
-    throw new Error("it is no JSON object");
+    throw new Error("it is not a JSON object");
   } catch (error) {
-    throw readFailed(path.join(folder, BASE_CONFIG), error);
+    throw readError(path.join(folder, BASE_CONFIG), error);
   }
 }
 
-/** Undefined if it is not there. Throws `read_failed`. */
+/** Undefined if the file does not exist. Throws `read_failed`. */
 export function findFile(file: string): Buffer | undefined {
   try {
     return readRecord(file);
   } catch (error) {
-    if (systemCode(error) === "ENOENT") return undefined;
-    throw readFailed(file, error);
+    if (systemErrorCode(error) === "ENOENT") return undefined;
+    throw readError(file, error);
   }
 }
 
 /**
- * One copy that is up to date: the one in the preferred root if there is one. Where another was
- * changed later, its files are taken over first. Returns the copy's folder. Throws `read_failed`.
+ * Updates one copy, preferably the one in the preferred root, with the files of copies that were
+ * changed later. Returns the folder of that copy. Throws `read_failed`.
  */
-export async function bringTogether(
+export async function mergeCopies(
   copies: readonly ConversationCopy[],
   preferred: Root,
 ): Promise<string> {
-  for (const { folder } of copies) assertNoLink(folder);
+  for (const { folder } of copies) assertNotLink(folder);
   const candidates = copies.filter((copy) => copy.root === preferred);
-  const target = youngestCopy(candidates.length > 0 ? candidates : copies, EVENTS)?.folder ?? "";
+  const target = latestCopy(candidates.length > 0 ? candidates : copies, EVENTS)?.folder ?? "";
   for (const unit of [[BASE_CONFIG, EVENTS], [METADATA]]) {
-    const source = youngestCopy(copies, ...unit)?.folder ?? target;
-    if (source !== target) await takeOver(source, target, unit);
+    const source = latestCopy(copies, ...unit)?.folder ?? target;
+    if (source !== target) await copyFiles(source, target, unit);
   }
   return target;
 }
 
-async function takeOver(source: string, target: string, files: readonly string[]): Promise<void> {
+async function copyFiles(source: string, target: string, files: readonly string[]): Promise<void> {
   for (const name of files) {
     const content = findFile(path.join(source, name));
     if (content === undefined) await rm(path.join(target, name), { force: true });
@@ -120,13 +125,16 @@ async function takeOver(source: string, target: string, files: readonly string[]
 
 /** Throws `write_failed`. */
 export async function copyFolder(from: string, to: string): Promise<void> {
-  await makeWhole(to, (partial) =>
+  await createAtomically(to, (partial) =>
     cp(from, partial, { recursive: true, preserveTimestamps: true }),
   );
 }
 
-/** Under another name until it is complete. */
-async function makeWhole(folder: string, fill: (partial: string) => Promise<void>): Promise<void> {
+/** Fills the folder under a temporary name, then renames it. */
+async function createAtomically(
+  folder: string,
+  fill: (partial: string) => Promise<void>,
+): Promise<void> {
   const partial = partialFolder(folder);
   try {
     await rm(partial, { recursive: true, force: true });
@@ -135,11 +143,11 @@ async function makeWhole(folder: string, fill: (partial: string) => Promise<void
     await moveFolder(partial, folder);
   } catch (error) {
     await rm(partial, { recursive: true, force: true }).catch(() => undefined);
-    throw writeFailed(folder, error);
+    throw writeError(folder, error);
   }
 }
 
-/** It is gone as a whole, too. Throws `write_failed`. */
+/** Atomic, like `writeConversation`. Throws `write_failed`. */
 export async function removeFolder(folder: string): Promise<void> {
   const partial = partialFolder(folder);
   try {
@@ -148,6 +156,44 @@ export async function removeFolder(folder: string): Promise<void> {
     await rm(partial, { recursive: true, force: true });
     await syncFolder(path.dirname(folder));
   } catch (error) {
-    throw writeFailed(folder, error);
+    throw writeError(folder, error);
   }
+}
+
+const PARTIAL_FOLDER = /^\.(.*)\.tmp$/;
+const FILES: ReadonlySet<string> = new Set([EVENTS, METADATA, BASE_CONFIG]);
+const PARTIAL_FILE = /^(.*)\.[0-9a-f]{8}\.tmp$/;
+
+/** The temporary name of a folder that is being created or removed. */
+function partialFolder(folder: string): string {
+  return path.join(path.dirname(folder), `.${path.basename(folder)}.tmp`);
+}
+
+/**
+ * Removes temporary folders and files of processes that were killed. Requires the conversation's lock.
+ * What cannot be removed now stays until the next time.
+ */
+export async function removeLeftovers(roots: ConversationRoots, id: ConversationId): Promise<void> {
+  const files = copiesOf(roots, id).flatMap(({ folder }) => partialFiles(folder));
+  for (const name of [...partialFolders(roots, id), ...files]) {
+    await rm(name, { recursive: true, force: true }).catch(() => undefined);
+  }
+}
+
+function partialFolders(roots: ConversationRoots, id: ConversationId): string[] {
+  return (["workspace", "local"] as const).flatMap((root) => {
+    if (roots[root] === undefined) return [];
+    const parent = parentFolder(roots, root, false);
+    return roots.names
+      .list(parent)
+      .filter((name) => findIdInFolderName(PARTIAL_FOLDER.exec(name)?.[1] ?? "") === id)
+      .map((name) => path.join(parent, name));
+  });
+}
+
+function partialFiles(folder: string): string[] {
+  if (isLink(folder)) return [];
+  return readdirSync(folder)
+    .filter((name) => FILES.has(PARTIAL_FILE.exec(name)?.[1] ?? ""))
+    .map((name) => path.join(folder, name));
 }

@@ -1,16 +1,16 @@
 /**
- * Which folders hold which conversation. One may exist twice, with the workspace and for the user
- * alone; then the copy whose files changed last is the one to read, as the Rust original has it.
+ * Finds the folders of a conversation. There may be two copies, one in the workspace and one in the
+ * user's own folder. As in the Rust original, the one that changed last is read.
  */
-import { lstatSync } from "node:fs";
+import { lstatSync, readdirSync, statSync } from "node:fs";
 import path from "node:path";
 import {
   type ConversationId,
   conversationIdToNumber,
   findIdInFolderName,
 } from "../../conversation/index.ts";
-import type { FolderNames } from "./folder-names.ts";
-import { assertNoLink } from "./record-path.ts";
+import { readError, systemErrorCode } from "../storage-error.ts";
+import { assertNotLink } from "./safe-open.ts";
 
 export const EVENTS = "events.json";
 export const METADATA = "metadata.json";
@@ -25,7 +25,7 @@ export interface ConversationCopy {
   readonly isArchived: boolean;
 }
 
-/** The `conversations` folders; there may be none for the user yet. */
+/** The `conversations` folders. The user's own may not exist yet. */
 export interface ConversationRoots {
   readonly workspace: string;
   readonly local: string | undefined;
@@ -49,7 +49,7 @@ export function copiesOf(
   roots: ConversationRoots,
   id: ConversationId,
 ): readonly ConversationCopy[] {
-  // Whoever goes through all conversations looks each of them up: most names are told at a glance.
+  // A cheap filter first: loops over all conversations look up each of them.
   const digits = String(conversationIdToNumber(id));
   const found = eachCopy(roots, "all", (name) => name.includes(digits));
   return [...found].filter(([other]) => other === id).map(([, copy]) => copy);
@@ -68,26 +68,26 @@ function* eachCopy(
   }
 }
 
-/** A conversation is archived when no copy of it is live. */
+/** The live copies, or all of them if the conversation is archived. */
 export function currentCopies(copies: readonly ConversationCopy[]): readonly ConversationCopy[] {
   const live = copies.filter((copy) => !copy.isArchived);
   return live.length > 0 ? live : copies;
 }
 
 /**
- * Where a conversation's folder belongs. What a workspace has in its place may be a link that came with
- * it; what the user has is their own affair. Throws `read_failed`.
+ * The parent of a conversation's folder. In a workspace it must not be a link, which may have come
+ * with a clone; in the user's own folder it may. Throws `read_failed`.
  */
 export function parentFolder(roots: ConversationRoots, root: Root, isArchived: boolean): string {
   const folder = roots[root];
   if (folder === undefined) throw new Error("there is no folder for local conversations");
   const parent = isArchived ? path.join(folder, ARCHIVE) : folder;
-  if (root === "workspace") [path.dirname(folder), folder, parent].forEach(assertNoLink);
+  if (root === "workspace") [path.dirname(folder), folder, parent].forEach(assertNotLink);
   return parent;
 }
 
-/** The copy in which one of these files changed last; the user's own if they are of one moment. */
-export function youngestCopy(
+/** The copy in which one of these files changed last. On a tie, the user's own. */
+export function latestCopy(
   copies: readonly ConversationCopy[],
   ...files: readonly string[]
 ): ConversationCopy | undefined {
@@ -106,7 +106,7 @@ function listRoot(
   if (roots[root] === undefined) return [];
   const parent = parentFolder(roots, root, isArchived);
   return roots.names
-    .in(parent)
+    .list(parent)
     .filter(isWanted)
     .flatMap((name) => {
       const id = findIdInFolderName(name);
@@ -124,4 +124,42 @@ function lastChange(folder: string, files: readonly string[]): number {
 
 function localFirst(left: ConversationCopy, right: ConversationCopy): number {
   return Number(right.root === "local") - Number(left.root === "local");
+}
+
+interface Listing {
+  readonly changed: number;
+  readonly names: readonly string[];
+}
+
+/** File times are coarse: a folder that changed more recently may change again without a new time. */
+const SETTLE_MS = 2000;
+
+/**
+ * Lists the folders in a folder, cached until it changes: loops over all conversations look up each
+ * of them. Includes links, so that opening one reports what is wrong with it.
+ */
+export class FolderNames {
+  readonly #listings = new Map<string, Listing>();
+
+  /** Empty if the folder does not exist. */
+  list(folder: string): readonly string[] {
+    const changed = statSync(folder, { throwIfNoEntry: false })?.mtimeMs;
+    if (changed === undefined) return [];
+    const known = this.#listings.get(folder);
+    if (known?.changed === changed) return known.names;
+    const names = listFolders(folder);
+    if (Date.now() - changed > SETTLE_MS) this.#listings.set(folder, { changed, names });
+    return names;
+  }
+}
+
+function listFolders(folder: string): readonly string[] {
+  try {
+    return readdirSync(folder, { withFileTypes: true })
+      .filter((entry) => entry.isDirectory() || entry.isSymbolicLink())
+      .map((entry) => entry.name);
+  } catch (error) {
+    if (systemErrorCode(error) === "ENOENT" || systemErrorCode(error) === "ENOTDIR") return [];
+    throw readError(folder, error);
+  }
 }

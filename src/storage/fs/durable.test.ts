@@ -5,7 +5,7 @@ import { codeOf, failureOf } from "../../../test/support/record-elements.ts";
 import { temporaryFolder } from "../../../test/support/temporary-workspace.ts";
 import { makeFolder, moveFolder, setAside, writeDurably, writeJson } from "./durable.ts";
 
-test("a file gets its new content in one step, and nothing is left beside it", async () => {
+test("a file is replaced atomically, without leaving temporary files", async () => {
   const folder = temporaryFolder();
   const file = path.join(folder, "a.json");
   writeFileSync(file, "before");
@@ -18,7 +18,7 @@ test("a file gets its new content in one step, and nothing is left beside it", a
   }).toEqual({ text: "after", isAnother: true, names: ["a.json"] });
 });
 
-test("a file that already holds the content is not touched", async () => {
+test("a file that already has the content is not touched", async () => {
   const file = path.join(temporaryFolder(), "a.json");
   await writeJson(file, { a: 1 });
   const before = statSync(file, { bigint: true });
@@ -35,7 +35,7 @@ test("a file keeps its permissions when its content changes", async () => {
   expect(statSync(file).mode & 0o777).toBe(0o640);
 });
 
-test("what cannot be written leaves nothing behind", async () => {
+test("a failed write leaves nothing behind", async () => {
   const folder = temporaryFolder();
   mkdirSync(path.join(folder, "a.json", "full"), { recursive: true });
   writeFileSync(path.join(folder, "file"), "");
@@ -57,11 +57,11 @@ test("what cannot be written leaves nothing behind", async () => {
 test("the error names the file and the reason", async () => {
   const file = path.join(temporaryFolder(), "no", "a.json");
   expect((await failureOf(writeDurably(file, Buffer.from("text")))).message).toBe(
-    `Cannot write ${file}: it is not there.`,
+    `Cannot write ${file}: it does not exist.`,
   );
 });
 
-test("bytes put aside get a name of their own each time", async () => {
+test("bytes set aside get a new file name each time", async () => {
   const folder = temporaryFolder();
   const file = path.join(folder, "events.json");
   const names = [];

@@ -1,13 +1,13 @@
-/** Writing whole files so that a crash leaves the old one or the new one, on the disk, and no third. */
+/** Writes whole files so that a crash leaves either the old or the new content, never a mix. */
 import { existsSync, lstatSync } from "node:fs";
 import { mkdir, open, rename, rm } from "node:fs/promises";
 import path from "node:path";
-import { systemCode, writeFailed } from "../storage-error.ts";
-import { readRegularFile } from "./record-path.ts";
+import { systemErrorCode, writeError } from "../storage-error.ts";
+import { readRegularFile } from "./safe-open.ts";
 
 /**
- * `mode` is that of a new file. One that holds the content is not touched, and a link is not replaced.
- * Throws `write_failed`.
+ * `mode` applies to new files. Does not touch a file that already has the content, and refuses to
+ * replace a symbolic link. Throws `write_failed`.
  */
 export async function writeDurably(file: string, content: Buffer, mode = 0o644): Promise<void> {
   const temporary = `${file}.${crypto.randomUUID().slice(0, 8)}.tmp`;
@@ -21,16 +21,16 @@ export async function writeDurably(file: string, content: Buffer, mode = 0o644):
     await syncFolder(path.dirname(file));
   } catch (error) {
     await rm(temporary, { force: true }).catch(() => undefined);
-    throw writeFailed(file, error);
+    throw writeError(file, error);
   }
 }
 
-/** As the record's files are written: two spaces, a newline at the end. */
+/** Indented by two spaces, with a newline at the end, like all files of a record. */
 export async function writeJson(file: string, value: unknown): Promise<void> {
   await writeDurably(file, Buffer.from(`${jsonText(value)}\n`));
 }
 
-/** Half a character is written as an escape that other parsers of JSON refuse, and the file with it. */
+/** Replaces lone surrogates: other JSON parsers reject their escapes, and with them the whole file. */
 export function jsonText(value: unknown): string {
   const json = JSON.stringify(value, null, 2);
   if (!json.includes("\\ud")) return json;
@@ -39,18 +39,18 @@ export function jsonText(value: unknown): string {
   );
 }
 
-/** Makes a folder, with those above it, so that it stays. Throws `write_failed`. */
+/** Creates a folder and its parents durably. Throws `write_failed`. */
 export async function makeFolder(folder: string): Promise<void> {
   try {
     const first = await mkdir(folder, { recursive: true });
     if (first === undefined) return;
-    // Each new folder is on the disk when the one it stands in is.
+    // A new folder is on disk only after its parent has been synced.
     for (let made = path.resolve(folder); ; made = path.dirname(made)) {
       await syncFolder(path.dirname(made));
       if (made === path.resolve(first) || made === path.dirname(made)) break;
     }
   } catch (error) {
-    throw writeFailed(folder, error);
+    throw writeError(folder, error);
   }
 }
 
@@ -61,13 +61,13 @@ export async function moveFolder(from: string, to: string): Promise<void> {
     await syncFolder(path.dirname(to));
     if (path.dirname(from) !== path.dirname(to)) await syncFolder(path.dirname(from));
   } catch (error) {
-    throw writeFailed(to, error);
+    throw writeError(to, error);
   }
 }
 
 /**
- * Gives a folder another name. Where the name is taken, by an older copy of the same conversation,
- * it keeps its own. Returns where it is now. Throws `write_failed`.
+ * Renames a folder, unless an older copy of the same conversation has that name already. Returns the
+ * resulting path. Throws `write_failed`.
  */
 export async function renameFolder(folder: string, name: string): Promise<string> {
   const target = path.join(path.dirname(folder), name);
@@ -76,7 +76,7 @@ export async function renameFolder(folder: string, name: string): Promise<string
   return target;
 }
 
-/** Keeps bytes that could not be read in a new file beside theirs, and returns its name. */
+/** Saves unreadable bytes in a new file beside the original, and returns its path. */
 export async function setAside(file: string, bytes: Buffer): Promise<string> {
   for (let attempt = 1; ; attempt += 1) {
     const name = file.replace(/\.json$/, attempt === 1 ? ".torn" : `.torn-${attempt}`);
@@ -86,12 +86,12 @@ export async function setAside(file: string, bytes: Buffer): Promise<string> {
       await handle.sync();
       return name;
     } catch (error) {
-      if (systemCode(error) !== "EEXIST") throw writeFailed(name, error);
+      if (systemErrorCode(error) !== "EEXIST") throw writeError(name, error);
     }
   }
 }
 
-/** A new, moved or deleted name is on the disk only when its folder is. */
+/** A created, moved or deleted file name is on disk only after its folder has been synced. */
 export async function syncFolder(folder: string): Promise<void> {
   if (process.platform === "win32") return; // Folders cannot be opened there.
   await using handle = await open(folder, "r");

@@ -1,31 +1,36 @@
 /**
- * Takes a list apart element by element, keeping the bytes of each, and finds its way past what it
- * cannot read. Slower than a parser, and used only where a parser gave up or bytes matter.
+ * Scans a list element by element, keeps the bytes of each, and skips damage. Slower than
+ * `JSON.parse`, so it is used only where that failed or the exact bytes matter.
  */
 import { isJsonObject, type JsonObject } from "../../util/index.ts";
 import type { RecordProblem } from "../port.ts";
 import type { ByteWindow } from "./byte-window.ts";
-import { findElementEnd, INCOMPLETE } from "./element-end.ts";
 
 export interface ScannedElement {
   readonly element?: JsonObject;
-  /** The element as it stands in the file. Valid until the next one is asked for. */
+  /** The element's bytes in the file. Valid until the next element is read. */
   readonly span?: Buffer;
   readonly problem?: RecordProblem;
-  /** Where in the file the last good element so far ends: a list can be closed there. */
+  /** The offset after the last good element so far. The list can be closed there. */
   readonly end: number;
 }
 
-const OPEN = 0x5b;
-const CLOSE = 0x5d;
+const QUOTE = 0x22;
+const BACKSLASH = 0x5c;
+const OPEN_BRACKET = 0x5b;
+const CLOSE_BRACKET = 0x5d;
+const OPEN_BRACE = 0x7b;
+const CLOSE_BRACE = 0x7d;
+const SPACE = 0x20;
+const NEWLINE = 0x0a;
 const COMMA = 0x2c;
-/** In the layout that programs write, only an element's last and first line begin like this. */
+/** In the usual layout, only the last and first lines of an element begin like this. */
 const ELEMENT_CLOSES = Buffer.from("\n  }");
 const ELEMENT_OPENS = Buffer.from("\n  {");
 
 /**
- * Starts at the list's bracket if the window is at the start of the file, else at an element. `end`
- * is where the element before it ends.
+ * Starts at the opening bracket if the window is at the start of the file, otherwise at an element.
+ * `end` is the offset after the previous element.
  */
 export function* scanElements(
   window: ByteWindow,
@@ -38,7 +43,7 @@ export function* scanElements(
   let lastEnd = end === 0 ? window.offset : end;
   for (;;) {
     const start = findValue(window);
-    if (window.bytes[start] === CLOSE) return yield* afterList(window, start + 1, lastEnd);
+    if (window.bytes[start] === CLOSE_BRACKET) return yield* afterList(window, start + 1, lastEnd);
     window.advance(start);
     const length = findLength(window);
     const element =
@@ -56,15 +61,15 @@ export function* scanElements(
   }
 }
 
-/** Steps over the opening bracket, and a byte order mark before it. */
+/** Skips the opening bracket, and a byte order mark before it. */
 function enterList(window: ByteWindow): boolean {
   const start = findValue(window);
-  if (window.bytes[start] !== OPEN) return false;
+  if (window.bytes[start] !== OPEN_BRACKET) return false;
   window.advance(start + 1);
   return true;
 }
 
-/** The position of the next byte that is neither space nor comma; the length if there is none. */
+/** The position of the next byte that is neither whitespace nor a comma, or the length of `bytes`. */
 function findValue(window: ByteWindow, from = 0): number {
   let position = from;
   for (;;) {
@@ -79,12 +84,12 @@ function isBetweenValues(byte: number | undefined): boolean {
   return byte === COMMA || (byte !== undefined && byte <= 0x20 && byte !== 0) || isMark(byte);
 }
 
-/** The three bytes of a byte order mark; none of them can begin a value. */
+/** The three bytes of a byte order mark. None of them can start a value. */
 function isMark(byte: number | undefined): boolean {
   return byte === 0xef || byte === 0xbb || byte === 0xbf;
 }
 
-/** The length of the value at the front; undefined if it has no end. */
+/** The length of the first value; undefined if it has no end. */
 function findLength(window: ByteWindow): number | undefined {
   for (;;) {
     const end = findElementEnd(window.bytes, 0, window.bytes.length);
@@ -104,8 +109,8 @@ function parseElement(span: Buffer): JsonObject | undefined {
 }
 
 /**
- * How many bytes to give up: to the value's end, to the next line that closes an element, or to the
- * next that opens one, whichever comes first. Undefined if nothing does: all that is left is lost.
+ * How many bytes to skip: to the end of the value, to the next line that closes an element, or to
+ * the next that opens one, whichever comes first. Undefined if the rest of the file is lost.
  */
 function findDamage(window: ByteWindow, length: number | undefined): number | undefined {
   for (;;) {
@@ -119,7 +124,7 @@ function findDamage(window: ByteWindow, length: number | undefined): number | un
   }
 }
 
-/** What stands behind a closed list was left by a write that was taken back, or by a hand. */
+/** Bytes after the closing bracket come from a write that was rolled back, or from manual edits. */
 function* afterList(
   window: ByteWindow,
   from: number,
@@ -131,8 +136,8 @@ function* afterList(
 }
 
 /**
- * Torn if it is how one of our own writes begins, or nothing at all: only then it is sure that
- * cutting it off loses no more than one event.
+ * Torn if the bytes look like the start of one of our own writes, or are all zero. Only then is it
+ * certain that cutting them off loses at most one append.
  */
 function endProblem(window: ByteWindow, end: number): ScannedElement {
   fillToEnd(window);
@@ -152,19 +157,19 @@ function wholeFileProblem(window: ByteWindow): ScannedElement {
   fillToEnd(window);
   const isEmpty = window.bytes.every((byte) => byte === 0 || isBetweenValues(byte));
   if (isEmpty) return { problem: tornProblem(window, 0), end: 0 };
-  return { problem: damagedProblem(window, window.bytes.length, "no list of events"), end: 0 };
+  return { problem: damagedProblem(window, window.bytes.length, "not a list of events"), end: 0 };
 }
 
 function tornProblem(window: ByteWindow, offset: number): RecordProblem {
   const length = window.offset + window.bytes.length - offset;
-  const message = `the last write was cut off: ${count(length)} behind the last whole event`;
+  const message = `the last write was cut off: ${count(length)} after the last complete event`;
   return { type: "torn", file: window.file, offset, length, message };
 }
 
 function damagedProblem(
   window: ByteWindow,
   length: number,
-  what = "no readable event",
+  what = "unreadable event",
 ): RecordProblem {
   const { file, offset } = window;
   return {
@@ -178,4 +183,59 @@ function damagedProblem(
 
 function count(bytes: number): string {
   return bytes === 1 ? "1 byte" : `${bytes} bytes`;
+}
+
+/** The bytes end before the value does. */
+export const INCOMPLETE = -1;
+/** No JSON value can start like this. */
+export const INVALID = -2;
+
+/**
+ * The position after the value that starts at `from`. Counts brackets and skips strings; does not
+ * check that the value is valid JSON.
+ */
+export function findElementEnd(bytes: Buffer, from: number, to: number): number {
+  let depth = 0;
+  for (let position = from; position < to; position += 1) {
+    const byte = bytes[position] as number; // In bounds by the loop's condition.
+    if (byte === QUOTE) {
+      const end = findStringEnd(bytes, position + 1, to);
+      if (end < 0) return end;
+      position = end - 1;
+    } else if (byte === OPEN_BRACE || byte === OPEN_BRACKET) {
+      depth += 1;
+      continue;
+    } else if (byte === CLOSE_BRACE || byte === CLOSE_BRACKET) {
+      depth -= 1;
+      if (depth < 0) return position; // The list around a bare number or word.
+    } else if (depth > 0 || !isDelimiter(byte)) {
+      continue;
+    } else {
+      return position;
+    }
+    if (depth === 0) return position + 1;
+  }
+  return INCOMPLETE;
+}
+
+/** The position after the closing quote. `from` is after the opening one. */
+export function findStringEnd(bytes: Buffer, from: number, to: number): number {
+  let quote = bytes.indexOf(QUOTE, from);
+  while (quote !== -1 && quote < to && isEscaped(bytes, from, quote)) {
+    quote = bytes.indexOf(QUOTE, quote + 1);
+  }
+  const isClosed = quote !== -1 && quote < to;
+  // A raw line break inside a string: its closing quote is missing.
+  if (bytes.subarray(from, isClosed ? quote : to).includes(NEWLINE)) return INVALID;
+  return isClosed ? quote + 1 : INCOMPLETE;
+}
+
+function isEscaped(bytes: Buffer, from: number, quote: number): boolean {
+  let first = quote;
+  while (first > from && bytes[first - 1] === BACKSLASH) first -= 1;
+  return (quote - first) % 2 === 1;
+}
+
+function isDelimiter(byte: number): boolean {
+  return byte === COMMA || byte <= SPACE;
 }

@@ -1,17 +1,16 @@
 /**
- * The one writer of an `events.json`. An append costs the bytes of its events, whatever the length
- * of the file, and is on the disk when it resolves. Appends that wait for each other share one sync.
+ * Appends to an `events.json` in place. An append costs only the bytes of its events, however long
+ * the file is, and is on disk when it resolves. Appends that are queued together share one sync.
  */
 import { type BigIntStats, fstatSync, lstatSync } from "node:fs";
 import type { FileHandle } from "node:fs/promises";
 import { StreamEntry } from "../../conversation/index.ts";
-import { breathe, isOutOfBreath, type JsonObject } from "../../util/index.ts";
+import { yieldToEventLoop, shouldYield, type JsonObject } from "../../util/index.ts";
 import type { RecordProblem } from "../port.ts";
-import { writeFailed } from "../storage-error.ts";
+import { damagedError, writeError } from "../storage-error.ts";
 import {
   type AppendPoint,
   CLOSING,
-  damaged,
   elementsToBytes,
   EMPTY,
   ENDING_LENGTH,
@@ -20,9 +19,9 @@ import {
   rewriteInLayout,
 } from "./event-layout.ts";
 import { readElements } from "./event-reader.ts";
-import { openRecordToWrite } from "./record-path.ts";
+import { openRecordToWrite } from "./safe-open.ts";
 
-/** Opens the file for reading and writing; tests put a failing disk in its place. */
+/** Opens the file for reading and writing. Tests simulate a failing disk here. */
 export type OpenFile = (file: string) => Promise<FileHandle>;
 
 export interface OpenedEvents {
@@ -30,25 +29,25 @@ export interface OpenedEvents {
   readonly problems: readonly RecordProblem[];
 }
 
-interface Waiting {
+interface PendingAppend {
   readonly elements: readonly JsonObject[];
   readonly done: PromiseWithResolvers<void>;
 }
 
 export class EventFile {
   readonly #open: OpenFile;
-  /** Called with everything in the file when somebody else has changed it. */
+  /** Called with the new contents if another program has changed the file. */
   readonly #onChanged: (opened: OpenedEvents) => void;
   #file: string;
   #handle: FileHandle | undefined;
-  /** What the file looked like when we last left it; empty if it has to be read again. */
-  #seen = "";
-  /** Set while the bytes of a failed append may still be in the file. */
-  #isSpoilt = false;
+  /** The fingerprint after our last write; empty if the file has to be read again. */
+  #lastFingerprint = "";
+  /** Set while bytes of a failed append may still be in the file. */
+  #needsRollback = false;
   #point: AppendPoint = { position: 0, separator: "" };
-  #waiting: Waiting[] = [];
-  /** The last thing that was started with the file. They follow each other. */
-  #busy: Promise<unknown> = Promise.resolve();
+  #queue: PendingAppend[] = [];
+  /** Tasks on the file run one after another; this is the last of them. */
+  #lastTask: Promise<unknown> = Promise.resolve();
   #isClosed = false;
 
   constructor(
@@ -61,7 +60,7 @@ export class EventFile {
     this.#open = openWith;
   }
 
-  /** Reads and, where needed, mends the file. Throws `record_damaged`, `write_failed`. */
+  /** Reads the file, and repairs it if needed. Throws `record_damaged`, `write_failed`. */
   async open(): Promise<OpenedEvents> {
     await this.#closeHandle();
     const opened = await readForWriting(this.#file);
@@ -71,50 +70,50 @@ export class EventFile {
       const point = await readAppendPoint(handle);
       if (point === undefined) throw new Error("its end is not in the expected layout");
       this.#point = point;
-      this.#seen = fingerprint(await handle.stat({ bigint: true }));
+      this.#lastFingerprint = fingerprint(await handle.stat({ bigint: true }));
     } catch (error) {
-      throw writeFailed(this.#file, error);
+      throw writeError(this.#file, error);
     }
     return opened;
   }
 
-  /** On the disk when it resolves; when it throws, none of it is in the record. */
+  /** Resolves when the elements are on disk. If it throws, none of them are in the record. */
   append(elements: readonly JsonObject[]): Promise<void> {
     const done = Promise.withResolvers<void>();
-    this.#waiting.push({ elements, done });
-    if (this.#waiting.length === 1) void this.#inTurn(() => this.#writeWaiting());
+    this.#queue.push({ elements, done });
+    if (this.#queue.length === 1) void this.#enqueue(() => this.#flushQueue());
     return done.promise;
   }
 
-  /** Moves the file by an action, between two writes. Throws what the action throws. */
+  /** Runs an action that moves the file and returns its new path. Throws what the action throws. */
   async move(action: () => Promise<string>): Promise<void> {
-    await this.#inTurn(async () => {
+    await this.#enqueue(async () => {
       this.#file = await action();
     });
   }
 
-  /** Waits for what is under way. Later appends fail. */
+  /** Waits for pending tasks. Later appends fail. */
   async close(): Promise<void> {
     this.#isClosed = true;
-    await this.#inTurn(() => this.#closeHandle());
+    await this.#enqueue(() => this.#closeHandle());
   }
 
-  #inTurn<Value>(action: () => Promise<Value>): Promise<Value> {
-    const done = this.#busy.then(action);
-    this.#busy = done.catch(() => undefined);
+  #enqueue<Value>(action: () => Promise<Value>): Promise<Value> {
+    const done = this.#lastTask.then(action);
+    this.#lastTask = done.catch(() => undefined);
     return done;
   }
 
   async #closeHandle(): Promise<void> {
     const handle = this.#handle;
     this.#handle = undefined;
-    await handle?.close().catch(() => undefined); // All that was acknowledged is synced.
+    await handle?.close().catch(() => undefined); // Everything acknowledged is synced.
   }
 
-  /** All that wait share one write and one sync. Never rejects: each gets its own answer. */
-  async #writeWaiting(): Promise<void> {
-    const batch = this.#waiting;
-    this.#waiting = [];
+  /** Writes all pending appends with one write and one sync. Never rejects: each append does. */
+  async #flushQueue(): Promise<void> {
+    const batch = this.#queue;
+    this.#queue = [];
     try {
       await this.#write(batch.flatMap(({ elements }) => elements));
       for (const { done } of batch) done.resolve();
@@ -125,79 +124,82 @@ export class EventFile {
 
   async #write(elements: readonly JsonObject[]): Promise<void> {
     if (elements.length === 0) return;
-    const handle = await this.#upToDate();
+    const handle = await this.#currentHandle();
     const { position, separator } = this.#point;
     const bytes = elementsToBytes(elements, separator);
     try {
       await writeAll(handle, bytes, position);
       await handle.datasync();
     } catch (error) {
-      await this.#takeBack(handle);
-      throw writeFailed(this.#file, error);
+      await this.#rollBack(handle);
+      throw writeError(this.#file, error);
     }
     this.#point = { position: position + bytes.length - CLOSING.length, separator: "," };
-    // Looking takes a few microseconds; waiting for a thread to do it takes as long as the write.
+    // Synchronous, because it takes microseconds; going through the thread pool takes as long as the write.
     const after = fstatSync(handle.fd, { bigint: true });
-    this.#seen = Number(after.size) === position + bytes.length ? fingerprint(after) : "";
+    this.#lastFingerprint =
+      Number(after.size) === position + bytes.length ? fingerprint(after) : "";
   }
 
-  /** The open file, read again if anybody else has written to it or put another in its place. */
-  async #upToDate(): Promise<FileHandle> {
-    if (this.#isClosed) throw writeFailed(this.#file, new Error("the conversation was released"));
-    if (this.#isSpoilt && this.#handle !== undefined) await this.#takeBack(this.#handle);
-    if (this.#isSpoilt)
-      throw writeFailed(this.#file, new Error("an earlier write cannot be undone"));
-    const isUnchanged = this.#seen !== "" && fingerprint(this.#look()) === this.#seen;
+  /** The open file, read again if another program has changed or replaced it. */
+  async #currentHandle(): Promise<FileHandle> {
+    if (this.#isClosed) throw writeError(this.#file, new Error("the conversation was released"));
+    if (this.#needsRollback && this.#handle !== undefined) await this.#rollBack(this.#handle);
+    if (this.#needsRollback) {
+      throw writeError(this.#file, new Error("an earlier write could not be undone"));
+    }
+    const isUnchanged =
+      this.#lastFingerprint !== "" && fingerprint(this.#stat()) === this.#lastFingerprint;
     if (this.#handle === undefined || !isUnchanged) this.#onChanged(await this.open());
     if (this.#handle === undefined) throw new Error("an opened file has a handle");
     return this.#handle;
   }
 
-  #look(): BigIntStats {
+  #stat(): BigIntStats {
     try {
       return lstatSync(this.#file, { bigint: true });
     } catch (error) {
-      throw writeFailed(this.#file, error);
+      throw writeError(this.#file, error);
     }
   }
 
   /**
-   * The bytes that closed the list are still allocated: putting them back needs no space. If even
-   * that fails, it is tried again before the next append.
+   * Restores the end of the list. Its bytes are still allocated, so this works on a full disk. If it
+   * fails anyway, the next append tries again.
    */
-  async #takeBack(handle: FileHandle): Promise<void> {
+  async #rollBack(handle: FileHandle): Promise<void> {
     const { position, separator } = this.#point;
     const isEmpty = separator === "";
-    this.#seen = "";
-    this.#isSpoilt = true;
+    this.#lastFingerprint = "";
+    this.#needsRollback = true;
     try {
       await writeAll(handle, Buffer.from(isEmpty ? EMPTY : CLOSING), isEmpty ? 0 : position);
       await handle.truncate(isEmpty ? EMPTY.length : position + CLOSING.length);
       await handle.datasync();
-      this.#seen = fingerprint(await handle.stat({ bigint: true }));
-      this.#isSpoilt = false;
+      this.#lastFingerprint = fingerprint(await handle.stat({ bigint: true }));
+      this.#needsRollback = false;
     } catch {
-      // If the process ends now, whoever opens the file next mends it.
+      // If the process dies now, the next one to open the file repairs it.
     }
   }
 }
 
-/** Everything in the file, its torn end mended and its layout restored first. */
+/** Reads the whole file, repairs a torn end, and restores the layout if needed. */
 async function readForWriting(file: string): Promise<OpenedEvents> {
   const entries: StreamEntry[] = [];
   const problems: RecordProblem[] = [];
-  let isAsWritten = true;
+  let isInLayout = true;
   for (const batch of readElements(file)) {
     for (const element of batch.elements) entries.push(StreamEntry.fromJson(element));
     problems.push(...batch.problems);
-    isAsWritten &&= !batch.isScanned;
-    if (isOutOfBreath()) await breathe();
+    isInLayout &&= !batch.isScanned;
+    if (shouldYield()) await yieldToEventLoop();
   }
   const damage = problems.find(({ type }) => type === "damaged");
-  if (damage !== undefined) throw damaged(damage);
-  const mended = await Promise.all(problems.map(repairTornEnd));
-  if (!isAsWritten || !(await hasLayout(file))) await rewriteInLayout(file);
-  return { entries, problems: mended };
+  if (damage !== undefined) throw damagedError(damage);
+  const repaired = await Promise.all(problems.map(repairTornEnd));
+  if (!isInLayout || !(await hasLayout(file))) await rewriteInLayout(file);
+  return { entries, problems: repaired };
 }
 
 async function hasLayout(file: string): Promise<boolean> {
@@ -205,7 +207,7 @@ async function hasLayout(file: string): Promise<boolean> {
     await using handle = await openRecordToWrite(file);
     return (await readAppendPoint(handle)) !== undefined;
   } catch (error) {
-    throw writeFailed(file, error);
+    throw writeError(file, error);
   }
 }
 
@@ -216,12 +218,12 @@ async function readAppendPoint(handle: FileHandle): Promise<AppendPoint | undefi
   return findAppendPoint(size, buffer.toString("latin1"));
 }
 
-/** Changes when anybody writes to the file or puts another in its place. */
+/** Changes when a program writes to the file or replaces it. */
 function fingerprint({ ino, size, mtimeNs }: BigIntStats): string {
   return `${ino} ${size} ${mtimeNs}`;
 }
 
-/** One `write` may take less than it was given, as on a disk that is filling up. */
+/** A single `write` may write less than asked, for example on a disk that is filling up. */
 async function writeAll(handle: FileHandle, bytes: Buffer, position: number): Promise<void> {
   let written = 0;
   while (written < bytes.length) {

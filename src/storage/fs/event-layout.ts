@@ -1,52 +1,50 @@
 /**
- * The layout of `events.json`, and how it is brought into it: one JSON array, two spaces a level,
- * closed by a bracket on a line of its own. Because of it an event can be written over the last
- * three bytes of a file, however long that is.
+ * The layout of `events.json`: one JSON array, indented by two spaces, with the closing bracket on
+ * its own line. Thanks to it, an append only overwrites the last three bytes of the file.
  */
 import type { JsonObject } from "../../util/index.ts";
 import type { RecordProblem } from "../port.ts";
-import { StorageError, writeFailed } from "../storage-error.ts";
+import { damagedError, writeError } from "../storage-error.ts";
 import { ByteWindow } from "./byte-window.ts";
 import { jsonText, setAside, writeDurably } from "./durable.ts";
 import { scanElements } from "./element-scan.ts";
-import { openRecordToWrite } from "./record-path.ts";
-import { reindentJson } from "./reindent.ts";
+import { openRecordToWrite } from "./safe-open.ts";
 
 export const EMPTY = "[]\n";
 export const CLOSING = "\n]\n";
-/** How the last element ends; an empty one stands on a line. */
+/** How the last element ends; an empty one is on a single line. */
 const LAST_ELEMENT = ["\n  }", "\n  {}"];
 
-/** Where the next element goes, and what stands before it. */
+/** Where the next element goes, and what precedes it. */
 export interface AppendPoint {
   readonly position: number;
   readonly separator: "" | ",";
 }
 
-/** Undefined if the file does not end as programs leave it. */
+/** Undefined if the file does not end in the expected layout. */
 export function findAppendPoint(size: number, ending: string): AppendPoint | undefined {
   if (size === EMPTY.length && ending.endsWith(EMPTY)) return { position: 1, separator: "" };
   if (!LAST_ELEMENT.some((last) => ending.endsWith(last + CLOSING))) return undefined;
   return { position: size - CLOSING.length, separator: "," };
 }
 
-/** How many bytes of its end tell what a file's append point is. */
+/** How many bytes from the end of a file `findAppendPoint` needs. */
 export const ENDING_LENGTH = Math.max(...LAST_ELEMENT.map((last) => (last + CLOSING).length));
 
-/** The bytes to write at the append point: elements as they stand in an array, and its end. */
+/** The bytes to write at the append point: the elements and the end of the list. */
 export function elementsToBytes(elements: readonly JsonObject[], separator: "" | ","): Buffer {
   return Buffer.from(separator + jsonText(elements).slice(1, -2) + CLOSING);
 }
 
-/** A whole file with these elements. */
-export function fileOf(elements: readonly JsonObject[]): Buffer {
+/** The bytes of a whole file with these elements. */
+export function eventFileBytes(elements: readonly JsonObject[]): Buffer {
   if (elements.length === 0) return Buffer.from(EMPTY);
   return Buffer.concat([Buffer.from("["), elementsToBytes(elements, "")]);
 }
 
 /**
- * Closes the list behind the last whole element. What follows is kept in a file beside it, unless
- * it is only punctuation. Throws `write_failed`.
+ * Closes the list after the last complete element. Saves what follows in a file beside it, unless it
+ * is only punctuation. Throws `write_failed`.
  */
 export async function repairTornEnd(problem: RecordProblem): Promise<RecordProblem> {
   const { file, offset } = problem;
@@ -60,14 +58,14 @@ export async function repairTornEnd(problem: RecordProblem): Promise<RecordProbl
     await handle.truncate(offset);
     await handle.write(offset <= 1 ? EMPTY : CLOSING, offset <= 1 ? 0 : offset);
     await handle.datasync();
-    const note = kept === undefined ? "repaired" : `repaired; those bytes are now in ${kept}`;
+    const note = kept === undefined ? "repaired" : `repaired; moved those bytes to ${kept}`;
     return { ...problem, message: `${problem.message} (${note})` };
   } catch (error) {
-    throw writeFailed(file, error);
+    throw writeError(file, error);
   }
 }
 
-/** Rewrites the file in the layout, whole and atomically; no token of it changes. */
+/** Rewrites the file in the layout, atomically and without changing a token. */
 export async function rewriteInLayout(file: string): Promise<void> {
   await writeDurably(
     file,
@@ -75,12 +73,12 @@ export async function rewriteInLayout(file: string): Promise<void> {
   );
 }
 
-/** The file in the layout, or those of its elements that `keep` names. Throws `record_damaged`. */
+/** The elements that `keep` accepts, in the layout. Throws `record_damaged`. */
 export function readInLayout(file: string, keep: (element: JsonObject) => boolean): Buffer {
   const elements: string[] = [];
   using window = new ByteWindow(file);
   for (const { element, span, problem } of scanElements(window)) {
-    if (problem?.type === "damaged") throw damaged(problem);
+    if (problem?.type === "damaged") throw damagedError(problem);
     if (element === undefined || span === undefined || !keep(element)) continue;
     elements.push(reindentJson(span.toString("utf8"), 1));
   }
@@ -88,8 +86,37 @@ export function readInLayout(file: string, keep: (element: JsonObject) => boolea
   return Buffer.from(list);
 }
 
-export function damaged(problem: RecordProblem): StorageError {
-  return new StorageError("record_damaged", `${problem.file} is damaged: ${problem.message}.`, {
-    hint: "Nothing is written to it. `jp conversation path` shows where it is; mend it by hand.",
-  });
+const TOKEN = /"[^"\\]*(?:\\.[^"\\]*)*"|[{}[\],:]|[^\s{}[\],:"]+/g;
+
+/**
+ * Indents one valid JSON value by two spaces a level, starting at level `depth`. Works on tokens:
+ * unlike parsing and printing, this keeps `1.0`, large integers and the order of keys.
+ */
+export function reindentJson(text: string, depth: number): string {
+  const tokens = text.match(TOKEN) ?? [];
+  let level = depth;
+  let result = "";
+  for (const [index, token] of tokens.entries()) {
+    const isEmptyPair = isPair(tokens[index - 1], token);
+    if (token === "}" || token === "]") {
+      level -= 1;
+      result += isEmptyPair ? token : lineBreak(level) + token;
+    } else if (token === "{" || token === "[") {
+      level += 1;
+      result += isPair(token, tokens[index + 1]) ? token : token + lineBreak(level);
+    } else if (token === ",") {
+      result += token + lineBreak(level);
+    } else {
+      result += token === ":" ? ": " : token;
+    }
+  }
+  return result;
+}
+
+function isPair(opening: string | undefined, closing: string | undefined): boolean {
+  return (opening === "{" && closing === "}") || (opening === "[" && closing === "]");
+}
+
+function lineBreak(level: number): string {
+  return `\n${"  ".repeat(level)}`;
 }

@@ -10,7 +10,7 @@ import { readElements } from "./event-reader.ts";
 const MEBIBYTE = 1 << 20;
 const FILLERS = ["ä€", "\n  },\n  {", "😀", "x"];
 
-test("any record is read as a JSON parser reads it", () => {
+test("any record is read like JSON.parse would read it", () => {
   const file = path.join(temporaryFolder(), "events.json");
   fc.assert(
     fc.property(fc.array(anyElement(), { maxLength: 6 }), (elements) => {
@@ -21,7 +21,7 @@ test("any record is read as a JSON parser reads it", () => {
   );
 });
 
-test("a record of several mebibytes is read in pieces, as a JSON parser reads it", () => {
+test("a record of several mebibytes is read in pieces, with the same result as JSON.parse", () => {
   const file = path.join(temporaryFolder(), "events.json");
   fc.assert(
     fc.property(anyElement(), fc.integer({ min: 15, max: 40 }), (element, step) => {
@@ -55,7 +55,7 @@ test.each([MEBIBYTE / 4 - 1, MEBIBYTE / 4, MEBIBYTE / 4 + 1, MEBIBYTE, 2 * MEBIB
   },
 );
 
-test("elements larger than any piece are read whole, in the layout and out of it", () => {
+test("elements larger than a piece are read completely, in any layout", () => {
   const file = path.join(temporaryFolder(), "events.json");
   const [first, second, third] = numberedElements(3);
   const elements = [
@@ -73,7 +73,7 @@ test("elements larger than any piece are read whole, in the layout and out of it
   });
 });
 
-test("a long record that leaves the layout half way is read to its end", () => {
+test("a long record that leaves the layout halfway is read to its end", () => {
   const file = path.join(temporaryFolder(), "events.json");
   const elements = numberedElements(20_000);
   const text = laidOut(elements);
@@ -82,7 +82,7 @@ test("a long record that leaves the layout half way is read to its end", () => {
   expect(read(file, edited)).toEqual({ elements, problems: [] });
 });
 
-test("the end of an interrupted write is told from the last whole event on, in a short record", () => {
+test("an interrupted write is reported after the last complete event, in a short record", () => {
   const file = path.join(temporaryFolder(), "events.json");
   const whole = laidOut(numberedElements(2));
   const torn = ',\n  {\n    "content": "half';
@@ -94,13 +94,13 @@ test("the end of an interrupted write is told from the last whole event on, in a
         file,
         offset: whole.length - 3,
         length: torn.length,
-        message: "the last write was cut off: 26 bytes behind the last whole event",
+        message: "the last write was cut off: 26 bytes after the last complete event",
       },
     ],
   });
 });
 
-test("the end of an interrupted write is told from the last whole event on, in a long record", () => {
+test("an interrupted write is reported after the last complete event, in a long record", () => {
   const file = path.join(temporaryFolder(), "events.json");
   const elements = numberedElements(5000);
   const whole = laidOut(elements);
@@ -115,7 +115,7 @@ test("the end of an interrupted write is told from the last whole event on, in a
   });
 });
 
-test("a file that is not there cannot be read", () => {
+test("a missing file cannot be read", () => {
   const file = path.join(temporaryFolder(), "events.json");
   expect(() => [...readElements(file)]).toThrow(
     expect.objectContaining({
@@ -125,7 +125,7 @@ test("a file that is not there cannot be read", () => {
   );
 });
 
-test("a file without a list is damaged as a whole, and an empty one is torn", () => {
+test("a file without a list is damaged, and an empty one is torn", () => {
   const file = path.join(temporaryFolder(), "events.json");
   const problemsOf = (text: string) =>
     read(file, text).problems.map(({ type, offset, length }) => ({ type, offset, length }));

@@ -1,8 +1,7 @@
 /**
- * Reads the array in `events.json` in pieces of bounded size. Files in the layout that programs
- * write are cut at the lines between two elements and parsed piece by piece, as fast as a parser
- * goes; anything else, from a hand-edited file to the end of an interrupted write, is taken element
- * by element. It reads and reports, and never repairs.
+ * Reads the array in `events.json` in pieces of bounded size. A file in the usual layout is split
+ * between two elements and parsed piece by piece with `JSON.parse`. Anything else, such as a file
+ * edited by hand or a torn end, is scanned element by element. Reports problems, never repairs them.
  */
 import { isJsonObject, type JsonObject } from "../../util/index.ts";
 import type { RecordProblem } from "../port.ts";
@@ -12,7 +11,7 @@ import { scanElements } from "./element-scan.ts";
 export interface ElementBatch {
   readonly elements: readonly JsonObject[];
   readonly problems: readonly RecordProblem[];
-  /** True where a parser could not read on: the file is not what a program left. */
+  /** True if `JSON.parse` failed: the file is not in the layout that programs write. */
   readonly isScanned: boolean;
 }
 
@@ -36,7 +35,7 @@ export function* readElements(file: string): Generator<ElementBatch> {
     yield { elements, problems: [], isScanned: false };
     if (window.isAtEnd) return;
     end = window.offset + cut + ELEMENT_CLOSES;
-    // Up to the last space before the next element: there is room for a bracket.
+    // Keep one space before the next element: `parsePiece` puts a bracket there.
     window.advance(cut + BETWEEN.length - 2);
   }
   for (const { element, problem } of scanElements(window, end)) {
@@ -46,8 +45,8 @@ export function* readElements(file: string): Generator<ElementBatch> {
 }
 
 /**
- * The elements before `end`, where a comma stands, or all that are left. Brackets are put in the
- * place of the space before and the comma behind: the piece is a list then, and is never copied.
+ * Parses the elements before the comma at `end`, or all that are left. Temporarily replaces the space
+ * before and the comma after with brackets, which makes the piece a list without copying it.
  */
 function parsePiece(
   window: ByteWindow,

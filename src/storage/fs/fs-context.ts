@@ -1,4 +1,4 @@
-/** What all of the store's operations share: where things are, and who may write. */
+/** Locates the copies of a conversation, and takes locks, for all operations of the store. */
 import path from "node:path";
 import {
   type ConversationId,
@@ -7,35 +7,34 @@ import {
   conversationIdToNumber,
 } from "../../conversation/index.ts";
 import { type Clock, isCodedError } from "../../util/index.ts";
-import { archived, noFreeId, notFound } from "../storage-error.ts";
+import { archivedError, noFreeIdError, notFoundError } from "../storage-error.ts";
+import { removeLeftovers } from "./conversation-files.ts";
 import {
   type ConversationCopy,
   type ConversationRoots,
   copiesOf,
   currentCopies,
+  FolderNames,
 } from "./conversation-folders.ts";
 import type { OpenFile } from "./event-file.ts";
-import type { Flock } from "./flock.ts";
-import { FolderNames } from "./folder-names.ts";
-import { removeLeftovers } from "./leftovers.ts";
-import { acquireLock, type ConversationLock, listLockFiles } from "./lock.ts";
+import { acquireLock, type ConversationLock, type Flock, listLockFiles } from "./lock.ts";
 
 export interface FsStoreOptions {
   /** The workspace's `.jp` folder. */
   readonly storage: string;
-  /** The user's folder for this workspace, if there is one. */
+  /** The user's folder for this workspace, if it exists. */
   readonly findUserFolder: () => string | undefined;
-  /** The same, made if it is missing. Only writers call it. */
+  /** The same, created if missing. Only called for writing. */
   readonly ensureUserFolder: () => Promise<string>;
   readonly clock: Clock;
   readonly pid: number;
   readonly session?: string;
   readonly openFile?: OpenFile;
-  /** Keeps the Rust original out, where it takes another lock than ours. */
+  /** Excludes the Rust original where its locks are not compatible with ours. */
   readonly flock?: Flock;
 }
 
-/** Others may make conversations at the same moment, but not so many. */
+/** Other processes may be creating conversations at the same time, but not this many. */
 const MAX_LOCKED_IDS = 100;
 
 export class FsContext {
@@ -56,7 +55,7 @@ export class FsContext {
     };
   }
 
-  /** Those to read from. Throws `conversation_not_found`. */
+  /** The copies to read from. Throws `conversation_not_found`. */
   readableCopies(id: ConversationId): readonly ConversationCopy[] {
     return currentCopies(this.copies(id));
   }
@@ -64,14 +63,14 @@ export class FsContext {
   /** Throws `conversation_not_found`. */
   copies(id: ConversationId): readonly ConversationCopy[] {
     const copies = copiesOf(this.roots(), id);
-    if (copies.length === 0) throw notFound(id);
+    if (copies.length === 0) throw notFoundError(id);
     return copies;
   }
 
   /** Throws `conversation_not_found`, `conversation_archived`. */
   liveCopies(id: ConversationId): readonly ConversationCopy[] {
     const live = this.copies(id).filter((copy) => !copy.isArchived);
-    if (live.length === 0) throw archived(id);
+    if (live.length === 0) throw archivedError(id);
     return live;
   }
 
@@ -84,8 +83,8 @@ export class FsContext {
     return acquireLock(folder, id, { owner, ...(flock !== undefined && { flock }) });
   }
 
-  /** Runs with the lock, and gives it back. */
-  async whileLocked<Value>(id: ConversationId, action: () => Promise<Value>): Promise<Value> {
+  /** Runs the action while holding the lock. Throws `conversation_locked`. */
+  async withLock<Value>(id: ConversationId, action: () => Promise<Value>): Promise<Value> {
     this.copies(id);
     const lock = await this.lock(id);
     try {
@@ -95,36 +94,36 @@ export class FsContext {
     }
   }
 
-  /** A new id, locked: the present moment, or the next that nobody has. Throws `conversation_locked`. */
-  async reserve(): Promise<{ readonly id: ConversationId; readonly lock: ConversationLock }> {
-    await this.#clearAbandoned();
+  /** Locks the id for the current time, or the next free one. Throws `conversation_locked`. */
+  async reserveId(): Promise<{ readonly id: ConversationId; readonly lock: ConversationLock }> {
+    await this.#removeAbandoned();
     let moment = conversationIdToNumber(conversationIdFromDate(this.options.clock.now()));
     for (let locked = 0; locked < MAX_LOCKED_IDS; moment += 1) {
       const id = conversationIdFromNumber(moment);
-      if (this.#isTaken(id)) continue;
+      if (this.#exists(id)) continue;
       const lock = await this.#tryLock(id);
       if (lock === undefined) {
         locked += 1;
         continue;
       }
-      if (!this.#isTaken(id)) return { id, lock };
+      if (!this.#exists(id)) return { id, lock };
       lock.release();
     }
-    throw noFreeId(MAX_LOCKED_IDS);
+    throw noFreeIdError(MAX_LOCKED_IDS);
   }
 
-  /** Ids of conversations that were being made when their process was killed. */
-  async #clearAbandoned(): Promise<void> {
+  /** Cleans up conversations whose process was killed while creating them. */
+  async #removeAbandoned(): Promise<void> {
     const userFolder = this.options.findUserFolder();
     for (const id of userFolder === undefined ? [] : listLockFiles(locksIn(userFolder))) {
-      const lock = this.#isTaken(id) ? undefined : await this.#tryLock(id);
+      const lock = this.#exists(id) ? undefined : await this.#tryLock(id);
       if (lock === undefined) continue;
       await removeLeftovers(this.roots(), id);
       lock.release();
     }
   }
 
-  #isTaken(id: ConversationId): boolean {
+  #exists(id: ConversationId): boolean {
     return copiesOf(this.roots(), id).length > 0;
   }
 

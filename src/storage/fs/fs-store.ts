@@ -1,6 +1,6 @@
 /**
- * Conversations in the layout of the Rust original, which can read and write them too. Reading
- * touches nothing: no folder is made, no file moved, no lock taken.
+ * Stores conversations on disk in the layout of the Rust original, which can read and write them
+ * too. Reading creates no folders, moves no files and takes no locks.
  */
 import path from "node:path";
 import {
@@ -8,11 +8,18 @@ import {
   type ConversationId,
   createStream,
   folderName,
+  parseMetadata,
   StreamEntry,
   timestampFromDate,
   withRequiredConfig,
 } from "../../conversation/index.ts";
-import { breathe, isOutOfBreath } from "../../util/index.ts";
+import {
+  yieldToEventLoop,
+  isJsonObject,
+  shouldYield,
+  jsonTypeOf,
+  parseJson,
+} from "../../util/index.ts";
 import type {
   Conversation,
   ConversationStore,
@@ -28,15 +35,16 @@ import type {
   RecordPiece,
   RecordProblem,
 } from "../port.ts";
-import { changedMeanwhile } from "../storage-error.ts";
+import { recordChangedError, StorageError } from "../storage-error.ts";
 import {
-  bringTogether,
+  mergeCopies,
   type ConversationFiles,
   copyFolder,
   findFile,
   readBaseConfig,
   readOrReplaceMetadata,
   removeFolder,
+  removeLeftovers,
   writeConversation,
   writeMetadata,
 } from "./conversation-files.ts";
@@ -49,15 +57,13 @@ import {
   parentFolder,
   type Root,
 } from "./conversation-folders.ts";
-import { checkRecordFile } from "./check-record-file.ts";
 import { jsonText, makeFolder, moveFolder, renameFolder, writeDurably } from "./durable.ts";
-import { fileOf, readInLayout } from "./event-layout.ts";
+import { eventFileBytes, readInLayout } from "./event-layout.ts";
 import { readElements } from "./event-reader.ts";
 import { FsContext, type FsStoreOptions } from "./fs-context.ts";
 import { FsConversationWriter } from "./fs-writer.ts";
-import { removeLeftovers } from "./leftovers.ts";
 import type { ConversationLock } from "./lock.ts";
-import { folderWith, summarize } from "./summary.ts";
+import { folderOfLatest, summarize } from "./summary.ts";
 
 export class FsConversationStore implements ConversationStore, RecordFiles {
   readonly #context: FsContext;
@@ -72,11 +78,11 @@ export class FsConversationStore implements ConversationStore, RecordFiles {
       this.#context.roots(),
       which === "live" ? "live" : "all",
     )) {
-      // Archived is what has no live copy anywhere.
+      // A conversation is archived only if it has no live copy.
       const isLive = copies.some((copy) => !copy.isArchived);
       if (which === "archived" && isLive) continue;
       summaries.push(summarize(id, copies));
-      if (isOutOfBreath()) await breathe();
+      if (shouldYield()) await yieldToEventLoop();
     }
     return summaries;
   }
@@ -94,16 +100,16 @@ export class FsConversationStore implements ConversationStore, RecordFiles {
       for (const entry of piece.entries) entries.push(entry);
       problems.push(...piece.problems);
     }
-    const baseConfig = readBaseConfig(folderWith(copies, EVENTS, BASE_CONFIG));
+    const baseConfig = readBaseConfig(folderOfLatest(copies, EVENTS, BASE_CONFIG));
     const stream = createStream({ createdAt: conversationCreatedAt(id), baseConfig, entries });
     return { summary: summarize(id, copies), stream, problems };
   }
 
   async *scan(id: ConversationId): AsyncGenerator<RecordPiece> {
-    const folder = folderWith(this.#context.readableCopies(id), EVENTS, BASE_CONFIG);
+    const folder = folderOfLatest(this.#context.readableCopies(id), EVENTS, BASE_CONFIG);
     for (const { elements, problems } of readElements(path.join(folder, EVENTS))) {
       yield { entries: elements.map((element) => StreamEntry.fromJson(element)), problems };
-      if (isOutOfBreath()) await breathe();
+      if (shouldYield()) await yieldToEventLoop();
     }
   }
 
@@ -116,9 +122,9 @@ export class FsConversationStore implements ConversationStore, RecordFiles {
         ...(labels !== undefined && { labels }),
       },
       baseConfig: Buffer.from(`${jsonText(withRequiredConfig(baseConfig))}\n`),
-      events: fileOf(entries.map(({ raw }) => raw)),
+      events: eventFileBytes(entries.map(({ raw }) => raw)),
     };
-    return this.#add(options.isLocal === true ? "local" : "workspace", files);
+    return this.#createConversation(options.isLocal === true ? "local" : "workspace", files);
   }
 
   async open(id: ConversationId): Promise<FsConversationWriter> {
@@ -127,9 +133,9 @@ export class FsConversationStore implements ConversationStore, RecordFiles {
     try {
       await removeLeftovers(this.#context.roots(), id);
       const copies = this.#context.liveCopies(id);
-      const folder = await bringTogether(copies, "workspace");
+      const folder = await mergeCopies(copies, "workspace");
       const otherFolders = copies.map((copy) => copy.folder).filter((other) => other !== folder);
-      return await this.#writer({ id, folder, otherFolders, lock });
+      return await this.#openWriter({ id, folder, otherFolders, lock });
     } catch (error) {
       lock.release();
       throw error;
@@ -138,7 +144,7 @@ export class FsConversationStore implements ConversationStore, RecordFiles {
 
   async fork(id: ConversationId, { title, keep }: ForkOptions = {}): Promise<ConversationId> {
     const copies = this.#context.readableCopies(id);
-    const folder = folderWith(copies, EVENTS, BASE_CONFIG);
+    const folder = folderOfLatest(copies, EVENTS, BASE_CONFIG);
     const {
       expiresAt: _expiresAt,
       archivedAt: _archivedAt,
@@ -148,12 +154,12 @@ export class FsConversationStore implements ConversationStore, RecordFiles {
     let position = 0;
     const events = readInLayout(path.join(folder, EVENTS), (element) => {
       position += 1;
-      // Without a file for it, the first element is the base config and belongs to every part.
+      // Without a base config file, the first element is the base config and always copied.
       const isBase = baseConfig === undefined && position === 1;
       return keep === undefined || isBase || keep(StreamEntry.fromJson(element));
     });
     const root = copies.some((copy) => copy.root === "workspace") ? "workspace" : "local";
-    await using writer = await this.#add(root, {
+    await using writer = await this.#createConversation(root, {
       metadata: {
         ...metadata,
         ...(title !== undefined && { title }),
@@ -166,7 +172,7 @@ export class FsConversationStore implements ConversationStore, RecordFiles {
   }
 
   async remove(id: ConversationId): Promise<void> {
-    await this.#context.whileLocked(id, async () => {
+    await this.#context.withLock(id, async () => {
       for (const { folder } of this.#context.copies(id)) await removeFolder(folder);
     });
   }
@@ -181,10 +187,10 @@ export class FsConversationStore implements ConversationStore, RecordFiles {
   }
 
   async setLocal(id: ConversationId, isLocal: boolean): Promise<void> {
-    await this.#context.whileLocked(id, async () => {
+    await this.#context.withLock(id, async () => {
       const copies = this.#context.liveCopies(id);
       const root = isLocal ? "local" : "workspace";
-      const folder = await bringTogether(copies, root);
+      const folder = await mergeCopies(copies, root);
       const parent = parentFolder(this.#context.roots(), root, false);
       const target = path.join(parent, path.basename(folder));
       if (folder !== target) await copyFolder(folder, target);
@@ -194,11 +200,11 @@ export class FsConversationStore implements ConversationStore, RecordFiles {
 
   paths(id: ConversationId): RecordPaths {
     const copies = this.#context.readableCopies(id);
-    const folder = folderWith(copies, EVENTS, BASE_CONFIG);
+    const folder = folderOfLatest(copies, EVENTS, BASE_CONFIG);
     return {
       folder,
       events: path.join(folder, EVENTS),
-      metadata: path.join(folderWith(copies, METADATA), METADATA),
+      metadata: path.join(folderOfLatest(copies, METADATA), METADATA),
       baseConfig: path.join(folder, BASE_CONFIG),
     };
   }
@@ -208,30 +214,30 @@ export class FsConversationStore implements ConversationStore, RecordFiles {
   }
 
   async replace(id: ConversationId, file: RecordFile, edit: FileEdit): Promise<void> {
-    checkRecordFile(file, edit.after);
-    await this.#context.whileLocked(id, async () => {
+    assertValidRecordFile(file, edit.after);
+    await this.#context.withLock(id, async () => {
       const target = this.paths(id)[file];
-      if (this.read(id, file) !== edit.before) throw changedMeanwhile(target);
+      if (this.read(id, file) !== edit.before) throw recordChangedError(target);
       await writeDurably(target, Buffer.from(edit.after));
-      if (file === "metadata") await this.#followTitle(id);
+      if (file === "metadata") await this.#renameFolders(id);
     });
   }
 
-  /** The folders are named by the title. */
-  async #followTitle(id: ConversationId): Promise<void> {
+  /** Folder names contain the title. */
+  async #renameFolders(id: ConversationId): Promise<void> {
     const copies = this.#context.readableCopies(id);
     const name = folderName(id, summarize(id, copies).metadata?.title);
     for (const { folder } of copies) await renameFolder(folder, name);
   }
 
-  /** A new folder under a new id. What was written is taken away again if it cannot be finished. */
-  async #add(root: Root, files: ConversationFiles): Promise<FsConversationWriter> {
-    const { id, lock } = await this.#context.reserve();
+  /** Creates a folder for a new id, and removes it again on failure. */
+  async #createConversation(root: Root, files: ConversationFiles): Promise<FsConversationWriter> {
+    const { id, lock } = await this.#context.reserveId();
     const parent = parentFolder(this.#context.roots(), root, false);
     const folder = path.join(parent, folderName(id, files.metadata.title));
     try {
       await writeConversation(folder, files);
-      return await this.#writer({ id, folder, otherFolders: [], lock });
+      return await this.#openWriter({ id, folder, otherFolders: [], lock });
     } catch (error) {
       await removeFolder(folder).catch(() => undefined);
       lock.release();
@@ -239,9 +245,9 @@ export class FsConversationStore implements ConversationStore, RecordFiles {
     }
   }
 
-  /** Into the archive or out of it, in both places. */
+  /** Moves all copies into the archive or out of it. */
   async #moveAll(id: ConversationId, toArchive: boolean, change: MetadataChange): Promise<void> {
-    await this.#context.whileLocked(id, async () => {
+    await this.#context.withLock(id, async () => {
       for (const { root, folder, isArchived } of this.#context.copies(id)) {
         if (isArchived === toArchive) continue;
         const metadata = await readOrReplaceMetadata(folder, this.#now());
@@ -253,7 +259,7 @@ export class FsConversationStore implements ConversationStore, RecordFiles {
     });
   }
 
-  async #writer(parts: {
+  async #openWriter(parts: {
     readonly id: ConversationId;
     readonly folder: string;
     readonly otherFolders: readonly string[];
@@ -271,5 +277,38 @@ export class FsConversationStore implements ConversationStore, RecordFiles {
 
   #now() {
     return timestampFromDate(this.#context.options.clock.now());
+  }
+}
+
+/** Checks the text of an edited file before it replaces a good one. Throws `invalid_record`. */
+function assertValidRecordFile(file: RecordFile, text: string): void {
+  try {
+    CHECKS[file](parseJson(text));
+  } catch (cause) {
+    const reason = cause instanceof Error ? cause.message : String(cause);
+    throw new StorageError("invalid_record", `Invalid ${file} file: ${reason}`, { cause });
+  }
+}
+
+const CHECKS = {
+  events: assertEvents,
+  metadata: parseMetadata,
+  baseConfig: (value: unknown) => {
+    if (!isJsonObject(value)) throw new Error(`expected an object, got ${jsonTypeOf(value)}`);
+  },
+} satisfies Record<RecordFile, (value: unknown) => unknown>;
+
+function assertEvents(value: unknown): void {
+  if (!Array.isArray(value)) throw new Error(`expected a list, got ${jsonTypeOf(value)}`);
+  for (const [index, element] of value.entries()) {
+    if (!isJsonObject(element)) {
+      throw new Error(`element ${index}: expected an object, got ${jsonTypeOf(element)}`);
+    }
+    // Without these two, the Rust original would move the whole conversation to the trash.
+    for (const key of ["timestamp", "type"]) {
+      if (element[key] === undefined) throw new Error(`element ${index}: "${key}" is missing`);
+    }
+    const { content } = StreamEntry.fromJson(element);
+    if (content.kind === "malformed") throw new Error(`element ${index}: ${content.error.message}`);
   }
 }

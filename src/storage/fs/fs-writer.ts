@@ -1,4 +1,4 @@
-/** The file system's `ConversationWriter`: three files in a folder, and the lock on all of them. */
+/** Writes a conversation on disk: three files in a folder, and the lock on all of them. */
 import path from "node:path";
 import {
   type ConversationEvent,
@@ -12,7 +12,7 @@ import {
 } from "../../conversation/index.ts";
 import type { JsonObject } from "../../util/index.ts";
 import type { ConversationWriter, MetadataChange, RecordProblem } from "../port.ts";
-import { writeFailed } from "../storage-error.ts";
+import { writeError } from "../storage-error.ts";
 import { EVENTS, METADATA } from "./conversation-folders.ts";
 import { renameFolder, writeJson } from "./durable.ts";
 import { EventFile, type OpenedEvents, type OpenFile } from "./event-file.ts";
@@ -20,9 +20,9 @@ import type { ConversationLock } from "./lock.ts";
 
 export interface FsWriterParts {
   readonly id: ConversationId;
-  /** The copy that is written to. */
+  /** The copy to write to. */
   readonly folder: string;
-  /** Other copies, which follow a change of the folder's name. */
+  /** Other copies, renamed along with the folder. */
   readonly otherFolders: readonly string[];
   readonly metadata: ConversationMetadata;
   readonly base: Pick<ConversationStream, "createdAt"> & {
@@ -54,14 +54,14 @@ export class FsConversationWriter implements ConversationWriter {
     this.#metadata = parts.metadata;
     this.#stream = { createdAt: parts.base.createdAt, baseConfig: {}, entries: [] };
     const file = path.join(parts.folder, EVENTS);
-    this.#events = new EventFile(file, (opened) => this.#take(opened), parts.openFile);
+    this.#events = new EventFile(file, (opened) => this.#replaceStream(opened), parts.openFile);
   }
 
-  /** The lock becomes the writer's, and is given back if opening fails. */
+  /** Takes ownership of the lock, and releases it if opening fails. */
   static async open(parts: FsWriterParts): Promise<FsConversationWriter> {
     const writer = new FsConversationWriter(parts);
     try {
-      writer.#take(await writer.#events.open());
+      writer.#replaceStream(await writer.#events.open());
       return writer;
     } catch (error) {
       await writer.release();
@@ -112,7 +112,7 @@ export class FsConversationWriter implements ConversationWriter {
 
   async #writeMetadata(change: MetadataChange): Promise<void> {
     const file = path.join(this.#folder, METADATA);
-    if (this.#isReleased) throw writeFailed(file, new Error("the conversation was released"));
+    if (this.#isReleased) throw writeError(file, new Error("the conversation was released"));
     const metadata = change(this.#metadata);
     await writeJson(file, metadataToJson(metadata));
     const isRenamed = metadata.title !== this.#metadata.title;
@@ -120,13 +120,13 @@ export class FsConversationWriter implements ConversationWriter {
     if (isRenamed) await this.#events.move(() => this.#renameFolders());
   }
 
-  #take({ entries, problems }: OpenedEvents): void {
+  #replaceStream({ entries, problems }: OpenedEvents): void {
     const stream = createStream({ ...this.#base, entries });
     this.#stream = { ...stream, entries: stream.entries.slice() };
     this.#problems = [...this.#problems, ...problems];
   }
 
-  /** Returns where the events are now. */
+  /** Returns the new path of the events. */
   async #renameFolders(): Promise<string> {
     const name = folderName(this.id, this.#metadata.title);
     this.#folder = await renameFolder(this.#folder, name);

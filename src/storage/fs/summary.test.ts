@@ -12,12 +12,12 @@ test("an empty record has no last event", () => {
   expect(lastEventIn("[]\n")).toBeUndefined();
 });
 
-test("the time of the last element is found behind any length of text", () => {
+test("the time of the last element is found before any length of text", () => {
   const long = { timestamp: time(2), type: "chat_request", content: "x".repeat(300_000) };
   expect(lastEventIn(laidOut([EARLIER, long]))).toBe(time(2));
 });
 
-test("a time inside an element is not taken for its own", () => {
+test("a time inside an element is not mistaken for its timestamp", () => {
   const nested = {
     timestamp: time(2),
     type: "chat_response",
@@ -26,7 +26,7 @@ test("a time inside an element is not taken for its own", () => {
   expect(lastEventIn(laidOut([EARLIER, nested]))).toBe(time(2));
 });
 
-test("a time inside an element is not taken for its own, however far apart they are", () => {
+test("a time inside an element is not mistaken for its timestamp, however far apart they are", () => {
   const nested = {
     timestamp: time(2),
     type: "chat_response",
@@ -35,7 +35,7 @@ test("a time inside an element is not taken for its own, however far apart they 
   expect(lastEventIn(laidOut([EARLIER, nested]))).toBe(time(2));
 });
 
-test("words that look like a time are not taken for one", () => {
+test("text that looks like a timestamp is not mistaken for one", () => {
   const quoting = {
     timestamp: time(2),
     type: "chat_request",
@@ -44,13 +44,13 @@ test("words that look like a time are not taken for one", () => {
   expect(lastEventIn(laidOut([EARLIER, quoting]))).toBe(time(2));
 });
 
-test("an old record's time with a zone is given as it is written", () => {
+test("a time with a zone, as in old records, is returned unchanged", () => {
   expect(lastEventIn(laidOut([{ timestamp: "2025-07-19T14:00:00Z", type: "turn_start" }]))).toBe(
     "2025-07-19T14:00:00Z",
   );
 });
 
-test("a time that is none is left out", () => {
+test("an invalid time is omitted", () => {
   expect(lastEventIn(laidOut([{ timestamp: "yesterday", type: "turn_start" }]))).toBeUndefined();
 });
 

@@ -1,4 +1,4 @@
-/** What a list shows of a conversation: its metadata, and the end of its events, not the whole. */
+/** Summarizes a conversation for lists from its metadata and the end of its events. */
 import { closeSync, fstatSync, readSync } from "node:fs";
 import path from "node:path";
 import {
@@ -9,7 +9,7 @@ import {
   type Timestamp,
 } from "../../conversation/index.ts";
 import type { ConversationSummary } from "../port.ts";
-import { systemCode } from "../storage-error.ts";
+import { systemErrorCode } from "../storage-error.ts";
 import { messageOf, parseJson } from "../../util/index.ts";
 import {
   BASE_CONFIG,
@@ -17,26 +17,26 @@ import {
   currentCopies,
   EVENTS,
   METADATA,
-  youngestCopy,
+  latestCopy,
 } from "./conversation-folders.ts";
 import { ENDING_LENGTH, findAppendPoint } from "./event-layout.ts";
 import { readElements } from "./event-reader.ts";
-import { openRecord, readRecord } from "./record-path.ts";
+import { openRecord, readRecord } from "./safe-open.ts";
 
-const FIRST_LOOK = 4096;
-/** One for all: a thousand conversations are looked at one after the other. */
-const firstLook = Buffer.alloc(FIRST_LOOK);
+const TAIL_BYTES = 4096;
+/** Shared: a list may read a thousand conversations, one after another. */
+const tailBuffer = Buffer.alloc(TAIL_BYTES);
 
-/** `copies` are all of one conversation, at least one. A broken one is told in `problem`. */
+/** `copies` are all copies of one conversation. Errors are reported in `problem`. */
 export function summarize(
   id: ConversationId,
   copies: readonly ConversationCopy[],
 ): ConversationSummary {
   const current = currentCopies(copies);
   const roots = new Set(current.map((copy) => copy.root));
-  const metadata = attempt(METADATA, () => readMetadata(folderWith(current, METADATA)));
+  const metadata = attempt(METADATA, () => readMetadata(folderOfLatest(current, METADATA)));
   const lastEventAt = attempt(EVENTS, () =>
-    findLastTimestamp(path.join(folderWith(current, EVENTS, BASE_CONFIG), EVENTS)),
+    findLastTimestamp(path.join(folderOfLatest(current, EVENTS, BASE_CONFIG), EVENTS)),
   );
   const problem = metadata.problem ?? lastEventAt.problem;
   return {
@@ -54,42 +54,42 @@ export function readMetadata(folder: string): ConversationMetadata {
   return parseMetadata(parseJson(readRecord(path.join(folder, METADATA)).toString("utf8")));
 }
 
-export function folderWith(copies: readonly ConversationCopy[], ...files: string[]): string {
-  return youngestCopy(copies, ...files)?.folder ?? "";
+export function folderOfLatest(copies: readonly ConversationCopy[], ...files: string[]): string {
+  return latestCopy(copies, ...files)?.folder ?? "";
 }
 
 /**
- * The time of the last element, looked for from the end of the file. In the layout that programs
- * write, only an element's own time is indented by four spaces; any other file is read as a whole.
+ * Searches for the last timestamp from the end of the file. In the usual layout, only timestamps of
+ * elements are indented by four spaces. A file in another layout is read completely.
  */
 function findLastTimestamp(file: string): Timestamp | undefined {
   const fd = openRecord(file);
   try {
     const { size } = fstatSync(fd);
-    for (let length = FIRST_LOOK; ; length *= 8) {
+    for (let length = TAIL_BYTES; ; length *= 8) {
       const start = Math.max(0, size - length);
       const bytes =
-        length === FIRST_LOOK ? firstLook.subarray(0, size - start) : Buffer.alloc(size - start);
+        length === TAIL_BYTES ? tailBuffer.subarray(0, size - start) : Buffer.alloc(size - start);
       readSync(fd, bytes, 0, bytes.length, start);
       if (
         findAppendPoint(size, bytes.toString("latin1", bytes.length - ENDING_LENGTH)) === undefined
       ) {
-        return lastTimestampOf(file);
+        return scanForLastTimestamp(file);
       }
       const found = bytes.lastIndexOf('\n    "timestamp": "');
-      if (found !== -1 || start === 0) return found === -1 ? undefined : timestampIn(bytes, found);
+      if (found !== -1 || start === 0) return found === -1 ? undefined : timestampAt(bytes, found);
     }
   } finally {
     closeSync(fd);
   }
 }
 
-function timestampIn(bytes: Buffer, from: number): Timestamp | undefined {
+function timestampAt(bytes: Buffer, from: number): Timestamp | undefined {
   const line = bytes.toString("utf8", from, from + 100);
   return findTimestamp(/"timestamp": "([^"]*)"/.exec(line)?.[1]);
 }
 
-function lastTimestampOf(file: string): Timestamp | undefined {
+function scanForLastTimestamp(file: string): Timestamp | undefined {
   let last: Timestamp | undefined;
   for (const { elements } of readElements(file)) {
     last = findTimestamp(elements.at(-1)?.["timestamp"]) ?? last;
@@ -102,7 +102,7 @@ function attempt<Value>(file: string, read: () => Value): { value?: Value; probl
     return { value: read() };
   } catch (error) {
     const reason = messageOf(error);
-    const isMissing = systemCode(error) === "ENOENT";
-    return { problem: `${file}: ${isMissing ? "it is not there" : reason}` };
+    const isMissing = systemErrorCode(error) === "ENOENT";
+    return { problem: `${file}: ${isMissing ? "it does not exist" : reason}` };
   }
 }

@@ -7,7 +7,7 @@ import { rm } from "node:fs/promises";
 import path from "node:path";
 import { isJsonObject } from "../../util/index.ts";
 import type { TrustStore } from "../port.ts";
-import { writeFailed } from "../storage-error.ts";
+import { writeError } from "../storage-error.ts";
 import { makeFolder, writeJson } from "./durable.ts";
 
 export class FsTrustStore implements TrustStore {
@@ -39,7 +39,7 @@ export class FsTrustStore implements TrustStore {
     try {
       await rm(file, { force: true });
     } catch (error) {
-      throw writeFailed(file, error);
+      throw writeError(file, error);
     }
   }
 

@@ -2,9 +2,14 @@ import { mkdirSync, readlinkSync, symlinkSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import { expect, test } from "vitest";
 import { setAge, temporaryFolder } from "../../../test/support/temporary-workspace.ts";
-import { ensureWorkspaceData, findWorkspaceData, isDataOf, userDataFolder } from "./user-data.ts";
+import {
+  ensureWorkspaceData,
+  findWorkspaceData,
+  belongsToWorkspace,
+  userDataFolder,
+} from "./user-data.ts";
 
-test("the user's data is where the first of three settings says", () => {
+test("the data folder comes from the first of three settings", () => {
   const both = { JP_USER_DATA_DIR: "/own", XDG_DATA_HOME: "/xdg" };
   expect({
     own: placeOn("linux", both),
@@ -19,7 +24,7 @@ test("the user's data is where the first of three settings says", () => {
   });
 });
 
-test("XDG_DATA_HOME counts on every platform, but only if it is absolute", () => {
+test("XDG_DATA_HOME applies on every platform, but only if it is absolute", () => {
   expect({
     relative: placeOn("linux", { XDG_DATA_HOME: "share" }),
     empty: placeOn("linux", { XDG_DATA_HOME: "" }),
@@ -33,7 +38,7 @@ test("XDG_DATA_HOME counts on every platform, but only if it is absolute", () =>
   });
 });
 
-test("every platform has a place of its own", () => {
+test("every platform has its own default", () => {
   expect({
     linux: placeOn("linux"),
     freebsd: placeOn("freebsd"),
@@ -51,7 +56,7 @@ test("every platform has a place of its own", () => {
   });
 });
 
-test("a workspace's folder is told by the id at the end of its name", () => {
+test("a workspace's folder is found by the id at the end of its name", () => {
   const data = dataWith("abc12", "other-abc12x", "other-xabc12");
   expect({
     bare: find(data),
@@ -66,7 +71,7 @@ test("a workspace's folder is told by the id at the end of its name", () => {
   });
 });
 
-test("of several folders the one with the workspace's name counts, else the youngest", () => {
+test("of several folders, the one with the workspace's name wins, then the most recent", () => {
   const data = dataWith("first-abc12", "second-abc12", "third-abc12");
   const age = (name: string, seconds: number) =>
     setAge(path.join(data, "workspace", name), seconds);
@@ -82,14 +87,14 @@ test("of several folders the one with the workspace's name counts, else the youn
   });
 });
 
-test("a file that has a workspace's name is not taken for its folder", () => {
+test("a file with a workspace's name is ignored", () => {
   const data = dataWith();
   mkdirSync(path.join(data, "workspace"), { recursive: true });
   writeFileSync(path.join(data, "workspace", "notes-abc12"), "");
   expect(find(data)).toBeUndefined();
 });
 
-test("a missing folder is made, with a link to its workspace", async () => {
+test("a missing folder is created with a link to its workspace", async () => {
   const data = path.join(temporaryFolder(), "not", "there", "yet");
   const made = await ensureWorkspaceData(data, { id: "abc12", root: "/somewhere/project" });
   const again = await ensureWorkspaceData(data, { id: "abc12", root: "/elsewhere/clone" });
@@ -104,7 +109,7 @@ test("a missing folder is made, with a link to its workspace", async () => {
   });
 });
 
-test("a folder is of the workspace that it was made for, and of no other with its id", async () => {
+test("a folder belongs to the workspace it was created for, not to another with the same id", async () => {
   const parent = temporaryFolder();
   const [own, other] = [path.join(parent, "own"), path.join(parent, "other")];
   for (const root of [own, other]) mkdirSync(path.join(root, ".jp"), { recursive: true });
@@ -112,10 +117,10 @@ test("a folder is of the workspace that it was made for, and of no other with it
   symlinkSync(own, link);
   const folder = await ensureWorkspaceData(path.join(parent, "data"), { id: "abc12", root: own });
   expect({
-    own: isDataOf(folder, own),
-    byLink: isDataOf(folder, link),
-    other: isDataOf(folder, other),
-    ofNone: isDataOf(other, own),
+    own: belongsToWorkspace(folder, own),
+    byLink: belongsToWorkspace(folder, link),
+    other: belongsToWorkspace(folder, other),
+    ofNone: belongsToWorkspace(other, own),
   }).toEqual({ own: true, byLink: true, other: false, ofNone: false });
 });
 

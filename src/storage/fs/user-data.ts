@@ -1,27 +1,27 @@
-/** The user's own folder for a workspace: local conversations, sessions and locks live there. */
+/** The user's own folder for a workspace, with local conversations, sessions and locks. */
 import { existsSync, readdirSync, readlinkSync, realpathSync, statSync } from "node:fs";
 import { symlink } from "node:fs/promises";
 import path from "node:path";
-import { systemCode, writeFailed } from "../storage-error.ts";
+import { systemErrorCode, writeError } from "../storage-error.ts";
 import { makeFolder } from "./durable.ts";
 
-/** What is read of the environment; passed in, never taken from the process. */
+/** The parts of the environment that storage reads. Passed in, never read from the process. */
 export interface UserEnvironment {
   readonly variables: Readonly<Record<string, string | undefined>>;
   readonly home: string;
   readonly platform: NodeJS.Platform;
 }
 
-/** From a workspace's folder back to its `.jp`. */
+/** The name of the link from the user's folder back to the workspace's `.jp`. */
 const LINK = "storage";
 
 export interface WorkspaceName {
   readonly id: string;
-  /** The workspace's folder: part of the name for people's sake. */
+  /** The workspace's folder. Part of the name for readability. */
   readonly root: string;
 }
 
-/** Where what is kept for a user stands, for all workspaces. */
+/** The user's data folder, for all workspaces. */
 export function userDataFolder({ variables, home, platform }: UserEnvironment): string {
   const own = nonEmpty(variables["JP_USER_DATA_DIR"]);
   if (own !== undefined) return own;
@@ -39,8 +39,8 @@ export function userDataFolder({ variables, home, platform }: UserEnvironment): 
 }
 
 /**
- * The folder of this workspace, told by its id at the end of the name, so that clones and worktrees
- * share one. Where there are several, the one of this root counts, else the youngest.
+ * Finds the folder by the workspace id at the end of its name, so that clones and worktrees share
+ * one. If there are several, prefers the one named after this root, then the most recent.
  */
 export function findWorkspaceData(
   dataFolder: string,
@@ -48,52 +48,52 @@ export function findWorkspaceData(
 ): string | undefined {
   const parent = path.join(dataFolder, "workspace");
   const names = listFolders(parent).filter((name) => name === id || name.endsWith(`-${id}`));
-  const exact = names.find((name) => name === ownName(id, root));
-  const [youngest] = names
+  const exact = names.find((name) => name === folderNameOf(id, root));
+  const [latest] = names
     .map((name) => ({ name, changed: statSync(path.join(parent, name)).mtimeMs }))
     .toSorted((left, right) => right.changed - left.changed);
-  const name = exact ?? youngest?.name;
+  const name = exact ?? latest?.name;
   return name === undefined ? undefined : path.join(parent, name);
 }
 
 /**
- * Whether the folder was made for the workspace at this place. An id proves nothing: a clone may bring
- * that of another workspace, and so find the folder that the user has for it.
+ * Whether the folder was created for the workspace at this path. The id alone proves nothing: a
+ * clone may come with the id of another workspace, and so find the user's folder for that one.
  */
-export function isDataOf(folder: string, root: string): boolean {
+export function belongsToWorkspace(folder: string, root: string): boolean {
   try {
     const storage = readlinkSync(path.join(folder, LINK));
-    // Only of the folder around it: `.jp` could itself be a link to where another workspace is.
+    // Resolve only the parent: `.jp` itself could be a link into another workspace.
     return realpathSync(path.dirname(storage)) === realpathSync(root);
   } catch {
     return false;
   }
 }
 
-/** Creates what is missing. Throws `write_failed`. */
+/** Creates the folder if it is missing. Throws `write_failed`. */
 export async function ensureWorkspaceData(
   dataFolder: string,
   name: WorkspaceName,
 ): Promise<string> {
   const found = findWorkspaceData(dataFolder, name);
   if (found !== undefined) return found;
-  const folder = path.join(dataFolder, "workspace", ownName(name.id, name.root));
+  const folder = path.join(dataFolder, "workspace", folderNameOf(name.id, name.root));
   await makeFolder(folder);
   await linkBack(folder, path.join(name.root, ".jp"));
   return folder;
 }
 
-function ownName(id: string, root: string): string {
+function folderNameOf(id: string, root: string): string {
   return `${path.basename(root)}-${id}`;
 }
 
-/** For people: which workspace this folder belongs to. */
+/** Shows which workspace this folder belongs to. */
 async function linkBack(folder: string, storage: string): Promise<void> {
   try {
     await symlink(storage, path.join(folder, LINK));
   } catch (error) {
-    if (systemCode(error) === "EPERM" && process.platform === "win32") return; // Needs a right there.
-    if (systemCode(error) !== "EEXIST") throw writeFailed(path.join(folder, LINK), error);
+    if (systemErrorCode(error) === "EPERM" && process.platform === "win32") return; // Requires a privilege.
+    if (systemErrorCode(error) !== "EEXIST") throw writeError(path.join(folder, LINK), error);
   }
 }
 

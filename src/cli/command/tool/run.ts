@@ -14,7 +14,7 @@ import { checkArguments, type RunnableTool } from "../../../executor/index.ts";
 import { neutralize, oneLine } from "../../../render/index.ts";
 import { findTool, openTools, runToolCall } from "../../../runtime/index.ts";
 import { MemoryConversationStore } from "../../../storage/index.ts";
-import { explainMisfit, withoutOther } from "../../../tool/index.ts";
+import { explainMismatch, withoutOther } from "../../../tool/index.ts";
 import {
   CodedError,
   findJson,
@@ -224,7 +224,7 @@ function explain(
   switch (tag) {
     case "invalid_static_answer": {
       const configured = settings.questions.get(questionId)?.answer?.value as Json; // From a file.
-      const misfit = explainMisfit(withoutOther(question.answerType), configured) ?? "";
+      const misfit = explainMismatch(withoutOther(question.answerType), configured) ?? "";
       return new CodedError(tag, `The configured answer does not fit: ${misfit}.`, {
         hint: `Change or remove ${key}; write values other than text as JSON: ${key}:=true`,
       });

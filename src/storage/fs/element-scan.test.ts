@@ -1,7 +1,7 @@
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
 import { anyText } from "../../../test/support/any-element.ts";
-import { findElementEnd, findStringEnd, INCOMPLETE, INVALID } from "./element-end.ts";
+import { findElementEnd, findStringEnd, INCOMPLETE, INVALID } from "./element-scan.ts";
 
 const anyJson = fc
   .tuple(
@@ -31,13 +31,13 @@ test("a value that has brackets or quotes ends with the last of them", () => {
   );
 });
 
-test("no beginning of a value is taken for the whole of it", () => {
+test("an incomplete value is never mistaken for a complete one", () => {
   const bytes = Buffer.from('{"a":["}",{"\\"]":"\\\\"}],"b":-1.5}');
   const ends = Array.from(bytes, (_, length) => findElementEnd(bytes, 0, length));
   expect(ends).toEqual(ends.map(() => INCOMPLETE));
 });
 
-test("bytes behind the limit are not looked at", () => {
+test("bytes after the limit are ignored", () => {
   const bytes = Buffer.from('{"a":1},{"b":2}');
   expect({
     whole: findElementEnd(bytes, 8, 15),
@@ -46,7 +46,7 @@ test("bytes behind the limit are not looked at", () => {
   }).toEqual({ whole: 15, cut: INCOMPLETE, string: INCOMPLETE });
 });
 
-test("a line break before the closing quote shows that the quote is missing", () => {
+test("a line break in a string means that the closing quote is missing", () => {
   const bytes = Buffer.from('{"a": "text,\n  "b": "more"}');
   expect({
     element: findElementEnd(bytes, 0, bytes.length),
@@ -54,14 +54,14 @@ test("a line break before the closing quote shows that the quote is missing", ()
   }).toEqual({ element: INVALID, string: INVALID });
 });
 
-test("a quote behind backslashes closes a string only if their number is even", () => {
+test("a quote after backslashes closes a string only if their number is even", () => {
   const ends = ['"', '\\"', '\\\\"', '\\\\\\"', '\\\\\\\\"'].map((text) =>
     findStringEnd(Buffer.from(text), 0, text.length),
   );
   expect(ends).toEqual([1, INCOMPLETE, 3, INCOMPLETE, 5]);
 });
 
-// Looking for a line break anew behind every quote would take this beyond the time of any test.
+// Searching for a line break again after every quote would be quadratic, and time out here.
 test("the end of a long text full of quotes is found", () => {
   const bytes = Buffer.from(JSON.stringify({ content: '"'.repeat(2_000_000) }));
   expect(findElementEnd(bytes, 0, bytes.length)).toBe(bytes.length);

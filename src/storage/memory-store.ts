@@ -1,4 +1,4 @@
-/** Conversations that live as long as the process: for tests, and for programs that keep none. */
+/** Stores conversations in memory, for tests and for programs that do not keep them. */
 import {
   conversationCreatedAt,
   type ConversationEvent,
@@ -9,14 +9,14 @@ import {
   type ConversationMetadata,
   type ConversationStream,
   createStream,
-  StreamEntry,
   findTimestamp,
   metadataToJson,
   parseMetadata,
+  StreamEntry,
   type Timestamp,
   timestampFromDate,
-} from "../../conversation/index.ts";
-import { type Clock, type JsonObject, systemClock } from "../../util/index.ts";
+} from "../conversation/index.ts";
+import { type Clock, type JsonObject, systemClock } from "../util/index.ts";
 import type {
   Conversation,
   ConversationStore,
@@ -27,10 +27,10 @@ import type {
   ListOptions,
   MetadataChange,
   RecordPiece,
-} from "../port.ts";
-import { archived, notFound, StorageError } from "../storage-error.ts";
+} from "./port.ts";
+import { archivedError, notFoundError, StorageError } from "./storage-error.ts";
 
-/** What stands for a conversation's files. */
+/** Takes the place of a conversation's files. */
 interface MemoryRecord {
   readonly id: ConversationId;
   metadata: ConversationMetadata;
@@ -41,7 +41,7 @@ interface MemoryRecord {
   isLocked: boolean;
 }
 
-/** Keeps conversations in memory, otherwise as a workspace does. */
+/** Behaves like the store of a workspace, but in memory. */
 export class MemoryConversationStore implements ConversationStore {
   readonly #clock: Clock;
   readonly #records = new Map<ConversationId, MemoryRecord>();
@@ -62,13 +62,13 @@ export class MemoryConversationStore implements ConversationStore {
   }
 
   async load(id: ConversationId): Promise<Conversation> {
-    const record = this.#record(id);
+    const record = this.#getRecord(id);
     const entries = record.entries.slice();
     return { summary: summaryOf(record), stream: streamOf({ ...record, entries }), problems: [] };
   }
 
   async *scan(id: ConversationId): AsyncGenerator<RecordPiece> {
-    yield { entries: this.#record(id).entries.slice(), problems: [] };
+    yield { entries: this.#getRecord(id).entries.slice(), problems: [] };
   }
 
   async create(options: CreateOptions): Promise<ConversationWriter> {
@@ -82,12 +82,12 @@ export class MemoryConversationStore implements ConversationStore {
   }
 
   async open(id: ConversationId): Promise<ConversationWriter> {
-    if (this.#record(id).isArchived) throw archived(id);
-    return new MemoryWriter(this.#free(id));
+    if (this.#getRecord(id).isArchived) throw archivedError(id);
+    return new MemoryWriter(this.#unlockedRecord(id));
   }
 
   async fork(id: ConversationId, { title, keep }: ForkOptions = {}): Promise<ConversationId> {
-    const { metadata, baseConfig, entries, isLocal } = this.#record(id);
+    const { metadata, baseConfig, entries, isLocal } = this.#getRecord(id);
     const { expiresAt: _expiresAt, archivedAt: _archivedAt, ...rest } = metadata;
     const copy = this.#add({
       metadata: { ...rest, ...(title !== undefined && { title }), lastActivatedAt: this.#now() },
@@ -99,26 +99,26 @@ export class MemoryConversationStore implements ConversationStore {
   }
 
   async remove(id: ConversationId): Promise<void> {
-    this.#records.delete(this.#free(id).id);
+    this.#records.delete(this.#unlockedRecord(id).id);
   }
 
   async archive(id: ConversationId): Promise<void> {
-    const record = this.#free(id);
+    const record = this.#unlockedRecord(id);
     if (record.isArchived) return;
     record.isArchived = true;
     record.metadata = { ...record.metadata, archivedAt: this.#now() };
   }
 
   async unarchive(id: ConversationId): Promise<void> {
-    const record = this.#free(id);
+    const record = this.#unlockedRecord(id);
     const { archivedAt: _archivedAt, ...metadata } = record.metadata;
     record.isArchived = false;
     record.metadata = metadata;
   }
 
   async setLocal(id: ConversationId, isLocal: boolean): Promise<void> {
-    const record = this.#free(id);
-    if (record.isArchived) throw archived(id);
+    const record = this.#unlockedRecord(id);
+    if (record.isArchived) throw archivedError(id);
     record.isLocal = isLocal;
   }
 
@@ -131,14 +131,14 @@ export class MemoryConversationStore implements ConversationStore {
     return record;
   }
 
-  #record(id: ConversationId): MemoryRecord {
+  #getRecord(id: ConversationId): MemoryRecord {
     const record = this.#records.get(id);
-    if (record === undefined) throw notFound(id);
+    if (record === undefined) throw notFoundError(id);
     return record;
   }
 
-  #free(id: ConversationId): MemoryRecord {
-    const record = this.#record(id);
+  #unlockedRecord(id: ConversationId): MemoryRecord {
+    const record = this.#getRecord(id);
     if (!record.isLocked) return record;
     throw new StorageError("conversation_locked", `Conversation ${id} is in use by this process.`);
   }
@@ -177,16 +177,16 @@ class MemoryWriter implements ConversationWriter {
     return this.appendEntries(events.map((event) => StreamEntry.fromEvent(event)));
   }
 
-  /** What is read back has been through the codec, as from a disk. */
+  /** Entries go through the codec, as they would on disk. */
   async appendEntries(entries: readonly StreamEntry[]): Promise<void> {
-    this.#checkHeld();
+    this.#assertHeld();
     this.#record.entries.push(
       ...entries.map(({ raw }) => StreamEntry.fromJson(structuredClone(raw))),
     );
   }
 
   async updateMetadata(change: MetadataChange): Promise<void> {
-    this.#checkHeld();
+    this.#assertHeld();
     this.#record.metadata = parseMetadata(metadataToJson(change(this.#record.metadata)));
   }
 
@@ -199,7 +199,7 @@ class MemoryWriter implements ConversationWriter {
     await this.release();
   }
 
-  #checkHeld(): void {
+  #assertHeld(): void {
     if (this.#isReleased) throw new StorageError("write_failed", "The conversation was released.");
   }
 }

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
-import { CodedError, isCodedError } from "./coded-error.ts";
+import { CodedError, isCodedError } from "./errors.ts";
 
-test("an error has a code, a message, and perhaps a cause and a hint", () => {
+test("an error has a code, a message, and optionally a cause and a hint", () => {
   const cause = new Error("disk full");
   const {
     code,
@@ -22,11 +22,11 @@ test("an error has a code, a message, and perhaps a cause and a hint", () => {
   ]);
 });
 
-test("an error without a cause has none, not even an empty one", () => {
+test("an error without a cause has no `cause` property", () => {
   expect(Object.hasOwn(new CodedError("no_space", "Cannot write."), "cause")).toBe(false);
 });
 
-test("our errors are known by their marker, whichever copy of the library made them", () => {
+test("a CodedError of another copy of the library is recognized", () => {
   const fromAnotherCopy = { [Symbol.for("jp-ts.error")]: true };
   const values = [new CodedError("a", "b"), fromAnotherCopy, new Error("b"), null, "a", undefined];
   expect(values.map(isCodedError)).toEqual([true, true, false, false, false, false]);

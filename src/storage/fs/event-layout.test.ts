@@ -1,11 +1,11 @@
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
 import { anyText } from "../../../test/support/any-element.ts";
-import { reindentJson } from "./reindent.ts";
+import { reindentJson } from "./event-layout.ts";
 
 const anyIndent = fc.constantFrom<string | number>("", 1, 2, 4, "\t", "\n", "\r\n  ");
 
-test("any JSON is laid out as a program would print it", () => {
+test("any JSON is laid out like JSON.stringify would print it", () => {
   fc.assert(
     fc.property(fc.jsonValue(), anyIndent, (value, indent) => {
       const text = JSON.stringify(value, null, indent);
@@ -24,7 +24,7 @@ test("a value inside a list is indented by its level", () => {
   );
 });
 
-test("text in any characters stays as it is", () => {
+test("strings with any characters are unchanged", () => {
   fc.assert(
     fc.property(anyText(), (text) => {
       const element = JSON.stringify({ [text]: [text] });
@@ -33,7 +33,7 @@ test("text in any characters stays as it is", () => {
   );
 });
 
-test("numbers, escapes and the order of keys are kept as they were written", () => {
+test("numbers, escapes and the order of keys are unchanged", () => {
   const text = '{"2":1.0,"1":12345678901234567890,"e":[1E+2,-0.0,1e-7],"t":"\\u00e9\\/ { [ , :"}';
   expect(reindentJson(text, 0)).toBe(
     [
@@ -51,7 +51,7 @@ test("numbers, escapes and the order of keys are kept as they were written", () 
   );
 });
 
-test("empty lists and objects stay on one line, whatever was between their brackets", () => {
+test("empty lists and objects are put on one line", () => {
   expect(reindentJson('{ "a" : [ \n ] , "b" : {\t} }', 0)).toBe('{\n  "a": [],\n  "b": {}\n}');
 });
 

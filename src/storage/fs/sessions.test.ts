@@ -1,3 +1,5 @@
+import { spawnSync, type SpawnSyncOptionsWithStringEncoding } from "node:child_process";
+import { createHash } from "node:crypto";
 import { mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import { expect, test } from "vitest";
@@ -8,14 +10,14 @@ import {
   temporaryWorkspace,
 } from "../../../test/support/temporary-workspace.ts";
 import { conversationIdFromNumber } from "../../conversation/index.ts";
-import { FsSessionStore } from "./session-file.ts";
 import { FakeClock } from "../../testing/index.ts";
+import { findSessionId, FsSessionStore, sessionKey } from "./sessions.ts";
 
 const FIRST = conversationIdFromNumber(17_000_000_001);
 const SECOND = conversationIdFromNumber(17_000_000_002);
 const THIRD = conversationIdFromNumber(17_000_000_003);
 
-test("a session is one file, which other programs know how to read", async () => {
+test("a session is stored in one file that other programs can read", async () => {
   const { session, userFolder, clock } = temporaryWorkspace();
   await session.activate(FIRST);
   clock.advance(1_500);
@@ -51,7 +53,7 @@ test("a session is one file, which other programs know how to read", async () =>
   });
 });
 
-test("the history has the last conversation first, and each of them once", async () => {
+test("the history lists each conversation once, the latest first", async () => {
   const { session } = temporaryWorkspace();
   const before = await session.history();
   for (const id of [FIRST, SECOND, THIRD, SECOND, SECOND, FIRST]) await session.activate(id);
@@ -61,7 +63,7 @@ test("the history has the last conversation first, and each of them once", async
   });
 });
 
-test("sessions do not see each other", async () => {
+test("sessions are independent", async () => {
   const { session, reopen, environment } = temporaryWorkspace();
   const other = reopen({
     environment: { ...environment, variables: { ...environment.variables, JP_SESSION: "other" } },
@@ -75,7 +77,7 @@ test("sessions do not see each other", async () => {
 });
 
 test.each(["", "{ no json", "[]", '{"history": 1}', '{"history": [1, {"id": "x"}, null]}'])(
-  "a session whose file holds %j has no past, and goes on",
+  "a session file with %j counts as empty and is replaced",
   async (text) => {
     const { session, userFolder } = temporaryWorkspace();
     mkdirSync(path.join(userFolder, "sessions"), { recursive: true });
@@ -87,7 +89,7 @@ test.each(["", "{ no json", "[]", '{"history": 1}', '{"history": [1, {"id": "x"}
   },
 );
 
-test("a file of the Rust original's is read and continued", async () => {
+test("a session file of the Rust original is read and extended", async () => {
   const { session, userFolder } = temporaryWorkspace();
   mkdirSync(path.join(userFolder, "sessions"), { recursive: true });
   const file = path.join(userFolder, "sessions", "env-JP_SESSION-733e5f8530412b4f.json");
@@ -104,7 +106,7 @@ test("a file of the Rust original's is read and continued", async () => {
   ]);
 });
 
-test("where there is no session there is no history, and none can be made", async () => {
+test("without a session there is no history, and activating fails", async () => {
   const folder = temporaryFolder();
   const session = new FsSessionStore({
     session: undefined,
@@ -118,14 +120,65 @@ test("where there is no session there is no history, and none can be made", asyn
     names: readdirSync(folder),
   }).toEqual({
     history: [],
-    failure: { code: "no_session", message: "This terminal cannot be told from others." },
+    failure: { code: "no_session", message: "Cannot identify this terminal session." },
     names: [],
   });
 });
 
-test("a session that cannot be written says so", async () => {
+test("a session that cannot be written is an error", async () => {
   const { session, userFolder } = temporaryWorkspace();
   mkdirSync(userFolder, { recursive: true });
   writeFileSync(path.join(userFolder, "sessions"), "a file where the folder should be");
   expect(await codeOf(session.activate(FIRST))).toBe("write_failed");
+});
+
+const isLinux = process.platform === "linux";
+
+test("JP_SESSION takes precedence", () => {
+  expect(findSessionId({ JP_SESSION: "mine", TMUX_PANE: "%1" })).toEqual({
+    id: "mine",
+    source: { type: "env", key: "JP_SESSION" },
+  });
+});
+
+test.runIf(isLinux)("the system's session comes next, and an empty JP_SESSION is ignored", () => {
+  // In a new session: the id of this process's session may be invalid, as in a container.
+  const { stdout } = spawnSync(
+    process.execPath,
+    [
+      "--input-type=module",
+      "--eval",
+      `import { findSessionId } from ${JSON.stringify(new URL("sessions.ts", import.meta.url))};
+       const found = findSessionId({ JP_SESSION: "", TMUX_PANE: "%1" });
+       console.log(JSON.stringify({ found, pid: process.pid }));`,
+    ],
+    { detached: true, encoding: "utf8" } as SpawnSyncOptionsWithStringEncoding,
+  );
+  const { found, pid } = JSON.parse(stdout) as { found: unknown; pid: number };
+  expect(found).toEqual({ id: String(pid), source: { type: "getsid" } });
+});
+
+test.skipIf(isLinux)("on other systems, variables of the terminal are used in order", () => {
+  expect({
+    tmux: findSessionId({ TMUX_PANE: "%1", WEZTERM_PANE: "2", ITERM_SESSION_ID: "3" }),
+    iterm: findSessionId({ TMUX_PANE: "", ITERM_SESSION_ID: "3" }),
+    none: findSessionId({}),
+  }).toEqual({
+    tmux: { id: "%1", source: { type: "env", key: "TMUX_PANE" } },
+    iterm: { id: "3", source: { type: "env", key: "ITERM_SESSION_ID" } },
+    none: undefined,
+  });
+});
+
+test("the file name of a session does not reveal the variable's value", async () => {
+  const digest = createHash("sha256").update("secret name").digest("hex").slice(0, 16);
+  expect({
+    system: await sessionKey({ id: "1234", source: { type: "getsid" } }),
+    variable: await sessionKey({ id: "secret name", source: { type: "env", key: "JP_SESSION" } }),
+    odd: await sessionKey({ id: "../../1", source: { type: "getsid" } }),
+  }).toEqual({
+    system: "getsid-1234",
+    variable: `env-JP_SESSION-${digest}`,
+    odd: "getsid-______1",
+  });
 });

@@ -1,10 +1,9 @@
 import { expect, test } from "vitest";
 import { verifies } from "../../test/conformance/manifest.ts";
 import { chatRequest, inquiry, turnStart } from "../../test/support/events.ts";
-import type { ConversationEvent } from "./event.ts";
-import { EVENT_TYPES, isEventType, isProviderVisible } from "./event-kinds.ts";
+import { type ConversationEvent, EVENT_TYPES, isEventType, isProviderVisible } from "./event.ts";
 
-test("four kinds of events may reach a provider, and no other", () => {
+test("only four kinds of events may reach a provider", () => {
   verifies(
     "005/visibility/four-kinds-reach-providers",
     "005/visibility/turn-markers-hidden",
@@ -26,7 +25,7 @@ test("four kinds of events may reach a provider, and no other", () => {
   });
 });
 
-test("nothing in a single event changes who may see it", () => {
+test("visibility depends only on the kind of event", () => {
   verifies("005/visibility/decided-by-kind");
   const flags = { provider_hidden: false, provider_visible: true };
   const hidden = { provider_hidden: true, provider_visible: false };
@@ -37,7 +36,7 @@ test("nothing in a single event changes who may see it", () => {
   ]).toEqual([false, false, true]);
 });
 
-test("only the names of known kinds are kinds", () => {
+test("only known event types are accepted", () => {
   const names = ["chat_request", "Chat_Request", "config_delta", "toString", "", 3, undefined];
   expect(names.map(isEventType)).toEqual([true, false, false, false, false, false, false]);
 });

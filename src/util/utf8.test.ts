@@ -2,14 +2,14 @@ import { isUtf8 } from "node:buffer";
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
 import { anyText } from "../../test/support/events.ts";
-import { decodeBase64, encodeBase64 } from "./base64.ts";
+import { decodeBase64, encodeBase64 } from "./utf8.ts";
 
 test("text is encoded as UTF-8 in the standard alphabet, with padding", () => {
   const encoded = ["", "a", "ab", "abc", "é", "日本", "🦀", "?>?>"].map(encodeBase64);
   expect(encoded).toEqual(["", "YQ==", "YWI=", "YWJj", "w6k=", "5pel5pys", "8J+mgA==", "Pz4/Pg=="]);
 });
 
-test("any text comes back from its encoding", () => {
+test("any text survives a round trip", () => {
   fc.assert(
     fc.property(anyText, (text) => {
       expect(decodeBase64(encodeBase64(text))).toBe(text);
@@ -17,12 +17,12 @@ test("any text comes back from its encoding", () => {
   );
 });
 
-test("the URL-safe alphabet is read as well", () => {
+test("the URL-safe alphabet is accepted too", () => {
   const decoded = ["8J-mgA==", "Pz4_Pg=="].map(decodeBase64);
   expect(decoded).toEqual(["🦀", "?>?>"]);
 });
 
-test("a text in both alphabets at once is not base64", () => {
+test("text that mixes both alphabets is not base64", () => {
   const texts = ["Pj4-Pj4+", "Pz4_Pz4/", "Pj4-Pz4/", "Pz4_Pj4+"];
   expect(texts.map(decodeBase64)).toEqual([undefined, undefined, undefined, undefined]);
 });
@@ -53,7 +53,7 @@ test.each([
   expect(decodeBase64(text)).toBeUndefined();
 });
 
-test("a text is base64 if, and only if, the bytes in it are encoded as that text", () => {
+test("text is base64 exactly if encoding its bytes gives the same text", () => {
   const unit = fc.constantFrom(...Array.from("AEQYgw09+/-_== \n"));
   fc.assert(
     fc.property(fc.string({ unit, maxLength: 12 }), (text) => {
@@ -67,7 +67,7 @@ test("a text is base64 if, and only if, the bytes in it are encoded as that text
   );
 });
 
-test("before padding only those characters stand that leave no bits over", () => {
+test("before padding, only characters without leftover bits are valid", () => {
   const alphabet = Array.from("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/");
   const accepted = (text: (last: string) => string) =>
     alphabet.filter((last) => decodeBase64(text(last)) !== undefined).join("");

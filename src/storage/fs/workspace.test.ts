@@ -3,13 +3,13 @@ import path from "node:path";
 import { expect, test } from "vitest";
 import { codeOf } from "../../../test/support/record-elements.ts";
 import { START, temporaryFolder } from "../../../test/support/temporary-workspace.ts";
+import { FakeClock } from "../../testing/index.ts";
 import {
   createWorkspaceFolder,
   ensureWorkspaceId,
   findWorkspaceId,
   findWorkspaceRoot,
-} from "./workspace-folder.ts";
-import { FakeClock } from "../../testing/index.ts";
+} from "./workspace.ts";
 
 const clock = new FakeClock(START);
 
@@ -26,14 +26,14 @@ test("a workspace is found from anywhere inside it, the nearest first", () => {
   }).toEqual({ root: outer, below: inner, missing: outer });
 });
 
-test("where there is no workspace, the error says so and what to do", () => {
+test("without a workspace, the error says so and suggests a fix", () => {
   const folder = temporaryFolder();
   writeFileSync(path.join(folder, ".jp"), "a file is no workspace");
   expect(() => findWorkspaceRoot(folder)).toThrow(
     expect.objectContaining({
       code: "no_workspace",
-      message: `There is no jp workspace at or above ${folder}.`,
-      hint: "Create one with `jp init`, or point at one with --workspace.",
+      message: `No jp workspace found in ${folder} or its parent folders.`,
+      hint: "Create one with `jp init`, or select one with --workspace.",
     }),
   );
 });
@@ -53,7 +53,7 @@ test.each([
   expect(findWorkspaceId(root)).toBe(id);
 });
 
-test("an id that is there is kept, and the file not written again", async () => {
+test("an existing id is kept, and its file not rewritten", async () => {
   const root = rootWith("# Somebody's own words.\notvo8");
   expect({
     id: await ensureWorkspaceId(root, clock),
@@ -75,7 +75,7 @@ test.each([undefined, "no id at all"])("a workspace with %j for an id gets one",
   });
 });
 
-test("a workspace is made once", async () => {
+test("a workspace can be created only once", async () => {
   const root = temporaryFolder();
   const id = await createWorkspaceFolder(root, clock);
   expect({

@@ -1,4 +1,4 @@
-/** Strict base64 of UTF-8 text. It owns the alphabets, not the question of which field has one. */
+/** UTF-8 text as bytes: strict base64, and truncation between two characters. */
 
 const utf8 = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
 
@@ -7,9 +7,9 @@ export function encodeBase64(text: string): string {
 }
 
 /**
- * The text behind canonical, padded base64, all in the standard or all in the URL-safe alphabet;
- * undefined for anything else. `Buffer.from` skips what it cannot read, so the length tells whether
- * there was such a thing.
+ * Decodes canonical, padded base64 in either the standard or the URL-safe alphabet, not a mix of
+ * both. Undefined for anything else. `Buffer.from` silently skips invalid characters, which the
+ * length of its result reveals.
  */
 export function decodeBase64(encoded: string): string | undefined {
   if (encoded.length % 4 !== 0) return undefined;
@@ -24,7 +24,7 @@ export function decodeBase64(encoded: string): string | undefined {
   }
 }
 
-/** Before padding, the last character may only fill the bits that are left of a byte. */
+/** In canonical base64, the unused bits of the last character before the padding are zero. */
 function hasTrailingBits(encoded: string, padding: 0 | 1 | 2): boolean {
   if (padding === 0) return false;
   const last = encoded.charAt(encoded.length - padding - 1);
@@ -34,4 +34,20 @@ function hasTrailingBits(encoded: string, padding: 0 | 1 | 2): boolean {
 function isMixed(encoded: string): boolean {
   const isUrlSafe = encoded.includes("-") || encoded.includes("_");
   return isUrlSafe && (encoded.includes("+") || encoded.includes("/"));
+}
+
+/** Truncates between two characters and appends a notice. */
+export function truncateBytes(text: string, maxBytes: number): string {
+  if (text.length * 3 <= maxBytes) return text; // No UTF-16 unit takes more than three bytes.
+  const bytes = Buffer.from(text);
+  if (bytes.length <= maxBytes) return text;
+  const start = new TextDecoder("utf-8", { ignoreBOM: true }).decode(bytes.subarray(0, maxBytes), {
+    stream: true,
+  });
+  return start + truncationNotice(bytes.length - maxBytes, bytes.length);
+}
+
+/** What to append to truncated text. */
+export function truncationNotice(omitted: number, total: number): string {
+  return `\n[Truncated: ${omitted} of ${total} bytes omitted.]`;
 }

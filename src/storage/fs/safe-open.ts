@@ -1,0 +1,108 @@
+/**
+ * Opens files that may have come with a cloned repository. A symbolic link could lead to a private
+ * file, whose contents jp would show or copy into the workspace, and opening a pipe would block. So
+ * links are not followed, and only regular files are opened. Node has no `openat`: a folder that is
+ * replaced with a link between check and open is followed. That takes a program with the user's own
+ * permissions.
+ */
+import {
+  closeSync,
+  constants,
+  fstatSync,
+  lstatSync,
+  openSync,
+  readFileSync,
+  type Stats,
+} from "node:fs";
+import { type FileHandle, open } from "node:fs/promises";
+import path from "node:path";
+import { readError, systemErrorCode, UnsafePathError } from "../storage-error.ts";
+
+/** Undefined on Windows, which the types do not say. */
+const POSIX_FLAGS: Partial<Pick<typeof constants, "O_NOFOLLOW" | "O_NONBLOCK">> = constants;
+const { O_NOFOLLOW: noFollow, O_NONBLOCK: noBlock = 0 } = POSIX_FLAGS;
+const SAFE_FLAGS = (noFollow ?? 0) | noBlock;
+
+const LINK = "a symbolic link, which jp does not follow";
+
+/** Opens a file of a record for reading. Throws `UnsafePathError` and system errors. */
+export function openRecord(file: string): number {
+  assertFolderNotLink(file);
+  return openRegularFile(file);
+}
+
+/** Opens a file of a record for reading and writing. Throws `UnsafePathError` and system errors. */
+export async function openRecordToWrite(file: string): Promise<FileHandle> {
+  assertFolderNotLink(file);
+  if (noFollow === undefined) assertRegularFile(lstatSync(file));
+  const handle = await open(file, constants.O_RDWR | SAFE_FLAGS).catch(rethrowUnsafe);
+  try {
+    assertRegularFile(await handle.stat());
+    return handle;
+  } catch (error) {
+    await handle.close();
+    throw error;
+  }
+}
+
+export function readRecord(file: string): Buffer {
+  assertFolderNotLink(file);
+  return readRegularFile(file);
+}
+
+/** Does not check the folder of the file. */
+export function readRegularFile(file: string): Buffer {
+  const fd = openRegularFile(file);
+  try {
+    return readFileSync(fd);
+  } finally {
+    closeSync(fd);
+  }
+}
+
+/** Throws `read_failed` if the folder is a link. A missing folder is fine. */
+export function assertNotLink(folder: string): void {
+  if (isLink(folder)) throw readError(folder, new UnsafePathError(`it is ${LINK}`));
+}
+
+export function isLink(file: string): boolean {
+  return lstatSync(file, { throwIfNoEntry: false })?.isSymbolicLink() ?? false;
+}
+
+function openRegularFile(file: string): number {
+  if (noFollow === undefined) assertRegularFile(lstatSync(file));
+  const fd = openCarefully(file);
+  try {
+    assertRegularFile(fstatSync(fd));
+    return fd;
+  } catch (error) {
+    closeSync(fd);
+    throw error;
+  }
+}
+
+function openCarefully(file: string): number {
+  try {
+    return openSync(file, constants.O_RDONLY | SAFE_FLAGS);
+  } catch (error) {
+    return rethrowUnsafe(error);
+  }
+}
+
+function assertFolderNotLink(file: string): void {
+  if (isLink(path.dirname(file))) throw new UnsafePathError(`its folder is ${LINK}`);
+}
+
+function assertRegularFile(stats: Stats): void {
+  if (stats.isSymbolicLink()) throw new UnsafePathError(`it is ${LINK}`);
+  if (stats.isDirectory()) throw Object.assign(new Error("it is a folder"), { code: "EISDIR" });
+  if (!stats.isFile()) throw new UnsafePathError("it is not a regular file");
+}
+
+/** Translates the system errors for a link that is not followed, and for a socket or pipe. */
+function rethrowUnsafe(error: unknown): never {
+  const code = systemErrorCode(error);
+  if (code === "ELOOP" || code === "EMLINK") throw new UnsafePathError(`it is ${LINK}`);
+  if (code === "ENXIO") throw new UnsafePathError("it is not a regular file");
+  throw error;
+}

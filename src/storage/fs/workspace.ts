@@ -1,0 +1,161 @@
+/** Finds, creates and opens a workspace: a folder with a `.jp` folder in it. */
+import { statSync } from "node:fs";
+import path from "node:path";
+import { findProgram } from "../../process/index.ts";
+import type { Clock } from "../../util/index.ts";
+import type { ConversationStore, RecordFiles, SessionStore, TrustStore } from "../port.ts";
+import { readError, StorageError, systemErrorCode } from "../storage-error.ts";
+import { makeFolder, writeDurably } from "./durable.ts";
+import type { OpenFile } from "./event-file.ts";
+import { FsConversationStore } from "./fs-store.ts";
+import { Flock } from "./lock.ts";
+import { assertNotLink, readRecord } from "./safe-open.ts";
+import { findSessionId, FsSessionStore } from "./sessions.ts";
+import { FsTrustStore } from "./trust-file.ts";
+import {
+  ensureWorkspaceData,
+  findWorkspaceData,
+  belongsToWorkspace,
+  userDataFolder,
+  type UserEnvironment,
+} from "./user-data.ts";
+
+/** An open workspace and its stores. */
+export interface Workspace {
+  readonly root: string;
+  readonly conversations: ConversationStore;
+  readonly files: RecordFiles;
+  readonly session: SessionStore;
+  readonly trust: TrustStore;
+  /** Undefined until something is stored. */
+  findId(): string | undefined;
+  /** The user's own folder for this workspace. Undefined until something is stored there. */
+  findUserFolder(): string | undefined;
+  /** The same, created if missing. */
+  ensureUserFolder(): Promise<string>;
+  /** Whether that folder was created for this path, not for another workspace with the same id. */
+  ownsUserFolder(): boolean;
+}
+
+/** Where the workspace is, and facts about the process and its user. */
+export interface OpenWorkspaceOptions {
+  /** Anywhere inside the workspace. */
+  readonly from: string;
+  /** Determines the user's data folder and the terminal session. */
+  readonly environment: UserEnvironment;
+  readonly clock: Clock;
+  /** The id of this process, written to its locks. */
+  readonly pid: number;
+  /** Called for problems that do not prevent work. */
+  readonly onWarning?: (message: string) => void;
+  /** Replaced in tests. */
+  readonly openFile?: OpenFile;
+}
+
+/** Does not write anything by itself. Throws `no_workspace`. */
+export function openWorkspace(options: OpenWorkspaceOptions): Workspace {
+  const { environment, clock, pid, openFile } = options;
+  const root = findWorkspaceRoot(options.from);
+  const data = userDataFolder(environment);
+  const session = findSessionId(environment.variables);
+  const findUserFolder = () => {
+    const id = findWorkspaceId(root);
+    return id === undefined ? undefined : findWorkspaceData(data, { id, root });
+  };
+  const ensureUserFolder = async () =>
+    ensureWorkspaceData(data, { id: await ensureWorkspaceId(root, clock), root });
+  const flock = findFlock(options);
+  const conversations = new FsConversationStore({
+    storage: path.join(root, FOLDER),
+    findUserFolder,
+    ensureUserFolder,
+    clock,
+    pid,
+    ...(session !== undefined && { session: session.id }),
+    ...(openFile !== undefined && { openFile }),
+    ...(flock !== undefined && { flock }),
+  });
+  const sessions = new FsSessionStore({ session, findUserFolder, ensureUserFolder, clock });
+  return {
+    root,
+    conversations,
+    files: conversations,
+    session: sessions,
+    trust: new FsTrustStore(data, root),
+    findId: () => findWorkspaceId(root),
+    findUserFolder,
+    ownsUserFolder: () => {
+      const folder = findUserFolder();
+      return folder !== undefined && belongsToWorkspace(folder, root);
+    },
+    ensureUserFolder,
+  };
+}
+
+/** Only on Linux, the locks of the Rust original are not compatible with ours. */
+function findFlock({ environment, onWarning }: OpenWorkspaceOptions): Flock | undefined {
+  if (environment.platform !== "linux") return undefined;
+  return new Flock({
+    findProgram: () => findProgram("flock", environment.variables["PATH"]),
+    ...(onWarning !== undefined && { onFailure: onWarning }),
+  });
+}
+
+const FOLDER = ".jp";
+const ID_NOTE = "# The id of this workspace. Written by jp; do not edit.";
+
+/** The nearest folder, upwards, with a `.jp` folder. Throws `no_workspace`, or `read_failed` for a link. */
+export function findWorkspaceRoot(from: string): string {
+  for (let folder = path.resolve(from); ; folder = path.dirname(folder)) {
+    if (isFolder(path.join(folder, FOLDER))) return folder;
+    if (folder === path.dirname(folder)) break;
+  }
+  throw new StorageError(
+    "no_workspace",
+    `No jp workspace found in ${from} or its parent folders.`,
+    {
+      hint: "Create one with `jp init`, or select one with --workspace.",
+    },
+  );
+}
+
+/** The last line of `.jp/.id`. Undefined if it is missing; only a writer creates it. */
+export function findWorkspaceId(root: string): string | undefined {
+  const file = path.join(root, FOLDER, ".id");
+  try {
+    const lines = readRecord(file).toString("utf8").trim().split("\n");
+    const id = lines.at(-1)?.trim() ?? "";
+    return /^[0-9a-z]{5}$/.test(id) ? id : undefined;
+  } catch (error) {
+    if (systemErrorCode(error) === "ENOENT") return undefined;
+    throw readError(file, error);
+  }
+}
+
+/** Creates a missing id: five base-36 digits of the time, like the Rust original. Throws `write_failed`. */
+export async function ensureWorkspaceId(root: string, clock: Clock): Promise<string> {
+  const found = findWorkspaceId(root);
+  if (found !== undefined) return found;
+  const id = clock.now().getTime().toString(36).slice(-5).padStart(5, "0");
+  await writeDurably(path.join(root, FOLDER, ".id"), Buffer.from(`${ID_NOTE}\n${id}`));
+  return id;
+}
+
+/** Throws `workspace_exists`, `write_failed`. */
+export async function createWorkspaceFolder(root: string, clock: Clock): Promise<string> {
+  const folder = path.join(root, FOLDER);
+  if (isFolder(folder)) {
+    throw new StorageError("workspace_exists", `${root} is already a jp workspace.`, {
+      hint: "Nothing was changed.",
+    });
+  }
+  await makeFolder(folder);
+  return ensureWorkspaceId(root, clock);
+}
+
+/** Throws `read_failed` for a link: data would end up wherever it leads. */
+function isFolder(file: string): boolean {
+  const isThere = statSync(file, { throwIfNoEntry: false })?.isDirectory() ?? false;
+  if (isThere) assertNotLink(file);
+  return isThere;
+}

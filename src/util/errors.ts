@@ -1,0 +1,42 @@
+/**
+ * The base class of every error a caller can get. What to print for one, and the exit status, are up
+ * to the command line.
+ */
+
+const marker = Symbol.for("jp-ts.error");
+
+/** Optional details of a `CodedError`. */
+export interface CodedErrorOptions {
+  readonly cause?: unknown;
+  /** How to fix it, in one sentence. */
+  readonly hint?: string;
+}
+
+/** An error with a stable `code`. The first line of its message makes sense on its own. */
+export class CodedError<Code extends string = string> extends Error {
+  readonly code: Code;
+  readonly hint: string | undefined;
+  readonly [marker] = true;
+
+  constructor(code: Code, message: string, options: CodedErrorOptions = {}) {
+    super(message, options.cause === undefined ? undefined : { cause: options.cause });
+    this.name = "JpError";
+    this.code = code;
+    this.hint = options.hint;
+  }
+}
+
+/** True for a `CodedError`, even one from another copy of the library. */
+export function isCodedError(value: unknown): value is CodedError {
+  return typeof value === "object" && value !== null && marker in value;
+}
+
+/** The message of a thrown value, which need not be an `Error`. */
+export function messageOf(thrown: unknown): string {
+  return thrown instanceof Error ? thrown.message : String(thrown);
+}
+
+/** Ends a switch over a union, so that a new member is a compile error. */
+export function assertNever(value: never): never {
+  throw new Error(`Unhandled case: ${JSON.stringify(value)}`);
+}

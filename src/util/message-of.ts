@@ -1,4 +1,0 @@
-/** What a thrown thing says: anything can be thrown. */
-export function messageOf(thrown: unknown): string {
-  return thrown instanceof Error ? thrown.message : String(thrown);
-}
