@@ -17,6 +17,7 @@ const RINGS: Readonly<Record<string, readonly string[]>> = {
   provider: ["util", "tool", "conversation"],
   inquiry: ["util", "tool", "config", "conversation", "provider"],
   executor: ["util", "tool", "config", "mcp"],
+  trust: ["util", "tool", "config", "storage"],
   agent: ["util", "tool", "config", "conversation", "storage", "provider", "executor", "inquiry"],
   embed: [
     "util",
@@ -54,6 +55,7 @@ const RINGS: Readonly<Record<string, readonly string[]>> = {
     "executor",
     "inquiry",
     "agent",
+    "trust",
     "embed",
     "serve-mcp",
     "terminal",

@@ -1,7 +1,7 @@
 /** The tools of this workspace, ready to be called. */
 import type { CallableTool, Toolbox } from "../agent/index.ts";
 import {
-  nearest,
+  findClosest,
   type PartialConfig,
   resolveMcpServers,
   resolveTools,
@@ -118,7 +118,7 @@ function createToolbox({ settings, open, isOptional, output }: ToolboxParts): To
 export function findTool(settings: ReadonlyMap<string, ToolSettings>, name: string): ToolSettings {
   const found = settings.get(name);
   if (found !== undefined) return found;
-  const close = nearest(name, [...settings.keys()]);
+  const close = findClosest(name, [...settings.keys()]);
   throw new CodedError("unknown_tool", `There is no tool called ${name}.`, {
     hint: close === undefined ? "`jp tool ls` lists them." : `Did you mean ${close}?`,
   });

@@ -20,6 +20,5 @@ export type {
   RecordPiece,
   RecordProblem,
   SessionStore,
-  TrustStore,
 } from "./port.ts";
 export { StorageError, type StorageErrorCode } from "./storage-error.ts";

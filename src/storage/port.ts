@@ -143,16 +143,6 @@ export interface SessionStore {
   activate(id: ConversationId): Promise<void>;
 }
 
-/** What a person has said to trust of a workspace, word for word. */
-export interface TrustStore {
-  /** Those of them that are trusted. */
-  trusted(texts: readonly string[]): Promise<ReadonlySet<string>>;
-  /** Throws `write_failed`. */
-  trust(texts: readonly string[]): Promise<void>;
-  /** All of it. Throws `write_failed`. */
-  forget(): Promise<void>;
-}
-
 /** The files behind a record, for people who look at them or edit them. */
 export interface RecordFiles {
   /** Those that are read. Throws `conversation_not_found`. */

@@ -1,5 +1,5 @@
 /** One violation of a tool's schema in words: where, what was expected, what came. */
-import { nearest } from "../../config/index.ts";
+import { findClosest } from "../../config/index.ts";
 import { isJsonArray, isJsonObject, type Json, type JsonObject } from "../../util/index.ts";
 import { acceptedTypes, decodePointer, findReferenced } from "./schema-node.ts";
 import type { Violation } from "./violation.ts";
@@ -85,7 +85,7 @@ function describeUnknown(violation: Violation, { schema }: CheckedValue): string
   // Up to the schema that allows no other keys: without `/false`.
   const closed = schemaHolding(violation.keywordLocation.slice(0, -"/false".length), schema);
   const known = isJsonObject(closed?.["properties"]) ? Object.keys(closed["properties"]) : [];
-  const meant = nearest(key, known);
+  const meant = findClosest(key, known);
   if (meant !== undefined) return `unknown; did you mean \`${meant}\`?`;
   if (known.length === 0) return "unknown";
   return `unknown; known are ${shortened(known.map((name) => `\`${name}\``)).join(", ")}`;

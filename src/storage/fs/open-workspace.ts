@@ -1,12 +1,11 @@
 /** Puts together everything that is kept of a workspace. */
 import { type Clock, findProgram } from "../../util/index.ts";
-import type { ConversationStore, RecordFiles, SessionStore, TrustStore } from "../port.ts";
+import type { ConversationStore, RecordFiles, SessionStore } from "../port.ts";
 import type { OpenFile } from "./event-file.ts";
 import { Flock } from "./flock.ts";
 import { FsConversationStore } from "./fs-store.ts";
 import { FsSessionStore } from "./session-file.ts";
 import { findSessionId } from "./session-id.ts";
-import { FsTrustStore } from "./trust-file.ts";
 import {
   ensureWorkspaceData,
   findWorkspaceData,
@@ -27,7 +26,6 @@ export interface Workspace {
   readonly conversations: ConversationStore;
   readonly files: RecordFiles;
   readonly session: SessionStore;
-  readonly trust: TrustStore;
   /** Undefined until something is kept for it. */
   findId(): string | undefined;
   /** The user's own folder for this workspace; undefined until something is kept there. */
@@ -82,7 +80,6 @@ export function openWorkspace(options: OpenWorkspaceOptions): Workspace {
     conversations,
     files: conversations,
     session: sessions,
-    trust: new FsTrustStore(data, root),
     findId: () => findWorkspaceId(root),
     findUserFolder,
     ownsUserFolder: () => {

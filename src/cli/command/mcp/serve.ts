@@ -10,7 +10,7 @@ import type { ConfigFlags } from "../../load-config.ts";
 import { findPrompter, type InteractionFlags } from "../../prompter.ts";
 import { configOfNew } from "../../remembered-config.ts";
 import { openTools } from "../../tools.ts";
-import { tellWithheld, trustedConfig } from "../../trust.ts";
+import { warnWithheld, trustedConfig } from "../../trust.ts";
 import { warn } from "../../warnings.ts";
 import { readMatching } from "./matching-inquiries.ts";
 import { untilSignal } from "./until-signal.ts";
@@ -28,7 +28,7 @@ export async function serveMcp({ options, context }: Call<ServeFlags>): Promise<
   }
   const { conversations } = context.workspace;
   const trusted = await trustedConfig(context, options);
-  tellWithheld(trusted, context);
+  warnWithheld(trusted, context);
   const { config } = trusted;
   await using tools = openTools(context, config);
   const setup: ServeSetup = {

@@ -6,7 +6,8 @@ import type { CommandContext } from "../../compose.ts";
 import { findDefaultModel } from "../../default-model.ts";
 import type { ConfigFlags } from "../../load-config.ts";
 import type { InteractionFlags } from "../../prompter.ts";
-import { tellWithheld, type TrustedConfig, trustedConfig } from "../../trust.ts";
+import type { TrustedConfig } from "../../../trust/index.ts";
+import { trustedConfig, warnWithheld } from "../../trust.ts";
 
 export interface AssistantFlags extends Omit<ConfigFlags, "id">, InteractionFlags {
   readonly model?: string;
@@ -31,7 +32,7 @@ export async function loadAssistant(
   ];
   const flags = { cfg: settings, directives, ...(id !== undefined && { id }) };
   const trusted = await trustedConfig(context, flags, interaction);
-  tellWithheld(trusted, context);
+  warnWithheld(trusted, context);
   const { config } = trusted;
   try {
     return { ...trusted, assistant: resolveAssistant(config) };

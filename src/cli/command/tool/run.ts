@@ -13,7 +13,8 @@ import { DENIED, ExitStatus, INTERRUPTED } from "../../exit-status.ts";
 import type { ConfigFlags } from "../../load-config.ts";
 import { findPrompter, type InteractionFlags } from "../../prompter.ts";
 import { findTool, openTools } from "../../tools.ts";
-import { refuseUntrusted, tellWithheld, trustedConfig } from "../../trust.ts";
+import { assertTrusted } from "../../../trust/index.ts";
+import { trustedConfig, warnWithheld } from "../../trust.ts";
 import { type ArgumentFlags, readArguments } from "./arguments.ts";
 import { explainUnanswered } from "./unanswered.ts";
 
@@ -45,8 +46,8 @@ export async function runTool(call: Call<RunToolFlags>): Promise<void> {
 async function callOnce({ words, options, context, signal }: ToolRun): Promise<void> {
   const [name = ""] = words;
   const trusted = await trustedConfig(context, options, options);
-  refuseUntrusted(name, trusted);
-  tellWithheld(trusted, context);
+  assertTrusted(name, trusted);
+  warnWithheld(trusted, context);
   const { config } = trusted;
   await using tools = openTools(context, config);
   const settings = findTool(tools.settings, name);

@@ -6,7 +6,8 @@ import type { Output } from "../../../terminal/index.ts";
 import type { Call } from "../../define.ts";
 import type { ConfigFlags } from "../../load-config.ts";
 import { findTool, openTools } from "../../tools.ts";
-import { refuseUntrusted, tellWithheld, trustedConfig } from "../../trust.ts";
+import { assertTrusted } from "../../../trust/index.ts";
+import { trustedConfig, warnWithheld } from "../../trust.ts";
 import { sourceText } from "./ls.ts";
 
 export interface ShowToolFlags extends ConfigFlags {
@@ -16,8 +17,8 @@ export interface ShowToolFlags extends ConfigFlags {
 export async function showTool({ words, options, context }: Call<ShowToolFlags>): Promise<void> {
   const [name = ""] = words;
   const trusted = await trustedConfig(context, options);
-  refuseUntrusted(name, trusted);
-  tellWithheld(trusted, context);
+  assertTrusted(name, trusted);
+  warnWithheld(trusted, context);
   await using tools = openTools(context, trusted.config);
   const settings = findTool(tools.settings, name);
   const { description } = await tools.open(name, new AbortController().signal);
