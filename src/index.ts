@@ -115,7 +115,6 @@ export {
   type SessionStore,
   StorageError,
   type StorageErrorCode,
-  type TrustStore,
   type UserEnvironment,
   type Workspace,
 } from "./storage/index.ts";

@@ -19,6 +19,7 @@ const RINGS: Readonly<Record<string, readonly string[]>> = {
   provider: ["util", "json-schema", "tool", "conversation"],
   inquiry: ["util", "tool", "config", "conversation", "provider"],
   executor: ["util", "process", "json-schema", "tool", "config", "mcp"],
+  trust: ["util", "tool", "config", "storage"],
   agent: ["util", "tool", "config", "conversation", "storage", "provider", "executor", "inquiry"],
   runtime: [
     "util",
@@ -59,6 +60,7 @@ const RINGS: Readonly<Record<string, readonly string[]>> = {
     "executor",
     "inquiry",
     "agent",
+    "trust",
     "runtime",
     "serve-mcp",
     "terminal",

@@ -274,7 +274,7 @@ function sourceFolders(): readonly string[] {
 function isUnknownKey(key: string): boolean {
   const value = key.split(".").reduceRight<unknown>((inner, part) => ({ [part]: inner }), null);
   const { errors, warnings } = parseConfig(value);
-  return [...errors, ...warnings].some(({ message }) => message.startsWith("there is no such key"));
+  return [...errors, ...warnings].some(({ message }) => message.startsWith("unknown key"));
 }
 
 function wordsOf(name: string): string {

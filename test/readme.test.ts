@@ -13,7 +13,7 @@ const ANSWERS: readonly (readonly [asked: string, keys: string])[] = [
   ["? Which model answers here?", "\r"],
   ["? Ask before commands and MCP tools run?", "\r"],
   ["? Apply these changes to README.md?", "y"],
-  ["? Trust this workspace with that?", "y"],
+  ["? Trust this workspace with this?", "y"],
   ["? Run local deploy tool?", "y"],
   ["? Deploy to test?", "y"],
 ];

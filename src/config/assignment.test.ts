@@ -2,7 +2,7 @@ import { describe, expect, test } from "vitest";
 import { ofTool, readConfig, SECRET } from "../../test/support/any-config.ts";
 import type { Json } from "../util/index.ts";
 import { parseAssignment, splitPath } from "./assignment.ts";
-import { foldLayers } from "./layer.ts";
+import { foldLayers } from "./layers.ts";
 import { parseConfigOrThrow } from "./parse-config.ts";
 
 const ANSWER = "conversation.tools.x.questions.q.answer";

@@ -1,44 +1,42 @@
 /**
- * One setting from the command line: `key=text`, `key:=JSON`, `key+=text`, `key:+=JSON`, or a JSON
- * object. Files and names are for the loader to find. No error repeats a value: it may be private.
+ * Parses one setting from the command line: `key=text`, `key:=JSON`, `key+=text`, `key:+=JSON`, or a JSON object.
+ * Errors never repeat a value, because it may be private.
  */
 import * as v from "valibot";
 import { findJson, isJsonObject, type Json, type JsonObject, parseJson } from "../util/index.ts";
-import { configError } from "./config-error.ts";
-import { findBehaviour } from "./schema/behaviour.ts";
+import { configError, describeSyntaxError } from "./config-error.ts";
+import { findChild, findItem, findWrittenChild, nodeOf, unwrap } from "./schema-node.ts";
 import { configSchema } from "./schema/config-schema.ts";
-import { findChild, nodeOf, unwrap } from "./schema-node.ts";
-import { describeSyntaxError } from "./syntax-error.ts";
-import { findItem, findWritten } from "./written-form.ts";
+import { findBehaviour } from "./schema/node.ts";
 
-/** What one `key=value` says. */
+/** The meaning of one `key=value`. */
 export interface Assignment {
-  /** A layer of config, still to be parsed. */
+  /** A layer of config, not yet parsed. */
   readonly value: JsonObject;
-  /** Keys that were set to `null`: what lower layers say of them does not count. */
+  /** Keys set to `null`: lower layers do not set them. */
   readonly cleared: readonly (readonly string[])[];
 }
 
 const FORM = /^(?<key>[^=:+\s]+)(?<json>:)?(?<adds>\+)?=(?<text>[\s\S]*)$/;
-/** A part can be read in one way only, or a long key would be read in all of them. */
+/** Each part matches in one way only, so that long keys do not backtrack. */
 const PART = `(?:"[^"]*"|'[^']*'|[^."'][^.]*)`;
 const PATH = new RegExp(`^${PART}(?:\\.${PART})*$`);
 const OBJECT = "{…}";
 
-/** Undefined if the words are no assignment at all. Throws `config_invalid`. */
+/** Undefined if the words are not an assignment. Throws `config_invalid`. */
 export function parseAssignment(words: string): Assignment | undefined {
   if (isObject(words)) return parseObject(words);
   const { key, json, adds, text = "" } = FORM.exec(words)?.groups ?? {};
   if (key === undefined) return undefined;
   if (!PATH.test(key)) {
-    const message = "a part of the key is empty, or a quote in it is not closed";
+    const message = "the key has an empty part or an unclosed quote";
     throw configError(key, { path: [], message });
   }
   const assigned = { text, isJson: json !== undefined, isAdding: adds !== undefined };
   return assign(splitPath(key), assigned, key);
 }
 
-/** What the words set, without the value. */
+/** The key that the words set, without the value. */
 export function nameOfAssignment(words: string): string {
   return isObject(words) ? OBJECT : (FORM.exec(words)?.groups?.["key"] ?? "");
 }
@@ -49,24 +47,26 @@ export interface AssignedText {
   readonly isAdding: boolean;
 }
 
-/** `where` is named in errors. Throws `config_invalid`. */
+/** Errors name `where`. Throws `config_invalid`. */
 export function assign(path: readonly string[], assigned: AssignedText, where: string): Assignment {
   const schema = findSchema(path);
-  // Whoever reads the layer warns of a key that there is not.
+  // The caller warns about unknown keys.
   if (schema === undefined) {
     const value = assigned.isJson ? parseValue(assigned.text, where) : assigned.text;
     return { value: nest(path, value), cleared: [] };
   }
   const isList = findBehaviour(unwrap(schema)).merge === "list";
   if (assigned.isAdding && !isList) {
-    throw configError(where, { path: [], message: "nothing can be added to it; set it with =" });
+    throw configError(where, { path: [], message: "cannot append to this key; set it with =" });
   }
-  const parsed = read(schema, assigned, where);
+  const parsed = assigned.isJson
+    ? parseValue(assigned.text, where)
+    : fromText(schema, assigned.text);
   if (parsed === null && !assigned.isAdding) return { value: {}, cleared: [path] };
   return { value: nest(path, isList ? toLayer(schema, parsed, assigned) : parsed), cleared: [] };
 }
 
-/** `a.b."c.d"`: quotes keep a dot from separating. */
+/** Splits `a.b."c.d"` at dots outside quotes. */
 export function splitPath(key: string): string[] {
   const parts = key.match(/"[^"]*"|'[^']*'|[^.]+/g) ?? [];
   return parts.map((part) => part.replaceAll(/^["']|["']$/g, ""));
@@ -79,18 +79,14 @@ function isObject(words: string): boolean {
 function findSchema(path: readonly string[]): v.GenericSchema | undefined {
   let schema: v.GenericSchema = configSchema;
   for (const key of path) {
-    const child = findWritten(schema, key);
+    const child = findWrittenChild(schema, key);
     if (child === undefined) return undefined;
     schema = child;
   }
   return schema;
 }
 
-function read(schema: v.GenericSchema, { text, isJson }: AssignedText, where: string): Json {
-  return isJson ? parseValue(text, where) : fromText(schema, text);
-}
-
-/** A list or a text that layers add to, with how it meets what is below. */
+/** A list or text that layers add to, with how it merges. */
 function toLayer(schema: v.GenericSchema, parsed: Json, assigned: AssignedText): Json {
   const { isAdding, isJson, text } = assigned;
   if (!isAdding) {
@@ -102,16 +98,13 @@ function toLayer(schema: v.GenericSchema, parsed: Json, assigned: AssignedText):
   return { value: isOne ? [isJson ? parsed : fromText(item, text)] : parsed, strategy: "append" };
 }
 
-/**
- * Text where text may stand; else what it says as JSON, such as a number. Where both may stand, it is
- * the boolean or the number.
- */
+/** Text where the schema allows text, else JSON. Where it allows both, booleans and numbers win. */
 function fromText(schema: v.GenericSchema, text: string): Json {
   const inner = unwrap(schema);
   const json = findJson(text);
   const isPlain = typeof json === "boolean" || typeof json === "number";
   if (inner.type === "union" && isPlain && v.is(inner, json)) return json;
-  // The schema says what it wanted, if neither fits.
+  // If neither is valid, the caller reports it.
   return v.is(inner, text) || json === undefined ? text : json;
 }
 
@@ -131,7 +124,7 @@ interface Place {
   readonly clear: (path: string[]) => void;
 }
 
-/** Inside of a value that is taken as a whole, null is null. */
+/** Inside a value that is replaced as a whole, null stays null. */
 function withoutNulls(value: JsonObject, { schema, path, clear }: Place): JsonObject {
   const entries = Object.entries(value).flatMap(([key, member]): [string, Json][] => {
     const inside = [...path, key];
@@ -139,20 +132,14 @@ function withoutNulls(value: JsonObject, { schema, path, clear }: Place): JsonOb
       clear(inside);
       return [];
     }
-    const child = findMerged(schema, key);
-    const isTable = child !== undefined && isJsonObject(member) && isMergedByKey(child);
-    return [[key, isTable ? withoutNulls(member, { schema: child, path: inside, clear }) : member]];
+    const child = findChild(nodeOf(schema), key);
+    const isMerged =
+      child !== undefined &&
+      (nodeOf(child).kind !== "leaf" || findBehaviour(unwrap(child)).merge === "fields");
+    if (!isMerged || !isJsonObject(member)) return [[key, member]];
+    return [[key, withoutNulls(member, { schema: child, path: inside, clear })]];
   });
   return Object.fromEntries(entries);
-}
-
-function findMerged(schema: v.GenericSchema, key: string): v.GenericSchema | undefined {
-  const node = nodeOf(schema);
-  return node.kind === "leaf" ? undefined : findChild(node, key);
-}
-
-function isMergedByKey(schema: v.GenericSchema): boolean {
-  return nodeOf(schema).kind !== "leaf" || findBehaviour(unwrap(schema)).merge === "fields";
 }
 
 function parseValue(text: string, where: string): Json {
@@ -164,5 +151,5 @@ function parseValue(text: string, where: string): Json {
 }
 
 function nest(path: readonly string[], value: Json): JsonObject {
-  return path.reduceRight<Json>((inner, key) => ({ [key]: inner }), value) as JsonObject; // Of a key.
+  return path.reduceRight<Json>((inner, key) => ({ [key]: inner }), value) as JsonObject; // At least one key deep.
 }

@@ -3,12 +3,13 @@ import { readConfig } from "../../test/support/any-config.ts";
 import type { Json, JsonObject } from "../util/index.ts";
 import {
   type AssistantSettings,
+  parseCachePolicy,
   resolveAssistant,
   resolveInquiryAssistant,
+  resolveSections,
 } from "./assistant-settings.ts";
 import { DEFAULTS } from "./defaults.ts";
-import { configToJson } from "./delta.ts";
-import { mergeConfig } from "./merge.ts";
+import { configToJson, mergeConfig } from "./layers.ts";
 
 const MODEL = { id: "anthropic/claude" };
 
@@ -234,3 +235,105 @@ function resolveInquiry(config: JsonObject, target: JsonObject = {}): AssistantS
   const { assistant = {} } = readConfig({ assistant: target });
   return resolveInquiryAssistant(readConfig(config), { type: "assistant", assistant });
 }
+
+test("sections and instructions stand by position, and else as they are written", () => {
+  const sections = resolveSections(
+    [
+      { title: "B", content: "b" },
+      { content: "last", position: 10 },
+      { title: "C", content: "c", position: 0 },
+      { content: "first", position: -900 },
+    ],
+    [
+      { title: "D", items: ["d"] },
+      { title: "second", items: ["e"], position: -1 },
+    ],
+  );
+  expect(sections).toStrictEqual([
+    { content: "first" },
+    { title: "second", content: "- e" },
+    { title: "B", content: "b" },
+    { title: "C", content: "c" },
+    { title: "D", content: "- d" },
+    { content: "last" },
+  ]);
+});
+
+test("a section with a tag is an element of that name", () => {
+  expect(resolveSections([{ title: "Who", tag: "identity", content: "You.\n" }], [])).toEqual([
+    { title: "Who", content: "<identity>\nYou.\n</identity>" },
+  ]);
+});
+
+test("an instruction is its description, its items and its examples", () => {
+  const examples = ["One.\nTwo.", { good: "yes", bad: "no", weight: 2 }, 3];
+  expect(
+    resolveSections(
+      [],
+      [{ title: "Rules", description: "Follow them.\n", items: ["A", "B\nb"], examples }],
+    ),
+  ).toEqual([
+    {
+      title: "Rules",
+      content: [
+        "Follow them.",
+        "",
+        "- A",
+        "- B",
+        "  b",
+        "",
+        "Examples:",
+        "",
+        "- One.",
+        "  Two.",
+        "- good: yes",
+        "  bad: no",
+        "  weight: 2",
+        "- 3",
+      ].join("\n"),
+    },
+  ]);
+});
+
+test("what says nothing is left out", () => {
+  expect(
+    resolveSections(
+      [
+        { title: "T", content: " " },
+        { tag: "t", content: "" },
+      ],
+      [{ title: "T" }, {}],
+    ),
+  ).toEqual([]);
+});
+
+test.each([
+  [true, "short"],
+  ["short", "short"],
+  ["long", "long"],
+  [false, "off"],
+  ["off", "off"],
+  ["0", "off"],
+  ["0s", "off"],
+  ["1ms", "short"],
+  ["5m", "short"],
+  ["59m 59s", "short"],
+  ["60m", "long"],
+  ["1h", "long"],
+  ["0.5h30m", "long"],
+  [" 1d ", "long"],
+])("%j is %s", (written, expected) => {
+  expect(parseCachePolicy(written)).toBe(expected);
+});
+
+test.each(["", "sometimes", "5", "5 years", "-1h", "1h and more", "toString"])(
+  "%j is refused",
+  (written) => {
+    expect(() => parseCachePolicy(written)).toThrow(
+      expect.objectContaining({
+        code: "config_invalid",
+        message: expect.stringContaining("assistant.request.cache: expected true, short"),
+      }),
+    );
+  },
+);

@@ -1,29 +1,28 @@
-/** What is in force for an assistant: the main one, and the one that answers a tool's questions. */
-import { type JsonObject, MAX_TIMER_MS } from "../util/index.ts";
-import { type AssistantSection, resolveSections } from "./assistant-sections.ts";
-import { type CachePolicy, parseCachePolicy } from "./cache-policy.ts";
+/** Resolves the settings of an assistant: the main one, and the one that answers a tool's questions. */
+import { isJsonObject, type JsonObject, MAX_TIMER_MS } from "../util/index.ts";
+import { configError } from "./config-error.ts";
 import { ASSISTANT_DEFAULTS } from "./defaults.ts";
-import { mergeConfig } from "./merge.ts";
-import { type ResolvedModelId, resolveModelId } from "./resolve-model-id.ts";
-import { definedOnly } from "./schema/behaviour.ts";
+import { mergeConfig } from "./layers.ts";
+import { type ResolvedModelId, resolveModelId } from "./model-id.ts";
 import type { PartialConfig } from "./schema/config-schema.ts";
-import type { QuestionTarget } from "./schema/question.ts";
+import { definedOnly } from "./schema/node.ts";
+import type { QuestionTarget } from "./schema/tool.ts";
 
-/** What is in force for an assistant. */
+/** The settings in force for an assistant. */
 export interface AssistantSettings {
   readonly name: string;
   readonly model: ResolvedModelId;
   readonly parameters: ParameterSettings;
-  /** Absent if nothing is to be said. */
+  /** Absent if it is empty. */
   readonly systemPrompt?: string;
-  /** In their order. */
+  /** Sorted by position. */
   readonly sections: readonly AssistantSection[];
   readonly toolChoice: "auto" | "none" | "required" | { readonly tool: string };
   readonly request: RequestSettings;
   readonly cache: CachePolicy;
 }
 
-/** What is absent is left to the provider. */
+/** Absent parameters are left to the provider. */
 interface ParameterSettings {
   readonly maxTokens?: number;
   readonly temperature?: number;
@@ -52,17 +51,14 @@ interface RequestSettings {
 type PartialAssistant = NonNullable<PartialConfig["assistant"]>;
 type AssistantTarget = Extract<QuestionTarget, { readonly type: "assistant" }>;
 
-/**
- * What is in force for the assistant. Throws `no_model`, `unknown_model_alias`, `model_alias_cycle`,
- * and `config_invalid`.
- */
+/** Throws `no_model`, `unknown_model_alias`, `model_alias_cycle`, and `config_invalid`. */
 export function resolveAssistant(config: PartialConfig): AssistantSettings {
   return settingsOf(config.assistant ?? {}, config);
 }
 
 /**
- * What the question says of its assistant, then what holds for all questions, then the main assistant.
- * Throws as `resolveAssistant` does.
+ * Settings of the question's own assistant, then of the assistant for all questions, then of the main one. Throws
+ * as `resolveAssistant` does.
  */
 export function resolveInquiryAssistant(
   config: PartialConfig,
@@ -78,8 +74,8 @@ function over(lower: PartialAssistant, upper: PartialAssistant): PartialAssistan
 }
 
 /**
- * Texts and lists that one assistant has are not added to the other's. A conversation remembers them
- * without the way they were merged, and they must mean the same in every turn of it.
+ * Texts and lists of one assistant are not appended to the other's: a conversation records them without their
+ * strategy, and they must mean the same in every turn.
  */
 function withWholeLists(assistant: PartialAssistant): PartialAssistant {
   const { system_prompt, system_prompt_sections, instructions } = assistant;
@@ -152,4 +148,113 @@ function toolChoiceOf(choice: string): AssistantSettings["toolChoice"] {
 
 function toMilliseconds(seconds: number): number {
   return Math.min(seconds * 1000, MAX_TIMER_MS);
+}
+
+interface AssistantSection {
+  readonly title?: string;
+  readonly content: string;
+}
+
+type Lists = NonNullable<PartialConfig["assistant"]>;
+type Section = NonNullable<Lists["system_prompt_sections"]>["value"][number];
+type Instruction = NonNullable<Lists["instructions"]>["value"][number];
+
+/** `system_prompt_sections` and `instructions` by position, sections first. Empty ones are left out. */
+export function resolveSections(
+  sections: readonly Section[],
+  instructions: readonly Instruction[],
+): readonly AssistantSection[] {
+  const placed = [
+    ...sections.map(({ title, position, ...rest }) => ({
+      title,
+      position,
+      content: sectionText(rest),
+    })),
+    ...instructions.map(({ title, position, ...rest }) => ({
+      title,
+      position,
+      content: instructionText(rest),
+    })),
+  ];
+  return placed
+    .filter(({ content }) => content !== "")
+    .toSorted((left, right) => (left.position ?? 0) - (right.position ?? 0))
+    .map(({ title, content }) => ({ ...(title !== undefined && { title }), content }));
+}
+
+/** A tag wraps it in an element of that name. */
+function sectionText({ tag, content }: Pick<Section, "tag" | "content">): string {
+  const text = content.trim();
+  return tag === undefined || text === "" ? text : `<${tag}>\n${text}\n</${tag}>`;
+}
+
+function instructionText(instruction: Omit<Instruction, "title" | "position">): string {
+  const { description = "", items = [], examples = [] } = instruction;
+  const paragraphs = [
+    description.trim(),
+    items.map((item) => listItem(item)).join("\n"),
+    examples.length === 0 ? "" : `Examples:\n\n${examples.map(exampleText).join("\n")}`,
+  ];
+  return paragraphs.filter((paragraph) => paragraph !== "").join("\n\n");
+}
+
+/** A text, or an object such as `{ good, bad, reason }`; anything else as JSON. */
+function exampleText(example: unknown): string {
+  if (typeof example === "string") return listItem(example);
+  if (!isJsonObject(example)) return listItem(JSON.stringify(example));
+  const lines = Object.entries(example).map(
+    ([key, value]) => `${key}: ${typeof value === "string" ? value : JSON.stringify(value)}`,
+  );
+  return listItem(lines.join("\n"));
+}
+
+/** Indents further lines below the first. */
+function listItem(text: string): string {
+  return `- ${text.trim().replaceAll("\n", "\n  ")}`;
+}
+
+type CachePolicy = "off" | "short" | "long";
+
+const HOUR = 3600;
+
+const NAMED: Readonly<Record<string, CachePolicy>> = {
+  true: "short",
+  short: "short",
+  long: "long",
+  false: "off",
+  off: "off",
+};
+
+const SECONDS: Readonly<Record<string, number>> = {
+  ms: 0.001,
+  s: 1,
+  m: 60,
+  h: HOUR,
+  d: 24 * HOUR,
+};
+
+/** Parses `request.cache`: a word, or a duration such as `90s` or `1h 30m`. Throws `config_invalid`. */
+export function parseCachePolicy(written: boolean | string): CachePolicy {
+  const text = String(written).trim();
+  if (Object.hasOwn(NAMED, text)) return NAMED[text] ?? "off";
+  const seconds = findSeconds(text);
+  if (seconds === undefined) throw unreadable();
+  if (seconds === 0) return "off";
+  return seconds >= HOUR ? "long" : "short";
+}
+
+/** Undefined if it is not a duration. */
+function findSeconds(text: string): number | undefined {
+  if (/^0+$/.test(text)) return 0;
+  if (!/^(?:\d+(?:\.\d+)?\s*(?:ms|s|m|h|d)\s*)+$/.test(text)) return undefined;
+  return [...text.matchAll(/(?<amount>[\d.]+)\s*(?<unit>[a-z]+)/g)]
+    .map(({ groups = {} }) => Number(groups["amount"]) * (SECONDS[groups["unit"] ?? ""] ?? 0))
+    .reduce((sum, seconds) => sum + seconds, 0);
+}
+
+function unreadable(): Error {
+  return configError("config", {
+    path: ["assistant", "request", "cache"],
+    message: "expected true, short, long, false, off or a duration like 30m",
+  });
 }

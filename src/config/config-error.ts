@@ -1,7 +1,7 @@
-/** What is wrong with a config, where, and what was expected. */
+/** Errors in a config: what is wrong, where, and what was probably meant. */
 import { CodedError } from "../util/index.ts";
 
-/** One thing that is wrong with a config, and where. */
+/** One thing that is wrong with a config. */
 export interface ConfigIssue {
   /** The keys that lead to it. */
   readonly path: readonly string[];
@@ -16,18 +16,18 @@ export type ConfigErrorCode =
   | "unknown_tool"
   | "tool_locked";
 
-/** A config that cannot be read, or not be followed. */
+/** A config that cannot be read or applied. */
 export class ConfigError extends CodedError<ConfigErrorCode> {}
 
-/** `where` is a file, with a line if it is known, or the words of the user. */
+/** `where` is a file, with a line if it is known, a variable, or a flag. */
 export function configError(where: string, ...issues: readonly ConfigIssue[]): ConfigError {
-  return invalidConfig(issues.map((issue) => describeIssue(where, issue)));
+  return invalidConfigError(issues.map((issue) => describeIssue(where, issue)));
 }
 
-/** All that is wrong, a line for each. */
-export function invalidConfig(lines: readonly string[]): ConfigError {
+/** Takes one line for each issue. */
+export function invalidConfigError(lines: readonly string[]): ConfigError {
   return new ConfigError("config_invalid", lines.join("\n"), {
-    hint: "`jp config schema` lists every key; `jp config show --explain` says where values come from.",
+    hint: "`jp config schema` lists every key. `jp config show --explain` shows where values come from.",
   });
 }
 
@@ -35,7 +35,31 @@ export function describeIssue(where: string, { path, message }: ConfigIssue): st
   return path.length === 0 ? `${where}: ${message}` : `${where}: ${pathToText(path)}: ${message}`;
 }
 
-/** Keys joined by dots; those that hold one, or anything but letters, are quoted. On one line. */
+/** Keys joined by dots. Keys with dots or special characters are quoted, so the result is one line. */
 export function pathToText(path: readonly string[]): string {
   return path.map((key) => (/^[\w-]+$/.test(key) ? key : JSON.stringify(key))).join(".");
+}
+
+/** What a parser of TOML or YAML reports. Lines and columns count from 1. */
+interface ParserError {
+  readonly format: string;
+  readonly reason: string;
+  readonly line?: number | undefined;
+  readonly column?: number | undefined;
+}
+
+/**
+ * A syntax error on one line. It never quotes the text, which may hold a configured answer, or be a private file
+ * that a link leads to.
+ */
+export function syntaxError({ format, reason, line, column }: ParserError): SyntaxError {
+  // Parsers quote the text after a quote, a colon or a bracket, or start a quote with a capital letter.
+  const [words = ""] = /^(?:[a-z][a-z-]*[,;]? ?)+/.exec(reason) ?? [];
+  const text = `invalid ${format}${words === "" ? "" : `: ${words.trim()}`}`;
+  return new SyntaxError(line === undefined ? text : `${line}:${column ?? 1}: ${text}`);
+}
+
+/** Only our own syntax errors are safe to show: see `syntaxError`. */
+export function describeSyntaxError(error: unknown): string {
+  return error instanceof SyntaxError ? error.message : "cannot be parsed";
 }

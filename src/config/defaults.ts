@@ -1,11 +1,11 @@
-/** What holds where nobody says anything. */
+/** The default config. */
 import type { PartialConfig } from "./schema/config-schema.ts";
 
 type ToolDefaults = NonNullable<
   NonNullable<NonNullable<PartialConfig["conversation"]>["tools"]>["*"]
 >;
 
-/** What holds for a tool of which nobody says otherwise. How arguments are formatted follows from `run`. */
+/** Defaults for a tool. The default of `format` depends on `run`. */
 export const TOOL_DEFAULTS = {
   enable: { state: true, allow_toggle: "any" },
   run: "ask",
@@ -17,7 +17,7 @@ export const TOOL_DEFAULTS = {
   style: { hidden: false, inline_results: 10, results_file_link: "full", parameters: "json" },
 } as const satisfies ToolDefaults;
 
-/** What holds for an assistant of which nobody says otherwise. Its model has no default. */
+/** Defaults for an assistant. Its model has none. */
 export const ASSISTANT_DEFAULTS = {
   name: "jp",
   system_prompt: { value: "You are a helpful assistant.", strategy: "replace" },
@@ -32,7 +32,6 @@ export const ASSISTANT_DEFAULTS = {
   },
 } as const satisfies PartialConfig["assistant"];
 
-/** What holds for every call where nobody says otherwise. */
 export const LIMIT_DEFAULTS = {
   automatic_answers_per_call: 50,
   automatic_answers_per_turn: 500,

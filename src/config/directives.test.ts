@@ -2,7 +2,7 @@ import { describe, expect, test } from "vitest";
 import { readConfig } from "../../test/support/any-config.ts";
 import type { Json } from "../util/index.ts";
 import { applyDirectives, type ToolDirective } from "./directives.ts";
-import { mergeConfig } from "./merge.ts";
+import { mergeConfig } from "./layers.ts";
 import { resolveTools } from "./tool-settings.ts";
 
 const on = (name?: string): ToolDirective => ({
@@ -105,7 +105,7 @@ describe("a directive that names a tool", () => {
     expect(() => enabled(tools, on("fs_raed_file"))).toThrow(
       expect.objectContaining({
         code: "unknown_tool",
-        message: "There is no tool or group called fs_raed_file.",
+        message: "Unknown tool or group: fs_raed_file",
         hint: "Did you mean fs_read_file?",
       }),
     );
@@ -113,7 +113,7 @@ describe("a directive that names a tool", () => {
       expect.objectContaining({ code: "unknown_tool", hint: "Did you mean files?" }),
     );
     expect(() => enabled(tools, off("something else"))).toThrow(
-      expect.objectContaining({ code: "unknown_tool", hint: "`jp tool ls` lists them." }),
+      expect.objectContaining({ code: "unknown_tool", hint: "List them with `jp tool ls`." }),
     );
   });
 

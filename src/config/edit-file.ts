@@ -1,12 +1,14 @@
-/** Changes one key of a config file, and leaves the rest of it as people wrote it. */
+/** Changes one key of a config file and keeps the rest as written. */
 import path from "node:path";
+import { isDeepStrictEqual } from "node:util";
 import { isJsonObject, type JsonObject, parseJson } from "../util/index.ts";
-import { ConfigError } from "./config-error.ts";
-import { setInToml } from "./edit-toml.ts";
-import { describeSyntaxError } from "./syntax-error.ts";
-import { type Change, withValue } from "./with-value.ts";
+import { ConfigError, describeSyntaxError } from "./config-error.ts";
+import { parseToml } from "./config-file.ts";
+import { type Change, withValue } from "./layers.ts";
 
-/** The new text of the file. Comments stay. Throws `config_unreadable`. */
+const HINT = "Change it in your editor.";
+
+/** Returns the new text of the file, with its comments. Throws `config_unreadable`. */
 export async function setInText(file: string, text: string, change: Change): Promise<string> {
   switch (path.extname(file)) {
     case ".toml":
@@ -16,24 +18,73 @@ export async function setInText(file: string, text: string, change: Change): Pro
     default:
       throw new ConfigError(
         "config_unreadable",
-        `${file} is not edited: its comments would be lost.`,
-        { hint: "Change it in your editor." },
+        `Cannot edit ${file} without losing its comments.`,
+        { hint: HINT },
       );
   }
 }
 
 function setInJson(file: string, text: string, change: Change): string {
-  const indentation = /^[ \t]+(?=")/m.exec(text)?.[0] ?? "  ";
-  return `${JSON.stringify(withValue(readJson(file, text), change), null, indentation)}\n`;
-}
-
-function readJson(file: string, text: string): JsonObject {
   let value: unknown;
   try {
     value = parseJson(text.replace(/^\uFEFF/, ""));
   } catch (error) {
-    throw new ConfigError("config_unreadable", `${file}: ${describeSyntaxError(error)}`);
+    throw unreadable(file, error);
   }
-  if (isJsonObject(value)) return value;
-  throw new ConfigError("config_unreadable", `${file}: expected a JSON object.`);
+  if (!isJsonObject(value)) {
+    throw new ConfigError("config_unreadable", `${file}: expected a JSON object`);
+  }
+  const indentation = /^[ \t]+(?=")/m.exec(text)?.[0] ?? "  ";
+  return `${JSON.stringify(withValue(value, change), null, indentation)}\n`;
+}
+
+/** Reads its own result back, because not every layout of tables can be patched. */
+async function setInToml(file: string, text: string, change: Change): Promise<string> {
+  let wanted: JsonObject;
+  try {
+    wanted = toPlainJson(withValue(toPlainJson(await parseToml(text)), change));
+  } catch (error) {
+    throw unreadable(file, error);
+  }
+  for (const edit of [patchToml, appendToml]) {
+    try {
+      const edited = await edit(text, change);
+      if (isDeepStrictEqual(toPlainJson(await parseToml(edited)), wanted)) return edited;
+    } catch {
+      // Try the next way.
+    }
+  }
+  throw new ConfigError(
+    "config_unreadable",
+    `Cannot edit ${file}: its tables are laid out in a way that cannot be changed safely.`,
+    { hint: HINT },
+  );
+}
+
+async function patchToml(text: string, change: Change): Promise<string> {
+  const toml = await import("@decimalturn/toml-patch");
+  const current: unknown = toml.parse(text);
+  // A list may end with a comma, an inline table may not.
+  const format = toml.TomlFormat.autoDetectFormat(text);
+  format.trailingComma = false;
+  const changed = withValue(isJsonObject(current) ? current : {}, change);
+  const patched = toml.patch(text, changed, format);
+  return patched.endsWith("\n") ? patched : `${patched}\n`;
+}
+
+/** Adds a table at the end of the file. */
+async function appendToml(text: string, change: Change): Promise<string> {
+  const { stringify } = await import("smol-toml");
+  const added = stringify(withValue({}, change)).trim();
+  const before = text.trimEnd();
+  return before === "" ? `${added}\n` : `${before}\n\n${added}\n`;
+}
+
+/** So that dates and prototypes make no difference when compared. */
+function toPlainJson(value: unknown): JsonObject {
+  return JSON.parse(JSON.stringify(value)) as JsonObject; // Of a table, which gives an object.
+}
+
+function unreadable(file: string, error: unknown): ConfigError {
+  return new ConfigError("config_unreadable", `${file}: ${describeSyntaxError(error)}`);
 }

@@ -1,14 +1,13 @@
 /**
- * Settings in the environment: `JP_CFG_ASSISTANT_MODEL_ID=…`. Underscores separate keys and stand in
- * keys too, so the schema decides how a name is to be read. A value may begin with `:` (it is JSON)
- * and `+` (it is added).
+ * Reads settings from the environment, such as `JP_CFG_ASSISTANT_MODEL_ID=…`. Underscores separate keys and occur
+ * in keys too, so the schema decides how to read a name. A value may start with `:` (JSON) and `+` (append).
  */
-import { nearest } from "../util/index.ts";
+import { findClosest } from "../util/index.ts";
 import * as v from "valibot";
-import { type Assignment, assign } from "./assignment.ts";
+import { assign, type Assignment } from "./assignment.ts";
+
+import { nodeOf, writtenTables, type WrittenTable } from "./schema-node.ts";
 import { configSchema } from "./schema/config-schema.ts";
-import { nodeOf } from "./schema-node.ts";
-import { tablesOf, type WrittenTable } from "./written-form.ts";
 
 const PREFIX = "JP_CFG_";
 
@@ -18,9 +17,9 @@ interface EnvironmentSetting {
 }
 
 export interface Environment {
-  /** In the order of their names. */
+  /** Sorted by name. */
   readonly settings: readonly EnvironmentSetting[];
-  /** Variables that mean no key, each with the one that was probably meant. */
+  /** Variables that match no key, each with the one that was probably meant. */
   readonly unknown: readonly { readonly variable: string; readonly meant: string | undefined }[];
 }
 
@@ -46,10 +45,10 @@ function read(variable: string, path: readonly string[], value: string): Assignm
 
 function findMeant(variable: string): string | undefined {
   const known = keysBelow(configSchema).map((keys) => PREFIX + keys.join("_").toUpperCase());
-  return nearest(variable, known);
+  return findClosest(variable, known);
 }
 
-/** The paths of all keys that have a name of their own. */
+/** The paths of all keys with a fixed name. */
 function keysBelow(schema: v.GenericSchema): readonly (readonly string[])[] {
   const node = nodeOf(schema);
   if (node.kind !== "group") return [[]];
@@ -58,10 +57,10 @@ function keysBelow(schema: v.GenericSchema): readonly (readonly string[])[] {
   );
 }
 
-/** By schema, how many words were left where there was no way on. */
+/** For each schema, the numbers of remaining words that led nowhere. */
 type DeadEnds = Map<v.GenericSchema, Set<number>>;
 
-/** The path whose keys, joined by underscores, are these words. */
+/** Finds the path whose keys, joined by underscores, are these words. */
 function findPath(
   schema: v.GenericSchema,
   words: readonly string[],
@@ -69,9 +68,9 @@ function findPath(
 ): string[] | undefined {
   if (words.length === 0) return [];
   if (deadEnds.get(schema)?.has(words.length) === true) return undefined;
-  const tables = tablesOf(schema);
-  // The longest key first, `max_tokens` before `max`; but a name that takes all words comes last,
-  // because of a tool or a server one usually wants to say something.
+  const tables = writtenTables(schema);
+  // The longest key first, `max_tokens` before `max`. But a name that takes all words comes last, because users
+  // usually set a key of a tool or a server.
   const lengths = words.map((_word, index) => index + 1).toReversed();
   const isNamed = tables.some(({ entries }) => Object.hasOwn(entries, words.join("_")));
   for (const length of isNamed ? lengths : [...lengths.slice(1), words.length]) {
@@ -81,17 +80,18 @@ function findPath(
     const rest = child && findPath(child, words.slice(length), deadEnds);
     if (rest !== undefined) return [key, ...rest];
   }
-  // Names may be of any length: without it, the same end would be looked at from every side.
+  // Names may have any length, so without this the same words would be tried again and again.
   deadEnds.set(schema, (deadEnds.get(schema) ?? new Set()).add(words.length));
   return undefined;
 }
 
-/** In a table that is open to any key, an unknown one takes all words. */
+/** In a table that allows any key, an unknown key takes all words. */
 function findKey(table: WrittenTable, key: string, isLast: boolean): v.GenericSchema | undefined {
   if (key === "") return undefined;
   const { entries, rest, isOpen } = table;
-  if (!Object.hasOwn(entries, key)) return rest ?? (isOpen && isLast ? v.unknown() : undefined);
-  // A key that is of no use without another cannot be meant: `aliases.my_name`.
+  if (!Object.hasOwn(entries, key))
+    return rest ?? (isOpen === true && isLast ? v.unknown() : undefined);
+  // A key that is invalid without another cannot be meant: `aliases.my_name`.
   const isEnough = Object.entries(entries).every(
     ([other, { type }]) => other === key || type === "optional",
   );

@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import { readConfig } from "../../test/support/any-config.ts";
 import type { Json } from "../util/index.ts";
 import { resolveMcpServers } from "./mcp-settings.ts";
-import { mergeConfig } from "./merge.ts";
+import { mergeConfig } from "./layers.ts";
 
 test("a server is a program to start, or an address", () => {
   const servers = resolve({

@@ -1,14 +1,14 @@
-/** The MCP servers there are, and how to reach them. */
+/** Resolves the settings of MCP servers. */
 import type { PartialConfig } from "./schema/config-schema.ts";
 
-/** What is in force for an MCP server. */
+/** The settings in force for an MCP server. */
 export type McpServerSettings = {
   readonly name: string;
-  /** Go on without it if it does not start. */
+  /** Continue without it if it does not start. */
   readonly isOptional: boolean;
-  /** Its forms may ask for secrets, which are then treated as such. */
+  /** Its forms may ask for secrets, which are then never recorded. */
   readonly allowsSecrets: boolean;
-  /** It may have a model go on with words of its own. */
+  /** It may send its own prompts to a model. */
   readonly allowsSampling: boolean;
   /** Infinite for no limit. */
   readonly startupTimeoutMs: number;
@@ -17,7 +17,7 @@ export type McpServerSettings = {
       readonly type: "stdio";
       readonly command: string;
       readonly arguments: readonly string[];
-      /** Names of the environment variables it gets to see. */
+      /** Names of the environment variables to pass to it. */
       readonly variables: readonly string[];
       readonly checksum?: { readonly algorithm: "sha1" | "sha256"; readonly value: string };
     }
@@ -30,7 +30,7 @@ export type McpServerSettings = {
 
 const STARTUP_SECONDS = 60;
 
-/** A server that lacks what its type needs is in no list: its tools say so when they are used. */
+/** Leaves out servers without an address or command; their tools report it when used. */
 export function resolveMcpServers(config: PartialConfig): ReadonlyMap<string, McpServerSettings> {
   const servers = Object.entries(config.providers?.mcp ?? {}).flatMap(([name, server]) => {
     const seconds = server.startup_timeout_secs ?? STARTUP_SECONDS;
@@ -54,7 +54,7 @@ interface AnyServer {
   readonly url?: unknown;
 }
 
-/** How a server is reached, by its entry in the config: what it says besides does not count. */
+/** The transport of a server's config entry. Fields of other transports are ignored. */
 export function transportType({ type, url }: AnyServer): "stdio" | "http" {
   if (type === "stdio" || type === "http") return type;
   return url === undefined ? "stdio" : "http";

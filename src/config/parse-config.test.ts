@@ -1,9 +1,9 @@
-import { describe, expect, test } from "vitest";
 import * as fc from "fast-check";
+import { describe, expect, test } from "vitest";
 import { counters } from "../../test/security/threats.ts";
-import { anyConfig, ofTool, SECRET } from "../../test/support/any-config.ts";
+import { anyConfig, ofTool, readConfig, SECRET } from "../../test/support/any-config.ts";
 import type { Json } from "../util/index.ts";
-import { parseConfig, parseConfigOrThrow } from "./parse-config.ts";
+import { findProblems, parseConfig, parseConfigOrThrow } from "./parse-config.ts";
 
 describe("a wrong type", () => {
   test("is told with its key, what was expected and what is there", () => {
@@ -140,7 +140,7 @@ describe("an unknown key", () => {
         unknown("conversation.tools.x.questions.q.targt", "target"),
         unknown("providers.mcp.s.comand", "command"),
         unknown("providers.llm.anthropc", "anthropic"),
-        { path: ["entirely_different"], message: "there is no such key" },
+        { path: ["entirely_different"], message: "unknown key" },
       ],
     });
   });
@@ -148,8 +148,8 @@ describe("an unknown key", () => {
   test("is what belongs to one tool, where all tools are meant", () => {
     const tools = { "*": { source: "local", questions: {}, run: "ask" } };
     expect(parseConfig({ conversation: { tools } }).warnings).toEqual([
-      { path: ["conversation", "tools", "*", "source"], message: "there is no such key" },
-      { path: ["conversation", "tools", "*", "questions"], message: "there is no such key" },
+      { path: ["conversation", "tools", "*", "source"], message: "unknown key" },
+      { path: ["conversation", "tools", "*", "questions"], message: "unknown key" },
     ]);
   });
 
@@ -176,7 +176,7 @@ describe("an unknown key", () => {
         code: "config_invalid",
         message:
           "these words: user.name: expected string, got a number\n" +
-          "these words: user.nam: there is no such key; did you mean name?",
+          "these words: user.nam: unknown key; did you mean name?",
       }),
     );
   });
@@ -257,7 +257,7 @@ test("nothing makes the reader throw", () => {
 });
 
 function unknown(path: string, meant: string) {
-  return { path: path.split("."), message: `there is no such key; did you mean ${meant}?` };
+  return { path: path.split("."), message: `unknown key; did you mean ${meant}?` };
 }
 
 test("no wrong value is repeated, wherever it stands", () => {
@@ -295,7 +295,41 @@ test("a config that is nested deeper than a stack is refused", () => {
   const deep: unknown = JSON.parse(`${'{"items":'.repeat(5_000)}1${"}".repeat(5_000)}`);
   expect(parseConfig(ofTool({ parameters: { a: deep as Json } }))).toEqual({
     config: {},
-    errors: [{ path: [], message: "it is nested deeper than 100 levels" }],
+    errors: [{ path: [], message: "nested deeper than 100 levels" }],
     warnings: [],
   });
+});
+
+test("a tool without a source and a server without its place are told by their keys", () => {
+  const config = readConfig({
+    conversation: {
+      tools: { "*": { run: "ask" }, a: { source: "local" }, "b.c": { run: "ask" } },
+    },
+    providers: {
+      mcp: {
+        none: {},
+        program: { command: "x" },
+        address: { url: "http://x" },
+        web: { type: "http", command: "x" },
+      },
+    },
+  });
+  expect(findProblems(config)).toEqual([
+    {
+      path: ["conversation", "tools", "b.c", "source"],
+      message: "source is missing, so the tool cannot be used",
+    },
+    {
+      path: ["providers", "mcp", "none", "command"],
+      message: "command is missing, so the server cannot be used",
+    },
+    {
+      path: ["providers", "mcp", "web", "url"],
+      message: "url is missing, so the server cannot be used",
+    },
+  ]);
+});
+
+test("a config that says nothing has no problems", () => {
+  expect(findProblems({})).toEqual([]);
 });

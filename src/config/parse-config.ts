@@ -1,39 +1,42 @@
-/** From unknown JSON to a layer of config, with everything that is wrong about it. */
+/** Parses unknown JSON into a layer of config, and reports everything that is wrong with it. */
 import * as v from "valibot";
-import { isTooDeep } from "../util/index.ts";
+import { findClosest, isJsonObject, isTooDeep } from "../util/index.ts";
 import { configError, type ConfigIssue, pathToText } from "./config-error.ts";
+import { resolveMcpServers } from "./mcp-settings.ts";
+import { findItem, findWrittenChild, unwrap, writtenTables } from "./schema-node.ts";
 import { configSchema, type PartialConfig } from "./schema/config-schema.ts";
-import { findUnknownKeys } from "./unknown-keys.ts";
 
-/** A config that was read, and what is wrong with it. */
+/** A parsed config, and what is wrong with it. */
 export interface ParsedConfig {
-  /** What could be read; empty if there are errors. */
+  /** Empty if there are errors. */
   readonly config: PartialConfig;
   readonly errors: readonly ConfigIssue[];
   readonly warnings: readonly ConfigIssue[];
 }
 
-/** Reads a config. Never throws: what is wrong is told in the result. */
+/** As deep as the YAML parser reads, and deeper than any key. */
+const MAX_LEVELS = 100;
+
+/** Never throws: problems are part of the result. */
 export function parseConfig(value: unknown): ParsedConfig {
-  if (isTooDeep(value, MOST_LEVELS)) {
-    const message = `it is nested deeper than ${MOST_LEVELS} levels`;
+  if (isTooDeep(value, MAX_LEVELS)) {
+    const message = `nested deeper than ${MAX_LEVELS} levels`;
     return { config: {}, errors: [{ path: [], message }], warnings: [] };
   }
-  const unknown = findUnknownKeys(configSchema, value);
+  const found = findStructureIssues(configSchema, value, []);
+  const [wrong, unknown] = [found.filter(isError), found.filter((issue) => !isError(issue))];
+  const warnings = unknown.map(toConfigIssue);
   const result = v.safeParse(configSchema, value, { abortPipeEarly: true });
-  if (result.success) return { config: result.output, errors: [], warnings: unknown.map(toTold) };
-  const strict = unknown.filter(({ isError }) => isError);
-  const keys = new Set(strict.map(({ path }) => pathToText(path)));
-  // Of unknown keys, more is known here than the library says.
-  const wrong = result.issues.flatMap(toIssues).filter(({ path }) => !keys.has(pathToText(path)));
-  return {
-    config: {},
-    errors: [...wrong, ...strict.map(toTold)],
-    warnings: unknown.filter(({ isError }) => !isError).map(toTold),
-  };
+  if (result.success && wrong.length === 0) return { config: result.output, errors: [], warnings };
+  // Our own messages about these places are more helpful than the library's.
+  const reported = new Set(wrong.map(({ path }) => pathToText(path)));
+  const isReported = ({ path }: ConfigIssue) =>
+    [...path.keys(), path.length].some((depth) => reported.has(pathToText(path.slice(0, depth))));
+  const invalid = (result.issues ?? []).flatMap(toIssues).filter((issue) => !isReported(issue));
+  return { config: {}, errors: [...invalid, ...wrong.map(toConfigIssue)], warnings };
 }
 
-/** For words of the user. Throws `config_invalid`; what is unknown is wrong here too. */
+/** For flags and library callers, where an unknown key is an error too. Throws `config_invalid`. */
 export function parseConfigOrThrow(where: string, value: unknown): PartialConfig {
   const { config, errors, warnings } = parseConfig(value);
   const issues = [...errors, ...warnings];
@@ -41,43 +44,113 @@ export function parseConfigOrThrow(where: string, value: unknown): PartialConfig
   return config;
 }
 
-/** As deep as YAML is read, and deeper than any key is. */
-const MOST_LEVELS = 100;
+/** Finds entries that are valid and still cannot be used. For all layers together: one may complete another. */
+export function findProblems(config: PartialConfig): readonly ConfigIssue[] {
+  const { "*": _defaults, ...tools } = config.conversation?.tools ?? {};
+  const usable = resolveMcpServers(config);
+  return [
+    ...Object.entries(tools)
+      .filter(([, { source }]) => source === undefined)
+      .map(([name]) => ({
+        path: ["conversation", "tools", name, "source"],
+        message: "source is missing, so the tool cannot be used",
+      })),
+    ...Object.entries(config.providers?.mcp ?? {})
+      .filter(([name]) => !usable.has(name))
+      .map(([name, { type }]) => {
+        const key = type === "http" ? "url" : "command";
+        const message = `${key} is missing, so the server cannot be used`;
+        return { path: ["providers", "mcp", name, key], message };
+      }),
+  ];
+}
 
-/** Where several forms are allowed and one of them is a table: all that is wrong inside the table. */
+interface StructureIssue extends ConfigIssue {
+  readonly severity: "error" | "warning";
+}
+
+function isError({ severity }: StructureIssue): boolean {
+  return severity === "error";
+}
+
+function toConfigIssue({ path, message }: StructureIssue): ConfigIssue {
+  return { path, message };
+}
+
+/** Finds unknown keys, and lists in place of tables: to the schema library, a list is an object too. */
+function findStructureIssues(
+  schema: v.GenericSchema,
+  value: unknown,
+  path: readonly string[],
+): readonly StructureIssue[] {
+  const tables = writtenTables(schema);
+  if (Array.isArray(value)) {
+    const item = findItem(schema);
+    if (item !== undefined) {
+      return value.flatMap((member, index) =>
+        findStructureIssues(item, member, [...path, String(index)]),
+      );
+    }
+    if (tables.length === 0) return [];
+    const message = `expected ${readable(unwrap(schema).expects)}, got a list`;
+    return [{ path, message, severity: "error" }];
+  }
+  if (!isJsonObject(value) || tables.length === 0) return [];
+  return Object.entries(value).flatMap(([key, member]) => {
+    const child = findWrittenChild(schema, key);
+    const inside = [...path, key];
+    if (child !== undefined) return findStructureIssues(child, member, inside);
+    const closest = findClosest(
+      key,
+      tables.flatMap(({ entries }) => Object.keys(entries)),
+    );
+    return [
+      {
+        path: inside,
+        message: closest === undefined ? "unknown key" : `unknown key; did you mean ${closest}?`,
+        severity: tables.some(({ isStrict }) => isStrict === true) ? "error" : "warning",
+      },
+    ];
+  });
+}
+
+/** Where several forms are allowed and one of them is a table: everything that is wrong inside the table. */
 function toIssues(issue: v.GenericIssue): readonly ConfigIssue[] {
   const path = (issue.path ?? []).map(({ key }) => String(key));
-  const inside = (issue.issues ?? []).flatMap(toIssues).filter((inner) => inner.path.length > 0);
+  const inside = (issue.issues ?? [])
+    .filter((inner) => !isListReadAsTable(inner))
+    .flatMap(toIssues)
+    .filter((inner) => inner.path.length > 0);
   if (inside.length > 0) {
     return inside.map((inner) => ({ path: [...path, ...inner.path], message: inner.message }));
   }
   return [{ path, message: describe(issue, path.at(-1)) }];
 }
 
-function toTold({ path, message }: ConfigIssue): ConfigIssue {
-  return { path, message };
+function isListReadAsTable({ path }: v.GenericIssue): boolean {
+  const first = path?.[0];
+  return first?.type === "object" && Array.isArray(first.input);
 }
 
 function describe(issue: v.GenericIssue, key: string | undefined): string {
   if (issue.kind !== "schema" || issue.expected === null) return issue.message;
-  if (issue.expected === "never") return "there is no such key";
+  if (issue.expected === "never") return "unknown key";
   if (issue.input === undefined && key !== undefined) return `${key} is missing`;
-  return `expected ${readable(issue.expected)}, got ${received(issue)}`;
+  return `expected ${readable(issue.expected)}, got ${describeInput(issue)}`;
 }
 
-/** Never the value: the file may be a link to a private one. */
-function received({ input, expected }: v.GenericIssue): string {
+/** Never the value itself: the file may be a link to a private one. */
+function describeInput({ input, expected }: v.GenericIssue): string {
   if (Array.isArray(input)) return "a list";
-  if (input instanceof Date) return "a date";
   if (input === null) return "null";
   if (typeof input === "object") return "a table";
-  // A closed set of strings is told in quotes.
+  // Where only some strings are allowed, they are listed in quotes.
   return `${typeof input === "string" && expected?.includes('"') ? "another" : "a"} ${typeof input}`;
 }
 
-/** `("ask" | "skip")` is how the library says it. */
+/** Rewords the library's notation, such as `("ask" | "skip")`. */
 function readable(expected: string): string {
-  // Words in quotes are values and stay as they are.
+  // Quoted words are values and stay as they are.
   return expected.replaceAll(/"[^"]*"|[()]| \| |\bObject\b|\bArray\b/g, (part) => {
     const words: Readonly<Record<string, string>> = WORDS;
     return words[part] ?? part;

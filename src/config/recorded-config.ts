@@ -1,55 +1,56 @@
 /**
- * What a conversation records of a config, in two parts: what the Rust original knows stands where it
- * looks for it, everything else in an event of ours, which it keeps and does not read. What ships with
- * jp is not recorded, nor is `providers`: where models and servers are reached is up to each machine.
+ * What a conversation records of its config, in two parts: `shared` is what the Rust original reads, `own` is an
+ * event of ours that it keeps and ignores. Defaults are not recorded, nor is `providers`: addresses belong to a
+ * machine.
  */
+import { isDeepStrictEqual } from "node:util";
 import * as v from "valibot";
 import { isJsonObject, type Json, type JsonObject } from "../util/index.ts";
 import { DEFAULTS, TOOL_DEFAULTS } from "./defaults.ts";
-import { configDelta } from "./delta.ts";
-import { valueAt, without } from "./layer.ts";
-import { mergeConfig } from "./merge.ts";
-import { resolveModelId } from "./resolve-model-id.ts";
-import type { PartialConfig } from "./schema/config-schema.ts";
-import type { ModelId } from "./schema/model-id.ts";
+import { mergeConfig, omitPaths, valueAt, withValue } from "./layers.ts";
+import { type ModelId, resolveModelId } from "./model-id.ts";
+import { findChild, nodeOf, ownValue, toJson } from "./schema-node.ts";
+import { configSchema, type PartialConfig } from "./schema/config-schema.ts";
 import {
   sharedSchema,
   sharedToolDefaultsSchema,
   sharedToolSchemas,
 } from "./schema/shared-schema.ts";
-import { findChild, nodeOf, ownValue } from "./schema-node.ts";
-import { withValue } from "./with-value.ts";
 
-/** Absent where there is nothing to say. */
+/** A part is absent if there is nothing to record in it. */
 export interface RecordedConfig {
-  /** What the Rust original knows: a base config, or a config delta. */
+  /** The part the Rust original knows: a base config, or a config delta. */
   readonly shared?: JsonObject;
-  /** What only we know. It counts after `shared`. */
+  /** The part only jp-ts knows. It applies after `shared`. */
   readonly own?: JsonObject;
 }
 
 /** A config that a conversation is to go on with, and what it has recorded so far. */
 export interface ConfigChange {
-  /** What the tools that come with the program are by themselves. */
+  /** The config of the builtin tools, before any user config. */
   readonly builtins: PartialConfig;
-  /** What the conversation remembers; absent for a new one. */
+  /** The recorded config; absent for a new conversation. */
   readonly remembered?: PartialConfig;
-  /** In force from now on. */
+  /** The config in force from now on. */
   readonly config: PartialConfig;
 }
 
-/** What a conversation has to record to go on with this config. */
+/** What a conversation has to record to continue with this config. */
 export function recordConfig({ builtins, remembered, config }: ConfigChange): RecordedConfig {
   const shipped = mergeConfig(DEFAULTS, builtins);
   const before = remembered === undefined ? shipped : mergeConfig(shipped, remembered);
   const after = inRecordedNotation(config);
-  const delta = configDelta(without(before, UNRECORDED), without(after, UNRECORDED)) ?? {};
-  const { "*": common = {}, ...tools } = tableAt(delta, TOOLS);
-  const replaced = APPENDED.filter((keys) => isFilled(valueAt(remembered, keys)));
+  const delta = configDelta(omitPaths(before, UNRECORDED), omitPaths(after, UNRECORDED)) ?? {};
+  const tables = valueAt(delta, TOOLS);
+  const { "*": defaults = {}, ...tools } = isJsonObject(tables) ? tables : {};
+  const replaced = APPENDED.filter((keys) => {
+    const list = valueAt(remembered, keys);
+    return Array.isArray(list) && list.length > 0;
+  });
   return [
-    split(sharedSchema, without(delta, [TOOLS, ...replaced])),
+    split(sharedSchema, omitPaths(delta, [TOOLS, ...replaced])),
     ...replaced.map((keys) => within({ own: valueAt(delta, keys) as Json | undefined }, keys)), // Of JSON.
-    within(split(sharedToolDefaultsSchema, common), [...TOOLS, "*"]),
+    within(split(sharedToolDefaultsSchema, defaults), [...TOOLS, "*"]),
     ...Object.entries(tools).map(([name, entry]) =>
       within(splitTool(entry, valueAt(after, [...TOOLS, name, "source"])), [...TOOLS, name]),
     ),
@@ -65,12 +66,12 @@ export function recordConfig({ builtins, remembered, config }: ConfigChange): Re
 
 const TOOLS = ["conversation", "tools"];
 
-/** How files find each other ends with the files, and addresses belong to a machine. */
+/** How files refer to each other matters to files only, and addresses belong to a machine. */
 const UNRECORDED = [["inherit"], ["extends"], ["config_load_paths"], ["providers"]];
 
 type Model = NonNullable<PartialConfig["assistant"]>["model"];
 
-/** Models by provider and name, because aliases belong to a machine, too; reasoning in full. */
+/** Writes models by provider and name, because aliases belong to a machine, and reasoning in full. */
 function inRecordedNotation(config: PartialConfig): PartialConfig {
   const { assistant, conversation, providers } = config;
   const aliases = providers?.llm?.aliases ?? {};
@@ -94,7 +95,7 @@ function modelInFull(model: Model, aliases: Readonly<Record<string, ModelId>>): 
   };
 }
 
-/** An alias that leads nowhere stays what it is. */
+/** An unknown alias stays as it is. */
 function findModelId(id: ModelId, aliases: Readonly<Record<string, ModelId>>): ModelId {
   try {
     return resolveModelId(id, aliases);
@@ -105,7 +106,7 @@ function findModelId(id: ModelId, aliases: Readonly<Record<string, ModelId>>): M
 
 type Reasoning = NonNullable<NonNullable<NonNullable<Model>["parameters"]>["reasoning"]>;
 
-/** The original has no shorthand for an effort, and adds to a table what an earlier one said. */
+/** The original has no shorthand for an effort, and merges one table into another. */
 function reasoningInFull(reasoning: Reasoning): Reasoning {
   if (typeof reasoning === "object") {
     const { effort = "auto", exclude = false } = reasoning;
@@ -121,7 +122,7 @@ interface Split {
   readonly own?: Json | undefined;
 }
 
-/** Key by key what the original knows, and the rest. */
+/** Separates, key by key, what the original knows from the rest. */
 function split(schema: v.GenericSchema, value: Json): Split {
   const node = nodeOf(schema);
   if (node.kind === "leaf" || !isJsonObject(value)) {
@@ -144,7 +145,7 @@ function collect(
   return entries.length === 0 ? {} : { [side]: Object.fromEntries(entries) };
 }
 
-/** The original has other builtins than we do, and needs to know of every tool where it comes from. */
+/** The original has other builtin tools, and requires the source of every tool. */
 function splitTool(entry: Json, source: unknown): Split {
   const [kind = ""] = String(source).split(".");
   if (kind !== "local" && kind !== "mcp") return { own: entry };
@@ -153,26 +154,17 @@ function splitTool(entry: Json, source: unknown): Split {
   return { shared: { source: String(source), ...shared }, ...(own !== undefined && { own }) };
 }
 
-/** Without these the original does not load a base config. */
+/** The original does not load a base config without these. */
 function requiredOf({ conversation }: PartialConfig): JsonObject {
   const run = conversation?.tools?.["*"]?.run ?? TOOL_DEFAULTS.run;
   return { conversation: { tools: { "*": { run } } } };
 }
 
-/** Lists to which the original adds what a delta says. With us it takes the place of the list. */
+/** Lists that the original appends a delta to, and that jp-ts replaces. */
 const APPENDED = [
   ["assistant", "model", "parameters", "stop_words"],
   ["editor", "envs"],
 ];
-
-function isFilled(value: unknown): boolean {
-  return Array.isArray(value) && value.length > 0;
-}
-
-function tableAt(value: JsonObject, keys: readonly string[]): JsonObject {
-  const table = valueAt(value, keys);
-  return isJsonObject(table) ? table : {};
-}
 
 function within({ shared, own }: Split, keys: readonly string[]): Split {
   return {
@@ -186,15 +178,41 @@ function joined(
   lower: Json | undefined,
   upper: Json | undefined,
 ): RecordedConfig {
-  const table = join(lower, upper);
+  const table = mergeJson(lower, upper);
   return isJsonObject(table) ? { [side]: table } : {};
 }
 
-function join(lower: Json | undefined, upper: Json | undefined): Json | undefined {
+function mergeJson(lower: Json | undefined, upper: Json | undefined): Json | undefined {
   if (!isJsonObject(lower) || !isJsonObject(upper)) return upper === undefined ? lower : upper;
   const entries = Object.entries(upper).map(([key, value]) => [
     key,
-    join(ownValue(lower, key) as Json | undefined, value), // Of JSON.
+    mergeJson(ownValue(lower, key) as Json | undefined, value), // Of JSON.
   ]);
   return { ...lower, ...(Object.fromEntries(entries) as JsonObject) };
+}
+
+/**
+ * What changed, as a conversation stores it; undefined if nothing did. A delta adds and replaces but cannot
+ * remove, and never holds private values.
+ */
+export function configDelta(before: PartialConfig, after: PartialConfig): JsonObject | undefined {
+  const delta = difference(configSchema, before, after);
+  return isJsonObject(delta) ? delta : undefined;
+}
+
+/** Undefined if there is none. An empty table is no difference, any other empty value is. */
+function difference(schema: v.GenericSchema, before: unknown, after: unknown): Json | undefined {
+  const node = nodeOf(schema);
+  if (node.kind === "leaf" || !isJsonObject(after)) {
+    const [old, current] = [toJson(schema, before), toJson(schema, after)];
+    return isDeepStrictEqual(old, current) ? undefined : current;
+  }
+  const lower = isJsonObject(before) ? before : {};
+  const entries = Object.entries(after).flatMap(([key, value]) => {
+    // A key that only an open table allows holds any JSON.
+    const child = findChild(node, key) ?? v.unknown();
+    const changed = difference(child, ownValue(lower, key), value);
+    return changed === undefined ? [] : [[key, changed] as const];
+  });
+  return entries.length === 0 ? undefined : Object.fromEntries(entries);
 }

@@ -2,7 +2,7 @@ import { describe, expect, test } from "vitest";
 import { ofTool, readConfig } from "../../test/support/any-config.ts";
 import type { Json, JsonObject } from "../util/index.ts";
 import { DEFAULTS } from "./defaults.ts";
-import { mergeConfig } from "./merge.ts";
+import { mergeConfig } from "./layers.ts";
 import { parseConfig } from "./parse-config.ts";
 import { resolveTools } from "./tool-settings.ts";
 

@@ -1,22 +1,24 @@
-/** What is in force for each tool: its own config, then what all tools have in common. */
+/** Resolves the settings of each tool: its own config first, then the defaults for all tools. */
 import type { JsonObject } from "../util/index.ts";
-import { TOOL_DEFAULTS } from "./defaults.ts";
-import { definedOnly } from "./schema/behaviour.ts";
+import { LIMIT_DEFAULTS, TOOL_DEFAULTS } from "./defaults.ts";
 import type { CommandConfig } from "./schema/command.ts";
 import type { PartialConfig } from "./schema/config-schema.ts";
-import type { DetachedMode } from "./schema/detached.ts";
-import type { TogglePolicy } from "./schema/enable.ts";
-import type { ParameterConfig } from "./schema/parameter.ts";
-import type { QuestionTarget } from "./schema/question.ts";
-import type { PartialToolConfig } from "./schema/tool.ts";
+import { definedOnly } from "./schema/node.ts";
+import type {
+  DetachedMode,
+  ParameterConfig,
+  PartialToolConfig,
+  QuestionTarget,
+  TogglePolicy,
+} from "./schema/tool.ts";
 
-/** Where a tool comes from, and what it is called there. */
+/** Where a tool comes from, and its name there. */
 export type ToolSource =
   | { readonly type: "builtin"; readonly tool?: string }
   | { readonly type: "local"; readonly tool?: string }
   | { readonly type: "mcp"; readonly server: string; readonly tool?: string };
 
-/** What is in force for a tool. */
+/** The settings in force for a tool. */
 export interface ToolSettings {
   readonly name: string;
   readonly source: ToolSource;
@@ -41,25 +43,25 @@ export interface ToolSettings {
   readonly style: ToolStyle;
 }
 
-/** What is in force for one question of a tool. */
+/** The settings in force for one question of a tool. */
 export interface QuestionSettings {
   readonly target: QuestionTarget;
   /** Wrapped, because any JSON may be an answer. */
   readonly answer?: { readonly value: unknown };
-  /** Overrides what the tool says. Absent, the tool decides. */
+  /** Overrides the tool's own setting, if present. */
   readonly exclusive?: boolean;
   readonly promptLabel?: string;
 }
 
-/** A server is foreign code that may never reply. A local command is the person's own. */
+/** An MCP server may never reply, so its calls time out. Local commands are the user's own. */
 const MCP_CALL_SECONDS = 300;
 
 type FileLink = "full" | "osc8" | "off";
 
-/** How much of a tool's calls and results is shown. */
+/** How much of a tool's calls and results to show. */
 export interface ToolStyle {
   readonly isHidden: boolean;
-  /** Lines of a result that are shown; infinite for all. */
+  /** Lines of a result to show; infinite for all. */
   readonly inlineLines: number;
   readonly errorLines: number;
   readonly resultsFileLink: FileLink;
@@ -69,7 +71,7 @@ export interface ToolStyle {
 
 type Defaults = NonNullable<NonNullable<NonNullable<PartialConfig["conversation"]>["tools"]>["*"]>;
 
-/** In the order of the config. A tool without a source is in no list. */
+/** In the order of the config. Leaves out tools without a source. */
 export function resolveTools(config: PartialConfig): ReadonlyMap<string, ToolSettings> {
   const { "*": defaults = {}, ...tools } = config.conversation?.tools ?? {};
   const settings = Object.entries(tools).flatMap(([name, tool]) =>
@@ -80,7 +82,7 @@ export function resolveTools(config: PartialConfig): ReadonlyMap<string, ToolSet
 
 function resolveTool(name: string, tool: PartialToolConfig, defaults: Defaults): ToolSettings {
   const run = tool.run ?? defaults.run ?? TOOL_DEFAULTS.run;
-  const source = parseSource(tool.source ?? "local");
+  const source = parseToolSource(tool.source ?? "local");
   const ownLimit = source.type === "mcp" ? MCP_CALL_SECONDS : 0;
   const timeout = tool.timeout_secs ?? defaults.timeout_secs ?? ownLimit;
   const enable = { ...TOOL_DEFAULTS.enable, ...defaults.enable, ...tool.enable };
@@ -111,8 +113,8 @@ function resolveTool(name: string, tool: PartialToolConfig, defaults: Defaults):
   };
 }
 
-/** From the notation of a config. */
-export function parseSource(text: string): ToolSource {
+/** Parses `builtin.name`, `local.name` or `mcp.server.tool`. */
+export function parseToolSource(text: string): ToolSource {
   const [type = "", first, ...rest] = text.split(".");
   const tool = rest.length === 0 ? undefined : rest.join(".");
   if (type === "mcp") return { type, server: first ?? "", ...(tool !== undefined && { tool }) };
@@ -141,7 +143,7 @@ function resolveQuestions(questions: PartialQuestions): ReadonlyMap<string, Ques
 
 type PartialStyle = NonNullable<Defaults["style"]>;
 
-/** Key by key the tool's own, then the common one; errors are shown as results are. */
+/** Key by key the tool's own style, then the default; errors are shown like results unless set. */
 function resolveStyle(own: PartialStyle, common: PartialStyle): ToolStyle {
   const style = { ...TOOL_DEFAULTS.style, ...definedOnly(common), ...definedOnly(own) };
   const inError = { ...common.error, ...own.error };
@@ -164,3 +166,24 @@ function linesOf(value: NonNullable<PartialStyle["inline_results"]>): number {
   if (typeof value === "object") return value.truncate.lines;
   return value === true || value === "full" ? Number.POSITIVE_INFINITY : 0;
 }
+
+/** Limits of every call: what it may do without a person, and add to the record. */
+export interface CallLimits {
+  /** Answers from the config, memory, a default or a model. */
+  readonly automaticAnswersPerCall: number;
+  readonly automaticAnswersPerTurn: number;
+  /** Questions, answers and the result. */
+  readonly recordBytesPerCall: number;
+}
+
+export function resolveLimits({ conversation = {} }: PartialConfig): CallLimits {
+  const {
+    automatic_answers_per_call: automaticAnswersPerCall = LIMIT_DEFAULTS.automatic_answers_per_call,
+    automatic_answers_per_turn: automaticAnswersPerTurn = LIMIT_DEFAULTS.automatic_answers_per_turn,
+    record_bytes_per_call: recordBytesPerCall = LIMIT_DEFAULTS.record_bytes_per_call,
+  } = conversation.limits ?? {};
+  return { automaticAnswersPerCall, automaticAnswersPerTurn, recordBytesPerCall };
+}
+
+/** The limits without any config. */
+export const DEFAULT_LIMITS = resolveLimits({});

@@ -2,7 +2,7 @@
  * Describes what a validator found wrong, reduced to what a reader can act on. The validator reports each
  * violation together with all that follow from it, and every alternative that was not meant.
  */
-import { isJsonArray, isJsonObject, type Json, type JsonObject, nearest } from "../util/index.ts";
+import { isJsonArray, isJsonObject, type Json, type JsonObject, findClosest } from "../util/index.ts";
 import { acceptedTypes, decodePointer, findReferenced } from "./schema-node.ts";
 
 /** Locations are JSON pointers from `#`. That of a keyword passes through `$ref` where a reference does. */
@@ -162,7 +162,7 @@ function describeUnknown(violation: Violation, { schema }: CheckedValue): string
   // The schema that allows no other keys, one level above `/false`.
   const closed = schemaWith(violation.keywordLocation.slice(0, -"/false".length), schema);
   const known = isJsonObject(closed?.["properties"]) ? Object.keys(closed["properties"]) : [];
-  const meant = nearest(key, known);
+  const meant = findClosest(key, known);
   if (meant !== undefined) return `unknown; did you mean \`${meant}\`?`;
   if (known.length === 0) return "unknown";
   return `unknown; known keys: ${shortened(known.map((name) => `\`${name}\``)).join(", ")}`;

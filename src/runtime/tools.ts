@@ -1,7 +1,6 @@
 /** Tools that are ready to be called: those that config declares, or those that a program defines. */
 import type { CallableTool, Toolbox } from "../agent/index.ts";
 import {
-  nearest,
   parseConfigOrThrow,
   type PartialConfig,
   resolveMcpServers,
@@ -20,7 +19,7 @@ import {
 import { McpServers } from "../mcp/index.ts";
 import type { ToolSchema } from "../provider/index.ts";
 import type { BuiltinTool } from "../tool/index.ts";
-import { CodedError, type JsonObject, messageOf } from "../util/index.ts";
+import { CodedError, findClosest, type JsonObject, messageOf } from "../util/index.ts";
 import type { Machine } from "./machine.ts";
 import { createShippedTools } from "./shipped-tools.ts";
 
@@ -139,7 +138,7 @@ export function findTool(settings: ReadonlyMap<string, ToolSettings>, name: stri
 }
 
 function unknownTool(settings: ReadonlyMap<string, ToolSettings>, name: string): CodedError {
-  const close = nearest(name, [...settings.keys()]);
+  const close = findClosest(name, [...settings.keys()]);
   return new CodedError("unknown_tool", `Unknown tool: ${name}`, {
     hint: close === undefined ? "`jp tool ls` lists the tools." : `Did you mean ${close}?`,
   });

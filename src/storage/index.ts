@@ -25,6 +25,5 @@ export type {
   RecordPiece,
   RecordProblem,
   SessionStore,
-  TrustStore,
 } from "./port.ts";
 export { StorageError, type StorageErrorCode } from "./storage-error.ts";

@@ -143,16 +143,6 @@ export interface SessionStore {
   activate(id: ConversationId): Promise<void>;
 }
 
-/** What the user trusts in a workspace, as exact texts. */
-export interface TrustStore {
-  /** The given texts that are trusted. */
-  trusted(texts: readonly string[]): Promise<ReadonlySet<string>>;
-  /** Throws `write_failed`. */
-  trust(texts: readonly string[]): Promise<void>;
-  /** Forgets everything. Throws `write_failed`. */
-  forget(): Promise<void>;
-}
-
 /** The files behind a record, for users who want to look at or edit them. */
 export interface RecordFiles {
   /** The files that jp reads. Throws `conversation_not_found`. */

@@ -22,7 +22,7 @@ export {
   MAX_JSON_DEPTH,
   parseJson,
 } from "./json.ts";
-export { nearest } from "./nearest.ts";
+export { findClosest } from "./find-closest.ts";
 export { settlesWithin } from "./settles-within.ts";
 export {
   arrayField,

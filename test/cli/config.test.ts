@@ -120,7 +120,7 @@ describe("a config with mistakes", () => {
     expect(await project.jp("config", "get", "assistant.tool_choice")).toEqual({
       status: 0,
       stdout: lines("none"),
-      stderr: lines(`warning: ${file}:2: assistant.nmae: there is no such key; did you mean name?`),
+      stderr: lines(`warning: ${file}:2: assistant.nmae: unknown key; did you mean name?`),
     });
   });
 
@@ -129,7 +129,7 @@ describe("a config with mistakes", () => {
     expect(await new Project().jp("config", "get", "assistant.tool_choice", ...settings)).toEqual({
       status: 0,
       stdout: lines("none"),
-      stderr: lines("warning: --cfg assistant.nmae: there is no such key; did you mean name?"),
+      stderr: lines("warning: --cfg assistant.nmae: unknown key; did you mean name?"),
     });
   });
 
@@ -140,7 +140,7 @@ describe("a config with mistakes", () => {
       status: 0,
       stdout: lines("jp"),
       stderr: lines(
-        "warning: JP_CFG_ASSISTANT_NMAE: no key of the config has this name; " +
+        "warning: JP_CFG_ASSISTANT_NMAE: unknown config key; " +
           "did you mean JP_CFG_ASSISTANT_NAME?",
       ),
     });

@@ -262,7 +262,7 @@ describe("the config", () => {
       of("config").map(({ state, message }) => [state, message.replace(/^.*config\.toml/, "")]),
     ).toEqual([
       ["warning", expect.stringMatching(/^:3: asistant: .*assistant/)],
-      ["warning", "conversation.tools.lost.source: source is missing, so there is no such tool"],
+      ["warning", "conversation.tools.lost.source: source is missing, so the tool cannot be used"],
     ]);
   });
 });
@@ -328,7 +328,7 @@ describe("the model", () => {
 
   test("behind an alias that leads nowhere is a problem", async () => {
     const { status, of } = await examine(await projectWith('assistant.model.id = "fats"'));
-    expect([status, of("model")[0]?.message]).toEqual([1, "There is no model alias `fats`."]);
+    expect([status, of("model")[0]?.message]).toEqual([1, "Unknown model alias `fats`."]);
   });
 });
 

@@ -322,7 +322,7 @@ describe("on a terminal", () => {
       ["opnai/gpt-5", "\r"],
       ["is no model. Write provider/name", "unheard-of"],
       ["unheard-of", "\r"],
-      ["There is no model alias", "openai/gpt-5"],
+      ["Unknown model alias", "openai/gpt-5"],
       ["openai/gpt-5", "\r"],
       [ASK, "\r"],
     );

@@ -43,14 +43,14 @@ describe("what goes wrong", () => {
       ),
       failed("jp: No API key for anthropic.", "Set ANTHROPIC_API_KEY."),
       failed(
-        "jp: There is no model alias `sonet`.",
+        "jp: Unknown model alias `sonet`.",
         "Write provider/name, or define it with `jp config set providers.llm.aliases.sonet provider/name`.",
       ),
       failed(
         "jp: --cfg assistant.model.parameters.temperature: expected number, got a string",
-        "`jp config schema` lists every key; `jp config show --explain` says where values come from.",
+        "`jp config schema` lists every key. `jp config show --explain` shows where values come from.",
       ),
-      failed("jp: There is no tool or group called nothing.", "`jp tool ls` lists them."),
+      failed("jp: Unknown tool or group: nothing", "List them with `jp tool ls`."),
       { ...failed(), status: 2, stderr: expect.stringContaining("text, json") },
       { ...failed(), status: 2, stderr: expect.stringContaining("--nothing") },
     ]);

@@ -415,7 +415,7 @@ describe("the list of tools", () => {
     };
     expect([await first("-T", "describe_tools"), await first("-t", "nothing")]).toEqual([
       [1, "jp: cannot disable `describe_tools`: this tool is configured as locked-on"],
-      [1, "jp: There is no tool or group called nothing."],
+      [1, "jp: Unknown tool or group: nothing"],
     ]);
   });
 

@@ -33,17 +33,17 @@ const REFUSED = {
   status: 1,
   stdout: "",
   stderr:
-    "jp: The tool build comes with this workspace, which nobody has trusted yet.\n" +
-    "`jp trust` shows what it is, and asks.\n",
+    "jp: The tool build comes with this workspace, which you have not trusted yet.\n" +
+    "Run `jp trust` to review it.\n",
 };
 
 const WITHHELD =
-  "warning: not used, because nobody has trusted this workspace: tool build. " +
-  "`jp trust` shows what it is, and asks.\n";
+  "warning: not used, because you have not trusted this workspace: tool build. " +
+  "Run `jp trust` to review it.\n";
 
 async function onTerminal(project: Project, words: readonly string[], answer: string) {
   const screen = new Screen(project, words, { variables: NOTHING_TRUSTED, columns: 100 });
-  await screen.untilShown((lines) => lines.join("\n").includes("Trust this workspace with that?"));
+  await screen.untilShown((lines) => lines.join("\n").includes("Trust this workspace with this?"));
   screen.type(answer);
   return await screen.end();
 }
@@ -134,11 +134,11 @@ describe("a person who is asked", () => {
     const { lines, status } = await onTerminal(project, ["tool", "run", "build"], "n");
     expect({ lines, status, ran: hasRun(project) }).toEqual({
       lines: [
-        "The files of this workspace bring one thing that you have not trusted yet:",
+        "Files of this workspace configure one thing that you have not trusted yet:",
         `${path.join(project.root, ".jp", "config.toml")}:`,
         "- tool build: runs node build.cjs, without asking",
-        "With yes, you are asked again when it changes. With no, everything goes on without it for now.",
-        "✔ Trust this workspace with that? no",
+        "If yes, jp asks again when this changes. If no, jp continues without it for now.",
+        "✔ Trust this workspace with this? no",
         ...REFUSED.stderr.trimEnd().split("\n"),
       ],
       status: 1,

@@ -108,23 +108,23 @@ base_url = "http://127.0.0.1:9"
   expect([status, ...stdout.trimEnd().split("\n")]).toEqual([
     1,
     `${path.join(project.root, ".jp", "config.toml")}:`,
-    "- your own config: it is not used here",
-    "- settings for all tools: without asking, runs unasked where no terminal is available",
+    "- your own config: is ignored here",
+    "- settings for all tools: without asking, runs without asking when no terminal is available",
     "- tool fs_create_file: from builtin, is always on",
     "- tool fs_modify_file: from builtin, is switched on, answers apply_changes for you, lets a model answer more",
-    "- tool fs_delete_file: from builtin, belongs to the group docs, runs unasked where no terminal is available, " +
+    "- tool fs_delete_file: from builtin, joins the group docs, runs without asking when no terminal is available, " +
       "lets a model answer delete_file, changes the label of delete_file",
     "- tool ask_user: from builtin, answers answer for you",
     "- tool build: runs sh build.sh",
     "- MCP server docs: runs sh docs.sh",
-    "- provider anthropic: requests go to https://stranger.invalid, the key is ANTHROPIC_API_KEY",
-    "- provider openai: requests go to http://127.0.0.1:9/v1, or where DATABASE_URL says, " +
-      "the key is AWS_SECRET_ACCESS_KEY",
-    `- parameters of the assistant's model: requests hold {"mcp_servers":["https://stranger.invalid"]}`,
-    `- parameters of the model of conversation.title.generate: requests hold {"mcp_servers":["https://titles.invalid"]}`,
+    "- provider anthropic: requests go to https://stranger.invalid, with the key in ANTHROPIC_API_KEY",
+    "- provider openai: requests go to http://127.0.0.1:9/v1, or to the address in DATABASE_URL, " +
+      "with the key in AWS_SECRET_ACCESS_KEY",
+    `- parameters of the assistant's model: sends {"mcp_servers":["https://stranger.invalid"]} with requests`,
+    `- parameters of the model of conversation.title.generate: sends {"mcp_servers":["https://titles.invalid"]} with requests`,
     "- parameters of the model of conversation.tools.fs_modify_file.questions.more.target: " +
-      `requests hold {"mcp_servers":["https://q.invalid"]}`,
-    `- parameters of the model that answers tools: requests hold {"plugins":["web"]}`,
+      `sends {"mcp_servers":["https://q.invalid"]} with requests`,
+    `- parameters of the model that answers questions: sends {"plugins":["web"]} with requests`,
   ]);
 });
 

@@ -26,7 +26,7 @@ const NOTHING_TRUSTED = { JP_TRUSTED_WORKSPACES: "" };
 const RUNS = `source = "local"\nrun = "unattended"\ncommand = "sh -c 'touch RAN; echo ran'"\n`;
 const TOOL = `[conversation.tools.build]\n${RUNS}`;
 
-const REFUSAL = "The tool build comes with this workspace, which nobody has trusted yet.";
+const REFUSAL = "The tool build comes with this workspace, which you have not trusted yet.";
 
 /** A cloned workspace with these files. */
 function clone(files: Readonly<Record<string, string>>): Project {
@@ -271,7 +271,7 @@ describe("a cloned workspace does not loosen what holds for the person", () => {
     const { stdout, stderr } = await jp(project, "trust");
     expect([stdout, stderr]).toEqual([
       `${path.join(project.root, ".jp", "config.toml")}:\n` +
-        "- your own config: it is not used here\n",
+        "- your own config: is ignored here\n",
       "Not trusted: it is not used.\n",
     ]);
   });
@@ -331,7 +331,7 @@ async function askedOnTerminal(project: Project, rows?: number) {
     columns: 100,
     ...(rows !== undefined && { rows }),
   });
-  await screen.untilShown((lines) => lines.join("\n").includes("Trust this workspace with that?"));
+  await screen.untilShown((lines) => lines.join("\n").includes("Trust this workspace with this?"));
   return screen;
 }
 
@@ -397,7 +397,7 @@ questions.where.exclusive = true
   test("has one line for each, whatever is in a name, a word or a path", async () => {
     counters("T-WORK-6");
     const evil =
-      "x: runs true\n- tool y\u001b[2J\u202e: runs true\r\nTrust this workspace with that? yes";
+      "x: runs true\n- tool y\u001b[2J\u202e: runs true\r\nTrust this workspace with this? yes";
     const project = clone({
       ".jp/config.json": JSON.stringify({
         extends: [`${evil.replaceAll("/", "")}.json`],
@@ -418,7 +418,7 @@ questions.where.exclusive = true
         /^- [^"]*|^"?[^:"]*/.exec(line)?.[0].replaceAll(project.root, ""),
       ),
       raw: /[\0-\x09\x0b-\x1f\x7f-\x9f\u202e]/.exec(stdout + stderr),
-      forged: /^Trust this workspace with that\? yes/m.exec(bytes),
+      forged: /^Trust this workspace with this\? yes/m.exec(bytes),
     }).toEqual({
       begins: [
         '"/.jp/x',

@@ -1,65 +1,62 @@
-/** `assistant`: the model, what it is told, and how requests to it are made. */
+/** Schema of `assistant`: the model, its instructions, and how to make requests to it. */
 import * as v from "valibot";
-import { behaviour } from "./behaviour.ts";
-import { list } from "./list.ts";
-import { modelIdSchema } from "./model-id.ts";
-import { atLeast, described, group, namedBy, openGroup, table } from "./node.ts";
+import { modelIdSchema } from "../model-id.ts";
+import { atLeast, behaviour, described, group, list, namedBy, openGroup } from "./node.ts";
 
 const reasoning = v.union([
   v.boolean(),
   v.picklist(["off", "auto", "none", "minimal", "low", "medium", "high", "xhigh", "max"]),
-  table(
-    v.object({
-      effort: v.optional(v.union([v.string(), atLeast(0)])),
-      exclude: v.optional(v.boolean()),
-    }),
-  ),
+  v.object({
+    effort: v.optional(v.union([v.string(), atLeast(0)])),
+    exclude: v.optional(v.boolean()),
+  }),
 ]);
 
 const parameters = v.pipe(
   openGroup({
-    max_tokens: described("the most tokens of a reply", atLeast(0)),
+    max_tokens: described("maximum number of tokens per reply", atLeast(0)),
     reasoning: described(
-      "how much to think: off, auto, an effort, or {effort, exclude}",
+      "how much to reason: off, auto, an effort, or {effort, exclude}",
       reasoning,
     ),
     temperature: described("sampling temperature", atLeast(0)),
     top_p: described("nucleus sampling", atLeast(0)),
-    top_k: described("sample among so many tokens", atLeast(0)),
+    top_k: described("sample from this many tokens", atLeast(0)),
     stop_words: described("texts that end a reply", v.array(v.string())),
-    other: described("further parameters, passed on as they are", namedBy(v.unknown())),
+    other: described("other parameters, passed through to the provider", namedBy(v.unknown())),
   }),
-  behaviour({ isPassedOn: true }),
+  behaviour({ isModelParameters: true }),
 );
 
 const model = group({
   id: described("provider/name, or an alias", modelIdSchema),
-  parameters: described("parameters of the model; unknown ones are passed on", parameters),
+  parameters: described(
+    "parameters of the model; unknown ones are passed through to the provider",
+    parameters,
+  ),
 });
 
 const request = group({
-  max_retries: described("how often a failed request is tried again", atLeast(0)),
-  base_backoff_ms: described("the first pause before trying again", atLeast(0)),
-  max_backoff_secs: described("the longest pause before trying again", atLeast(0)),
+  max_retries: described("how often to retry a failed request", atLeast(0)),
+  base_backoff_ms: described("milliseconds to wait before the first retry", atLeast(0)),
+  max_backoff_secs: described("maximum seconds to wait before a retry", atLeast(0)),
   stream_idle_timeout_secs: described(
-    "give up on a stream that is silent for so long; 0 never",
+    "give up on a stream after this many seconds of silence; 0 for never",
     atLeast(0),
   ),
-  max_response_bytes: described("the most bytes of a reply; 0 for no limit", atLeast(0)),
+  max_response_bytes: described("maximum size of a reply in bytes; 0 for no limit", atLeast(0)),
   cache: described(
     "prompt caching: true or short, long, false or off, or a duration",
     v.union([v.boolean(), v.string()]),
   ),
 });
 
-const section = table(
-  v.object({
-    title: v.optional(v.string()),
-    tag: v.optional(v.string()),
-    content: v.string(),
-    position: v.optional(v.number()),
-  }),
-);
+const section = v.object({
+  title: v.optional(v.string()),
+  tag: v.optional(v.string()),
+  content: v.string(),
+  position: v.optional(v.number()),
+});
 
 const instruction = group({
   title: v.string(),
@@ -70,10 +67,10 @@ const instruction = group({
 });
 
 export const assistantSchema = group({
-  name: described("what the assistant is called", v.string()),
-  system_prompt: described("what the assistant is told first", list.text),
+  name: described("name of the assistant", v.string()),
+  system_prompt: described("the system prompt", list.text),
   system_prompt_sections: described("further parts of the system prompt", list.of(section)),
-  instructions: described("instructions in groups", list.of(instruction)),
+  instructions: described("groups of instructions", list.of(instruction)),
   tool_choice: described("auto, none, required, or the name of a tool", v.string()),
   model,
   request,

@@ -2,7 +2,7 @@ import { describe, expect, test } from "vitest";
 import * as fc from "fast-check";
 import { ofTool, readConfig } from "../../../test/support/any-config.ts";
 import type { Json } from "../../util/index.ts";
-import { mergeConfig } from "../merge.ts";
+import { mergeConfig } from "../layers.ts";
 import { parseConfig } from "../parse-config.ts";
 import { splitWords } from "./command.ts";
 
@@ -38,12 +38,12 @@ describe("a line", () => {
       blank: problem(" \n\t "),
       quoted: problem("'' a"),
     }).toEqual({
-      single: "a quote in it is not closed",
-      double: "a quote in it is not closed",
-      escaped: "a quote in it is not closed",
-      empty: "it must not be empty",
-      blank: "it must not be empty",
-      quoted: "it must not be empty",
+      single: "has an unclosed quote",
+      double: "has an unclosed quote",
+      escaped: "has an unclosed quote",
+      empty: "must not be empty",
+      blank: "must not be empty",
+      quoted: "must not be empty",
     });
   });
 
@@ -98,12 +98,12 @@ test("a table says what is wrong inside of it", () => {
 test("an unknown key of the table is told, since its words would be lost", () => {
   const { warnings, errors } = parseConfig(ofTool({ command: { program: "rm", arg: ["-i"] } }));
   expect([...errors, ...warnings]).toEqual([
-    { path: [...PATH, "arg"], message: "there is no such key; did you mean args?" },
+    { path: [...PATH, "arg"], message: "unknown key; did you mean args?" },
   ]);
 });
 
 test("a program of no letters is refused in the table as it is in the line", () => {
-  expect(problem({ program: "" })).toBe("it must not be empty");
+  expect(problem({ program: "" })).toBe("must not be empty");
 });
 
 test("a command replaces the lower one as a whole", () => {

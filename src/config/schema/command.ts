@@ -1,50 +1,53 @@
-/** A command to run: one line in the notation of a shell, or its parts. Merged as a whole. */
+/** Schema of a command: one line in shell notation, or its parts. Replaced as a whole. */
 import * as v from "valibot";
-import { table } from "./node.ts";
 
-/** A program to be run, and its arguments. */
+/** A program and its arguments. */
 export interface CommandConfig {
   readonly program: string;
   readonly args: readonly string[];
-  /** Run by `sh -c`, the program's text as it stands and every argument quoted. */
+  /** Run by `sh -c`: `program` is shell code, and every argument is quoted. */
   readonly shell: boolean;
 }
 
-const EMPTY = "it must not be empty";
+const EMPTY = "must not be empty";
 
 export const commandSchema = v.pipe(
   v.union([
     v.string(),
-    table(
-      v.object({
-        program: v.pipe(v.string(), v.nonEmpty(EMPTY)),
-        args: v.optional(v.array(v.string()), []),
-        shell: v.optional(v.boolean(), false),
-      }),
-    ),
+    v.object({
+      program: v.pipe(v.string(), v.nonEmpty(EMPTY)),
+      args: v.optional(v.array(v.string()), []),
+      shell: v.optional(v.boolean(), false),
+    }),
   ]),
   v.rawTransform(({ dataset, addIssue, NEVER }): CommandConfig => {
     const { value } = dataset;
     if (typeof value !== "string") return value;
     const { words, rest } = scanWords(value);
     const [program = "", ...args] = words;
-    const problem = rest === "" ? (program === "" ? EMPTY : undefined) : unfinished(rest);
-    if (problem === undefined) return { program, args, shell: false };
-    addIssue({ message: problem });
+    if (rest === "" && program !== "") return { program, args, shell: false };
+    addIssue({
+      message:
+        rest === ""
+          ? EMPTY
+          : rest === "\\"
+            ? "ends with a lone backslash"
+            : "has an unclosed quote",
+    });
     return NEVER;
   }),
 );
 
 /**
- * The words of a line: quotes group, a backslash outside single quotes takes the next character as
- * it is. Undefined if a quote is not closed.
+ * Splits a line into words as a shell does: quotes group, and a backslash outside single quotes escapes the next
+ * character. Undefined if a quote is not closed.
  */
 export function splitWords(line: string): string[] | undefined {
   const { words, rest } = scanWords(line);
   return rest === "" ? words : undefined;
 }
 
-/** `rest` is where no further word could be read. */
+/** `rest` is the text from which no word could be read. */
 function scanWords(line: string): { readonly words: string[]; readonly rest: string } {
   const words: string[] = [];
   const pattern = /\s*((?:[^\s'"\\]|\\[\s\S]|'[^']*'|"(?:[^"\\]|\\[\s\S])*")+)/y;
@@ -57,12 +60,6 @@ function scanWords(line: string): { readonly words: string[]; readonly rest: str
     position = pattern.lastIndex;
   }
   return { words, rest: line.slice(position).trim() };
-}
-
-function unfinished(rest: string): string {
-  return rest === "\\"
-    ? "it ends in a backslash, which takes nothing as it is"
-    : "a quote in it is not closed";
 }
 
 function unquote(word: string): string {

@@ -1,75 +1,151 @@
-/** The whole of it: every key there is, what may stand there, and what it means. */
+/** Schema of a whole config: every key, its type and its description. */
 import * as v from "valibot";
+import type { JsonObject } from "../../util/index.ts";
+import { modelIdSchema } from "../model-id.ts";
 import { assistantSchema } from "./assistant.ts";
-import { behaviour } from "./behaviour.ts";
-import { list } from "./list.ts";
-import { modelIdSchema } from "./model-id.ts";
-import { atLeast, described, group, namedBy, openGroup, table, wholeNumber } from "./node.ts";
+import {
+  atLeast,
+  behaviour,
+  described,
+  group,
+  list,
+  namedBy,
+  openGroup,
+  wholeNumber,
+} from "./node.ts";
 import { providersSchema } from "./providers.ts";
-import { editorSchema, interruptSchema, styleSchema } from "./style.ts";
 import { toolsSchema } from "./tool.ts";
 
 const conversation = group({
   title: group({
     generate: group({
-      auto: described("give new conversations a title", v.boolean()),
+      auto: described("generate titles for new conversations", v.boolean()),
       model: group({
-        id: described("the model that does", modelIdSchema),
-        parameters: v.pipe(openGroup({}), behaviour({ isPassedOn: true })),
+        id: described("the model that generates titles", modelIdSchema),
+        parameters: v.pipe(openGroup({}), behaviour({ isModelParameters: true })),
       }),
     }),
   }),
   tools: toolsSchema,
   attachments: described(
-    "documents that go along with every request",
+    "documents to attach to every request",
     list.of(v.union([v.string(), openGroup({})])),
   ),
   inquiry: group({
     assistant: assistantSchema,
     schema: described(
-      "stable (the same for every question of a type) or bound (names the inquiry)",
+      "stable (one schema per type of question, good for caching) or bound (the schema names the inquiry)",
       v.picklist(["stable", "bound"]),
     ),
   }),
   limits: group({
     automatic_answers_per_call: described(
-      "the most answers in one call that no person gives: of the config, remembered, a default or a model's",
+      "maximum number of answers per call that do not come from a person: configured, remembered, default or from a model",
       wholeNumber({ min: 0, max: 1000 }),
     ),
     automatic_answers_per_turn: described(
-      "the same for all calls of a turn",
+      "the same for all calls of a turn together",
       wholeNumber({ min: 0, max: 10_000 }),
     ),
     record_bytes_per_call: described(
-      "the most that one call adds to the record: its questions, their answers and its result",
+      "maximum number of bytes a call adds to the record: its questions, answers and result",
       wholeNumber({ min: 1024, max: 67_108_864 }),
     ),
   }),
-  start_local: described("keep new conversations for you alone", v.boolean()),
-  default_id: described("the conversation to use where none is active", v.string()),
-  max_cycles: described("the most requests to the model in one turn", atLeast(1)),
+  start_local: described("keep new conversations out of the workspace, for you alone", v.boolean()),
+  default_id: described("the conversation to use when none is active", v.string()),
+  max_cycles: described("maximum number of requests to the model per turn", atLeast(1)),
+});
+
+const progress = group({
+  show: described("show a progress indicator", v.boolean()),
+  delay_secs: described("seconds to wait before showing it", atLeast(0)),
+  interval_ms: described("milliseconds between updates", atLeast(0)),
+});
+
+const duration = v.union([
+  v.string(),
+  atLeast(0),
+  v.object({ secs: atLeast(0), nanos: atLeast(0) }),
+]);
+
+const style = group({
+  code: described("code blocks", openGroup({ color: v.boolean() })),
+  markdown: described("rendered Markdown", openGroup({ wrap_width: atLeast(0) })),
+  reasoning: group({
+    display: described(
+      "full, hidden, summary, static, progress, timer, or a number of characters",
+      v.union([v.string(), atLeast(0), openGroup({})]),
+    ),
+    background: described("background colour", v.union([v.number(), v.string()])),
+    extend_across_tool_calls: described("keep reasoning together across tool calls", v.boolean()),
+  }),
+  streaming: group({ progress }),
+  tool_call: group({
+    show: described("show tool calls", v.boolean()),
+    progress,
+    preparing: progress,
+  }),
+  typewriter: group({
+    text_delay: described("delay between characters", duration),
+    code_delay: described("delay between characters of code", duration),
+    max_latency: described("maximum time to fall behind", duration),
+  }),
+  mcp_startup: progress,
+  lock_wait: group({
+    timeout_secs: described("seconds to wait for a conversation that is in use", atLeast(0)),
+  }),
+  prompt: described(
+    "how to ask questions: drawn, or plain (lines of text, for screen readers)",
+    v.picklist(["drawn", "plain"]),
+  ),
+  notification: group({
+    bell: described("ring the bell when a question is waiting", v.boolean()),
+    desktop: described(
+      "ask the terminal for a desktop notification when a question is waiting",
+      v.boolean(),
+    ),
+  }),
+});
+
+const editor = group({
+  cmd: described(
+    "the editor command; without it, the first variable of envs that is set",
+    v.string(),
+  ),
+  envs: described("environment variables that name the editor", v.array(v.string())),
+  inline: openGroup({}),
+});
+
+const action = described("what Ctrl-C does: prompt, or one of its choices", v.string());
+
+const interrupt = group({
+  escalation_cooldown_secs: described(
+    "a second Ctrl-C within this many seconds ends the turn",
+    atLeast(0),
+  ),
+  streaming: group({ action }),
+  tool_call: group({ action, compose_in_editor: v.union([v.boolean(), v.string()]) }),
 });
 
 export const configSchema = group({
-  inherit: described("false: what lower layers say does not count", v.boolean()),
+  inherit: described("set to false to ignore lower layers", v.boolean()),
   extends: described(
-    "further files to read, relative to this one",
+    "other files to read, relative to this one",
     v.array(
       v.union([
         v.string(),
-        table(
-          v.object({ path: v.string(), strategy: v.optional(v.picklist(["before", "after"])) }),
-        ),
+        v.object({ path: v.string(), strategy: v.optional(v.picklist(["before", "after"])) }),
       ]),
     ),
   ),
-  config_load_paths: described("where --cfg looks for names", v.array(v.string())),
+  config_load_paths: described("folders where --cfg looks up names", v.array(v.string())),
   assistant: assistantSchema,
   conversation,
-  style: styleSchema,
-  editor: editorSchema,
-  interrupt: interruptSchema,
-  user: group({ name: described("your name, as conversations show it", v.string()) }),
+  style,
+  editor,
+  interrupt,
+  user: group({ name: described("your name, as shown in conversations", v.string()) }),
   template: openGroup({
     values: described(
       "values for templates, by name",
@@ -82,3 +158,14 @@ export const configSchema = group({
 
 /** One layer, or several merged: any key may be absent. */
 export type PartialConfig = v.InferOutput<typeof configSchema>;
+
+/** The JSON Schema of a config file, for editors. */
+export async function configJsonSchema(): Promise<JsonObject> {
+  const { toJsonSchema } = await import("@valibot/to-json-schema");
+  const schema = toJsonSchema(configSchema, {
+    errorMode: "ignore",
+    typeMode: "input",
+    ignoreActions: ["metadata"],
+  });
+  return { ...(schema as JsonObject), title: "jp configuration" }; // A JSON Schema is JSON.
+}

@@ -1,31 +1,34 @@
-/** `providers`: where models are reached, and which MCP servers there are. */
+/** Schema of `providers`: where to reach models, and which MCP servers exist. */
 import * as v from "valibot";
-import { behaviour } from "./behaviour.ts";
-import { modelIdSchema } from "./model-id.ts";
-import { atLeast, described, group, namedBy, table } from "./node.ts";
+import { modelIdSchema } from "../model-id.ts";
+import { atLeast, behaviour, described, group, namedBy } from "./node.ts";
 
-const place = v.pipe(v.string(), behaviour({ isOfMachine: true }));
-const baseUrl = described("where it is reached", place);
-const keyName = described("the environment variable that holds its key", place);
-
-const hosted = { base_url: baseUrl, api_key_env: keyName };
+const address = v.pipe(v.string(), behaviour({ isMachineSpecific: true }));
+const baseUrl = described("address of the API", address);
+const hosted = {
+  base_url: baseUrl,
+  api_key_env: described("environment variable that holds the API key", address),
+};
 
 const llm = group({
   aliases: described("short names for models", namedBy(modelIdSchema)),
   anthropic: group({
     ...hosted,
-    chain_on_max_tokens: described("go on by itself when a reply reaches its limit", v.boolean()),
-    beta_headers: described("beta features to ask for", v.array(v.string())),
+    chain_on_max_tokens: described(
+      "continue automatically when a reply reaches max_tokens",
+      v.boolean(),
+    ),
+    beta_headers: described("beta features to enable", v.array(v.string())),
   }),
   google: group(hosted),
   openai: group({
     ...hosted,
-    base_url_env: described("the environment variable that says where it is reached", place),
+    base_url_env: described("environment variable that holds the address of the API", address),
   }),
   openrouter: group({
     ...hosted,
-    app_name: described("the name it is told", v.string()),
-    app_referrer: described("the address it is told", v.string()),
+    app_name: described("app name to send to OpenRouter", v.string()),
+    app_referrer: described("app address to send to OpenRouter", v.string()),
   }),
   ollama: group({ base_url: baseUrl }),
   llamacpp: group({ base_url: baseUrl }),
@@ -33,29 +36,29 @@ const llm = group({
 
 const mcpServer = group({
   type: described("stdio (a program to start) or http", v.picklist(["stdio", "http"])),
-  command: described("the program of a stdio server", v.string()),
-  arguments: described("its arguments", v.array(v.string())),
-  variables: described("the environment variables it gets to see", v.array(v.string())),
+  command: described("program of a stdio server", v.string()),
+  arguments: described("arguments of the program", v.array(v.string())),
+  variables: described("environment variables to pass to the program", v.array(v.string())),
   checksum: described(
-    "what the program's file must be",
-    table(v.object({ algorithm: v.picklist(["sha1", "sha256"]), value: v.string() })),
+    "expected checksum of the program's file",
+    v.object({ algorithm: v.picklist(["sha1", "sha256"]), value: v.string() }),
   ),
-  url: described("the address of an http server", v.string()),
+  url: described("address of an http server", v.string()),
   headers: described(
-    "headers for an http server; $NAME is taken from the environment",
+    "headers for an http server; $NAME is replaced from the environment",
     // They may hold a token.
     namedBy(v.pipe(v.string(), behaviour({ isPrivate: true }))),
   ),
-  optional: described("go on without it if it does not start", v.boolean()),
-  allow_secrets: described("let its forms ask for passwords and the like", v.boolean()),
-  allow_sampling: described("let it put prompts of its own to the inquiry model", v.boolean()),
-  startup_timeout_secs: described("how long it may take to start; 0 for no limit", atLeast(0)),
+  optional: described("continue without it if it does not start", v.boolean()),
+  allow_secrets: described("let its forms ask for passwords and other secrets", v.boolean()),
+  allow_sampling: described("let it send its own prompts to the inquiry model", v.boolean()),
+  startup_timeout_secs: described("maximum seconds to start; 0 for no limit", atLeast(0)),
 });
 
 export const providersSchema = group({
   llm,
   mcp: described(
     "MCP servers by name",
-    v.pipe(namedBy(mcpServer), behaviour({ isOfMachine: true })),
+    v.pipe(namedBy(mcpServer), behaviour({ isMachineSpecific: true })),
   ),
 });

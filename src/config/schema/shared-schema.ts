@@ -1,30 +1,30 @@
 /**
- * The part of the config that the Rust original knows, as of its commit 4c1c39f1: keys, closed sets of
- * values, and what it requires. Its types deny every other key, and one such key costs it the whole
- * config of a conversation. A value that it merges as a whole is a union here, also of one member.
+ * Schema of the config that the Rust original knows, as of its commit 4c1c39f1. Its types reject every other key,
+ * and one unknown key makes it drop the whole config of a conversation. A value that it replaces as a whole is a
+ * union here, even if it has one member.
  */
 import * as v from "valibot";
 import { namedBy } from "./node.ts";
 
 type Entries = Record<string, v.GenericSchema>;
 
-/** Any of these keys, and no other. */
+/** Allows any of these keys, and no others. */
 function keys(entries: Entries): v.GenericSchema {
   return v.partial(v.strictObject(entries));
 }
 
-/** Taken or left as a whole. */
+/** Replaced as a whole. */
 function whole(...schemas: readonly v.GenericSchema[]): v.GenericSchema {
   return v.union([...schemas]);
 }
 
-/** As we store a list that layers add to. */
+/** A list that layers add to, as jp-ts stores it. */
 function wholeList(item: v.GenericSchema): v.GenericSchema {
   return whole(v.strictObject({ value: v.array(item), strategy: v.literal("replace") }));
 }
 
-function integer(least: number, most: number) {
-  return v.pipe(v.number(), v.integer(), v.minValue(least), v.maxValue(most));
+function integer(min: number, max: number) {
+  return v.pipe(v.number(), v.integer(), v.minValue(min), v.maxValue(max));
 }
 
 const u32 = integer(0, 2 ** 32 - 1);
@@ -61,7 +61,7 @@ const reasoning = whole(
   }),
 );
 
-/** It takes any other parameter as it is, and would send one called `other`. */
+/** It accepts any other parameter, and would send one called `other` to the provider. */
 const parameters = v.objectWithRest(
   {
     max_tokens: v.optional(u32),
@@ -75,14 +75,14 @@ const parameters = v.objectWithRest(
   v.unknown(),
 );
 
-/** A model that may be absent has an id if it is there. */
+/** An optional model needs an id if it is present. */
 const optionalModel = whole(v.strictObject({ id: modelId, parameters: v.optional(parameters) }));
 
 const request = keys({
   max_retries: u32,
   base_backoff_ms: u32,
   max_backoff_secs: u32,
-  // It refuses to load a config with less.
+  // It rejects a config with less.
   stream_idle_timeout_secs: v.union([v.literal(0), integer(10, 2 ** 32 - 1)]),
   max_response_bytes: u32,
   cache: v.union([flag, v.picklist(["short", "long", "off"]), duration]),
@@ -190,7 +190,7 @@ const access = keys({
   ),
 });
 
-/** It refuses to load a tool that has `access` and is not local. */
+/** It rejects a tool with `access` that is not local. */
 export const sharedToolSchemas = {
   local: keys({ ...toolKeys, access: whole(access) }),
   mcp: keys(toolKeys),
@@ -201,7 +201,7 @@ const url = v.pipe(
   v.check((address) => URL.canParse(address)),
 );
 
-/** Without its tools: which keys one may have follows from its source. */
+/** Without tools: which keys a tool may have depends on its source. */
 const conversation = keys({
   title: keys({ generate: keys({ auto: flag, model: optionalModel }) }),
   attachments: wholeList(
@@ -214,7 +214,7 @@ const conversation = keys({
     assistant: keys({ system_prompt: text, tool_choice: text, model: optionalModel, request }),
   }),
   start_local: flag,
-  // It reads any other id, and then cannot save it.
+  // It reads any other id but cannot save it.
   default_id: v.picklist(["ask", "last_activated", "last_created", "previous"]),
 });
 
@@ -249,7 +249,6 @@ const styles = keys({
 
 const inEditor = v.union([flag, v.picklist(["always", "never"])]);
 
-/** What of a config the Rust original can be told. */
 export const sharedSchema = keys({
   assistant: assistant(modelId),
   conversation,

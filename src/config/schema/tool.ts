@@ -1,28 +1,91 @@
-/** `conversation.tools.<name>`, and `conversation.tools.'*'` for what all tools have in common. */
+/** Schema of `conversation.tools.<name>`, and of `conversation.tools.'*'`, the defaults for all tools. */
 import * as v from "valibot";
+import { isJsonObject, type Json } from "../../util/index.ts";
+import { toJson } from "../schema-node.ts";
+import { assistantSchema } from "./assistant.ts";
 import { commandSchema } from "./command.ts";
-import { detachedSchema } from "./detached.ts";
-import { enableSchema } from "./enable.ts";
-import { atLeast, described, group, namedBy, table } from "./node.ts";
-import { parameterSchema } from "./parameter.ts";
-import { questionSchema } from "./question.ts";
+import { atLeast, behaviour, definedOnly, described, group, namedBy, openGroup } from "./node.ts";
 
-const SOURCE_FORMS = "expected builtin, local or mcp.<server>, each optionally with .<name>";
+/**
+ * Which directives may switch a tool on or off. `any`: all of them. `if_named`: one that names the tool.
+ * `if_named_or_group`: one that names the tool or its group. `never`: none.
+ */
+const TOGGLE_POLICIES = ["any", "if_named", "if_named_or_group", "never"] as const;
+
+export type TogglePolicy = (typeof TOGGLE_POLICIES)[number];
+
+export interface Enable {
+  readonly state?: boolean;
+  readonly allow_toggle?: TogglePolicy;
+}
+
+/** Every shorthand sets both fields. */
+const SHORTHANDS = {
+  on: { state: true, allow_toggle: "any" },
+  off: { state: false, allow_toggle: "any" },
+  always: { state: true, allow_toggle: "never" },
+  explicit: { state: false, allow_toggle: "if_named" },
+} as const satisfies Record<string, Enable>;
+
+const enableSchema = v.pipe(
+  v.union([
+    v.boolean(),
+    v.picklist(Object.keys(SHORTHANDS) as (keyof typeof SHORTHANDS)[]), // Its own keys.
+    v.strictObject({
+      state: v.optional(v.boolean()),
+      allow_toggle: v.optional(v.picklist(TOGGLE_POLICIES)),
+    }),
+  ]),
+  v.transform((value): Enable => {
+    if (typeof value === "boolean") return SHORTHANDS[value ? "on" : "off"];
+    return typeof value === "string" ? SHORTHANDS[value] : definedOnly(value);
+  }),
+  behaviour({ merge: "fields" }),
+);
+
+/** `auto`: the routing table decides. `defaults`: use the question's default, or refuse. `deny`: refuse. */
+const DETACHED_MODES = ["auto", "defaults", "deny"] as const;
+
+export type DetachedMode = (typeof DETACHED_MODES)[number];
+
+/** What happens to each kind of prompt in a run without a terminal. */
+export interface Detached {
+  /** May a tool run that would ask first. */
+  readonly run?: DetachedMode;
+  /** Is a result delivered that would be shown first. */
+  readonly deliver?: DetachedMode;
+  /** Questions of tools. */
+  readonly tool?: DetachedMode;
+}
+
+const mode = v.picklist(DETACHED_MODES);
+
+const detachedSchema = v.pipe(
+  v.union([
+    mode,
+    v.strictObject({ run: v.optional(mode), deliver: v.optional(mode), tool: v.optional(mode) }),
+  ]),
+  v.transform((value): Detached => {
+    if (typeof value === "string") return { run: value, deliver: value, tool: value };
+    return definedOnly(value);
+  }),
+  behaviour({ merge: "fields" }),
+);
 
 const lines = v.union([
   v.boolean(),
   v.picklist(["off", "full"]),
   atLeast(0),
-  table(v.object({ truncate: table(v.object({ lines: atLeast(0) })) })),
+  v.object({ truncate: v.object({ lines: atLeast(0) }) }),
 ]);
 const link = v.union([v.boolean(), v.picklist(["full", "osc8", "off"])]);
 
 const style = group({
-  hidden: described("show neither the call nor its result", v.boolean()),
-  inline_results: described("how much of a result is shown: off, full or a number of lines", lines),
-  results_file_link: described("a link to the whole result: full, osc8 or off", link),
+  hidden: described("hide calls and results", v.boolean()),
+  inline_results: described("how much of a result to show: off, full or a number of lines", lines),
+  results_file_link: described("link to the whole result: full, osc8 or off", link),
   parameters: described(
-    "how arguments are shown: json, function_call, off, or a command that formats them",
+    "how to show arguments: json, function_call, off, or a command that formats them",
     v.union([v.picklist(["json", "function_call", "off"]), commandSchema]),
   ),
   error: group({
@@ -33,7 +96,7 @@ const style = group({
 
 const shared = {
   enable: described(
-    "whether the tool is offered, and which directives may change that",
+    "whether the tool is offered to the model, and which directives may change that",
     enableSchema,
   ),
   run: described(
@@ -48,19 +111,75 @@ const shared = {
     "before a result goes to the model: unattended (deliver it), ask, edit or skip",
     v.picklist(["unattended", "ask", "edit", "skip"]),
   ),
-  cancellation_response: described(
-    "what the model is told of a call that was cancelled",
-    v.string(),
-  ),
-  detached: described("what happens to prompts when nobody is there", detachedSchema),
+  cancellation_response: described("what to tell the model when you cancel a call", v.string()),
+  detached: described("how to handle prompts in a run without a terminal", detachedSchema),
   timeout_secs: described(
-    "how long a call may take, not counting the time a person is asked; 0 for no limit; for MCP tools 300 unless set",
+    "maximum seconds per call, not counting time spent on prompts; 0 for no limit; 300 for MCP tools unless set",
     atLeast(0),
   ),
   style,
 };
 
-const toolDefaultsSchema = group(shared);
+/** Who answers a question. A table in the config is the config of the assistant that does. Replaced as a whole. */
+export type QuestionTarget =
+  | { readonly type: "user" }
+  | { readonly type: "assistant"; readonly assistant: v.InferOutput<typeof assistantSchema> };
+
+const targetSchema = v.pipe(
+  v.union([v.picklist(["user", "assistant"]), assistantSchema]),
+  v.transform((value): QuestionTarget => {
+    if (value === "user") return { type: "user" };
+    return { type: "assistant", assistant: value === "assistant" ? {} : value };
+  }),
+  behaviour({ toJson: targetToJson }),
+);
+
+function targetToJson(target: QuestionTarget): Json {
+  if (target.type === "user") return "user";
+  const json = toJson(assistantSchema, target.assistant);
+  return isJsonObject(json) && Object.keys(json).length > 0 ? json : "assistant";
+}
+
+const questionSchema = group({
+  target: described("user, assistant, or the config of an assistant", targetSchema),
+  answer: described(
+    "answer to use without asking; it must be valid for the question",
+    v.pipe(v.unknown(), behaviour({ isPrivate: true })),
+  ),
+  exclusive: described(
+    "true if no model may answer, false if one may; overrides the tool's own setting",
+    v.boolean(),
+  ),
+  prompt_label: described("who to show as asking; changes the display only", v.string()),
+});
+
+/** One parameter of a tool, in the words of JSON Schema. */
+export interface ParameterConfig {
+  readonly type?: string | readonly string[] | undefined;
+  readonly default?: unknown;
+  readonly required?: boolean | undefined;
+  readonly summary?: string | undefined;
+  readonly description?: string | undefined;
+  readonly examples?: unknown;
+  readonly enum?: readonly unknown[] | undefined;
+  readonly items?: ParameterConfig | undefined;
+  readonly properties?: Readonly<Record<string, ParameterConfig>> | undefined;
+}
+
+/** Other keywords of JSON Schema are passed through. */
+const parameterSchema: v.GenericSchema<ParameterConfig> = openGroup({
+  type: v.union([v.string(), v.array(v.string())]),
+  default: v.unknown(),
+  required: v.boolean(),
+  summary: v.string(),
+  description: v.string(),
+  examples: v.unknown(),
+  enum: v.array(v.unknown()),
+  items: v.lazy(() => parameterSchema),
+  properties: namedBy(v.lazy(() => parameterSchema)),
+});
+
+const SOURCE_FORMS = "expected builtin, local or mcp.<server>, each optionally with .<name>";
 
 const toolSchema = group({
   ...shared,
@@ -69,23 +188,20 @@ const toolSchema = group({
     v.pipe(v.string(), v.regex(/^(?:builtin|local)(?:\..+)?$|^mcp\.[^.]+(?:\..+)?$/, SOURCE_FORMS)),
   ),
   group: described("the group it belongs to, for -t and -T", v.string()),
-  command: described("what a local tool runs", commandSchema),
-  summary: described("a sentence about the tool, sent with every request", v.string()),
-  description: described("more about the tool, given when the model asks", v.string()),
-  examples: described("examples, given when the model asks", v.string()),
-  parameters: described("its parameters by name", namedBy(parameterSchema)),
-  questions: described("its questions by id", namedBy(questionSchema)),
+  command: described("the command a local tool runs", commandSchema),
+  summary: described("one sentence about the tool, sent with every request", v.string()),
+  description: described("more about the tool, sent when the model asks for it", v.string()),
+  examples: described("examples, sent when the model asks for them", v.string()),
+  parameters: described("parameters by name", namedBy(parameterSchema)),
+  questions: described("questions by id", namedBy(questionSchema)),
   options: described("values for a local tool, never shown to a model", namedBy(v.unknown())),
-  access: described("what a local tool may touch", v.unknown()),
+  access: described("what a local tool may access", v.unknown()),
 });
 
-/** What a config says of one tool: any key may be absent. */
+/** The config of one tool: any key may be absent. */
 export interface PartialToolConfig extends v.InferOutput<typeof toolSchema> {}
 
-// Under a name of its own: written out within the whole config, it is too deep for a compiler that
-// reads it from our declarations.
+// Has its own name: inlined in the whole config, it is too deep for a compiler that reads our declarations.
 const namedToolSchema: v.GenericSchema<unknown, PartialToolConfig> = toolSchema;
 
-export const toolsSchema = table(
-  v.objectWithRest({ "*": v.optional(toolDefaultsSchema) }, namedToolSchema),
-);
+export const toolsSchema = v.objectWithRest({ "*": v.optional(group(shared)) }, namedToolSchema);

@@ -3,7 +3,7 @@ import { statSync } from "node:fs";
 import path from "node:path";
 import { findProgram } from "../../process/index.ts";
 import type { Clock } from "../../util/index.ts";
-import type { ConversationStore, RecordFiles, SessionStore, TrustStore } from "../port.ts";
+import type { ConversationStore, RecordFiles, SessionStore } from "../port.ts";
 import { readError, StorageError, systemErrorCode } from "../storage-error.ts";
 import { makeFolder, writeDurably } from "./durable.ts";
 import type { OpenFile } from "./event-file.ts";
@@ -11,7 +11,6 @@ import { FsConversationStore } from "./fs-store.ts";
 import { Flock } from "./lock.ts";
 import { assertNotLink, readRecord } from "./safe-open.ts";
 import { findSessionId, FsSessionStore } from "./sessions.ts";
-import { FsTrustStore } from "./trust-file.ts";
 import {
   ensureWorkspaceData,
   findWorkspaceData,
@@ -26,7 +25,6 @@ export interface Workspace {
   readonly conversations: ConversationStore;
   readonly files: RecordFiles;
   readonly session: SessionStore;
-  readonly trust: TrustStore;
   /** Undefined until something is stored. */
   findId(): string | undefined;
   /** The user's own folder for this workspace. Undefined until something is stored there. */
@@ -81,7 +79,6 @@ export function openWorkspace(options: OpenWorkspaceOptions): Workspace {
     conversations,
     files: conversations,
     session: sessions,
-    trust: new FsTrustStore(data, root),
     findId: () => findWorkspaceId(root),
     findUserFolder,
     ownsUserFolder: () => {

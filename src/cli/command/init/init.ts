@@ -1,9 +1,10 @@
 /** `jp init`: a folder becomes a workspace with a config. Nothing that is there is ever overwritten. */
 import { writeFile } from "node:fs/promises";
 import path from "node:path";
-import { findClaims, findConfigFile, foldLayers, loadLayers } from "../../../config/index.ts";
+import { findConfigFile, foldLayers, loadLayers } from "../../../config/index.ts";
 import { neutralize } from "../../../render/index.ts";
-import { createWorkspaceFolder, findWorkspaceRoot, openWorkspace } from "../../../storage/index.ts";
+import { createWorkspaceFolder, findWorkspaceRoot } from "../../../storage/index.ts";
+import { findClaims } from "../../../trust/index.ts";
 import { CodedError, isCodedError } from "../../../util/index.ts";
 import type { CommandContext } from "../../compose.ts";
 import type { Call } from "../../define.ts";
@@ -11,7 +12,7 @@ import { ExitStatus, INTERRUPTED } from "../../exit-status.ts";
 import { configPlaces } from "../../load-config.ts";
 import { findPresentPerson, type InteractionFlags } from "../../prompter.ts";
 import { shippedLayer } from "../../../runtime/index.ts";
-import { trustClaims } from "../../trust.ts";
+import { workspaceTrust } from "../../trust.ts";
 import { askChoices, type Circumstances, isProvider } from "./ask-choices.ts";
 import { type Choices, configText } from "./config-text.ts";
 import { type DetectedModel, detectModels, keyVariable } from "../../detect-models.ts";
@@ -54,12 +55,10 @@ async function look(context: CommandContext): Promise<Circumstances> {
 
 /** Whoever has just chosen it need not be asked whether to trust it. */
 async function trustChoices(root: string, context: CommandContext): Promise<void> {
-  const { host, environment, clock } = context;
   const { userFolder, variables } = configPlaces(context);
   const places = { userFolder, workspaceRoot: root, cwd: root, variables };
   const { layers } = await loadLayers({ places, ...shippedLayer() });
-  const workspace = openWorkspace({ from: root, environment, clock, pid: host.pid });
-  await trustClaims(workspace, findClaims(layers));
+  await workspaceTrust(context, { root }).trust(findClaims(layers));
 }
 
 /** Nothing is chosen where nobody can be asked. */

@@ -17,7 +17,7 @@ import type { Host } from "../../host.ts";
 import { type ConfigFlags, machineOf } from "../../load-config.ts";
 import { findPrompter, type InteractionFlags } from "../../prompter.ts";
 import { configOfNew } from "../../remembered-config.ts";
-import { tellWithheld, trustedConfig } from "../../trust.ts";
+import { warnWithheld, trustedConfig } from "../../trust.ts";
 import { warn } from "../../warnings.ts";
 import { readInquiries } from "../inquiry/inquiries.ts";
 import { isWanted } from "../inquiry/ls.ts";
@@ -35,7 +35,7 @@ export async function serveMcp({ options, context }: Call<ServeFlags>): Promise<
   }
   const { conversations } = context.workspace;
   const trusted = await trustedConfig(context, options);
-  tellWithheld(trusted, context);
+  warnWithheld(trusted, context);
   const { config } = trusted;
   await using tools = openTools(machineOf(context), config);
   const setup: ServeSetup = {

@@ -7,7 +7,7 @@ import type { Call } from "../../define.ts";
 import { ExitStatus } from "../../exit-status.ts";
 import { type ConfigFlags, machineOf } from "../../load-config.ts";
 import { openProviders } from "../../../runtime/index.ts";
-import { tellWithheld, trustedConfig } from "../../trust.ts";
+import { warnWithheld, trustedConfig } from "../../trust.ts";
 import { warn } from "../../warnings.ts";
 
 export interface ListModelsFlags extends ConfigFlags {
@@ -29,7 +29,7 @@ export async function listModels({
   const [wanted] = words;
   const { output } = context;
   const trusted = await trustedConfig(context, options);
-  tellWithheld(trusted, context);
+  warnWithheld(trusted, context);
   const providers = openProviders(machineOf(context), trusted.config);
   const names = wanted === undefined ? PROVIDER_NAMES : [wanted];
   const lists = await Promise.allSettled(names.map((name) => list(providers, name)));

@@ -20,7 +20,8 @@ import { DENIED, ExitStatus, INTERRUPTED } from "../../exit-status.ts";
 import { type ConfigFlags, machineOf } from "../../load-config.ts";
 import { isPlain } from "../../plain.ts";
 import { findPrompter, type InteractionFlags } from "../../prompter.ts";
-import { tellWithheld, type TrustedConfig, trustedConfig, trustRecord } from "../../trust.ts";
+import type { TrustedConfig } from "../../../trust/index.ts";
+import { trustedConfig, trustRecord, warnWithheld } from "../../trust.ts";
 import { warn } from "../../warnings.ts";
 import { type ConversationFlags, findConversation, openConversation } from "./conversation.ts";
 import { withSavedDraft, type MessageFlags, readMessage } from "./message.ts";
@@ -216,7 +217,7 @@ async function loadAssistant(
   ];
   const flags = { cfg: settings, directives, ...(id !== undefined && { id }) };
   const trusted = await trustedConfig(context, flags, interaction);
-  tellWithheld(trusted, context);
+  warnWithheld(trusted, context);
   const { config } = trusted;
   try {
     return { ...trusted, assistant: resolveAssistant(config) };

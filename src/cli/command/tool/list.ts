@@ -11,7 +11,8 @@ import { findTool, openTools } from "../../../runtime/index.ts";
 import type { Output } from "../../../terminal/index.ts";
 import type { Call } from "../../define.ts";
 import { type ConfigFlags, configInForce, machineOf } from "../../load-config.ts";
-import { refuseUntrusted, tellWithheld, trustedConfig } from "../../trust.ts";
+import { assertTrusted } from "../../../trust/index.ts";
+import { trustedConfig, warnWithheld } from "../../trust.ts";
 
 export interface ListToolsFlags extends ConfigFlags {
   readonly format?: "text" | "json";
@@ -70,8 +71,8 @@ export interface ShowToolFlags extends ConfigFlags {
 export async function showTool({ words, options, context }: Call<ShowToolFlags>): Promise<void> {
   const [name = ""] = words;
   const trusted = await trustedConfig(context, options);
-  refuseUntrusted(name, trusted);
-  tellWithheld(trusted, context);
+  assertTrusted(name, trusted);
+  warnWithheld(trusted, context);
   await using tools = openTools(machineOf(context), trusted.config);
   const settings = findTool(tools.settings, name);
   const { description } = await tools.open(name, new AbortController().signal);

@@ -27,7 +27,8 @@ import type { Call } from "../../define.ts";
 import { DENIED, ExitStatus, INTERRUPTED, usageError } from "../../exit-status.ts";
 import { type ConfigFlags, machineOf } from "../../load-config.ts";
 import { findPrompter, type InteractionFlags } from "../../prompter.ts";
-import { refuseUntrusted, tellWithheld, trustedConfig } from "../../trust.ts";
+import { assertTrusted } from "../../../trust/index.ts";
+import { trustedConfig, warnWithheld } from "../../trust.ts";
 
 export interface RunToolFlags extends ConfigFlags, ArgumentFlags, InteractionFlags {}
 
@@ -57,8 +58,8 @@ export async function runTool(call: Call<RunToolFlags>): Promise<void> {
 async function callOnce({ words, options, context, signal }: ToolRun): Promise<void> {
   const [name = ""] = words;
   const trusted = await trustedConfig(context, options, options);
-  refuseUntrusted(name, trusted);
-  tellWithheld(trusted, context);
+  assertTrusted(name, trusted);
+  warnWithheld(trusted, context);
   const { config } = trusted;
   await using tools = openTools(machineOf(context), config);
   const settings = findTool(tools.settings, name);

@@ -1,0 +1,156 @@
+/** Finds the line of a key in a config file, for error messages. */
+
+/** The position of a key, or of an item of a list. */
+export interface WrittenKey {
+  readonly path: readonly string[];
+  /** From 1. */
+  readonly line: number;
+}
+
+/** The line of the key, or of the table it belongs to. From 1; undefined if neither is found. */
+export type FindLine = (keys: readonly string[]) => number | undefined;
+
+/** Reads the keys on first use, because most files have no errors, and once for any number of errors. */
+export function lineFinder(readKeys: () => readonly WrittenKey[]): FindLine {
+  let lines: Map<string, number> | undefined;
+  return (keys) => {
+    // Reversed, so that the first of two equal keys wins.
+    lines ??= new Map(
+      readKeys()
+        .toReversed()
+        .map(({ path, line }) => [JSON.stringify(path), line]),
+    );
+    for (let depth = keys.length; depth > 0; depth -= 1) {
+      const line = lines.get(JSON.stringify(keys.slice(0, depth)));
+      if (line !== undefined) return line;
+    }
+    return undefined;
+  };
+}
+
+/** Converts offsets to lines. The offsets have to ascend, so that long texts are read once. */
+export function lineCounter(text: string): (offset: number) => number {
+  let [line, position] = [1, 0];
+  return (offset) => {
+    for (; position < offset; position += 1) if (text[position] === "\n") line += 1;
+    return line;
+  };
+}
+
+const STRING = /"""[\s\S]*?"""|'''[\s\S]*?'''|"(?:[^"\\\n]|\\.)*"|'[^'\n]*'/.source;
+const NAME = /"(?:[^"\\\n]|\\.)*"|'[^'\n]*'|[\w-]+/.source;
+const DOTTED = `(?:${NAME})(?:[ \\t]*\\.[ \\t]*(?:${NAME}))*`;
+const HEADER = new RegExp(`[ \\t]*(\\[\\[?)[ \\t]*(${DOTTED})[ \\t]*\\]`, "y");
+const ASSIGNMENT = new RegExp(`[ \\t]*(${DOTTED})[ \\t]*=`, "y");
+const VALUE_PART = new RegExp(`${STRING}|#[^\\n]*|[[{]|[\\]}]|\\n|[^"'#[{\\]}\\n]+|["']`, "y");
+
+/** The keys of a valid TOML text, but not those inside a value. The TOML parser does not report positions. */
+export function keysInToml(text: string): readonly WrittenKey[] {
+  const keys: WrittenKey[] = [];
+  const tables = new Tables();
+  let position = 0;
+  let line = 1;
+  while (position < text.length) {
+    const header = matchAt(HEADER, text, position);
+    const assignment = header === undefined ? matchAt(ASSIGNMENT, text, position) : undefined;
+    const path =
+      header === undefined
+        ? assignment && [...tables.current, ...namesIn(assignment[1] ?? "")]
+        : tables.open(namesIn(header[2] ?? ""), header[1] === "[[");
+    // `a.b = 1` writes the table `a` as well.
+    for (const index of path?.keys() ?? [])
+      keys.push({ path: path?.slice(0, index + 1) ?? [], line });
+    const start = position + (header?.[0] ?? assignment?.[0] ?? "").length;
+    const end = endOfValue(text, start);
+    line += text.slice(position, end).split("\n").length - 1;
+    position = end;
+  }
+  return keys;
+}
+
+/** The position after the line in which the value that starts here ends. */
+function endOfValue(text: string, start: number): number {
+  let position = start;
+  let depth = 0;
+  while (position < text.length) {
+    const part = matchAt(VALUE_PART, text, position)?.[0] ?? text.charAt(position);
+    position += part.length;
+    if (part === "[" || part === "{") depth += 1;
+    if (part === "]" || part === "}") depth -= 1;
+    if (part === "\n" && depth <= 0) break;
+  }
+  return position;
+}
+
+/** Tracks the open table, with the indexes of the lists of tables it lies in. */
+class Tables {
+  current: readonly string[] = [];
+  readonly #counts = new Map<string, number>();
+
+  open(names: readonly string[], isItem: boolean): readonly string[] {
+    let path: readonly string[] = [];
+    for (const [depth, name] of names.entries()) {
+      path = [...path, name];
+      const list = JSON.stringify(path);
+      const isNew = isItem && depth === names.length - 1;
+      const count = (this.#counts.get(list) ?? 0) + (isNew ? 1 : 0);
+      if (isNew) this.#counts.set(list, count);
+      if (count > 0) path = [...path, String(count - 1)];
+    }
+    this.current = path;
+    return path;
+  }
+}
+
+function namesIn(dotted: string): readonly string[] {
+  const names = dotted.match(new RegExp(NAME, "g")) ?? [];
+  return names.map((name) => (/^["']/.test(name) ? name.slice(1, -1) : name));
+}
+
+function matchAt(pattern: RegExp, text: string, position: number): RegExpExecArray | undefined {
+  pattern.lastIndex = position;
+  return pattern.exec(text) ?? undefined;
+}
+
+const JSON_TOKEN = /"(?:[^"\\]|\\.)*"|[{}[\],:]|\n|[^\s{}[\],:"]+/g;
+
+/** An object or list that has not ended. */
+interface JsonFrame {
+  readonly path: readonly string[];
+  readonly isList: boolean;
+  /** The key or index of the current member. */
+  key: string;
+  index: number;
+  /** The next token starts a member. */
+  isExpecting: boolean;
+}
+
+/** The keys of a valid JSON text. */
+export function keysInJson(text: string): readonly WrittenKey[] {
+  const keys: WrittenKey[] = [];
+  const frames: JsonFrame[] = [];
+  let line = 1;
+  for (const [token] of text.matchAll(JSON_TOKEN)) {
+    const top = frames.at(-1);
+    if (token === "\n") {
+      line += 1;
+      continue;
+    }
+    if (top?.isExpecting === true && !"}],:".includes(token)) {
+      top.isExpecting = false;
+      top.key = top.isList ? String(top.index) : String(JSON.parse(token));
+      keys.push({ path: [...top.path, top.key], line });
+      if (!top.isList) continue;
+    }
+    if (token === "{" || token === "[") {
+      const path = top === undefined ? [] : [...top.path, top.key];
+      frames.push({ path, isList: token === "[", key: "", index: 0, isExpecting: true });
+    } else if (token === "}" || token === "]") {
+      frames.pop();
+    } else if (token === "," && top !== undefined) {
+      top.isExpecting = true;
+      top.index += 1;
+    }
+  }
+  return keys;
+}

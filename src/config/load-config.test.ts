@@ -1,0 +1,468 @@
+import { mkdirSync, writeFileSync } from "node:fs";
+import path from "node:path";
+import { describe, expect, test } from "vitest";
+import { ofTool, readConfig, SECRET } from "../../test/support/any-config.ts";
+import { temporaryFolder } from "../../test/support/temporary-workspace.ts";
+import type { ConfigError } from "./config-error.ts";
+import { explainLayers, foldLayers } from "./layers.ts";
+import { type ConfigPlaces, filesOf, loadLayers, type LoadOptions } from "./load-config.ts";
+import { resolveTools } from "./tool-settings.ts";
+
+type Files = Readonly<Record<string, string>>;
+
+const named = (name: string) => `[user]\nname = "${name}"\n`;
+const adds = (name: string) => `conversation.attachments = ["${name}"]\n`;
+
+describe("layers", () => {
+  test("come from all places, from our defaults to the flags", async () => {
+    const { layers, root } = await load(
+      {
+        "user/config.toml": adds("user"),
+        "work/.jp/config.json": '{"conversation":{"attachments":["workspace"]}}',
+        "work/.jp.yaml": "conversation: {attachments: [root]}\n",
+        "work/a/.jp.toml": adds("a"),
+        "work/a/b/.jp.yml": "conversation:\n  attachments:\n    - b\n",
+        "work/a/b/c/.jp.toml": adds("below"),
+        "work/other/.jp.toml": adds("beside"),
+        ".jp.toml": adds("above"),
+        "own/config.toml": adds("own"),
+        "work/a/b/given.toml": adds("given"),
+      },
+      {
+        cwd: "work/a/b",
+        variables: { JP_CFG_CONVERSATION_ATTACHMENTS: ':+["variable"]', JP_CFG_USER_NAME: "me" },
+        builtins: readConfig(ofTool({ source: "builtin" })),
+        conversation: readConfig({ conversation: { attachments: ["conversation"] } }),
+        settings: [
+          'conversation.attachments:+=["first"]',
+          "@given.toml",
+          '{"conversation":{"attachments":["last"]}}',
+        ],
+        flags: readConfig({ conversation: { attachments: ["flag"] } }),
+      },
+    );
+    expect(layers.map(({ name }) => name.replace(`${root}/`, ""))).toEqual([
+      "defaults",
+      "builtin tools",
+      "user/config.toml",
+      "work/.jp/config.json",
+      "work/.jp.yaml",
+      "work/a/.jp.toml",
+      "work/a/b/.jp.yml",
+      "own/config.toml",
+      "JP_CFG_CONVERSATION_ATTACHMENTS",
+      "JP_CFG_USER_NAME",
+      "conversation",
+      "--cfg conversation.attachments",
+      "work/a/b/given.toml",
+      "--cfg {…}",
+      "command line",
+    ]);
+    expect(foldLayers(layers).conversation?.attachments?.value).toEqual(
+      "user workspace root a b own variable conversation first given last flag".split(" "),
+    );
+  });
+
+  test("are only ours where nothing is configured", async () => {
+    const { layers, warnings } = await load({});
+    expect({ names: layers.map(({ name }) => name), warnings }).toEqual({
+      names: ["defaults", "builtin tools"],
+      warnings: [],
+    });
+  });
+
+  test("of builtin tools lie under the user's, field by field", async () => {
+    const builtins = readConfig(
+      ofTool(
+        {
+          source: "builtin",
+          enable: { state: true, allow_toggle: "if_named" },
+          run: "unattended",
+          style: { hidden: true },
+        },
+        "ask_user",
+      ),
+    );
+    const { layers } = await load(
+      {
+        "work/.jp/config.toml":
+          "[conversation.tools.ask_user]\nenable = { state = false }\n[conversation.tools.'*']\nrun = 'ask'\n",
+      },
+      { builtins },
+    );
+    expect(resolveTools(foldLayers(layers)).get("ask_user")).toMatchObject({
+      source: { type: "builtin" },
+      isEnabled: false,
+      allowToggle: "if_named",
+      run: "unattended",
+      style: { isHidden: true },
+    });
+  });
+
+  test("outside of a workspace are the user's alone", async () => {
+    const { layers } = await load(
+      { "user/config.toml": named("me"), "work/.jp.toml": named("no") },
+      { isOutside: true },
+    );
+    expect(foldLayers(layers).user).toEqual({ name: "me" });
+  });
+
+  test("below one that does not inherit are silent, but for defaults and builtin tools", async () => {
+    const { layers } = await load(
+      {
+        "user/config.toml": `${named("user")}[editor]\ncmd = "vi"\n`,
+        "work/.jp/config.toml": 'inherit = false\n[assistant]\nname = "x"\n',
+        "own/config.toml": named("own"),
+      },
+      { builtins: readConfig(ofTool({ source: "builtin" })) },
+    );
+    const folded = foldLayers(layers);
+    expect({
+      user: folded.user,
+      cmd: folded.editor?.cmd,
+      name: folded.assistant?.name,
+      cycles: folded.conversation?.max_cycles,
+      tools: [...resolveTools(folded).keys()],
+    }).toEqual({ user: { name: "own" }, cmd: undefined, name: "x", cycles: 50, tools: ["x"] });
+  });
+});
+
+describe("the folder one is in", () => {
+  test("may have a name that begins with dots", () => {
+    const { places, root } = placed({ "work/..a/.jp.toml": "" }, { cwd: "work/..a" });
+    expect(filesOf(places)).toEqual([path.join(root, "work/..a/.jp.toml")]);
+  });
+
+  test("may be outside of the workspace, whose root counts then", () => {
+    const { places, root } = placed({ "work/.jp.toml": "", "else/.jp.toml": "" }, { cwd: "else" });
+    expect(filesOf(places)).toEqual([path.join(root, "work/.jp.toml")]);
+  });
+});
+
+describe("extends", () => {
+  test("reads files before the one they stand in, or after it, globs in the order of names", async () => {
+    const { names } = await load({
+      "work/.jp/config.toml": `extends = ["d/**/*", { path = "z.json", strategy = "after" }, { path = "y.toml", strategy = "before" }]\n${named("own")}`,
+      "work/.jp/d/b.toml": named("b"),
+      "work/.jp/d/a.yaml": "user: {name: a}\n",
+      "work/.jp/d/deep/c.json": '{"user":{"name":"c"}}',
+      "work/.jp/d/README.md": "not config",
+      "work/.jp/y.toml": named("y"),
+      "work/.jp/z.json": '{"user":{"name":"z"}}',
+    });
+    expect(names).toEqual(
+      ["d/a.yaml", "d/b.toml", "d/deep/c.json", "y.toml", "config.toml", "z.json"].map(
+        (name) => `work/.jp/${name}`,
+      ),
+    );
+  });
+
+  test("of an extended file is relative to that file", async () => {
+    const { names } = await load({
+      "work/.jp/config.toml": 'extends = ["d/a.toml"]\n',
+      "work/.jp/d/a.toml": 'extends = ["../../b.toml"]\n',
+      "work/b.toml": named("b"),
+    });
+    expect(names).toEqual(["work/b.toml", "work/.jp/d/a.toml", "work/.jp/config.toml"]);
+  });
+
+  test("of a file that does not inherit still counts", async () => {
+    const { layers } = await load({
+      "user/config.toml": named("user"),
+      "work/.jp/config.toml": 'inherit = false\nextends = ["base.toml"]\n[assistant]\nname = "x"\n',
+      "work/.jp/base.toml": named("base"),
+    });
+    expect(foldLayers(layers).user).toEqual({ name: "base" });
+  });
+
+  test("that goes in a circle is refused", async () => {
+    const files = {
+      "work/.jp/config.toml": 'extends = ["a.toml"]',
+      "work/.jp/a.toml": 'extends = ["config.toml"]',
+    };
+    await expect(load(files)).rejects.toThrow(
+      expect.objectContaining({
+        code: "config_invalid",
+        message: expect.stringMatching(/config\.toml: extends: this file extends itself/),
+      }),
+    );
+  });
+
+  test("whose pattern fits the file itself means the others", async () => {
+    const { names } = await load({
+      "work/.jp/config.toml": 'extends = ["*.toml"]',
+      "work/.jp/a.toml": named("a"),
+    });
+    expect(names).toEqual(["work/.jp/a.toml", "work/.jp/config.toml"]);
+  });
+
+  test("whose pattern fits nothing reads nothing", async () => {
+    const { names, warnings } = await load({
+      "work/.jp/config.toml": 'extends = ["config.d/**/*"]',
+    });
+    expect({ names, warnings }).toEqual({ names: ["work/.jp/config.toml"], warnings: [] });
+  });
+
+  test("of a file that is not there is told", async () => {
+    const { warnings } = await load({
+      "work/.jp/config.toml": 'user.name = "x"\nextends = ["secrets.toml"]',
+    });
+    expect(warnings).toEqual([expect.stringMatching(/config\.toml:2: extends.*secrets\.toml/)]);
+  });
+
+  test("counts a file once that two others extend", async () => {
+    const { layers } = await load({
+      "work/.jp/config.toml": 'extends = ["a.toml", "b.toml"]',
+      "work/.jp/a.toml": 'extends = ["common.toml"]',
+      "work/.jp/b.toml": 'extends = ["common.toml"]',
+      "work/.jp/common.toml": adds("common"),
+    });
+    expect(foldLayers(layers).conversation?.attachments?.value).toEqual(["common"]);
+  });
+});
+
+describe("--cfg", () => {
+  test("is followed from left to right, over files, variables and the conversation", async () => {
+    const { layers } = await load(
+      { "work/.jp/config.toml": named("file") },
+      {
+        variables: { JP_CFG_USER_NAME: "variable", JP_CFG_ASSISTANT_NAME: "variable" },
+        conversation: readConfig({ assistant: { name: "conversation" } }),
+        settings: ["user.name=a", "user.name=b", "assistant.tool_choice:=null"],
+      },
+    );
+    const { user, assistant } = foldLayers(layers);
+    expect([user?.name, assistant?.name, assistant?.tool_choice]).toEqual([
+      "b",
+      "conversation",
+      undefined,
+    ]);
+  });
+
+  test("with a name reads every file of that name in the places for it", async () => {
+    const { names } = await load(
+      {
+        "user/config.toml": 'config_load_paths = ["cfg"]\n',
+        "work/.jp/config.toml": 'config_load_paths = [".jp/cfg"]\n',
+        "user/cfg/dev.toml": named("user"),
+        "user/.jp/cfg/dev.toml": named("too"),
+        "work/cfg/dev.json": '{"user":{"name":"work"}}',
+        "work/.jp/cfg/dev.yaml": "user: {name: x}\n",
+        "work/.jp/cfg/personas/dev.toml": named("no"),
+      },
+      { settings: ["dev"] },
+    );
+    expect(names.slice(2).toSorted()).toEqual([
+      "user/.jp/cfg/dev.toml",
+      "user/cfg/dev.toml",
+      "work/.jp/cfg/dev.yaml",
+      "work/cfg/dev.json",
+    ]);
+  });
+
+  test("with a name may have folders and an ending in it", async () => {
+    const files = {
+      "work/.jp/config.toml": 'config_load_paths = ["cfg"]\n',
+      "work/cfg/personas/dev.toml": named("x"),
+    };
+    for (const name of ["personas/dev", "personas/dev.toml"]) {
+      const { names } = await load(files, { settings: [name] });
+      expect(names).toEqual(["work/.jp/config.toml", "work/cfg/personas/dev.toml"]);
+    }
+  });
+
+  test("with a name finds it below folders whose names look like patterns", async () => {
+    const { layers } = await load(
+      {
+        "[work]/.jp/config.toml": 'config_load_paths = ["cfg"]\n',
+        "[work]/cfg/dev.toml": named("x"),
+      },
+      { settings: ["dev"], work: "[work]" },
+    );
+    expect(foldLayers(layers).user).toEqual({ name: "x" });
+  });
+
+  test("with a name that nothing has, or only a folder, is refused", async () => {
+    const files = {
+      "work/.jp/config.toml": 'config_load_paths = ["cfg"]\n',
+      "work/cfg/dev/a.toml": named("x"),
+    };
+    for (const name of ["nothing", "dev", ""])
+      await expect(load(files, { settings: [name] })).rejects.toThrow(
+        expect.objectContaining({
+          code: "config_not_found",
+          message: `Cannot find a config named ${name}.`,
+        }),
+      );
+  });
+
+  test("with a file that is not there is refused", async () => {
+    await expect(load({}, { settings: ["@none.toml"] })).rejects.toThrow(
+      expect.objectContaining({
+        code: "config_not_found",
+        message: expect.stringContaining("none.toml"),
+      }),
+    );
+  });
+
+  test("with a wrong type is refused with the words", async () => {
+    await expect(load({}, { settings: ["conversation.max_cycles=many"] })).rejects.toThrow(
+      expect.objectContaining({
+        code: "config_invalid",
+        message: expect.stringMatching(
+          /^--cfg conversation\.max_cycles.*: expected number, got a string$/,
+        ),
+      }),
+    );
+  });
+});
+
+test("every wrong value is told at once, with file, line, key and what was expected", async () => {
+  const toml = `[assistant]
+name = 3
+model.id = 4
+[conversation.tools."my.tool"]
+run = "no"
+[assistant.request]
+"max_retries" = "x"
+[[assistant.instructions]]
+title = 5
+`;
+  expect(await failure({ "work/.jp/config.toml": toml })).toEqual({
+    code: "config_invalid",
+    lines: [
+      "work/.jp/config.toml:2: assistant.name: expected string, got a number",
+      "work/.jp/config.toml:9: assistant.instructions.0.title: expected string, got a number",
+      "work/.jp/config.toml:3: assistant.model.id: expected string or a table, got a number",
+      "work/.jp/config.toml:7: assistant.request.max_retries: expected number, got a string",
+      'work/.jp/config.toml:5: conversation.tools."my.tool".run: expected "ask" or "unattended" or "edit" or "skip", got another string',
+    ],
+  });
+});
+
+test.each([
+  ["config.json", '{\n  "user": {\n    "name": 3\n  }\n}', 3],
+  ["config.yaml", "user:\n  name: 3\n", 2],
+  ["config.toml", "user = { name = 3 }\n", 1],
+])("a wrong value in %s is told with its line", async (name, text, line) => {
+  expect(await failure({ [`work/.jp/${name}`]: text })).toEqual({
+    code: "config_invalid",
+    lines: [`work/.jp/${name}:${line}: user.name: expected string, got a number`],
+  });
+});
+
+test("an unknown key is told with file, line and the key that was meant, and the rest counts", async () => {
+  const { layers, warnings } = await load({
+    "work/.jp/config.toml": `${named("me")}\n[conversation.tools.x]\nrum = "ask"\noptions.anything = 1\n`,
+    "work/.jp.yaml": "template:\n  anything: 1\nassistnt: {}\n",
+  });
+  expect(warnings.map((warning) => warning.replace(/^.*work\//, ""))).toEqual([
+    ".jp/config.toml:5: conversation.tools.x.rum: unknown key; did you mean run?",
+    ".jp.yaml:3: assistnt: unknown key; did you mean assistant?",
+  ]);
+  expect(foldLayers(layers).user).toEqual({ name: "me" });
+});
+
+describe("a configured answer", () => {
+  const answer = "conversation.tools.x.questions.q.answer";
+
+  test("from the command line or a variable is in no name of a layer and no explanation", async () => {
+    const { layers } = await load(
+      {},
+      {
+        variables: { JP_CFG_CONVERSATION_TOOLS_Y_QUESTIONS_Q_ANSWER: SECRET },
+        settings: [
+          `${answer}=${SECRET}`,
+          JSON.stringify(ofTool({ questions: { q: { answer: SECRET } } })),
+          `${answer}:="${SECRET}"`,
+        ],
+      },
+    );
+    expect(foldLayers(layers).conversation?.tools?.["x"]?.questions?.["q"]?.answer).toBe(SECRET);
+    expect(layers.filter(({ name }) => name.includes(SECRET))).toEqual([]);
+    expect(JSON.stringify(explainLayers(layers))).not.toContain(SECRET);
+  });
+
+  test.each([
+    [
+      "a file",
+      {
+        "work/.jp/config.toml": `[conversation.tools.x]\nrun = "no"\nquestions.q.answer = "${SECRET}"\nquestions.q.target = "nobody"\n`,
+      },
+      [],
+    ],
+    [
+      "a JSON object",
+      {},
+      [JSON.stringify(ofTool({ run: "no", questions: { q: { answer: SECRET } } }))],
+    ],
+    [
+      "an assignment",
+      {},
+      [`conversation.tools.x:={"run":"no","questions":{"q":{"answer":"${SECRET}"}}}`],
+    ],
+  ])("is in no error about what stands beside it: %s", async (_name, files, settings) => {
+    const error: unknown = await load(files, { settings }).catch((cause: unknown) => cause);
+    expect(error).toMatchObject({ code: "config_invalid" });
+    expect(String(error)).not.toContain(SECRET);
+  });
+
+  test("is in no error about an assignment that is none, for its spaces", async () => {
+    const error: unknown = await load({}, { settings: [`${answer} = ${SECRET}`] }).catch(
+      (cause: unknown) => cause,
+    );
+    expect(error).toMatchObject({ code: "config_not_found" });
+    expect(String(error)).not.toContain(SECRET);
+  });
+
+  test("is in no warning about what stands beside it", async () => {
+    const words = JSON.stringify(ofTool({ rum: "ask", questions: { q: { answer: SECRET } } }));
+    const { warnings } = await load({}, { settings: [words] });
+    expect(warnings).toEqual([expect.stringMatching(/did you mean run/)]);
+    expect(warnings.join("\n")).not.toContain(SECRET);
+  });
+});
+
+interface TestOptions extends Omit<LoadOptions, "places"> {
+  readonly cwd?: string;
+  readonly work?: string;
+  readonly variables?: ConfigPlaces["variables"];
+  readonly isOutside?: boolean;
+}
+
+async function load(files: Files, options: TestOptions = {}) {
+  const { places, root } = placed(files, options);
+  const { cwd: _cwd, work: _work, variables: _variables, isOutside: _outside, ...rest } = options;
+  const { layers, warnings } = await loadLayers({ places, ...rest });
+  const names = layers.slice(2).map(({ name }) => name.replace(`${root}/`, ""));
+  return { layers, warnings, names, root };
+}
+
+function placed(
+  files: Files,
+  { work = "work", cwd = work, variables = {}, isOutside = false }: TestOptions,
+) {
+  const root = temporaryFolder();
+  for (const [name, text] of Object.entries(files)) {
+    mkdirSync(path.dirname(path.join(root, name)), { recursive: true });
+    writeFileSync(path.join(root, name), text);
+  }
+  const places: ConfigPlaces = {
+    userFolder: path.join(root, "user"),
+    ...(!isOutside && {
+      workspaceRoot: path.join(root, work),
+      userWorkspaceFolder: path.join(root, "own"),
+    }),
+    cwd: path.join(root, cwd),
+    variables,
+  };
+  return { places, root };
+}
+
+/** What is told of a config that cannot be loaded, with files by their place in the test's folder. */
+async function failure(files: Files) {
+  const { places, root } = placed(files, {});
+  const error: unknown = await loadLayers({ places }).catch((cause: unknown) => cause);
+  const { code, message } = error as ConfigError;
+  return { code, lines: message.replaceAll(`${root}/`, "").split("\n") };
+}

@@ -1,0 +1,300 @@
+/** Loads the layers of config from files, environment and command line, in order of precedence. */
+import { globSync, realpathSync } from "node:fs";
+import path from "node:path";
+import { nameOfAssignment, parseAssignment } from "./assignment.ts";
+import {
+  ConfigError,
+  configError,
+  type ConfigIssue,
+  describeIssue,
+  invalidConfigError,
+  pathToText,
+} from "./config-error.ts";
+import {
+  type ConfigFile,
+  EXTENSIONS,
+  findConfigFile,
+  isFile,
+  readConfigFile,
+} from "./config-file.ts";
+import { DEFAULTS } from "./defaults.ts";
+import { readEnvironment } from "./environment.ts";
+import type { Layer } from "./layers.ts";
+import { parseConfig, type ParsedConfig } from "./parse-config.ts";
+import type { PartialConfig } from "./schema/config-schema.ts";
+
+/** Where to look for config. */
+export interface ConfigPlaces {
+  /** The user's own config folder, for all workspaces. */
+  readonly userFolder: string;
+  /** Absent outside a workspace. */
+  readonly workspaceRoot?: string;
+  /** The user's folder for this workspace, if there is one. */
+  readonly userWorkspaceFolder?: string;
+  /** That folder was created for another workspace, so its config is not trusted here. */
+  readonly isOfAnother?: boolean;
+  readonly cwd: string;
+  readonly variables: Readonly<Record<string, string | undefined>>;
+}
+
+/** Where to look for config, and the layers that are not in files. */
+export interface LoadOptions {
+  readonly places: ConfigPlaces;
+  /** The config of the builtin tools; the user's config merges over it. */
+  readonly builtins?: PartialConfig;
+  /** The builtin tools that only read. */
+  readonly readOnlyTools?: readonly string[];
+  /** The recorded config of a conversation. */
+  readonly conversation?: PartialConfig;
+  /** The values of `--cfg`, in order. */
+  readonly settings?: readonly string[];
+  /** Config set by other flags; the highest layer. */
+  readonly flags?: PartialConfig;
+}
+
+export interface LoadedLayers {
+  /** From the lowest to the highest. */
+  readonly layers: readonly Layer[];
+  readonly warnings: readonly string[];
+}
+
+/** Throws `config_invalid`, `config_unreadable`, `config_not_found`. */
+export async function loadLayers(options: LoadOptions): Promise<LoadedLayers> {
+  const loader = new Loader();
+  for (const { file, isOfWorkspace } of placesOf(options.places))
+    await loader.addFile(file, isOfWorkspace);
+  loader.addEnvironment(options.places.variables);
+  loader.add("conversation", options.conversation, true);
+  const standing = loader.layers.length;
+  for (const words of options.settings ?? []) await loader.addSetting(words, options.places);
+  loader.add("command line", options.flags);
+  const ours: readonly Layer[] = [
+    { name: "defaults", config: DEFAULTS, isBase: true },
+    {
+      name: "builtin tools",
+      config: options.builtins ?? {},
+      isBase: true,
+      readOnlyTools: options.readOnlyTools ?? [],
+    },
+  ];
+  const all = loader.layers.map((layer, index): Layer =>
+    index < standing ? layer : { ...layer, isForOnce: true },
+  );
+  return { layers: [...ours, ...all], warnings: loader.warnings };
+}
+
+/** The config files that exist, the lowest first. */
+export function filesOf(places: ConfigPlaces): readonly string[] {
+  return placesOf(places).map(({ file }) => file);
+}
+
+interface PlacedFile {
+  readonly file: string;
+  readonly isOfWorkspace: boolean;
+}
+
+function placesOf(places: ConfigPlaces): readonly PlacedFile[] {
+  const { userFolder, workspaceRoot, userWorkspaceFolder, isOfAnother = false, cwd } = places;
+  const ofWorkspace =
+    workspaceRoot === undefined
+      ? []
+      : [
+          findConfigFile(path.join(workspaceRoot, ".jp"), "config"),
+          ...foldersBetween(workspaceRoot, cwd).map((folder) => findConfigFile(folder, ".jp")),
+        ];
+  const candidates = [
+    { file: findConfigFile(userFolder, "config"), isOfWorkspace: false },
+    ...ofWorkspace.map((file) => ({ file, isOfWorkspace: true })),
+    {
+      file: userWorkspaceFolder && findConfigFile(userWorkspaceFolder, "config"),
+      isOfWorkspace: isOfAnother,
+    },
+  ];
+  return candidates.flatMap(({ file, ...rest }) => (file === undefined ? [] : [{ file, ...rest }]));
+}
+
+/** From the root down to the folder; only the root if the folder is outside. */
+function foldersBetween(root: string, folder: string): readonly string[] {
+  if (!isWithin(root, folder)) return [root];
+  const relative = path.relative(root, folder);
+  const parts = relative === "" ? [] : relative.split(path.sep);
+  return [root, ...parts.map((_part, index) => path.join(root, ...parts.slice(0, index + 1)))];
+}
+
+function isWithin(root: string, place: string): boolean {
+  const relative = path.relative(root, place);
+  const isOutside = relative === ".." || relative.startsWith(`..${path.sep}`);
+  return !isOutside && !path.isAbsolute(relative);
+}
+
+/** Resolves links; returns the path as it is if nothing exists there. */
+function real(file: string): string {
+  try {
+    return realpathSync(file);
+  } catch {
+    return file;
+  }
+}
+
+interface FileReading extends PlacedFile {
+  /** The files that led here, to detect cycles. */
+  readonly parents: readonly string[];
+  /** The files already read for the same file; each applies once. */
+  readonly seen: Set<string>;
+}
+
+class Loader {
+  readonly layers: Layer[] = [];
+  readonly warnings: string[] = [];
+
+  add(name: string, config: PartialConfig | undefined, isOfWorkspace = false): void {
+    if (config === undefined || Object.keys(config).length === 0) return;
+    this.layers.push({ name, config, isOfWorkspace });
+  }
+
+  /** Files it extends are trusted as the file itself is, wherever they are. */
+  async addFile(file: string, isOfWorkspace: boolean): Promise<void> {
+    await this.#addFile({ file, isOfWorkspace, parents: [], seen: new Set() });
+  }
+
+  addEnvironment(variables: Readonly<Record<string, string | undefined>>): void {
+    const { settings, unknown } = readEnvironment(variables);
+    for (const { variable, meant } of unknown) {
+      const hint = meant === undefined ? "" : `; did you mean ${meant}?`;
+      this.warnings.push(`${variable}: unknown config key${hint}`);
+    }
+    for (const { variable, assignment } of settings) {
+      const config = this.#accept(variable, parseConfig(assignment.value));
+      this.layers.push({ name: variable, config, cleared: assignment.cleared });
+    }
+  }
+
+  /**
+   * An assignment, a file after `@`, or a name to look up. A file of the workspace needs trust even when the
+   * user names it: they may not know what is in it.
+   */
+  async addSetting(words: string, places: ConfigPlaces): Promise<void> {
+    const { workspaceRoot: root, cwd } = places;
+    const isInside = (file: string) =>
+      root !== undefined && (isWithin(root, file) || isWithin(real(root), real(file)));
+    if (words.startsWith("@")) {
+      const file = path.resolve(cwd, words.slice(1));
+      await this.addFile(file, isInside(file));
+      return;
+    }
+    const assignment = parseAssignment(words);
+    if (assignment === undefined) {
+      for (const { file, isOfWorkspace } of this.#findNamed(words, places))
+        await this.addFile(file, isOfWorkspace || isInside(file));
+      return;
+    }
+    // Not the value: it may be an answer.
+    const name = `--cfg ${nameOfAssignment(words)}`;
+    const config = this.#accept(name, parseConfig(assignment.value));
+    this.layers.push({ name, config, cleared: assignment.cleared });
+  }
+
+  async #addFile({ file, isOfWorkspace, parents, seen }: FileReading): Promise<void> {
+    if (parents.includes(file)) {
+      throw configError(file, { path: ["extends"], message: "this file extends itself" });
+    }
+    if (seen.has(file)) return;
+    seen.add(file);
+    const read = await readConfigFile(file);
+    const config = this.#accept(file, parseConfig(read.value), read);
+    const extended = (config.extends ?? []).map((entry) => findExtendedFiles(file, entry));
+    for (const { pattern, isMissing } of extended) if (isMissing) this.#warnOf(pattern, read);
+    const add = async (isAfter: boolean) => {
+      for (const entry of extended.filter((one) => one.isAfter === isAfter))
+        for (const other of entry.files)
+          await this.#addFile({ file: other, isOfWorkspace, parents: [...parents, file], seen });
+    };
+    const lowest = this.layers.length;
+    await add(false);
+    const extendedBelow = this.layers.length - lowest;
+    this.layers.push({ name: file, config, extendedBelow, isOfWorkspace });
+    await add(true);
+  }
+
+  #warnOf(pattern: string, read: ConfigFile): void {
+    const issue = { path: ["extends"], message: `file not found: ${pattern}` };
+    this.warnings.push(describeIssue(placeOf(read, issue.path), issue));
+  }
+
+  /** Collects the warnings, and throws if there are errors. */
+  #accept(name: string, parsed: ParsedConfig, read?: ConfigFile): PartialConfig {
+    const describe = (issue: ConfigIssue) => {
+      if (read !== undefined) return describeIssue(placeOf(read, issue.path), issue);
+      // The flag already names the key.
+      const isNamed = name.endsWith(` ${pathToText(issue.path)}`);
+      return describeIssue(name, isNamed ? { path: [], message: issue.message } : issue);
+    };
+    this.warnings.push(...parsed.warnings.map(describe));
+    if (parsed.errors.length > 0) throw invalidConfigError(parsed.errors.map(describe));
+    return parsed.config;
+  }
+
+  /** A file found through a load path of the workspace counts as the workspace's. */
+  #findNamed(name: string, places: ConfigPlaces): readonly PlacedFile[] {
+    const loadPaths = this.layers.flatMap(({ config, isOfWorkspace = false }) =>
+      (config.config_load_paths ?? []).map((folder) => ({ folder, isOfWorkspace })),
+    );
+    const roots = [places.userFolder, places.workspaceRoot, places.userWorkspaceFolder];
+    const files = roots
+      .filter((root) => root !== undefined)
+      .flatMap((root) =>
+        loadPaths.map((load) => ({ ...load, folder: path.join(root, load.folder) })),
+      )
+      .flatMap(({ folder, isOfWorkspace }) =>
+        [...EXTENSIONS.map((extension) => `${name}.${extension}`), name].map((found) => ({
+          file: path.join(folder, found),
+          isOfWorkspace,
+        })),
+      )
+      .filter(({ file }) => isFile(file));
+    if (files.length > 0) return files;
+    // It may be a mistyped assignment with an answer in it.
+    const shown = name.replace(/=[\s\S]*$/, "=…");
+    throw new ConfigError("config_not_found", `Cannot find a config named ${shown}.`, {
+      hint: "Write settings as key=value, key:=JSON, @file or {…}. Names are looked up in config_load_paths.",
+    });
+  }
+}
+
+function placeOf(read: ConfigFile, keys: readonly string[]): string {
+  const line = read.findLine(keys);
+  return line === undefined ? read.file : `${read.file}:${line}`;
+}
+
+interface ExtendedFiles {
+  /** As written. */
+  readonly pattern: string;
+  /** Sorted by name. */
+  readonly files: readonly string[];
+  /** They apply after the file that extends them, not before. */
+  readonly isAfter: boolean;
+  /** The pattern names one file, which does not exist. */
+  readonly isMissing: boolean;
+}
+
+type Extends = NonNullable<PartialConfig["extends"]>[number];
+
+/** Finds the files of an `extends` entry, relative to the file it is in, and never that file itself. */
+function findExtendedFiles(file: string, entry: Extends): ExtendedFiles {
+  const { path: pattern, strategy = "before" } =
+    typeof entry === "string" ? { path: entry } : entry;
+  const cwd = path.dirname(file);
+  const literal = path.resolve(cwd, pattern);
+  const isNamed = isFile(literal);
+  const files = isNamed ? [literal] : matching(pattern, cwd).filter((found) => found !== file);
+  const isMissing = !isNamed && !/[*?[\]{}()!]/.test(pattern);
+  return { pattern, files, isAfter: strategy === "after", isMissing };
+}
+
+function matching(pattern: string, cwd: string): readonly string[] {
+  return globSync(pattern, { cwd })
+    .map((name) => path.resolve(cwd, name))
+    .filter((name) => EXTENSIONS.some((extension) => name.endsWith(`.${extension}`)))
+    .filter(isFile)
+    .toSorted();
+}

@@ -1,0 +1,132 @@
+import { expect, test } from "vitest";
+import { readConfig } from "../../test/support/any-config.ts";
+import type { Json } from "../util/index.ts";
+import { configToJson, mergeConfig } from "./layers.ts";
+import { parseModelId, resolveModelId } from "./model-id.ts";
+import { parseConfig } from "./parse-config.ts";
+
+test("a model is called provider/name, the same in two fields, or by an alias", () => {
+  expect({
+    text: idOf("anthropic/claude-opus-4-6"),
+    slashes: idOf("openrouter/meta-llama/llama-4:free"),
+    fields: idOf({ provider: "ollama", name: "qwen3:8b" }),
+    alias: idOf("opus"),
+    prototype: idOf("toString"),
+  }).toStrictEqual({
+    text: { provider: "anthropic", name: "claude-opus-4-6" },
+    slashes: { provider: "openrouter", name: "meta-llama/llama-4:free" },
+    fields: { provider: "ollama", name: "qwen3:8b" },
+    alias: { alias: "opus" },
+    prototype: { alias: "toString" },
+  });
+});
+
+test("what names no model is refused", () => {
+  const wrong: Json[] = [
+    "",
+    4,
+    true,
+    null,
+    [],
+    {},
+    { provider: "openai" },
+    { name: "x" },
+    { alias: "x" },
+  ];
+  const accepted = wrong.filter((id) => parseConfig(config(id)).errors.length === 0);
+  expect(accepted).toEqual([]);
+});
+
+test("neither the provider nor the name may be empty", () => {
+  const wrong: Json[] = [
+    "/gpt",
+    "openai/",
+    "/",
+    { provider: "", name: "x" },
+    { provider: "x", name: "" },
+  ];
+  const accepted = wrong.filter((id) => parseConfig(config(id)).errors.length === 0);
+  expect(accepted).toEqual([]);
+});
+
+test("an id is stored in two fields, as the original does, and an alias as its name", () => {
+  expect([
+    configToJson(readConfig(config("openai/gpt/5"))),
+    configToJson(readConfig(config({ provider: "openai", name: "gpt/5" }))),
+    configToJson(readConfig(config("opus"))),
+  ]).toStrictEqual([
+    config({ provider: "openai", name: "gpt/5" }),
+    config({ provider: "openai", name: "gpt/5" }),
+    config("opus"),
+  ]);
+});
+
+test("an id replaces a lower one as a whole, whichever form either has", () => {
+  const forms: Json[] = ["openai/gpt", { provider: "google", name: "gemini" }, "opus"];
+  for (const lower of forms)
+    for (const upper of forms) {
+      const merged = mergeConfig(readConfig(config(lower)), readConfig(config(upper)));
+      expect(merged).toStrictEqual(readConfig(config(upper)));
+    }
+});
+
+test("aliases are models of any form, and merge by name", () => {
+  const lower = readConfig({ providers: { llm: { aliases: { a: "openai/x", b: "a" } } } });
+  const upper = readConfig({ providers: { llm: { aliases: { b: "google/y", "c.d": "b" } } } });
+  expect(mergeConfig(lower, upper).providers?.llm?.aliases).toStrictEqual({
+    a: { provider: "openai", name: "x" },
+    b: { provider: "google", name: "y" },
+    "c.d": { alias: "b" },
+  });
+});
+
+function config(id: Json) {
+  return { assistant: { model: { id } } };
+}
+
+function idOf(id: Json) {
+  return readConfig(config(id)).assistant?.model?.id;
+}
+
+const ALIASES = {
+  fast: parseModelId("google/gemini-flash"),
+  default: parseModelId("fast"),
+  gone: parseModelId("nowhere"),
+  left: parseModelId("right"),
+  right: parseModelId("left"),
+  self: parseModelId("self"),
+};
+
+const resolve = (text: string) => resolveModelId(parseModelId(text), ALIASES);
+
+test("a provider and a name are taken as they are, also if the name is a path", () => {
+  expect(resolve("openrouter/qwen/qwen3")).toEqual({ provider: "openrouter", name: "qwen/qwen3" });
+});
+
+test("an alias is followed, and an alias of an alias too", () => {
+  expect([resolve("fast"), resolve("default")]).toEqual([
+    { provider: "google", name: "gemini-flash" },
+    { provider: "google", name: "gemini-flash" },
+  ]);
+});
+
+test.each([
+  ["left", "model_alias_cycle", "The model alias `left` refers to itself: left → right → left."],
+  ["self", "model_alias_cycle", "The model alias `self` refers to itself: self → self."],
+  ["gone", "unknown_model_alias", "Unknown model alias `nowhere` (from gone)."],
+  ["toString", "unknown_model_alias", "Unknown model alias `toString`."],
+])("an alias that leads nowhere is refused: %s", (alias, code, message) => {
+  expect(() => resolve(alias)).toThrow(expect.objectContaining({ code, message }));
+});
+
+test("the alias that was probably meant is named", () => {
+  expect(() => resolve("fsat")).toThrow(expect.objectContaining({ hint: "Did you mean fast?" }));
+});
+
+test("where none is close, it is said how to define one", () => {
+  expect(() => resolve("opus")).toThrow(
+    expect.objectContaining({
+      hint: expect.stringContaining("jp config set providers.llm.aliases.opus provider/name"),
+    }),
+  );
+});

@@ -1,0 +1,243 @@
+import { configToJson } from "../layers.ts";
+import { Validator } from "@cfworker/json-schema";
+import * as fc from "fast-check";
+import { beforeAll, describe, expect, test } from "vitest";
+import { verifies } from "../../../test/conformance/manifest.ts";
+import { anyConfig, ofTool, readConfig } from "../../../test/support/any-config.ts";
+import type { Json, JsonObject } from "../../util/index.ts";
+import { DEFAULTS } from "../defaults.ts";
+import { parseConfig } from "../parse-config.ts";
+import { configJsonSchema } from "./config-schema.ts";
+
+let schema: JsonObject;
+let validator: Validator;
+
+beforeAll(async () => {
+  schema = await configJsonSchema();
+  validator = new Validator(schema, "7");
+});
+
+test("the schema is JSON, says which kind it is, and has a title", () => {
+  expect(JSON.parse(JSON.stringify(schema))).toEqual(schema);
+  expect(schema).toMatchObject({
+    $schema: expect.stringMatching(/^https?:\/\/json-schema\.org\//),
+    title: "jp configuration",
+    type: "object",
+  });
+});
+
+test("the schema has only words of JSON Schema", () => {
+  const known = new Set(
+    "$schema $ref $defs title description type properties required additionalProperties propertyNames items anyOf enum const default minLength minimum maximum exclusiveMinimum pattern examples".split(
+      " ",
+    ),
+  );
+  expect([...wordsOf(schema)].filter((word) => !known.has(word))).toEqual([]);
+});
+
+test.each([
+  "assistant.model.id",
+  "assistant.system_prompt",
+  "conversation.attachments",
+  "conversation.tools.x.enable",
+  "conversation.tools.x.detached",
+  "conversation.tools.x.command",
+  "conversation.tools.x.run",
+  "conversation.tools.x.source",
+  "conversation.tools.x.questions.q.target",
+  "conversation.tools.x.questions.q.answer",
+])("%s is explained", (key) => {
+  expect(at(key)?.["description"]).toEqual(expect.stringMatching(/\w/));
+});
+
+test("the label of a question is a text that the schema knows", () => {
+  verifies("083/label/in-the-config-schema");
+  expect(at("conversation.tools.x.questions.q.prompt_label")).toEqual({
+    description: expect.stringMatching(/\w/),
+    type: "string",
+  });
+});
+
+test("whether a question is exclusive is true or false, and the schema knows it", () => {
+  expect(at("conversation.tools.x.questions.q.exclusive")).toEqual({
+    description: expect.stringMatching(/\w/),
+    type: "boolean",
+  });
+});
+
+describe("what may be written", () => {
+  test.each<[string, Json]>([
+    ["nothing", {}],
+    [
+      "every shorthand of enable",
+      {
+        conversation: {
+          tools: Object.fromEntries(
+            [
+              true,
+              false,
+              "on",
+              "off",
+              "always",
+              "explicit",
+              {},
+              { state: true },
+              { allow_toggle: "if_named_or_group" },
+            ].map((enable, index) => [`t${index}`, { enable }]),
+          ),
+        },
+      },
+    ],
+    ["enable for all tools", { conversation: { tools: { "*": { enable: "explicit" } } } }],
+    ["detached as a word", ofTool({ detached: "deny" })],
+    ["detached as a table", ofTool({ detached: { run: "auto" } })],
+    ["a command as a line", ofTool({ command: "just 'a b'" })],
+    ["a command as a table", ofTool({ command: { program: "just" } })],
+    [
+      "targets",
+      ofTool({
+        questions: {
+          a: { target: "user" },
+          b: { target: "assistant" },
+          c: { target: {} },
+          d: { target: { model: { id: "x" } } },
+        },
+      }),
+    ],
+    [
+      "any answer",
+      ofTool({
+        questions: { a: { answer: false }, b: { answer: null }, c: { answer: { d: [0] } } },
+      }),
+    ],
+    [
+      "models",
+      {
+        assistant: { model: { id: "a/b" } },
+        conversation: { inquiry: { assistant: { model: { id: { provider: "a", name: "b" } } } } },
+      },
+    ],
+    [
+      "lists",
+      {
+        conversation: { attachments: ["a", { type: "cmd" }] },
+        assistant: { instructions: { value: [{ title: "a" }], strategy: "prepend" } },
+      },
+    ],
+    ["a list without its strategy", { conversation: { attachments: { value: ["a"] } } }],
+    ["texts", { assistant: { system_prompt: { value: "a" } } }],
+    [
+      "any parameter of a model",
+      { assistant: { model: { parameters: { seed: 1, reasoning: { effort: 3 } } } } },
+    ],
+    [
+      "nested parameters of a tool",
+      ofTool({
+        parameters: {
+          p: { type: "array", items: { type: "object", properties: { a: { enum: [1] } } } },
+        },
+      }),
+    ],
+    [
+      "sources",
+      {
+        conversation: {
+          tools: { a: { source: "builtin" }, b: { source: "local.x" }, c: { source: "mcp.s.t" } },
+        },
+      },
+    ],
+    ["files to extend", { extends: ["a", { path: "b", strategy: "after" }, { path: "c" }] }],
+    [
+      "lines of results",
+      {
+        conversation: {
+          tools: Object.fromEntries(
+            [true, "off", 3, { truncate: { lines: 1 } }].map((inline, index) => [
+              `t${index}`,
+              { style: { inline_results: inline } },
+            ]),
+          ),
+        },
+      },
+    ],
+  ])("passes: %s", (_name, value) => {
+    expect(problems(value)).toEqual([]);
+    expect(parseConfig(value).errors).toEqual([]);
+  });
+
+  test("passes, whatever people write", () => {
+    fc.assert(
+      fc.property(anyConfig(), (raw) => {
+        expect(problems(raw)).toEqual([]);
+      }),
+    );
+  });
+
+  test("passes as it is stored, our defaults included", () => {
+    expect(problems(configToJson(DEFAULTS))).toEqual([]);
+    fc.assert(
+      fc.property(anyConfig(), (raw) => {
+        expect(problems(configToJson(readConfig(raw)))).toEqual([]);
+      }),
+    );
+  });
+});
+
+describe("what may not be written", () => {
+  test.each<[string, Json]>([
+    ["a text for a table", { assistant: "x" }],
+    ["a list for a table", { assistant: [] }],
+    ["a number for a text", { user: { name: 3 } }],
+    ["a word that enable does not know", ofTool({ enable: "yes" })],
+    ["a half that enable does not know", ofTool({ enable: { stat: true } })],
+    ["a mode that detached does not know", ofTool({ detached: { run: "allow" } })],
+    ["a way to run that there is not", { conversation: { tools: { "*": { run: "never" } } } }],
+    ["a command without a program", ofTool({ command: { args: [] } })],
+    ["a target that there is not", ofTool({ questions: { q: { target: "nobody" } } })],
+    ["a model without a name", { assistant: { model: { id: { provider: "a" } } } }],
+    ["a model of no letters", { assistant: { model: { id: "" } } }],
+    [
+      "a strategy that there is not",
+      { conversation: { attachments: { value: [], strategy: "merge" } } },
+    ],
+    ["a source that there is not", ofTool({ source: "mcp" })],
+    ["an extension without a path", { extends: [{ strategy: "after" }] }],
+    [
+      "a checksum that there is not",
+      { providers: { mcp: { s: { checksum: { algorithm: "md5", value: "" } } } } },
+    ],
+    [
+      "items of a parameter that are no table",
+      ofTool({ parameters: { p: { items: { items: 3 } } } }),
+    ],
+  ])("fails, here and there: %s", (_name, value) => {
+    expect(problems(value)).not.toEqual([]);
+    expect(parseConfig(value).errors).not.toEqual([]);
+  });
+});
+
+function problems(value: Json) {
+  return validator
+    .validate(value)
+    .errors.map(({ error, instanceLocation }) => `${instanceLocation}: ${error}`);
+}
+
+/** The schema of a key; names go through what other keys hold. */
+function at(key: string): JsonObject | undefined {
+  return key.split(".").reduce<JsonObject | undefined>((node, part) => {
+    const properties = node?.["properties"] as JsonObject | undefined;
+    return (properties?.[part] ?? node?.["additionalProperties"]) as JsonObject | undefined;
+  }, schema);
+}
+
+/** The keywords in use; the names of properties and definitions are none. */
+function wordsOf(node: Json): ReadonlySet<string> {
+  if (Array.isArray(node)) return new Set(node.flatMap((item: Json) => [...wordsOf(item)]));
+  if (typeof node !== "object" || node === null) return new Set();
+  const found = Object.entries(node as JsonObject).flatMap(([word, value]) => {
+    const isNames = word === "properties" || word === "$defs";
+    const inner = isNames ? Object.values(value as JsonObject) : word === "enum" ? [] : [value];
+    return [word, ...inner.flatMap((item) => [...wordsOf(item)])];
+  });
+  return new Set(found);
+}

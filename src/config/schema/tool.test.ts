@@ -1,0 +1,360 @@
+import * as fc from "fast-check";
+import { describe, expect, test } from "vitest";
+import { ofTool, readConfig } from "../../../test/support/any-config.ts";
+import type { Json } from "../../util/index.ts";
+import { DEFAULTS } from "../defaults.ts";
+import { configToJson, mergeConfig } from "../layers.ts";
+import { parseConfig } from "../parse-config.ts";
+import { resolveTools } from "../tool-settings.ts";
+
+describe("a shorthand", () => {
+  test.each([
+    [true, { state: true, allow_toggle: "any" }],
+    ["on", { state: true, allow_toggle: "any" }],
+    [false, { state: false, allow_toggle: "any" }],
+    ["off", { state: false, allow_toggle: "any" }],
+    ["always", { state: true, allow_toggle: "never" }],
+    ["explicit", { state: false, allow_toggle: "if_named" }],
+  ] as const)("%j sets both halves", (shorthand, expected) => {
+    expect(enableOf(shorthand)).toStrictEqual(expected);
+  });
+});
+
+test("a table sets what it names and leaves the rest alone", () => {
+  expect({
+    both: enableOf({ state: false, allow_toggle: "if_named_or_group" }),
+    state: enableOf({ state: true }),
+    policy: enableOf({ allow_toggle: "never" }),
+    nothing: enableOf({}),
+  }).toStrictEqual({
+    both: { state: false, allow_toggle: "if_named_or_group" },
+    state: { state: true },
+    policy: { allow_toggle: "never" },
+    nothing: {},
+  });
+});
+
+test("other words, other policies and other types are refused", () => {
+  const wrong = ["yes", "never", "Always", "", 1, 0, null, { state: "on" }, { allow_toggle: true }];
+  const accepted = wrong.filter(
+    (value) => parseConfig(ofTool({ enable: value })).errors.length === 0,
+  );
+  expect(accepted).toEqual([]);
+});
+
+test("a list is no table", () => {
+  expect(parseConfig(ofTool({ enable: [] })).errors.map(({ path }) => path)).toEqual([
+    ["conversation", "tools", "x", "enable"],
+  ]);
+});
+
+test("an unknown half is an error that says so, with the half that was meant", () => {
+  expect(parseConfig(ofTool({ enable: { stat: true } })).errors).toEqual([
+    {
+      path: ["conversation", "tools", "x", "enable", "stat"],
+      message: "unknown key; did you mean state?",
+    },
+  ]);
+});
+
+describe("over a layer that says only by name", () => {
+  const lower = { state: true, allow_toggle: "if_named" };
+
+  test("a table with a state keeps who may change it", () => {
+    expect(enabledBy(lower, { state: false })).toStrictEqual([false, "if_named"]);
+  });
+
+  test("a table with a policy keeps the state", () => {
+    expect(enabledBy(lower, { allow_toggle: "never" })).toStrictEqual([true, "never"]);
+  });
+
+  test.each([
+    [false, [false, "any"]],
+    [true, [true, "any"]],
+    ["off", [false, "any"]],
+    ["always", [true, "never"]],
+    ["explicit", [false, "if_named"]],
+  ] as const)("the shorthand %j resets it", (shorthand, expected) => {
+    expect(enabledBy(lower, shorthand)).toStrictEqual(expected);
+  });
+
+  test("an empty table changes nothing", () => {
+    expect(enabledBy(lower, {})).toStrictEqual([true, "if_named"]);
+  });
+});
+
+test("what a tool does not say, all tools say, half by half", () => {
+  expect({
+    state: underCommon("explicit", { state: true }),
+    policy: underCommon("explicit", { allow_toggle: "any" }),
+    neither: underCommon("always", {}),
+    both: underCommon("always", false),
+  }).toStrictEqual({
+    state: [true, "if_named"],
+    policy: [false, "any"],
+    neither: [true, "never"],
+    both: [false, "any"],
+  });
+});
+
+test("where nobody says anything a tool is on, and everybody may change it", () => {
+  expect(toolSettings(readConfig(ofTool({ source: "local" })))).toStrictEqual([true, "any"]);
+});
+
+function enableOf(enable: unknown): unknown {
+  return readConfig(ofTool({ enable: enable as never })).conversation?.tools?.["x"]?.enable;
+}
+
+function enabledBy(lower: unknown, upper: unknown) {
+  const layers = [lower, upper].map((enable) =>
+    readConfig(ofTool({ source: "local", enable: enable as never })),
+  );
+  return toolSettings(layers.reduce(mergeConfig));
+}
+
+function toolSettings(configWithQuestion: ReturnType<typeof readConfig>) {
+  const tool = resolveTools(configWithQuestion).get("x");
+  return [tool?.isEnabled, tool?.allowToggle];
+}
+
+function common(enable: unknown) {
+  return { conversation: { tools: { "*": { enable } } } };
+}
+
+/** What is in force for a tool that says one thing where all tools say another. */
+function underCommon(all: unknown, own: unknown) {
+  const tool = readConfig(ofTool({ source: "local", enable: own as never }));
+  return toolSettings(mergeConfig(readConfig(common(all)), tool));
+}
+
+test("one word stands for all three kinds of prompt", () => {
+  expect({
+    auto: detachedOf("auto"),
+    defaults: detachedOf("defaults"),
+    deny: detachedOf("deny"),
+    one: detachedOf({ tool: "deny" }),
+    all: detachedOf({ run: "auto", deliver: "deny", tool: "defaults" }),
+    none: detachedOf({}),
+  }).toStrictEqual({
+    auto: { run: "auto", deliver: "auto", tool: "auto" },
+    defaults: { run: "defaults", deliver: "defaults", tool: "defaults" },
+    deny: { run: "deny", deliver: "deny", tool: "deny" },
+    one: { tool: "deny" },
+    all: { run: "auto", deliver: "deny", tool: "defaults" },
+    none: {},
+  });
+});
+
+test("other words, kinds and types are refused", () => {
+  const wrong: Json[] = ["allow", "", true, 1, null, [], { run: true }, { ask: "deny" }];
+  const accepted = wrong.filter(
+    (detached) => parseConfig(ofTool({ detached })).errors.length === 0,
+  );
+  expect(accepted).toEqual([]);
+});
+
+test("without any config nothing runs that would ask, results are delivered, questions are routed", () => {
+  expect(detachedBy([])).toStrictEqual({ run: "deny", deliver: "auto", tool: "auto" });
+});
+
+test("each kind comes from the tool, else from what all tools have in common", () => {
+  expect({
+    common: detachedBy([{ "*": { detached: "deny" } }]),
+    own: detachedBy([{ "*": { detached: "deny" }, x: { detached: { tool: "defaults" } } }]),
+    scalar: detachedBy([{ "*": { detached: "deny" }, x: { detached: "auto" } }]),
+    table: detachedBy([
+      { "*": { detached: { run: "auto" } }, x: { detached: { deliver: "deny" } } },
+    ]),
+  }).toStrictEqual({
+    common: { run: "deny", deliver: "deny", tool: "deny" },
+    own: { run: "deny", deliver: "deny", tool: "defaults" },
+    scalar: { run: "auto", deliver: "auto", tool: "auto" },
+    table: { run: "auto", deliver: "deny", tool: "auto" },
+  });
+});
+
+test("layers meet kind by kind, and a word in an upper one covers all that lower ones say", () => {
+  expect({
+    table: detachedBy([{ x: { detached: "deny" } }, { x: { detached: { tool: "auto" } } }]),
+    word: detachedBy([{ x: { detached: { tool: "auto" } } }, { x: { detached: "deny" } }]),
+    empty: detachedBy([{ x: { detached: "defaults" } }, { x: { detached: {} } }]),
+    // The tool's own word in a lower layer still beats the common one in an upper layer.
+    common: detachedBy([{ x: { detached: "defaults" } }, { "*": { detached: "deny" } }]),
+  }).toStrictEqual({
+    table: { run: "deny", deliver: "deny", tool: "auto" },
+    word: { run: "deny", deliver: "deny", tool: "deny" },
+    empty: { run: "defaults", deliver: "defaults", tool: "defaults" },
+    common: { run: "defaults", deliver: "defaults", tool: "defaults" },
+  });
+});
+
+function detachedBy(layers: readonly Json[]) {
+  const config = [{ x: { source: "local" } }, ...layers]
+    .map((tools) => readConfig({ conversation: { tools } }))
+    .reduce(mergeConfig, DEFAULTS);
+  return resolveTools(config).get("x")?.detached;
+}
+
+function detachedOf(detached: Json) {
+  return readConfig(ofTool({ detached })).conversation?.tools?.["x"]?.detached;
+}
+
+const CHEAP = { model: { id: "openai/mini" }, request: { max_retries: 1 } };
+
+describe("a target", () => {
+  test("is the user, the assistant, or the config of one", () => {
+    expect({
+      user: targetOf("user"),
+      assistant: targetOf("assistant"),
+      empty: targetOf({}),
+      table: targetOf({ model: { id: "openai/mini" }, system_prompt: "Be brief." }),
+    }).toStrictEqual({
+      user: { type: "user" },
+      assistant: { type: "assistant", assistant: {} },
+      empty: { type: "assistant", assistant: {} },
+      table: {
+        type: "assistant",
+        assistant: {
+          system_prompt: { value: "Be brief.", strategy: "replace" },
+          model: { id: { provider: "openai", name: "mini" } },
+        },
+      },
+    });
+  });
+
+  test("of another kind is refused, with what is wrong inside of a table", () => {
+    const path = ["conversation", "tools", "x", "questions", "q", "target"];
+    expect({
+      word: problemsOf("assistent"),
+      number: problemsOf(1),
+      list: problemsOf([]),
+      nothing: problemsOf(null),
+      inside: problemsOf({ model: { id: 3 }, request: { max_retries: "x" } }),
+    }).toEqual({
+      word: [path],
+      number: [path],
+      list: [path],
+      nothing: [path],
+      inside: [
+        [...path, "model", "id"],
+        [...path, "request", "max_retries"],
+      ],
+    });
+  });
+
+  test("with a misspelt key is told, since its model would be lost", () => {
+    expect(parseConfig(config({ target: { modle: { id: "openai/mini" } } })).warnings).toEqual([
+      {
+        path: ["conversation", "tools", "x", "questions", "q", "target", "modle"],
+        message: "unknown key; did you mean model?",
+      },
+    ]);
+  });
+
+  test("replaces a lower one as a whole, whichever form either has", () => {
+    const forms: Json[] = ["user", "assistant", {}, CHEAP, { name: "Judge" }];
+    for (const lower of forms)
+      for (const upper of forms) {
+        const merged = mergeConfig(
+          readConfig(config({ target: lower })),
+          readConfig(config({ target: upper })),
+        );
+        expect(merged).toStrictEqual(readConfig(config({ target: upper })));
+      }
+  });
+
+  test("is stored in the form in which it is read back as itself", () => {
+    const stored = (target: Json) => configToJson(readConfig(config({ target })));
+    expect([
+      stored("user"),
+      stored("assistant"),
+      stored({}),
+      stored({ instructions: [{ title: "a" }], system_prompt: { value: "b", strategy: "append" } }),
+    ]).toStrictEqual([
+      config({ target: "user" }),
+      config({ target: "assistant" }),
+      config({ target: "assistant" }),
+      config({
+        target: {
+          instructions: { value: [{ title: "a" }], strategy: "replace" },
+          system_prompt: "b",
+        },
+      }),
+    ]);
+  });
+});
+
+describe("an answer", () => {
+  test("is any JSON, nothing and false included", () => {
+    fc.assert(
+      fc.property(
+        fc.oneof(fc.constantFrom(false, 0, "", null, [], {}), fc.jsonValue()),
+        (answer) => {
+          const settings = settingsOf(readConfig(config({ answer: answer as Json })));
+          expect(settings).toStrictEqual({ target: { type: "user" }, answer: { value: answer } });
+        },
+      ),
+    );
+  });
+
+  test("of an upper layer counts, also where it is false or null", () => {
+    expect([false, 0, "", null].map((answer) => answerOver(answer))).toStrictEqual([
+      { value: false },
+      { value: 0 },
+      { value: "" },
+      { value: null },
+    ]);
+  });
+
+  test("that is a table is replaced and not mixed with a lower one", () => {
+    const lower = readConfig(config({ answer: { a: 1, b: 2 } }));
+    const upper = readConfig(config({ answer: { c: 3 } }));
+    expect(settingsOf(mergeConfig(lower, upper))?.answer).toStrictEqual({ value: { c: 3 } });
+  });
+});
+
+test("questions merge by id, and each by key", () => {
+  const lower = readConfig(
+    ofTool({
+      source: "local",
+      questions: {
+        q: { target: "assistant", exclusive: true, prompt_label: "A" },
+        r: { answer: 1, exclusive: true },
+      },
+    }),
+  );
+  const upper = readConfig(
+    ofTool({ questions: { q: { prompt_label: "B" }, r: { exclusive: false }, s: {} } }),
+  );
+  expect(resolveTools(mergeConfig(lower, upper)).get("x")?.questions).toStrictEqual(
+    new Map<string, unknown>([
+      ["q", { target: { type: "assistant", assistant: {} }, exclusive: true, promptLabel: "B" }],
+      ["r", { target: { type: "user" }, answer: { value: 1 }, exclusive: false }],
+      ["s", { target: { type: "user" } }],
+    ]),
+  );
+});
+
+function config(question: Json) {
+  return ofTool({ questions: { q: question } });
+}
+
+function targetOf(target: Json) {
+  return readConfig(config({ target })).conversation?.tools?.["x"]?.questions?.["q"]?.target;
+}
+
+function settingsOf(partial: ReturnType<typeof readConfig>) {
+  return resolveTools(mergeConfig(readConfig(ofTool({ source: "local" })), partial))
+    .get("x")
+    ?.questions.get("q");
+}
+
+function problemsOf(target: Json) {
+  return parseConfig(config({ target })).errors.map((error) => error.path);
+}
+
+/** What is in force where a lower layer says true. */
+function answerOver(answer: Json) {
+  const merged = mergeConfig(readConfig(config({ answer: true })), readConfig(config({ answer })));
+  return settingsOf(merged)?.answer;
+}

@@ -1,0 +1,388 @@
+import type * as v from "valibot";
+import { describe, expect, test } from "vitest";
+import { counters } from "../../test/security/threats.ts";
+import { DEFAULTS } from "../config/defaults.ts";
+import { type Layer, withValue } from "../config/layers.ts";
+import { parseConfigOrThrow } from "../config/parse-config.ts";
+import { writtenTables } from "../config/schema-node.ts";
+import { configSchema } from "../config/schema/config-schema.ts";
+import type { Json, JsonObject } from "../util/index.ts";
+import { findClaims, withoutClaims } from "./claims.ts";
+import { trustRelevantToolFields } from "./trust-relevant-fields.ts";
+
+const BASE: readonly Layer[] = [
+  { name: "defaults", config: DEFAULTS, isBase: true },
+  {
+    name: "builtin tools",
+    config: config({
+      conversation: tools({
+        read: { source: "builtin", enable: false, run: "unattended" },
+        write: { source: "builtin", enable: false, run: "ask", group: "files" },
+        ask_user: { source: "builtin", enable: "always", run: "unattended" },
+      }),
+    }),
+    isBase: true,
+    readOnlyTools: ["read"],
+  },
+];
+
+function config(value: JsonObject) {
+  return parseConfigOrThrow("test", value);
+}
+
+function tools(value: JsonObject): JsonObject {
+  return { tools: value };
+}
+
+function workspace(value: JsonObject): Layer {
+  return { name: ".jp/config.toml", config: config(value), isOfWorkspace: true };
+}
+
+function user(value: JsonObject): Layer {
+  return { name: "config.toml", config: config(value) };
+}
+
+function claimed(...layers: readonly Layer[]): readonly string[] {
+  return findClaims([...BASE, ...layers]).map(({ kind, name }) => `${kind} ${name}`);
+}
+
+const LOCAL = { source: "local", command: "make" };
+
+test.each<[string, JsonObject, readonly string[]]>([
+  ["a program", { conversation: tools({ make: LOCAL }) }, ["tool make"]],
+  ["a tool of a server", { conversation: tools({ x: { source: "mcp.s" } }) }, ["tool x"]],
+  ["a server", { providers: { mcp: { s: { command: "s" } } } }, ["mcp s"]],
+  ["an address", { providers: { llm: { openai: { base_url: "https://a.b" } } } }, ["llm openai"]],
+  ["a key's name", { providers: { llm: { google: { api_key_env: "X" } } } }, ["llm google"]],
+  [
+    "an address of its own",
+    { providers: { llm: { ollama: { base_url: "http://a.b" } } } },
+    ["llm ollama"],
+  ],
+  [
+    "an address that only looks near",
+    { providers: { llm: { ollama: { base_url: "http://127.0.0.1.a.b" } } } },
+    ["llm ollama"],
+  ],
+  ["a program in a builtin's place", { conversation: tools({ read: LOCAL }) }, ["tool read"]],
+  [
+    "a policy for all, with a program",
+    { conversation: tools({ "*": { run: "unattended" }, make: LOCAL }) },
+    ["tool *", "tool make"],
+  ],
+  [
+    "a policy for all that every builtin has of its own",
+    { conversation: tools({ "*": { run: "unattended" } }) },
+    [],
+  ],
+  [
+    "a policy for all that concerns a tool that changes files",
+    { conversation: tools({ "*": { detached: { run: "auto" } } }) },
+    ["tool *"],
+  ],
+  [
+    "a command for all that shows arguments",
+    { conversation: tools({ "*": { style: { parameters: "sh x.sh" } } }) },
+    ["tool *"],
+  ],
+  ["a policy for a tool that reads", { conversation: tools({ read: { result: "ask" } }) }, []],
+  [
+    "an answer for a tool that reads",
+    { conversation: tools({ read: { questions: { sure: { answer: true } } } }) },
+    [],
+  ],
+  [
+    "a builtin under another name",
+    { conversation: tools({ harmless: { source: "builtin.write" } }) },
+    ["tool harmless"],
+  ],
+  [
+    "a command that shows arguments",
+    { conversation: tools({ read: { style: { parameters: "sh x.sh" } } }) },
+    ["tool read"],
+  ],
+  [
+    "an address on this machine",
+    { providers: { llm: { openai: { base_url: "http://127.0.0.1:1/v1" } } } },
+    [],
+  ],
+  [
+    "a parameter that only the provider knows",
+    { assistant: { model: { parameters: { other: { tools: [{ type: "mcp" }] } } } } },
+    ["model assistant"],
+  ],
+  [
+    "the same for the model that answers tools",
+    { conversation: { inquiry: { assistant: { model: { parameters: { mcp_servers: [] } } } } } },
+    ["model conversation.inquiry.assistant"],
+  ],
+  ["a parameter that we know", { assistant: { model: { parameters: { top_k: 1 } } } }, []],
+  [
+    "a stricter policy",
+    { conversation: tools({ "*": { run: "ask", detached: "deny" }, write: { run: "skip" } }) },
+    [],
+  ],
+  ["a tool that reads, switched on", { conversation: tools({ read: { enable: true } }) }, []],
+  ["a tool that there is not", { conversation: tools({ none: { run: "unattended" } }) }, []],
+  ["names that every object has", { conversation: tools({ constructor: LOCAL }) }, []],
+  [
+    "a model on this machine",
+    { providers: { llm: { ollama: { base_url: "http://127.0.0.1:1" } } } },
+    [],
+  ],
+  [
+    "another service of this machine",
+    { providers: { llm: { ollama: { base_url: "http://127.0.0.1:2375/containers/x/start?" } } } },
+    ["llm ollama"],
+  ],
+  [
+    "the default address",
+    { providers: { llm: { openai: { base_url: "https://api.openai.com" } } } },
+    [],
+  ],
+  ["a short name", { providers: { llm: { aliases: { a: "openai/gpt" } } } }, []],
+  ["a model", { assistant: { model: { id: "openai/gpt" } } }, []],
+])("of what a workspace says, %s: %j needs trust: %j", (_name, said, claims) => {
+  counters("T-WORK-4");
+  expect(claimed(workspace(said))).toEqual(claims);
+});
+
+test.each<[string, JsonObject]>([
+  ["the variable with its key", { api_key_env: "AWS_SECRET_ACCESS_KEY" }],
+  ["the variable with its address", { base_url_env: "AWS_SECRET_ACCESS_KEY" }],
+])("beside an address on this machine, %s needs trust", (_name, variable) => {
+  counters("T-WORK-10");
+  const openai = { base_url: "http://127.0.0.1:1/v1", ...variable };
+  const layers = [...BASE, workspace({ providers: { llm: { openai } } })];
+  const [claim, ...others] = findClaims(layers);
+  expect([
+    claim?.value,
+    others,
+    withoutClaims(layers, findClaims(layers)).providers?.llm?.openai,
+  ]).toEqual([variable, [], DEFAULTS.providers?.llm?.openai]);
+});
+
+test.each<[string, string, JsonObject]>([
+  ["switches on", "write", { enable: true }],
+  ["switches on for good", "write", { enable: "always" }],
+  ["runs without asking", "write", { run: "unattended" }],
+  ["runs where nobody is", "write", { detached: "auto" }],
+  ["answers", "write", { questions: { sure: { answer: true } } }],
+  ["has a model answer", "write", { questions: { sure: { target: "assistant" } } }],
+  ["seems to be another", "write", { questions: { sure: { prompt_label: "jp" } } }],
+  ["puts into another group", "write", { group: "docs" }],
+  ["gives arguments", "write", { parameters: { path: { type: "string", default: "x" } } }],
+  ["answers", "ask_user", { questions: { answer: { answer: "yes" } } }],
+  ["has a model answer", "ask_user", { questions: { answer: { target: "assistant" } } }],
+])("what %s %s needs trust, although it comes with jp", (_does, name, said) => {
+  counters("T-WORK-11");
+  expect(claimed(workspace({ conversation: tools({ [name]: said }) }))).toEqual([`tool ${name}`]);
+});
+
+test("so does what does it to the same tool under a name of the person's", () => {
+  counters("T-WORK-11");
+  const own = user({ conversation: tools({ save: { source: "builtin.write", run: "ask" } }) });
+  const looser = workspace({ conversation: tools({ save: { run: "unattended" } }) });
+  expect(claimed(own, looser)).toEqual(["tool save"]);
+});
+
+test("only what makes a question stricter is left out of a claim", () => {
+  counters("T-WORK-11");
+  const policy = { enable: { state: true, allow_toggle: "any" } };
+  const own = { policy, isSetByUser: () => false, isReadOnly: false };
+  const questions = {
+    strict: { target: { type: "user" }, exclusive: true },
+    loose: { target: { type: "user" }, exclusive: false },
+    new: { a_key_of_tomorrow: 1 },
+  };
+  expect(trustRelevantToolFields({ questions }, own)).toEqual({
+    questions: { loose: { exclusive: false }, new: { a_key_of_tomorrow: 1 } },
+  });
+});
+
+test.each<[string, JsonObject]>([
+  ["asks a person", { questions: { sure: { target: "user" } } }],
+  ["is off", { enable: false }],
+  ["is off unless it is named", { enable: "explicit" }],
+  ["is as it was", { enable: "off", run: "ask", group: "files", detached: { run: "deny" } }],
+])("a tool that changes files and %s needs none", (_name, said) => {
+  counters("T-WORK-11");
+  expect(claimed(workspace({ conversation: tools({ write: said }) }))).toEqual([]);
+});
+
+test.each<[Json, Json, readonly string[]]>([
+  [{ state: false, allow_toggle: "never" }, "off", ["tool make"]],
+  ["on", "always", ["tool make"]],
+  ["always", "on", []],
+])("a tool of the person's that is %j needs trust to be %j: %j", (own, said, claims) => {
+  const layers = [
+    user({ conversation: tools({ make: { ...LOCAL, enable: own } }) }),
+    workspace({ conversation: tools({ make: { enable: said } }) }),
+  ];
+  expect(claimed(...layers)).toEqual(claims);
+});
+
+test.each<[string, JsonObject, JsonObject]>([
+  ["run", { run: "ask" }, { run: "unattended" }],
+  ["result", { result: "ask" }, { result: "unattended" }],
+  ["enable", { enable: { state: false } }, { enable: { state: true } }],
+  ["detached", { detached: { tool: "deny" } }, { detached: { tool: "defaults" } }],
+])("what loosens %s for all tools needs trust where the person has set it", (_key, own, said) => {
+  counters("T-WORK-12");
+  const layers = [
+    user({ conversation: tools({ "*": own }) }),
+    workspace({ conversation: tools({ "*": said }) }),
+  ];
+  expect(claimed(...layers)).toEqual(["tool *"]);
+});
+
+test("what is set to its default for all tools holds for those that only read, too", () => {
+  counters("T-WORK-12");
+  const own = user({ conversation: tools({ "*": { detached: { run: "deny" } } }) });
+  const looser = workspace({ conversation: tools({ read: { detached: { run: "auto" } } }) });
+  expect([claimed(looser), claimed(own, looser)]).toEqual([[], ["tool read"]]);
+});
+
+describe("parameters that only a provider knows", () => {
+  const places = modelPlaces(configSchema, []);
+
+  test("may stand at these places", () => {
+    expect(places.map((keys) => keys.join("."))).toEqual([
+      "assistant.model",
+      "conversation.title.generate.model",
+      "conversation.tools.x.questions.x.target.model",
+      "conversation.inquiry.assistant.model",
+    ]);
+  });
+
+  test.each(places.map((keys) => [keys.join("."), keys] as const))(
+    "need trust at %s, and are not used without it",
+    (_name, keys) => {
+      counters("T-WORK-13");
+      const parameters = { mcp_servers: [{ url: "https://stranger.invalid" }], top_k: 1 };
+      const said = withValue({}, { keys: [...keys, "parameters"], value: parameters });
+      const own = user(withValue({}, { keys: [...keys, "id"], value: "openai/gpt" }));
+      const layers = [...BASE, own, workspace(said)];
+      const claims = findClaims(layers).filter(({ kind }) => kind === "model");
+      const left = JSON.stringify(withoutClaims(layers, claims));
+      expect([
+        claims.map(({ value }) => value),
+        left.includes("stranger"),
+        left.includes("gpt"),
+      ]).toEqual([[{ mcp_servers: parameters.mcp_servers }], false, true]);
+    },
+  );
+
+  test("need none where the person passes them on as well", () => {
+    const said = {
+      conversation: tools({
+        read: { questions: { q: { target: { model: { parameters: { seed: 1 } } } } } },
+      }),
+    };
+    expect(claimed(user(said), workspace(said))).toEqual([]);
+  });
+});
+
+/** Every place of the schema where a model is named: its id says so. */
+function modelPlaces(schema: v.GenericSchema, path: readonly string[]): readonly string[][] {
+  return writtenTables(schema).flatMap(({ entries, rest }) => {
+    const isModel = entries["id"] !== undefined && writtenTables(entries["id"]).length > 0;
+    const children = [...Object.entries(entries), ...(rest ? [["x", rest] as const] : [])];
+    const inner = children
+      .filter(([key]) => key !== "parameters" && key !== "*")
+      .flatMap(([key, child]) => modelPlaces(child, [...path, key]));
+    return isModel ? [[...path]] : inner;
+  });
+}
+
+test("what the person says too needs none", () => {
+  const said = { conversation: tools({ make: { ...LOCAL, run: "unattended" } }) };
+  expect(claimed(user(said), workspace(said))).toEqual([]);
+});
+
+test("what loosens a tool of the person's does", () => {
+  const own = user({ conversation: tools({ make: LOCAL }) });
+  const looser = workspace({ conversation: tools({ make: { run: "unattended" } }) });
+  expect(claimed(own, looser)).toEqual(["tool make"]);
+});
+
+test.each<[string, JsonObject, JsonObject]>([
+  ["runs it unasked", { run: "ask" }, { run: "unattended" }],
+  ["runs it unasked as we would", { run: "ask" }, { detached: { run: "auto" } }],
+  ["delivers its results unasked", { result: "ask" }, { result: "unattended" }],
+  ["switches it on", { enable: false }, { enable: true }],
+  ["lets a model answer", {}, { questions: { sure: { exclusive: false } } }],
+  ["fills its command", {}, { options: { a: "b" } }],
+  ["gives its arguments", {}, { parameters: { a: { type: "string", default: "b" } } }],
+])("of a tool of the person's, what %s needs trust", (_name, own, said) => {
+  const layers = [
+    user({ conversation: tools({ make: { ...LOCAL, ...own } }) }),
+    workspace({ conversation: tools({ make: said }) }),
+  ];
+  counters("T-FILE-5");
+  expect(claimed(...layers)).toEqual(["tool make"]);
+});
+
+test("to keep a question of the person's tool from models needs no trust", () => {
+  const own = user({ conversation: tools({ make: LOCAL }) });
+  const stricter = { make: { questions: { sure: { exclusive: true } } } };
+  expect(claimed(own, workspace({ conversation: tools(stricter) }))).toEqual([]);
+});
+
+test("what is ours needs trust again where the person wants it otherwise", () => {
+  const own = user({ conversation: tools({ read: { run: "ask", enable: false } }) });
+  const said = [{ run: "unattended" }, { enable: true }, { result: "unattended" }];
+  const claims = said.map((read) => claimed(own, workspace({ conversation: tools({ read }) })));
+  expect(claims).toEqual([["tool read"], ["tool read"], []]);
+});
+
+test("to silence the person's config needs trust, and hides no other claim", () => {
+  const own = user({
+    inherit: false,
+    conversation: tools({ make: LOCAL, "*": { detached: "deny" } }),
+  });
+  const silent = workspace({
+    inherit: false,
+    conversation: tools({ make: { run: "unattended" } }),
+  });
+  const layers = [...BASE, own, silent];
+  const claims = findClaims(layers);
+  const { tools: left } = withoutClaims(layers, claims).conversation ?? {};
+  expect([
+    claims.map(({ kind, name }) => `${kind} ${name}`),
+    left?.["make"]?.run,
+    left?.["*"]?.detached,
+    claimed(silent),
+  ]).toEqual([
+    ["inherit ", "tool make"],
+    undefined,
+    { run: "deny", deliver: "deny", tool: "deny" },
+    [],
+  ]);
+});
+
+test("how a tool is described and shown makes no difference to a claim", () => {
+  const shown = { summary: "Makes.", enable: "off", style: { hidden: true }, group: "g" };
+  const [plain, decorated] = [LOCAL, { ...LOCAL, ...shown }].map((make) =>
+    findClaims([...BASE, workspace({ conversation: tools({ make }) })]).map(({ value }) => value),
+  );
+  expect(decorated).toEqual(plain);
+});
+
+test("without its claims a config has what the person says of the same things", () => {
+  const own = user({ conversation: tools({ make: LOCAL }) });
+  const foreign = workspace({
+    conversation: tools({ make: { command: "rm" }, more: LOCAL, read: { run: "ask" } }),
+    providers: { mcp: { s: { command: "s" } } },
+  });
+  const layers = [...BASE, own, foreign];
+  const { conversation, providers } = withoutClaims(layers, findClaims(layers));
+  const { "*": _all, write: _write, ask_user: _ask, ...left } = conversation?.tools ?? {};
+  expect([left, providers?.mcp]).toEqual([
+    {
+      read: { source: "builtin", run: "ask", enable: { state: false, allow_toggle: "any" } },
+      make: { source: "local", command: { program: "make", args: [], shell: false } },
+    },
+    {},
+  ]);
+});

@@ -1,0 +1,228 @@
+/**
+ * Finds what the files of a workspace would run, reach or allow: programs as tools, MCP servers, addresses of
+ * models. The files may come from a clone, so each of these is a claim that the user has to trust.
+ */
+import { isDeepStrictEqual } from "node:util";
+import {
+  effectiveLayers,
+  findModelParameters,
+  foldLayers,
+  type Layer,
+  mergeConfig,
+  omitPaths,
+  parseToolSource,
+  type PartialConfig,
+  valueAt,
+  withValue,
+} from "../config/index.ts";
+import { isJsonObject, type Json, type JsonObject } from "../util/index.ts";
+import {
+  type OwnTool,
+  toolPolicy,
+  trustRelevantProviderFields,
+  trustRelevantServerFields,
+  trustRelevantToolFields,
+  usesDefault,
+} from "./trust-relevant-fields.ts";
+
+/** Something that files of a workspace would run, reach or allow. */
+export interface Claim {
+  /** `model` is for parameters that only the provider understands, `inherit` for dropping the user's config. */
+  readonly kind: "tool" | "mcp" | "llm" | "model" | "inherit";
+  /**
+   * The name of the tool, server or provider; `*` for the defaults of all tools; for a model, the keys of what it
+   * belongs to.
+   */
+  readonly name: string;
+  /** Not used until it is trusted; empty for `inherit`. */
+  readonly path: readonly string[];
+  /** The fields that need trust. */
+  readonly value: JsonObject;
+  /** The whole entry as it would be in force, merged with the user's own config. */
+  readonly inForce: JsonObject;
+  /** The files that it comes from. */
+  readonly files: readonly string[];
+}
+
+const TOOLS = ["conversation", "tools"];
+const MCP = ["providers", "mcp"];
+const LLM = ["providers", "llm"];
+
+/** Finds the claims that go beyond the defaults and the user's own config. */
+export function findClaims(layers: readonly Layer[]): readonly Claim[] {
+  const own = ownConfig(layers);
+  return [...inheritClaims(layers), ...entryClaims(layers)].filter(
+    (claim) => !isClaimWithin(own, claim),
+  );
+}
+
+/** The config without these claims, in whose place the user's own config applies. */
+export function withoutClaims(layers: readonly Layer[], claims: readonly Claim[]): PartialConfig {
+  const mayDropOwn = !claims.some(({ kind }) => kind === "inherit");
+  const config = foldLayers(mayDropOwn ? layers : ignoreInherit(layers));
+  const own = ownConfig(layers);
+  const paths = claims.map(({ path }) => path).filter((path) => path.length > 0);
+  const restored = paths.flatMap((keys) => {
+    const value = valueAt(own, keys);
+    return isJsonObject(value) ? [withValue({}, { keys, value })] : [];
+  });
+  // Parts of a config, put together.
+  return restored.reduce<PartialConfig>(
+    (rest, part) => mergeConfig(rest, part),
+    omitPaths(config, paths),
+  );
+}
+
+/** Whether the config already says the same. */
+export function isClaimWithin(config: PartialConfig, { kind, name, path, value }: Claim): boolean {
+  if (kind === "inherit") return false; // A user's config never drops itself.
+  if (kind !== "model") return isWithin(value, tableAt(config, path));
+  const parameters = findModelParameters(config).find((place) => place.name === name);
+  return isWithin(value, parameters?.passthrough ?? {});
+}
+
+function isWithin(part: Json, whole: Json | undefined): boolean {
+  if (!isJsonObject(part) || !isJsonObject(whole)) return isDeepStrictEqual(part, whole);
+  return Object.entries(part).every(([key, value]) =>
+    isWithin(value, Object.hasOwn(whole, key) ? whole[key] : undefined),
+  );
+}
+
+/** A file of the workspace that would drop the user's own config. */
+function inheritClaims(layers: readonly Layer[]): readonly Claim[] {
+  const first = layers.findIndex(({ isBase, isOfWorkspace }) => !isBase && !isOfWorkspace);
+  const files = layers.filter(
+    ({ isOfWorkspace, config }, index) =>
+      isOfWorkspace === true && config.inherit === false && first !== -1 && first < index,
+  );
+  if (files.length === 0) return [];
+  const value = { inherit: false };
+  const names = files.map(({ name }) => name);
+  return [{ kind: "inherit", name: "", path: [], value, inForce: value, files: names }];
+}
+
+/** The same config from several points of view. */
+interface Views {
+  /** Of the workspace's files alone. */
+  readonly workspace: PartialConfig;
+  /** Without the workspace. */
+  readonly own: PartialConfig;
+  /** Of the user alone, without the defaults. */
+  readonly user: PartialConfig;
+  readonly inForce: PartialConfig;
+  readonly readOnlyTools: ReadonlySet<string>;
+}
+
+/** Ignores `inherit = false` of workspace files: it is a claim itself, and must not hide others. */
+function entryClaims(layers: readonly Layer[]): readonly Claim[] {
+  const effective = effectiveLayers(ignoreInherit(layers));
+  const files = effective.filter(({ isOfWorkspace }) => isOfWorkspace);
+  const views: Views = {
+    workspace: foldLayers(files),
+    own: ownConfig(layers),
+    user: foldLayers(layers.filter((layer) => !layer.isBase && !layer.isOfWorkspace)),
+    inForce: foldLayers(effective),
+    readOnlyTools: new Set(layers.flatMap(({ readOnlyTools = [] }) => readOnlyTools)),
+  };
+  return [...toolClaims(views), ...providerClaims(views), ...modelClaims(views)]
+    .filter(({ value }) => Object.keys(value).length > 0)
+    .map((claim) => ({
+      ...claim,
+      inForce: tableAt(views.inForce, claim.path),
+      files: files
+        .filter(({ config }) => valueAt(config, claim.path) !== undefined)
+        .map(({ name }) => name),
+    }));
+}
+
+type EntryClaim = Omit<Claim, "inForce" | "files">;
+
+function toolClaims(views: Views): readonly EntryClaim[] {
+  const { workspace, inForce } = views;
+  return Object.keys(tableAt(workspace, TOOLS)).flatMap((name): readonly EntryClaim[] => {
+    const path = [...TOOLS, name];
+    const value = trustRelevantToolFields(tableAt(workspace, path), ownTool(name, views));
+    if (name === "*") {
+      return [{ kind: "tool", name, path, value: defaultsWithEffect(value, views) }];
+    }
+    // A tool without a source cannot be used.
+    if (tableAt(inForce, path)["source"] === undefined) return [];
+    return [{ kind: "tool", name, path, value }];
+  });
+}
+
+function ownTool(name: string, { own, user, readOnlyTools }: Views): OwnTool {
+  const entry = tableAt(own, [...TOOLS, name]);
+  const userTables = [name, "*"].map((one) => tableAt(user, [...TOOLS, one]));
+  return {
+    policy: toolPolicy(tableAt(own, [...TOOLS, "*"]), entry),
+    isSetByUser: (key) => userTables.some((table) => table[key] !== undefined),
+    isReadOnly: isReadOnly(name, entry, readOnlyTools),
+  };
+}
+
+/** Defaults that the user has not set matter only if a tool that does more than read uses them. */
+function defaultsWithEffect(value: JsonObject, views: Views): JsonObject {
+  const { inForce, user, readOnlyTools } = views;
+  const { "*": _defaults, ...tools } = tableAt(inForce, TOOLS);
+  const affected = Object.entries(tools).flatMap(([name, tool]) =>
+    isJsonObject(tool) && tool["source"] !== undefined && !isReadOnly(name, tool, readOnlyTools)
+      ? [tool]
+      : [],
+  );
+  const set = tableAt(user, [...TOOLS, "*"]);
+  return Object.fromEntries(
+    Object.entries(value).filter(
+      ([key, claimed]) =>
+        set[key] !== undefined || affected.some((tool) => usesDefault(tool, key, claimed)),
+    ),
+  );
+}
+
+function isReadOnly(name: string, { source }: JsonObject, readOnly: ReadonlySet<string>): boolean {
+  if (typeof source !== "string") return false;
+  const { type, tool = name } = parseToolSource(source);
+  return type === "builtin" && readOnly.has(tool);
+}
+
+function providerClaims({ workspace }: Views): readonly EntryClaim[] {
+  const { aliases: _aliases, ...llm } = tableAt(workspace, LLM);
+  return [
+    ...Object.keys(tableAt(workspace, MCP)).map((name): EntryClaim => {
+      const path = [...MCP, name];
+      const value = trustRelevantServerFields(tableAt(workspace, path));
+      return { kind: "mcp", name, path, value };
+    }),
+    ...Object.keys(llm).map((name): EntryClaim => {
+      const path = [...LLM, name];
+      const value = trustRelevantProviderFields(tableAt(workspace, path));
+      return { kind: "llm", name, path, value };
+    }),
+  ];
+}
+
+function modelClaims({ workspace }: Views): readonly EntryClaim[] {
+  return findModelParameters(workspace).map(({ name, path, passthrough: value }) => ({
+    kind: "model",
+    name,
+    path,
+    value,
+  }));
+}
+
+/** Drops `inherit` from the layers of the workspace. */
+function ignoreInherit(layers: readonly Layer[]): readonly Layer[] {
+  return layers.map((layer) => {
+    const { inherit: _inherit, ...config } = layer.config;
+    return layer.isOfWorkspace === true ? { ...layer, config } : layer;
+  });
+}
+
+function ownConfig(layers: readonly Layer[]): PartialConfig {
+  return foldLayers(layers.filter(({ isOfWorkspace }) => isOfWorkspace !== true));
+}
+
+function tableAt(config: PartialConfig, path: readonly string[]): JsonObject {
+  const table = valueAt(config, path);
+  return isJsonObject(table) ? table : {};
+}

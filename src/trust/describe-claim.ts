@@ -1,0 +1,191 @@
+/**
+ * Describes claims to the user who is to trust them. Each takes one line, whatever its names and values hold, so
+ * that none of them can look like a line of jp's own.
+ */
+import { transportType } from "../config/index.ts";
+import { isJsonArray, isJsonObject, type Json } from "../util/index.ts";
+import type { Claim } from "./claims.ts";
+
+/** Such as `tool deploy`. */
+export function describeClaim({ kind, name }: Claim): string {
+  switch (kind) {
+    case "tool":
+      return name === "*" ? "settings for all tools" : `tool ${wordText(name)}`;
+    case "mcp":
+      return `MCP server ${wordText(name)}`;
+    case "llm":
+      return `provider ${wordText(name)}`;
+    case "model":
+      return `parameters of ${modelText(name)}`;
+    case "inherit":
+      return "your own config";
+  }
+}
+
+/** `name` is the keys of what the model belongs to. */
+function modelText(name: string): string {
+  if (name === "assistant") return "the assistant's model";
+  if (name === "conversation.inquiry.assistant") return "the model that answers questions";
+  return `the model of ${wordText(name)}`;
+}
+
+/** Lists what each claim would do, below the files it comes from. */
+export function listClaims(claims: readonly Claim[]): readonly string[] {
+  const groups = Map.groupBy(claims, ({ files }) => files.map(fileText).join(", "));
+  return [...groups].flatMap(([files, listed]) => [
+    `${files}:`,
+    ...listed.map((claim) => {
+      const effects = effectsOf(claim).filter((text) => text !== "");
+      return `- ${describeClaim(claim)}: ${effects.join(", ")}`;
+    }),
+  ]);
+}
+
+function fileText(name: string): string {
+  return name === "conversation" ? "the record of this conversation" : wordText(name);
+}
+
+function effectsOf({ kind, value, inForce }: Claim): readonly string[] {
+  switch (kind) {
+    case "tool":
+      return [...toolText(value, inForce), ...policyText(value)];
+    case "mcp":
+      return serverText(inForce);
+    case "llm":
+      return addressText(inForce);
+    case "model":
+      return [`sends ${jsonText(value)} with requests`];
+    case "inherit":
+      return ["is ignored here"];
+  }
+}
+
+type Entry = Claim["value"];
+
+/** Says what the tool does, even if only its policy is claimed: a name alone tells too little. */
+function toolText(value: Entry, inForce: Entry): readonly string[] {
+  const { command, source, options, parameters, style } = inForce;
+  const from = typeof source === "string" && source !== "local" ? `from ${wordText(source)}` : "";
+  const hasDefaults = JSON.stringify(parameters ?? {}).includes('"default":');
+  // Changed parameters of a tool that the workspace did not bring are always worth showing.
+  const areShown = value["parameters"] !== undefined && (hasDefaults || !isNew(value));
+  return [
+    commandText("runs", command),
+    command === undefined ? from : "",
+    options === undefined ? "" : `with options ${jsonText(options)}`,
+    areShown ? `with parameters ${jsonText(parameters)}` : "",
+    isJsonObject(style) ? commandText("formats its arguments with", style["parameters"]) : "",
+  ];
+}
+
+/** The workspace brings the tool itself, not only a policy for it. */
+function isNew({ source, command }: Entry): boolean {
+  return source !== undefined || command !== undefined;
+}
+
+function commandText(does: string, command: Json | undefined): string {
+  if (!isJsonObject(command)) return "";
+  const words = [command["program"], ...list(command["args"])].map(wordText);
+  return `${does} ${words.join(" ")}${command["shell"] === true ? " in a shell" : ""}`;
+}
+
+/** What it allows without asking. Answers are not shown, because they may be secret. */
+function policyText(value: Entry): readonly string[] {
+  const { run, result, format, group, enable } = value;
+  return [
+    ...(isJsonObject(enable) ? enableText(enable) : []),
+    run === "unattended" ? "without asking" : run === undefined ? "" : "is no longer skipped",
+    result === "unattended" ? "sends its results to the model without asking" : "",
+    result === "ask" || result === "edit" ? "no longer skips its results" : "",
+    format === "unattended" ? "formats its arguments before you approve" : "",
+    group !== undefined ? `joins the group ${wordText(group)}` : "",
+    ...(isJsonObject(value["detached"]) ? detachedText(value["detached"]) : []),
+    ...(isJsonObject(value["questions"]) ? questionsText(value["questions"]) : []),
+  ];
+}
+
+function enableText({ state, allow_toggle }: Entry): readonly string[] {
+  if (state === true) return [allow_toggle === "never" ? "is always on" : "is switched on"];
+  return ["changes how it can be switched on or off"];
+}
+
+const DETACHED_TEXTS: Readonly<Record<string, string>> = {
+  run: "runs without asking when no terminal is available",
+  tool: "lets a model answer when no terminal is available",
+};
+
+function detachedText(detached: Entry): readonly string[] {
+  return Object.entries(detached).map(([prompt, mode]) => {
+    const text = mode === "auto" ? DETACHED_TEXTS[prompt] : undefined;
+    return text ?? `detached.${prompt} is ${wordText(mode)}`;
+  });
+}
+
+function questionsText(questions: Entry): readonly string[] {
+  const asked = Object.entries(questions);
+  const having = (does: string, key: string, ending = "") => {
+    const ids = asked
+      .filter(([, question]) => isJsonObject(question) && question[key] !== undefined)
+      .map(([id]) => wordText(id));
+    return ids.length === 0 ? "" : `${does} ${ids.join(", ")}${ending}`;
+  };
+  const routed = asked.filter(
+    ([, question]) =>
+      isJsonObject(question) && (isForModel(question["target"]) || question["exclusive"] === false),
+  );
+  return [
+    having("answers", "answer", " for you"),
+    routed.length === 0
+      ? ""
+      : `lets a model answer ${routed.map(([id]) => wordText(id)).join(", ")}`,
+    having("changes the label of", "prompt_label"),
+  ];
+}
+
+function isForModel(target: Json | undefined): boolean {
+  return isJsonObject(target) && target["type"] === "assistant";
+}
+
+/** Only what applies to its transport. */
+function serverText(server: Entry): readonly string[] {
+  const { url, command, variables, headers, allow_secrets, allow_sampling } = server;
+  const isHttp = transportType(server) === "http";
+  const sent = isJsonObject(headers) ? Object.entries(headers).map(headerText) : [];
+  const seen = list(variables).map(wordText);
+  return [
+    isHttp ? `reaches ${wordText(url)}` : "",
+    isHttp ? "" : `runs ${[command, ...list(server["arguments"])].map(wordText).join(" ")}`,
+    isHttp && sent.length > 0 ? `sends ${sent.join(" and ")}` : "",
+    !isHttp && seen.length > 0 ? `sees ${seen.join(" and ")}` : "",
+    allow_secrets === true ? "may ask for secrets" : "",
+    allow_sampling === true ? "may send prompts to your model" : "",
+  ];
+}
+
+/** Not the value, which may be a token, but the variables in it. */
+function headerText([name, value]: readonly [string, Json]): string {
+  const variables = typeof value === "string" ? (value.match(/\$\{?\w+\}?/g) ?? []) : [];
+  return variables.length === 0 ? wordText(name) : `${wordText(name)} (${variables.join(", ")})`;
+}
+
+function addressText({ base_url, base_url_env, api_key_env }: Entry): readonly string[] {
+  return [
+    base_url === undefined ? "" : `requests go to ${wordText(base_url)}`,
+    base_url_env === undefined ? "" : `or to the address in ${wordText(base_url_env)}`,
+    api_key_env === undefined ? "" : `with the key in ${wordText(api_key_env)}`,
+  ];
+}
+
+function list(value: Json | undefined): readonly Json[] {
+  return isJsonArray(value) ? value : [];
+}
+
+/** Quotes all but plain words, so that no space, quote or line break can end it. */
+function wordText(value: Json | undefined): string {
+  const text = typeof value === "string" ? value : JSON.stringify(value ?? null);
+  return /^[\w@%+=:,./{}*-]+$/.test(text) ? text : jsonText(text);
+}
+
+function jsonText(value: Json | undefined): string {
+  return JSON.stringify(value ?? null);
+}

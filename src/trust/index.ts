@@ -1,0 +1,13 @@
+export { type Claim, findClaims, withoutClaims } from "./claims.ts";
+export { listClaims } from "./describe-claim.ts";
+export {
+  assertTrusted,
+  describeWithheld,
+  resolveTrustedConfig,
+  TRUST_HINT,
+  type TrustedConfig,
+  trustQuestion,
+  type TrustRequest,
+  WorkspaceTrust,
+  type WorkspaceTrustOptions,
+} from "./workspace-trust.ts";

@@ -1,0 +1,157 @@
+/**
+ * Selects the fields of a workspace's config that need trust: those by which it runs, reaches or allows more than
+ * the user's own config does. Names, descriptions and stricter settings do not.
+ */
+import { isDeepStrictEqual } from "node:util";
+import { isJsonObject, type Json, type JsonObject } from "../util/index.ts";
+
+/** These fields of a tool never run, reach or allow more. */
+const HARMLESS_TOOL_FIELDS = new Set([
+  "enable",
+  "group",
+  "summary",
+  "description",
+  "examples",
+  "cancellation_response",
+  "timeout_secs",
+  "style",
+]);
+
+/** What the user's own config says about a tool that a workspace configures. */
+export interface OwnTool {
+  /** Its policy without the workspace: its own fields, else the defaults for all tools. */
+  readonly policy: JsonObject;
+  /** Whether the user's config sets this field, even to its default. */
+  readonly isSetByUser: (key: string) => boolean;
+  /** Ships with jp and only reads: a workspace may configure what the user has not. */
+  readonly isReadOnly: boolean;
+}
+
+/** For a tool that the workspace brings, everything but harmless fields; for other tools, what loosens them. */
+export function trustRelevantToolFields(fields: JsonObject, own: OwnTool): JsonObject {
+  const isReplaced = ["source", "command"].some(
+    (key) => fields[key] !== undefined && !isDeepStrictEqual(fields[key], own.policy[key]),
+  );
+  const loosened = () => {
+    const all = looserFields(fields, own);
+    return own.isReadOnly ? pick(all, own.isSetByUser) : all;
+  };
+  const { parameters: formatter } = tableIn(fields, "style");
+  return {
+    ...(isReplaced ? pick(fields, (key) => !HARMLESS_TOOL_FIELDS.has(key)) : loosened()),
+    // A command that formats arguments is a command.
+    ...(isJsonObject(formatter) && { style: { parameters: formatter } }),
+  };
+}
+
+export function trustRelevantServerFields(fields: JsonObject): JsonObject {
+  return pick(fields, (key) => key !== "optional" && key !== "startup_timeout_secs");
+}
+
+/**
+ * Where requests go, and with which key. A model server on this machine needs no trust. A variable does: it can
+ * send any part of the environment anywhere.
+ */
+export function trustRelevantProviderFields(fields: JsonObject): JsonObject {
+  const { base_url, base_url_env, api_key_env } = fields;
+  return {
+    ...(base_url !== undefined && !isLocalModelServer(base_url) && { base_url }),
+    ...(base_url_env !== undefined && { base_url_env }),
+    ...(api_key_env !== undefined && { api_key_env }),
+  };
+}
+
+/** Only with the usual paths: with any other, a request could reach any service of this machine. */
+function isLocalModelServer(url: Json): boolean {
+  if (typeof url !== "string" || !URL.canParse(url)) return false;
+  const { hostname, pathname, search } = new URL(url);
+  const isLoopback =
+    hostname === "localhost" || hostname === "[::1]" || /^127(?:\.\d+){3}$/.test(hostname);
+  return isLoopback && search === "" && /^(?:\/api)?(?:\/v1(?:beta)?)?\/?$/.test(pathname);
+}
+
+/** The policy of a tool: its own fields, else the defaults for all tools. */
+export function toolPolicy(defaults: JsonObject, tool: JsonObject): JsonObject {
+  const merged = (key: string) => ({ ...tableIn(defaults, key), ...tableIn(tool, key) });
+  return { ...defaults, ...tool, enable: merged("enable"), detached: merged("detached") };
+}
+
+/** Whether a tool leaves this field, or a part of it that is claimed, to the defaults for all tools. */
+export function usesDefault(tool: JsonObject, key: string, claimed: Json): boolean {
+  const own = tool[key];
+  if (own === undefined) return true;
+  if (!isJsonObject(own) || !isJsonObject(claimed)) return false;
+  return Object.keys(claimed).some((field) => own[field] === undefined);
+}
+
+function looserFields(fields: JsonObject, own: OwnTool): JsonObject {
+  const { policy } = own;
+  const { run, result, format, enable, group, options, parameters, access } = fields;
+  const ownFormat = policy["format"] ?? (policy["run"] === "unattended" ? "unattended" : "ask");
+  const detached = pick(tableIn(fields, "detached"), (prompt, mode) =>
+    isLooser(DETACHED, mode, tableIn(policy, "detached")[prompt]),
+  );
+  const questions = Object.entries(tableIn(fields, "questions"))
+    .map(([id, question]) => [id, withoutStricter(question)] as const)
+    .filter(([, question]) => Object.keys(question).length > 0);
+  return {
+    ...(isLooser(PROMPTS, run, policy["run"]) && { run }),
+    ...(isLooser(PROMPTS, result, policy["result"]) && { result }),
+    ...(isLooser(PROMPTS, format, ownFormat) && { format }),
+    ...(Object.keys(detached).length > 0 && { detached }),
+    ...(questions.length > 0 && { questions: Object.fromEntries(questions) }),
+    ...(isJsonObject(enable) && isEnabling(enable, own) && { enable }),
+    // Users switch on tools by the name of their group.
+    ...(group !== undefined && group !== policy["group"] && { group }),
+    ...(options !== undefined && { options }),
+    ...(parameters !== undefined && { parameters }),
+    ...(access !== undefined && { access }),
+  };
+}
+
+/** From the strictest to the loosest. */
+const PROMPTS = [["skip"], ["ask", "edit"], ["unattended"]];
+const DETACHED = [["deny"], ["defer"], ["defaults"], ["auto"]];
+const TOGGLES = [["never"], ["if_named"], ["if_named_or_group"], ["any"]];
+
+/** An unknown value is looser than any other. */
+function isLooser(
+  order: readonly (readonly string[])[],
+  value: Json | undefined,
+  own: Json | undefined,
+): value is Json {
+  const rank = (one: Json | undefined, unknown: number) => {
+    const found = order.findIndex((values) => values.some((known) => known === one));
+    return found === -1 ? unknown : found;
+  };
+  return value !== undefined && rank(value, order.length) > rank(own, -1);
+}
+
+/** The tool would be on, or stay on where the user switches it off. */
+function isEnabling(enable: JsonObject, { policy, isSetByUser }: OwnTool): boolean {
+  const { state: wasOn, allow_toggle: before } = tableIn(policy, "enable");
+  const { state: isOn = wasOn, allow_toggle: after = before } = enable;
+  if (isOn === true && wasOn !== true) return true;
+  // A tool that is on can be locked on, and one that is off can be unlocked.
+  return isOn === true
+    ? isLooser(TOGGLES, before, after)
+    : isLooser(TOGGLES, after, before) && isSetByUser("enable");
+}
+
+/** To ask the user, and only the user, is stricter than anything else. */
+function withoutStricter(question: Json): JsonObject {
+  if (!isJsonObject(question)) return {};
+  return pick(question, (key, value) => {
+    if (key === "target") return !(isJsonObject(value) && value["type"] === "user");
+    return !(key === "exclusive" && value === true);
+  });
+}
+
+function pick(entry: JsonObject, isWanted: (key: string, value: Json) => boolean): JsonObject {
+  return Object.fromEntries(Object.entries(entry).filter(([key, value]) => isWanted(key, value)));
+}
+
+function tableIn(entry: JsonObject, key: string): JsonObject {
+  const table = Object.hasOwn(entry, key) ? entry[key] : undefined;
+  return isJsonObject(table) ? table : {};
+}

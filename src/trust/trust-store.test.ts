@@ -1,0 +1,30 @@
+import { readdirSync, symlinkSync, writeFileSync } from "node:fs";
+import path from "node:path";
+import { expect, test } from "vitest";
+import { temporaryFolder } from "../../test/support/temporary-workspace.ts";
+import { TrustStore } from "./trust-store.ts";
+
+test("what is trusted is known to the next who looks, by whatever name the place goes", async () => {
+  const [data, root] = [temporaryFolder(), temporaryFolder()];
+  const link = path.join(temporaryFolder(), "link");
+  symlinkSync(root, link);
+  await new TrustStore(data, root).add(["one", "two"]);
+  expect(await new TrustStore(data, link).filterTrusted(["two", "three"])).toEqual(
+    new Set(["two"]),
+  );
+});
+
+test("another place knows nothing of it", async () => {
+  const data = temporaryFolder();
+  await new TrustStore(data, temporaryFolder()).add(["one"]);
+  expect(await new TrustStore(data, temporaryFolder()).filterTrusted(["one"])).toEqual(new Set());
+});
+
+test("nothing is trusted by a file that cannot be read", async () => {
+  const [data, root] = [temporaryFolder(), temporaryFolder()];
+  const store = new TrustStore(data, root);
+  await store.add(["one"]);
+  const [name = ""] = readdirSync(path.join(data, "trust"));
+  writeFileSync(path.join(data, "trust", name), '{"trusted": "one"');
+  expect(await store.filterTrusted(["one"])).toEqual(new Set());
+});

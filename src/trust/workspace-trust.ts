@@ -1,0 +1,179 @@
+/**
+ * Decides which part of a config is safe to use: what a workspace's own files would run, reach or allow counts
+ * once the user has trusted it, and needs new trust when it changes.
+ */
+import { existsSync, realpathSync } from "node:fs";
+import path from "node:path";
+import {
+  applyDirectives,
+  type Layer,
+  type PartialConfig,
+  resolveTools,
+  type ToolDirective,
+} from "../config/index.ts";
+import { booleanQuestion } from "../tool/index.ts";
+import { CodedError, isCodedError } from "../util/index.ts";
+import { type Claim, findClaims, isClaimWithin, withoutClaims } from "./claims.ts";
+import { describeClaim, listClaims } from "./describe-claim.ts";
+import { TrustStore } from "./trust-store.ts";
+
+export interface WorkspaceTrustOptions {
+  /** The root of the workspace. */
+  readonly root: string;
+  /** The user's data folder, outside the workspace. */
+  readonly dataFolder: string;
+  readonly variables: Readonly<Record<string, string | undefined>>;
+}
+
+/** What a user has trusted of one workspace. */
+export class WorkspaceTrust {
+  readonly #root: string;
+  readonly #variables: WorkspaceTrustOptions["variables"];
+  readonly #store: TrustStore;
+
+  constructor({ root, dataFolder, variables }: WorkspaceTrustOptions) {
+    this.#root = root;
+    this.#variables = variables;
+    this.#store = new TrustStore(dataFolder, root);
+  }
+
+  /** The claims that are not trusted, neither for the whole workspace nor for this conversation. */
+  async findUntrusted(
+    layers: readonly Layer[],
+    conversationId?: string,
+  ): Promise<readonly Claim[]> {
+    const claims = findClaims(layers);
+    if (claims.length === 0 || this.#isTrustedByVariable()) return [];
+    const scopes = conversationId === undefined ? [undefined] : [undefined, conversationId];
+    const keysOf = (claim: Claim) => scopes.map((scope) => claimKey(claim, scope));
+    const trusted = await this.#store.filterTrusted(claims.flatMap(keysOf));
+    return claims.filter((claim) => !keysOf(claim).some((key) => trusted.has(key)));
+  }
+
+  /** Throws `write_failed`. */
+  async trust(claims: readonly Claim[]): Promise<void> {
+    await this.#store.add(claims.map((claim) => claimKey(claim)));
+  }
+
+  /** Throws `write_failed`. */
+  async forget(): Promise<void> {
+    await this.#store.clear();
+  }
+
+  /**
+   * Trusts what a conversation now records of the config in force, for this conversation only: it came from the
+   * user or was trusted before, so the next turn need not ask, although the record lies in the workspace. Other
+   * content of the record stays untrusted, and so does what only the variable allows. Throws `write_failed`.
+   */
+  async trustRecord(
+    { layers, config: inForce }: TrustedConfig,
+    conversation: { readonly id: string; readonly config: PartialConfig },
+  ): Promise<void> {
+    if (this.#isTrustedByVariable()) return;
+    const { id, config } = conversation;
+    const lasting = layers.filter(({ name, isForOnce }) => name !== "conversation" && !isForOnce);
+    const record: Layer = { name: "conversation", config, isOfWorkspace: true };
+    const claims = await this.findUntrusted([...lasting, record], id);
+    const wanted = claims.filter((claim) => isClaimWithin(inForce, claim));
+    await this.#store.add(wanted.map((claim) => claimKey(claim, id)));
+  }
+
+  /** For machines without a user. Relative folders are ignored: they could be anywhere. */
+  #isTrustedByVariable(): boolean {
+    const folders = (this.#variables["JP_TRUSTED_WORKSPACES"] ?? "").split(path.delimiter);
+    const root = realpathSync(this.#root);
+    return folders.some((folder) => {
+      if (!path.isAbsolute(folder) || !existsSync(folder)) return false;
+      const relative = path.relative(realpathSync(folder), root);
+      return relative.split(path.sep)[0] !== ".." && !path.isAbsolute(relative);
+    });
+  }
+}
+
+export interface TrustedConfig {
+  readonly config: PartialConfig;
+  /** The claims that are not trusted, and therefore not part of it. */
+  readonly withheld: readonly Claim[];
+  readonly layers: readonly Layer[];
+}
+
+type TrustQuestion = ReturnType<typeof booleanQuestion>;
+
+export interface TrustRequest {
+  readonly layers: readonly Layer[];
+  readonly conversationId?: string | undefined;
+  /** Applied after untrusted claims are removed. */
+  readonly directives?: readonly ToolDirective[] | undefined;
+  /** Asks the user. Absent, or undefined as its result, if no one can be asked. */
+  readonly ask?: ((question: TrustQuestion) => Promise<boolean | undefined>) | undefined;
+}
+
+/**
+ * The config without untrusted claims. Asks the user to trust them if it can. `trust` is undefined outside a
+ * workspace. Throws `workspace_not_trusted` if a directive names a withheld tool, and what `applyDirectives` throws.
+ */
+export async function resolveTrustedConfig(
+  trust: WorkspaceTrust | undefined,
+  { layers, conversationId, directives = [], ask }: TrustRequest,
+): Promise<TrustedConfig> {
+  let withheld = (await trust?.findUntrusted(layers, conversationId)) ?? [];
+  if (withheld.length > 0 && (await ask?.(trustQuestion(withheld))) === true) {
+    await trust?.trust(withheld);
+    withheld = [];
+  }
+  const config = withoutClaims(layers, withheld);
+  try {
+    return { config: applyDirectives(config, directives), withheld, layers };
+  } catch (error) {
+    if (!isCodedError(error) || error.code !== "unknown_tool") throw error;
+    for (const { name = "" } of directives) assertTrusted(name, { config, withheld });
+    throw error;
+  }
+}
+
+/** Asks whether to trust the claims, and lists them. */
+export function trustQuestion(claims: readonly Claim[]): TrustQuestion {
+  const things = claims.length === 1 ? "one thing" : `${claims.length} things`;
+  return booleanQuestion("trust", "Trust this workspace with this?", {
+    context: [
+      `Files of this workspace configure ${things} that you have not trusted yet:`,
+      ...listClaims(claims),
+      "If yes, jp asks again when this changes. If no, jp continues without it for now.",
+    ].join("\n"),
+    default: false,
+    persistence: "none",
+  });
+}
+
+export const TRUST_HINT = "Run `jp trust` to review it.";
+
+export function describeWithheld(claims: readonly Claim[]): string {
+  const names = claims.map(describeClaim).join(", ");
+  return `not used, because you have not trusted this workspace: ${names}.`;
+}
+
+/**
+ * Throws `workspace_not_trusted` if the tool is withheld. A tool that exists without the workspace is not: only
+ * the workspace's changes to it are.
+ */
+export function assertTrusted(
+  tool: string,
+  { config, withheld }: Pick<TrustedConfig, "config" | "withheld">,
+): void {
+  if (resolveTools(config).has(tool)) return;
+  if (!withheld.some(({ kind, name }) => kind === "tool" && name === tool)) return;
+  const message = `The tool ${tool} comes with this workspace, which you have not trusted yet.`;
+  throw new CodedError("workspace_not_trusted", message, { hint: TRUST_HINT });
+}
+
+/** The same for equal claims, whatever the order of keys and whichever file they come from. */
+function claimKey({ kind, name, value }: Claim, conversationId?: string): string {
+  const scope = conversationId === undefined ? [] : [conversationId];
+  return JSON.stringify([kind, name, value, ...scope], (_key, member: unknown) =>
+    typeof member === "object" && member !== null && !Array.isArray(member)
+      ? Object.fromEntries(
+          Object.entries(member).toSorted(([one], [other]) => (one < other ? -1 : 1)),
+        )
+      : member,
+  );
+}
