@@ -1,8 +1,8 @@
 /** What the definitions of commands share: how one is loaded, called and finished. */
 import { Command, InvalidArgumentError, Option } from "commander";
-import type { CommandContext, GlobalOptions } from "./compose.ts";
+import type { ToolDirective } from "../config/index.ts";
+import type { CommandContext, GlobalOptions } from "./context.ts";
 import type { Host } from "./host.ts";
-import { directivesOf } from "./tool-directives.ts";
 
 /** Everything a command was given: its own words, its options, and what to work with. */
 export interface Call<Options> {
@@ -19,7 +19,7 @@ export function command<Options>(load: () => Promise<CommandFunction<Options>>) 
   return async (...received: unknown[]): Promise<void> => {
     const self = received.at(-1);
     if (!(self instanceof Command)) throw new TypeError("commander passes the command last");
-    const { createContext } = await import("./compose.ts");
+    const { createContext } = await import("./context.ts");
     const context = createContext(hostOf(self), self.optsWithGlobals<GlobalOptions>());
     try {
       const run = await load();
@@ -70,4 +70,33 @@ export function repeatable(flags: string, description: string, values: readonly 
       if (values.includes(value)) return collect(value, earlier);
       throw new InvalidArgumentError(`Allowed choices are ${values.join(", ")}.`);
     });
+}
+
+const given = new WeakMap<Command, ToolDirective[]>();
+
+/** Both may stand alone, for all tools, or name a tool or a group. */
+export function withDirectives(definition: Command): Command {
+  const directives: ToolDirective[] = [];
+  given.set(definition, directives);
+  const add = (isEnabled: boolean) => (name: unknown) => {
+    directives.push({ isEnabled, ...(typeof name === "string" && { name }) });
+  };
+  return definition
+    .option("-t, --tool [name]", "switch a tool or a group on, or all that may be")
+    .option("-T, --no-tool [name]", "switch a tool or a group off, or all that may be")
+    .on("option:tool", add(true))
+    .on("option:no-tool", add(false));
+}
+
+function directivesOf(definition: Command): readonly ToolDirective[] {
+  return given.get(definition) ?? [];
+}
+
+/** For all commands that work with the config. */
+export function withSettings(definition: Command): Command {
+  return definition.option(
+    "-c, --cfg <setting>",
+    "change the config for this command: key=value, key:=JSON, @file or a JSON object; may be repeated",
+    collect,
+  );
 }

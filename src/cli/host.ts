@@ -2,6 +2,7 @@
  * The process that a command runs in: its streams, environment, folder and signals. `main.ts` passes the
  * real one; tests run commands in one of their own, without starting a process.
  */
+import { fstatSync, writeSync } from "node:fs";
 import type { Readable } from "node:stream";
 import type { WriteStream } from "node:tty";
 import type { UserEnvironment } from "../storage/index.ts";
@@ -29,4 +30,18 @@ export interface Host {
   readonly onSignal: (signals: readonly HostSignal[], listener: () => void) => Disposable;
   /** Ends the process at once. */
   readonly exit: (status: number) => void;
+}
+
+export function writeOut(text: string): void {
+  try {
+    writeSync(1, text);
+  } catch (error) {
+    const isFull = error instanceof Error && "code" in error && error.code === "EAGAIN";
+    if (isFull) process.stdout.write(text); // The stream waits. A closed pipe wants nothing.
+  }
+}
+
+/** Pipes and files are told from terminals, which are devices, before a stream is opened. */
+export function isScreen(): boolean {
+  return fstatSync(1).isCharacterDevice() && process.stdout.isTTY;
 }

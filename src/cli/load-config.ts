@@ -13,11 +13,10 @@ import {
 } from "../config/index.ts";
 import type { UserEnvironment, Workspace } from "../storage/index.ts";
 import { isCodedError } from "../util/index.ts";
-import type { CommandContext } from "./compose.ts";
+import { type CommandContext, warn } from "./context.ts";
+import { resolveTarget } from "./conversations.ts";
 import { rememberedConfig } from "./remembered-config.ts";
 import { shippedLayer } from "./shipped-tools.ts";
-import { resolveTarget } from "./target.ts";
-import { warn } from "./warnings.ts";
 
 export interface ConfigFlags {
   /** The values of `--cfg`, in their order. */

@@ -2,7 +2,7 @@
 /** The command's first lines. They stay small: `--version` and `--help` cost what Node itself costs. */
 import { existsSync, readFileSync } from "node:fs";
 import path from "node:path";
-import { isScreen, writeOut } from "./write-out.ts";
+import { isScreen, writeOut } from "./host.ts";
 
 declare const JP_VERSION: string;
 

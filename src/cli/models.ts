@@ -1,7 +1,7 @@
 /** The models that the config and the environment let us reach. */
 import type { PartialConfig } from "../config/index.ts";
 import { createProviders, type Providers, type ProviderSettings } from "../provider/index.ts";
-import type { CommandContext } from "./compose.ts";
+import type { CommandContext } from "./context.ts";
 
 export function openProviders(context: CommandContext, config: PartialConfig): Providers {
   const { variables } = context.environment;

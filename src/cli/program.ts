@@ -17,7 +17,7 @@ const GROUPS: readonly Group[] = [
   {
     name: "init",
     description: "make a folder a jp workspace, and begin its config",
-    load: async () => (await import("./command/init/definition.ts")).defineInit,
+    load: async () => (await import("./command/definitions.ts")).defineInit,
   },
   {
     name: "query",
@@ -35,7 +35,7 @@ const GROUPS: readonly Group[] = [
   {
     name: "inquiry",
     description: "every question that was ever asked: who asked, who answered, how and when",
-    load: async () => (await import("./command/inquiry/definition.ts")).addInquiryCommands,
+    load: async () => (await import("./command/definitions.ts")).addInquiryCommands,
   },
   {
     name: "tool",
@@ -50,27 +50,27 @@ const GROUPS: readonly Group[] = [
   {
     name: "model",
     description: "list the models that can be reached",
-    load: async () => (await import("./command/model/definition.ts")).addModelCommands,
+    load: async () => (await import("./command/definitions.ts")).addModelCommands,
   },
   {
     name: "config",
     description: "what is configured, where, and why",
-    load: async () => (await import("./command/config/definition.ts")).addConfigCommands,
+    load: async () => (await import("./command/definitions.ts")).addConfigCommands,
   },
   {
     name: "trust",
     description: "look at what this workspace would run, and trust it",
-    load: async () => (await import("./command/trust/definition.ts")).defineTrust,
+    load: async () => (await import("./command/definitions.ts")).defineTrust,
   },
   {
     name: "doctor",
     description: "check what jp works with, and say what to put right",
-    load: async () => (await import("./command/doctor/definition.ts")).defineDoctor,
+    load: async () => (await import("./command/definitions.ts")).defineDoctor,
   },
   {
     name: "completion",
     description: "print what makes a shell complete jp's words",
-    load: async () => (await import("./command/completion/definition.ts")).defineCompletion,
+    load: async () => (await import("./command/definitions.ts")).defineCompletion,
   },
 ];
 

@@ -2,10 +2,9 @@
 import path from "node:path";
 import { mergeConfig, type PartialConfig } from "../config/index.ts";
 import { type EditText, TerminalPrompter } from "../terminal/index.ts";
-import type { CommandContext } from "./compose.ts";
+import type { CommandContext } from "./context.ts";
 import { editText } from "./editor.ts";
 import type { Host } from "./host.ts";
-import { isPlain } from "./plain.ts";
 
 export interface InteractionFlags {
   readonly nonInteractive?: boolean;
@@ -44,4 +43,12 @@ function editWith(host: Host): EditText {
     await edited.discard();
     return edited.text === text ? undefined : edited.text;
   };
+}
+
+/** By a variable, else by the config, else where the terminal can do no more. */
+export function isPlain({ environment }: CommandContext, config: PartialConfig): boolean {
+  const { JP_PLAIN: wanted, TERM: terminal } = environment.variables;
+  if (wanted === "1" || wanted === "0") return wanted === "1";
+  const style = config.style?.prompt;
+  return style === undefined ? terminal === "dumb" : style === "plain";
 }

@@ -4,9 +4,8 @@ import { CommanderError } from "commander";
 import { neutralize, wrapProse } from "../render/index.ts";
 import { type CodedError, isCodedError } from "../util/index.ts";
 import { ExitStatus } from "./exit-status.ts";
-import type { Host } from "./host.ts";
+import { type Host, isScreen, writeOut } from "./host.ts";
 import { createProgram } from "./program.ts";
-import { isScreen, writeOut } from "./write-out.ts";
 
 /** Runs the command that this process was started for, and sets its exit status. */
 export async function runInProcess(version: string): Promise<void> {

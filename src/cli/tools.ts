@@ -19,10 +19,9 @@ import { McpServers } from "../mcp/index.ts";
 import type { ToolSchema } from "../provider/index.ts";
 import type { Output } from "../terminal/index.ts";
 import { CodedError, messageOf } from "../util/index.ts";
-import type { CommandContext } from "./compose.ts";
+import { type CommandContext, warn } from "./context.ts";
 import { findWorkspace } from "./load-config.ts";
 import { createShippedTools } from "./shipped-tools.ts";
-import { warn } from "./warnings.ts";
 
 export interface Tools extends AsyncDisposable {
   readonly settings: ReadonlyMap<string, ToolSettings>;

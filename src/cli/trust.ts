@@ -17,15 +17,14 @@ import {
   withoutClaims,
 } from "../config/index.ts";
 import type { InquiryId } from "../conversation/index.ts";
-import { booleanQuestion } from "../tool/index.ts";
 import type { ConversationWriter, Workspace } from "../storage/index.ts";
+import { booleanQuestion } from "../tool/index.ts";
 import { CodedError, isCodedError } from "../util/index.ts";
 import { describeClaim, listClaims } from "./claim-text.ts";
-import type { CommandContext } from "./compose.ts";
+import { type CommandContext, warn } from "./context.ts";
 import { type ConfigFlags, findWorkspace, loadConfig } from "./load-config.ts";
 import { findPresentPerson, type InteractionFlags } from "./prompter.ts";
 import { rememberedConfig } from "./remembered-config.ts";
-import { warn } from "./warnings.ts";
 
 export interface TrustedConfig {
   readonly config: PartialConfig;

@@ -1,8 +1,14 @@
-/** What shells are told so that they ask `jp complete` what could be typed next. */
+/** `jp completion`. */
+import type { Call } from "../../define.ts";
 
-export type Shell = keyof typeof SCRIPTS;
+export async function printCompletion({ words, context }: Call<object>): Promise<void> {
+  const shell = words[0] as Shell; // One of the choices, else we would not be here.
+  context.output.write(SCRIPTS[shell]);
+}
 
-export const SCRIPTS = {
+type Shell = keyof typeof SCRIPTS;
+
+const SCRIPTS = {
   bash: `# jp completion for bash. In ~/.bashrc:  source <(jp completion bash)
 _jp() {
   local IFS=$'\\n' jp=$1 words=() last=0 line value i

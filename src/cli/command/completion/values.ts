@@ -1,21 +1,24 @@
 /** What may stand as the value of an option or an argument, as far as that is quick to tell. */
 import { Argument, type Option } from "commander";
 import {
+  configJsonSchema,
+  configToJson,
   foldLayers,
   loadLayers,
   type PartialConfig,
   resolveMcpServers,
   resolveTools,
+  splitPath,
+  valueAt,
 } from "../../../config/index.ts";
 import { compareTimestamps } from "../../../conversation/index.ts";
-import { lastActivity } from "../../activity.ts";
-import { type CommandContext, createContext } from "../../compose.ts";
+import { isJsonArray, isJsonObject, type Json, type JsonObject } from "../../../util/index.ts";
+import { type CommandContext, createContext } from "../../context.ts";
+import { lastActivity } from "../../conversations.ts";
 import type { Host } from "../../host.ts";
 import { configPlaces } from "../../load-config.ts";
 import { shippedConfig } from "../../shipped-tools.ts";
-import type { Candidate } from "./candidate.ts";
-import { findKeys, findKeyValues } from "./config-keys.ts";
-import type { Position } from "./position.ts";
+import type { Candidate, Position } from "./complete.ts";
 
 type Values = (position: Position, context: CommandContext) => Promise<readonly Candidate[]>;
 
@@ -131,4 +134,68 @@ async function quietConfig(context: CommandContext): Promise<PartialConfig> {
   } catch {
     return builtins;
   }
+}
+
+/** The parts that may follow what was typed. A key that holds others ends in a dot. */
+async function findKeys(typed: string, config: PartialConfig): Promise<readonly Candidate[]> {
+  const begin = typed.slice(0, typed.lastIndexOf(".") + 1);
+  const path = splitPath(begin);
+  const table = tableOf(await findNode(path));
+  const named = valueAt(configToJson(config), path);
+  const names = new Set([
+    ...Object.keys(propertiesOf(table)),
+    ...(isJsonObject(table?.["additionalProperties"]) && isJsonObject(named)
+      ? Object.keys(named)
+      : []),
+  ]);
+  return [...names]
+    .filter((name) => /^(?:[\w-]+|\*)$/.test(name))
+    .map((name) => {
+      const child = childOf(table, name);
+      const { description } = child ?? {};
+      return {
+        value: `${begin}${name}${child?.["type"] === "object" ? "." : ""}`,
+        ...(typeof description === "string" && { description }),
+      };
+    });
+}
+
+/** The words that may stand there, if they are few. */
+async function findKeyValues(key: string): Promise<readonly Candidate[]> {
+  const node = await findNode(splitPath(key));
+  const forms = node === undefined ? [] : [node, ...listOf(node["anyOf"])];
+  return forms
+    .flatMap((form) => (form["type"] === "boolean" ? ["true", "false"] : asArray(form["enum"])))
+    .filter((value) => typeof value === "string")
+    .map((value) => ({ value }));
+}
+
+async function findNode(path: readonly string[]): Promise<JsonObject | undefined> {
+  let node: JsonObject | undefined = await configJsonSchema();
+  for (const name of path) node = childOf(tableOf(node), name);
+  return node;
+}
+
+/** Of several forms, the one with keys. */
+function tableOf(node: JsonObject | undefined): JsonObject | undefined {
+  if (node === undefined || node["type"] === "object") return node;
+  return listOf(node["anyOf"]).find((form) => form["type"] === "object");
+}
+
+function childOf(table: JsonObject | undefined, name: string): JsonObject | undefined {
+  const child = propertiesOf(table)[name] ?? table?.["additionalProperties"];
+  return isJsonObject(child) ? child : undefined;
+}
+
+function propertiesOf(table: JsonObject | undefined): JsonObject {
+  const properties = table?.["properties"];
+  return isJsonObject(properties) ? properties : {};
+}
+
+function listOf(value: Json | undefined): readonly JsonObject[] {
+  return asArray(value).filter((one) => isJsonObject(one));
+}
+
+function asArray(value: Json | undefined): readonly Json[] {
+  return isJsonArray(value) ? value : [];
 }

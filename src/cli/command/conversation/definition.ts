@@ -52,7 +52,7 @@ function addReaders(group: Command): void {
     .option("-m, --metadata", "the file of its metadata")
     .option("-b, --base-config", "the file of its base config")
     .addHelpText("after", TARGET_HELP)
-    .action(command(async () => (await import("./path.ts")).printPath));
+    .action(command(async () => (await import("./show.ts")).printPath));
 }
 
 function addSearch(group: Command): void {
@@ -83,19 +83,19 @@ function addWriters(group: Command): void {
     .command("use [target]")
     .description("make a conversation the active one in this terminal (default: the previous one)")
     .addHelpText("after", TARGET_HELP)
-    .action(command(async () => (await import("./use.ts")).useConversation));
+    .action(command(async () => (await import("./manage.ts")).useConversation));
   withTurns(group.command("fork [target]"))
     .description("copy a conversation, or some of its turns, into a new one")
     .option("-t, --title <title>", "the title of the copy")
     .option("--activate", "make the copy the active one")
     .addHelpText("after", TARGET_HELP)
-    .action(command(async () => (await import("./fork.ts")).forkConversation));
+    .action(command(async () => (await import("./manage.ts")).forkConversation));
   group
     .command("rm [target...]")
     .description("delete conversations for good")
     .option("-y, --yes", "do not ask")
     .addHelpText("after", TARGET_HELP)
-    .action(command(async () => (await import("./rm.ts")).removeConversations));
+    .action(command(async () => (await import("./manage.ts")).removeConversations));
   group
     .command("edit [target]")
     .description("change a conversation's title and place, or its files in your editor")
@@ -114,12 +114,12 @@ function addWriters(group: Command): void {
     .command("archive [target...]")
     .description("put conversations out of the way")
     .addHelpText("after", TARGET_HELP)
-    .action(command(async () => (await import("./archive.ts")).archiveConversations));
+    .action(command(async () => (await import("./manage.ts")).archiveConversations));
   group
     .command("unarchive <target...>")
     .description("bring archived conversations back")
     .addHelpText("after", TARGET_HELP)
-    .action(command(async () => (await import("./archive.ts")).unarchiveConversations));
+    .action(command(async () => (await import("./manage.ts")).unarchiveConversations));
 }
 
 function withTurns(definition: Command): Command {

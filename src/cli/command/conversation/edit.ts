@@ -8,12 +8,12 @@ import {
 } from "../../../conversation/index.ts";
 import type { RecordFile } from "../../../storage/index.ts";
 import { CodedError, isCodedError } from "../../../util/index.ts";
-import type { CommandContext } from "../../compose.ts";
+import type { CommandContext } from "../../context.ts";
 import type { Call } from "../../define.ts";
 import { editText } from "../../editor.ts";
 import { usageError } from "../../exit-status.ts";
-import { resolveTarget } from "../../target.ts";
-import { type FileFlags, PACKED_HINT } from "./path.ts";
+import { resolveTarget } from "../../conversations.ts";
+import { type FileFlags, PACKED_HINT } from "./show.ts";
 
 export interface EditFlags extends FileFlags {
   /** `false` takes it away. */

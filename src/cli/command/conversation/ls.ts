@@ -7,8 +7,8 @@ import {
 } from "../../../conversation/index.ts";
 import { type Cell, jsonLine, oneLine, relativeTime, renderTable } from "../../../render/index.ts";
 import type { ConversationSummary } from "../../../storage/index.ts";
-import { lastActivity } from "../../activity.ts";
-import type { CommandContext } from "../../compose.ts";
+import { lastActivity } from "../../conversations.ts";
+import type { CommandContext } from "../../context.ts";
 import type { Call } from "../../define.ts";
 
 export interface ListFlags {

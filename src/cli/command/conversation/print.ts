@@ -7,12 +7,14 @@ import {
 } from "../../../conversation/index.ts";
 import { jsonLine, renderMarkdown, renderTurn } from "../../../render/index.ts";
 import type { ConversationSummary } from "../../../storage/index.ts";
-import { readPieces } from "../../read-pieces.ts";
-import { warn } from "../../warnings.ts";
-import type { CommandContext } from "../../compose.ts";
+import { type CommandContext, warn } from "../../context.ts";
+import {
+  readPieces,
+  resolveTargetForReading,
+  type TurnFlags,
+  turnRange,
+} from "../../conversations.ts";
 import type { Call } from "../../define.ts";
-import { resolveTargetForReading } from "../../target.ts";
-import { type TurnFlags, turnRange } from "../../turn-range.ts";
 
 export interface PrintFlags extends TurnFlags {
   readonly full?: boolean;

@@ -1,4 +1,5 @@
 /** `jp conversation show`: what there is to know without reading it. */
+import { existsSync } from "node:fs";
 import {
   conversationCreatedAt,
   InquiryLog,
@@ -6,13 +7,23 @@ import {
   timestampToMilliseconds,
   TurnCounter,
 } from "../../../conversation/index.ts";
-import { inquiryState, jsonLine, oneLine, relativeTime } from "../../../render/index.ts";
+import {
+  inquiryState,
+  jsonLine,
+  neutralize,
+  oneLine,
+  relativeTime,
+} from "../../../render/index.ts";
 import type { ConversationSummary } from "../../../storage/index.ts";
-import { lastActivity } from "../../activity.ts";
-import type { CommandContext } from "../../compose.ts";
+import { CodedError } from "../../../util/index.ts";
+import type { CommandContext } from "../../context.ts";
+import {
+  lastActivity,
+  readPieces,
+  resolveTargetForReading,
+  resolveTargets,
+} from "../../conversations.ts";
 import type { Call } from "../../define.ts";
-import { readPieces } from "../../read-pieces.ts";
-import { resolveTargetForReading, resolveTargets } from "../../target.ts";
 import { summaryToJson } from "./ls.ts";
 
 export interface ShowFlags {
@@ -115,4 +126,27 @@ function printFacts(
     if (value !== undefined)
       output.print(`${output.paint("bold", name.padEnd(10))}  ${oneLine(value)}`);
   }
+}
+
+export interface FileFlags {
+  readonly events?: boolean;
+  readonly metadata?: boolean;
+  readonly baseConfig?: boolean;
+}
+
+export const PACKED_HINT =
+  "In older conversations the base config is the first element of the events.";
+
+export async function printPath({ words, options, context }: Call<FileFlags>): Promise<void> {
+  const { id } = await resolveTargetForReading(context, words[0]);
+  const paths = context.workspace.files.paths(id);
+  const files = (["events", "metadata", "baseConfig"] as const).filter((name) => options[name]);
+  const wanted = files.length === 0 ? [paths.folder] : files.map((name) => paths[name]);
+  const missing = wanted.find((file) => !existsSync(file));
+  if (missing !== undefined) {
+    throw new CodedError("no_such_file", `There is no ${missing}.`, { hint: PACKED_HINT });
+  }
+  const { output } = context;
+  // Programs get the name as it is, people a harmless one.
+  for (const file of wanted) output.print(output.isTerminal ? neutralize(file) : file);
 }

@@ -2,31 +2,29 @@
  * `jp demo`: a guided tour with real prompts and a real record. It is an embedding program itself: the
  * turns are run through the library, and only the model is scripted.
  */
+import { readFileSync } from "node:fs";
 import { mkdtemp, writeFile } from "node:fs/promises";
 import path from "node:path";
-import type { Prompter } from "../../../agent/index.ts";
+import type { Prompter, PromptResult } from "../../../agent/index.ts";
 import { parseConfigOrThrow, resolveTools } from "../../../config/index.ts";
 import { runTurn } from "../../../embed/index.ts";
 import { createAskUser, createFileTools } from "../../../executor/index.ts";
-import { type StyleName, wrapProse } from "../../../render/index.ts";
+import { jsonLine, neutralize, oneLine, type StyleName, wrapProse } from "../../../render/index.ts";
 import {
   type ConversationWriter,
   createWorkspaceFolder,
   openWorkspace,
 } from "../../../storage/index.ts";
 import { createStatusLine, TerminalPrompter } from "../../../terminal/index.ts";
-import type { Json, JsonObject } from "../../../util/index.ts";
-import type { CommandContext } from "../../compose.ts";
+import type { InquiryQuestion } from "../../../tool/index.ts";
+import { isJsonObject, type Json, type JsonObject } from "../../../util/index.ts";
+import type { CommandContext } from "../../context.ts";
 import type { Call } from "../../define.ts";
-import { listInquiries } from "../inquiry/ls.ts";
-import { isPlain } from "../../plain.ts";
+import { isPlain } from "../../prompter.ts";
+import { listInquiries } from "../inquiry.ts";
 import { withScreen } from "../query/prompter-with-screen.ts";
 import { TextView } from "../query/text-view.ts";
-import { createFilePrompter } from "./file-prompter.ts";
-import { createLeavingPrompter } from "./leaving-prompter.ts";
-import { createTourModel } from "./tour-model.ts";
-import { TOUR, TOUR_FILE, TOUR_TEXT, type TourStep } from "./tour-steps.ts";
-import { TOUR_TOOLS } from "./tour-tools.ts";
+import { createTourModel, TOUR, TOUR_FILE, TOUR_TEXT, TOUR_TOOLS, type TourStep } from "./tour.ts";
 
 export async function demo({ context }: Call<object>): Promise<void> {
   const tour = await createTour(context);
@@ -192,4 +190,55 @@ function say(text: string, { context: { output } }: Tour, style?: StyleName): vo
   for (const row of wrapProse(text, Math.min(output.lineWidth, MOST_COLUMNS))) {
     output.print(style === undefined ? row : output.paint(style, row));
   }
+}
+
+export interface LeavingPrompter extends Prompter {
+  readonly hasLeft: boolean;
+}
+
+function createLeavingPrompter(person: Prompter): LeavingPrompter {
+  let left: Exclude<PromptResult["type"], "answered"> | undefined;
+  return {
+    channel: person.channel,
+    get hasLeft() {
+      return left !== undefined;
+    },
+    canAsk: () => person.canAsk(),
+    ask: async (request) => {
+      const { inquiryId } = request;
+      if (left !== undefined) return { type: left, inquiryId };
+      const result = await person.ask(request);
+      if (result.type !== "answered") left = result.type;
+      return result;
+    },
+    askPermission: (request) => person.askPermission(request),
+    askDelivery: (request) => person.askDelivery(request),
+  };
+}
+
+/** Takes them one after the other; a question for which there is none is cancelled. */
+function createFilePrompter(file: string, notice: (line: string) => void): Prompter {
+  const answers = JSON.parse(readFileSync(file, "utf8")) as Json[]; // We have written it.
+  return {
+    channel: "file",
+    canAsk: () => true,
+    ask: async ({ inquiryId, question }) => {
+      const next = answers.shift();
+      if (next === undefined) return { type: "cancelled", inquiryId };
+      const { answer = null, isRemembered } = isJsonObject(next) ? next : { answer: next };
+      for (const line of describe(question, answer)) notice(line);
+      return { type: "answered", inquiryId, answer, isRemembered: isRemembered === true };
+    },
+    askPermission: async () => ({ type: "run", isRemembered: false }),
+    askDelivery: async () => ({ type: "deliver" }),
+  };
+}
+
+/** What somebody at a terminal would have seen. */
+function describe({ text, context, answerType }: InquiryQuestion, answer: Json): readonly string[] {
+  const said = answerType.type === "secret" ? "<redacted>" : jsonLine(answer);
+  return [
+    ...(context === undefined ? [] : neutralize(context.trimEnd()).split("\n")),
+    `✔ ${oneLine(text)} ${said}, from the file`,
+  ];
 }

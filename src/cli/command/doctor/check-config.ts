@@ -6,12 +6,27 @@ import {
   foldLayers,
   type Layer,
   loadLayers,
+  type PartialConfig,
   pathToText,
+  resolveAssistant,
+  type ToolSettings,
+  withoutClaims,
 } from "../../../config/index.ts";
-import type { CommandContext } from "../../compose.ts";
+import {
+  type ModelInfo,
+  PROVIDER_NAMES,
+  ProviderError,
+  type Providers,
+} from "../../../provider/index.ts";
+import { isCodedError } from "../../../util/index.ts";
+import type { CommandContext } from "../../context.ts";
+import { keyVariable } from "../../detect-models.ts";
 import { configPlaces } from "../../load-config.ts";
+import { openProviders } from "../../models.ts";
 import { shippedLayer } from "../../shipped-tools.ts";
-import type { Finding } from "./finding.ts";
+import { openTools, type Tools } from "../../tools.ts";
+import { describeWithheld, TRUST_HINT, untrustedClaims } from "../../trust.ts";
+import { type Finding, findingOf } from "./finding.ts";
 
 export interface CheckedConfig {
   readonly findings: readonly Finding[];
@@ -44,4 +59,203 @@ export async function checkConfig(context: CommandContext): Promise<CheckedConfi
       .map((message): Finding => ({ check, state: "problem", message }));
     return { findings };
   }
+}
+
+export interface CheckedTrust {
+  readonly findings: readonly Finding[];
+  /** Safe to act on. */
+  readonly config: PartialConfig;
+}
+
+export async function checkTrust(
+  context: CommandContext,
+  layers: readonly Layer[],
+): Promise<CheckedTrust> {
+  const claims = await untrustedClaims(context, layers);
+  const config = withoutClaims(layers, claims);
+  if (claims.length === 0) return { findings: [], config };
+  return {
+    findings: [
+      { check: "trust", state: "warning", message: describeWithheld(claims), hint: TRUST_HINT },
+    ],
+    config,
+  };
+}
+
+const LOCAL_PROVIDERS = ["ollama", "llamacpp"] as const;
+const LOCAL_MS = 1000;
+const HOSTED_MS = 5000;
+
+export async function checkModels(
+  context: CommandContext,
+  config: PartialConfig,
+): Promise<readonly Finding[]> {
+  const providers = openProviders(context, config);
+  const [model, ...servers] = await Promise.all([
+    checkModel(providers, config),
+    ...LOCAL_PROVIDERS.map((name) => checkModelServer(providers, name, config)),
+  ]);
+  const hasKey = PROVIDER_NAMES.some((name) => {
+    const variable = keyVariable(name, config) ?? "";
+    return (context.environment.variables[variable] ?? "") !== "";
+  });
+  const hasServer = servers.some(({ hasModels }) => hasModels);
+  return [model ?? withoutModel(hasKey || hasServer), ...servers.map(({ finding }) => finding)];
+}
+
+/** jp query looks for one by itself, if there is one to be found. */
+function withoutModel(isToBeFound: boolean): Finding {
+  const check = "model";
+  if (isToBeFound) {
+    return {
+      check,
+      state: "warning",
+      message: "No model is configured; the first that is found answers.",
+      hint: "Choose one: jp config set assistant.model.id provider/name",
+    };
+  }
+  return {
+    check,
+    state: "problem",
+    message: "No model is configured, and none was found.",
+    hint: "Start Ollama or a llama.cpp server, or put a provider's key into its variable.",
+  };
+}
+
+/**
+ * Its provider is asked for its list: that shows whether it is there, and takes the key. Undefined if
+ * none is configured.
+ */
+async function checkModel(
+  providers: Providers,
+  config: PartialConfig,
+): Promise<Finding | undefined> {
+  const check = "model";
+  let model: { readonly provider: string; readonly name: string };
+  try {
+    ({ model } = resolveAssistant(config));
+  } catch (error) {
+    if (isCodedError(error) && error.code === "no_model") return undefined;
+    return findingOf(check, error);
+  }
+  const id = `${model.provider}/${model.name}`;
+  try {
+    const listed = await listModels(providers, model.provider);
+    if (listed.some(({ name }) => name === model.name)) {
+      return { check, state: "ok", message: `${id} can be reached` };
+    }
+    const message = `${model.provider} can be reached, but does not list ${model.name}.`;
+    return { check, state: "warning", message, hint: `See: jp model ls ${model.provider}` };
+  } catch (error) {
+    return findingOf(check, explain(error, `${id} did not answer in time.`));
+  }
+}
+
+interface CheckedServer {
+  readonly finding: Finding;
+  readonly hasModels: boolean;
+}
+
+/** Not everybody has one: that none is there is nothing wrong. */
+async function checkModelServer(
+  providers: Providers,
+  name: (typeof LOCAL_PROVIDERS)[number],
+  config: PartialConfig,
+): Promise<CheckedServer> {
+  const url = config.providers?.llm?.[name]?.base_url ?? "";
+  try {
+    const { length } = await listModels(providers, name);
+    const models = length === 1 ? "1 model" : `${length} models`;
+    const finding = { check: name, state: "ok", message: `${models} at ${url}` } as const;
+    return { finding, hasModels: length > 0 };
+  } catch (error) {
+    const isAbsent = !(error instanceof ProviderError) || error.kind === "network";
+    const finding: Finding = isAbsent
+      ? { check: name, state: "ok", message: `none at ${url}` }
+      : findingOf(name, error, "warning");
+    return { finding, hasModels: false };
+  }
+}
+
+async function listModels(providers: Providers, provider: string): Promise<readonly ModelInfo[]> {
+  const isLocal = LOCAL_PROVIDERS.some((name) => name === provider);
+  const limit = isLocal ? LOCAL_MS : HOSTED_MS;
+  return providers.list(provider, AbortSignal.timeout(limit));
+}
+
+function explain(error: unknown, late: string): unknown {
+  const isLate = error instanceof DOMException && error.name === "TimeoutError";
+  return isLate ? late : error;
+}
+
+export async function checkTools(
+  context: CommandContext,
+  config: PartialConfig,
+  seconds: number,
+): Promise<readonly Finding[]> {
+  await using tools = openTools(context, config);
+  const enabled = [...tools.settings.values()].filter(({ isEnabled }) => isEnabled);
+  const signal = AbortSignal.timeout(seconds * 1000);
+  const opened = await Promise.all(enabled.map((tool) => open(tool, tools, signal)));
+  const servers = Map.groupBy(opened, ({ server }) => server);
+  return [...servers].flatMap(([server, results]) =>
+    server === undefined
+      ? checkOwnTools(results)
+      : checkMcpServer(server, results, {
+          seconds,
+          isOptional: config.providers?.mcp?.[server]?.optional === true,
+        }),
+  );
+}
+
+interface OpenedTool {
+  readonly name: string;
+  /** Undefined for a tool that needs none. */
+  readonly server: string | undefined;
+  readonly error?: unknown;
+}
+
+async function open(
+  { name, source }: ToolSettings,
+  tools: Tools,
+  signal: AbortSignal,
+): Promise<OpenedTool> {
+  const server = source.type === "mcp" ? source.server : undefined;
+  try {
+    await tools.open(name, signal);
+    return { name, server };
+  } catch (error) {
+    return { name, server, error };
+  }
+}
+
+function checkOwnTools(results: readonly OpenedTool[]): readonly Finding[] {
+  const check = "tools";
+  const broken = results.filter(({ error }) => error !== undefined);
+  if (broken.length > 0) return broken.map(({ error }) => findingOf(check, error));
+  const names = results.map(({ name }) => name).join(", ");
+  return [{ check, state: "ok", message: names }];
+}
+
+/** What keeps all of its tools away is told once. */
+function checkMcpServer(
+  server: string,
+  results: readonly OpenedTool[],
+  { seconds, isOptional }: { readonly seconds: number; readonly isOptional: boolean },
+): readonly Finding[] {
+  const check = "mcp";
+  const findings = results.flatMap(({ error }): Finding[] => {
+    if (error === undefined) return [];
+    const state = isOptional ? "warning" : "problem";
+    const isLate = error instanceof DOMException && error.name === "TimeoutError";
+    if (!isLate) return [findingOf(check, error, state)];
+    const message = `The MCP server "${server}" was not ready within ${seconds} s.`;
+    return [{ check, state, message, hint: "Give it more time: jp doctor --timeout 60" }];
+  });
+  const once = findings.filter(
+    ({ message }, index) => findings.findIndex((other) => other.message === message) === index,
+  );
+  if (once.length > 0) return once;
+  const names = results.map(({ name }) => name).join(", ");
+  return [{ check, state: "ok", message: `${server} has started, with ${names}` }];
 }

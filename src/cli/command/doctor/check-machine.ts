@@ -1,12 +1,14 @@
 /** What jp runs on: Node, the terminal, the editor, the folder for the user's data. */
-import { accessSync, constants, existsSync } from "node:fs";
+import { accessSync, constants, existsSync, readdirSync, readFileSync } from "node:fs";
 import path from "node:path";
 import type { PartialConfig } from "../../../config/index.ts";
-import { userDataFolder } from "../../../storage/index.ts";
+import type { StreamEntry } from "../../../conversation/index.ts";
+import { type RecordProblem, userDataFolder, type Workspace } from "../../../storage/index.ts";
 import { TerminalPrompter } from "../../../terminal/index.ts";
-import type { CommandContext } from "../../compose.ts";
-import { isPlain } from "../../plain.ts";
-import type { Finding } from "./finding.ts";
+import { findProgram, isJsonObject } from "../../../util/index.ts";
+import type { CommandContext } from "../../context.ts";
+import { isPlain } from "../../prompter.ts";
+import { type Finding, findingOf } from "./finding.ts";
 
 const NARROW = 40;
 
@@ -89,7 +91,7 @@ export function checkUserData({ environment }: CommandContext): Finding {
   return { check, state: "ok", message: isThere ? folder : `${folder}, made when it is needed` };
 }
 
-export function isWritable(folder: string): boolean {
+function isWritable(folder: string): boolean {
   try {
     accessSync(folder, constants.W_OK | constants.X_OK);
     return true;
@@ -101,4 +103,146 @@ export function isWritable(folder: string): boolean {
 function nearestFolder(folder: string): string {
   const parent = path.dirname(folder);
   return existsSync(folder) || parent === folder ? folder : nearestFolder(parent);
+}
+
+/** A damaged disk should not fill the screen. */
+const MOST_TOLD = 20;
+
+export function checkWorkspace(context: CommandContext): Finding {
+  const check = "workspace";
+  let workspace: Workspace;
+  try {
+    ({ workspace } = context);
+  } catch (error) {
+    // There is much to do outside of one.
+    return findingOf(check, error, "warning");
+  }
+  const { root } = workspace;
+  if (!isWritable(path.join(root, ".jp"))) {
+    const message = `${path.join(root, ".jp")} cannot be written to.`;
+    return { check, state: "problem", message, hint: "Check its owner and permissions." };
+  }
+  const id = workspace.findId();
+  return { check, state: "ok", message: `${root} (${id ?? "its id is made when it is needed"})` };
+}
+
+/** Every record is read to its end. */
+export async function checkRecords(workspace: Workspace): Promise<readonly Finding[]> {
+  const check = "conversations";
+  const summaries = await workspace.conversations.list({ which: "all" });
+  const findings: Finding[] = [];
+  const withSecrets = new Set<string>();
+  for (const { id, problem } of summaries) {
+    if (problem !== undefined) {
+      const hint = `Edit it: jp conversation edit --metadata ${id}`;
+      findings.push({ check, state: "problem", message: `${id}: ${problem}`, hint });
+    }
+    try {
+      for await (const { entries, problems } of workspace.conversations.scan(id)) {
+        findings.push(...problems.map((one) => toFinding(check, id, one)));
+        if (entries.some(asksForSecret)) withSecrets.add(id);
+      }
+    } catch (error) {
+      findings.push(findingOf(check, error));
+    }
+  }
+  const told = findings.slice(0, MOST_TOLD);
+  const rest = findings.length - told.length;
+  if (rest > 0) told.push({ check, state: "problem", message: `And ${rest} more.` });
+  const notes = withSecrets.size === 0 ? [] : [secretsNote(check, [...withSecrets])];
+  if (told.length > 0) return [...told, ...notes];
+  const { length } = summaries;
+  const message = length === 0 ? "none yet" : `${length}, all of them readable to their ends`;
+  return [{ check, state: "ok", message }, ...notes];
+}
+
+/** Looks without decoding: only a question of a tool can be one. */
+function asksForSecret({ eventType, raw }: StreamEntry): boolean {
+  if (eventType !== "inquiry_request" || !isJsonObject(raw["question"])) return false;
+  const { answer_type: type } = raw["question"];
+  return isJsonObject(type) && type["type"] === "secret";
+}
+
+/** Nothing is wrong with them here. */
+function secretsNote(check: string, ids: readonly string[]): Finding {
+  const shown = ids.slice(0, MOST_TOLD).join(", ");
+  const rest = ids.length > MOST_TOLD ? ", …" : "";
+  const message = `The Rust original cannot open conversations that ask for a secret: ${shown}${rest}`;
+  return { check, state: "ok", message };
+}
+
+function toFinding(check: string, id: string, { type, file, message }: RecordProblem): Finding {
+  const told = { check, message: `${file}: ${message}` };
+  if (type === "torn") {
+    const hint = "The next command that writes to it sets these bytes aside.";
+    return { ...told, state: "warning", hint };
+  }
+  return { ...told, state: "problem", hint: `Edit it: jp conversation edit --events ${id}` };
+}
+
+export function checkLocks(
+  workspace: Workspace,
+  { environment }: CommandContext,
+): readonly Finding[] {
+  const check = "locks";
+  const userFolder = workspace.findUserFolder();
+  const files = userFolder === undefined ? [] : lockFiles(path.join(userFolder, "locks"));
+  const findings = files.map((file): Finding => {
+    const id = path.basename(file, ".lock");
+    const owner = readOwner(file);
+    if (owner === undefined) {
+      return { check, state: "ok", message: `${id} is just being taken or given back` };
+    }
+    const { pid, since } = owner;
+    return isAlive(pid)
+      ? { check, state: "ok", message: `${id} is in use by process ${pid}${since}` }
+      : {
+          check,
+          state: "ok",
+          message: `${id} was in use by process ${pid}${since}, which has ended; that holds nobody up`,
+        };
+  });
+  const { platform, variables } = environment;
+  if (platform === "linux" && findProgram("flock", variables["PATH"]) === undefined) {
+    const message =
+      "The command flock is missing: the Rust version of jp does not see which conversations are in use.";
+    findings.push({
+      check,
+      state: "warning",
+      message,
+      hint: "Install util-linux if you use both.",
+    });
+  }
+  return findings.length > 0 ? findings : [{ check, state: "ok", message: "none is held" }];
+}
+
+function lockFiles(folder: string): readonly string[] {
+  try {
+    return readdirSync(folder)
+      .filter((name) => name.endsWith(".lock"))
+      .map((name) => path.join(folder, name));
+  } catch {
+    return []; // Nobody has ever written.
+  }
+}
+
+function readOwner(file: string): { readonly pid: number; readonly since: string } | undefined {
+  try {
+    const owner: unknown = JSON.parse(readFileSync(file, "utf8"));
+    if (!isJsonObject(owner) || typeof owner["pid"] !== "number") return undefined;
+    const since = owner["acquired_at"];
+    return { pid: owner["pid"], since: typeof since === "string" ? ` since ${since}` : "" };
+  } catch {
+    return undefined;
+  }
+}
+
+function isAlive(pid: number): boolean {
+  try {
+    process.kill(pid, 0);
+    return true;
+  } catch (error) {
+    // It is there, and somebody else's.
+    return error instanceof Error && "code" in error && error.code === "EPERM";
+  }
 }

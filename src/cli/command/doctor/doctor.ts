@@ -1,16 +1,19 @@
 /** `jp doctor`: looks at everything, changes nothing, and says what to put right. */
 import { foldLayers } from "../../../config/index.ts";
-import type { CommandContext } from "../../compose.ts";
+import type { CommandContext } from "../../context.ts";
 import type { Call } from "../../define.ts";
 import { ExitStatus } from "../../exit-status.ts";
 import { findWorkspace } from "../../load-config.ts";
-import { checkConfig } from "./check-config.ts";
-import { checkLocks } from "./check-locks.ts";
-import { checkEditor, checkNode, checkTerminal, checkUserData } from "./check-machine.ts";
-import { checkModels } from "./check-models.ts";
-import { checkTools } from "./check-tools.ts";
-import { checkTrust } from "./check-trust.ts";
-import { checkRecords, checkWorkspace } from "./check-workspace.ts";
+import { checkConfig, checkModels, checkTools, checkTrust } from "./check-config.ts";
+import {
+  checkEditor,
+  checkLocks,
+  checkNode,
+  checkRecords,
+  checkTerminal,
+  checkUserData,
+  checkWorkspace,
+} from "./check-machine.ts";
 import { type Finding, printFinding } from "./finding.ts";
 
 export interface DoctorFlags {

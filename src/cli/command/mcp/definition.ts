@@ -1,7 +1,6 @@
 /** `jp mcp`: the words that describe its commands. */
 import { type Command, InvalidArgumentError } from "commander";
-import { command } from "../../define.ts";
-import { withSettings } from "../config/definition.ts";
+import { command, withSettings } from "../../define.ts";
 
 export function addMcpCommands(group: Command): void {
   withSettings(group.command("serve"))

@@ -2,9 +2,8 @@
 import { inquiryToJson } from "../../../render/index.ts";
 import type { InquiryFilter } from "../../../serve-mcp/index.ts";
 import type { JsonObject } from "../../../util/index.ts";
-import type { CommandContext } from "../../compose.ts";
-import { readInquiries } from "../inquiry/inquiries.ts";
-import { isWanted } from "../inquiry/ls.ts";
+import type { CommandContext } from "../../context.ts";
+import { isWanted, readInquiries } from "../inquiry.ts";
 
 export async function* readMatching(
   filter: InquiryFilter,

@@ -1,9 +1,9 @@
 /** `jp mcp serve`: jp for other agents. Nothing but the protocol is written to standard output. */
-import { NOBODY } from "../../../agent/index.ts";
 import { randomBytes } from "node:crypto";
-import { type ServeSetup, serveHttp, serveStdio } from "../../../serve-mcp/index.ts";
+import { NOBODY } from "../../../agent/index.ts";
+import { serveHttp, type ServeSetup, serveStdio } from "../../../serve-mcp/index.ts";
 import { abortable } from "../../../util/index.ts";
-import type { CommandContext } from "../../compose.ts";
+import { type CommandContext, warn } from "../../context.ts";
 import type { Call } from "../../define.ts";
 import { usageError } from "../../exit-status.ts";
 import type { ConfigFlags } from "../../load-config.ts";
@@ -11,7 +11,6 @@ import { findPrompter, type InteractionFlags } from "../../prompter.ts";
 import { configOfNew } from "../../remembered-config.ts";
 import { openTools } from "../../tools.ts";
 import { tellWithheld, trustedConfig } from "../../trust.ts";
-import { warn } from "../../warnings.ts";
 import { readMatching } from "./matching-inquiries.ts";
 import { untilSignal } from "./until-signal.ts";
 

@@ -2,8 +2,8 @@
 import { type AssistantSettings, mergeConfig, resolveAssistant } from "../../../config/index.ts";
 import type { ConversationId } from "../../../conversation/index.ts";
 import { isCodedError } from "../../../util/index.ts";
-import type { CommandContext } from "../../compose.ts";
-import { findDefaultModel } from "../../default-model.ts";
+import type { CommandContext } from "../../context.ts";
+import { findDefaultModel } from "../../detect-models.ts";
 import type { ConfigFlags } from "../../load-config.ts";
 import type { InteractionFlags } from "../../prompter.ts";
 import { tellWithheld, type TrustedConfig, trustedConfig } from "../../trust.ts";

@@ -1,8 +1,6 @@
 /** `jp query`: the words that describe it. */
 import type { Command } from "commander";
-import { collect, command, formatOption } from "../../define.ts";
-import { withDirectives } from "../../tool-directives.ts";
-import { withSettings } from "../config/definition.ts";
+import { collect, command, formatOption, withDirectives, withSettings } from "../../define.ts";
 
 export function defineQuery(definition: Command): void {
   withDirectives(withSettings(definition))

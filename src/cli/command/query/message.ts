@@ -1,7 +1,7 @@
 /** What is asked: words, a file, what is piped in, or what is written in the editor. */
 import path from "node:path";
 import { text } from "node:stream/consumers";
-import type { CommandContext } from "../../compose.ts";
+import type { CommandContext } from "../../context.ts";
 import { type EditedText, editText } from "../../editor.ts";
 import { readTextFile } from "../../read-text-file.ts";
 

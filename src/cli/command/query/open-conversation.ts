@@ -8,11 +8,10 @@ import {
   MemoryConversationStore,
 } from "../../../storage/index.ts";
 import { isCodedError } from "../../../util/index.ts";
-import type { CommandContext } from "../../compose.ts";
+import { type CommandContext, warnOf } from "../../context.ts";
+import { resolveTarget } from "../../conversations.ts";
 import { usageError } from "../../exit-status.ts";
 import { configChange, configOfNew } from "../../remembered-config.ts";
-import { resolveTarget } from "../../target.ts";
-import { warnOf } from "../../warnings.ts";
 
 export interface ConversationFlags {
   readonly new?: boolean;

@@ -11,15 +11,13 @@ import {
 import type { ConversationWriter } from "../../../storage/index.ts";
 import { createStatusLine } from "../../../terminal/index.ts";
 import { assertNever, type JsonObject } from "../../../util/index.ts";
-import type { CommandContext } from "../../compose.ts";
+import { type CommandContext, warn } from "../../context.ts";
 import type { Call } from "../../define.ts";
 import { DENIED, ExitStatus, INTERRUPTED } from "../../exit-status.ts";
 import { openProviders } from "../../models.ts";
-import { isPlain } from "../../plain.ts";
-import { findPrompter, type InteractionFlags } from "../../prompter.ts";
+import { findPrompter, type InteractionFlags, isPlain } from "../../prompter.ts";
 import { openTools, type Tools } from "../../tools.ts";
 import { trustRecord } from "../../trust.ts";
-import { warn } from "../../warnings.ts";
 import { type AssistantFlags, loadAssistant, type LoadedAssistant } from "./assistant.ts";
 import { keeping, type MessageFlags, readMessage } from "./message.ts";
 import { type ConversationFlags, findConversation, openConversation } from "./open-conversation.ts";

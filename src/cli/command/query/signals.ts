@@ -4,7 +4,7 @@
  * window that is closed, or a reader that has seen enough, ends the turn in good order too.
  */
 import type { Turn } from "../../../agent/index.ts";
-import type { CommandContext } from "../../compose.ts";
+import type { CommandContext } from "../../context.ts";
 import { INTERRUPTED } from "../../exit-status.ts";
 import type { TurnView } from "./view.ts";
 

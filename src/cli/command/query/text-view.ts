@@ -7,7 +7,7 @@ import type { ConversationEvent, InquiryId } from "../../../conversation/index.t
 import { oneLine } from "../../../render/index.ts";
 import type { StatusLine } from "../../../terminal/index.ts";
 import { assertNever, type Clock } from "../../../util/index.ts";
-import { warn } from "../../warnings.ts";
+import { warn } from "../../context.ts";
 import { CallView, type CallViewOptions } from "./call-view.ts";
 import { SpeechView, type SpeechViewOptions } from "./speech-view.ts";
 import { addUsage, describeUsage, type TotalUsage } from "./usage.ts";

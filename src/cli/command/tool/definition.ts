@@ -1,8 +1,6 @@
 /** `jp tool`: the words that describe its commands. */
 import type { Command } from "commander";
-import { collect, command, formatOption } from "../../define.ts";
-import { withDirectives } from "../../tool-directives.ts";
-import { withSettings } from "../config/definition.ts";
+import { collect, command, formatOption, withDirectives, withSettings } from "../../define.ts";
 
 export function addToolCommands(group: Command): void {
   withDirectives(withSettings(group.command("ls")))

@@ -7,7 +7,7 @@ import { NO_MODEL } from "../../../inquiry/index.ts";
 import { neutralize } from "../../../render/index.ts";
 import { MemoryConversationStore } from "../../../storage/index.ts";
 import { CodedError, findJson, isJsonObject } from "../../../util/index.ts";
-import type { CommandContext } from "../../compose.ts";
+import type { CommandContext } from "../../context.ts";
 import type { Call } from "../../define.ts";
 import { DENIED, ExitStatus, INTERRUPTED } from "../../exit-status.ts";
 import type { ConfigFlags } from "../../load-config.ts";

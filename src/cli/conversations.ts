@@ -4,13 +4,14 @@ import {
   conversationCreatedAt,
   type ConversationId,
   findConversationId,
+  type StreamEntry,
   type Timestamp,
 } from "../conversation/index.ts";
 import { oneLine } from "../render/index.ts";
 import type { ConversationSummary } from "../storage/index.ts";
 import { CodedError, isCodedError } from "../util/index.ts";
-import { lastActivity } from "./activity.ts";
-import type { CommandContext } from "./compose.ts";
+import { type CommandContext, warn, warnOf } from "./context.ts";
+import { usageError } from "./exit-status.ts";
 
 /**
  * For commands that only read: without a word, the active conversation, or else the one used last,
@@ -169,4 +170,64 @@ function byTitle(summaries: readonly ConversationSummary[], word: string): Conve
       hint: ["Name one of them by its id:", ...names].join("\n"),
     },
   );
+}
+
+/** The time of its last element or of its last use, whichever is later; else its beginning. */
+export function lastActivity({ id, lastEventAt, metadata }: ConversationSummary): Timestamp {
+  const used = metadata?.lastActivatedAt;
+  if (lastEventAt === undefined) return used ?? conversationCreatedAt(id);
+  return used !== undefined && compareTimestamps(used, lastEventAt) > 0 ? used : lastEventAt;
+}
+
+/** Piece by piece. A record that cannot be read at all is an error, or only told. */
+export async function* readPieces(
+  id: ConversationId,
+  { workspace, output }: Pick<CommandContext, "workspace" | "output">,
+  unreadable: "throw" | "warn" = "warn",
+): AsyncGenerator<readonly StreamEntry[]> {
+  try {
+    for await (const { entries, problems } of workspace.conversations.scan(id)) {
+      warnOf(problems, output);
+      yield entries;
+    }
+  } catch (error) {
+    const isUnreadable = isCodedError(error) && error.code === "read_failed";
+    if (!isUnreadable || unreadable === "throw") throw error;
+    warn(error.message, output);
+  }
+}
+
+export interface TurnFlags {
+  readonly first?: number;
+  readonly last?: number;
+  readonly turn?: string;
+}
+
+/** Positions from 0, both included; `to < from` means none. */
+export interface TurnRange {
+  readonly from: number;
+  readonly to: number;
+}
+
+/** Throws `usage`. */
+export function turnRange({ first, last, turn }: TurnFlags, count: number): TurnRange {
+  if ([first, last, turn].filter((flag) => flag !== undefined).length > 1) {
+    throw usageError("Use only one of --first, --last and --turn.");
+  }
+  if (first !== undefined) return { from: 0, to: Math.min(first, count) - 1 };
+  if (last !== undefined) return { from: Math.max(0, count - last), to: count - 1 };
+  return turn === undefined ? { from: 0, to: count - 1 } : parseRange(turn, count);
+}
+
+function parseRange(text: string, count: number): TurnRange {
+  const [, start, dots, end] = /^(\d*)(\.\.)?(\d*)$/.exec(text) ?? [];
+  if (start === undefined || text === "" || (dots === undefined && end !== "")) {
+    throw usageError(`Not a range of turns: ${text}`, "Write 3, 2..5, 4.. or ..2.");
+  }
+  const from = start === "" ? 1 : Number(start);
+  const to = dots === undefined ? from : end ? Number(end) : count;
+  if (from < 1 || to > count || from > count || to < from) {
+    throw usageError(`There is no turn ${text}: the conversation has ${count}.`);
+  }
+  return { from: from - 1, to: to - 1 };
 }

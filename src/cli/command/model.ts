@@ -1,14 +1,14 @@
 /** `jp model ls`: what the providers say they have. */
-import { PROVIDER_NAMES, type Providers } from "../../../provider/index.ts";
-import { type Cell, jsonLine, oneLine, renderTable } from "../../../render/index.ts";
-import type { Output } from "../../../terminal/index.ts";
-import { isCodedError, messageOf } from "../../../util/index.ts";
-import type { Call } from "../../define.ts";
-import { ExitStatus } from "../../exit-status.ts";
-import type { ConfigFlags } from "../../load-config.ts";
-import { openProviders } from "../../models.ts";
-import { tellWithheld, trustedConfig } from "../../trust.ts";
-import { warn } from "../../warnings.ts";
+import { PROVIDER_NAMES, type Providers } from "../../provider/index.ts";
+import { type Cell, jsonLine, oneLine, renderTable } from "../../render/index.ts";
+import type { Output } from "../../terminal/index.ts";
+import { isCodedError, messageOf } from "../../util/index.ts";
+import { warn } from "../context.ts";
+import type { Call } from "../define.ts";
+import { ExitStatus } from "../exit-status.ts";
+import type { ConfigFlags } from "../load-config.ts";
+import { openProviders } from "../models.ts";
+import { tellWithheld, trustedConfig } from "../trust.ts";
 
 export interface ListModelsFlags extends ConfigFlags {
   readonly format?: "text" | "json";

@@ -1,4 +1,12 @@
 /** What is shown, step by step: what the person says, what the scripted assistant does about it. */
+import { setTimeout } from "node:timers/promises";
+import type { Model, ModelEvent, ModelRequest } from "../../../provider/index.ts";
+import {
+  booleanQuestion,
+  type BuiltinTool,
+  defineTool,
+  secretQuestion,
+} from "../../../tool/index.ts";
 import type { Json, JsonObject } from "../../../util/index.ts";
 
 export interface TourStep {
@@ -119,3 +127,64 @@ export const TOUR: readonly TourStep[] = [
     isInterrupted: true,
   },
 ];
+
+const deploy = defineTool<{ readonly region: string }>({
+  name: "deploy",
+  description: "Deploys to a region.",
+  parameters: {
+    type: "object",
+    properties: { region: { type: "string" } },
+    required: ["region"],
+  },
+  run: async ({ region }, { ask }) => {
+    const isSure = await ask(booleanQuestion("sure", `Deploy to ${region}?`));
+    return isSure ? `deployed to ${region}` : `left ${region} alone`;
+  },
+});
+
+const sign = defineTool({
+  name: "sign",
+  description: "Signs the release.",
+  parameters: { type: "object" },
+  run: async (_args, { ask }) => {
+    const passphrase = await ask(secretQuestion("passphrase", "Passphrase of the key?"));
+    const { length } = passphrase;
+    return `signed, with a passphrase of ${length} ${length === 1 ? "character" : "characters"}`;
+  },
+});
+
+const UPLOAD_MS = 10_000;
+
+const upload = defineTool({
+  name: "upload",
+  description: "Uploads pictures, slowly.",
+  parameters: { type: "object" },
+  run: async (_args, { signal }) => {
+    await setTimeout(UPLOAD_MS, undefined, { signal });
+    return "The pictures are there.";
+  },
+});
+
+export const TOUR_TOOLS: readonly BuiltinTool[] = [deploy, sign, upload];
+
+export function createTourModel(step: TourStep): Model {
+  return { id: "demo/tour", stream: (request) => reply(step, request) };
+}
+
+async function* reply(step: TourStep, { parts }: ModelRequest): AsyncGenerator<ModelEvent> {
+  const last = parts.events.at(-1);
+  if (last?.type === "tool_call_response") {
+    yield { type: "message_delta", text: step.conclusion.replace("…", firstLine(last.content)) };
+    yield { type: "message_end" };
+    yield { type: "response_end", reason: "stop", usage: {} };
+    return;
+  }
+  for (const [index, { name, arguments: given }] of step.calls.entries()) {
+    yield { type: "tool_call_request", id: `call_${index + 1}`, name, arguments: given };
+  }
+  yield { type: "response_end", reason: "tool_calls", usage: {} };
+}
+
+function firstLine(text: string): string {
+  return text.trim().split("\n")[0] ?? "";
+}

@@ -1,13 +1,13 @@
 /** `jp trust`: what the workspace would have run or reached, and whether it may. */
-import { foldLayers } from "../../../config/index.ts";
-import { neutralize } from "../../../render/index.ts";
-import type { Call } from "../../define.ts";
-import { ExitStatus } from "../../exit-status.ts";
-import { listClaims } from "../../claim-text.ts";
-import { loadConfig } from "../../load-config.ts";
-import { findPresentPerson } from "../../prompter.ts";
-import { findConversation } from "../query/open-conversation.ts";
-import { askTrust, trustClaims, untrustedClaims } from "../../trust.ts";
+import { foldLayers } from "../../config/index.ts";
+import { neutralize } from "../../render/index.ts";
+import { listClaims } from "../claim-text.ts";
+import type { Call } from "../define.ts";
+import { ExitStatus } from "../exit-status.ts";
+import { loadConfig } from "../load-config.ts";
+import { findPresentPerson } from "../prompter.ts";
+import { askTrust, trustClaims, untrustedClaims } from "../trust.ts";
+import { findConversation } from "./query/open-conversation.ts";
 
 export interface TrustFlags {
   /** A conversation whose config is looked at, too; without it, the one that a query would go on with. */

@@ -1,10 +1,15 @@
 /** Builds the concrete things a command works with. */
 import path from "node:path";
-import { openWorkspace, type UserEnvironment, type Workspace } from "../storage/index.ts";
+import { oneLine, wrapProse } from "../render/index.ts";
+import {
+  openWorkspace,
+  type RecordProblem,
+  type UserEnvironment,
+  type Workspace,
+} from "../storage/index.ts";
 import { createOutput, type Output } from "../terminal/index.ts";
 import { type Clock, systemClock } from "../util/index.ts";
 import type { Host } from "./host.ts";
-import { warn } from "./warnings.ts";
 
 /** The options that every command takes. */
 export interface GlobalOptions {
@@ -61,4 +66,13 @@ export function createContext(host: Host, options: GlobalOptions): CommandContex
       return workspace;
     },
   };
+}
+
+export function warnOf(problems: readonly RecordProblem[], output: Output): void {
+  for (const { file, message } of problems) warn(`${file}: ${message}`, output);
+}
+
+export function warn(text: string, output: Output): void {
+  const line = `${output.paintNotice("yellow", "warning")}: ${oneLine(text)}`;
+  for (const row of wrapProse(line, output.noticeWidth)) output.notice(row);
 }

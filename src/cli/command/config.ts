@@ -1,0 +1,158 @@
+/** `jp config show`: values in force as lines of TOML, and with `--explain` where they come from. */
+import { existsSync } from "node:fs";
+import { readFile, realpath } from "node:fs/promises";
+import path from "node:path";
+import {
+  configJsonSchema,
+  configToJson,
+  type ExplainedValue,
+  explainLayers,
+  filesOf,
+  findConfigFile,
+  foldLayers,
+  parseAssignment,
+  parseConfigOrThrow,
+  pathToText,
+  setInText,
+  splitPath,
+  valueAt,
+} from "../../config/index.ts";
+import { jsonLine, neutralize } from "../../render/index.ts";
+import { makeFolder, writeDurably } from "../../storage/index.ts";
+import { CodedError, isJsonObject, type Json } from "../../util/index.ts";
+import type { CommandContext } from "../context.ts";
+import type { Call } from "../define.ts";
+import { usageError } from "../exit-status.ts";
+import { type ConfigFlags, configPlaces, loadConfig } from "../load-config.ts";
+
+export interface ShowConfigFlags extends ConfigFlags {
+  readonly explain?: boolean;
+  readonly format?: "text" | "json";
+}
+
+export async function showConfig({
+  words,
+  options,
+  context,
+}: Call<ShowConfigFlags>): Promise<void> {
+  const { output } = context;
+  const layers = await loadConfig(context, options);
+  const prefix = splitPath(words[0] ?? "");
+  for (const value of explainLayers(layers)) {
+    if (!prefix.every((key, depth) => value.path[depth] === key)) continue;
+    if (options.format === "json") {
+      output.print(jsonLine(toJson(value)));
+      continue;
+    }
+    const line = `${pathToText(value.path)} = ${textOf(value)}`;
+    const [origin = "", ...overridden] = value.layers;
+    const over = overridden.length === 0 ? "" : ` (over ${overridden.join(", ")})`;
+    const note = options.explain === true ? `  # ${origin}${over}` : "";
+    output.print(neutralize(line) + output.paint("dim", neutralize(note)));
+  }
+}
+
+/** A configured answer may be a secret: that there is one is all that is told. */
+function textOf({ value, isPrivate }: ExplainedValue): string {
+  return isPrivate ? '"<set>"' : jsonLine(value);
+}
+
+function toJson({ path, value, isPrivate, layers }: ExplainedValue) {
+  return { key: pathToText(path), ...(isPrivate ? { private: true } : { value }), from: layers };
+}
+
+export async function getConfig({ words, options, context }: Call<ConfigFlags>): Promise<void> {
+  const [key = ""] = words;
+  const layers = await loadConfig(context, options);
+  const keys = splitPath(key);
+  const value = valueAt(configToJson(foldLayers(layers)), keys);
+  const hidden = explainLayers(layers).find(
+    ({ path, isPrivate }) => isPrivate && pathToText(path) === pathToText(keys),
+  );
+  if (hidden !== undefined) {
+    throw new CodedError("config_private", `${key} is set, and not shown: it may be a secret.`, {
+      hint: `It comes from ${hidden.layers[0] ?? "the config"}.`,
+    });
+  }
+  if (value === undefined) {
+    throw new CodedError("config_not_found", `Nothing is configured for ${key}.`, {
+      hint: "`jp config show` lists what is; `jp config schema` what can be.",
+    });
+  }
+  context.output.print(typeof value === "string" ? neutralize(value) : jsonLine(value));
+}
+
+export interface SetConfigFlags {
+  readonly in?: "workspace" | "local" | "user";
+  readonly json?: boolean;
+}
+
+export async function setConfig({ words, options, context }: Call<SetConfigFlags>): Promise<void> {
+  const [key = "", text = ""] = words;
+  const keys = splitPath(key);
+  const value = readValue(key, text, options);
+  const place = options.in ?? "workspace";
+  const file = await fileFor(place, context);
+  const before = existsSync(file) ? await readFile(file, "utf8") : "";
+  await makeFolder(path.dirname(file));
+  const after = await setInText(file, before, { keys, value });
+  // What is the user's own may hold what is nobody else's business.
+  await writeDurably(file, Buffer.from(after), place === "workspace" ? 0o644 : 0o600);
+  context.output.notice(neutralize(`${key} is set in ${file}`));
+}
+
+/** Throws `usage`, `config_invalid`. */
+function readValue(key: string, text: string, { json }: SetConfigFlags): Json {
+  if (key === "" || /[=:+]$/.test(key)) {
+    throw usageError(
+      "Give the key alone, then the value.",
+      "For example: jp config set user.name Ada",
+    );
+  }
+  const assignment = parseAssignment(`${key}${json === true ? ":=" : "="}${text}`);
+  parseConfigOrThrow("jp config set", assignment?.value ?? {});
+  const value = valueAt(assignment?.value, splitPath(key));
+  if (value === undefined) {
+    throw usageError("A key cannot be set to nothing.", "Take it out of the file in your editor.");
+  }
+  // A text that takes the place of others is written as the text that it is.
+  const isReplacing = isJsonObject(value) && value["strategy"] === "replace";
+  const plain = isReplacing && typeof value["value"] === "string" ? value["value"] : value;
+  return plain as Json; // Parsed from JSON or text.
+}
+
+async function fileFor(
+  place: NonNullable<SetConfigFlags["in"]>,
+  context: CommandContext,
+): Promise<string> {
+  const folder = await folderFor(place, context);
+  const found = findConfigFile(folder, "config");
+  if (found === undefined) return path.join(folder, "config.toml");
+  // People keep their own config elsewhere and link to it. A link of a workspace may lead anywhere.
+  return place === "workspace" ? found : realpath(found);
+}
+
+async function folderFor(
+  place: NonNullable<SetConfigFlags["in"]>,
+  context: CommandContext,
+): Promise<string> {
+  if (place === "user") return configPlaces(context).userFolder;
+  if (place === "local") return context.workspace.ensureUserFolder();
+  return path.join(context.workspace.root, ".jp");
+}
+
+export async function printConfigPaths({ context }: Call<object>): Promise<void> {
+  const { output } = context;
+  const places = configPlaces(context);
+  const files = filesOf(places);
+  for (const file of files) output.print(output.isTerminal ? neutralize(file) : file);
+  if (files.length > 0) return;
+  const candidates = [places.workspaceRoot && `${places.workspaceRoot}/.jp`, places.userFolder];
+  output.notice("There is no config file yet. These would be read:");
+  for (const folder of candidates)
+    if (folder !== undefined) output.notice(`  ${neutralize(folder)}/config.toml`);
+}
+
+export async function printSchema({ context }: Call<object>): Promise<void> {
+  context.output.print(JSON.stringify(await configJsonSchema(), null, 2));
+}
