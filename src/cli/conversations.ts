@@ -1,4 +1,4 @@
-/** Which conversation a word on the command line means. */
+/** Which conversation, and which turns of it, the words on the command line mean; and reading them. */
 import {
   compareTimestamps,
   conversationCreatedAt,
@@ -10,46 +10,9 @@ import {
 import { oneLine } from "../render/index.ts";
 import type { ConversationSummary } from "../storage/index.ts";
 import { CodedError, isCodedError } from "../util/index.ts";
-import { type CommandContext, warn, warnOf } from "./context.ts";
+import { type CommandContext, warn, warnAboutProblems } from "./context.ts";
+import { TARGET_KEYWORDS, type TargetKeyword } from "./define.ts";
 import { usageError } from "./exit-status.ts";
-
-/**
- * For commands that only read: without a word, the active conversation, or else the one used last,
- * and the user is told.
- */
-export async function resolveTargetForReading(
-  context: CommandContext,
-  word: string | undefined,
-): Promise<ConversationSummary> {
-  if (word !== undefined) return resolveTarget(context, word);
-  try {
-    return await resolveTarget(context, undefined);
-  } catch (error) {
-    const isNoneActive = isCodedError(error) && error.code === "no_active_conversation";
-    const recent = isNoneActive ? await findRecent(context) : undefined;
-    if (recent === undefined) throw error;
-    context.output.notice(
-      `(none is active in this terminal: this is the one used last, ${recent.id})`,
-    );
-    return recent;
-  }
-}
-
-async function findRecent(context: CommandContext): Promise<ConversationSummary | undefined> {
-  return KEYWORDS.recent.find(await context.workspace.conversations.list({ which: "all" }), []);
-}
-
-/** The conversations that the words mean; without any, the active one. */
-export async function resolveTargets(
-  context: CommandContext,
-  words: readonly string[],
-): Promise<readonly ConversationSummary[]> {
-  if (words.length === 0) return [await resolveTarget(context, undefined)];
-  const targets = await Promise.all(words.map((word) => resolveTarget(context, word)));
-  return targets.filter(
-    (target, index) => targets.findIndex(({ id }) => id === target.id) === index,
-  );
-}
 
 /** Throws `no_active_conversation`, `conversation_not_found`, `ambiguous_target`. */
 export async function resolveTarget(
@@ -61,60 +24,90 @@ export async function resolveTarget(
   const id = findConversationId(word);
   const named = id && summaries.find((summary) => summary.id === id);
   if (named !== undefined) return named;
-  // Bare digits may also stand in a title.
-  if (id !== undefined && word.startsWith("jp-c")) throw noSuch(id);
-  const keyword = Object.values(KEYWORDS).find(({ words }) => words.includes(word));
-  if (keyword === undefined) return byTitle(summaries, word);
-  const found = keyword.find(summaries, await session.history());
+  // Digits alone may also be part of a title.
+  if (id !== undefined && word.startsWith("jp-c")) {
+    throw new CodedError("conversation_not_found", `Conversation ${id} not found.`, {
+      hint: LIST_HINT,
+    });
+  }
+  const keyword = findKeyword(word);
+  if (keyword === undefined) return findByTitle(summaries, word);
+  const { find, missing } = KEYWORDS[keyword];
+  const found = find(summaries, await session.history());
   if (found !== undefined) return found;
-  const code =
-    word === "active" || word === "." ? "no_active_conversation" : "conversation_not_found";
-  throw new CodedError(code, keyword.missing, {
+  const code = keyword === "active" ? "no_active_conversation" : "conversation_not_found";
+  throw new CodedError(code, missing, {
     hint: "Name one, or make one active with `jp conversation use`; `jp conversation ls` lists them.",
   });
 }
 
+/** The targets without duplicates; without words, the active conversation. */
+export async function resolveTargets(
+  context: CommandContext,
+  words: readonly string[],
+): Promise<readonly ConversationSummary[]> {
+  if (words.length === 0) return [await resolveTarget(context)];
+  const targets = await Promise.all(words.map((word) => resolveTarget(context, word)));
+  return targets.filter(
+    (target, index) => targets.findIndex(({ id }) => id === target.id) === index,
+  );
+}
+
+/**
+ * For commands that only read: without a word, the active conversation, or else the one used last,
+ * with a notice.
+ */
+export async function resolveTargetForReading(
+  context: CommandContext,
+  word: string | undefined,
+): Promise<ConversationSummary> {
+  if (word !== undefined) return resolveTarget(context, word);
+  try {
+    return await resolveTarget(context);
+  } catch (error) {
+    if (!isCodedError(error) || error.code !== "no_active_conversation") throw error;
+    const summaries = await context.workspace.conversations.list({ which: "all" });
+    const recent = KEYWORDS.recent.find(summaries, []);
+    if (recent === undefined) throw error;
+    context.output.notice(
+      `(No conversation is active in this terminal; using the most recent, ${recent.id}.)`,
+    );
+    return recent;
+  }
+}
+
 interface Keyword {
-  readonly words: readonly string[];
-  /** `history` is that of this terminal, the active one first. */
-  find(
+  /** `history` lists the conversations of this terminal, the active one first. */
+  readonly find: (
     summaries: readonly ConversationSummary[],
     history: readonly ConversationId[],
-  ): ConversationSummary | undefined;
-  /** What is said if there is none: a keyword is never taken for a part of a title. */
+  ) => ConversationSummary | undefined;
+  /** The error if none is found: a keyword is never tried as part of a title. */
   readonly missing: string;
 }
 
-const KEYWORDS: Readonly<
-  Record<"active" | "previous" | "recent" | "newest" | "pinned" | "archived", Keyword>
-> = {
+const KEYWORDS: Readonly<Record<TargetKeyword, Keyword>> = {
   active: {
-    words: ["active", "."],
     find: (summaries, [id]) => live(summaries).find((summary) => summary.id === id),
     missing: "No conversation is active in this terminal.",
   },
   previous: {
-    words: ["previous", "s"],
     find: (summaries, [, id]) => live(summaries).find((summary) => summary.id === id),
     missing: "No other conversation was active in this terminal.",
   },
   recent: {
-    words: ["recent", "r"],
     find: (summaries) => latest(live(summaries), lastActivity),
-    missing: "There are no conversations here yet.",
+    missing: "No conversations yet.",
   },
   newest: {
-    words: ["newest", "n"],
     find: (summaries) => latest(live(summaries), ({ id }) => conversationCreatedAt(id)),
-    missing: "There are no conversations here yet.",
+    missing: "No conversations yet.",
   },
   pinned: {
-    words: ["pinned", "p"],
     find: (summaries) => latest(live(summaries), ({ metadata }) => metadata?.pinnedAt),
     missing: "No conversation is pinned.",
   },
   archived: {
-    words: ["archived", "a"],
     find: (summaries) =>
       latest(
         summaries.filter(({ isArchived }) => isArchived),
@@ -123,6 +116,11 @@ const KEYWORDS: Readonly<
     missing: "No conversation is archived.",
   },
 };
+
+function findKeyword(word: string): TargetKeyword | undefined {
+  const names = Object.keys(TARGET_KEYWORDS) as TargetKeyword[]; // Its own keys.
+  return names.find((name) => word === name || word === TARGET_KEYWORDS[name].short);
+}
 
 function live(summaries: readonly ConversationSummary[]): readonly ConversationSummary[] {
   return summaries.filter(({ isArchived }) => !isArchived);
@@ -140,54 +138,46 @@ function latest(
     .toSorted((left, right) => compareTimestamps(right.time, left.time))[0]?.summary;
 }
 
-function noSuch(id: ConversationId): CodedError {
-  return new CodedError("conversation_not_found", `There is no conversation ${id}.`, {
-    hint: "`jp conversation ls` lists them; `jp conversation ls --archived` those put away.",
-  });
-}
+const LIST_HINT = "`jp conversation ls` lists them; add --archived for archived ones.";
 
-function byTitle(summaries: readonly ConversationSummary[], word: string): ConversationSummary {
+function findByTitle(summaries: readonly ConversationSummary[], word: string): ConversationSummary {
   const wanted = word.toLowerCase();
   const found = summaries.filter(({ metadata }) => metadata?.title?.toLowerCase().includes(wanted));
   const [first, second] = found;
   if (first !== undefined && second === undefined) return first;
   if (first === undefined) {
-    throw new CodedError(
-      "conversation_not_found",
-      `No conversation is called "${oneLine(word)}".`,
-      {
-        hint: "`jp conversation ls` lists them; `jp conversation ls --archived` those put away.",
-      },
-    );
+    const message = `No conversation has "${oneLine(word)}" in its title.`;
+    throw new CodedError("conversation_not_found", message, { hint: LIST_HINT });
   }
-  const names = found
+  const rows = found
     .slice(0, 5)
     .map(({ id, metadata }) => `  ${id}  ${oneLine(metadata?.title ?? "")}`);
   throw new CodedError(
     "ambiguous_target",
-    `"${oneLine(word)}" fits ${found.length} conversations.`,
-    {
-      hint: ["Name one of them by its id:", ...names].join("\n"),
-    },
+    `"${oneLine(word)}" matches ${found.length} conversations.`,
+    { hint: ["Use the ID of one:", ...rows].join("\n") },
   );
 }
 
-/** The time of its last element or of its last use, whichever is later; else its beginning. */
+/** The last event or the last use, whichever is later; for an empty conversation, its start. */
 export function lastActivity({ id, lastEventAt, metadata }: ConversationSummary): Timestamp {
   const used = metadata?.lastActivatedAt;
   if (lastEventAt === undefined) return used ?? conversationCreatedAt(id);
   return used !== undefined && compareTimestamps(used, lastEventAt) > 0 ? used : lastEventAt;
 }
 
-/** Piece by piece. A record that cannot be read at all is an error, or only told. */
-export async function* readPieces(
+/**
+ * The entries of a record, in batches. Warns about damaged parts. A record that cannot be read at all
+ * is an error or, for commands that read many, a warning.
+ */
+export async function* readEntries(
   id: ConversationId,
   { workspace, output }: Pick<CommandContext, "workspace" | "output">,
   unreadable: "throw" | "warn" = "warn",
 ): AsyncGenerator<readonly StreamEntry[]> {
   try {
     for await (const { entries, problems } of workspace.conversations.scan(id)) {
-      warnOf(problems, output);
+      warnAboutProblems(problems, output);
       yield entries;
     }
   } catch (error) {
@@ -197,13 +187,14 @@ export async function* readPieces(
   }
 }
 
+/** On the command line, turns count from 1. */
 export interface TurnFlags {
   readonly first?: number;
   readonly last?: number;
   readonly turn?: string;
 }
 
-/** Positions from 0, both included; `to < from` means none. */
+/** Positions from 0, both inclusive; empty if `to < from`. */
 export interface TurnRange {
   readonly from: number;
   readonly to: number;
@@ -227,7 +218,8 @@ function parseRange(text: string, count: number): TurnRange {
   const from = start === "" ? 1 : Number(start);
   const to = dots === undefined ? from : end ? Number(end) : count;
   if (from < 1 || to > count || from > count || to < from) {
-    throw usageError(`There is no turn ${text}: the conversation has ${count}.`);
+    const turns = count === 1 ? "1 turn" : `${count} turns`;
+    throw usageError(`Turn ${text} is out of range: the conversation has ${turns}.`);
   }
   return { from: from - 1, to: to - 1 };
 }

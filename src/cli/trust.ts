@@ -23,7 +23,7 @@ import { CodedError, isCodedError } from "../util/index.ts";
 import { describeClaim, listClaims } from "./claim-text.ts";
 import { type CommandContext, warn } from "./context.ts";
 import { type ConfigFlags, findWorkspace, loadConfig } from "./load-config.ts";
-import { findPresentPerson, type InteractionFlags } from "./prompter.ts";
+import { findQuietPrompter, type InteractionFlags } from "./prompter.ts";
 import { rememberedConfig } from "./remembered-config.ts";
 
 export interface TrustedConfig {
@@ -62,7 +62,7 @@ async function withhold(
 ): Promise<readonly Claim[]> {
   const claims = await untrustedClaims(context, layers, conversation);
   if (claims.length === 0) return [];
-  const person = interaction && findPresentPerson(context, foldLayers(layers), interaction);
+  const person = interaction && findQuietPrompter(context, foldLayers(layers), interaction);
   if (person?.canAsk() !== true) return claims;
   if (!(await askTrust(person, claims))) return claims;
   await trustClaims(context.workspace, claims);

@@ -1,4 +1,4 @@
-/** `jp config show`: values in force as lines of TOML, and with `--explain` where they come from. */
+/** `jp config`: `show`, `get`, `set`, `path` and `schema`. */
 import { existsSync } from "node:fs";
 import { readFile, realpath } from "node:fs/promises";
 import path from "node:path";
@@ -44,7 +44,7 @@ export async function showConfig({
       output.print(jsonLine(toJson(value)));
       continue;
     }
-    const line = `${pathToText(value.path)} = ${textOf(value)}`;
+    const line = `${pathToText(value.path)} = ${valueText(value)}`;
     const [origin = "", ...overridden] = value.layers;
     const over = overridden.length === 0 ? "" : ` (over ${overridden.join(", ")})`;
     const note = options.explain === true ? `  # ${origin}${over}` : "";
@@ -52,8 +52,8 @@ export async function showConfig({
   }
 }
 
-/** A configured answer may be a secret: that there is one is all that is told. */
-function textOf({ value, isPrivate }: ExplainedValue): string {
+/** A configured answer may be a secret, so only its presence is shown. */
+function valueText({ value, isPrivate }: ExplainedValue): string {
   return isPrivate ? '"<set>"' : jsonLine(value);
 }
 
@@ -70,13 +70,17 @@ export async function getConfig({ words, options, context }: Call<ConfigFlags>):
     ({ path, isPrivate }) => isPrivate && pathToText(path) === pathToText(keys),
   );
   if (hidden !== undefined) {
-    throw new CodedError("config_private", `${key} is set, and not shown: it may be a secret.`, {
-      hint: `It comes from ${hidden.layers[0] ?? "the config"}.`,
-    });
+    throw new CodedError(
+      "config_private",
+      `${key} is set but not shown, because it may be a secret.`,
+      {
+        hint: `It is set in ${hidden.layers[0] ?? "the config"}.`,
+      },
+    );
   }
   if (value === undefined) {
-    throw new CodedError("config_not_found", `Nothing is configured for ${key}.`, {
-      hint: "`jp config show` lists what is; `jp config schema` what can be.",
+    throw new CodedError("config_not_found", `${key} is not set.`, {
+      hint: "`jp config show` lists what is set; `jp config schema` lists every key.",
     });
   }
   context.output.print(typeof value === "string" ? neutralize(value) : jsonLine(value));
@@ -96,16 +100,16 @@ export async function setConfig({ words, options, context }: Call<SetConfigFlags
   const before = existsSync(file) ? await readFile(file, "utf8") : "";
   await makeFolder(path.dirname(file));
   const after = await setInText(file, before, { keys, value });
-  // What is the user's own may hold what is nobody else's business.
+  // The user's own files may hold private values.
   await writeDurably(file, Buffer.from(after), place === "workspace" ? 0o644 : 0o600);
-  context.output.notice(neutralize(`${key} is set in ${file}`));
+  context.output.notice(neutralize(`Set ${key} in ${file}`));
 }
 
 /** Throws `usage`, `config_invalid`. */
 function readValue(key: string, text: string, { json }: SetConfigFlags): Json {
   if (key === "" || /[=:+]$/.test(key)) {
     throw usageError(
-      "Give the key alone, then the value.",
+      "Give the key and the value as separate arguments.",
       "For example: jp config set user.name Ada",
     );
   }
@@ -113,9 +117,12 @@ function readValue(key: string, text: string, { json }: SetConfigFlags): Json {
   parseConfigOrThrow("jp config set", assignment?.value ?? {});
   const value = valueAt(assignment?.value, splitPath(key));
   if (value === undefined) {
-    throw usageError("A key cannot be set to nothing.", "Take it out of the file in your editor.");
+    throw usageError(
+      "The value is empty.",
+      "To remove a key, delete it from the file in your editor.",
+    );
   }
-  // A text that takes the place of others is written as the text that it is.
+  // A replaced text parses to a strategy with a value; write it as the plain text it was.
   const isReplacing = isJsonObject(value) && value["strategy"] === "replace";
   const plain = isReplacing && typeof value["value"] === "string" ? value["value"] : value;
   return plain as Json; // Parsed from JSON or text.
@@ -128,7 +135,7 @@ async function fileFor(
   const folder = await folderFor(place, context);
   const found = findConfigFile(folder, "config");
   if (found === undefined) return path.join(folder, "config.toml");
-  // People keep their own config elsewhere and link to it. A link of a workspace may lead anywhere.
+  // Users may symlink their own config, so links are followed. A link in a workspace may lead anywhere.
   return place === "workspace" ? found : realpath(found);
 }
 
@@ -148,7 +155,7 @@ export async function printConfigPaths({ context }: Call<object>): Promise<void>
   for (const file of files) output.print(output.isTerminal ? neutralize(file) : file);
   if (files.length > 0) return;
   const candidates = [places.workspaceRoot && `${places.workspaceRoot}/.jp`, places.userFolder];
-  output.notice("There is no config file yet. These would be read:");
+  output.notice("No config file yet. jp would read:");
   for (const folder of candidates)
     if (folder !== undefined) output.notice(`  ${neutralize(folder)}/config.toml`);
 }

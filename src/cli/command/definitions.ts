@@ -1,130 +1,142 @@
-/** The options and help of the smaller commands. What a command does is loaded when it runs. */
+/** Options and help of the smaller commands. The commands themselves are loaded when they run. */
 import { Argument, type Command, Option } from "commander";
-import { collect, command, formatOption, parseCount, repeatable, withSettings } from "../define.ts";
+import {
+  collect,
+  command,
+  formatOption,
+  parseCount,
+  repeatableChoice,
+  withConfigOption,
+} from "../define.ts";
 
 export function defineInit(definition: Command): void {
   definition
-    .argument("[folder]", "the folder; without it, the one you are in")
-    .option("--non-interactive", "ask nothing, and leave what would be asked open in the config")
-    .addHelpText("after", "\nNothing that is there is ever overwritten.")
+    .argument("[folder]", "Folder to turn into a workspace (default: the current folder)")
+    .option("--non-interactive", "Never prompt; leave the choices open in the config")
+    .addHelpText("after", "\nExisting files are never overwritten.")
     .action(command(async () => (await import("./init.ts")).init));
 }
 
 const OUTCOMES = ["answered", "redacted", "cancelled", "unanswered"];
 const DECIDERS = ["user", "assistant", "config", "remembered", "policy", "default"];
 
-export function addInquiryCommands(group: Command): void {
+export function defineInquiry(group: Command): void {
   group
     .command("ls")
-    .description("list the questions of all conversations, archived ones included")
-    .option("-c, --conversation <target>", "only those of this one; may be repeated", collect)
+    .description("List questions from all conversations, including archived ones")
+    .option("-c, --conversation <target>", "Only from this conversation; repeatable", collect)
     .addOption(
-      repeatable("--outcome <outcome>", "only those that ended so; may be repeated", OUTCOMES),
+      repeatableChoice("--outcome <outcome>", "Only with this outcome; repeatable", OUTCOMES),
     )
-    .addOption(repeatable("--by <who>", "only those answered by; may be repeated", DECIDERS))
+    .addOption(repeatableChoice("--by <who>", "Only answered by this party; repeatable", DECIDERS))
     .addOption(formatOption("text", "json"))
-    .addHelpText(
-      "after",
-      "\n--format json prints one object a line, with everything the record has.",
-    )
+    .addHelpText("after", "\n--format json prints one object per line, with every recorded field.")
     .action(command(async () => (await import("./inquiry.ts")).listInquiries));
   group
     .command("show <id>")
-    .description("one question in full; an id that was used more than once gives several")
-    .option("-c, --conversation <target>", "only in this one; may be repeated", collect)
+    .description("Show a question in full, or all questions with this ID")
+    .option("-c, --conversation <target>", "Only in this conversation; repeatable", collect)
     .addOption(formatOption("text", "json"))
     .action(command(async () => (await import("./inquiry.ts")).showInquiry));
 }
 
-export function addModelCommands(group: Command): void {
-  withSettings(group.command("ls [provider]"))
-    .description("list models, of one provider or of all that can be reached")
+export function defineModel(group: Command): void {
+  withConfigOption(group.command("ls [provider]"))
+    .description("List models of one provider, or of all that are available")
     .addOption(formatOption("text", "json"))
     .action(command(async () => (await import("./model.ts")).listModels));
 }
 
-export function addConfigCommands(group: Command): void {
-  withSettings(group.command("show [key]"))
-    .description("every value in force, or those below a key")
-    .option("--explain", "say for each value where it comes from, and what it overrides")
-    .option("--id <target>", "with what this conversation remembers")
+export function defineConfig(group: Command): void {
+  withConfigOption(group.command("show [key]"))
+    .description("Show the effective config, or the part under a key")
+    .option("--explain", "Show where each value comes from and what it overrides")
+    .option("--id <target>", "Include the config that this conversation remembers")
     .addOption(formatOption("text", "json"))
     .action(command(async () => (await import("./config.ts")).showConfig));
-  withSettings(group.command("get <key>"))
-    .description("one value, or a table as JSON")
-    .option("--id <target>", "with what this conversation remembers")
+  withConfigOption(group.command("get <key>"))
+    .description("Print one value; a table is printed as JSON")
+    .option("--id <target>", "Include the config that this conversation remembers")
     .action(command(async () => (await import("./config.ts")).getConfig));
   group
     .command("set <key> <value>")
-    .description("change a value in a config file; comments stay")
+    .description("Set a value in a config file, keeping its comments")
     .addOption(
-      new Option("--in <place>", "the workspace's file, your own for it, or your own for all")
+      new Option(
+        "--in <place>",
+        "File to change: the workspace's, your own for this workspace, or your own for all",
+      )
         .choices(["workspace", "local", "user"])
         .default("workspace"),
     )
-    .option("--json", "the value is JSON")
+    .option("--json", "Parse the value as JSON")
     .action(command(async () => (await import("./config.ts")).setConfig));
   group
     .command("path")
-    .description("the files that are read, the one that wins last")
+    .description("List the config files in use, highest precedence last")
     .action(command(async () => (await import("./config.ts")).printConfigPaths));
   group
     .command("schema")
-    .description("a JSON Schema of the config, for editors")
+    .description("Print a JSON Schema of the config, for editors")
     .action(command(async () => (await import("./config.ts")).printSchema));
 }
 
 export function defineTrust(definition: Command): void {
   definition
-    .option("-y, --yes", "trust it without being asked")
+    .option("-y, --yes", "Trust everything without asking")
     .option(
       "--id <target>",
-      "with the config that this conversation remembers (default: the active one)",
+      "Include the config that this conversation remembers (default: the active one)",
     )
-    .option("--forget", "trust nothing of this workspace any more")
+    .option("--forget", "Revoke all trust in this workspace")
     .addHelpText(
       "after",
       `
 The files of a workspace can name programs to run as tools, MCP servers to
-start or reach, and places to which requests to models go. They can switch on
-tools that change files, and answer their questions. They may have come with a
-clone, so nothing of it is used before you have trusted it: here, or when jp
-query or jp tool run asks. You are asked again when it changes.
-What is trusted is kept with your own data, not in the workspace.
+start or connect to, and endpoints for model requests. They can enable tools
+that change files, and answer the questions of tools. They may have come with
+a clone, so jp ignores these settings until you trust them, either here or
+when \`jp query\` or \`jp tool run\` asks. If they change, jp asks again. Your
+choice is stored with your own data, not in the workspace.
 
-JP_TRUSTED_WORKSPACES names folders whose workspaces are trusted, for machines
-at which nobody sits.
+On machines that run unattended, set JP_TRUSTED_WORKSPACES to the folders
+whose workspaces you trust.
 
-Exit status: 0 if all of it is trusted, 1 if not.`,
+Exit status: 0 if everything is trusted, 1 if not.`,
     )
     .action(command(async () => (await import("./trust.ts")).trust));
 }
 
 export function defineDoctor(definition: Command): void {
   definition
-    .option("--timeout <seconds>", "how long MCP servers may take to start", parseCount)
+    .option(
+      "--timeout <seconds>",
+      "How long to wait for MCP servers to start (default: 15)",
+      parseCount,
+    )
     .addOption(formatOption("text", "json"))
     .addHelpText(
       "after",
       `
-A line for each check: ok, a warning, or a problem, with what to do about it.
-MCP servers of tools that are on are started, and ended again. Nothing on the
-disk is changed.
+Prints one line per check: ok, a warning or a problem, with a suggested fix.
+Starts the MCP servers of enabled tools and stops them again. Changes nothing
+on disk.
 
-Exit status: 0 if there is no problem, 1 if there is one.`,
+Exit status: 0 if there are no problems, 1 if there are.`,
     )
     .action(command(async () => (await import("./doctor/doctor.ts")).doctor));
 }
 
 export function defineCompletion(definition: Command): void {
   definition
-    .addArgument(new Argument("<shell>", "your shell").choices(["bash", "zsh", "fish"]))
+    .addArgument(new Argument("<shell>", "Your shell").choices(["bash", "zsh", "fish"]))
     .addHelpText(
       "after",
       `
-  bash   in ~/.bashrc:  source <(jp completion bash)
-  zsh    in ~/.zshrc, behind compinit:  source <(jp completion zsh)
-  fish   jp completion fish > ~/.config/fish/completions/jp.fish`,
+To install it:
+  bash   add to ~/.bashrc:  source <(jp completion bash)
+  zsh    add to ~/.zshrc, after compinit:  source <(jp completion zsh)
+  fish   run:  jp completion fish > ~/.config/fish/completions/jp.fish`,
     )
     .action(command(async () => (await import("./completion/scripts.ts")).printCompletion));
 }

@@ -1,4 +1,4 @@
-/** `jp init`: a folder becomes a workspace with a config. Nothing that is there is ever overwritten. */
+/** `jp init`: creates a workspace with a config file. Never overwrites anything. */
 import { writeFile } from "node:fs/promises";
 import path from "node:path";
 import type { Prompter } from "../../agent/index.ts";
@@ -22,7 +22,7 @@ import type { Call } from "../define.ts";
 import { type DetectedModel, detectModels, keyVariable } from "../detect-models.ts";
 import { ExitStatus, INTERRUPTED } from "../exit-status.ts";
 import { configPlaces } from "../load-config.ts";
-import { findPresentPerson, type InteractionFlags } from "../prompter.ts";
+import { findQuietPrompter, type InteractionFlags } from "../prompter.ts";
 import { shippedLayer } from "../shipped-tools.ts";
 import { trustClaims } from "../trust.ts";
 
@@ -35,25 +35,25 @@ export async function init({ words, options, context }: Call<InitFlags>): Promis
   const root = path.resolve(context.host.cwd, words[0] ?? options.workspace ?? ".");
   const existing = findConfigFile(path.join(root, ".jp"), "config") ?? findConfigFile(root, ".jp");
   if (existing !== undefined) {
-    output.notice(neutralize(`There is a config already, which stays as it is: ${existing}`));
+    output.notice(neutralize(`Keeping the existing config: ${existing}`));
     await createWorkspaceFolder(root, clock);
-    tellWorkspace(root, context);
+    printWorkspace(root, context);
     return;
   }
-  const circumstances = await look(context);
-  // Asked before anything is made: whoever changes their mind leaves nothing behind.
-  const choices = await choose(circumstances, options, context);
-  if (await makeWorkspace(root, context)) tellWorkspace(root, context);
+  const situation = await inspectSituation(context);
+  // Ask before creating anything, so that cancelling leaves nothing behind.
+  const choices = await choose(situation, options, context);
+  if (await createWorkspace(root, context)) printWorkspace(root, context);
   const file = path.join(root, ".jp", "config.toml");
-  const found = circumstances.models.map(({ id }) => id);
+  const found = situation.models.map(({ id }) => id);
   await writeNew(file, configText(choices, found));
   await trustChoices(root, context);
-  output.notice(neutralize(`Its config, with examples, is ${file}`));
-  tellNext(choices, circumstances, context);
+  output.notice(neutralize(`Config with examples: ${file}`));
+  printNextSteps(choices, situation, context);
 }
 
-/** The user's own config, without that of a workspace around: this one is to stand on its own. */
-async function look(context: CommandContext): Promise<Circumstances> {
+/** Uses only the user's own config: a surrounding workspace must not affect the new one. */
+async function inspectSituation(context: CommandContext): Promise<Situation> {
   const { userFolder, cwd, variables } = configPlaces(context);
   const { layers } = await loadLayers({ places: { userFolder, cwd, variables } });
   const config = foldLayers(layers);
@@ -62,7 +62,7 @@ async function look(context: CommandContext): Promise<Circumstances> {
   return { config, models };
 }
 
-/** Whoever has just chosen it need not be asked whether to trust it. */
+/** The user has just made these choices, and need not be asked to trust them. */
 async function trustChoices(root: string, context: CommandContext): Promise<void> {
   const { host, environment, clock } = context;
   const { userFolder, variables } = configPlaces(context);
@@ -72,22 +72,22 @@ async function trustChoices(root: string, context: CommandContext): Promise<void
   await trustClaims(workspace, findClaims(layers));
 }
 
-/** Nothing is chosen where nobody can be asked. */
+/** Without a terminal, all choices stay open. */
 async function choose(
-  circumstances: Circumstances,
+  situation: Situation,
   options: InitFlags,
   context: CommandContext,
 ): Promise<Choices> {
-  const prompter = findPresentPerson(context, circumstances.config, options);
+  const prompter = findQuietPrompter(context, situation.config, options);
   if (prompter?.canAsk() !== true) return {};
-  const choices = await askChoices(prompter, circumstances);
+  const choices = await askChoices(prompter, situation);
   if (choices !== undefined) return choices;
-  context.output.notice("Cancelled. Nothing was made.");
+  context.output.notice("Cancelled. Nothing was created.");
   throw new ExitStatus(INTERRUPTED);
 }
 
-/** False if it was one already. */
-async function makeWorkspace(root: string, { clock }: CommandContext): Promise<boolean> {
+/** False if the folder is already a workspace. */
+async function createWorkspace(root: string, { clock }: CommandContext): Promise<boolean> {
   try {
     await createWorkspaceFolder(root, clock);
     return true;
@@ -97,10 +97,10 @@ async function makeWorkspace(root: string, { clock }: CommandContext): Promise<b
   }
 }
 
-function tellWorkspace(root: string, { output }: CommandContext): void {
-  output.notice(neutralize(`${root} is a jp workspace now: its conversations are kept in .jp`));
+function printWorkspace(root: string, { output }: CommandContext): void {
+  output.notice(neutralize(`Created a workspace in ${root}; conversations are stored in .jp`));
   const outer = findOuterWorkspace(root);
-  if (outer !== undefined) output.notice(neutralize(`(It lies inside another one, ${outer}.)`));
+  if (outer !== undefined) output.notice(neutralize(`(It is inside another workspace, ${outer})`));
 }
 
 function findOuterWorkspace(root: string): string | undefined {
@@ -111,7 +111,7 @@ function findOuterWorkspace(root: string): string | undefined {
   }
 }
 
-/** Throws `write_failed`, also if somebody has made it meanwhile. */
+/** Throws `write_failed`, also if the file exists by now. */
 async function writeNew(file: string, text: string): Promise<void> {
   try {
     await writeFile(file, text, { flag: "wx" });
@@ -121,44 +121,41 @@ async function writeNew(file: string, text: string): Promise<void> {
   }
 }
 
-function tellNext(
+function printNextSteps(
   { model }: Choices,
-  { models, config }: Circumstances,
+  { models, config }: Situation,
   { output, environment }: CommandContext,
 ): void {
   const [first] = models;
   const isChosen = model !== undefined || config.assistant?.model?.id !== undefined;
   if (!isChosen && first !== undefined) {
-    output.notice(`No model is chosen yet; found here: ${models.map(({ id }) => id).join(", ")}`);
+    output.notice(`No model chosen yet. Available: ${models.map(({ id }) => id).join(", ")}`);
   }
   if (!isChosen && first === undefined) {
     output.notice(
-      "No model is chosen yet, and none was found: start Ollama or a llama.cpp server, or set a provider's key.",
+      "No model chosen yet, and none was found. Start Ollama or a llama.cpp server, or set a provider's API key.",
     );
   }
   const [provider = ""] = model?.split("/") ?? [];
   const variable = isProvider(provider) ? keyVariable(provider, config) : undefined;
   if (variable !== undefined && (environment.variables[variable] ?? "") === "") {
-    output.notice(`There is no key for ${provider} yet: put it into ${variable}.`);
+    output.notice(`No API key for ${provider} yet: set ${variable}.`);
   }
-  output.notice('Next: jp query "…" asks something; jp doctor says what is missing.');
+  output.notice('Next: jp query "…" to ask something, jp doctor to check your setup.');
 }
 
 const LATER = "decide later";
 
-/** What they are asked about. */
-interface Circumstances {
+/** What the questions depend on. */
+interface Situation {
   readonly models: readonly DetectedModel[];
-  /** What the user's own config says, for all workspaces. */
+  /** The user's own config, for all workspaces. */
   readonly config: PartialConfig;
 }
 
-/** Undefined if the person does not want to answer. */
-async function askChoices(
-  prompter: Prompter,
-  circumstances: Circumstances,
-): Promise<Choices | undefined> {
-  const model = await askModel(prompter, circumstances);
+/** Undefined if the user cancels. */
+async function askChoices(prompter: Prompter, situation: Situation): Promise<Choices | undefined> {
+  const model = await askModel(prompter, situation);
   if (model === undefined) return undefined;
   const question = booleanQuestion("ask", "Ask before commands and MCP tools run?", {
     context:
@@ -176,13 +173,14 @@ async function askChoices(
 
 async function askModel(
   prompter: Prompter,
-  { models, config }: Circumstances,
+  { models, config }: Situation,
 ): Promise<string | undefined> {
   const own = config.assistant?.model?.id;
-  const later = own === undefined ? "jp query looks for one" : "what your own config says holds";
-  let context = models.length === 0 ? NONE_FOUND : undefined;
+  const later =
+    own === undefined ? "jp query uses the first one it finds" : "your own config applies";
+  let context = models.length === 0 ? NO_MODELS : undefined;
   for (;;) {
-    const question = selectQuestion("model", "Which model answers here? (Other: provider/name)", {
+    const question = selectQuestion("model", "Which model should answer? (Other: provider/name)", {
       options: [
         ...models.map(({ id, reason }) => ({ value: id, description: reason })),
         { value: LATER, description: later },
@@ -199,24 +197,24 @@ async function askModel(
   }
 }
 
-const NONE_FOUND =
-  "No server answers on this machine (Ollama, llama.cpp), and no provider's key is set.";
+const NO_MODELS =
+  "No local server is running (Ollama, llama.cpp), and no provider's API key is set.";
 
 async function ask(prompter: Prompter, question: InquiryQuestion): Promise<Json | undefined> {
   const { signal } = new AbortController();
-  // Nothing records it.
+  // It is not recorded, so any ID will do.
   const result = await prompter.ask({ inquiryId: "init" as InquiryId, question, signal });
   return result.type === "answered" ? result.answer : undefined;
 }
 
-/** Undefined if it is a model: `provider/name`, or an alias of the user's own config. */
+/** Undefined if it is a valid model: `provider/name`, or an alias from the user's own config. */
 function explainMistake(model: string, config: PartialConfig): string | undefined {
   const [provider = "", ...name] = model.split("/");
   try {
     const id = name.length === 0 ? { alias: model } : { provider, name: name.join("/") };
     const resolved = resolveAssistant(mergeConfig(config, { assistant: { model: { id } } }));
     if (resolved.model.name !== "" && isProvider(resolved.model.provider)) return undefined;
-    return `"${model}" is no model. Write provider/name; the providers are ${PROVIDER_NAMES.join(", ")}.`;
+    return `"${model}" is not a model. Write provider/name. Providers: ${PROVIDER_NAMES.join(", ")}.`;
   } catch (error) {
     if (isCodedError(error)) return `${error.message} ${error.hint ?? ""}`;
     throw error;
@@ -229,35 +227,35 @@ function isProvider(name: string): name is ProviderName {
 
 interface Choices {
   readonly model?: string;
-  /** Absent if nobody was asked. */
+  /** Absent in a non-interactive run. */
   readonly run?: "ask" | "unattended";
 }
 
-/** `found` are models that could be chosen. None of the texts may hold a control character. */
+/** `found` lists available models. No argument may contain control characters. */
 function configText({ model, run }: Choices, found: readonly string[]): string {
   const [suggested = "ollama/qwen3", ...others] = found;
   const isOpen = model === undefined;
-  return `# The config of this jp workspace. \`jp config schema\` has every key there is, and
-# \`jp config show --explain\` what is in force, and why.
-# Where a # has no space behind it, take it away, and what follows holds.
+  return `# The config of this jp workspace. \`jp config schema\` describes every key, and
+# \`jp config show --explain\` shows every value and where it comes from.
+# To use a setting that is commented out, delete the # in front of it.
 
-# The model that answers: provider/name. The providers are
-# ${PROVIDER_NAMES.join(", ")};
-# keys come from the environment, never from here.
+# The model that answers, as provider/name. Providers:
+# ${PROVIDER_NAMES.join(", ")}.
+# API keys come from the environment, never from this file.
 [assistant.model]
 ${isOpen ? "#" : ""}id = ${JSON.stringify(model ?? suggested)}
 ${isOpen && others.length > 0 ? `# Also found: ${others.join(", ")}\n` : ""}
-# For tools without a setting of their own. Before one runs: ask, unattended (it runs at once), edit
-# (its arguments) or skip. jp's file tools have their own: they read files in this workspace without
-# asking. Before they change one, they show you the change and ask.
+# The default for tools. Before a tool runs: "ask", "unattended" (run at once), "edit" (change its
+# arguments first) or "skip". jp's file tools have their own setting: they read files in this
+# workspace without asking. Before they change one, they show you the change and ask.
 [conversation.tools.'*']
 ${run === undefined ? "#" : ""}run = "${run ?? "ask"}"
-# In a non-interactive run, a script for example: a tool that jp would ask about does not run (deny).
-# Questions of tools go to a model (auto), take their defaults, or are refused (deny). Those that only
-# you may answer, such as those about changes to files, are always refused.
+# In a non-interactive run, such as a script, a tool that jp would ask about does not run ("deny").
+# Questions of tools go to a model ("auto"), take their defaults, or are refused ("deny"). Questions
+# that only you may answer, such as those about file changes, are always refused.
 #detached = { run = "deny", tool = "defaults" }
 
-# The file tools that come with jp. For one query: jp query -t fs
+# jp's file tools. To enable them for one query: jp query -t fs
 #[conversation.tools]
 #fs_read_file.enable = true
 #fs_list_files.enable = true
@@ -266,22 +264,22 @@ ${run === undefined ? "#" : ""}run = "${run ?? "ask"}"
 #fs_modify_file.enable = true
 #fs_delete_file.enable = true
 
-# A tool of your own is a command. It asks by printing a question, and is started again with the
-# answer, which is null before. Try it: jp tool run clean
+# A tool of your own is a command. To ask, it prints a question and exits; jp runs it again with the
+# answer, which is null until then. Try it: jp tool run clean
 #[conversation.tools.clean]
 #source = "local"
-#summary = "Deletes the folder build."
-#questions.sure.target = "user" # or "assistant": then a model answers
+#summary = "Delete the build folder."
+#questions.sure.target = "user" # or "assistant", to let a model answer
 #[conversation.tools.clean.command]
 #shell = true
 #program = '''
 #case {{tool.answers.sure}} in
-#true) rm -rf build && echo "The folder build is gone." ;;
+#true) rm -rf build && echo "Deleted the build folder." ;;
 #false) echo "Nothing was deleted." ;;
-#*) echo '{"type":"needs_input","question":{"id":"sure","text":"Delete the folder build?","answer_type":{"type":"boolean"}}}' ;;
+#*) echo '{"type":"needs_input","question":{"id":"sure","text":"Delete the build folder?","answer_type":{"type":"boolean"}}}' ;;
 #esac'''
 
-# An MCP server, started when one of its tools is on. It sees only the variables that are named.
+# An MCP server, started when one of its tools is enabled. It sees only the variables listed here.
 #[providers.mcp.everything]
 #command = "npx"
 #arguments = ["-y", "@modelcontextprotocol/server-everything"]

@@ -1,4 +1,4 @@
-/** `jp inquiry ls`. */
+/** `jp inquiry ls` and `show`: the questions on record, with who asked and who answered. */
 import { type Decider, InquiryLog, timestampToMilliseconds } from "../../conversation/index.ts";
 import {
   describeDecider,
@@ -21,8 +21,8 @@ import {
 import type { Output } from "../../terminal/index.ts";
 import type { InquirySource, SelectOption } from "../../tool/index.ts";
 import { CodedError } from "../../util/index.ts";
-import { type CommandContext, warn } from "../context.ts";
-import { readPieces, resolveTargets } from "../conversations.ts";
+import { type CommandContext, printFields, warn } from "../context.ts";
+import { readEntries, resolveTargets } from "../conversations.ts";
 import type { Call } from "../define.ts";
 
 export interface ListInquiryFlags extends InquiryFlags {
@@ -35,7 +35,7 @@ export async function listInquiries({ options, context }: Call<ListInquiryFlags>
   let count = 0;
   let conversation: string | undefined;
   for await (const row of readInquiries(options, context)) {
-    if (!isWanted(row, options)) continue;
+    if (!matchesFilter(row, options)) continue;
     count += 1;
     if (options.format === "json") {
       output.print(jsonLine(inquiryToJson(row)));
@@ -47,15 +47,15 @@ export async function listInquiries({ options, context }: Call<ListInquiryFlags>
   }
   if (count > 0 || options.format === "json") return;
   const isFiltered = [options.outcome, options.by, options.conversation].some(Boolean);
-  output.notice(isFiltered ? "No question fits." : "No question was asked here yet.");
+  output.notice(isFiltered ? "No matching questions." : "No questions yet.");
 }
 
-export interface WantedInquiries {
+export interface InquiryFilter {
   readonly outcome?: readonly string[] | undefined;
   readonly by?: readonly string[] | undefined;
 }
 
-export function isWanted(row: InquiryRow, { outcome, by }: WantedInquiries): boolean {
+export function matchesFilter(row: InquiryRow, { outcome, by }: InquiryFilter): boolean {
   if (outcome !== undefined && !outcome.includes(inquiryState(row))) return false;
   if (by === undefined) return true;
   const decider = deciderOf(row);
@@ -76,10 +76,10 @@ const STYLES: Readonly<Record<InquiryState, StyleName>> = {
 };
 
 const INDENT = "    ";
-/** Where there are fewer columns for it, a question is in a line of its own. */
-const LEAST_QUESTION = 20;
+/** With fewer columns left, the question moves to its own line. */
+const MIN_QUESTION_WIDTH = 20;
 
-/** Who asked what, and below it what came of it. */
+/** Who asked what, then the outcome. */
 function inquiryLines(row: InquiryRow, { output, clock }: CommandContext): string[] {
   const { paint, lineWidth } = output;
   const { request, response, turn, edited } = row;
@@ -93,7 +93,7 @@ function inquiryLines(row: InquiryRow, { output, clock }: CommandContext): strin
   const by = decider === undefined ? "" : ` by ${oneLine(describeDecider(decider))}`;
   const result = `${paint(STYLES[inquiryState(row)], end)}${by}${paint("dim", `, ${ago}  ${oneLine(request.id)}`)}`;
   return [
-    ...(room < LEAST_QUESTION
+    ...(room < MIN_QUESTION_WIDTH
       ? [head, INDENT + truncate(question, lineWidth - INDENT.length)]
       : [`${head} ${truncate(question, room)}`]),
     ...(edited === undefined
@@ -120,8 +120,8 @@ export async function showInquiry({ words, options, context }: Call<InquiryFlags
     }
   }
   if (count > 0) return;
-  throw new CodedError("inquiry_not_found", `No question has the id ${oneLine(id)}.`, {
-    hint: "`jp inquiry ls` lists them all.",
+  throw new CodedError("inquiry_not_found", `Question ${oneLine(id)} not found.`, {
+    hint: "`jp inquiry ls` lists all questions.",
   });
 }
 
@@ -129,7 +129,7 @@ function printInquiry(row: InquiryRow, output: Output): void {
   const { conversation, turn, request, response, edited } = row;
   const { question } = request;
   const decider = deciderOf(row);
-  const facts: Record<string, string | undefined> = {
+  const fields = {
     ID: request.id,
     Conversation: `${conversation}, turn ${turn + 1}`,
     "Asked by": askerOf(request.source),
@@ -144,12 +144,9 @@ function printInquiry(row: InquiryRow, output: Output): void {
     "Decided by": decider && describeDecider(decider),
     "Closed at": response && `${response.timestamp} UTC`,
   };
-  for (const [name, value] of Object.entries(facts)) {
-    if (value !== undefined)
-      output.print(`${output.paint("bold", name.padEnd(12))}  ${oneLine(value)}`);
-  }
+  printFields(fields, output);
   if (question.answerType.type === "select") printOptions(question.answerType.options, output);
-  // Older tools put into the text what now stands in the context.
+  // Older tools put the context into the text.
   const context = question.context ?? question.text.trim().split("\n").slice(1).join("\n");
   if (context.trim() === "") return;
   output.print(output.paint("bold", "Context"));
@@ -171,7 +168,7 @@ function askerOf(source: InquirySource): string {
 function kindOf({ request }: InquiryRow): string {
   const { answerType, exclusive, persistence } = request.question;
   const notes = [
-    ...(exclusive ? ["for a person only"] : []),
+    ...(exclusive ? ["exclusive to a person"] : []),
     ...(persistence === "none" ? ["asked every time"] : []),
   ];
   return [answerType.type, ...notes].join("; ");
@@ -182,7 +179,7 @@ interface InquiryFlags {
   readonly format?: "text" | "json";
 }
 
-/** Oldest conversation first, in the order of its record. */
+/** The inquiries of these conversations, or of all, oldest conversation first, without loading whole records. */
 export async function* readInquiries(
   { conversation }: InquiryFlags,
   context: CommandContext,
@@ -194,11 +191,11 @@ export async function* readInquiries(
       : await resolveTargets(context, conversation);
   for (const { id } of summaries.toSorted((left, right) => (left.id < right.id ? -1 : 1))) {
     const log = new InquiryLog();
-    for await (const entries of readPieces(id, context)) {
+    for await (const entries of readEntries(id, context)) {
       for (const inquiry of log.read(entries)) yield { conversation: id, ...inquiry };
     }
     for (const inquiry of log.end()) yield { conversation: id, ...inquiry };
     for (const { message } of log.unreadable)
-      warn(`${id}: an inquiry cannot be read: ${message}`, output);
+      warn(`${id}: cannot read an inquiry: ${message}`, output);
   }
 }

@@ -1,4 +1,4 @@
-/** `jp model ls`: what the providers say they have. */
+/** `jp model ls`: the models that the providers list. */
 import { PROVIDER_NAMES, type Providers } from "../../provider/index.ts";
 import { type Cell, jsonLine, oneLine, renderTable } from "../../render/index.ts";
 import type { Output } from "../../terminal/index.ts";
@@ -19,7 +19,7 @@ interface ListedModel {
   readonly contextWindow?: number;
 }
 
-const PATIENCE_MS = 10_000;
+const TIMEOUT_MS = 10_000;
 
 export async function listModels({
   words,
@@ -32,36 +32,39 @@ export async function listModels({
   tellWithheld(trusted, context);
   const providers = openProviders(context, trusted.config);
   const names = wanted === undefined ? PROVIDER_NAMES : [wanted];
-  const lists = await Promise.allSettled(names.map((name) => list(providers, name)));
-  const models = lists.flatMap((end) => (end.status === "fulfilled" ? end.value : []));
-  for (const end of lists) {
-    if (end.status === "fulfilled") continue;
-    // Of all providers there are, hardly anybody has all.
-    if (wanted !== undefined) throw end.reason;
-    if (!isExpected(end.reason)) warn(messageOf(end.reason), output);
+  const lists = await Promise.allSettled(names.map((name) => fetchModels(providers, name)));
+  const models = lists.flatMap((result) => (result.status === "fulfilled" ? result.value : []));
+  for (const result of lists) {
+    if (result.status === "fulfilled") continue;
+    // Few users have every provider, so a missing one is not an error unless it was named.
+    if (wanted !== undefined) throw result.reason;
+    if (!isExpected(result.reason)) warn(messageOf(result.reason), output);
   }
   if (options.format === "json") for (const model of models) output.print(jsonLine(model));
-  else print(models, output);
+  else printTable(models, output);
   if (models.length === 0) throw new ExitStatus(1);
 }
 
-async function list(providers: Providers, provider: string): Promise<readonly ListedModel[]> {
-  const models = await providers.list(provider, AbortSignal.timeout(PATIENCE_MS));
+async function fetchModels(
+  providers: Providers,
+  provider: string,
+): Promise<readonly ListedModel[]> {
+  const models = await providers.list(provider, AbortSignal.timeout(TIMEOUT_MS));
   return models.map(({ name, contextWindow }) => ({
     id: `${provider}/${name}`,
     ...(contextWindow !== undefined && { contextWindow }),
   }));
 }
 
-/** No key, and nothing that listens: not everybody has everything. */
+/** No key, or no server: the user does not use this provider. */
 function isExpected(error: unknown): boolean {
   if (!isCodedError(error)) return false;
   return error.code === "provider_missing_key" || error.code === "provider_network";
 }
 
-function print(models: readonly ListedModel[], output: Output): void {
+function printTable(models: readonly ListedModel[], output: Output): void {
   if (models.length === 0) {
-    output.notice("No provider can be reached: there is no key, and no server on this machine.");
+    output.notice("No models available: no API key is set, and no local server is running.");
     return;
   }
   const columns = [{ title: "MODEL", shrinks: true }, { title: "CONTEXT" }];

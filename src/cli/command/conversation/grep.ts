@@ -1,4 +1,4 @@
-/** `jp conversation grep`: reads records piece by piece, whatever their size, and decoded. */
+/** `jp conversation grep`: searches records in batches, so that their size does not matter. */
 import {
   findSearchableText,
   type SearchScope,
@@ -8,7 +8,7 @@ import {
 import { neutralize, oneLine } from "../../../render/index.ts";
 import type { ConversationSummary } from "../../../storage/index.ts";
 import type { CommandContext } from "../../context.ts";
-import { readPieces, resolveTargets } from "../../conversations.ts";
+import { readEntries, resolveTargets } from "../../conversations.ts";
 import type { Call } from "../../define.ts";
 import { ExitStatus, usageError } from "../../exit-status.ts";
 
@@ -27,7 +27,7 @@ interface Hit {
   readonly turn?: number;
   readonly scope: SearchScope | "title";
   readonly line: string;
-  /** False for a line that only stands beside a match. */
+  /** False for a context line. */
   readonly isMatch: boolean;
 }
 
@@ -37,14 +37,14 @@ export async function grepConversations({
   context,
 }: Call<GrepFlags>): Promise<void> {
   const pattern = createPattern(words, options);
-  let isFound = false;
-  for (const summary of await searched(options, context)) {
+  let hasMatch = false;
+  for (const summary of await listSearched(options, context)) {
     const count = await grepConversation(summary, { pattern, options, context });
-    isFound ||= count > 0;
+    hasMatch ||= count > 0;
     if (count > 0 && options.ids === true) context.output.print(summary.id);
     if (count > 0 && options.count === true) context.output.print(`${summary.id}:${count}`);
   }
-  if (!isFound) throw new ExitStatus(1);
+  if (!hasMatch) throw new ExitStatus(1);
 }
 
 interface Job {
@@ -53,7 +53,7 @@ interface Job {
   readonly context: CommandContext;
 }
 
-/** Prints the hits, unless only their number is wanted, and returns it. */
+/** Prints the hits, unless only IDs or counts were asked for, and returns their number. */
 async function grepConversation(summary: ConversationSummary, job: Job): Promise<number> {
   const { pattern, options, context } = job;
   const search = new Search(pattern, options);
@@ -63,14 +63,14 @@ async function grepConversation(summary: ConversationSummary, job: Job): Promise
     for (const hit of hits) if (!isSilent) report.print(hit);
   };
   take(search.inTitle(summary.metadata?.title));
-  for await (const entries of readPieces(summary.id, context)) {
+  for await (const entries of readEntries(summary.id, context)) {
     take(search.in(entries));
     if (search.isDone) break;
   }
   return search.count;
 }
 
-async function searched(options: GrepFlags, context: CommandContext) {
+async function listSearched(options: GrepFlags, context: CommandContext) {
   if (options.id !== undefined) return resolveTargets(context, options.id);
   const which = options.archived === true ? "all" : "live";
   const summaries = await context.workspace.conversations.list({ which });
@@ -108,7 +108,7 @@ class Search {
       if (eventType === undefined) continue;
       const turn = this.#turns.next(eventType);
       const found = entry.event && findSearchableText(entry.event);
-      // Most text has no match: it is looked at as a whole before it is cut into lines.
+      // Most texts do not match: testing the whole text first avoids splitting those into lines.
       if (found === undefined || !this.#isWanted(found.scope)) continue;
       if (this.#pattern.test(found.text)) {
         yield* this.#linesIn(found.text, { turn, scope: found.scope });
@@ -138,7 +138,7 @@ class Search {
   }
 }
 
-/** Under headings on a terminal; elsewhere `ID:TURN:SCOPE:TEXT`, one match a line. */
+/** Under headings on a terminal; elsewhere `ID:TURN:SCOPE:TEXT`, one match per line. */
 class Report {
   readonly #summary: ConversationSummary;
   readonly #pattern: Pattern;
@@ -187,17 +187,17 @@ interface PatternFlags {
 interface Pattern {
   /** Whether any of the patterns is in the text. */
   test(text: string): boolean;
-  /** Every place in the line that matches, passed through `mark`. */
+  /** Passes every match in the line through `mark`. */
   highlight(line: string, mark: (match: string) => string): string;
 }
 
-/** Throws `usage` for a pattern that is no regular expression. */
+/** Literal and in smart case, unless the flags say otherwise. Throws `usage` for an invalid pattern. */
 function createPattern(patterns: readonly string[], flags: PatternFlags): Pattern {
   const isLower = patterns.every((pattern) => pattern === pattern.toLowerCase());
   const ignoresCase = flags.ignoreCase ?? (flags.caseSensitive === true ? false : isLower);
   const sources = patterns.map((pattern) => (flags.regex === true ? pattern : literal(pattern)));
   const all = compile(sources, ignoresCase ? "gi" : "g");
-  // Looking for one literal text is what strings do fastest.
+  // For a single literal text, `includes` is the fastest.
   const [only] = patterns.length === 1 && flags.regex !== true && !ignoresCase ? patterns : [];
   const once = new RegExp(all.source, all.flags.replace("g", ""));
   return {
@@ -206,15 +206,15 @@ function createPattern(patterns: readonly string[], flags: PatternFlags): Patter
   };
 }
 
-/** By characters, not by halves of them; but what is valid only without that is taken too. */
+/** In Unicode mode if all patterns are valid there, so that `.` matches a whole character. */
 function compile(sources: readonly string[], flags: string): RegExp {
   const modes = [`${flags}u`, flags];
   const mode = modes.find((one) => sources.every((source) => isValid(source, one)));
   if (mode !== undefined) return new RegExp(sources.map((one) => `(?:${one})`).join("|"), mode);
   const wrong = sources.find((source) => !isValid(source, flags)) ?? "";
   throw usageError(
-    `Not a regular expression: ${wrong}`,
-    "Leave --regex out to search for it as it is.",
+    `Invalid regular expression: ${wrong}`,
+    "Leave out --regex to search for the literal text.",
   );
 }
 

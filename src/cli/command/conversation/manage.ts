@@ -1,5 +1,4 @@
-/** `jp conversation use`: the active conversation of this terminal. */
-import { createInterface } from "node:readline/promises";
+/** `jp conversation use`, `fork`, `rm`, `archive` and `unarchive`. */
 import {
   type ConversationId,
   type StreamEntry,
@@ -23,21 +22,19 @@ import type { Host } from "../../host.ts";
 
 export async function useConversation({ words, context }: Call<object>): Promise<void> {
   const { workspace, output } = context;
-  const target = await resolveTarget(context, words[0] ?? "previous");
-  if (target.isArchived) {
-    await workspace.conversations.unarchive(target.id);
-    output.notice(`${target.id} was archived; it is back now.`);
+  const { id, metadata, isArchived } = await resolveTarget(context, words[0] ?? "previous");
+  if (isArchived) {
+    await workspace.conversations.unarchive(id);
+    output.notice(`Restored ${id} from the archive.`);
   }
-  await workspace.session.activate(target.id);
-  await touch(target.id, context);
-  output.notice(
-    `${target.id} is active in this terminal: ${oneLine(target.metadata?.title ?? "(no title)")}`,
-  );
+  await workspace.session.activate(id);
+  await updateLastActivated(id, context);
+  output.notice(`Active in this terminal: ${id}  ${oneLine(metadata?.title ?? "(no title)")}`);
 }
 
-/** Notes the time, unless somebody is writing to it at the moment: then it is in use anyway. */
-async function touch(
-  id: Parameters<CommandContext["workspace"]["conversations"]["open"]>[0],
+/** Skipped while another process writes to the conversation, which updates its activity anyway. */
+async function updateLastActivated(
+  id: ConversationId,
   { workspace, clock }: CommandContext,
 ): Promise<void> {
   try {
@@ -84,7 +81,7 @@ async function countTurns(id: ConversationId, { workspace }: CommandContext): Pr
   return turns;
 }
 
-/** Config stays as it is; compactions name turns by number, and the numbers are others now. */
+/** Config is kept. Compactions are not: they refer to turns by number, and the numbers change. */
 function keepTurns({ from, to }: TurnRange): (entry: StreamEntry) => boolean {
   const counter = new TurnCounter();
   return (entry) => {
@@ -106,30 +103,37 @@ export async function removeConversations({
 }: Call<RemoveFlags>): Promise<void> {
   const targets = await resolveTargets(context, words);
   for (const target of targets) {
-    if (options.yes !== true && !(await confirm(target, context.host))) {
-      context.output.notice(`${target.id} was kept.`);
+    if (options.yes !== true && !(await confirmRemoval(target, context.host))) {
+      context.output.notice(`Kept ${target.id}.`);
       throw new ExitStatus(1);
     }
     await context.workspace.conversations.remove(target.id);
-    context.output.notice(`${target.id} is deleted.`);
+    context.output.notice(`Deleted ${target.id}.`);
   }
 }
 
-/** Only what a person types counts: nothing is deleted because nobody was there to object. */
-async function confirm({ id, metadata }: ConversationSummary, host: Host): Promise<boolean> {
+/** Only a typed yes counts: without a terminal, nothing is deleted. */
+async function confirmRemoval({ id, metadata }: ConversationSummary, host: Host): Promise<boolean> {
   if (host.stdin.isTTY !== true) {
-    throw usageError("There is no terminal to ask on.", "Say --yes to delete without being asked.");
+    throw usageError(
+      "Cannot ask for confirmation: no terminal is available.",
+      "Use --yes to delete without confirmation.",
+    );
   }
+  const { createInterface } = await import("node:readline/promises");
   const terminal = createInterface({ input: host.stdin, output: host.stderr });
+  const interrupt = new AbortController();
+  terminal.once("SIGINT", () => interrupt.abort());
   try {
     const title = oneLine(metadata?.title ?? "no title");
-    const answer = await terminal.question(`Delete ${id} (${title}) for good? [y/N] `);
+    const prompt = `Delete ${id} (${title}) permanently? [y/N] `;
+    const answer = await terminal.question(prompt, { signal: interrupt.signal });
     return /^y(es)?$/i.test(answer.trim());
   } catch (error) {
     if (!(error instanceof Error) || error.name !== "AbortError") throw error;
     host.stderr.write("\n");
-    if (error.message.includes("Ctrl+C")) throw new ExitStatus(INTERRUPTED);
-    return false;
+    if (interrupt.signal.aborted) throw new ExitStatus(INTERRUPTED);
+    return false; // Ctrl-D.
   } finally {
     terminal.close();
   }
@@ -138,13 +142,13 @@ async function confirm({ id, metadata }: ConversationSummary, host: Host): Promi
 export async function archiveConversations({ words, context }: Call<object>): Promise<void> {
   for (const { id, isArchived } of await resolveTargets(context, words)) {
     if (!isArchived) await context.workspace.conversations.archive(id);
-    context.output.notice(isArchived ? `${id} is archived already.` : `${id} is archived.`);
+    context.output.notice(isArchived ? `${id} is already archived.` : `Archived ${id}.`);
   }
 }
 
 export async function unarchiveConversations({ words, context }: Call<object>): Promise<void> {
   for (const { id, isArchived } of await resolveTargets(context, words)) {
     if (isArchived) await context.workspace.conversations.unarchive(id);
-    context.output.notice(isArchived ? `${id} is back.` : `${id} is not archived.`);
+    context.output.notice(isArchived ? `Restored ${id}.` : `${id} is not archived.`);
   }
 }

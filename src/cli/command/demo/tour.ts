@@ -1,4 +1,4 @@
-/** What is shown, step by step: what the person says, what the scripted assistant does about it. */
+/** The script of `jp demo`: its steps, the model that plays them, and the tools that it calls. */
 import { setTimeout } from "node:timers/promises";
 import type { Model, ModelEvent, ModelRequest } from "../../../provider/index.ts";
 import {
@@ -11,20 +11,20 @@ import type { Json, JsonObject } from "../../../util/index.ts";
 
 export interface TourStep {
   readonly title: string;
-  /** What to look at, in a few sentences. */
+  /** What to watch for. */
   readonly about: string;
-  /** What the keys do, where the question itself does not say it. */
+  /** What the keys do, if the prompt itself does not say. */
   readonly keys?: string;
-  /** What the person asks for. */
+  /** What the user asks for. */
   readonly request: string;
   readonly calls: readonly TourCall[];
-  /** What the assistant says when the results are there; `…` stands for the last of them. */
+  /** What the assistant says at the end; `…` stands for the last tool result. */
   readonly conclusion: string;
-  /** Given where there is no terminal: one for each question, in order. */
+  /** Used without a terminal: one answer per question, in order. */
   readonly answers: readonly Json[];
-  /** As if nobody were there. */
+  /** Runs without a prompter. */
   readonly isDetached?: boolean;
-  /** The person is to interrupt it; that does not end the tour. */
+  /** The user is meant to interrupt this step, which does not end the tour. */
   readonly isInterrupted?: boolean;
 }
 
@@ -39,7 +39,7 @@ export const TOUR_TEXT = '{\n  "name": "weather",\n  "version": "1.1.0"\n}\n';
 export const TOUR: readonly TourStep[] = [
   {
     title: "1. A tool asks",
-    about: "The tool shows what it would change, and asks.",
+    about: "The tool shows the change it wants to make, and asks.",
     keys: "One key answers: y or n, Y or N for the rest of the turn, ? for help, Esc to cancel.",
     request: "Raise the version to 1.2.0.",
     calls: [
@@ -55,23 +55,23 @@ export const TOUR: readonly TourStep[] = [
     answers: [true],
   },
   {
-    title: "2. Three calls ask the same",
+    title: "2. Three calls ask the same question",
     about:
-      "They run side by side and ask one at a time. Say Y once, and the others take your answer from " +
-      "memory; the record says so.",
+      "They run in parallel and ask one at a time. Press Y once, and jp reuses your answer for the " +
+      "others. The record says so.",
     request: "Deploy it everywhere.",
     calls: ["Frankfurt", "Oslo", "Lisbon"].map((region) => ({
       name: "deploy",
       arguments: { region },
     })),
-    conclusion: "That was it: …",
+    conclusion: "Done: …",
     answers: [{ answer: true, isRemembered: true }],
   },
   {
     title: "3. The assistant asks",
-    about: "The model itself can ask, with the tool ask_user.",
-    keys: "Arrows choose, typing filters, Tab adds a note, and Other… is an answer in your own words.",
-    request: "Tell people about it.",
+    about: "The model can ask too, with the ask_user tool.",
+    keys: "Arrow keys choose, typing filters, Tab adds a note, and Other… lets you write your own answer.",
+    request: "Announce it.",
     calls: [
       {
         name: "ask_user",
@@ -80,30 +80,30 @@ export const TOUR: readonly TourStep[] = [
           answer_type: "select",
           options: [
             { value: "blog", description: "a post with a picture" },
-            { value: "mail", description: "to everybody who subscribed" },
+            { value: "mail", description: "to all subscribers" },
             { value: "nowhere", description: "it was a small release" },
           ],
         },
       },
     ],
-    conclusion: "I got this, with its type: …",
+    conclusion: "I received a typed answer: …",
     answers: ["mail"],
   },
   {
     title: "4. A secret",
     about:
-      "Type anything. It is not shown, it goes to the tool and to nobody else, and the record only " +
-      "says that it was given.",
+      "Type anything. jp does not show it, passes it only to the tool, and records only that you " +
+      "answered.",
     request: "Sign the release.",
     calls: [{ name: "sign", arguments: {} }],
     conclusion: "The tool says: …",
     answers: ["correct horse battery staple"],
   },
   {
-    title: "5. Nobody is there",
+    title: "5. No terminal",
     about:
-      "In a script or a job nobody can be asked. A question for a person is then refused, and the " +
-      "model is told not to try again: silence never becomes an answer.",
+      "In a script or a CI job, jp cannot ask you. It refuses questions meant for a person and tells " +
+      "the model not to retry: silence never counts as an answer.",
     request: "Publish it, I am away.",
     calls: [
       {
@@ -111,18 +111,18 @@ export const TOUR: readonly TourStep[] = [
         arguments: { question: "Publish now?", answer_type: "boolean", default: true },
       },
     ],
-    conclusion: "I stop here. I was told: …",
+    conclusion: "I stop here, because jp told me: …",
     answers: [],
     isDetached: true,
   },
   {
     title: "6. Ctrl-C",
     about:
-      "Press Ctrl-C while the tool works. Everything that was started ends, and what is on record " +
-      "stays. (A query asks first: go on, reply, stop, or begin the tools again.)",
+      "Press Ctrl-C while the tool runs. Everything it started is stopped, and the record is kept. " +
+      "(`jp query` asks first whether to continue, reply, stop, or restart the tools.)",
     request: "Upload the pictures.",
     calls: [{ name: "upload", arguments: {} }],
-    conclusion: "You let it work. …",
+    conclusion: "You let it finish: …",
     answers: [],
     isInterrupted: true,
   },
@@ -130,7 +130,7 @@ export const TOUR: readonly TourStep[] = [
 
 const deploy = defineTool<{ readonly region: string }>({
   name: "deploy",
-  description: "Deploys to a region.",
+  description: "Deploy to a region.",
   parameters: {
     type: "object",
     properties: { region: { type: "string" } },
@@ -138,16 +138,16 @@ const deploy = defineTool<{ readonly region: string }>({
   },
   run: async ({ region }, { ask }) => {
     const isSure = await ask(booleanQuestion("sure", `Deploy to ${region}?`));
-    return isSure ? `deployed to ${region}` : `left ${region} alone`;
+    return isSure ? `deployed to ${region}` : `did not deploy to ${region}`;
   },
 });
 
 const sign = defineTool({
   name: "sign",
-  description: "Signs the release.",
+  description: "Sign the release.",
   parameters: { type: "object" },
   run: async (_args, { ask }) => {
-    const passphrase = await ask(secretQuestion("passphrase", "Passphrase of the key?"));
+    const passphrase = await ask(secretQuestion("passphrase", "Passphrase for the signing key?"));
     const { length } = passphrase;
     return `signed, with a passphrase of ${length} ${length === 1 ? "character" : "characters"}`;
   },
@@ -157,11 +157,11 @@ const UPLOAD_MS = 10_000;
 
 const upload = defineTool({
   name: "upload",
-  description: "Uploads pictures, slowly.",
+  description: "Upload pictures, slowly.",
   parameters: { type: "object" },
   run: async (_args, { signal }) => {
     await setTimeout(UPLOAD_MS, undefined, { signal });
-    return "The pictures are there.";
+    return "Uploaded the pictures.";
   },
 });
 

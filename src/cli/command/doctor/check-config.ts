@@ -1,4 +1,4 @@
-/** The config: what of it cannot be read or used, with file and line. */
+/** Checks of the config and what it refers to: trust, models, tools and MCP servers. */
 import {
   ConfigError,
   filesOf,
@@ -20,17 +20,17 @@ import {
 } from "../../../provider/index.ts";
 import { isCodedError } from "../../../util/index.ts";
 import type { CommandContext } from "../../context.ts";
-import { keyVariable } from "../../detect-models.ts";
+import { keyVariable, LOCAL_PROVIDERS } from "../../detect-models.ts";
 import { configPlaces } from "../../load-config.ts";
 import { openProviders } from "../../models.ts";
 import { shippedLayer } from "../../shipped-tools.ts";
 import { openTools, type Tools } from "../../tools.ts";
 import { describeWithheld, TRUST_HINT, untrustedClaims } from "../../trust.ts";
-import { type Finding, findingOf } from "./finding.ts";
+import { type Finding, findingFromError } from "./finding.ts";
 
 export interface CheckedConfig {
   readonly findings: readonly Finding[];
-  /** Absent if it cannot be read. */
+  /** Absent if the config is invalid. */
   readonly layers?: readonly Layer[];
 }
 
@@ -49,11 +49,11 @@ export async function checkConfig(context: CommandContext): Promise<CheckedConfi
     }));
     if (findings.length > 0) return { findings, layers };
     const files = filesOf(places);
-    const message = files.length === 0 ? "no file; the defaults hold" : files.join(", ");
+    const message = files.length === 0 ? "no file; using defaults" : files.join(", ");
     return { findings: [{ check, state: "ok", message }], layers };
   } catch (error) {
     if (!(error instanceof ConfigError)) throw error;
-    // A line for each mistake.
+    // The message has one line per mistake.
     const findings = error.message
       .split("\n")
       .map((message): Finding => ({ check, state: "problem", message }));
@@ -63,7 +63,7 @@ export async function checkConfig(context: CommandContext): Promise<CheckedConfi
 
 export interface CheckedTrust {
   readonly findings: readonly Finding[];
-  /** Safe to act on. */
+  /** Without what is not trusted, and so safe to use. */
   readonly config: PartialConfig;
 }
 
@@ -82,9 +82,8 @@ export async function checkTrust(
   };
 }
 
-const LOCAL_PROVIDERS = ["ollama", "llamacpp"] as const;
-const LOCAL_MS = 1000;
-const HOSTED_MS = 5000;
+const LOCAL_TIMEOUT_MS = 1000;
+const HOSTED_TIMEOUT_MS = 5000;
 
 export async function checkModels(
   context: CommandContext,
@@ -100,31 +99,31 @@ export async function checkModels(
     return (context.environment.variables[variable] ?? "") !== "";
   });
   const hasServer = servers.some(({ hasModels }) => hasModels);
-  return [model ?? withoutModel(hasKey || hasServer), ...servers.map(({ finding }) => finding)];
+  return [model ?? noModelFinding(hasKey || hasServer), ...servers.map(({ finding }) => finding)];
 }
 
-/** jp query looks for one by itself, if there is one to be found. */
-function withoutModel(isToBeFound: boolean): Finding {
+/** `jp query` then detects a model by itself, if one is available. */
+function noModelFinding(isAvailable: boolean): Finding {
   const check = "model";
-  if (isToBeFound) {
+  if (isAvailable) {
     return {
       check,
       state: "warning",
-      message: "No model is configured; the first that is found answers.",
-      hint: "Choose one: jp config set assistant.model.id provider/name",
+      message: "No model is configured; jp uses the first one it finds.",
+      hint: "To choose one: jp config set assistant.model.id provider/name",
     };
   }
   return {
     check,
     state: "problem",
     message: "No model is configured, and none was found.",
-    hint: "Start Ollama or a llama.cpp server, or put a provider's key into its variable.",
+    hint: "Start Ollama or a llama.cpp server, or set a provider's API key.",
   };
 }
 
 /**
- * Its provider is asked for its list: that shows whether it is there, and takes the key. Undefined if
- * none is configured.
+ * Lists the provider's models, which also shows that it is reachable and accepts the key. Undefined if
+ * no model is configured.
  */
 async function checkModel(
   providers: Providers,
@@ -136,18 +135,19 @@ async function checkModel(
     ({ model } = resolveAssistant(config));
   } catch (error) {
     if (isCodedError(error) && error.code === "no_model") return undefined;
-    return findingOf(check, error);
+    return findingFromError(check, error);
   }
   const id = `${model.provider}/${model.name}`;
   try {
     const listed = await listModels(providers, model.provider);
     if (listed.some(({ name }) => name === model.name)) {
-      return { check, state: "ok", message: `${id} can be reached` };
+      return { check, state: "ok", message: `${id} is available` };
     }
-    const message = `${model.provider} can be reached, but does not list ${model.name}.`;
+    const message = `${model.provider} is reachable, but does not list ${model.name}.`;
     return { check, state: "warning", message, hint: `See: jp model ls ${model.provider}` };
   } catch (error) {
-    return findingOf(check, explain(error, `${id} did not answer in time.`));
+    if (!isTimeout(error)) return findingFromError(check, error);
+    return { check, state: "problem", message: `${id} did not answer in time.` };
   }
 }
 
@@ -156,7 +156,7 @@ interface CheckedServer {
   readonly hasModels: boolean;
 }
 
-/** Not everybody has one: that none is there is nothing wrong. */
+/** A missing local server is not a problem. */
 async function checkModelServer(
   providers: Providers,
   name: (typeof LOCAL_PROVIDERS)[number],
@@ -171,21 +171,20 @@ async function checkModelServer(
   } catch (error) {
     const isAbsent = !(error instanceof ProviderError) || error.kind === "network";
     const finding: Finding = isAbsent
-      ? { check: name, state: "ok", message: `none at ${url}` }
-      : findingOf(name, error, "warning");
+      ? { check: name, state: "ok", message: `no server at ${url}` }
+      : findingFromError(name, error, "warning");
     return { finding, hasModels: false };
   }
 }
 
 async function listModels(providers: Providers, provider: string): Promise<readonly ModelInfo[]> {
   const isLocal = LOCAL_PROVIDERS.some((name) => name === provider);
-  const limit = isLocal ? LOCAL_MS : HOSTED_MS;
+  const limit = isLocal ? LOCAL_TIMEOUT_MS : HOSTED_TIMEOUT_MS;
   return providers.list(provider, AbortSignal.timeout(limit));
 }
 
-function explain(error: unknown, late: string): unknown {
-  const isLate = error instanceof DOMException && error.name === "TimeoutError";
-  return isLate ? late : error;
+function isTimeout(error: unknown): boolean {
+  return error instanceof DOMException && error.name === "TimeoutError";
 }
 
 export async function checkTools(
@@ -210,7 +209,7 @@ export async function checkTools(
 
 interface OpenedTool {
   readonly name: string;
-  /** Undefined for a tool that needs none. */
+  /** Only for MCP tools. */
   readonly server: string | undefined;
   readonly error?: unknown;
 }
@@ -232,12 +231,12 @@ async function open(
 function checkOwnTools(results: readonly OpenedTool[]): readonly Finding[] {
   const check = "tools";
   const broken = results.filter(({ error }) => error !== undefined);
-  if (broken.length > 0) return broken.map(({ error }) => findingOf(check, error));
+  if (broken.length > 0) return broken.map(({ error }) => findingFromError(check, error));
   const names = results.map(({ name }) => name).join(", ");
   return [{ check, state: "ok", message: names }];
 }
 
-/** What keeps all of its tools away is told once. */
+/** An error that affects all tools of a server is reported once. */
 function checkMcpServer(
   server: string,
   results: readonly OpenedTool[],
@@ -247,15 +246,14 @@ function checkMcpServer(
   const findings = results.flatMap(({ error }): Finding[] => {
     if (error === undefined) return [];
     const state = isOptional ? "warning" : "problem";
-    const isLate = error instanceof DOMException && error.name === "TimeoutError";
-    if (!isLate) return [findingOf(check, error, state)];
-    const message = `The MCP server "${server}" was not ready within ${seconds} s.`;
-    return [{ check, state, message, hint: "Give it more time: jp doctor --timeout 60" }];
+    if (!isTimeout(error)) return [findingFromError(check, error, state)];
+    const message = `The MCP server "${server}" was not ready after ${seconds} s.`;
+    return [{ check, state, message, hint: "To wait longer: jp doctor --timeout 60" }];
   });
   const once = findings.filter(
     ({ message }, index) => findings.findIndex((other) => other.message === message) === index,
   );
   if (once.length > 0) return once;
   const names = results.map(({ name }) => name).join(", ");
-  return [{ check, state: "ok", message: `${server} has started, with ${names}` }];
+  return [{ check, state: "ok", message: `${server} started, with ${names}` }];
 }

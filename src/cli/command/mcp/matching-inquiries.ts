@@ -3,7 +3,7 @@ import { inquiryToJson } from "../../../render/index.ts";
 import type { InquiryFilter } from "../../../serve-mcp/index.ts";
 import type { JsonObject } from "../../../util/index.ts";
 import type { CommandContext } from "../../context.ts";
-import { isWanted, readInquiries } from "../inquiry.ts";
+import { matchesFilter, readInquiries } from "../inquiry.ts";
 
 export async function* readMatching(
   filter: InquiryFilter,
@@ -12,6 +12,6 @@ export async function* readMatching(
   const { conversation } = filter;
   const wanted = conversation === undefined ? {} : { conversation };
   for await (const row of readInquiries(wanted, context)) {
-    if (isWanted(row, filter)) yield inquiryToJson(row);
+    if (matchesFilter(row, filter)) yield inquiryToJson(row);
   }
 }

@@ -8,7 +8,7 @@ import type { Call } from "../../define.ts";
 import { usageError } from "../../exit-status.ts";
 import type { ConfigFlags } from "../../load-config.ts";
 import { findPrompter, type InteractionFlags } from "../../prompter.ts";
-import { configOfNew } from "../../remembered-config.ts";
+import { configForNewConversation } from "../../remembered-config.ts";
 import { openTools } from "../../tools.ts";
 import { tellWithheld, trustedConfig } from "../../trust.ts";
 import { readMatching } from "./matching-inquiries.ts";
@@ -34,7 +34,7 @@ export async function serveMcp({ options, context }: Call<ServeFlags>): Promise<
     version: context.version,
     conversations,
     newConversation: {
-      ...configOfNew(config, context.clock),
+      ...configForNewConversation(config, context.clock),
       isLocal: config.conversation?.start_local ?? false,
     },
     tools: tools.toolbox,

@@ -15,7 +15,7 @@ import { type CommandContext, warn } from "../../context.ts";
 import type { Call } from "../../define.ts";
 import { DENIED, ExitStatus, INTERRUPTED } from "../../exit-status.ts";
 import { openProviders } from "../../models.ts";
-import { findPrompter, type InteractionFlags, isPlain } from "../../prompter.ts";
+import { findPrompter, type InteractionFlags, wantsPlainText } from "../../prompter.ts";
 import { openTools, type Tools } from "../../tools.ts";
 import { trustRecord } from "../../trust.ts";
 import { type AssistantFlags, loadAssistant, type LoadedAssistant } from "./assistant.ts";
@@ -158,7 +158,7 @@ function createView({ context, options, loaded, model, tools, schema }: TurnCont
   const { output, clock } = context;
   if (options.format === "json") return createJsonView(output);
   const { style = {} } = loaded.config;
-  const wantsText = isPlain(context, loaded.config);
+  const wantsText = wantsPlainText(context, loaded.config);
   const now = () => clock.now().getTime();
   return new TextView({
     output,

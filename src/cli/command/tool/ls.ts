@@ -2,7 +2,7 @@
 import { resolveTools, type ToolSettings, type ToolSource } from "../../../config/index.ts";
 import { type Cell, jsonLine, oneLine, renderTable } from "../../../render/index.ts";
 import type { Call } from "../../define.ts";
-import { type ConfigFlags, configInForce } from "../../load-config.ts";
+import { type ConfigFlags, effectiveConfig } from "../../load-config.ts";
 
 export interface ListToolsFlags extends ConfigFlags {
   readonly format?: "text" | "json";
@@ -10,7 +10,7 @@ export interface ListToolsFlags extends ConfigFlags {
 
 export async function listTools({ options, context }: Call<ListToolsFlags>): Promise<void> {
   const { output } = context;
-  const config = await configInForce(context, options);
+  const config = await effectiveConfig(context, options);
   const settings = [...resolveTools(config).values()];
   if (options.format === "json") {
     for (const tool of settings) output.print(jsonLine(toJson(tool)));
