@@ -57,8 +57,8 @@ function valueText({ value, isPrivate }: ExplainedValue): string {
   return isPrivate ? '"<set>"' : jsonLine(value);
 }
 
-function toJson({ path, value, isPrivate, layers }: ExplainedValue) {
-  return { key: pathToText(path), ...(isPrivate ? { private: true } : { value }), from: layers };
+function toJson({ path: keyPath, value, isPrivate, layers }: ExplainedValue) {
+  return { key: pathToText(keyPath), ...(isPrivate ? { private: true } : { value }), from: layers };
 }
 
 export async function getConfig({ words, options, context }: Call<ConfigFlags>): Promise<void> {
@@ -67,7 +67,7 @@ export async function getConfig({ words, options, context }: Call<ConfigFlags>):
   const keys = splitPath(key);
   const value = valueAt(configToJson(foldLayers(layers)), keys);
   const hidden = explainLayers(layers).find(
-    ({ path, isPrivate }) => isPrivate && pathToText(path) === pathToText(keys),
+    ({ path: keyPath, isPrivate }) => isPrivate && pathToText(keyPath) === pathToText(keys),
   );
   if (hidden !== undefined) {
     throw new CodedError(

@@ -1,4 +1,4 @@
-/** `jp completion`. */
+/** `jp completion`: shell scripts that ask `jp complete` for candidates. */
 import type { Call } from "../../define.ts";
 
 export async function printCompletion({ words, context }: Call<object>): Promise<void> {

@@ -28,7 +28,8 @@ const VALUES: Readonly<Record<string, Values>> = {
   target: findTargets,
   name: findTools,
   model: findModels,
-  provider: async (_position, context) => names(llmOf(await quietConfig(context)), ["aliases"]),
+  provider: async (_position, context) =>
+    toCandidates(llmOf(await quietConfig(context)), ["aliases"]),
   server: async (_position, context) =>
     [...resolveMcpServers(await quietConfig(context)).keys()].map((value) => ({ value })),
   key: async ({ word }, context) => findKeys(word, await quietConfig(context)),
@@ -92,9 +93,9 @@ async function findModels(_position: Position, context: CommandContext) {
   const { id } = config.assistant?.model ?? {};
   const configured = id !== undefined && "provider" in id ? [`${id.provider}/${id.name}`] : [];
   return [
-    ...names(aliases, [], "alias"),
+    ...toCandidates(aliases, [], "alias"),
     ...configured.map((value) => ({ value, description: "configured" })),
-    ...names(providers).map(({ value }) => ({ value: `${value}/` })),
+    ...toCandidates(providers).map(({ value }) => ({ value: `${value}/` })),
   ];
 }
 
@@ -116,7 +117,11 @@ function llmOf(config: PartialConfig) {
   return config.providers?.llm ?? {};
 }
 
-function names(table: object, but: readonly string[] = [], description?: string): Candidate[] {
+function toCandidates(
+  table: object,
+  but: readonly string[] = [],
+  description?: string,
+): Candidate[] {
   return Object.keys(table)
     .filter((name) => !but.includes(name))
     .map((value) => ({ value, ...(description !== undefined && { description }) }));
