@@ -1,7 +1,11 @@
 import { defineConfig } from "vitest/config";
 
 /** Suites that take long: kills and torture, fuzzing, the package on other versions of Node. */
-const LONG = ["test/torture/**/*.test.ts", "test/fuzz/**/*.test.ts", "test/package/tarball.test.ts"];
+const LONG = [
+  "test/torture/**/*.test.ts",
+  "test/fuzz/**/*.test.ts",
+  "test/package/tarball.test.ts",
+];
 
 // `npm test` runs the project `quick`, `npm run test:all` both.
 export default defineConfig({

@@ -10,38 +10,35 @@ import {
   rmSync,
   writeFileSync,
 } from "node:fs";
+import path from "node:path";
 import process from "node:process";
 import { rolldown } from "rolldown";
 
 const { dependencies, version } = JSON.parse(readFileSync("package.json", "utf8"));
-// These find a binary beside their own files, so they stay outside the bundle.
+// These load a binary from their own folder, so they cannot be bundled.
 const WITH_BINARIES = new Set(["fs-native-extensions", "minijinja-js"]);
 const external = Object.keys(dependencies).filter((name) => WITH_BINARIES.has(name));
 
 /**
- * Commander loads `node:child_process`, a tenth of Node's own start, for programs that keep their
- * commands in files of their own. We have none: it is loaded if it is ever called.
+ * Commander imports `node:child_process`, a tenth of Node's own start-up time, for programs whose
+ * subcommands are separate executables. jp has none, so commander gets a module that loads it on use.
  */
 const lazyChildProcess = {
   name: "lazy-child-process",
-  transform: {
-    filter: { id: /commander[\\/]lib[\\/]command\.js$/ },
-    handler(code) {
-      const eager = "import childProcess from 'node:child_process';";
-      if (!code.includes(eager)) this.error("commander has changed: see scripts/build.mjs");
-      const lazy = "process.getBuiltinModule('node:child_process').spawn(...words)";
-      return code.replace(eager, `const childProcess = { spawn: (...words) => ${lazy} };`);
-    },
+  resolveId: {
+    filter: { id: /^node:child_process$/ },
+    handler: (_id, importer = "") =>
+      /[\\/]commander[\\/]/.test(importer) ? path.resolve("scripts/lazy-child-process.mjs") : null,
   },
 };
 
-// Made beside what is in use, and put in its place at the end: nobody runs half of it.
+// Built beside the version in use and swapped at the end, so that no one runs half of it.
 const made = `dist-${process.pid}`;
 const bundle = await rolldown({
   input: { jp: "src/cli/main.ts" },
   platform: "node",
   plugins: [lazyChildProcess],
-  external: [...external, /^node:/],
+  external,
   transform: { target: "node22.22", define: { JP_VERSION: JSON.stringify(version) } },
 });
 await bundle.write({
@@ -53,7 +50,7 @@ await bundle.write({
 });
 await bundle.close();
 chmodSync(`${made}/bin/jp.cjs`, 0o755);
-// What `jp --help` says where there is no screen: reading it is faster than making it.
+// The help for output that is not a terminal: reading a file is faster than generating it.
 const help = spawnSync(process.execPath, [`${made}/bin/jp.cjs`, "--help"], { encoding: "utf8" });
 writeFileSync(`${made}/bin/help.txt`, help.stdout);
 
@@ -67,7 +64,7 @@ renameSync(made, "dist");
 rmSync(replaced, { recursive: true, force: true });
 process.exitCode = types.status ?? 1;
 
-/** The licences of all that may be in the bundle, as their authors want them to be passed on. */
+/** The licence texts of everything that may be in the bundle. */
 function noticesOf(lockFile) {
   const { packages } = JSON.parse(readFileSync(lockFile, "utf8"));
   return Object.entries(packages)

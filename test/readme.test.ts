@@ -52,7 +52,10 @@ test("every command in the README and the cookbook works, typed on a terminal in
     asked: [...new Set(providers.asked)].toSorted(),
     title: readFileSync(file("README.md"), "utf8"),
     byHand: screens.get("jp tool run deploy --arg where=test")?.split("\n").at(-1),
-    record: screens.get("jp inquiry ls")?.match(/\w+: .*\?\n +Answer: [^,]*/g)?.toSorted(),
+    record: screens
+      .get("jp inquiry ls")
+      ?.match(/\w+: .*\?\n +Answer: [^,]*/g)
+      ?.toSorted(),
   }).toEqual({
     failed: [],
     asked: PROVIDER_NAMES.toSorted(),

@@ -1,10 +1,10 @@
-/** What the definitions of commands share: how one is loaded, called and finished. */
+/** What command definitions share: loading and running a command, and the options several commands take. */
 import { Command, InvalidArgumentError, Option } from "commander";
-import type { CommandContext, GlobalOptions } from "./compose.ts";
+import type { ToolDirective } from "../config/index.ts";
+import type { CommandContext, GlobalOptions } from "./context.ts";
 import type { Host } from "./host.ts";
-import { directivesOf } from "./tool-directives.ts";
 
-/** Everything a command was given: its own words, its options, and what to work with. */
+/** One run of a command. `words` are its arguments. */
 export interface Call<Options> {
   readonly words: readonly string[];
   readonly options: Options;
@@ -14,16 +14,17 @@ export interface Call<Options> {
 /** May throw `CodedError` and `ExitStatus`. */
 export type CommandFunction<Options> = (call: Call<Options>) => Promise<void>;
 
-/** A commander action that loads its command first and hands over what was printed at the end. */
+/** A commander action that loads the command when it runs, and flushes its output at the end. */
 export function command<Options>(load: () => Promise<CommandFunction<Options>>) {
   return async (...received: unknown[]): Promise<void> => {
     const self = received.at(-1);
     if (!(self instanceof Command)) throw new TypeError("commander passes the command last");
-    const { createContext } = await import("./compose.ts");
-    const context = createContext(hostOf(self), self.optsWithGlobals<GlobalOptions>());
+    const { createContext } = await import("./context.ts");
+    const context = createContext(getHost(self), self.optsWithGlobals<GlobalOptions>());
     try {
       const run = await load();
-      const options = { ...self.optsWithGlobals(), directives: directivesOf(self) } as Options;
+      const directives = toolDirectives.get(self) ?? [];
+      const options = { ...self.optsWithGlobals(), directives } as Options;
       await run({ words: self.args, options, context });
     } finally {
       context.output.flush();
@@ -31,43 +32,99 @@ export function command<Options>(load: () => Promise<CommandFunction<Options>>) 
   };
 }
 
-/** By the program, which commander's commands know as the outermost of their parents. */
+/** Keyed by program, the outermost parent of a commander command. */
 const hosts = new WeakMap<Command, Host>();
 
 export function setHost(program: Command, host: Host): void {
   hosts.set(program, host);
 }
 
-/** Throws if the command does not belong to a program that has one. */
-function hostOf(self: Command): Host {
+function getHost(self: Command): Host {
   let program = self;
   while (program.parent !== null) program = program.parent;
   const host = hosts.get(program);
-  if (host === undefined) throw new TypeError("the program was made without a host");
+  if (host === undefined) throw new TypeError("the program was created without a host");
   return host;
 }
 
 export function formatOption(...formats: readonly string[]): Option {
-  return new Option("-F, --format <format>", "how to print it").choices(formats).default("text");
+  return new Option("-F, --format <format>", "Output format").choices(formats).default("text");
 }
 
-export function parseCount(text: string): number {
-  const count = Number(text);
-  if (!Number.isInteger(count) || count < 0) throw new InvalidArgumentError("Give a whole number.");
-  return count;
+/** `--cfg`, for every command that works with the config. */
+export function withConfigOption(definition: Command): Command {
+  return definition.option(
+    "-c, --cfg <setting>",
+    "Override the config: key=value, key:=JSON, @file or a JSON object; repeatable",
+    collect,
+  );
 }
 
-/** For options that may be given several times: `--id a --id b`. */
+/** What `-t` and `-T` said, in the order given, which commander's options do not keep. */
+const toolDirectives = new WeakMap<Command, ToolDirective[]>();
+
+/** `-t` and `-T`, alone for all tools, or with the name of a tool or group. */
+export function withToolOptions(definition: Command): Command {
+  const directives: ToolDirective[] = [];
+  toolDirectives.set(definition, directives);
+  const add = (isEnabled: boolean) => (name: unknown) => {
+    directives.push({ isEnabled, ...(typeof name === "string" && { name }) });
+  };
+  return definition
+    .option("-t, --tool [name]", "Enable a tool or group (default: all that can be toggled)")
+    .option("-T, --no-tool [name]", "Disable a tool or group (default: all that can be toggled)")
+    .on("option:tool", add(true))
+    .on("option:no-tool", add(false));
+}
+
+/** For options that can be repeated: `--id a --id b`. */
 export function collect(value: string, earlier: readonly string[] = []): readonly string[] {
   return [...earlier, value];
 }
 
-/** The same with a closed set of values. */
-export function repeatable(flags: string, description: string, values: readonly string[]): Option {
+export function repeatableChoice(
+  flags: string,
+  description: string,
+  values: readonly string[],
+): Option {
   return new Option(flags, description)
     .choices(values)
     .argParser((value, earlier?: readonly string[]) => {
       if (values.includes(value)) return collect(value, earlier);
       throw new InvalidArgumentError(`Allowed choices are ${values.join(", ")}.`);
     });
+}
+
+export function parseCount(text: string): number {
+  const count = Number(text);
+  if (!Number.isInteger(count) || count < 0) {
+    throw new InvalidArgumentError("Expected a whole number.");
+  }
+  return count;
+}
+
+/** The keywords that stand for a conversation, with their short forms. */
+export const TARGET_KEYWORDS = {
+  active: { short: ".", description: "the active conversation of this terminal" },
+  previous: { short: "s", description: "the one that was active before it" },
+  recent: { short: "r", description: "the one used last, in any terminal" },
+  newest: { short: "n", description: "the one started last" },
+  pinned: { short: "p", description: "the one pinned last" },
+  archived: { short: "a", description: "the one archived last" },
+} as const;
+
+export type TargetKeyword = keyof typeof TARGET_KEYWORDS;
+
+/** Help for commands that take a target. */
+export function targetHelp(byDefault?: TargetKeyword): string {
+  const rows = Object.entries(TARGET_KEYWORDS).map(([name, { short, description }]) => {
+    const note = name === byDefault ? " (default)" : "";
+    return `  ${`${name}, ${short}`.padEnd(12)}  ${description}${note}`;
+  });
+  return [
+    "",
+    "A target is an ID (jp-c17457886043, or only its digits), part of a title that",
+    "matches one conversation, or a keyword:",
+    ...rows,
+  ].join("\n");
 }

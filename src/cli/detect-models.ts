@@ -1,10 +1,35 @@
-/** The models that could be used right away: of servers on this machine, and of keys that are set. */
+/** Finds models that can be used right away: on local servers, or with an API key that is set. */
+import { machineOf } from "./load-config.ts";
 import type { PartialConfig } from "../config/index.ts";
 import type { ProviderName, Providers } from "../provider/index.ts";
 import { oneLine } from "../render/index.ts";
-import { machineOf } from "./load-config.ts";
-import type { CommandContext } from "./compose.ts";
+import { CodedError } from "../util/index.ts";
+import type { CommandContext } from "./context.ts";
 import { openProviders } from "../runtime/index.ts";
+
+/**
+ * For a user who has configured no model: the first one found, with a notice that says which. Throws
+ * `no_model`, with the ways to get one.
+ */
+export async function findDefaultModel(
+  context: CommandContext,
+  config: PartialConfig,
+): Promise<Pick<DetectedModel, "provider" | "name">> {
+  for await (const { id, provider, name } of detectModels(context, config)) {
+    context.output.notice(
+      `No model configured; using ${id}. To choose one: jp config set assistant.model.id ${id}`,
+    );
+    return { provider, name };
+  }
+  throw new CodedError("no_model", "No model is configured, and none was found.", {
+    hint: [
+      "Do one of these:",
+      "  - start Ollama or a llama.cpp server on this machine",
+      "  - set ANTHROPIC_API_KEY, OPENAI_API_KEY, GEMINI_API_KEY or OPENROUTER_API_KEY",
+      "  - choose a model: jp config set assistant.model.id provider/name, or -m provider/name",
+    ].join("\n"),
+  });
+}
 
 export interface DetectedModel {
   /** `provider/name`. */
@@ -15,14 +40,14 @@ export interface DetectedModel {
   readonly reason: string;
 }
 
-/** Where no server is, that is known at once. */
-const LOCAL_MS = 2000;
-const HOSTED_MS = 5000;
-const MOST_OF_ONE = 6;
+/** A refused connection is reported at once; this is for a server that accepts and stays silent. */
+const LOCAL_TIMEOUT_MS = 2000;
+const HOSTED_TIMEOUT_MS = 5000;
+const MAX_PER_PROVIDER = 6;
 
-const LOCAL = ["ollama", "llamacpp"] as const;
+export const LOCAL_PROVIDERS = ["ollama", "llamacpp"] as const;
 
-/** A key opens many models; these are the ones to talk and to work with, the best to begin with first. */
+/** A key gives access to many models. These suit conversation and tool use, the best default first. */
 const PREFERRED = {
   anthropic: [/sonnet/, /opus|haiku/],
   openai: [/^gpt-[\d.]+$/, /^gpt-[\d.]+-mini$/],
@@ -33,36 +58,38 @@ const PREFERRED = {
   ],
 } as const;
 
-/** Those of this machine first; nobody else is asked before they are taken. */
+/** Local models first. No hosted provider is contacted while the caller is satisfied with those. */
 export async function* detectModels(
   context: CommandContext,
   config: PartialConfig,
 ): AsyncGenerator<DetectedModel, void> {
   const providers = openProviders(machineOf(context), config);
-  const local = await Promise.all(LOCAL.map((name) => listNames(providers, name, LOCAL_MS)));
-  for (const [index, provider] of LOCAL.entries())
-    for (const name of (local[index] ?? []).slice(0, MOST_OF_ONE))
+  const local = await Promise.all(
+    LOCAL_PROVIDERS.map((name) => listNames(providers, name, LOCAL_TIMEOUT_MS)),
+  );
+  for (const [index, provider] of LOCAL_PROVIDERS.entries())
+    for (const name of (local[index] ?? []).slice(0, MAX_PER_PROVIDER))
       yield { id: `${provider}/${name}`, provider, name, reason: "runs on this machine" };
   for (const [provider, patterns] of Object.entries(PREFERRED) as [Hosted, readonly RegExp[]][]) {
     const variable = keyVariable(provider, config) ?? "";
     if ((context.environment.variables[variable] ?? "") === "") continue;
-    const names = await listNames(providers, provider, HOSTED_MS);
+    const names = await listNames(providers, provider, HOSTED_TIMEOUT_MS);
     const preferred = patterns.flatMap((pattern) => names.filter((name) => pattern.test(name)));
     const shown = preferred.length === 0 ? names : preferred;
-    for (const name of shown.slice(0, MOST_OF_ONE))
-      yield { id: `${provider}/${name}`, provider, name, reason: `its key is in ${variable}` };
+    for (const name of shown.slice(0, MAX_PER_PROVIDER))
+      yield { id: `${provider}/${name}`, provider, name, reason: `${variable} is set` };
   }
 }
 
 type Hosted = keyof typeof PREFERRED;
 
-/** The environment variable that holds its key; undefined for a server that wants none. */
+/** The environment variable with the provider's API key; undefined if it needs none. */
 export function keyVariable(provider: ProviderName, config: PartialConfig): string | undefined {
   const settings = config.providers?.llm?.[provider];
   return settings !== undefined && "api_key_env" in settings ? settings.api_key_env : undefined;
 }
 
-/** A provider that does not answer has none. */
+/** Empty if the provider does not answer. */
 async function listNames(
   providers: Providers,
   provider: ProviderName,
@@ -70,7 +97,7 @@ async function listNames(
 ): Promise<readonly string[]> {
   try {
     const models = await providers.list(provider, AbortSignal.timeout(limit));
-    // What cannot be shown as it is cannot be chosen by its name either.
+    // A name with control characters cannot be shown, so it cannot be chosen either.
     return models.map(({ name }) => name).filter((name) => oneLine(name) === name);
   } catch {
     return [];

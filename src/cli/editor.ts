@@ -1,4 +1,4 @@
-/** The user's editor on a text. */
+/** Opens a text in the user's editor. */
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
@@ -9,7 +9,7 @@ import type { Host } from "./host.ts";
 
 export interface EditedText {
   readonly text: string;
-  /** Where it is until `discard`: what somebody typed is not lost because it was not accepted. */
+  /** Kept until `discard`, so that a text that is rejected later is not lost. */
   readonly file: string;
   discard(): Promise<void>;
 }
@@ -20,37 +20,44 @@ export async function editText(
   host: Host,
 ): Promise<EditedText> {
   const editor = findEditor(host.environment.variables);
-  const folder = await mkdtemp(path.join(host.temporary, "jp-edit-"));
+  if (editor === undefined) {
+    throw new CodedError("no_editor", "No editor is set.", { hint: NO_EDITOR_HINT });
+  }
+  const folder = await mkdtemp(path.join(host.tmpdir, "jp-edit-"));
   const file = path.join(folder, name);
   await writeFile(file, text);
   const discard = () => rm(folder, { recursive: true, force: true });
-  const status = await runEditor(editor, file, host);
+  const status = await runEditor(editor.command, file, host);
   if (status !== 0) {
     await discard();
     throw new CodedError(
       "editor_failed",
-      `The editor ended with status ${status}: nothing was changed.`,
+      `The editor exited with status ${status}. Nothing was changed.`,
     );
   }
   return { text: await readFile(file, "utf8"), file, discard };
 }
 
-function findEditor(variables: Host["environment"]["variables"]): string {
-  const editor = ["JP_EDITOR", "VISUAL", "EDITOR"]
-    .map((name) => variables[name])
-    .find((value) => value !== undefined && value !== "");
-  if (editor !== undefined) return editor;
-  throw new CodedError("no_editor", "No editor is set.", {
-    hint: "Set EDITOR, for example: export EDITOR=vim",
-  });
+export const NO_EDITOR_HINT = "Set EDITOR, for example: export EDITOR=vim";
+
+export interface Editor {
+  readonly command: string;
+  /** The environment variable that names it. */
+  readonly variable: string;
+}
+
+export function findEditor(variables: Host["environment"]["variables"]): Editor | undefined {
+  return ["JP_EDITOR", "VISUAL", "EDITOR"]
+    .map((variable) => ({ variable, command: variables[variable] ?? "" }))
+    .find(({ command }) => command !== "");
 }
 
 /**
- * Through a shell, because people write `EDITOR="code --wait"`. Neither is looked for in the current
- * folder, which may be a clone. Ctrl-C is the editor's meanwhile.
+ * Runs it through a shell, because people write `EDITOR="code --wait"`. Neither program is looked up in
+ * the current folder, which may be a clone. Ctrl-C goes to the editor.
  */
 async function runEditor(editor: string, file: string, host: Host): Promise<number> {
-  const interrupts = host.onSignal(["SIGINT"], () => {}); // With a listener, it does not end us.
+  const interrupts = host.onSignal(["SIGINT"], () => {}); // A listener keeps SIGINT from ending jp.
   try {
     const isWindows = host.environment.platform === "win32";
     const child = isWindows ? startOnWindows(editor, file, host) : start(editor, file, host);

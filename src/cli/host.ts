@@ -1,7 +1,8 @@
 /**
- * The process that a command runs in: its streams, environment, folder and signals. `main.ts` passes the
- * real one; tests run commands in one of their own, without starting a process.
+ * The process a command runs in: its streams, environment, working directory and signals. `run.ts`
+ * passes the real one; tests pass their own and need no child process.
  */
+import { fstatSync, writeSync } from "node:fs";
 import type { Readable } from "node:stream";
 import type { WriteStream } from "node:tty";
 import type { UserEnvironment } from "../storage/index.ts";
@@ -11,22 +12,38 @@ type HostSignal = "SIGINT" | "SIGTERM" | "SIGHUP";
 export interface Host {
   readonly version: string;
   readonly stdin: Readable & { readonly isTTY?: boolean };
-  /** Opening a stream is slow: `--help` and completion do without. */
+  /** Opening this stream is slow; `--help` and completion use `writeOut` and `isTerminal` instead. */
   readonly stdout: WriteStream;
   readonly stderr: WriteStream;
-  /** Writes a short text to standard output, without opening it as a stream. */
+  /** Writes a short text to standard output without opening the stream. */
   readonly writeOut: (text: string) => void;
-  /** Whether standard output is a terminal, likewise. */
-  readonly isScreen: () => boolean;
+  /** Whether standard output is a terminal, without opening the stream. */
+  readonly isTerminal: () => boolean;
   readonly environment: UserEnvironment;
   readonly cwd: string;
   readonly pid: number;
   /** The folder for temporary files. */
-  readonly temporary: string;
-  /** Whether questions may be asked on the terminal that controls this process, if it has one. */
+  readonly tmpdir: string;
+  /** Whether questions may be asked on the controlling terminal, if there is one. */
   readonly mayUseTerminal: boolean;
-  /** Calls back for each signal, instead of ending the process, until it is disposed of. */
+  /** Calls the listener on these signals, instead of ending the process, until disposed. */
   readonly onSignal: (signals: readonly HostSignal[], listener: () => void) => Disposable;
-  /** Ends the process at once. */
+  /** Ends the process immediately. */
   readonly exit: (status: number) => void;
+}
+
+/** Opening `process.stdout` would load Node's socket code, which takes longer than printing help. */
+export function writeOut(text: string): void {
+  try {
+    writeSync(1, text);
+  } catch (error) {
+    // A full pipe needs the stream, which waits. A closed pipe needs nothing.
+    const isFull = error instanceof Error && "code" in error && error.code === "EAGAIN";
+    if (isFull) process.stdout.write(text);
+  }
+}
+
+/** Terminals are character devices: for pipes and files, the stream need not be opened. */
+export function isTerminal(): boolean {
+  return fstatSync(1).isCharacterDevice() && process.stdout.isTTY;
 }

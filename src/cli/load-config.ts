@@ -1,4 +1,4 @@
-/** The config in force for a command: from all its places, with what the command line adds. */
+/** Loads the config that applies to a command, from files, variables and the command line. */
 import path from "node:path";
 import {
   applyDirectives,
@@ -14,21 +14,20 @@ import {
 import { type Machine, shippedLayer } from "../runtime/index.ts";
 import type { UserEnvironment, Workspace } from "../storage/index.ts";
 import { isCodedError } from "../util/index.ts";
-import type { CommandContext } from "./compose.ts";
+import { type CommandContext, warn } from "./context.ts";
+import { resolveTarget } from "./conversations.ts";
 import { rememberedConfig } from "./remembered-config.ts";
-import { resolveTarget } from "./target.ts";
-import { warn } from "./warnings.ts";
 
 export interface ConfigFlags {
   /** The values of `--cfg`, in their order. */
   readonly cfg?: readonly string[];
-  /** A conversation that remembers some config of its own. */
+  /** A conversation whose remembered config also applies. */
   readonly id?: string;
-  /** What `-t` and `-T` say, in their order. */
+  /** From `-t` and `-T`, in their order. */
   readonly directives?: readonly ToolDirective[];
 }
 
-/** Warnings are told. Throws what is wrong with a config. */
+/** Prints warnings. Throws `ConfigError` for an invalid config. */
 export async function loadConfig(
   context: CommandContext,
   { cfg = [], id }: ConfigFlags,
@@ -36,7 +35,7 @@ export async function loadConfig(
   const { layers, warnings } = await loadLayers({
     places: configPlaces(context),
     ...shippedLayer(),
-    ...(id !== undefined && { conversation: await remembered(context, id) }),
+    ...(id !== undefined && { conversation: await loadRemembered(context, id) }),
     settings: cfg,
   });
   for (const warning of warnings) warn(warning, context.output);
@@ -45,8 +44,8 @@ export async function loadConfig(
   return layers;
 }
 
-/** All of them as one, with the tools that the command line switches on and off. */
-export async function configInForce(
+/** All layers folded into one, with `-t` and `-T` applied. */
+export async function effectiveConfig(
   context: CommandContext,
   flags: ConfigFlags,
 ): Promise<PartialConfig> {
@@ -54,7 +53,7 @@ export async function configInForce(
   return applyDirectives(config, flags.directives ?? []);
 }
 
-async function remembered(context: CommandContext, target: string): Promise<PartialConfig> {
+async function loadRemembered(context: CommandContext, target: string): Promise<PartialConfig> {
   const { id } = await resolveTarget(context, target);
   const { stream } = await context.workspace.conversations.load(id);
   return rememberedConfig(stream);
@@ -90,7 +89,7 @@ export function machineOf(context: CommandContext): Machine {
   };
 }
 
-/** Config is of use outside of a workspace too. */
+/** Undefined outside a workspace, where most of the config still applies. */
 export function findWorkspace(context: CommandContext): Workspace | undefined {
   try {
     return context.workspace;

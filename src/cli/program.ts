@@ -1,114 +1,114 @@
-/** All commands, with the words that describe them. What one does is loaded when it is called. */
+/** The `jp` program: its global options and the list of commands. A command is loaded when it is named. */
 import { Command, InvalidArgumentError } from "commander";
 import { neutralize } from "../render/index.ts";
 import { command, setHost } from "./define.ts";
 import { EXIT_STATUSES } from "./exit-status.ts";
 import type { Host } from "./host.ts";
 
-/** A command whose words are many, most often because it holds others: defined when it is named. */
-interface Group {
+interface ListedCommand {
   readonly name: string;
   readonly alias?: string;
   readonly description: string;
-  readonly load: () => Promise<(group: Command) => void>;
+  /** Adds the options, help and subcommands, which the list of commands does not show. */
+  readonly loadDefinition: () => Promise<(command: Command) => void>;
 }
 
-const GROUPS: readonly Group[] = [
+const COMMANDS: readonly ListedCommand[] = [
   {
     name: "init",
-    description: "make a folder a jp workspace, and begin its config",
-    load: async () => (await import("./command/init/definition.ts")).defineInit,
+    description: "Create a workspace in a folder",
+    loadDefinition: async () => (await import("./command/definitions.ts")).defineInit,
   },
   {
     name: "query",
     alias: "q",
-    description: "ask the assistant; it may use tools, and ask back",
-    load: async () => (await import("./command/query/definition.ts")).defineQuery,
+    description: "Ask the assistant",
+    loadDefinition: async () => (await import("./command/query/definition.ts")).defineQuery,
   },
   {
     name: "conversation",
     alias: "c",
-    description: "list, read, search and manage conversations",
-    load: async () =>
-      (await import("./command/conversation/definition.ts")).addConversationCommands,
+    description: "List, read, search and manage conversations",
+    loadDefinition: async () =>
+      (await import("./command/conversation/definition.ts")).defineConversation,
   },
   {
     name: "inquiry",
-    description: "every question that was ever asked: who asked, who answered, how and when",
-    load: async () => (await import("./command/inquiry/definition.ts")).addInquiryCommands,
+    description: "Show who asked what, and who answered",
+    loadDefinition: async () => (await import("./command/definitions.ts")).defineInquiry,
   },
   {
     name: "tool",
-    description: "list tools, look at them, try them without a model",
-    load: async () => (await import("./command/tool/definition.ts")).addToolCommands,
+    description: "List, inspect and run tools",
+    loadDefinition: async () => (await import("./command/tool/definition.ts")).defineTool,
   },
   {
     name: "mcp",
-    description: "let other agents ask you, and read what was asked",
-    load: async () => (await import("./command/mcp/definition.ts")).addMcpCommands,
+    description: "Serve jp to other agents over MCP",
+    loadDefinition: async () => (await import("./command/mcp/definition.ts")).defineMcp,
   },
   {
     name: "model",
-    description: "list the models that can be reached",
-    load: async () => (await import("./command/model/definition.ts")).addModelCommands,
+    description: "List available models",
+    loadDefinition: async () => (await import("./command/definitions.ts")).defineModel,
   },
   {
     name: "config",
-    description: "what is configured, where, and why",
-    load: async () => (await import("./command/config/definition.ts")).addConfigCommands,
+    description: "Show and change the configuration",
+    loadDefinition: async () => (await import("./command/definitions.ts")).defineConfig,
   },
   {
     name: "trust",
-    description: "look at what this workspace would run, and trust it",
-    load: async () => (await import("./command/trust/definition.ts")).defineTrust,
+    description: "Review and trust what this workspace would run",
+    loadDefinition: async () => (await import("./command/definitions.ts")).defineTrust,
   },
   {
     name: "doctor",
-    description: "check what jp works with, and say what to put right",
-    load: async () => (await import("./command/doctor/definition.ts")).defineDoctor,
+    description: "Check your setup and suggest fixes",
+    loadDefinition: async () => (await import("./command/definitions.ts")).defineDoctor,
   },
   {
     name: "completion",
-    description: "print what makes a shell complete jp's words",
-    load: async () => (await import("./command/completion/definition.ts")).defineCompletion,
+    description: "Print a shell completion script",
+    loadDefinition: async () => (await import("./command/definitions.ts")).defineCompletion,
   },
 ];
 
-/** `words` are those of the command line, without the program's own. */
+/** `words` is the command line without the program's own name. */
 export async function createProgram(host: Host, words: readonly string[]): Promise<Command> {
   const program = new Command("jp")
     .description(
-      "An assistant that asks. Tools and the model put typed questions in the middle of a turn; " +
-        "each is routed by policy and recorded with who asked and who answered.",
+      "An assistant that asks. Tools and the model can ask you typed questions in the middle of a " +
+        "turn. jp routes each question by policy, and records who asked and who answered.",
     )
-    .version(`jp ${host.version}`, "-V, --version", "print the version")
-    .helpOption("-h, --help", "show help")
-    .helpCommand("help [command]", "show help for a command")
-    .option("-w, --workspace <path>", "use the workspace at or above this path")
-    .option("--width <columns>", "wrap and cut lines at this width", parseWidth)
+    .version(`jp ${host.version}`, "-V, --version", "Print the version")
+    .helpOption("-h, --help", "Show help")
+    .helpCommand("help [command]", "Show help for a command")
+    .option("-w, --workspace <path>", "Use the workspace at or above this path")
+    .option("--width <columns>", "Wrap and truncate lines at this width", parseWidth)
     .addHelpText("after", `\n${EXIT_STATUSES}`)
-    .showHelpAfterError("Run it with --help to see how it is used.")
+    .showHelpAfterError("Run it with --help for usage.")
     .configureOutput({
       writeOut: (text) => host.writeOut(text),
-      getOutHelpWidth: () => (host.isScreen() ? host.stdout.columns : 80),
-      getOutHasColors: () => host.isScreen() && host.stdout.hasColors(),
+      getOutHelpWidth: () => (host.isTerminal() ? host.stdout.columns : 80),
+      getOutHasColors: () => host.isTerminal() && host.stdout.hasColors(),
       writeErr: (text) => host.stderr.write(neutralize(text)),
       outputError: (text, write) => write(text.replace(/^error: /, "jp: ")),
     })
     .exitOverride();
   setHost(program, host);
 
-  for (const { name, alias, description, load } of GROUPS) {
-    const group = program.command(name).description(description);
-    if (alias !== undefined) group.alias(alias);
-    if (words.includes(name) || (alias !== undefined && words.includes(alias)))
-      (await load())(group);
+  for (const { name, alias, description, loadDefinition } of COMMANDS) {
+    const listed = program.command(name).description(description);
+    if (alias !== undefined) listed.alias(alias);
+    const isNamed = words.includes(name) || (alias !== undefined && words.includes(alias));
+    if (isNamed) (await loadDefinition())(listed);
   }
   program
     .command("demo")
-    .description("a guided tour, with a scripted assistant in a temporary workspace")
+    .description("Take a guided tour in a temporary workspace")
     .action(command(async () => (await import("./command/demo/demo.ts")).demo));
-  // For shells, not for people: see `jp completion`.
+  // Called by the scripts of `jp completion`, not by people.
   program
     .command("complete [words...]", { hidden: true })
     .action(async (typed: readonly string[]) =>
@@ -120,7 +120,7 @@ export async function createProgram(host: Host, words: readonly string[]): Promi
 function parseWidth(text: string): number {
   const width = Number(text);
   if (!Number.isInteger(width) || width < 20) {
-    throw new InvalidArgumentError("Give a whole number of columns, 20 or more.");
+    throw new InvalidArgumentError("Expected a whole number of columns, 20 or more.");
   }
   return width;
 }

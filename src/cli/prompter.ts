@@ -1,34 +1,33 @@
-/** The person who is asked: at the terminal, as the config wants it, or nobody at all. */
+/** The terminal prompter that a command asks through, configured as the user wants it. */
 import path from "node:path";
 import { mergeConfig, type PartialConfig } from "../config/index.ts";
 import { type EditText, TerminalPrompter } from "../terminal/index.ts";
-import type { CommandContext } from "./compose.ts";
+import type { CommandContext } from "./context.ts";
 import { editText } from "./editor.ts";
 import type { Host } from "./host.ts";
-import { isPlain } from "./plain.ts";
 
 export interface InteractionFlags {
   readonly nonInteractive?: boolean;
 }
 
-/** Undefined if the user wants that nobody is asked, whoever is there. */
+/** Undefined if the user does not want to be asked, even on a terminal. */
 export function findPrompter(
   context: CommandContext,
   config: PartialConfig,
   { nonInteractive = false }: InteractionFlags,
 ): TerminalPrompter | undefined {
-  const isRefused = context.environment.variables["JP_NONINTERACTIVE"] === "1";
-  if (nonInteractive || isRefused || !context.host.mayUseTerminal) return undefined;
+  const isDisabled = context.environment.variables["JP_NONINTERACTIVE"] === "1";
+  if (nonInteractive || isDisabled || !context.host.mayUseTerminal) return undefined;
   const { bell = true, desktop = true } = config.style?.notification ?? {};
   return new TerminalPrompter({
     notification: { bell, desktop },
     editText: editWith(context.host),
-    isPlain: isPlain(context, config),
+    isPlain: wantsPlainText(context, config),
   });
 }
 
-/** Somebody who has just typed the command, and need not be called. */
-export function findPresentPerson(
+/** The same without notifications, for questions that follow the command at once. */
+export function findQuietPrompter(
   context: CommandContext,
   config: PartialConfig,
   flags: InteractionFlags,
@@ -44,4 +43,12 @@ function editWith(host: Host): EditText {
     await edited.discard();
     return edited.text === text ? undefined : edited.text;
   };
+}
+
+/** Questions as plain lines, for screen readers: by JP_PLAIN, else the config, else on dumb terminals. */
+export function wantsPlainText({ environment }: CommandContext, config: PartialConfig): boolean {
+  const { JP_PLAIN: wanted, TERM: terminal } = environment.variables;
+  if (wanted === "1" || wanted === "0") return wanted === "1";
+  const style = config.style?.prompt;
+  return style === undefined ? terminal === "dumb" : style === "plain";
 }

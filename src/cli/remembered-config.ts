@@ -1,4 +1,4 @@
-/** What a conversation remembers of its config, and what it has to be told. */
+/** The config that a conversation records, and how it is read back. */
 import {
   conversationConfig,
   type PartialConfig,
@@ -18,8 +18,7 @@ export function rememberedConfig({ baseConfig, entries }: ConversationStream): P
   return conversationConfig(baseConfig, deltas);
 }
 
-/** What a new conversation records of the config it starts with. */
-export function configOfNew(
+export function configForNewConversation(
   config: PartialConfig,
   clock: Clock,
 ): Pick<CreateOptions, "baseConfig" | "entries"> {
@@ -27,8 +26,8 @@ export function configOfNew(
   return { baseConfig: shared, entries: deltasOf(rest, clock) };
 }
 
-/** What a conversation that goes on with this config has to record. */
-export function configChange(
+/** The deltas to append when a conversation continues with this config. */
+export function configChanges(
   stream: ConversationStream,
   config: PartialConfig,
   clock: Clock,
@@ -37,7 +36,7 @@ export function configChange(
   return deltasOf(recordConfig({ builtins: shippedConfig(), remembered, config }), clock);
 }
 
-/** In the order in which they count. */
+/** Lowest precedence first. */
 function deltasOf({ shared, own }: RecordedConfig, clock: Clock): readonly StreamEntry[] {
   const timestamp = timestampFromDate(clock.now());
   return [

@@ -11,11 +11,10 @@ import {
   type TrustRequest,
   WorkspaceTrust,
 } from "../trust/index.ts";
-import type { CommandContext } from "./compose.ts";
+import { type CommandContext, warn } from "./context.ts";
 import { type ConfigFlags, findWorkspace, loadConfig } from "./load-config.ts";
-import { findPresentPerson, type InteractionFlags } from "./prompter.ts";
+import { findQuietPrompter, type InteractionFlags } from "./prompter.ts";
 import { rememberedConfig } from "./remembered-config.ts";
-import { warn } from "./warnings.ts";
 
 /** Asks the user only if `interaction` is given. Throws config errors, and `workspace_not_trusted`. */
 export async function trustedConfig(
@@ -30,7 +29,7 @@ export async function trustedConfig(
     conversationId: flags.id,
     directives: flags.directives,
     ask: async (question) => {
-      const person = interaction && findPresentPerson(context, foldLayers(layers), interaction);
+      const person = interaction && findQuietPrompter(context, foldLayers(layers), interaction);
       return person?.canAsk() === true ? askTrust(person, question) : undefined;
     },
   });

@@ -4,12 +4,7 @@ export {
   resolveAssistant,
   resolveInquiryAssistant,
 } from "./assistant-settings.ts";
-export {
-  ConfigError,
-  type ConfigErrorCode,
-  type ConfigIssue,
-  pathToText,
-} from "./config-error.ts";
+export { ConfigError, type ConfigErrorCode, type ConfigIssue, pathToText } from "./config-error.ts";
 export { findConfigFile } from "./config-file.ts";
 export { conversationConfig, withoutMachine } from "./conversation-config.ts";
 export { applyDirectives, type ToolDirective } from "./directives.ts";

@@ -2,7 +2,13 @@
  * Describes what a validator found wrong, reduced to what a reader can act on. The validator reports each
  * violation together with all that follow from it, and every alternative that was not meant.
  */
-import { isJsonArray, isJsonObject, type Json, type JsonObject, findClosest } from "../util/index.ts";
+import {
+  isJsonArray,
+  isJsonObject,
+  type Json,
+  type JsonObject,
+  findClosest,
+} from "../util/index.ts";
 import { acceptedTypes, decodePointer, findReferenced } from "./schema-node.ts";
 
 /** Locations are JSON pointers from `#`. That of a keyword passes through `$ref` where a reference does. */

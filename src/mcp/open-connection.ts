@@ -69,9 +69,7 @@ async function connect(start: Start): Promise<Connection> {
   const { sdk, settings, signal, isOlder } = start;
   const link = await createLink(start);
   const probeMs =
-    settings.type === "stdio"
-      ? Math.min(PROBE_MS, settings.startupTimeoutMs / 2)
-      : MAX_TIMER_MS;
+    settings.type === "stdio" ? Math.min(PROBE_MS, settings.startupTimeoutMs / 2) : MAX_TIMER_MS;
   const client = new sdk.Client(start.context.clientInfo, {
     versionNegotiation: { mode: "auto", probe: { timeoutMs: probeMs } },
     inputRequired: { autoFulfill: false },

@@ -82,9 +82,7 @@ function watchForInterruption({ signal, timeoutMs = 0 }: ProcessRequest): {
   const onAbort = () => resolve("cancelled");
   signal.addEventListener("abort", onAbort, { once: true });
   const timer =
-    timeoutMs > 0
-      ? setTimeout(resolve, Math.min(timeoutMs, MAX_TIMER_MS), "timed_out")
-      : undefined;
+    timeoutMs > 0 ? setTimeout(resolve, Math.min(timeoutMs, MAX_TIMER_MS), "timed_out") : undefined;
   const stopWatching = () => {
     signal.removeEventListener("abort", onAbort);
     clearTimeout(timer);

@@ -76,7 +76,9 @@ describe("a tool", () => {
     const project = queryProject({ server, tools: [{ name: "touch", program, settings: "" }] });
     const { status, stdout, stderr } = await query(project, ["one"]);
     const record = recordOf(project);
-    expect(stderr).toContain("warning: denied, because no terminal was available to ask you: touch (permission).\n");
+    expect(stderr).toContain(
+      "warning: denied, because no terminal was available to ask you: touch (permission).\n",
+    );
     expect({
       status,
       stdout,
@@ -341,7 +343,10 @@ describe("the exit status where nobody is", () => {
     await using server = await calling(tools.map(({ name }) => name));
     const project = queryProject({ server, tools });
     const { stdout, stderr, ...end } = await query(project, ["one", "--format", "json"]);
-    const told = /denied, because no terminal was available to ask you: (.*)\./.exec(stderr)?.[1]?.split(", ") ?? [];
+    const told =
+      /denied, because no terminal was available to ask you: (.*)\./
+        .exec(stderr)?.[1]
+        ?.split(", ") ?? [];
     expect([end.status, told.toSorted(), stdout.includes("Done.")]).toEqual([
       status,
       denied.toSorted(),

@@ -63,7 +63,11 @@ describe("what is asked", () => {
     const variables = project.editor(script);
     const before = everythingIn(project);
     const finished = await query(project, words, { input, variables });
-    expect(finished).toEqual({ status: 0, stdout: "", stderr: "The message is empty: nothing to ask.\n" });
+    expect(finished).toEqual({
+      status: 0,
+      stdout: "",
+      stderr: "The message is empty: nothing to ask.\n",
+    });
     expect([server.requests, everythingIn(project)]).toEqual([[], before]);
   });
 

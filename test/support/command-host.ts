@@ -41,11 +41,11 @@ export function createHost(
     stdout: stdout as Writable as WriteStream,
     stderr: stderr as Writable as WriteStream,
     writeOut: (text) => void stdout.write(text),
-    isScreen: () => false,
+    isTerminal: () => false,
     environment: { variables, home: variables["HOME"] ?? "/", platform: process.platform },
     cwd,
     pid: process.pid,
-    temporary: variables["TMPDIR"] ?? "/tmp",
+    tmpdir: variables["TMPDIR"] ?? "/tmp",
     mayUseTerminal: false,
     onSignal: () => ({ [Symbol.dispose]: () => {} }),
     exit: (status) => {

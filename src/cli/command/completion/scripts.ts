@@ -1,13 +1,19 @@
-/** What shells are told so that they ask `jp complete` what could be typed next. */
+/** `jp completion`: shell scripts that ask `jp complete` for candidates. */
+import type { Call } from "../../define.ts";
 
-export type Shell = keyof typeof SCRIPTS;
+export async function printCompletion({ words, context }: Call<object>): Promise<void> {
+  const shell = words[0] as Shell; // Commander has checked the choices.
+  context.output.write(SCRIPTS[shell]);
+}
 
-export const SCRIPTS = {
+type Shell = keyof typeof SCRIPTS;
+
+const SCRIPTS = {
   bash: `# jp completion for bash. In ~/.bashrc:  source <(jp completion bash)
 _jp() {
   local IFS=$'\\n' jp=$1 words=() last=0 line value i
   for ((i = 1; i <= COMP_CWORD; i++)); do
-    # For readline, = and : are words of their own.
+    # Readline treats = and : as separate words.
     if ((i > 1)) && [[ \${COMP_WORDS[i]} == [=:]* || \${COMP_WORDS[i-1]} == *[=:] ]] &&
       [[ -n \${COMP_WORDS[i]} || \${COMP_LINE:0:COMP_POINT} != *[[:space:]] ]]; then
       words[last]+=\${COMP_WORDS[i]}
@@ -23,7 +29,7 @@ _jp() {
     value=\${line%%$'\\t'*}
     [[ $value == *[=./] ]] && compopt -o nospace
     value=\${value#"$before"}
-    # A second Tab lists: then there is room to say what they are.
+    # A second Tab lists the candidates, so there is room for descriptions.
     if [[ $COMP_TYPE == 63 && -n \${line#*$'\\t'} ]]; then
       printf -v value '%-20s  (%s)' "$value" "\${line#*$'\\t'}"
     fi
@@ -33,7 +39,7 @@ _jp() {
 complete -o default -o nosort -F _jp jp 2>/dev/null || complete -o default -F _jp jp
 `,
   zsh: `#compdef jp
-# jp completion for zsh. In ~/.zshrc, behind compinit:  source <(jp completion zsh)
+# jp completion for zsh. In ~/.zshrc, after compinit:  source <(jp completion zsh)
 _jp() {
   local line value text
   local -a ended endedShown open openShown
@@ -51,7 +57,7 @@ _jp() {
     _files
     return
   fi
-  # What fits was chosen already, by more than its beginning.
+  # jp has already filtered the candidates, not only by prefix.
   (( \${#ended} )) && compadd -U -V jp -l -d endedShown -- "\${ended[@]}"
   (( \${#open} )) && compadd -U -V jp -l -S '' -d openShown -- "\${open[@]}"
   return 0
@@ -62,7 +68,7 @@ else
   compdef _jp jp
 fi
 `,
-  fish: `# jp completion for fish. Put it into ~/.config/fish/completions/jp.fish
+  fish: `# jp completion for fish. Save it as ~/.config/fish/completions/jp.fish
 function __jp_complete
     set -l words (commandline -opc)
     set -l typed (commandline -ct)

@@ -1,30 +1,35 @@
-/** What may stand as the value of an option or an argument, as far as that is quick to tell. */
+/** Completion candidates for the values of options and arguments, as far as they are quick to find. */
 import { Argument, type Option } from "commander";
 import {
+  configJsonSchema,
+  configToJson,
   foldLayers,
   loadLayers,
   type PartialConfig,
   resolveMcpServers,
   resolveTools,
+  splitPath,
+  valueAt,
 } from "../../../config/index.ts";
 import { compareTimestamps } from "../../../conversation/index.ts";
-import { lastActivity } from "../../activity.ts";
-import { type CommandContext, createContext } from "../../compose.ts";
+import { isJsonArray, isJsonObject, type Json, type JsonObject } from "../../../util/index.ts";
+import { type CommandContext, createContext } from "../../context.ts";
+import { lastActivity } from "../../conversations.ts";
+import { TARGET_KEYWORDS } from "../../define.ts";
 import type { Host } from "../../host.ts";
 import { configPlaces } from "../../load-config.ts";
 import { shippedConfig } from "../../../runtime/index.ts";
-import type { Candidate } from "./candidate.ts";
-import { findKeys, findKeyValues } from "./config-keys.ts";
-import type { Position } from "./position.ts";
+import type { Candidate, Position } from "./complete.ts";
 
 type Values = (position: Position, context: CommandContext) => Promise<readonly Candidate[]>;
 
-/** By the word that stands for the value in the help. */
+/** By the placeholder in the help, such as `target` in `--id <target>`. */
 const VALUES: Readonly<Record<string, Values>> = {
   target: findTargets,
   name: findTools,
   model: findModels,
-  provider: async (_position, context) => names(llmOf(await quietConfig(context)), ["aliases"]),
+  provider: async (_position, context) =>
+    toCandidates(llmOf(await quietConfig(context)), ["aliases"]),
   server: async (_position, context) =>
     [...resolveMcpServers(await quietConfig(context)).keys()].map((value) => ({ value })),
   key: async ({ word }, context) => findKeys(word, await quietConfig(context)),
@@ -46,16 +51,12 @@ function placeholderOf(value: Option | Argument): string {
   return /[<[](?<name>[^\]>]+)/.exec(value.flags)?.groups?.["name"] ?? "";
 }
 
-const KEYWORDS: readonly Candidate[] = [
-  { value: "active", description: "the one that is active in this terminal" },
-  { value: "previous", description: "the one that was active before it" },
-  { value: "recent", description: "the one used last, anywhere" },
-  { value: "newest", description: "the one started last" },
-  { value: "pinned", description: "the one pinned last" },
-  { value: "archived", description: "the one archived last" },
-];
+const KEYWORDS = Object.entries(TARGET_KEYWORDS).map(([value, { description }]): Candidate => ({
+  value,
+  description,
+}));
 
-/** By id; and a part of a title that fits only one becomes its id. */
+/** Keywords and IDs. Part of a title that matches one conversation is replaced by its ID. */
 async function findTargets({ word }: Position, context: CommandContext) {
   const summaries = await context.workspace.conversations.list({ which: "all" });
   const ids = summaries
@@ -66,10 +67,10 @@ async function findTargets({ word }: Position, context: CommandContext) {
   const titled = ids.filter(({ description }) =>
     description.toLowerCase().includes(word.toLowerCase()),
   );
-  return titled.length === 1 ? titled.map((one) => ({ ...one, isReplacing: true })) : [];
+  return titled.length === 1 ? titled.map((one) => ({ ...one, replacesWord: true })) : [];
 }
 
-/** Options take groups too. */
+/** Options also take groups. */
 async function findTools({ command, value }: Position, context: CommandContext) {
   if (value instanceof Argument && command.parent?.name() !== "tool") return [];
   const tools = [...resolveTools(await quietConfig(context)).values()];
@@ -81,24 +82,24 @@ async function findTools({ command, value }: Position, context: CommandContext) 
   const groups = new Set(tools.flatMap(({ group }) => group ?? []));
   return [
     ...candidates,
-    ...[...groups].map((group) => ({ value: group, description: "a group of tools" })),
+    ...[...groups].map((group) => ({ value: group, description: "tool group" })),
   ];
 }
 
-/** Aliases and what is configured; which others there are only the providers could say. */
+/** Aliases and the configured model; asking providers for more would be too slow. */
 async function findModels(_position: Position, context: CommandContext) {
   const config = await quietConfig(context);
   const { aliases = {}, ...providers } = llmOf(config);
   const { id } = config.assistant?.model ?? {};
   const configured = id !== undefined && "provider" in id ? [`${id.provider}/${id.name}`] : [];
   return [
-    ...names(aliases, [], "an alias"),
-    ...configured.map((value) => ({ value, description: "what the config says" })),
-    ...names(providers).map(({ value }) => ({ value: `${value}/` })),
+    ...toCandidates(aliases, [], "alias"),
+    ...configured.map((value) => ({ value, description: "configured" })),
+    ...toCandidates(providers).map(({ value }) => ({ value: `${value}/` })),
   ];
 }
 
-/** `key=value`, where a key alone ends in the sign. */
+/** `key=value`; a completed key ends in `=`. */
 async function findSettings({ word }: Position, context: CommandContext) {
   const { key, sign } = /^(?<key>[^=:+]+)(?<sign>:?=)/.exec(word)?.groups ?? {};
   if (key !== undefined && sign !== undefined) {
@@ -116,13 +117,17 @@ function llmOf(config: PartialConfig) {
   return config.providers?.llm ?? {};
 }
 
-function names(table: object, but: readonly string[] = [], description?: string): Candidate[] {
+function toCandidates(
+  table: object,
+  but: readonly string[] = [],
+  description?: string,
+): Candidate[] {
   return Object.keys(table)
     .filter((name) => !but.includes(name))
     .map((value) => ({ value, ...(description !== undefined && { description }) }));
 }
 
-/** What is wrong with it is told elsewhere: nobody wants to read that in the middle of a line. */
+/** Ignores mistakes in the config, which other commands report. */
 async function quietConfig(context: CommandContext): Promise<PartialConfig> {
   const builtins = shippedConfig();
   try {
@@ -131,4 +136,68 @@ async function quietConfig(context: CommandContext): Promise<PartialConfig> {
   } catch {
     return builtins;
   }
+}
+
+/** The next part of a config key. A key of a table ends in a dot. */
+async function findKeys(typed: string, config: PartialConfig): Promise<readonly Candidate[]> {
+  const typedPath = typed.slice(0, typed.lastIndexOf(".") + 1);
+  const path = splitPath(typedPath);
+  const table = tableOf(await findNode(path));
+  const named = valueAt(configToJson(config), path);
+  const names = new Set([
+    ...Object.keys(propertiesOf(table)),
+    ...(isJsonObject(table?.["additionalProperties"]) && isJsonObject(named)
+      ? Object.keys(named)
+      : []),
+  ]);
+  return [...names]
+    .filter((name) => /^(?:[\w-]+|\*)$/.test(name))
+    .map((name) => {
+      const child = childOf(table, name);
+      const { description } = child ?? {};
+      return {
+        value: `${typedPath}${name}${child?.["type"] === "object" ? "." : ""}`,
+        ...(typeof description === "string" && { description }),
+      };
+    });
+}
+
+/** The allowed values of a key, if it is a boolean or an enum. */
+async function findKeyValues(key: string): Promise<readonly Candidate[]> {
+  const node = await findNode(splitPath(key));
+  const forms = node === undefined ? [] : [node, ...listOf(node["anyOf"])];
+  return forms
+    .flatMap((form) => (form["type"] === "boolean" ? ["true", "false"] : asArray(form["enum"])))
+    .filter((value) => typeof value === "string")
+    .map((value) => ({ value }));
+}
+
+async function findNode(path: readonly string[]): Promise<JsonObject | undefined> {
+  let node: JsonObject | undefined = await configJsonSchema();
+  for (const name of path) node = childOf(tableOf(node), name);
+  return node;
+}
+
+/** Of several alternatives, the table. */
+function tableOf(node: JsonObject | undefined): JsonObject | undefined {
+  if (node === undefined || node["type"] === "object") return node;
+  return listOf(node["anyOf"]).find((form) => form["type"] === "object");
+}
+
+function childOf(table: JsonObject | undefined, name: string): JsonObject | undefined {
+  const child = propertiesOf(table)[name] ?? table?.["additionalProperties"];
+  return isJsonObject(child) ? child : undefined;
+}
+
+function propertiesOf(table: JsonObject | undefined): JsonObject {
+  const properties = table?.["properties"];
+  return isJsonObject(properties) ? properties : {};
+}
+
+function listOf(value: Json | undefined): readonly JsonObject[] {
+  return asArray(value).filter((one) => isJsonObject(one));
+}
+
+function asArray(value: Json | undefined): readonly Json[] {
+  return isJsonArray(value) ? value : [];
 }

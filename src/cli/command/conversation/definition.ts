@@ -1,9 +1,15 @@
-/** `jp conversation`: the words that describe its commands. */
+/** Options and help of `jp conversation`. */
 import { type Command, Option } from "commander";
-import { collect, command, formatOption, parseCount, repeatable } from "../../define.ts";
-import { TARGET_HELP } from "../../target-help.ts";
+import {
+  collect,
+  command,
+  formatOption,
+  parseCount,
+  repeatableChoice,
+  targetHelp,
+} from "../../define.ts";
 
-const SORTS = ["activity", "created", "title"];
+const SORT_KEYS = ["activity", "created", "title"];
 const SCOPES = [
   "title",
   "user",
@@ -15,116 +21,119 @@ const SCOPES = [
   "inquiry",
 ];
 
-export function addConversationCommands(group: Command): void {
-  addReaders(group);
-  addSearch(group);
-  addWriters(group);
+export function defineConversation(group: Command): void {
+  defineReaders(group);
+  defineGrep(group);
+  defineWriters(group);
 }
 
-function addReaders(group: Command): void {
+function defineReaders(group: Command): void {
   group
     .command("ls")
-    .description("list conversations, the one used last at the bottom")
-    .option("-a, --archived", "list the archived ones instead")
-    .option("--local", "only those kept for you alone")
-    .option("-n, --limit <count>", "only the last so many", parseCount)
-    .addOption(new Option("--sort <key>", "what to sort by").choices(SORTS).default("activity"))
-    .option("-r, --reverse", "the other way round")
+    .description("List conversations, the most recent last")
+    .option("-a, --archived", "List archived conversations instead")
+    .option("--local", "List only conversations stored outside the workspace, for you alone")
+    .option("-n, --limit <count>", "List at most this many, keeping the last", parseCount)
+    .addOption(new Option("--sort <key>", "Sort by this").choices(SORT_KEYS).default("activity"))
+    .option("-r, --reverse", "Reverse the order")
     .addOption(formatOption("text", "json"))
     .action(command(async () => (await import("./ls.ts")).listConversations));
   group
     .command("show [target...]")
-    .description("what there is to know about a conversation")
+    .description("Show details of a conversation")
     .addOption(formatOption("text", "json"))
-    .addHelpText("after", TARGET_HELP)
+    .addHelpText("after", targetHelp("active"))
     .action(command(async () => (await import("./show.ts")).showConversations));
   withTurns(group.command("print [target]"))
-    .description("read a conversation")
-    .option("--full", "whole tool results, not their first lines")
-    .option("--no-reasoning", "without the model's reasoning")
+    .description("Print a conversation")
+    .option("--full", "Print tool results in full")
+    .option("--no-reasoning", "Leave out the model's reasoning")
     .addOption(formatOption("text", "markdown", "json"))
-    .addHelpText("after", TARGET_HELP)
+    .addHelpText("after", targetHelp("active"))
     .action(command(async () => (await import("./print.ts")).printConversation));
   group
     .command("path [target]")
-    .description("where a conversation is kept")
-    .option("-e, --events", "the file of its events")
-    .option("-m, --metadata", "the file of its metadata")
-    .option("-b, --base-config", "the file of its base config")
-    .addHelpText("after", TARGET_HELP)
-    .action(command(async () => (await import("./path.ts")).printPath));
+    .description("Print the folder of a conversation, or the path of one of its files")
+    .option("-e, --events", "Print the path of its events")
+    .option("-m, --metadata", "Print the path of its metadata")
+    .option("-b, --base-config", "Print the path of its base config")
+    .addHelpText("after", targetHelp("active"))
+    .action(command(async () => (await import("./show.ts")).printPath));
 }
 
-function addSearch(group: Command): void {
+function defineGrep(group: Command): void {
   group
     .command("grep <pattern...>")
-    .description("search everything that was said; questions too, but never answers")
-    .option("-r, --regex", "the patterns are regular expressions")
-    .option("-i, --ignore-case", "ignore case (the default if no pattern has a capital)")
-    .option("-s, --case-sensitive", "respect case")
-    .option("--id <target>", "search only this conversation; may be repeated", collect)
-    .option("-a, --archived", "search the archived ones too")
-    .addOption(repeatable("--scope <scope>", "search only this; may be repeated", SCOPES))
-    .option("-C, --context <lines>", "show so many lines around a match", parseCount)
-    .option("-m, --max-count <count>", "stop after so many matches in a conversation", parseCount)
-    .option("-l, --ids", "print only the ids of conversations with a match")
+    .description("Search messages, tool calls and questions, but never answers to questions")
+    .option("-r, --regex", "Treat the patterns as regular expressions")
+    .option("-i, --ignore-case", "Ignore case (default unless a pattern has a capital letter)")
+    .option("-s, --case-sensitive", "Match case")
+    .option("--id <target>", "Search only this conversation; repeatable", collect)
+    .option("-a, --archived", "Also search archived conversations")
+    .addOption(repeatableChoice("--scope <scope>", "Search only this part; repeatable", SCOPES))
+    .option("-C, --context <lines>", "Show this many lines around each match", parseCount)
+    .option("-m, --max-count <count>", "Stop after this many matches per conversation", parseCount)
+    .option("-l, --ids", "Print only the IDs of conversations that match")
     .addOption(
-      new Option("-c, --count", "print how many lines match in each conversation").conflicts("ids"),
+      new Option(
+        "-c, --count",
+        "Print only the number of matching lines per conversation",
+      ).conflicts("ids"),
     )
     .addHelpText(
       "after",
-      "\nExit status: 0 if something matched, 1 if nothing did, 2 for a bad pattern.",
+      "\nExit status: 0 if something matched, 1 if nothing did, 2 for an invalid pattern.",
     )
     .action(command(async () => (await import("./grep.ts")).grepConversations));
 }
 
-function addWriters(group: Command): void {
+function defineWriters(group: Command): void {
   group
     .command("use [target]")
-    .description("make a conversation the active one in this terminal (default: the previous one)")
-    .addHelpText("after", TARGET_HELP)
-    .action(command(async () => (await import("./use.ts")).useConversation));
+    .description("Make a conversation the active one of this terminal")
+    .addHelpText("after", targetHelp("previous"))
+    .action(command(async () => (await import("./manage.ts")).useConversation));
   withTurns(group.command("fork [target]"))
-    .description("copy a conversation, or some of its turns, into a new one")
-    .option("-t, --title <title>", "the title of the copy")
-    .option("--activate", "make the copy the active one")
-    .addHelpText("after", TARGET_HELP)
-    .action(command(async () => (await import("./fork.ts")).forkConversation));
+    .description("Copy a conversation, or some of its turns, into a new one")
+    .option("-t, --title <title>", "Title of the copy")
+    .option("--activate", "Make the copy the active conversation")
+    .addHelpText("after", targetHelp("active"))
+    .action(command(async () => (await import("./manage.ts")).forkConversation));
   group
     .command("rm [target...]")
-    .description("delete conversations for good")
-    .option("-y, --yes", "do not ask")
-    .addHelpText("after", TARGET_HELP)
-    .action(command(async () => (await import("./rm.ts")).removeConversations));
+    .description("Delete conversations permanently")
+    .option("-y, --yes", "Do not ask for confirmation")
+    .addHelpText("after", targetHelp("active"))
+    .action(command(async () => (await import("./manage.ts")).removeConversations));
   group
     .command("edit [target]")
-    .description("change a conversation's title and place, or its files in your editor")
-    .option("-t, --title <title>", "give it a title")
-    .option("--no-title", "take its title away")
-    .option("--pin", "pin it")
-    .option("--no-pin", "unpin it")
-    .option("--local", "keep it for you alone, outside the workspace")
-    .option("--no-local", "keep it with the workspace")
-    .option("-e, --events", "edit its events (the default)")
-    .option("-m, --metadata", "edit its metadata")
-    .option("-b, --base-config", "edit its base config")
-    .addHelpText("after", TARGET_HELP)
+    .description("Change a conversation's title, pin or location, or edit its files")
+    .option("-t, --title <title>", "Set the title")
+    .option("--no-title", "Remove the title")
+    .option("--pin", "Pin it")
+    .option("--no-pin", "Unpin it")
+    .option("--local", "Move it out of the workspace, for you alone")
+    .option("--no-local", "Move it into the workspace")
+    .option("-e, --events", "Edit its events (default)")
+    .option("-m, --metadata", "Edit its metadata")
+    .option("-b, --base-config", "Edit its base config")
+    .addHelpText("after", targetHelp("active"))
     .action(command(async () => (await import("./edit.ts")).editConversation));
   group
     .command("archive [target...]")
-    .description("put conversations out of the way")
-    .addHelpText("after", TARGET_HELP)
-    .action(command(async () => (await import("./archive.ts")).archiveConversations));
+    .description("Archive conversations")
+    .addHelpText("after", targetHelp("active"))
+    .action(command(async () => (await import("./manage.ts")).archiveConversations));
   group
     .command("unarchive <target...>")
-    .description("bring archived conversations back")
-    .addHelpText("after", TARGET_HELP)
-    .action(command(async () => (await import("./archive.ts")).unarchiveConversations));
+    .description("Restore archived conversations")
+    .addHelpText("after", targetHelp())
+    .action(command(async () => (await import("./manage.ts")).unarchiveConversations));
 }
 
 function withTurns(definition: Command): Command {
   return definition
-    .option("--first <count>", "only the first so many turns", parseCount)
-    .option("--last <count>", "only the last so many turns", parseCount)
-    .option("--turn <range>", "only these: 3, 2..5, 4.. or ..2");
+    .option("--first <count>", "Only the first turns, this many", parseCount)
+    .option("--last <count>", "Only the last turns, this many", parseCount)
+    .option("--turn <range>", "Only these turns: 3, 2..5, 4.. or ..2");
 }

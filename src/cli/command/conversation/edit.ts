@@ -1,4 +1,4 @@
-/** `jp conversation edit`: properties by flag, files in the editor. */
+/** `jp conversation edit`: sets properties by flag, or opens a file in the editor. */
 import path from "node:path";
 import {
   type ConversationId,
@@ -8,15 +8,15 @@ import {
 } from "../../../conversation/index.ts";
 import type { RecordFile } from "../../../storage/index.ts";
 import { CodedError, isCodedError } from "../../../util/index.ts";
-import type { CommandContext } from "../../compose.ts";
+import type { CommandContext } from "../../context.ts";
 import type { Call } from "../../define.ts";
 import { editText } from "../../editor.ts";
 import { usageError } from "../../exit-status.ts";
-import { resolveTarget } from "../../target.ts";
-import { type FileFlags, PACKED_HINT } from "./path.ts";
+import { resolveTarget } from "../../conversations.ts";
+import { type FileFlags, PACKED_HINT } from "./show.ts";
 
 export interface EditFlags extends FileFlags {
-  /** `false` takes it away. */
+  /** `false` removes it. */
   readonly title?: string | false;
   readonly pin?: boolean;
   readonly local?: boolean;
@@ -29,23 +29,23 @@ export async function editConversation({
 }: Call<EditFlags>): Promise<void> {
   const { id } = await resolveTarget(context, words[0]);
   const { title, pin, local } = options;
-  checkFlags(options);
+  assertFlags(options);
   if (title === undefined && pin === undefined && local === undefined) {
     await editFile(id, fileOf(options), context);
     return;
   }
   if (title !== undefined || pin !== undefined) await editMetadata(id, options, context);
   if (local !== undefined) await context.workspace.conversations.setLocal(id, local);
-  context.output.notice(`${id} is changed.`);
+  context.output.notice(`Changed ${id}.`);
 }
 
 /** Throws `usage`. */
-function checkFlags({ title, pin, local, events, metadata, baseConfig }: EditFlags): void {
+function assertFlags({ title, pin, local, events, metadata, baseConfig }: EditFlags): void {
   const files = [events, metadata, baseConfig].filter(Boolean).length;
   const isProperty = [title, pin, local].some((flag) => flag !== undefined);
-  if (files > 1) throw usageError("Only one file can be edited at a time.");
-  if (files > 0 && isProperty) throw usageError("Edit a file or set properties, not both at once.");
-  if (title === "") throw usageError("A title must not be empty.", "--no-title takes it away.");
+  if (files > 1) throw usageError("Edit one file at a time.");
+  if (files > 0 && isProperty) throw usageError("Edit a file or set properties, not both.");
+  if (title === "") throw usageError("The title is empty.", "Use --no-title to remove the title.");
 }
 
 async function editMetadata(
@@ -55,10 +55,10 @@ async function editMetadata(
 ): Promise<void> {
   await using writer = await workspace.conversations.open(id);
   const now = timestampFromDate(clock.now());
-  await writer.updateMetadata((metadata) => change(metadata, options, now));
+  await writer.updateMetadata((metadata) => changeMetadata(metadata, options, now));
 }
 
-function change(
+function changeMetadata(
   metadata: ConversationMetadata,
   { title, pin }: EditFlags,
   now: Timestamp,
@@ -73,7 +73,7 @@ function change(
   };
 }
 
-/** The file in use is replaced only by one that can be read. */
+/** Replaces the file only if the new version can be read. */
 async function editFile(
   id: ConversationId,
   file: RecordFile,
@@ -83,31 +83,22 @@ async function editFile(
   const target = workspace.files.paths(id)[file];
   const before = workspace.files.read(id, file);
   if (before === undefined) {
-    throw new CodedError("no_such_file", `There is no ${target}.`, { hint: PACKED_HINT });
+    throw new CodedError("no_such_file", `${target} does not exist.`, { hint: PACKED_HINT });
   }
   const edited = await editText({ name: path.basename(target), text: before }, host);
   if (edited.text === before) {
-    output.notice("Nothing was changed.");
+    output.notice("No changes.");
   } else {
-    await replace(
-      () => workspace.files.replace(id, file, { before, after: edited.text }),
-      edited.file,
-    );
-    output.notice(`${target} is changed.`);
+    try {
+      await workspace.files.replace(id, file, { before, after: edited.text });
+    } catch (error) {
+      if (!isCodedError(error)) throw error;
+      const hint = `The conversation is unchanged. Your text is in ${edited.file}`;
+      throw new CodedError(error.code, error.message, { cause: error, hint });
+    }
+    output.notice(`Changed ${target}.`);
   }
   await edited.discard();
-}
-
-async function replace(action: () => Promise<void>, draft: string): Promise<void> {
-  try {
-    await action();
-  } catch (error) {
-    if (!isCodedError(error)) throw error;
-    throw new CodedError(error.code, error.message, {
-      cause: error,
-      hint: `The conversation is as it was. Your text is in ${draft}`,
-    });
-  }
 }
 
 function fileOf({ metadata, baseConfig }: EditFlags): RecordFile {

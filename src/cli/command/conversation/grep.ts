@@ -1,4 +1,4 @@
-/** `jp conversation grep`: reads records piece by piece, whatever their size, and decoded. */
+/** `jp conversation grep`: searches records in batches, so that their size does not matter. */
 import {
   findSearchableText,
   type SearchScope,
@@ -7,12 +7,10 @@ import {
 } from "../../../conversation/index.ts";
 import { neutralize, oneLine } from "../../../render/index.ts";
 import type { ConversationSummary } from "../../../storage/index.ts";
-import type { CommandContext } from "../../compose.ts";
+import type { CommandContext } from "../../context.ts";
+import { readEntries, resolveTargets } from "../../conversations.ts";
 import type { Call } from "../../define.ts";
-import { ExitStatus } from "../../exit-status.ts";
-import { createPattern, type Pattern, type PatternFlags } from "../../pattern.ts";
-import { readPieces } from "../../read-pieces.ts";
-import { resolveTargets } from "../../target.ts";
+import { ExitStatus, usageError } from "../../exit-status.ts";
 
 export interface GrepFlags extends PatternFlags {
   readonly id?: readonly string[];
@@ -29,7 +27,7 @@ interface Hit {
   readonly turn?: number;
   readonly scope: SearchScope | "title";
   readonly line: string;
-  /** False for a line that only stands beside a match. */
+  /** False for a context line. */
   readonly isMatch: boolean;
 }
 
@@ -39,14 +37,14 @@ export async function grepConversations({
   context,
 }: Call<GrepFlags>): Promise<void> {
   const pattern = createPattern(words, options);
-  let isFound = false;
-  for (const summary of await searched(options, context)) {
+  let hasMatch = false;
+  for (const summary of await listSearched(options, context)) {
     const count = await grepConversation(summary, { pattern, options, context });
-    isFound ||= count > 0;
+    hasMatch ||= count > 0;
     if (count > 0 && options.ids === true) context.output.print(summary.id);
     if (count > 0 && options.count === true) context.output.print(`${summary.id}:${count}`);
   }
-  if (!isFound) throw new ExitStatus(1);
+  if (!hasMatch) throw new ExitStatus(1);
 }
 
 interface Job {
@@ -55,7 +53,7 @@ interface Job {
   readonly context: CommandContext;
 }
 
-/** Prints the hits, unless only their number is wanted, and returns it. */
+/** Prints the hits, unless only IDs or counts were asked for, and returns their number. */
 async function grepConversation(summary: ConversationSummary, job: Job): Promise<number> {
   const { pattern, options, context } = job;
   const search = new Search(pattern, options);
@@ -65,14 +63,14 @@ async function grepConversation(summary: ConversationSummary, job: Job): Promise
     for (const hit of hits) if (!isSilent) report.print(hit);
   };
   take(search.inTitle(summary.metadata?.title));
-  for await (const entries of readPieces(summary.id, context)) {
+  for await (const entries of readEntries(summary.id, context)) {
     take(search.in(entries));
     if (search.isDone) break;
   }
   return search.count;
 }
 
-async function searched(options: GrepFlags, context: CommandContext) {
+async function listSearched(options: GrepFlags, context: CommandContext) {
   if (options.id !== undefined) return resolveTargets(context, options.id);
   const which = options.archived === true ? "all" : "live";
   const summaries = await context.workspace.conversations.list({ which });
@@ -110,7 +108,7 @@ class Search {
       if (eventType === undefined) continue;
       const turn = this.#turns.next(eventType);
       const found = entry.event && findSearchableText(entry.event);
-      // Most text has no match: it is looked at as a whole before it is cut into lines.
+      // Most texts do not match: testing the whole text first avoids splitting those into lines.
       if (found === undefined || !this.#isWanted(found.scope)) continue;
       if (this.#pattern.test(found.text)) {
         yield* this.#linesIn(found.text, { turn, scope: found.scope });
@@ -140,7 +138,7 @@ class Search {
   }
 }
 
-/** Under headings on a terminal; elsewhere `ID:TURN:SCOPE:TEXT`, one match a line. */
+/** Under headings on a terminal; elsewhere `ID:TURN:SCOPE:TEXT`, one match per line. */
 class Report {
   readonly #summary: ConversationSummary;
   readonly #pattern: Pattern;
@@ -178,4 +176,56 @@ class Report {
     const title = oneLine(this.#summary.metadata?.title ?? "(no title)");
     output.print(`${output.paint("cyan", this.#summary.id)}  ${output.paint("bold", title)}`);
   }
+}
+
+interface PatternFlags {
+  readonly regex?: boolean;
+  readonly ignoreCase?: boolean;
+  readonly caseSensitive?: boolean;
+}
+
+interface Pattern {
+  /** Whether any of the patterns is in the text. */
+  test(text: string): boolean;
+  /** Passes every match in the line through `mark`. */
+  highlight(line: string, mark: (match: string) => string): string;
+}
+
+/** Literal and in smart case, unless the flags say otherwise. Throws `usage` for an invalid pattern. */
+function createPattern(patterns: readonly string[], flags: PatternFlags): Pattern {
+  const isLower = patterns.every((pattern) => pattern === pattern.toLowerCase());
+  const ignoresCase = flags.ignoreCase ?? (flags.caseSensitive === true ? false : isLower);
+  const sources = patterns.map((pattern) => (flags.regex === true ? pattern : literal(pattern)));
+  const all = compile(sources, ignoresCase ? "gi" : "g");
+  // For a single literal text, `includes` is the fastest.
+  const [only] = patterns.length === 1 && flags.regex !== true && !ignoresCase ? patterns : [];
+  const once = new RegExp(all.source, all.flags.replace("g", ""));
+  return {
+    test: only === undefined ? (text) => once.test(text) : (text) => text.includes(only),
+    highlight: (line, mark) => line.replaceAll(all, (match) => (match === "" ? "" : mark(match))),
+  };
+}
+
+/** In Unicode mode if all patterns are valid there, so that `.` matches a whole character. */
+function compile(sources: readonly string[], flags: string): RegExp {
+  const modes = [`${flags}u`, flags];
+  const mode = modes.find((one) => sources.every((source) => isValid(source, one)));
+  if (mode !== undefined) return new RegExp(sources.map((one) => `(?:${one})`).join("|"), mode);
+  const wrong = sources.find((source) => !isValid(source, flags)) ?? "";
+  throw usageError(
+    `Invalid regular expression: ${wrong}`,
+    "Leave out --regex to search for the literal text.",
+  );
+}
+
+function isValid(source: string, flags: string): boolean {
+  try {
+    return new RegExp(source, flags) instanceof RegExp;
+  } catch {
+    return false;
+  }
+}
+
+function literal(text: string): string {
+  return text.replaceAll(/[\\^$.*+?()[\]{}|/]/g, String.raw`\$&`);
 }

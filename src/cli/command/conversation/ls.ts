@@ -1,4 +1,4 @@
-/** `jp conversation ls`. Reads each conversation's metadata and the end of its events, no more. */
+/** `jp conversation ls`. Reads only the metadata and the last event of each conversation. */
 import {
   conversationCreatedAt,
   type ConversationId,
@@ -7,8 +7,8 @@ import {
 } from "../../../conversation/index.ts";
 import { type Cell, jsonLine, oneLine, relativeTime, renderTable } from "../../../render/index.ts";
 import type { ConversationSummary } from "../../../storage/index.ts";
-import { lastActivity } from "../../activity.ts";
-import type { CommandContext } from "../../compose.ts";
+import { lastActivity } from "../../conversations.ts";
+import type { CommandContext } from "../../context.ts";
 import type { Call } from "../../define.ts";
 
 export interface ListFlags {
@@ -20,9 +20,9 @@ export interface ListFlags {
   readonly format?: "text" | "json";
 }
 
-const EMPTY = { live: "There are no conversations here yet.", archived: "Nothing is archived." };
-/** On a narrower screen the title counts more than the time. */
-const WIDTH_FOR_TIMES = 50;
+const EMPTY = { live: "No conversations yet.", archived: "No archived conversations." };
+/** On a narrower screen, the space goes to the titles. */
+const MIN_WIDTH_FOR_TIMES = 50;
 
 export async function listConversations({ options, context }: Call<ListFlags>): Promise<void> {
   const { workspace, output } = context;
@@ -38,7 +38,7 @@ export async function listConversations({ options, context }: Call<ListFlags>): 
     return;
   }
   if (wanted.length === 0) {
-    output.notice(all.length > 0 ? "No conversation fits." : EMPTY[which]);
+    output.notice(all.length > 0 ? "No matching conversations." : EMPTY[which]);
     return;
   }
   const [active] = await workspace.session.history();
@@ -46,7 +46,9 @@ export async function listConversations({ options, context }: Call<ListFlags>): 
   const hidden = sorted.length - shown.length;
   if (hidden > 0)
     output.notice(
-      hidden === 1 ? "(1 earlier one is not shown)" : `(${hidden} earlier ones are not shown)`,
+      hidden === 1
+        ? "(1 earlier conversation not shown)"
+        : `(${hidden} earlier conversations not shown)`,
     );
 }
 
@@ -56,7 +58,7 @@ function printTable(
   { output, clock }: CommandContext,
 ): void {
   const now = clock.now().getTime();
-  const hasTimes = output.lineWidth >= WIDTH_FOR_TIMES;
+  const hasTimes = output.lineWidth >= MIN_WIDTH_FOR_TIMES;
   const hasLocal = summaries.some(({ place }) => place === "local");
   const rows = summaries.map((summary): Cell[] => {
     const isActive = summary.id === active;

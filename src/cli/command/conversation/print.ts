@@ -1,4 +1,4 @@
-/** `jp conversation print`: the whole of it, for a screen, as Markdown, or as one event a line. */
+/** `jp conversation print`: as text, as Markdown, or as JSON with one event per line. */
 import {
   eventToPlainJson,
   type StreamEntry,
@@ -7,12 +7,14 @@ import {
 } from "../../../conversation/index.ts";
 import { jsonLine, renderMarkdown, renderTurn } from "../../../render/index.ts";
 import type { ConversationSummary } from "../../../storage/index.ts";
-import { readPieces } from "../../read-pieces.ts";
-import { warn } from "../../warnings.ts";
-import type { CommandContext } from "../../compose.ts";
+import { type CommandContext, warn } from "../../context.ts";
+import {
+  readEntries,
+  resolveTargetForReading,
+  type TurnFlags,
+  turnRange,
+} from "../../conversations.ts";
 import type { Call } from "../../define.ts";
-import { resolveTargetForReading } from "../../target.ts";
-import { type TurnFlags, turnRange } from "../../turn-range.ts";
 
 export interface PrintFlags extends TurnFlags {
   readonly full?: boolean;
@@ -28,20 +30,20 @@ export async function printConversation({
   context,
 }: Call<PrintFlags>): Promise<void> {
   const summary = await resolveTargetForReading(context, words[0]);
-  const entries = await readEntries(summary, context);
+  const entries = await readAllEntries(summary, context);
   const all = turnsOf(entries);
   const { from, to } = turnRange(options, all.length);
   const turns = all.slice(from, to + 1);
-  if (turns.length === 0) context.output.notice("(there is nothing to show)");
+  if (turns.length === 0) context.output.notice("(no turns)");
   PRINTERS[options.format ?? "text"]({ summary, turns, options, context });
 }
 
-async function readEntries(
+async function readAllEntries(
   { id }: ConversationSummary,
   context: CommandContext,
 ): Promise<readonly StreamEntry[]> {
   const all: StreamEntry[] = [];
-  for await (const entries of readPieces(id, context, "throw")) {
+  for await (const entries of readEntries(id, context, "throw")) {
     for (const entry of entries) {
       const { content } = entry;
       if (content.kind === "malformed") {

@@ -1,4 +1,5 @@
-/** `jp conversation show`: what there is to know without reading it. */
+/** `jp conversation show` and `path`: details of a conversation without its content. */
+import { existsSync } from "node:fs";
 import {
   conversationCreatedAt,
   InquiryLog,
@@ -6,13 +7,17 @@ import {
   timestampToMilliseconds,
   TurnCounter,
 } from "../../../conversation/index.ts";
-import { inquiryState, jsonLine, oneLine, relativeTime } from "../../../render/index.ts";
+import { inquiryState, jsonLine, neutralize, relativeTime } from "../../../render/index.ts";
 import type { ConversationSummary } from "../../../storage/index.ts";
-import { lastActivity } from "../../activity.ts";
-import type { CommandContext } from "../../compose.ts";
+import { CodedError } from "../../../util/index.ts";
+import { type CommandContext, printFields } from "../../context.ts";
+import {
+  lastActivity,
+  readEntries,
+  resolveTargetForReading,
+  resolveTargets,
+} from "../../conversations.ts";
 import type { Call } from "../../define.ts";
-import { readPieces } from "../../read-pieces.ts";
-import { resolveTargetForReading, resolveTargets } from "../../target.ts";
 import { summaryToJson } from "./ls.ts";
 
 export interface ShowFlags {
@@ -29,13 +34,13 @@ export async function showConversations({
       ? [await resolveTargetForReading(context, undefined)]
       : await resolveTargets(context, words);
   for (const [index, target] of targets.entries()) {
-    const counts = await measure(target, context);
+    const counts = await countEvents(target, context);
     if (options.format === "json") {
       context.output.print(jsonLine({ ...summaryToJson(target), ...counts }));
       continue;
     }
     if (index > 0) context.output.print("");
-    printFacts({ ...facts(target, context), ...countFacts(counts) }, context);
+    printFields({ ...describeSummary(target, context), ...describeCounts(counts) }, context.output);
   }
 }
 
@@ -46,8 +51,8 @@ interface Counts {
   readonly inquiries: Readonly<Record<string, number>>;
 }
 
-/** Passes over the record once, without keeping it. */
-async function measure(
+/** Reads the record once, without keeping it in memory. */
+async function countEvents(
   { id }: ConversationSummary,
   { workspace, output }: CommandContext,
 ): Promise<Counts> {
@@ -61,7 +66,7 @@ async function measure(
     }
   };
   let [turns, events, calls] = [0, 0, 0];
-  for await (const entries of readPieces(id, { workspace, output })) {
+  for await (const entries of readEntries(id, { workspace, output })) {
     for (const { eventType } of entries) {
       if (eventType === undefined) continue;
       turns = counter.next(eventType) + 1;
@@ -74,7 +79,7 @@ async function measure(
   return { turns, events, tool_calls: calls, inquiries };
 }
 
-function facts(summary: ConversationSummary, { clock, workspace }: CommandContext) {
+function describeSummary(summary: ConversationSummary, { clock, workspace }: CommandContext) {
   const { id, metadata, isArchived, place, problem } = summary;
   const ago = (time: Timestamp | undefined) =>
     time && `${time} UTC (${relativeTime(timestampToMilliseconds(time), clock.now().getTime())})`;
@@ -92,12 +97,16 @@ function facts(summary: ConversationSummary, { clock, workspace }: CommandContex
     Expires: ago(metadata?.expiresAt),
     Archived: isArchived ? (ago(metadata?.archivedAt) ?? "yes") : undefined,
     Labels: labels === "" ? undefined : labels,
-    Kept: { workspace: "in the workspace", local: "for you alone", both: "in both places" }[place],
+    Stored: {
+      workspace: "in the workspace",
+      local: "outside the workspace, for you alone",
+      both: "in the workspace and for you alone",
+    }[place],
     Folder: workspace.files.paths(id).folder,
   };
 }
 
-function countFacts({ turns, events, tool_calls: calls, inquiries }: Counts) {
+function describeCounts({ turns, events, tool_calls: calls, inquiries }: Counts) {
   const questions = Object.entries(inquiries).map(([state, count]) => `${count} ${state}`);
   return {
     Turns: String(turns),
@@ -107,12 +116,25 @@ function countFacts({ turns, events, tool_calls: calls, inquiries }: Counts) {
   };
 }
 
-function printFacts(
-  values: Readonly<Record<string, string | undefined>>,
-  { output }: CommandContext,
-): void {
-  for (const [name, value] of Object.entries(values)) {
-    if (value !== undefined)
-      output.print(`${output.paint("bold", name.padEnd(10))}  ${oneLine(value)}`);
+export interface FileFlags {
+  readonly events?: boolean;
+  readonly metadata?: boolean;
+  readonly baseConfig?: boolean;
+}
+
+export const PACKED_HINT =
+  "In older conversations, the base config is the first element of the events file.";
+
+export async function printPath({ words, options, context }: Call<FileFlags>): Promise<void> {
+  const { id } = await resolveTargetForReading(context, words[0]);
+  const paths = context.workspace.files.paths(id);
+  const files = (["events", "metadata", "baseConfig"] as const).filter((name) => options[name]);
+  const wanted = files.length === 0 ? [paths.folder] : files.map((name) => paths[name]);
+  const missing = wanted.find((file) => !existsSync(file));
+  if (missing !== undefined) {
+    throw new CodedError("no_such_file", `${missing} does not exist.`, { hint: PACKED_HINT });
   }
+  const { output } = context;
+  // Programs need the exact name.
+  for (const file of wanted) output.print(output.isTerminal ? neutralize(file) : file);
 }

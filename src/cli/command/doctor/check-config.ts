@@ -1,4 +1,4 @@
-/** The config: what of it cannot be read or used, with file and line. */
+/** Checks of the config and what it refers to: trust, models, tools and MCP servers. */
 import {
   ConfigError,
   filesOf,
@@ -6,16 +6,29 @@ import {
   foldLayers,
   type Layer,
   loadLayers,
+  type PartialConfig,
   pathToText,
+  resolveAssistant,
+  type ToolSettings,
 } from "../../../config/index.ts";
-import type { CommandContext } from "../../compose.ts";
-import { configPlaces } from "../../load-config.ts";
-import { shippedLayer } from "../../../runtime/index.ts";
-import type { Finding } from "./finding.ts";
+import {
+  type ModelInfo,
+  PROVIDER_NAMES,
+  ProviderError,
+  type Providers,
+} from "../../../provider/index.ts";
+import { isCodedError } from "../../../util/index.ts";
+import type { CommandContext } from "../../context.ts";
+import { keyVariable, LOCAL_PROVIDERS } from "../../detect-models.ts";
+import { configPlaces, findWorkspace, machineOf } from "../../load-config.ts";
+import { openProviders, openTools, shippedLayer, type Tools } from "../../../runtime/index.ts";
+import { describeWithheld, TRUST_HINT, withoutClaims } from "../../../trust/index.ts";
+import { workspaceTrust } from "../../trust.ts";
+import { type Finding, findingFromError } from "./finding.ts";
 
 export interface CheckedConfig {
   readonly findings: readonly Finding[];
-  /** Absent if it cannot be read. */
+  /** Absent if the config is invalid. */
   readonly layers?: readonly Layer[];
 }
 
@@ -34,14 +47,213 @@ export async function checkConfig(context: CommandContext): Promise<CheckedConfi
     }));
     if (findings.length > 0) return { findings, layers };
     const files = filesOf(places);
-    const message = files.length === 0 ? "no file; the defaults hold" : files.join(", ");
+    const message = files.length === 0 ? "no file; using defaults" : files.join(", ");
     return { findings: [{ check, state: "ok", message }], layers };
   } catch (error) {
     if (!(error instanceof ConfigError)) throw error;
-    // A line for each mistake.
+    // The message has one line per mistake.
     const findings = error.message
       .split("\n")
       .map((message): Finding => ({ check, state: "problem", message }));
     return { findings };
   }
+}
+
+export interface CheckedTrust {
+  readonly findings: readonly Finding[];
+  /** Without what is not trusted, and so safe to use. */
+  readonly config: PartialConfig;
+}
+
+export async function checkTrust(
+  context: CommandContext,
+  layers: readonly Layer[],
+): Promise<CheckedTrust> {
+  const workspace = findWorkspace(context);
+  const claims =
+    workspace === undefined ? [] : await workspaceTrust(context, workspace).findUntrusted(layers);
+  const config = withoutClaims(layers, claims);
+  if (claims.length === 0) return { findings: [], config };
+  return {
+    findings: [
+      { check: "trust", state: "warning", message: describeWithheld(claims), hint: TRUST_HINT },
+    ],
+    config,
+  };
+}
+
+const LOCAL_TIMEOUT_MS = 1000;
+const HOSTED_TIMEOUT_MS = 5000;
+
+export async function checkModels(
+  context: CommandContext,
+  config: PartialConfig,
+): Promise<readonly Finding[]> {
+  const providers = openProviders(machineOf(context), config);
+  const [model, ...servers] = await Promise.all([
+    checkModel(providers, config),
+    ...LOCAL_PROVIDERS.map((name) => checkModelServer(providers, name, config)),
+  ]);
+  const hasKey = PROVIDER_NAMES.some((name) => {
+    const variable = keyVariable(name, config) ?? "";
+    return (context.environment.variables[variable] ?? "") !== "";
+  });
+  const hasServer = servers.some(({ hasModels }) => hasModels);
+  return [model ?? noModelFinding(hasKey || hasServer), ...servers.map(({ finding }) => finding)];
+}
+
+/** `jp query` then detects a model by itself, if one is available. */
+function noModelFinding(isAvailable: boolean): Finding {
+  const check = "model";
+  if (isAvailable) {
+    return {
+      check,
+      state: "warning",
+      message: "No model is configured; jp uses the first one it finds.",
+      hint: "To choose one: jp config set assistant.model.id provider/name",
+    };
+  }
+  return {
+    check,
+    state: "problem",
+    message: "No model is configured, and none was found.",
+    hint: "Start Ollama or a llama.cpp server, or set a provider's API key.",
+  };
+}
+
+/**
+ * Lists the provider's models, which also shows that it is reachable and accepts the key. Undefined if
+ * no model is configured.
+ */
+async function checkModel(
+  providers: Providers,
+  config: PartialConfig,
+): Promise<Finding | undefined> {
+  const check = "model";
+  let model: { readonly provider: string; readonly name: string };
+  try {
+    ({ model } = resolveAssistant(config));
+  } catch (error) {
+    if (isCodedError(error) && error.code === "no_model") return undefined;
+    return findingFromError(check, error);
+  }
+  const id = `${model.provider}/${model.name}`;
+  try {
+    const listed = await listModels(providers, model.provider);
+    if (listed.some(({ name }) => name === model.name)) {
+      return { check, state: "ok", message: `${id} is available` };
+    }
+    const message = `${model.provider} is reachable, but does not list ${model.name}.`;
+    return { check, state: "warning", message, hint: `See: jp model ls ${model.provider}` };
+  } catch (error) {
+    if (!isTimeout(error)) return findingFromError(check, error);
+    return { check, state: "problem", message: `${id} did not answer in time.` };
+  }
+}
+
+interface CheckedServer {
+  readonly finding: Finding;
+  readonly hasModels: boolean;
+}
+
+/** A missing local server is not a problem. */
+async function checkModelServer(
+  providers: Providers,
+  name: (typeof LOCAL_PROVIDERS)[number],
+  config: PartialConfig,
+): Promise<CheckedServer> {
+  const url = config.providers?.llm?.[name]?.base_url ?? "";
+  try {
+    const { length } = await listModels(providers, name);
+    const models = length === 1 ? "1 model" : `${length} models`;
+    const finding = { check: name, state: "ok", message: `${models} at ${url}` } as const;
+    return { finding, hasModels: length > 0 };
+  } catch (error) {
+    const isAbsent = !(error instanceof ProviderError) || error.kind === "network";
+    const finding: Finding = isAbsent
+      ? { check: name, state: "ok", message: `no server at ${url}` }
+      : findingFromError(name, error, "warning");
+    return { finding, hasModels: false };
+  }
+}
+
+async function listModels(providers: Providers, provider: string): Promise<readonly ModelInfo[]> {
+  const isLocal = LOCAL_PROVIDERS.some((name) => name === provider);
+  const limit = isLocal ? LOCAL_TIMEOUT_MS : HOSTED_TIMEOUT_MS;
+  return providers.list(provider, AbortSignal.timeout(limit));
+}
+
+function isTimeout(error: unknown): boolean {
+  return error instanceof DOMException && error.name === "TimeoutError";
+}
+
+export async function checkTools(
+  context: CommandContext,
+  config: PartialConfig,
+  seconds: number,
+): Promise<readonly Finding[]> {
+  await using tools = openTools(machineOf(context), config);
+  const enabled = [...tools.settings.values()].filter(({ isEnabled }) => isEnabled);
+  const signal = AbortSignal.timeout(seconds * 1000);
+  const opened = await Promise.all(enabled.map((tool) => open(tool, tools, signal)));
+  const servers = Map.groupBy(opened, ({ server }) => server);
+  return [...servers].flatMap(([server, results]) =>
+    server === undefined
+      ? checkOwnTools(results)
+      : checkMcpServer(server, results, {
+          seconds,
+          isOptional: config.providers?.mcp?.[server]?.optional === true,
+        }),
+  );
+}
+
+interface OpenedTool {
+  readonly name: string;
+  /** Only for MCP tools. */
+  readonly server: string | undefined;
+  readonly error?: unknown;
+}
+
+async function open(
+  { name, source }: ToolSettings,
+  tools: Tools,
+  signal: AbortSignal,
+): Promise<OpenedTool> {
+  const server = source.type === "mcp" ? source.server : undefined;
+  try {
+    await tools.open(name, signal);
+    return { name, server };
+  } catch (error) {
+    return { name, server, error };
+  }
+}
+
+function checkOwnTools(results: readonly OpenedTool[]): readonly Finding[] {
+  const check = "tools";
+  const broken = results.filter(({ error }) => error !== undefined);
+  if (broken.length > 0) return broken.map(({ error }) => findingFromError(check, error));
+  const names = results.map(({ name }) => name).join(", ");
+  return [{ check, state: "ok", message: names }];
+}
+
+/** An error that affects all tools of a server is reported once. */
+function checkMcpServer(
+  server: string,
+  results: readonly OpenedTool[],
+  { seconds, isOptional }: { readonly seconds: number; readonly isOptional: boolean },
+): readonly Finding[] {
+  const check = "mcp";
+  const findings = results.flatMap(({ error }): Finding[] => {
+    if (error === undefined) return [];
+    const state = isOptional ? "warning" : "problem";
+    if (!isTimeout(error)) return [findingFromError(check, error, state)];
+    const message = `The MCP server "${server}" was not ready after ${seconds} s.`;
+    return [{ check, state, message, hint: "To wait longer: jp doctor --timeout 60" }];
+  });
+  const once = findings.filter(
+    ({ message }, index) => findings.findIndex((other) => other.message === message) === index,
+  );
+  if (once.length > 0) return once;
+  const names = results.map(({ name }) => name).join(", ");
+  return [{ check, state: "ok", message: `${server} started, with ${names}` }];
 }

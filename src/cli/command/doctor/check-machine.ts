@@ -1,16 +1,20 @@
-/** What jp runs on: Node, the terminal, the editor, the folder for the user's data. */
-import { accessSync, constants, existsSync } from "node:fs";
+/** Checks of the machine and the workspace: terminal, editor, folders, locks and records. */
+import { findProgram } from "../../../process/index.ts";
+import { accessSync, constants, existsSync, readdirSync, readFileSync } from "node:fs";
 import path from "node:path";
 import type { PartialConfig } from "../../../config/index.ts";
-import { userDataFolder } from "../../../storage/index.ts";
+import type { StreamEntry } from "../../../conversation/index.ts";
+import { type RecordProblem, userDataFolder, type Workspace } from "../../../storage/index.ts";
 import { TerminalPrompter } from "../../../terminal/index.ts";
-import type { CommandContext } from "../../compose.ts";
-import { isPlain } from "../../plain.ts";
-import type { Finding } from "./finding.ts";
+import { isJsonObject } from "../../../util/index.ts";
+import type { CommandContext } from "../../context.ts";
+import { findEditor, NO_EDITOR_HINT } from "../../editor.ts";
+import { wantsPlainText } from "../../prompter.ts";
+import { type Finding, findingFromError } from "./finding.ts";
 
-const NARROW = 40;
+const MIN_COLUMNS = 40;
 
-/** An older one does not get so far. */
+/** Always ok: `main.ts` refuses an older Node. */
 export function checkNode(): Finding {
   return { check: "node", state: "ok", message: `Node ${process.versions.node}` };
 }
@@ -23,73 +27,66 @@ export function checkTerminal(context: CommandContext, config: PartialConfig): F
     return {
       check,
       state: "warning",
-      message: "Nobody is asked, because JP_NONINTERACTIVE is 1: policy decides.",
-      hint: "Unset it to be asked.",
+      message: "JP_NONINTERACTIVE is 1, so jp never prompts and applies the configured policy.",
+      hint: "Unset it to get prompts.",
     };
   }
   if (!context.host.mayUseTerminal || !new TerminalPrompter().canAsk()) {
     return {
       check,
       state: "warning",
-      message: "There is no terminal, so nobody can be asked: policy decides.",
-      hint: "See conversation.tools.'*'.detached.",
+      message: "No terminal is available, so jp cannot prompt and applies the configured policy.",
+      hint: "See conversation.tools.'*'.detached in the config.",
     };
   }
   const { columns } = context.host.stdout;
-  const inLines = isPlain(context, config);
-  if (!inLines && output.isTerminal && columns < NARROW) {
+  const isPlain = wantsPlainText(context, config);
+  if (!isPlain && output.isTerminal && columns < MIN_COLUMNS) {
     return {
       check,
       state: "warning",
-      message: `Questions may look odd on ${columns} columns.`,
-      hint: `Use a window with ${NARROW} columns or more, or set JP_PLAIN=1 for lines of text.`,
+      message: `Prompts may look wrong on ${columns} columns.`,
+      hint: `Use at least ${MIN_COLUMNS} columns, or set JP_PLAIN=1 for plain text.`,
     };
   }
   const { bell = true, desktop = true } = config.style?.notification ?? {};
-  const calls = [bell ? "the bell" : "", desktop && !inLines ? "the desktop" : ""].filter(Boolean);
+  const alerts = [bell ? "bell" : "", desktop && !isPlain ? "desktop" : ""].filter(Boolean);
   const facts = [
-    inLines ? "questions are asked in lines of text" : "questions can be asked",
-    output.isTerminal ? `${columns} columns` : "the output goes elsewhere",
-    output.hasColors ? "colours" : "no colours",
-    calls.length === 0 ? "a question calls nobody" : `a question calls by ${calls.join(" and ")}`,
+    isPlain ? "plain prompts" : "prompts work",
+    output.isTerminal ? `${columns} columns` : "output redirected",
+    output.hasColors ? "colors" : "no colors",
+    alerts.length === 0 ? "no notifications" : `notifications: ${alerts.join(" and ")}`,
   ];
   return { check, state: "ok", message: facts.join(", ") };
 }
 
-/** As editor.ts looks for it. */
-const EDITOR_VARIABLES = ["JP_EDITOR", "VISUAL", "EDITOR"];
-
 export function checkEditor({ environment: { variables } }: CommandContext): Finding {
   const check = "editor";
-  const name = EDITOR_VARIABLES.find((variable) => (variables[variable] ?? "") !== "");
-  if (name !== undefined)
-    return { check, state: "ok", message: `${variables[name] ?? ""} (${name})` };
-  return {
-    check,
-    state: "warning",
-    message: "No editor is set.",
-    hint: "Set EDITOR, for example: export EDITOR=vim",
-  };
+  const editor = findEditor(variables);
+  if (editor === undefined) {
+    return { check, state: "warning", message: "No editor is set.", hint: NO_EDITOR_HINT };
+  }
+  return { check, state: "ok", message: `${editor.command} (${editor.variable})` };
 }
 
-/** Nothing is made: a folder that is missing will be, if it can be. */
+/** Creates nothing: a missing folder is fine if it can be created later. */
 export function checkUserData({ environment }: CommandContext): Finding {
   const check = "user data";
   const folder = userDataFolder(environment);
-  const isThere = existsSync(folder);
+  const hasFolder = existsSync(folder);
   const nearest = nearestFolder(folder);
   if (!isWritable(nearest)) {
     return {
       check,
       state: "problem",
-      message: `${nearest} cannot be written to.`,
+      message: `Cannot write to ${nearest}.`,
       hint: "Check its owner and permissions, or set JP_USER_DATA_DIR.",
     };
   }
-  return { check, state: "ok", message: isThere ? folder : `${folder}, made when it is needed` };
+  return { check, state: "ok", message: hasFolder ? folder : `${folder} (created when needed)` };
 }
 
-export function isWritable(folder: string): boolean {
+function isWritable(folder: string): boolean {
   try {
     accessSync(folder, constants.W_OK | constants.X_OK);
     return true;
@@ -101,4 +98,146 @@ export function isWritable(folder: string): boolean {
 function nearestFolder(folder: string): string {
   const parent = path.dirname(folder);
   return existsSync(folder) || parent === folder ? folder : nearestFolder(parent);
+}
+
+/** So that a damaged disk does not fill the screen. */
+const MAX_REPORTED = 20;
+
+export function checkWorkspace(context: CommandContext): Finding {
+  const check = "workspace";
+  let workspace: Workspace;
+  try {
+    ({ workspace } = context);
+  } catch (error) {
+    // Many commands work without a workspace.
+    return findingFromError(check, error, "warning");
+  }
+  const { root } = workspace;
+  if (!isWritable(path.join(root, ".jp"))) {
+    const message = `Cannot write to ${path.join(root, ".jp")}.`;
+    return { check, state: "problem", message, hint: "Check its owner and permissions." };
+  }
+  const id = workspace.findId();
+  return { check, state: "ok", message: `${root} (${id ?? "ID created when needed"})` };
+}
+
+/** Reads every record to its end. */
+export async function checkRecords(workspace: Workspace): Promise<readonly Finding[]> {
+  const check = "conversations";
+  const summaries = await workspace.conversations.list({ which: "all" });
+  const findings: Finding[] = [];
+  const withSecrets = new Set<string>();
+  for (const { id, problem } of summaries) {
+    if (problem !== undefined) {
+      const hint = `Edit it: jp conversation edit --metadata ${id}`;
+      findings.push({ check, state: "problem", message: `${id}: ${problem}`, hint });
+    }
+    try {
+      for await (const { entries, problems } of workspace.conversations.scan(id)) {
+        findings.push(...problems.map((one) => toFinding(check, id, one)));
+        if (entries.some(asksForSecret)) withSecrets.add(id);
+      }
+    } catch (error) {
+      findings.push(findingFromError(check, error));
+    }
+  }
+  const reported = findings.slice(0, MAX_REPORTED);
+  const rest = findings.length - reported.length;
+  if (rest > 0) reported.push({ check, state: "problem", message: `And ${rest} more.` });
+  const notes = withSecrets.size === 0 ? [] : [secretsNote(check, [...withSecrets])];
+  if (reported.length > 0) return [...reported, ...notes];
+  const { length } = summaries;
+  const message = length === 0 ? "none yet" : `${length}, all readable`;
+  return [{ check, state: "ok", message }, ...notes];
+}
+
+/** Reads the raw JSON: decoding every event would be slow. */
+function asksForSecret({ eventType, raw }: StreamEntry): boolean {
+  if (eventType !== "inquiry_request" || !isJsonObject(raw["question"])) return false;
+  const { answer_type: type } = raw["question"];
+  return isJsonObject(type) && type["type"] === "secret";
+}
+
+/** Not a problem for this program. */
+function secretsNote(check: string, ids: readonly string[]): Finding {
+  const shown = ids.slice(0, MAX_REPORTED).join(", ");
+  const rest = ids.length > MAX_REPORTED ? ", …" : "";
+  const message = `The Rust version of jp cannot open conversations that ask for a secret: ${shown}${rest}`;
+  return { check, state: "ok", message };
+}
+
+function toFinding(check: string, id: string, { type, file, message }: RecordProblem): Finding {
+  const finding = { check, message: `${file}: ${message}` };
+  if (type === "torn") {
+    const hint = "The next command that writes to it moves these bytes to a separate file.";
+    return { ...finding, state: "warning", hint };
+  }
+  return { ...finding, state: "problem", hint: `Edit it: jp conversation edit --events ${id}` };
+}
+
+export function checkLocks(
+  workspace: Workspace,
+  { environment }: CommandContext,
+): readonly Finding[] {
+  const check = "locks";
+  const userFolder = workspace.findUserFolder();
+  const files = userFolder === undefined ? [] : lockFiles(path.join(userFolder, "locks"));
+  const findings = files.map((file): Finding => {
+    const id = path.basename(file, ".lock");
+    const owner = readOwner(file);
+    if (owner === undefined) {
+      return { check, state: "ok", message: `${id} is being locked or unlocked` };
+    }
+    const { pid, since } = owner;
+    return isAlive(pid)
+      ? { check, state: "ok", message: `${id} is in use by process ${pid}${since}` }
+      : {
+          check,
+          state: "ok",
+          message: `${id} was in use by process ${pid}${since}, which has ended; the lock is free`,
+        };
+  });
+  const { platform, variables } = environment;
+  if (platform === "linux" && findProgram("flock", variables["PATH"]) === undefined) {
+    const message =
+      "The flock command is missing, so the Rust version of jp cannot see which conversations are in use.";
+    findings.push({
+      check,
+      state: "warning",
+      message,
+      hint: "Install util-linux if you use both versions.",
+    });
+  }
+  return findings.length > 0 ? findings : [{ check, state: "ok", message: "none held" }];
+}
+
+function lockFiles(folder: string): readonly string[] {
+  try {
+    return readdirSync(folder)
+      .filter((name) => name.endsWith(".lock"))
+      .map((name) => path.join(folder, name));
+  } catch {
+    return []; // Created by the first write.
+  }
+}
+
+function readOwner(file: string): { readonly pid: number; readonly since: string } | undefined {
+  try {
+    const owner: unknown = JSON.parse(readFileSync(file, "utf8"));
+    if (!isJsonObject(owner) || typeof owner["pid"] !== "number") return undefined;
+    const since = owner["acquired_at"];
+    return { pid: owner["pid"], since: typeof since === "string" ? ` since ${since}` : "" };
+  } catch {
+    return undefined;
+  }
+}
+
+function isAlive(pid: number): boolean {
+  try {
+    process.kill(pid, 0);
+    return true;
+  } catch (error) {
+    // It exists, and belongs to another user.
+    return error instanceof Error && "code" in error && error.code === "EPERM";
+  }
 }

@@ -1,16 +1,19 @@
-/** `jp doctor`: looks at everything, changes nothing, and says what to put right. */
+/** `jp doctor`: checks the setup, changes nothing, and suggests fixes. */
 import { foldLayers } from "../../../config/index.ts";
-import type { CommandContext } from "../../compose.ts";
+import type { CommandContext } from "../../context.ts";
 import type { Call } from "../../define.ts";
 import { ExitStatus } from "../../exit-status.ts";
 import { findWorkspace } from "../../load-config.ts";
-import { checkConfig } from "./check-config.ts";
-import { checkLocks } from "./check-locks.ts";
-import { checkEditor, checkNode, checkTerminal, checkUserData } from "./check-machine.ts";
-import { checkModels } from "./check-models.ts";
-import { checkTools } from "./check-tools.ts";
-import { checkTrust } from "./check-trust.ts";
-import { checkRecords, checkWorkspace } from "./check-workspace.ts";
+import { checkConfig, checkModels, checkTools, checkTrust } from "./check-config.ts";
+import {
+  checkEditor,
+  checkLocks,
+  checkNode,
+  checkRecords,
+  checkTerminal,
+  checkUserData,
+  checkWorkspace,
+} from "./check-machine.ts";
 import { type Finding, printFinding } from "./finding.ts";
 
 export interface DoctorFlags {
@@ -19,20 +22,20 @@ export interface DoctorFlags {
   readonly timeout?: number;
 }
 
-const PATIENCE_SECONDS = 15;
+const DEFAULT_TIMEOUT_SECONDS = 15;
 
 export async function doctor({ options, context }: Call<DoctorFlags>): Promise<void> {
-  const { format = "text", timeout = PATIENCE_SECONDS } = options;
+  const { format = "text", timeout = DEFAULT_TIMEOUT_SECONDS } = options;
   let hasProblem = false;
-  for await (const finding of examine(context, timeout)) {
+  for await (const finding of runChecks(context, timeout)) {
     hasProblem ||= finding.state === "problem";
     printFinding(finding, context.output, format);
   }
   if (hasProblem) throw new ExitStatus(1);
 }
 
-/** What takes long comes last. */
-async function* examine(context: CommandContext, seconds: number): AsyncGenerator<Finding> {
+/** Slow checks last. */
+async function* runChecks(context: CommandContext, seconds: number): AsyncGenerator<Finding> {
   const { findings, layers } = await checkConfig(context);
   yield checkNode();
   yield checkTerminal(context, foldLayers(layers ?? []));
@@ -45,7 +48,7 @@ async function* examine(context: CommandContext, seconds: number): AsyncGenerato
     yield* await checkRecords(workspace);
   }
   yield* findings;
-  // The rest is about what the config says.
+  // The other checks need a valid config.
   if (layers === undefined) return;
   const { findings: untrusted, config } = await checkTrust(context, layers);
   yield* untrusted;

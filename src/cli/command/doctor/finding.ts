@@ -1,20 +1,19 @@
-/** What a check has found, and how it is told. */
+/** The result of one check of `jp doctor`, and how it is printed. */
 import { jsonLine, oneLine, type StyleName } from "../../../render/index.ts";
 import type { Output } from "../../../terminal/index.ts";
 import { isCodedError } from "../../../util/index.ts";
 
 export interface Finding {
-  /** What was looked at. */
+  /** The name of the check. */
   readonly check: string;
-  /** `warning`: works, but not as one might expect. `problem`: does not work. */
+  /** `warning`: works, but maybe not as expected. `problem`: does not work. */
   readonly state: "ok" | "warning" | "problem";
   readonly message: string;
   /** What to do about it. */
   readonly hint?: string;
 }
 
-/** What an error says becomes the finding. */
-export function findingOf(
+export function findingFromError(
   check: string,
   error: unknown,
   state: Finding["state"] = "problem",
@@ -33,7 +32,7 @@ const STYLES: Readonly<Record<Finding["state"], StyleName>> = {
 const STATE_WIDTH = "problem".length;
 const CHECK_WIDTH = "conversations".length;
 
-/** One line, whatever it holds. */
+/** Always one line. */
 export function printFinding(finding: Finding, output: Output, format: "text" | "json"): void {
   const { check, state, message, hint } = finding;
   if (format === "json") {
@@ -43,5 +42,5 @@ export function printFinding(finding: Finding, output: Output, format: "text" | 
     const text = hint === undefined ? message : `${message} ${hint}`;
     output.print(`${mark}  ${check.padEnd(CHECK_WIDTH)}  ${oneLine(text)}`);
   }
-  output.flush(); // The next check may take its time.
+  output.flush(); // The next check may be slow.
 }

@@ -1,35 +1,36 @@
-/** `jp mcp`: the words that describe its commands. */
+/** Options and help of `jp mcp`. */
 import { type Command, InvalidArgumentError } from "commander";
-import { command } from "../../define.ts";
-import { withSettings } from "../config/definition.ts";
+import { command, withConfigOption } from "../../define.ts";
 
-export function addMcpCommands(group: Command): void {
-  withSettings(group.command("serve"))
-    .description("be an MCP server, with ask_user and the record of questions as its tools")
-    .option(
-      "--http",
-      "listen on this machine, for any number of clients, instead of standard input",
+export function defineMcp(group: Command): void {
+  withConfigOption(group.command("serve"))
+    .description(
+      "Run an MCP server that lets other agents ask you, and read your recorded questions",
     )
-    .option("--port <number>", "listen on this port; on any that is free without it", parsePort)
-    .option("--token-env <name>", "clients must have the token in this variable, not a new one")
-    .option("--non-interactive", "ask nobody at this terminal")
+    .option("--http", "Listen on this machine for any number of clients, instead of using stdin")
+    .option("--port <number>", "Port to listen on (default: any free port)", parsePort)
+    .option(
+      "--token-env <name>",
+      "Take the client token from this variable, instead of generating one",
+    )
+    .option("--non-interactive", "Never prompt on this terminal")
     .addHelpText(
       "after",
       `
-Questions go to the user of a client that can show forms. Of other clients
-they go to this terminal with --http, and are refused without: then the
-terminal is the client's. Each client gets a conversation for its questions;
-\`jp inquiry ls\` shows them with all others.`,
+If a client can show forms, its user gets the questions. Otherwise jp asks on
+this terminal with --http, and refuses without it, because the terminal then
+belongs to the client. Each client gets its own conversation;
+\`jp inquiry ls\` lists its questions with all others.`,
     )
     .action(command(async () => (await import("./serve.ts")).serveMcp));
 }
 
-const HIGHEST_PORT = 65_535;
+const MAX_PORT = 65_535;
 
 function parsePort(text: string): number {
   const port = Number(text);
-  if (!Number.isInteger(port) || port < 0 || port > HIGHEST_PORT) {
-    throw new InvalidArgumentError(`Give a whole number up to ${HIGHEST_PORT}.`);
+  if (!Number.isInteger(port) || port < 0 || port > MAX_PORT) {
+    throw new InvalidArgumentError(`Expected a whole number up to ${MAX_PORT}.`);
   }
   return port;
 }

@@ -10,17 +10,15 @@ import {
   serveStdio,
 } from "../../../serve-mcp/index.ts";
 import { abortable, type JsonObject } from "../../../util/index.ts";
-import type { CommandContext } from "../../compose.ts";
+import { type CommandContext, warn } from "../../context.ts";
 import type { Call } from "../../define.ts";
 import { INTERRUPTED, usageError } from "../../exit-status.ts";
 import type { Host } from "../../host.ts";
 import { type ConfigFlags, machineOf } from "../../load-config.ts";
 import { findPrompter, type InteractionFlags } from "../../prompter.ts";
-import { configOfNew } from "../../remembered-config.ts";
+import { configForNewConversation } from "../../remembered-config.ts";
 import { warnWithheld, trustedConfig } from "../../trust.ts";
-import { warn } from "../../warnings.ts";
-import { readInquiries } from "../inquiry/inquiries.ts";
-import { isWanted } from "../inquiry/ls.ts";
+import { matchesFilter, readInquiries } from "../inquiry.ts";
 
 export interface ServeFlags extends ConfigFlags, InteractionFlags {
   readonly http?: boolean;
@@ -42,7 +40,7 @@ export async function serveMcp({ options, context }: Call<ServeFlags>): Promise<
     version: context.version,
     conversations,
     newConversation: {
-      ...configOfNew(config, context.clock),
+      ...configForNewConversation(config, context.clock),
       isLocal: config.conversation?.start_local ?? false,
     },
     tools: tools.toolbox,
@@ -109,7 +107,7 @@ async function* readMatching(
   const { conversation } = filter;
   const wanted = conversation === undefined ? {} : { conversation };
   for await (const row of readInquiries(wanted, context)) {
-    if (isWanted(row, filter)) yield inquiryToJson(row);
+    if (matchesFilter(row, filter)) yield inquiryToJson(row);
   }
 }
 

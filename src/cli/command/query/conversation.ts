@@ -8,11 +8,10 @@ import {
   MemoryConversationStore,
 } from "../../../storage/index.ts";
 import { isCodedError } from "../../../util/index.ts";
-import type { CommandContext } from "../../compose.ts";
+import { type CommandContext, warnAboutProblems } from "../../context.ts";
+import { resolveTarget } from "../../conversations.ts";
 import { usageError } from "../../exit-status.ts";
-import { configChange, configOfNew } from "../../remembered-config.ts";
-import { resolveTarget } from "../../target.ts";
-import { warnOf } from "../../warnings.ts";
+import { configChanges, configForNewConversation } from "../../remembered-config.ts";
 
 export interface ConversationFlags {
   readonly new?: boolean;
@@ -60,7 +59,7 @@ export async function openConversation(
     id === undefined
       ? await conversations.create(createOptions(opened, context))
       : await openWhenUnlocked(() => conversations.open(id), context, opened.config);
-  warnOf(conversation.problems, context.output);
+  warnAboutProblems(conversation.problems, context.output);
   if (id !== undefined) await recordChange(conversation, opened.config, context);
   await session.activate(conversation.id).catch(ignoreNoSession);
   return conversation;
@@ -86,7 +85,7 @@ function createOptions(
   { clock }: CommandContext,
 ): CreateOptions {
   return {
-    ...configOfNew(config, clock),
+    ...configForNewConversation(config, clock),
     title: flags.title ?? truncate(firstLine(message), MAX_TITLE_LENGTH),
     isLocal: flags.local ?? config.conversation?.start_local ?? false,
   };
@@ -98,7 +97,7 @@ async function recordChange(
   config: PartialConfig,
   { clock }: CommandContext,
 ): Promise<void> {
-  const entries = configChange(conversation.stream, config, clock);
+  const entries = configChanges(conversation.stream, config, clock);
   if (entries.length > 0) await conversation.appendEntries(entries);
 }
 

@@ -1,41 +1,37 @@
-/** `jp query`: the words that describe it. */
+/** Options and help of `jp query`. */
 import type { Command } from "commander";
-import { collect, command, formatOption } from "../../define.ts";
-import { withDirectives } from "../../tool-directives.ts";
-import { withSettings } from "../config/definition.ts";
+import { collect, command, formatOption, withToolOptions, withConfigOption } from "../../define.ts";
 
 export function defineQuery(definition: Command): void {
-  withDirectives(withSettings(definition))
-    .argument("[words...]", "what to ask; @file for what a file says")
-    .option("-n, --new", "begin a new conversation")
-    .option("--id <target>", "go on with this conversation instead of the active one")
-    .option("--title <title>", "the title of a new conversation")
-    .option("-l, --local", "keep a new conversation for you alone")
-    .option("-m, --model <model>", "the model: provider/name, or an alias")
-    .option("-p, --param <key=value>", "a parameter of the model; may be repeated", collect)
-    .option("-e, --edit", "write the message in the editor")
-    .option("-E, --no-edit", "never open the editor")
-    .option("-s, --schema <schema>", "answer in JSON that fits this JSON Schema, or @file")
+  withToolOptions(withConfigOption(definition))
+    .argument("[words...]", "Your message; @file reads it from a file")
+    .option("-n, --new", "Start a new conversation")
+    .option("--id <target>", "Continue this conversation")
+    .option("--title <title>", "Title of a new conversation")
+    .option("-l, --local", "Store a new conversation outside the workspace, for you alone")
+    .option("-m, --model <model>", "Use this model: provider/name or an alias")
+    .option("-p, --param <key=value>", "Set a model parameter; repeatable", collect)
+    .option("-e, --edit", "Write the message in your editor")
+    .option("-E, --no-edit", "Never open the editor")
+    .option("-s, --schema <schema>", "Answer in JSON that matches this JSON Schema, or @file")
     .addOption(formatOption("text", "json"))
-    .option("--hide-reasoning", "do not show what the model thinks")
-    .option("--non-interactive", "ask nobody; policy decides")
-    .option("--no-persist", "leave nothing on the disk")
-    .option("-v, --verbose", "say what it has cost")
+    .option("--hide-reasoning", "Hide the model's reasoning")
+    .option("--non-interactive", "Never prompt; apply the configured policy")
+    .option("--no-persist", "Do not save anything to disk")
+    .option("-v, --verbose", "Print token usage")
     .addHelpText(
       "after",
       `
-Without words, what is piped in is the message; on a terminal the editor
-opens. With both, what is piped in follows the words. The answer goes to
-standard output, tools and notices to standard error, questions to the
-terminal. What -m, -p, -t, -T and --cfg say holds for the conversation from
-then on.
+The message is what you type, followed by what you pipe in. Without either,
+your editor opens. The answer goes to stdout, tool activity and notices to
+stderr, and questions to the terminal. The conversation remembers what you set
+with -m, -p, -t, -T and --cfg.
 
-With JP_PLAIN=1, questions are lines of text, for screen readers and simple
-terminals.
+With JP_PLAIN=1, questions are plain lines of text, for screen readers and
+simple terminals.
 
-Exit status: 0 if the assistant has answered, 1 for an error, 3 if it has
-answered but jp denied something because it could not ask you, 130 if it was
-interrupted.`,
+Exit status: 0 if the assistant answered, 1 for an error, 3 if it answered but
+jp denied something because it could not ask you, 130 if interrupted.`,
     )
     .action(command(async () => (await import("./query.ts")).query));
 }

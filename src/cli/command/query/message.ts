@@ -1,7 +1,7 @@
 /** Where the message comes from: the command line, a file, standard input, or the editor. */
 import path from "node:path";
 import { text } from "node:stream/consumers";
-import type { CommandContext } from "../../compose.ts";
+import type { CommandContext } from "../../context.ts";
 import { type EditedText, editText } from "../../editor.ts";
 import { readTextFile } from "../../read-text-file.ts";
 

@@ -13,16 +13,14 @@ import { createTurn, openProviders, openTools, type Tools } from "../../../runti
 import type { ConversationWriter } from "../../../storage/index.ts";
 import { createStatusLine } from "../../../terminal/index.ts";
 import { assertNever, isCodedError, type JsonObject } from "../../../util/index.ts";
-import type { CommandContext } from "../../compose.ts";
-import { findDefaultModel } from "../../default-model.ts";
+import { type CommandContext, warn } from "../../context.ts";
 import type { Call } from "../../define.ts";
+import { findDefaultModel } from "../../detect-models.ts";
 import { DENIED, ExitStatus, INTERRUPTED } from "../../exit-status.ts";
 import { type ConfigFlags, machineOf } from "../../load-config.ts";
-import { isPlain } from "../../plain.ts";
-import { findPrompter, type InteractionFlags } from "../../prompter.ts";
+import { findPrompter, type InteractionFlags, wantsPlainText } from "../../prompter.ts";
 import type { TrustedConfig } from "../../../trust/index.ts";
 import { trustedConfig, trustRecord, warnWithheld } from "../../trust.ts";
-import { warn } from "../../warnings.ts";
 import { type ConversationFlags, findConversation, openConversation } from "./conversation.ts";
 import { withSavedDraft, type MessageFlags, readMessage } from "./message.ts";
 import { checkStructured, readSchema } from "./structured.ts";
@@ -144,7 +142,7 @@ function createView({ context, options, loaded, model, tools, schema }: TurnCont
   const { output, clock } = context;
   if (options.format === "json") return createJsonView(output);
   const { style = {} } = loaded.config;
-  const wantsText = isPlain(context, loaded.config);
+  const wantsText = wantsPlainText(context, loaded.config);
   const now = () => clock.now().getTime();
   return new TextView({
     output,

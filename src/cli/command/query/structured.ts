@@ -11,7 +11,7 @@ import {
   type JsonObject,
   messageOf,
 } from "../../../util/index.ts";
-import type { CommandContext } from "../../compose.ts";
+import type { CommandContext } from "../../context.ts";
 import { usageError } from "../../exit-status.ts";
 import { readTextFile } from "../../read-text-file.ts";
 

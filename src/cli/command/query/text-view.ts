@@ -5,7 +5,7 @@ import type { Usage } from "../../../provider/index.ts";
 import { oneLine } from "../../../render/index.ts";
 import type { StatusLine } from "../../../terminal/index.ts";
 import { assertNever, type Clock } from "../../../util/index.ts";
-import { warn } from "../../warnings.ts";
+import { warn } from "../../context.ts";
 import { CallView, type CallViewOptions } from "./call-view.ts";
 import { ReplyView, type ReplyViewOptions } from "./reply-view.ts";
 import type { TurnView } from "./view.ts";

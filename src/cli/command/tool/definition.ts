@@ -1,31 +1,32 @@
-/** `jp tool`: the words that describe its commands. */
+/** Options and help of `jp tool`. */
 import type { Command } from "commander";
-import { collect, command, formatOption } from "../../define.ts";
-import { withDirectives } from "../../tool-directives.ts";
-import { withSettings } from "../config/definition.ts";
+import { collect, command, formatOption, withToolOptions, withConfigOption } from "../../define.ts";
 
-export function addToolCommands(group: Command): void {
-  withDirectives(withSettings(group.command("ls")))
-    .description("list tools: what they are, whether they are on, and where they come from")
+export function defineTool(group: Command): void {
+  withToolOptions(withConfigOption(group.command("ls")))
+    .description("List tools and whether they are enabled")
     .addOption(formatOption("text", "json"))
     .action(command(async () => (await import("./list.ts")).listTools));
-  withSettings(group.command("show <name>"))
-    .description("what a model is told about a tool, and how it is configured")
+  withConfigOption(group.command("show <name>"))
+    .description("Show what the model sees of a tool, and its settings")
     .addOption(formatOption("text", "json"))
     .action(command(async () => (await import("./list.ts")).showTool));
-  withSettings(group.command("run <name>"))
-    .description("run a tool without a model, its questions included")
-    .option("-a, --arg <key=value>", "an argument; key:=JSON for other values than text", collect)
-    .option("--args <json>", "all arguments as one JSON object")
-    .option("--non-interactive", "ask nobody: only configured answers count")
+  withConfigOption(group.command("run <name>"))
+    .description("Run a tool without a model")
+    .option(
+      "-a, --arg <key=value>",
+      "Pass an argument as text, or as JSON with key:=JSON; repeatable",
+      collect,
+    )
+    .option("--args <json>", "Pass all arguments as a JSON object")
+    .option("--non-interactive", "Never prompt; use only configured answers")
     .addHelpText(
       "after",
       `
-The result goes to standard output, questions to the terminal, progress to
-standard error.
+The result goes to stdout, progress to stderr, and questions to the terminal.
 
 Exit status: 0 if the tool succeeded, 1 if it reported an error, 3 if jp could
-not ask you what the tool wants to know, 130 if it was cancelled.`,
+not ask you a question that the tool needs answered, 130 if cancelled.`,
     )
     .action(command(async () => (await import("./run.ts")).runTool));
 }

@@ -10,7 +10,7 @@ import { type Cell, jsonLine, neutralize, oneLine, renderTable } from "../../../
 import { findTool, openTools } from "../../../runtime/index.ts";
 import type { Output } from "../../../terminal/index.ts";
 import type { Call } from "../../define.ts";
-import { type ConfigFlags, configInForce, machineOf } from "../../load-config.ts";
+import { type ConfigFlags, effectiveConfig, machineOf } from "../../load-config.ts";
 import { assertTrusted } from "../../../trust/index.ts";
 import { trustedConfig, warnWithheld } from "../../trust.ts";
 
@@ -20,7 +20,7 @@ export interface ListToolsFlags extends ConfigFlags {
 
 export async function listTools({ options, context }: Call<ListToolsFlags>): Promise<void> {
   const { output } = context;
-  const config = await configInForce(context, options);
+  const config = await effectiveConfig(context, options);
   const settings = [...resolveTools(config).values()];
   if (options.format === "json") {
     for (const tool of settings) output.print(jsonLine(toJson(tool)));

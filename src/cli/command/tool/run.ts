@@ -22,7 +22,7 @@ import {
   type Json,
   type JsonObject,
 } from "../../../util/index.ts";
-import type { CommandContext } from "../../compose.ts";
+import type { CommandContext } from "../../context.ts";
 import type { Call } from "../../define.ts";
 import { DENIED, ExitStatus, INTERRUPTED, usageError } from "../../exit-status.ts";
 import { type ConfigFlags, machineOf } from "../../load-config.ts";

@@ -1,10 +1,15 @@
-/** Builds the concrete things a command works with. */
+/** What a command works with: its output, workspace, clock and environment. */
 import path from "node:path";
-import { openWorkspace, type UserEnvironment, type Workspace } from "../storage/index.ts";
+import { oneLine, wrapProse } from "../render/index.ts";
+import {
+  openWorkspace,
+  type RecordProblem,
+  type UserEnvironment,
+  type Workspace,
+} from "../storage/index.ts";
 import { createOutput, type Output } from "../terminal/index.ts";
 import { type Clock, systemClock } from "../util/index.ts";
 import type { Host } from "./host.ts";
-import { warn } from "./warnings.ts";
 
 /** The options that every command takes. */
 export interface GlobalOptions {
@@ -19,17 +24,17 @@ export interface CommandContext {
   readonly environment: UserEnvironment;
   readonly cwd: string;
   readonly version: string;
-  /** Instead of ending at once when nobody reads the output any more; until it is disposed of. */
+  /** Runs the action when the output is closed, instead of exiting at once, until disposed. */
   readonly onOutputGone: (action: () => void) => Disposable;
-  /** Found when first asked for. Throws `no_workspace`. */
+  /** Opened on first use. Throws `no_workspace`. */
   readonly workspace: Workspace;
 }
 
 export function createContext(host: Host, options: GlobalOptions): CommandContext {
   const { environment, version, stdout, stderr, pid } = host;
-  // Somebody like `head` has seen enough.
-  const leaveQuietly = (error: NodeJS.ErrnoException) => host.exit(error.code === "EPIPE" ? 0 : 1);
-  let onGone = leaveQuietly;
+  // EPIPE means that a reader such as `head` has seen enough.
+  const exitQuietly = (error: NodeJS.ErrnoException) => host.exit(error.code === "EPIPE" ? 0 : 1);
+  let onGone = exitQuietly;
   stdout.on("error", (error: NodeJS.ErrnoException) => onGone(error));
   stderr.on("error", (error: NodeJS.ErrnoException) => onGone(error));
   let workspace: Workspace | undefined;
@@ -46,7 +51,7 @@ export function createContext(host: Host, options: GlobalOptions): CommandContex
       onGone = action;
       return {
         [Symbol.dispose]: () => {
-          onGone = leaveQuietly;
+          onGone = exitQuietly;
         },
       };
     },
@@ -61,4 +66,26 @@ export function createContext(host: Host, options: GlobalOptions): CommandContex
       return workspace;
     },
   };
+}
+
+export function warn(text: string, output: Output): void {
+  const line = `${output.paintNotice("yellow", "warning")}: ${oneLine(text)}`;
+  for (const row of wrapProse(line, output.noticeWidth)) output.notice(row);
+}
+
+/** Name and value, one pair per line; absent values are left out. */
+export function printFields(
+  fields: Readonly<Record<string, string | undefined>>,
+  output: Output,
+): void {
+  const width = Math.max(...Object.keys(fields).map((name) => name.length));
+  for (const [name, value] of Object.entries(fields)) {
+    if (value === undefined) continue;
+    output.print(`${output.paint("bold", name.padEnd(width))}  ${oneLine(value)}`);
+  }
+}
+
+/** For the parts of a record that could not be read; the command continues with the rest. */
+export function warnAboutProblems(problems: readonly RecordProblem[], output: Output): void {
+  for (const { file, message } of problems) warn(`${file}: ${message}`, output);
 }

@@ -1,0 +1,165 @@
+/** `jp config`: `show`, `get`, `set`, `path` and `schema`. */
+import { existsSync } from "node:fs";
+import { readFile, realpath } from "node:fs/promises";
+import path from "node:path";
+import {
+  configJsonSchema,
+  configToJson,
+  type ExplainedValue,
+  explainLayers,
+  filesOf,
+  findConfigFile,
+  foldLayers,
+  parseAssignment,
+  parseConfigOrThrow,
+  pathToText,
+  setInText,
+  splitPath,
+  valueAt,
+} from "../../config/index.ts";
+import { jsonLine, neutralize } from "../../render/index.ts";
+import { makeFolder, writeDurably } from "../../storage/index.ts";
+import { CodedError, isJsonObject, type Json } from "../../util/index.ts";
+import type { CommandContext } from "../context.ts";
+import type { Call } from "../define.ts";
+import { usageError } from "../exit-status.ts";
+import { type ConfigFlags, configPlaces, loadConfig } from "../load-config.ts";
+
+export interface ShowConfigFlags extends ConfigFlags {
+  readonly explain?: boolean;
+  readonly format?: "text" | "json";
+}
+
+export async function showConfig({
+  words,
+  options,
+  context,
+}: Call<ShowConfigFlags>): Promise<void> {
+  const { output } = context;
+  const layers = await loadConfig(context, options);
+  const prefix = splitPath(words[0] ?? "");
+  for (const value of explainLayers(layers)) {
+    if (!prefix.every((key, depth) => value.path[depth] === key)) continue;
+    if (options.format === "json") {
+      output.print(jsonLine(toJson(value)));
+      continue;
+    }
+    const line = `${pathToText(value.path)} = ${valueText(value)}`;
+    const [origin = "", ...overridden] = value.layers;
+    const over = overridden.length === 0 ? "" : ` (over ${overridden.join(", ")})`;
+    const note = options.explain === true ? `  # ${origin}${over}` : "";
+    output.print(neutralize(line) + output.paint("dim", neutralize(note)));
+  }
+}
+
+/** A configured answer may be a secret, so only its presence is shown. */
+function valueText({ value, isPrivate }: ExplainedValue): string {
+  return isPrivate ? '"<set>"' : jsonLine(value);
+}
+
+function toJson({ path: keyPath, value, isPrivate, layers }: ExplainedValue) {
+  return { key: pathToText(keyPath), ...(isPrivate ? { private: true } : { value }), from: layers };
+}
+
+export async function getConfig({ words, options, context }: Call<ConfigFlags>): Promise<void> {
+  const [key = ""] = words;
+  const layers = await loadConfig(context, options);
+  const keys = splitPath(key);
+  const value = valueAt(configToJson(foldLayers(layers)), keys);
+  const hidden = explainLayers(layers).find(
+    ({ path: keyPath, isPrivate }) => isPrivate && pathToText(keyPath) === pathToText(keys),
+  );
+  if (hidden !== undefined) {
+    throw new CodedError(
+      "config_private",
+      `${key} is set but not shown, because it may be a secret.`,
+      {
+        hint: `It is set in ${hidden.layers[0] ?? "the config"}.`,
+      },
+    );
+  }
+  if (value === undefined) {
+    throw new CodedError("config_not_found", `${key} is not set.`, {
+      hint: "`jp config show` lists what is set; `jp config schema` lists every key.",
+    });
+  }
+  context.output.print(typeof value === "string" ? neutralize(value) : jsonLine(value));
+}
+
+export interface SetConfigFlags {
+  readonly in?: "workspace" | "local" | "user";
+  readonly json?: boolean;
+}
+
+export async function setConfig({ words, options, context }: Call<SetConfigFlags>): Promise<void> {
+  const [key = "", text = ""] = words;
+  const keys = splitPath(key);
+  const value = readValue(key, text, options);
+  const place = options.in ?? "workspace";
+  const file = await fileFor(place, context);
+  const before = existsSync(file) ? await readFile(file, "utf8") : "";
+  await makeFolder(path.dirname(file));
+  const after = await setInText(file, before, { keys, value });
+  // The user's own files may hold private values.
+  await writeDurably(file, Buffer.from(after), place === "workspace" ? 0o644 : 0o600);
+  context.output.notice(neutralize(`Set ${key} in ${file}`));
+}
+
+/** Throws `usage`, `config_invalid`. */
+function readValue(key: string, text: string, { json }: SetConfigFlags): Json {
+  if (key === "" || /[=:+]$/.test(key)) {
+    throw usageError(
+      "Give the key and the value as separate arguments.",
+      "For example: jp config set user.name Ada",
+    );
+  }
+  const assignment = parseAssignment(`${key}${json === true ? ":=" : "="}${text}`);
+  parseConfigOrThrow("jp config set", assignment?.value ?? {});
+  const value = valueAt(assignment?.value, splitPath(key));
+  if (value === undefined) {
+    throw usageError(
+      "The value is empty.",
+      "To remove a key, delete it from the file in your editor.",
+    );
+  }
+  // A replaced text parses to a strategy with a value; write it as the plain text it was.
+  const isReplacing = isJsonObject(value) && value["strategy"] === "replace";
+  const plain = isReplacing && typeof value["value"] === "string" ? value["value"] : value;
+  return plain as Json; // Parsed from JSON or text.
+}
+
+async function fileFor(
+  place: NonNullable<SetConfigFlags["in"]>,
+  context: CommandContext,
+): Promise<string> {
+  const folder = await folderFor(place, context);
+  const found = findConfigFile(folder, "config");
+  if (found === undefined) return path.join(folder, "config.toml");
+  // Users may symlink their own config, so links are followed. A link in a workspace may lead anywhere.
+  return place === "workspace" ? found : realpath(found);
+}
+
+async function folderFor(
+  place: NonNullable<SetConfigFlags["in"]>,
+  context: CommandContext,
+): Promise<string> {
+  if (place === "user") return configPlaces(context).userFolder;
+  if (place === "local") return context.workspace.ensureUserFolder();
+  return path.join(context.workspace.root, ".jp");
+}
+
+export async function printConfigPaths({ context }: Call<object>): Promise<void> {
+  const { output } = context;
+  const places = configPlaces(context);
+  const files = filesOf(places);
+  for (const file of files) output.print(output.isTerminal ? neutralize(file) : file);
+  if (files.length > 0) return;
+  const candidates = [places.workspaceRoot && `${places.workspaceRoot}/.jp`, places.userFolder];
+  output.notice("No config file yet. jp would read:");
+  for (const folder of candidates)
+    if (folder !== undefined) output.notice(`  ${neutralize(folder)}/config.toml`);
+}
+
+export async function printSchema({ context }: Call<object>): Promise<void> {
+  context.output.print(JSON.stringify(await configJsonSchema(), null, 2));
+}

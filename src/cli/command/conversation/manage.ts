@@ -1,0 +1,154 @@
+/** `jp conversation use`, `fork`, `rm`, `archive` and `unarchive`. */
+import {
+  type ConversationId,
+  type StreamEntry,
+  timestampFromDate,
+  TurnCounter,
+} from "../../../conversation/index.ts";
+import { oneLine } from "../../../render/index.ts";
+import type { ConversationSummary } from "../../../storage/index.ts";
+import { isCodedError } from "../../../util/index.ts";
+import type { CommandContext } from "../../context.ts";
+import {
+  resolveTarget,
+  resolveTargets,
+  type TurnFlags,
+  type TurnRange,
+  turnRange,
+} from "../../conversations.ts";
+import type { Call } from "../../define.ts";
+import { ExitStatus, INTERRUPTED, usageError } from "../../exit-status.ts";
+import type { Host } from "../../host.ts";
+
+export async function useConversation({ words, context }: Call<object>): Promise<void> {
+  const { workspace, output } = context;
+  const { id, metadata, isArchived } = await resolveTarget(context, words[0] ?? "previous");
+  if (isArchived) {
+    await workspace.conversations.unarchive(id);
+    output.notice(`Restored ${id} from the archive.`);
+  }
+  await workspace.session.activate(id);
+  await updateLastActivated(id, context);
+  output.notice(`Active in this terminal: ${id}  ${oneLine(metadata?.title ?? "(no title)")}`);
+}
+
+/** Skipped while another process writes to the conversation, which updates its activity anyway. */
+async function updateLastActivated(
+  id: ConversationId,
+  { workspace, clock }: CommandContext,
+): Promise<void> {
+  try {
+    await using writer = await workspace.conversations.open(id);
+    const lastActivatedAt = timestampFromDate(clock.now());
+    await writer.updateMetadata((metadata) => ({ ...metadata, lastActivatedAt }));
+  } catch (error) {
+    if (!isCodedError(error) || error.code !== "conversation_locked") throw error;
+  }
+}
+
+export interface ForkFlags extends TurnFlags {
+  readonly title?: string;
+  readonly activate?: boolean;
+}
+
+export async function forkConversation({
+  words,
+  options,
+  context,
+}: Call<ForkFlags>): Promise<void> {
+  const { workspace, output } = context;
+  const { id } = await resolveTarget(context, words[0]);
+  const { title } = options;
+  const count = await countTurns(id, context);
+  const range = turnRange(options, count);
+  const isWhole = range.from === 0 && range.to === count - 1;
+  const copy = await workspace.conversations.fork(id, {
+    ...(title !== undefined && { title }),
+    ...(!isWhole && { keep: keepTurns(range) }),
+  });
+  if (options.activate === true) await workspace.session.activate(copy);
+  output.print(copy);
+}
+
+async function countTurns(id: ConversationId, { workspace }: CommandContext): Promise<number> {
+  const counter = new TurnCounter();
+  let turns = 0;
+  for await (const { entries } of workspace.conversations.scan(id)) {
+    for (const { eventType } of entries) {
+      if (eventType !== undefined) turns = counter.next(eventType) + 1;
+    }
+  }
+  return turns;
+}
+
+/** Config is kept. Compactions are not: they refer to turns by number, and the numbers change. */
+function keepTurns({ from, to }: TurnRange): (entry: StreamEntry) => boolean {
+  const counter = new TurnCounter();
+  return (entry) => {
+    const { eventType } = entry;
+    if (eventType === undefined) return entry.content.kind !== "compaction";
+    const turn = counter.next(eventType);
+    return from <= turn && turn <= to;
+  };
+}
+
+export interface RemoveFlags {
+  readonly yes?: boolean;
+}
+
+export async function removeConversations({
+  words,
+  options,
+  context,
+}: Call<RemoveFlags>): Promise<void> {
+  const targets = await resolveTargets(context, words);
+  for (const target of targets) {
+    if (options.yes !== true && !(await confirmRemoval(target, context.host))) {
+      context.output.notice(`Kept ${target.id}.`);
+      throw new ExitStatus(1);
+    }
+    await context.workspace.conversations.remove(target.id);
+    context.output.notice(`Deleted ${target.id}.`);
+  }
+}
+
+/** Only a typed yes counts: without a terminal, nothing is deleted. */
+async function confirmRemoval({ id, metadata }: ConversationSummary, host: Host): Promise<boolean> {
+  if (host.stdin.isTTY !== true) {
+    throw usageError(
+      "Cannot ask for confirmation: no terminal is available.",
+      "Use --yes to delete without confirmation.",
+    );
+  }
+  const { createInterface } = await import("node:readline/promises");
+  const terminal = createInterface({ input: host.stdin, output: host.stderr });
+  const interrupt = new AbortController();
+  terminal.once("SIGINT", () => interrupt.abort());
+  try {
+    const title = oneLine(metadata?.title ?? "no title");
+    const prompt = `Delete ${id} (${title}) permanently? [y/N] `;
+    const answer = await terminal.question(prompt, { signal: interrupt.signal });
+    return /^y(es)?$/i.test(answer.trim());
+  } catch (error) {
+    if (!(error instanceof Error) || error.name !== "AbortError") throw error;
+    host.stderr.write("\n");
+    if (interrupt.signal.aborted) throw new ExitStatus(INTERRUPTED);
+    return false; // Ctrl-D.
+  } finally {
+    terminal.close();
+  }
+}
+
+export async function archiveConversations({ words, context }: Call<object>): Promise<void> {
+  for (const { id, isArchived } of await resolveTargets(context, words)) {
+    if (!isArchived) await context.workspace.conversations.archive(id);
+    context.output.notice(isArchived ? `${id} is already archived.` : `Archived ${id}.`);
+  }
+}
+
+export async function unarchiveConversations({ words, context }: Call<object>): Promise<void> {
+  for (const { id, isArchived } of await resolveTargets(context, words)) {
+    if (isArchived) await context.workspace.conversations.unarchive(id);
+    context.output.notice(isArchived ? `Restored ${id}.` : `${id} is not archived.`);
+  }
+}

@@ -1,0 +1,142 @@
+/** Options and help of the smaller commands. The commands themselves are loaded when they run. */
+import { Argument, type Command, Option } from "commander";
+import {
+  collect,
+  command,
+  formatOption,
+  parseCount,
+  repeatableChoice,
+  withConfigOption,
+} from "../define.ts";
+
+export function defineInit(definition: Command): void {
+  definition
+    .argument("[folder]", "Folder to turn into a workspace (default: the current folder)")
+    .option("--non-interactive", "Never prompt; leave the choices open in the config")
+    .addHelpText("after", "\nExisting files are never overwritten.")
+    .action(command(async () => (await import("./init.ts")).init));
+}
+
+const OUTCOMES = ["answered", "redacted", "cancelled", "unanswered"];
+const DECIDERS = ["user", "assistant", "config", "remembered", "policy", "default"];
+
+export function defineInquiry(group: Command): void {
+  group
+    .command("ls")
+    .description("List questions from all conversations, including archived ones")
+    .option("-c, --conversation <target>", "Only from this conversation; repeatable", collect)
+    .addOption(
+      repeatableChoice("--outcome <outcome>", "Only with this outcome; repeatable", OUTCOMES),
+    )
+    .addOption(repeatableChoice("--by <who>", "Only answered by this party; repeatable", DECIDERS))
+    .addOption(formatOption("text", "json"))
+    .addHelpText("after", "\n--format json prints one object per line, with every recorded field.")
+    .action(command(async () => (await import("./inquiry.ts")).listInquiries));
+  group
+    .command("show <id>")
+    .description("Show a question in full, or all questions with this ID")
+    .option("-c, --conversation <target>", "Only in this conversation; repeatable", collect)
+    .addOption(formatOption("text", "json"))
+    .action(command(async () => (await import("./inquiry.ts")).showInquiry));
+}
+
+export function defineModel(group: Command): void {
+  withConfigOption(group.command("ls [provider]"))
+    .description("List models of one provider, or of all that are available")
+    .addOption(formatOption("text", "json"))
+    .action(command(async () => (await import("./model.ts")).listModels));
+}
+
+export function defineConfig(group: Command): void {
+  withConfigOption(group.command("show [key]"))
+    .description("Show the effective config, or the part under a key")
+    .option("--explain", "Show where each value comes from and what it overrides")
+    .option("--id <target>", "Include the config that this conversation remembers")
+    .addOption(formatOption("text", "json"))
+    .action(command(async () => (await import("./config.ts")).showConfig));
+  withConfigOption(group.command("get <key>"))
+    .description("Print one value; a table is printed as JSON")
+    .option("--id <target>", "Include the config that this conversation remembers")
+    .action(command(async () => (await import("./config.ts")).getConfig));
+  group
+    .command("set <key> <value>")
+    .description("Set a value in a config file, keeping its comments")
+    .addOption(
+      new Option(
+        "--in <place>",
+        "File to change: the workspace's, your own for this workspace, or your own for all",
+      )
+        .choices(["workspace", "local", "user"])
+        .default("workspace"),
+    )
+    .option("--json", "Parse the value as JSON")
+    .action(command(async () => (await import("./config.ts")).setConfig));
+  group
+    .command("path")
+    .description("List the config files in use, highest precedence last")
+    .action(command(async () => (await import("./config.ts")).printConfigPaths));
+  group
+    .command("schema")
+    .description("Print a JSON Schema of the config, for editors")
+    .action(command(async () => (await import("./config.ts")).printSchema));
+}
+
+export function defineTrust(definition: Command): void {
+  definition
+    .option("-y, --yes", "Trust everything without asking")
+    .option(
+      "--id <target>",
+      "Include the config that this conversation remembers (default: the active one)",
+    )
+    .option("--forget", "Revoke all trust in this workspace")
+    .addHelpText(
+      "after",
+      `
+The files of a workspace can name programs to run as tools, MCP servers to
+start or connect to, and endpoints for model requests. They can enable tools
+that change files, and answer the questions of tools. They may have come with
+a clone, so jp ignores these settings until you trust them, either here or
+when \`jp query\` or \`jp tool run\` asks. If they change, jp asks again. Your
+choice is stored with your own data, not in the workspace.
+
+On machines that run unattended, set JP_TRUSTED_WORKSPACES to the folders
+whose workspaces you trust.
+
+Exit status: 0 if everything is trusted, 1 if not.`,
+    )
+    .action(command(async () => (await import("./trust.ts")).trust));
+}
+
+export function defineDoctor(definition: Command): void {
+  definition
+    .option(
+      "--timeout <seconds>",
+      "How long to wait for MCP servers to start (default: 15)",
+      parseCount,
+    )
+    .addOption(formatOption("text", "json"))
+    .addHelpText(
+      "after",
+      `
+Prints one line per check: ok, a warning or a problem, with a suggested fix.
+Starts the MCP servers of enabled tools and stops them again. Changes nothing
+on disk.
+
+Exit status: 0 if there are no problems, 1 if there are.`,
+    )
+    .action(command(async () => (await import("./doctor/doctor.ts")).doctor));
+}
+
+export function defineCompletion(definition: Command): void {
+  definition
+    .addArgument(new Argument("<shell>", "Your shell").choices(["bash", "zsh", "fish"]))
+    .addHelpText(
+      "after",
+      `
+To install it:
+  bash   add to ~/.bashrc:  source <(jp completion bash)
+  zsh    add to ~/.zshrc, after compinit:  source <(jp completion zsh)
+  fish   run:  jp completion fish > ~/.config/fish/completions/jp.fish`,
+    )
+    .action(command(async () => (await import("./completion/scripts.ts")).printCompletion));
+}

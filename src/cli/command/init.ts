@@ -1,0 +1,289 @@
+/** `jp init`: creates a workspace with a config file. Never overwrites anything. */
+import { writeFile } from "node:fs/promises";
+import path from "node:path";
+import type { Prompter } from "../../agent/index.ts";
+import {
+  findConfigFile,
+  foldLayers,
+  loadLayers,
+  mergeConfig,
+  type PartialConfig,
+  resolveAssistant,
+} from "../../config/index.ts";
+import type { InquiryId } from "../../conversation/index.ts";
+import { PROVIDER_NAMES, type ProviderName } from "../../provider/index.ts";
+import { neutralize } from "../../render/index.ts";
+import { createWorkspaceFolder, findWorkspaceRoot } from "../../storage/index.ts";
+import { booleanQuestion, type InquiryQuestion, selectQuestion } from "../../tool/index.ts";
+import { CodedError, isCodedError, type Json } from "../../util/index.ts";
+import type { CommandContext } from "../context.ts";
+import type { Call } from "../define.ts";
+import { type DetectedModel, detectModels, keyVariable } from "../detect-models.ts";
+import { ExitStatus, INTERRUPTED } from "../exit-status.ts";
+import { configPlaces } from "../load-config.ts";
+import { findQuietPrompter, type InteractionFlags } from "../prompter.ts";
+import { shippedLayer } from "../../runtime/index.ts";
+import { findClaims } from "../../trust/index.ts";
+import { workspaceTrust } from "../trust.ts";
+
+export interface InitFlags extends InteractionFlags {
+  readonly workspace?: string;
+}
+
+export async function init({ words, options, context }: Call<InitFlags>): Promise<void> {
+  const { output, clock } = context;
+  const root = path.resolve(context.host.cwd, words[0] ?? options.workspace ?? ".");
+  const existing = findConfigFile(path.join(root, ".jp"), "config") ?? findConfigFile(root, ".jp");
+  if (existing !== undefined) {
+    output.notice(neutralize(`Keeping the existing config: ${existing}`));
+    await createWorkspaceFolder(root, clock);
+    printWorkspace(root, context);
+    return;
+  }
+  const situation = await inspectSituation(context);
+  // Ask before creating anything, so that cancelling leaves nothing behind.
+  const choices = await choose(situation, options, context);
+  if (await createWorkspace(root, context)) printWorkspace(root, context);
+  const file = path.join(root, ".jp", "config.toml");
+  const found = situation.models.map(({ id }) => id);
+  await writeNew(file, configText(choices, found));
+  await trustChoices(root, context);
+  output.notice(neutralize(`Config with examples: ${file}`));
+  printNextSteps(choices, situation, context);
+}
+
+/** Uses only the user's own config: a surrounding workspace must not affect the new one. */
+async function inspectSituation(context: CommandContext): Promise<Situation> {
+  const { userFolder, cwd, variables } = configPlaces(context);
+  const { layers } = await loadLayers({ places: { userFolder, cwd, variables } });
+  const config = foldLayers(layers);
+  const models: DetectedModel[] = [];
+  for await (const model of detectModels(context, config)) models.push(model);
+  return { config, models };
+}
+
+/** The user has just made these choices, and need not be asked to trust them. */
+async function trustChoices(root: string, context: CommandContext): Promise<void> {
+  const { userFolder, variables } = configPlaces(context);
+  const places = { userFolder, workspaceRoot: root, cwd: root, variables };
+  const { layers } = await loadLayers({ places, ...shippedLayer() });
+  await workspaceTrust(context, { root }).trust(findClaims(layers));
+}
+
+/** Without a terminal, all choices stay open. */
+async function choose(
+  situation: Situation,
+  options: InitFlags,
+  context: CommandContext,
+): Promise<Choices> {
+  const prompter = findQuietPrompter(context, situation.config, options);
+  if (prompter?.canAsk() !== true) return {};
+  const choices = await askChoices(prompter, situation);
+  if (choices !== undefined) return choices;
+  context.output.notice("Cancelled. Nothing was created.");
+  throw new ExitStatus(INTERRUPTED);
+}
+
+/** False if the folder is already a workspace. */
+async function createWorkspace(root: string, { clock }: CommandContext): Promise<boolean> {
+  try {
+    await createWorkspaceFolder(root, clock);
+    return true;
+  } catch (error) {
+    if (isCodedError(error) && error.code === "workspace_exists") return false;
+    throw error;
+  }
+}
+
+function printWorkspace(root: string, { output }: CommandContext): void {
+  output.notice(neutralize(`Created a workspace in ${root}; conversations are stored in .jp`));
+  const outer = findOuterWorkspace(root);
+  if (outer !== undefined) output.notice(neutralize(`(It is inside another workspace, ${outer})`));
+}
+
+function findOuterWorkspace(root: string): string | undefined {
+  try {
+    return findWorkspaceRoot(path.dirname(root));
+  } catch {
+    return undefined;
+  }
+}
+
+/** Throws `write_failed`, also if the file exists by now. */
+async function writeNew(file: string, text: string): Promise<void> {
+  try {
+    await writeFile(file, text, { flag: "wx" });
+  } catch (cause) {
+    const reason = cause instanceof Error ? cause.message : String(cause);
+    throw new CodedError("write_failed", `Cannot write ${file}: ${reason}`, { cause });
+  }
+}
+
+function printNextSteps(
+  { model }: Choices,
+  { models, config }: Situation,
+  { output, environment }: CommandContext,
+): void {
+  const [first] = models;
+  const isChosen = model !== undefined || config.assistant?.model?.id !== undefined;
+  if (!isChosen && first !== undefined) {
+    output.notice(`No model chosen yet. Available: ${models.map(({ id }) => id).join(", ")}`);
+  }
+  if (!isChosen && first === undefined) {
+    output.notice(
+      "No model chosen yet, and none was found. Start Ollama or a llama.cpp server, or set a provider's API key.",
+    );
+  }
+  const [provider = ""] = model?.split("/") ?? [];
+  const variable = isProvider(provider) ? keyVariable(provider, config) : undefined;
+  if (variable !== undefined && (environment.variables[variable] ?? "") === "") {
+    output.notice(`No API key for ${provider} yet: set ${variable}.`);
+  }
+  output.notice('Next: jp query "…" to ask something, jp doctor to check your setup.');
+}
+
+const LATER = "decide later";
+
+/** What the questions depend on. */
+interface Situation {
+  readonly models: readonly DetectedModel[];
+  /** The user's own config, for all workspaces. */
+  readonly config: PartialConfig;
+}
+
+/** Undefined if the user cancels. */
+async function askChoices(prompter: Prompter, situation: Situation): Promise<Choices | undefined> {
+  const model = await askModel(prompter, situation);
+  if (model === undefined) return undefined;
+  const question = booleanQuestion("ask", "Ask before commands and MCP tools run?", {
+    context:
+      "jp's file tools read files in this workspace without asking. Before they change one, they show " +
+      "you the change and ask.\n" +
+      "Other tools are commands and MCP servers. With yes, jp asks before it runs one; with no, it " +
+      "runs at once.",
+    default: true,
+    persistence: "none",
+  });
+  const asks = await ask(prompter, question);
+  if (asks === undefined) return undefined;
+  return { ...(model !== LATER && { model }), run: asks === true ? "ask" : "unattended" };
+}
+
+async function askModel(
+  prompter: Prompter,
+  { models, config }: Situation,
+): Promise<string | undefined> {
+  const own = config.assistant?.model?.id;
+  const later =
+    own === undefined ? "jp query uses the first one it finds" : "your own config applies";
+  let context = models.length === 0 ? NO_MODELS : undefined;
+  for (;;) {
+    const question = selectQuestion("model", "Which model should answer? (Other: provider/name)", {
+      options: [
+        ...models.map(({ id, reason }) => ({ value: id, description: reason })),
+        { value: LATER, description: later },
+      ],
+      allowsOther: true,
+      ...(context !== undefined && { context }),
+    });
+    const answer = await ask(prompter, question);
+    if (typeof answer !== "string") return undefined;
+    const model = answer.trim();
+    if (model === LATER) return model;
+    context = explainMistake(model, config);
+    if (context === undefined) return model;
+  }
+}
+
+const NO_MODELS =
+  "No local server is running (Ollama, llama.cpp), and no provider's API key is set.";
+
+async function ask(prompter: Prompter, question: InquiryQuestion): Promise<Json | undefined> {
+  const { signal } = new AbortController();
+  // It is not recorded, so any ID will do.
+  const result = await prompter.ask({ inquiryId: "init" as InquiryId, question, signal });
+  return result.type === "answered" ? result.answer : undefined;
+}
+
+/** Undefined if it is a valid model: `provider/name`, or an alias from the user's own config. */
+function explainMistake(model: string, config: PartialConfig): string | undefined {
+  const [provider = "", ...name] = model.split("/");
+  try {
+    const id = name.length === 0 ? { alias: model } : { provider, name: name.join("/") };
+    const resolved = resolveAssistant(mergeConfig(config, { assistant: { model: { id } } }));
+    if (resolved.model.name !== "" && isProvider(resolved.model.provider)) return undefined;
+    return `"${model}" is not a model. Write provider/name. Providers: ${PROVIDER_NAMES.join(", ")}.`;
+  } catch (error) {
+    if (isCodedError(error)) return `${error.message} ${error.hint ?? ""}`;
+    throw error;
+  }
+}
+
+function isProvider(name: string): name is ProviderName {
+  return PROVIDER_NAMES.some((known) => known === name);
+}
+
+interface Choices {
+  readonly model?: string;
+  /** Absent in a non-interactive run. */
+  readonly run?: "ask" | "unattended";
+}
+
+/** `found` lists available models. No argument may contain control characters. */
+function configText({ model, run }: Choices, found: readonly string[]): string {
+  const [suggested = "ollama/qwen3", ...others] = found;
+  const isOpen = model === undefined;
+  return `# The config of this jp workspace. \`jp config schema\` describes every key, and
+# \`jp config show --explain\` shows every value and where it comes from.
+# To use a setting that is commented out, delete the # in front of it.
+
+# The model that answers, as provider/name. Providers:
+# ${PROVIDER_NAMES.join(", ")}.
+# API keys come from the environment, never from this file.
+[assistant.model]
+${isOpen ? "#" : ""}id = ${JSON.stringify(model ?? suggested)}
+${isOpen && others.length > 0 ? `# Also found: ${others.join(", ")}\n` : ""}
+# The default for tools. Before a tool runs: "ask", "unattended" (run at once), "edit" (change its
+# arguments first) or "skip". jp's file tools have their own setting: they read files in this
+# workspace without asking. Before they change one, they show you the change and ask.
+[conversation.tools.'*']
+${run === undefined ? "#" : ""}run = "${run ?? "ask"}"
+# In a non-interactive run, such as a script, a tool that jp would ask about does not run ("deny").
+# Questions of tools go to a model ("auto"), take their defaults, or are refused ("deny"). Questions
+# that only you may answer, such as those about file changes, are always refused.
+#detached = { run = "deny", tool = "defaults" }
+
+# jp's file tools. To enable them for one query: jp query -t fs
+#[conversation.tools]
+#fs_read_file.enable = true
+#fs_list_files.enable = true
+#fs_grep_files.enable = true
+#fs_create_file.enable = true
+#fs_modify_file.enable = true
+#fs_delete_file.enable = true
+
+# A tool of your own is a command. To ask, it prints a question and exits; jp runs it again with the
+# answer, which is null until then. Try it: jp tool run clean
+#[conversation.tools.clean]
+#source = "local"
+#summary = "Delete the build folder."
+#questions.sure.target = "user" # or "assistant", to let a model answer
+#[conversation.tools.clean.command]
+#shell = true
+#program = '''
+#case {{tool.answers.sure}} in
+#true) rm -rf build && echo "Deleted the build folder." ;;
+#false) echo "Nothing was deleted." ;;
+#*) echo '{"type":"needs_input","question":{"id":"sure","text":"Delete the build folder?","answer_type":{"type":"boolean"}}}' ;;
+#esac'''
+
+# An MCP server, started when one of its tools is enabled. It sees only the variables listed here.
+#[providers.mcp.everything]
+#command = "npx"
+#arguments = ["-y", "@modelcontextprotocol/server-everything"]
+#variables = ["MY_TOKEN"]
+#[conversation.tools.echo]
+#source = "mcp.everything"
+#enable = true
+`;
+}

@@ -1,0 +1,201 @@
+/** `jp inquiry ls` and `show`: the questions on record, with who asked and who answered. */
+import { type Decider, InquiryLog, timestampToMilliseconds } from "../../conversation/index.ts";
+import {
+  describeDecider,
+  describeEdited,
+  describeOutcome,
+  describeSource,
+  firstLine,
+  type InquiryRow,
+  type InquiryState,
+  inquiryState,
+  inquiryToJson,
+  jsonLine,
+  neutralize,
+  oneLine,
+  relativeTime,
+  type StyleName,
+  truncate,
+  wrapProse,
+} from "../../render/index.ts";
+import type { Output } from "../../terminal/index.ts";
+import type { InquirySource, SelectOption } from "../../tool/index.ts";
+import { CodedError } from "../../util/index.ts";
+import { type CommandContext, printFields, warn } from "../context.ts";
+import { readEntries, resolveTargets } from "../conversations.ts";
+import type { Call } from "../define.ts";
+
+export interface ListInquiryFlags extends InquiryFlags {
+  readonly outcome?: readonly InquiryState[];
+  readonly by?: readonly Decider["kind"][];
+}
+
+export async function listInquiries({ options, context }: Call<ListInquiryFlags>): Promise<void> {
+  const { output } = context;
+  let count = 0;
+  let conversation: string | undefined;
+  for await (const row of readInquiries(options, context)) {
+    if (!matchesFilter(row, options)) continue;
+    count += 1;
+    if (options.format === "json") {
+      output.print(jsonLine(inquiryToJson(row)));
+      continue;
+    }
+    if (row.conversation !== conversation) output.print(output.paint("bold", row.conversation));
+    conversation = row.conversation;
+    for (const line of inquiryLines(row, context)) output.print(line);
+  }
+  if (count > 0 || options.format === "json") return;
+  const isFiltered = [options.outcome, options.by, options.conversation].some(Boolean);
+  output.notice(isFiltered ? "No matching questions." : "No questions yet.");
+}
+
+export interface InquiryFilter {
+  readonly outcome?: readonly string[] | undefined;
+  readonly by?: readonly string[] | undefined;
+}
+
+export function matchesFilter(row: InquiryRow, { outcome, by }: InquiryFilter): boolean {
+  if (outcome !== undefined && !outcome.includes(inquiryState(row))) return false;
+  if (by === undefined) return true;
+  const decider = deciderOf(row);
+  return decider !== undefined && by.includes(decider.kind);
+}
+
+export function deciderOf({ response }: InquiryRow): Decider | undefined {
+  return response === undefined || response.outcome === "cancelled"
+    ? undefined
+    : response.answeredBy;
+}
+
+const STYLES: Readonly<Record<InquiryState, StyleName>> = {
+  answered: "green",
+  redacted: "green",
+  cancelled: "yellow",
+  unanswered: "red",
+};
+
+const INDENT = "    ";
+/** With fewer columns left, the question moves to its own line. */
+const MIN_QUESTION_WIDTH = 20;
+
+/** Who asked what, then the outcome. */
+function inquiryLines(row: InquiryRow, { output, clock }: CommandContext): string[] {
+  const { paint, lineWidth } = output;
+  const { request, response, turn, edited } = row;
+  const ago = relativeTime(timestampToMilliseconds(request.timestamp), clock.now().getTime());
+  const decider = deciderOf(row);
+  const who = oneLine(describeSource(request.source));
+  const room = lineWidth - `  turn ${turn + 1}  ${who}: `.length;
+  const head = `  ${paint("dim", `turn ${turn + 1}`)}  ${paint("cyan", who)}:`;
+  const question = firstLine(request.question.text);
+  const end = response === undefined ? "unanswered" : oneLine(describeOutcome(response));
+  const by = decider === undefined ? "" : ` by ${oneLine(describeDecider(decider))}`;
+  const result = `${paint(STYLES[inquiryState(row)], end)}${by}${paint("dim", `, ${ago}  ${oneLine(request.id)}`)}`;
+  return [
+    ...(room < MIN_QUESTION_WIDTH
+      ? [head, INDENT + truncate(question, lineWidth - INDENT.length)]
+      : [`${head} ${truncate(question, room)}`]),
+    ...(edited === undefined
+      ? []
+      : wrapProse(`ran with ${describeEdited(edited)}`, lineWidth - INDENT.length).map(
+          (line) => INDENT + line,
+        )),
+    ...wrapProse(result, lineWidth - INDENT.length).map((line) => INDENT + line),
+  ];
+}
+
+export async function showInquiry({ words, options, context }: Call<InquiryFlags>): Promise<void> {
+  const [id = ""] = words;
+  const { output } = context;
+  let count = 0;
+  for await (const row of readInquiries(options, context)) {
+    if (row.request.id !== id) continue;
+    count += 1;
+    if (options.format === "json") {
+      output.print(jsonLine(inquiryToJson(row)));
+    } else {
+      if (count > 1) output.print("");
+      printInquiry(row, output);
+    }
+  }
+  if (count > 0) return;
+  throw new CodedError("inquiry_not_found", `Question ${oneLine(id)} not found.`, {
+    hint: "`jp inquiry ls` lists all questions.",
+  });
+}
+
+function printInquiry(row: InquiryRow, output: Output): void {
+  const { conversation, turn, request, response, edited } = row;
+  const { question } = request;
+  const decider = deciderOf(row);
+  const fields = {
+    ID: request.id,
+    Conversation: `${conversation}, turn ${turn + 1}`,
+    "Asked by": askerOf(request.source),
+    "Tool call": request.toolCallId,
+    "Ran with": edited === undefined ? undefined : describeEdited(edited),
+    "Question id": request.questionId,
+    Question: firstLine(question.text),
+    Kind: kindOf(row),
+    Default: question.default === undefined ? undefined : jsonLine(question.default),
+    "Asked at": `${request.timestamp} UTC`,
+    Outcome: response === undefined ? "unanswered" : describeOutcome(response),
+    "Decided by": decider && describeDecider(decider),
+    "Closed at": response && `${response.timestamp} UTC`,
+  };
+  printFields(fields, output);
+  if (question.answerType.type === "select") printOptions(question.answerType.options, output);
+  // Older tools put the context into the text.
+  const context = question.context ?? question.text.trim().split("\n").slice(1).join("\n");
+  if (context.trim() === "") return;
+  output.print(output.paint("bold", "Context"));
+  for (const line of neutralize(context.trimEnd()).split("\n")) output.print(`  ${line}`.trimEnd());
+}
+
+function printOptions(options: readonly SelectOption[], output: Output): void {
+  output.print(output.paint("bold", "Options"));
+  for (const { value, description } of options) {
+    const about = description === undefined ? "" : `: ${description}`;
+    output.print(`  ${oneLine(`${jsonLine(value)}${about}`)}`);
+  }
+}
+
+function askerOf(source: InquirySource): string {
+  return "name" in source ? `${describeSource(source)} (${source.source})` : source.source;
+}
+
+function kindOf({ request }: InquiryRow): string {
+  const { answerType, exclusive, persistence } = request.question;
+  const notes = [
+    ...(exclusive ? ["exclusive to a person"] : []),
+    ...(persistence === "none" ? ["asked every time"] : []),
+  ];
+  return [answerType.type, ...notes].join("; ");
+}
+
+interface InquiryFlags {
+  readonly conversation?: readonly string[];
+  readonly format?: "text" | "json";
+}
+
+/** The inquiries of these conversations, or of all, oldest conversation first, without loading whole records. */
+export async function* readInquiries(
+  { conversation }: InquiryFlags,
+  context: CommandContext,
+): AsyncGenerator<InquiryRow> {
+  const { workspace, output } = context;
+  const summaries =
+    conversation === undefined
+      ? await workspace.conversations.list({ which: "all" })
+      : await resolveTargets(context, conversation);
+  for (const { id } of summaries.toSorted((left, right) => (left.id < right.id ? -1 : 1))) {
+    const log = new InquiryLog();
+    for await (const entries of readEntries(id, context)) {
+      for (const inquiry of log.read(entries)) yield { conversation: id, ...inquiry };
+    }
+    for (const inquiry of log.end()) yield { conversation: id, ...inquiry };
+    for (const { message } of log.unreadable)
+      warn(`${id}: cannot read an inquiry: ${message}`, output);
+  }
+}

@@ -1,0 +1,77 @@
+/** `jp model ls`: the models that the providers list. */
+import { PROVIDER_NAMES, type Providers } from "../../provider/index.ts";
+import { type Cell, jsonLine, oneLine, renderTable } from "../../render/index.ts";
+import type { Output } from "../../terminal/index.ts";
+import { isCodedError, messageOf } from "../../util/index.ts";
+import { warn } from "../context.ts";
+import type { Call } from "../define.ts";
+import { ExitStatus } from "../exit-status.ts";
+import { type ConfigFlags, machineOf } from "../load-config.ts";
+import { openProviders } from "../../runtime/index.ts";
+import { warnWithheld, trustedConfig } from "../trust.ts";
+
+export interface ListModelsFlags extends ConfigFlags {
+  readonly format?: "text" | "json";
+}
+
+interface ListedModel {
+  readonly id: string;
+  readonly contextWindow?: number;
+}
+
+const TIMEOUT_MS = 10_000;
+
+export async function listModels({
+  words,
+  options,
+  context,
+}: Call<ListModelsFlags>): Promise<void> {
+  const [wanted] = words;
+  const { output } = context;
+  const trusted = await trustedConfig(context, options);
+  warnWithheld(trusted, context);
+  const providers = openProviders(machineOf(context), trusted.config);
+  const names = wanted === undefined ? PROVIDER_NAMES : [wanted];
+  const lists = await Promise.allSettled(names.map((name) => fetchModels(providers, name)));
+  const models = lists.flatMap((result) => (result.status === "fulfilled" ? result.value : []));
+  for (const result of lists) {
+    if (result.status === "fulfilled") continue;
+    // Few users have every provider, so a missing one is not an error unless it was named.
+    if (wanted !== undefined) throw result.reason;
+    if (!isExpected(result.reason)) warn(messageOf(result.reason), output);
+  }
+  if (options.format === "json") for (const model of models) output.print(jsonLine(model));
+  else printTable(models, output);
+  if (models.length === 0) throw new ExitStatus(1);
+}
+
+async function fetchModels(
+  providers: Providers,
+  provider: string,
+): Promise<readonly ListedModel[]> {
+  const models = await providers.list(provider, AbortSignal.timeout(TIMEOUT_MS));
+  return models.map(({ name, contextWindow }) => ({
+    id: `${provider}/${name}`,
+    ...(contextWindow !== undefined && { contextWindow }),
+  }));
+}
+
+/** No key, or no server: the user does not use this provider. */
+function isExpected(error: unknown): boolean {
+  if (!isCodedError(error)) return false;
+  return error.code === "provider_missing_key" || error.code === "provider_network";
+}
+
+function printTable(models: readonly ListedModel[], output: Output): void {
+  if (models.length === 0) {
+    output.notice("No models available: no API key is set, and no local server is running.");
+    return;
+  }
+  const columns = [{ title: "MODEL", shrinks: true }, { title: "CONTEXT" }];
+  const rows = models.map(({ id, contextWindow }): Cell[] => [
+    { text: oneLine(id), style: "cyan" },
+    { text: contextWindow?.toLocaleString("en-US") ?? "", style: "dim" },
+  ]);
+  const { paint, lineWidth: width } = output;
+  for (const line of renderTable({ columns, rows, paint, width })) output.print(line);
+}

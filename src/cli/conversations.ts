@@ -1,0 +1,225 @@
+/** Which conversation, and which turns of it, the words on the command line mean; and reading them. */
+import {
+  compareTimestamps,
+  conversationCreatedAt,
+  type ConversationId,
+  findConversationId,
+  type StreamEntry,
+  type Timestamp,
+} from "../conversation/index.ts";
+import { oneLine } from "../render/index.ts";
+import type { ConversationSummary } from "../storage/index.ts";
+import { CodedError, isCodedError } from "../util/index.ts";
+import { type CommandContext, warn, warnAboutProblems } from "./context.ts";
+import { TARGET_KEYWORDS, type TargetKeyword } from "./define.ts";
+import { usageError } from "./exit-status.ts";
+
+/** Throws `no_active_conversation`, `conversation_not_found`, `ambiguous_target`. */
+export async function resolveTarget(
+  context: CommandContext,
+  word = "active",
+): Promise<ConversationSummary> {
+  const { conversations, session } = context.workspace;
+  const summaries = await conversations.list({ which: "all" });
+  const id = findConversationId(word);
+  const named = id && summaries.find((summary) => summary.id === id);
+  if (named !== undefined) return named;
+  // Digits alone may also be part of a title.
+  if (id !== undefined && word.startsWith("jp-c")) {
+    throw new CodedError("conversation_not_found", `Conversation ${id} not found.`, {
+      hint: LIST_HINT,
+    });
+  }
+  const keyword = findKeyword(word);
+  if (keyword === undefined) return findByTitle(summaries, word);
+  const { find, missing } = KEYWORDS[keyword];
+  const found = find(summaries, await session.history());
+  if (found !== undefined) return found;
+  const code = keyword === "active" ? "no_active_conversation" : "conversation_not_found";
+  throw new CodedError(code, missing, {
+    hint: "Name one, or make one active with `jp conversation use`; `jp conversation ls` lists them.",
+  });
+}
+
+/** The targets without duplicates; without words, the active conversation. */
+export async function resolveTargets(
+  context: CommandContext,
+  words: readonly string[],
+): Promise<readonly ConversationSummary[]> {
+  if (words.length === 0) return [await resolveTarget(context)];
+  const targets = await Promise.all(words.map((word) => resolveTarget(context, word)));
+  return targets.filter(
+    (target, index) => targets.findIndex(({ id }) => id === target.id) === index,
+  );
+}
+
+/**
+ * For commands that only read: without a word, the active conversation, or else the one used last,
+ * with a notice.
+ */
+export async function resolveTargetForReading(
+  context: CommandContext,
+  word: string | undefined,
+): Promise<ConversationSummary> {
+  if (word !== undefined) return resolveTarget(context, word);
+  try {
+    return await resolveTarget(context);
+  } catch (error) {
+    if (!isCodedError(error) || error.code !== "no_active_conversation") throw error;
+    const summaries = await context.workspace.conversations.list({ which: "all" });
+    const recent = KEYWORDS.recent.find(summaries, []);
+    if (recent === undefined) throw error;
+    context.output.notice(
+      `(No conversation is active in this terminal; using the most recent, ${recent.id}.)`,
+    );
+    return recent;
+  }
+}
+
+interface Keyword {
+  /** `history` lists the conversations of this terminal, the active one first. */
+  readonly find: (
+    summaries: readonly ConversationSummary[],
+    history: readonly ConversationId[],
+  ) => ConversationSummary | undefined;
+  /** The error if none is found: a keyword is never tried as part of a title. */
+  readonly missing: string;
+}
+
+const KEYWORDS: Readonly<Record<TargetKeyword, Keyword>> = {
+  active: {
+    find: (summaries, [id]) => live(summaries).find((summary) => summary.id === id),
+    missing: "No conversation is active in this terminal.",
+  },
+  previous: {
+    find: (summaries, [, id]) => live(summaries).find((summary) => summary.id === id),
+    missing: "No other conversation was active in this terminal.",
+  },
+  recent: {
+    find: (summaries) => latest(live(summaries), lastActivity),
+    missing: "No conversations yet.",
+  },
+  newest: {
+    find: (summaries) => latest(live(summaries), ({ id }) => conversationCreatedAt(id)),
+    missing: "No conversations yet.",
+  },
+  pinned: {
+    find: (summaries) => latest(live(summaries), ({ metadata }) => metadata?.pinnedAt),
+    missing: "No conversation is pinned.",
+  },
+  archived: {
+    find: (summaries) =>
+      latest(
+        summaries.filter(({ isArchived }) => isArchived),
+        ({ id, metadata }) => metadata?.archivedAt ?? conversationCreatedAt(id),
+      ),
+    missing: "No conversation is archived.",
+  },
+};
+
+function findKeyword(word: string): TargetKeyword | undefined {
+  const names = Object.keys(TARGET_KEYWORDS) as TargetKeyword[]; // Its own keys.
+  return names.find((name) => word === name || word === TARGET_KEYWORDS[name].short);
+}
+
+function live(summaries: readonly ConversationSummary[]): readonly ConversationSummary[] {
+  return summaries.filter(({ isArchived }) => !isArchived);
+}
+
+function latest(
+  summaries: readonly ConversationSummary[],
+  timeOf: (summary: ConversationSummary) => Timestamp | undefined,
+): ConversationSummary | undefined {
+  return summaries
+    .flatMap((summary) => {
+      const time = timeOf(summary);
+      return time === undefined ? [] : [{ summary, time }];
+    })
+    .toSorted((left, right) => compareTimestamps(right.time, left.time))[0]?.summary;
+}
+
+const LIST_HINT = "`jp conversation ls` lists them; add --archived for archived ones.";
+
+function findByTitle(summaries: readonly ConversationSummary[], word: string): ConversationSummary {
+  const wanted = word.toLowerCase();
+  const found = summaries.filter(({ metadata }) => metadata?.title?.toLowerCase().includes(wanted));
+  const [first, second] = found;
+  if (first !== undefined && second === undefined) return first;
+  if (first === undefined) {
+    const message = `No conversation has "${oneLine(word)}" in its title.`;
+    throw new CodedError("conversation_not_found", message, { hint: LIST_HINT });
+  }
+  const rows = found
+    .slice(0, 5)
+    .map(({ id, metadata }) => `  ${id}  ${oneLine(metadata?.title ?? "")}`);
+  throw new CodedError(
+    "ambiguous_target",
+    `"${oneLine(word)}" matches ${found.length} conversations.`,
+    { hint: ["Use the ID of one:", ...rows].join("\n") },
+  );
+}
+
+/** The last event or the last use, whichever is later; for an empty conversation, its start. */
+export function lastActivity({ id, lastEventAt, metadata }: ConversationSummary): Timestamp {
+  const used = metadata?.lastActivatedAt;
+  if (lastEventAt === undefined) return used ?? conversationCreatedAt(id);
+  return used !== undefined && compareTimestamps(used, lastEventAt) > 0 ? used : lastEventAt;
+}
+
+/**
+ * The entries of a record, in batches. Warns about damaged parts. A record that cannot be read at all
+ * is an error or, for commands that read many, a warning.
+ */
+export async function* readEntries(
+  id: ConversationId,
+  { workspace, output }: Pick<CommandContext, "workspace" | "output">,
+  unreadable: "throw" | "warn" = "warn",
+): AsyncGenerator<readonly StreamEntry[]> {
+  try {
+    for await (const { entries, problems } of workspace.conversations.scan(id)) {
+      warnAboutProblems(problems, output);
+      yield entries;
+    }
+  } catch (error) {
+    const isUnreadable = isCodedError(error) && error.code === "read_failed";
+    if (!isUnreadable || unreadable === "throw") throw error;
+    warn(error.message, output);
+  }
+}
+
+/** On the command line, turns count from 1. */
+export interface TurnFlags {
+  readonly first?: number;
+  readonly last?: number;
+  readonly turn?: string;
+}
+
+/** Positions from 0, both inclusive; empty if `to < from`. */
+export interface TurnRange {
+  readonly from: number;
+  readonly to: number;
+}
+
+/** Throws `usage`. */
+export function turnRange({ first, last, turn }: TurnFlags, count: number): TurnRange {
+  if ([first, last, turn].filter((flag) => flag !== undefined).length > 1) {
+    throw usageError("Use only one of --first, --last and --turn.");
+  }
+  if (first !== undefined) return { from: 0, to: Math.min(first, count) - 1 };
+  if (last !== undefined) return { from: Math.max(0, count - last), to: count - 1 };
+  return turn === undefined ? { from: 0, to: count - 1 } : parseRange(turn, count);
+}
+
+function parseRange(text: string, count: number): TurnRange {
+  const [, start, dots, end] = /^(\d*)(\.\.)?(\d*)$/.exec(text) ?? [];
+  if (start === undefined || text === "" || (dots === undefined && end !== "")) {
+    throw usageError(`Not a range of turns: ${text}`, "Write 3, 2..5, 4.. or ..2.");
+  }
+  const from = start === "" ? 1 : Number(start);
+  const to = dots === undefined ? from : end ? Number(end) : count;
+  if (from < 1 || to > count || from > count || to < from) {
+    const turns = count === 1 ? "1 turn" : `${count} turns`;
+    throw usageError(`Turn ${text} is out of range: the conversation has ${turns}.`);
+  }
+  return { from: from - 1, to: to - 1 };
+}
