@@ -61,7 +61,7 @@ export async function findViolations(schema: JsonObject, value: Json): Promise<r
 
 /**
  * Whether a value matches a JSON Schema that has no schemas inside. A pattern that is invalid, or takes
- * longer than the limit, counts as matched: somebody else will check the value again.
+ * longer than the limit, counts as matched: the receiver checks the value again.
  */
 export async function matchesSchema(
   schema: JsonObject,

@@ -30,7 +30,7 @@ test.each<[string, JsonObject, string]>([
   ["nothing is said about one alternative", { anyOf: [{ type: "integer" }, {}] }, "3"],
   ["it holds another type", { type: "integer" }, "true"],
   ["it holds a fraction", { type: "integer" }, "1.5"],
-  ["it is no JSON", { type: "boolean" }, "True"],
+  ["it is not JSON", { type: "boolean" }, "True"],
   ["it holds an integer that we cannot hold", { type: "integer" }, "12345678901234567890"],
   ["it holds a number that we cannot hold", { type: "number" }, "1e999"],
   ["a reference leads to a name", { $ref: "#integer" }, "3"],

@@ -52,7 +52,7 @@ describe("a strict schema", () => {
     ],
     ["is open on purpose", { type: "object", properties: {}, additionalProperties: true }],
     ["is a choice", { type: "object", properties: {}, oneOf: [{}] }],
-    ["is no object", { type: "array", items: text }],
+    ["is not an object", { type: "array", items: text }],
   ])("is not made of one that %s, which stays unchanged", (_, schema) => {
     expect({ isStrict: isStrict(schema), sent: toStrictSchema(schema) }).toEqual({
       isStrict: false,

@@ -39,6 +39,7 @@ function isObjectSchema({ type, properties }: JsonObject): boolean {
   return type === "object" || properties !== undefined;
 }
 
+/** For providers that do not support `const`. */
 export function constToEnum(schema: JsonObject): JsonObject {
   return mapSchema(schema, (node) => {
     const { const: value, ...rest } = node;
@@ -59,6 +60,7 @@ const SINGLE_SCHEMAS = new Set([
   "else",
 ]);
 
+/** Changes every schema from the leaves up, and only schemas: values such as `default` are left alone. */
 function mapSchema(schema: JsonObject, change: (schema: JsonObject) => JsonObject): JsonObject {
   const walk = (value: Json): Json => (isJsonObject(value) ? mapSchema(value, change) : value);
   const walked = Object.entries(schema).map(([key, value]): [string, Json] => {

@@ -80,7 +80,7 @@ describe("a field", () => {
 
 test.each([
   ["no object", "hello", "expected an object"],
-  ["a message that is no text", { message: 1 }, "message: expected a string"],
+  ["a message that is not text", { message: 1 }, "message: expected a string"],
   ["no form", { message: "?" }, "requestedSchema: expected an object"],
   ["a field without a type", form({ a: {} }), "requestedSchema.properties.a.type: expected"],
   ["a nested field", form({ a: { type: "object" } }), "a.type: expected"],

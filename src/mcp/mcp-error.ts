@@ -21,7 +21,6 @@ export type McpErrorCode =
   | "mcp_closed";
 
 /** A server that cannot be used as configured. */
-
 export class McpError extends CodedError<McpErrorCode> {}
 
 /** `reason` is a sentence without its end. */

@@ -112,10 +112,10 @@ test("the id of an open request cannot be used again", () => {
 });
 
 test("an earlier listener still gets every message", () => {
-  const heard: JSONRPCMessage[] = [];
-  const { ask } = limited({ onmessage: (message) => heard.push(message) });
+  const received: JSONRPCMessage[] = [];
+  const { ask } = limited({ onmessage: (message) => received.push(message) });
   ask(1);
-  expect(heard).toHaveLength(1);
+  expect(received).toHaveLength(1);
 });
 
 /** `takes`: whether the server reads what it is sent. */

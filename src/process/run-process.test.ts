@@ -138,7 +138,7 @@ describe("output beyond the limit", () => {
   });
 
   test("takes no memory, even 50 MB of it", async () => {
-    // In a process of its own, where nothing else needs memory and its collection is quick.
+    // In its own process, where nothing else needs memory and garbage collection is quick.
     const program = `
       import { runProcess } from ${JSON.stringify(path.join(import.meta.dirname, "run-process.ts"))};
       const held = () => {
@@ -263,7 +263,7 @@ describe("a process that takes too long", () => {
 
 test.each([
   ["that does not exist", { program: "/nonexistent", args: [] }, "ENOENT"],
-  ["that is no program", { program: "/etc/passwd", args: [] }, "EACCES"],
+  ["that is not executable", { program: "/etc/passwd", args: [] }, "EACCES"],
   ["with a NUL in its arguments", { program: "sh", args: ["\0"] }, "ERR_INVALID_ARG_VALUE"],
   ["with a huge argument", { program: "sh", args: ["x".repeat(10_000_000)] }, "E2BIG"],
 ])("a program %s is not started", async (_, command, code) => {

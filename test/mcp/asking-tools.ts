@@ -40,13 +40,13 @@ export const ASKING_TOOLS: Readonly<Record<string, Run>> = {
     const rounds = (call.given["rounds"] ?? [{ moon: WHICH_MOON }]) as Record<string, Params>[];
     return isOlder(call) ? askOlder(call, rounds) : askNewer(call, rounds);
   },
-  /** Waits for ever once it has its answer; older servers only. */
+  /** Waits forever once it has its answer; older servers only. */
   ask_and_wait: async ({ context, log }) => {
     context.mcpReq.signal.addEventListener("abort", () => log("cancelled"));
     log(`answered ${JSON.stringify(await send(context, WHICH_MOON))}`);
     return new Promise(() => undefined);
   },
-  /** Takes a while before it asks, and for ever after. */
+  /** Takes a while before it asks, and forever after. */
   wait_ask_wait: async (call) => {
     const { context, log } = call;
     if (context.mcpReq.inputResponses === undefined) {
@@ -76,7 +76,7 @@ export const ASKING_TOOLS: Readonly<Record<string, Run>> = {
     await delay(CHANGE_OF_MIND_MS);
     return text("gone");
   },
-  /** Asks when nobody calls it. */
+  /** Asks outside of a call. */
   ask_later: ({ server, log }) => {
     setTimeout(() => {
       const request = { method: "elicitation/create" as const, params: WHICH_MOON };
@@ -84,7 +84,7 @@ export const ASKING_TOOLS: Readonly<Record<string, Run>> = {
     }, CHANGE_OF_MIND_MS);
     return text("later");
   },
-  /** Asks when it hears that nobody waits for it any more. */
+  /** Asks when its call is cancelled. */
   ask_when_cancelled: ({ server, context, log }) => {
     log("waiting");
     context.mcpReq.signal.addEventListener("abort", () => {
@@ -139,7 +139,7 @@ async function askOlder(
   return text(JSON.stringify(answers));
 }
 
-/** What was answered so far is in the state, as only this server can read it. */
+/** The state contains the answers so far, in a form that only this server reads. */
 async function askNewer(
   { context, log }: Call,
   rounds: readonly Readonly<Record<string, Params>>[],
@@ -162,7 +162,7 @@ async function askNewer(
   };
 }
 
-/** A question, or words for a model: the parameters tell. */
+/** An elicitation or a sampling request, depending on the parameters. */
 function send(context: ServerContext, params: Params, signal?: AbortSignal): Promise<unknown> {
   const request = { method: methodOf(params), params: { ...params } };
   return context.mcpReq.send(request, {

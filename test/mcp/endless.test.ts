@@ -104,7 +104,7 @@ describe("a server over HTTP", () => {
     counters("T-MCP-2");
     const web = await webServer((response) => {
       response.writeHead(status, { "content-type": type });
-      sendForEver(response, piece.repeat(100_000));
+      sendForever(response, piece.repeat(100_000));
     });
     const { content } = await call(await getServer(web, "web"), "flood");
     expect(content).toBe(
@@ -129,7 +129,7 @@ describe("a server over HTTP", () => {
   });
 });
 
-/** A server of 2025 that is no server but for what it does with a call. */
+/** A minimal server of 2025; the callback handles its calls. */
 async function webServer(onCall: (response: ServerResponse) => void) {
   const server = createServer(async (request, response) => {
     const { id, method, params } = JSON.parse((await text(request)) || "{}");
@@ -164,7 +164,7 @@ async function webServer(onCall: (response: ServerResponse) => void) {
 
 const SELF = { capabilities: { tools: {} }, serverInfo: { name: "web", version: "1" } };
 
-function sendForEver(response: ServerResponse, piece: string): void {
+function sendForever(response: ServerResponse, piece: string): void {
   const write = () => {
     while (!response.destroyed && response.write(piece));
     response.once("drain", write);

@@ -11,7 +11,7 @@ export interface HttpProgram {
   readonly headers: Readonly<Record<string, string>>;
   readonly port: number;
   readonly output: () => string;
-  /** As if somebody had pulled its plug. */
+  /** As if its power was cut. */
   readonly stop: () => Promise<void>;
 }
 
@@ -29,7 +29,7 @@ export async function startTestServer(
   return start(chosen, [TEST_PROGRAM, "--mode=http", `--port=${chosen}`, ...flags], {});
 }
 
-/** Nobody listens there. */
+/** A port that nothing listens on. */
 export async function freePort(): Promise<number> {
   const server = createServer().listen(0, "127.0.0.1");
   await once(server, "listening");

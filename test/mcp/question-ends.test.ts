@@ -8,7 +8,7 @@ import { verifies } from "../conformance/manifest.ts";
 import { AttemptedCall, answersOf, createTool, questionsOf } from "./attempted-call.ts";
 import {
   call,
-  heardOf,
+  untilLogged,
   isRunning,
   never,
   type TestServer,
@@ -23,7 +23,7 @@ describe("a call of an older server that gets no answer", () => {
   test.each([
     ["cancelled", "cancel"],
     ["refused", "decline"],
-  ] as const)("because it was %s hears %s, and is cancelled", async (reason, action) => {
+  ] as const)("because it was %s gets %s, and is cancelled", async (reason, action) => {
     const { servers, log } = testServer(["--mode=older"]);
     const asked = await (await begin(servers, "ask_and_wait")).ask();
     asked.onUnanswered?.(reason);
@@ -38,7 +38,7 @@ describe("a call of an older server that gets no answer", () => {
     const attempted = await begin(servers, "ask_and_wait");
     await attempted.ask({}, controller.signal);
     controller.abort();
-    await heardOf(log, 'answered {"action":"cancel"}', "cancelled");
+    await untilLogged(log, 'answered {"action":"cancel"}', "cancelled");
     expect(await attempted.enter({ name: "Io" }, controller.signal)).toEqual({ type: "cancelled" });
     expect((await call(await get(), "generation")).content).toBe("older");
   });
@@ -193,7 +193,7 @@ describe("a question that belongs to no call", () => {
     const { executor } = await createTool(server.servers, { source: "mcp.test.ask" });
     const form = { message: "Well?", requestedSchema: { type: "object" } };
     const asked = await new AttemptedCall(executor, { rounds: [{ a: form, b: form }] }).ask();
-    await heardOf(server.log, "asked a", "asked b");
+    await untilLogged(server.log, "asked a", "asked b");
     asked.onUnanswered?.("cancelled");
     await until(() => server.log().filter((line) => line.startsWith("answered")).length === 2);
     expect(unscoped.map(({ tool, message }) => [tool, message])).toEqual([["my_tool", "Well?"]]);
@@ -299,7 +299,7 @@ async function begin(
   return new AttemptedCall(executor);
 }
 
-/** An older server, and the questions of it that nobody was asked. */
+/** An older server, and its questions that belong to no call. */
 function withUnscoped() {
   const unscoped: UnscopedQuestion[] = [];
   const context = { onUnscopedQuestion: (question: UnscopedQuestion) => unscoped.push(question) };

@@ -16,9 +16,9 @@ import { toolCall } from "../support/events.ts";
 import { ToolTurn } from "../support/tool-turn.ts";
 import { transcript } from "../support/transcript.ts";
 import { createTool } from "./attempted-call.ts";
-import { heardOf, testServer } from "./support.ts";
+import { untilLogged, testServer } from "./support.ts";
 
-/** With all that a server could think of to be taken for somebody else. */
+/** With everything that a server could try to impersonate someone else. */
 const LANDING = {
   message: "Before we land:",
   source: { source: "assistant" },
@@ -161,7 +161,7 @@ describe("a form that asks for a secret", () => {
       const answers = [{ answer: "me" }, { answer: "hunter2" }];
       const turn = await start(mode, { answers }, { allowsSecrets: true });
       const response = await turn.call("land", { rounds: [{ login }] });
-      expect(response?.content).toContain("hunter2"); // The server says what it was told.
+      expect(response?.content).toContain("hunter2"); // The server repeats the answer.
       const record = turn.events.filter(({ type }) => type.startsWith("inquiry"));
       expect(transcript(record)).toEqual([
         "call_1.user.1 asks: user",
@@ -207,7 +207,7 @@ test("a stopped turn ends the call on the server, too", async () => {
   await held.opened;
   cycle.stop("user", "Not today.");
   expect((await responses)[0]?.content).toContain("Not today.");
-  await heardOf(log, 'answered {"action":"cancel"}', "cancelled");
+  await untilLogged(log, 'answered {"action":"cancel"}', "cancelled");
 });
 
 async function start(

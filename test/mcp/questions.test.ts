@@ -188,7 +188,7 @@ describe.each(["older", "newer", "http"])("a question of a server of the kind %s
 
   test.each([
     ["a field of an unknown type", form("?", { a: { type: "object" } })],
-    ["an address that is no address of the web", visit("javascript:alert(1)")],
+    ["a URL that is not http or https", visit("javascript:alert(1)")],
     ["an unknown way to ask", { mode: "voice", message: "Hello?" }],
     ["no message", { requestedSchema: { type: "object" } }],
   ])("with %s is refused, and the model is told", async (_, params) => {

@@ -21,7 +21,7 @@ import { startEverything } from "./http-programs.ts";
 import {
   call,
   EVERYTHING,
-  heardOf,
+  untilLogged,
   programSettings,
   serversOf,
   testServer,
@@ -234,7 +234,7 @@ describe("a server without permission to sample", () => {
 test("an older server gets an error for a rejected sampling request", async () => {
   const { turn, log } = await start({ mode: "older", replies: [], tool: "ask_model" });
   expect((await turn.call("land"))?.isError).toBe(true);
-  await heardOf(log, "ProtocolError: Request rejected");
+  await untilLogged(log, "ProtocolError: Request rejected");
 });
 
 test("sampling requests outside of a call are rejected", async () => {
@@ -244,7 +244,7 @@ test("sampling requests outside of a call are rejected", async () => {
   };
   const { get, log } = testServer(["--mode=older"], { allowsSampling: true, context });
   await call(await get(), "ask_model_later");
-  await heardOf(log, "ProtocolError: Request rejected");
+  await untilLogged(log, "ProtocolError: Request rejected");
   expect(unscoped).toEqual(["sampling/createMessage"]);
 });
 

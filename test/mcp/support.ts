@@ -146,8 +146,8 @@ export async function until(isTrue: () => boolean): Promise<void> {
   }
 }
 
-/** Waits until the server has told of all of it, in any order. */
-export function heardOf(log: TestServer["log"], ...lines: readonly string[]): Promise<void> {
+/** Waits until the server has logged all of these lines, in any order. */
+export function untilLogged(log: TestServer["log"], ...lines: readonly string[]): Promise<void> {
   return until(() => lines.every((line) => log().includes(line)));
 }
 

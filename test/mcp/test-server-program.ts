@@ -1,6 +1,6 @@
 /**
  * An MCP server that misbehaves on demand. How it is run is said by its arguments; what its tools do,
- * by `test-server-tools.ts`. With `--log=<file>` it tells there what happens to it.
+ * by `test-server-tools.ts`. With `--log=<file>` it logs what happens to it.
  */
 import { appendFileSync } from "node:fs";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";

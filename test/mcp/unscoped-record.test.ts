@@ -1,4 +1,4 @@
-/** Questions that belong to no call under way: refused by the server's client, recorded by the turn. */
+/** Questions that belong to no call in progress: refused by the client, recorded by the turn. */
 import { expect, test } from "vitest";
 import { Turn } from "../../src/agent/index.ts";
 import { eventsOf } from "../../src/conversation/index.ts";
@@ -16,12 +16,12 @@ import { REQUEST_LIMITS } from "../support/model-turn.ts";
 import { toolboxOf } from "../support/tool-turn.ts";
 import { transcript } from "../support/transcript.ts";
 import { createTool } from "./attempted-call.ts";
-import { call, heardOf, testServer, until } from "./support.ts";
+import { call, untilLogged, testServer, until } from "./support.ts";
 
 test("a question outside of a call is recorded as asked by the server", async () => {
   const scene = await start("ask_later");
   const { events } = await scene.run(() => [
-    { type: "wait", until: heardOf(scene.log, 'answered {"action":"decline"}') },
+    { type: "wait", until: untilLogged(scene.log, 'answered {"action":"decline"}') },
     { type: "text", text: "Done." },
   ]);
   expect(transcript(events)).toEqual([
@@ -53,7 +53,7 @@ test("a question outside of a call is recorded as asked by the server", async ()
 test("a question of a cancelled call is recorded as asked by its tool", async () => {
   const scene = await start("ask_when_cancelled", 10);
   const running = scene.run(() => [
-    { type: "wait", until: heardOf(scene.log, 'answered {"action":"cancel"}') },
+    { type: "wait", until: untilLogged(scene.log, 'answered {"action":"cancel"}') },
     { type: "text", text: "Done." },
   ]);
   await until(() => scene.log().includes("waiting"));
@@ -97,7 +97,7 @@ test("questions whose call is unknown are recorded as asked by the server", asyn
 test("a question between two turns is refused and not recorded", async () => {
   const scene = await start("ask_later");
   const { events } = await scene.run(() => "Done.");
-  await heardOf(scene.log, 'answered {"action":"decline"}');
+  await untilLogged(scene.log, 'answered {"action":"decline"}');
   await call(await scene.get(), "pid"); // Whatever came of it has come by now.
   expect([scene.unscoped.map(({ message }) => message), scene.recorded()]).toEqual([
     ["Which moon?"],

@@ -49,7 +49,7 @@ test("a value that looks like a template is not rendered again", async () => {
 
 test.each([
   ["is not closed", "{{ a"],
-  ["is no expression", "{{ a b }}"],
+  ["is not an expression", "{{ a b }}"],
   ["has too many brackets", "{{ a) ~ (b }}"],
   ["is empty", "{{ }}"],
   ["looks into nothing", "{{ a.b.c }}"],

@@ -148,10 +148,10 @@ function toRecordedQuestions(
   const rules = { server, allowsSecrets: true, allowsSampling: true };
   return requests.flatMap((request) => {
     const round = createRound({ type: "asks", requests: [request], isPrerequisite: false }, rules);
-    return round.type === "round" ? questionsOf(round) : [UNREADABLE];
+    return round.type === "round" ? questionsOf(round) : [INVALID_QUESTION];
   });
 }
 
-const UNREADABLE = textQuestion("question", "An invalid question.", {
+const INVALID_QUESTION = textQuestion("question", "An invalid question.", {
   persistence: "none",
 });
