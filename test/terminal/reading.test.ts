@@ -121,11 +121,7 @@ describe("a question that is longer than the screen", () => {
       rows: 5,
       columns: 40,
     });
-    await screen.answer(
-      ["… 3 more", " "],
-      ["go to the question", " "],
-      ["? Go on, or not?", "y"],
-    );
+    await screen.answer(["… 3 more", " "], ["go to the question", " "], ["? Go on, or not?", "y"]);
     expect(await screen.result()).toMatchObject({ answer: true });
   });
 });
