@@ -18,7 +18,7 @@ const TARGETS = [
   /^src\/config\/load\/(?!.*test).*\.ts$/,
   /^src\/mcp\/(?:call-result|elicitation|form-field|list-tools|input-request)\.ts$/,
   /^src\/executor\/(?:arguments\/(?!.*test).*|mcp\/(?:field-[a-z]+|question-round|merge-parameters|foreign-text))\.ts$/,
-  /^src\/terminal\/prompter\/(?:key|key-menu|select-list|select-rows|select-view|text-entry|text-buffer|secret-entry|scroll-view|show-widget|live-region|layout)\.ts$/,
+  /^src\/terminal\/(?:key|key-menu|select-list|text-entry|text-buffer|question-rows|pager|show-widget|live-region)\.ts$/,
   /^src\/render\/(?:stream\/(?!.*test).*|neutralize)\.ts$/,
 ];
 
