@@ -8,7 +8,7 @@ import type {
   ToolCallResponse,
 } from "../conversation/index.ts";
 import type { Json, JsonObject } from "../util/index.ts";
-import { describeAnswer, describeDecider, describeSource } from "./inquiry.ts";
+import { answerParts, describeDecider, describeSource } from "./inquiry.ts";
 import { firstLine, jsonLine, neutralize, oneLine, valueLine } from "./neutralize.ts";
 import { isDiff, type Paint, paintDiff } from "./style.ts";
 import { moreLines, truncate, wrapCode, wrapWords } from "./wrap.ts";
@@ -133,21 +133,23 @@ export function renderInquiryLines(
   response: InquiryResponse | undefined,
   { paint, width }: LineOptions,
 ): readonly string[] {
-  const end = response === undefined ? "unanswered" : oneLine(describeAnswer(response));
+  const parts = response === undefined ? { answer: "unanswered", by: "" } : answerParts(response);
+  const end = oneLine(parts.answer);
+  const by = parts.by === "" ? "" : ` ${oneLine(parts.by)}`;
   const answeredBy = response?.outcome === "cancelled" ? undefined : response?.answeredBy;
   const isWhole = answeredBy?.kind === "remembered";
   const { text, context } = event.question;
   const asked = isWhole ? oneLine(text) : truncate(firstLine(text), MAX_FOLDED);
   const asks = `${oneLine(describeSource(event.source))} asks: ${asked}`;
   const mark = paint("magenta", "?");
-  const answer = paint("bold", end);
+  const paintAnswer = (shown: string) => `${paint("bold", shown)}${paint("dim", by)}`;
   const above = isWhole && context !== undefined ? contextRows(context, { paint, width }) : [];
-  if (stringWidth(`? ${asks} → ${end}`) <= width) {
-    return [...above, `${mark} ${asks} → ${answer}`];
+  if (stringWidth(`? ${asks} → ${end}${by}`) <= width) {
+    return [...above, `${mark} ${asks} → ${paintAnswer(end)}`];
   }
   const asking = wrapIn(asks, width - 2).map((row, index) => `${index === 0 ? mark : " "} ${row}`);
-  const ending = isWhole ? answer : paint("bold", truncate(end, Math.max(MAX_FOLDED, width - 4)));
-  const answering = wrapIn(ending, width - 4).map(
+  const shown = isWhole ? end : truncate(end, Math.max(MAX_FOLDED, width - 4));
+  const answering = wrapIn(paintAnswer(shown), width - 4).map(
     (row, index) => `  ${index === 0 ? "→" : " "} ${row}`,
   );
   return [...above, ...asking, ...answering];

@@ -48,12 +48,24 @@ function answerDetails({ isOther = false, note }: Answered): string {
 
 /** For people: `yes (you, via terminal)`, `"next" (assistant, via ollama/qwen3)`, `cancelled (timeout)`. */
 export function describeAnswer(outcome: InquiryOutcome): string {
-  if (outcome.outcome === "cancelled") return `cancelled (${cancellationTag(outcome.reason)})`;
+  const { answer, by } = answerParts(outcome);
+  return answer + by;
+}
+
+/** The answer, and who gave it in parentheses, if that is known. */
+export function answerParts(outcome: InquiryOutcome) {
+  if (outcome.outcome === "cancelled") {
+    return { answer: `cancelled (${cancellationTag(outcome.reason)})`, by: "" };
+  }
   const by = outcome.answeredBy === undefined ? "" : ` (${describeAnswerer(outcome.answeredBy)})`;
-  if (outcome.outcome === "redacted") return `<redacted>${by}`;
-  const { answer } = outcome;
-  const value = typeof answer === "boolean" ? (answer ? "yes" : "no") : valueLine(answer);
-  return `${value}${answerDetails(outcome)}${by}`;
+  if (outcome.outcome === "redacted") return { answer: "<redacted>", by };
+  const value =
+    typeof outcome.answer === "boolean" ? yesOrNo(outcome.answer) : valueLine(outcome.answer);
+  return { answer: value + answerDetails(outcome), by };
+}
+
+function yesOrNo(answer: boolean): string {
+  return answer ? "yes" : "no";
 }
 
 function describeAnswerer(decider: Decider): string {

@@ -555,7 +555,7 @@ test("what was asked and answered can be read afterwards", async () => {
   const [request] = entriesOf(recordOf(project), "inquiry_request");
   const listed = await project.jp("inquiry", "ls");
   const printed = await project.jp("conversation", "print");
-  const answer = '"the dog" (custom answer), note: "hungry"';
+  const shown = '"the dog" (custom answer), note: "hungry"';
   expect([
     request?.["source"],
     listed.stdout.split("\n").slice(1, 3),
@@ -564,8 +564,8 @@ test("what was asked and answered can be read afterwards", async () => {
     { source: "assistant" },
     [
       "  turn 1  assistant: Which way?",
-      `    Answer: ${answer} by user (terminal), just now  call_1_1.answer.1`,
+      `    Answer: ${shown} by user (terminal), just now  call_1_1.answer.1`,
     ],
-    [`  ? assistant asks: Which way? → ${answer} (you, via terminal)`],
+    [`  ? assistant asks: Which way? → ${shown} (you, via terminal)`],
   ]);
 });
