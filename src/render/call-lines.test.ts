@@ -18,6 +18,6 @@ test.each([
   ["withheld", RESULT, events({ decisions: [{ ...DENIED, action: "deliver" }] })],
   ["cancelled", RESULT, events({ answers: [answered("q.1"), cancelled("q.2", "user")] })],
   ["done", RESULT, events({ answers: [cancelled("q.1", "user"), answered("q.2")] })],
-])("a call is %s as its events tell", (end, response, given) => {
+])("a call is %s according to its events", (end, response, given) => {
   expect(callEnd(response, given)).toBe(end);
 });

@@ -1,4 +1,4 @@
-/** A call, its result and its questions, folded to a few lines: the same live and in a transcript. */
+/** A tool call, its questions and its result in a few lines, the same live and in a transcript. */
 import stringWidth from "fast-string-width";
 import type {
   InquiryRequest,
@@ -8,7 +8,7 @@ import type {
   ToolCallResponse,
 } from "../conversation/index.ts";
 import type { Json, JsonObject } from "../util/index.ts";
-import { describeDecider, describeOutcome, describeSource } from "./inquiry.ts";
+import { answerParts, describeDecider, describeSource } from "./inquiry.ts";
 import { firstLine, jsonLine, neutralize, oneLine, valueLine } from "./neutralize.ts";
 import { isDiff, type Paint, paintDiff } from "./style.ts";
 import { moreLines, truncate, wrapCode, wrapWords } from "./wrap.ts";
@@ -19,26 +19,26 @@ export interface LineOptions {
 }
 
 export interface CallLineOptions extends LineOptions {
-  /** Stands behind a call that was run: how long it took, for example. */
+  /** Shown after a call that ran: how long it took, for example. */
   readonly note?: string;
 }
 
-/** Folded to a line if that leaves every name whole: long values are cut first. */
+/** One line if possible. Long values are shortened first; names stay whole. */
 export function renderCallLines(
   request: Pick<ToolCallRequest, "name" | "arguments">,
   end: CallEnd,
   { paint, width, note = "" }: CallLineOptions,
 ): readonly string[] {
-  const said = endLabel(end) || note;
-  const behind = said === "" ? "" : ` ${said}`;
-  const call = foldCall(request, width - 2 - stringWidth(behind));
-  const painted = `${paint("cyan", call)}${paint("dim", behind)}`;
+  const label = endLabel(end) || note;
+  const suffix = label === "" ? "" : ` ${label}`;
+  const call = foldCall(request, width - 2 - stringWidth(suffix));
+  const painted = `${paint("cyan", call)}${paint("dim", suffix)}`;
   return wrapIn(painted, width - 2).map((row, index) =>
     index === 0 ? `${endSymbol(end, paint)} ${row}` : `  ${row}`,
   );
 }
 
-/** A call on one line, made harmless: `deploy(where: "test")`. */
+/** A call on one line, neutralized: `deploy(where: "test")`. */
 export function describeCall({
   name,
   arguments: given,
@@ -46,7 +46,7 @@ export function describeCall({
   return oneLine(`${name}(${describeArguments(given)})`);
 }
 
-/** The call that wants something: `• deploy(where: "test")`. */
+/** The call that asks: `• deploy(where: "test")`. */
 export function renderAskerLines(
   call: Pick<ToolCallRequest, "name" | "arguments">,
   { paint, width }: LineOptions,
@@ -55,7 +55,7 @@ export function renderAskerLines(
   return rows.map((row, index) => paint("cyan", `${index === 0 ? "•" : " "} ${row}`));
 }
 
-/** As one line, if need be with values cut; longer only if names and short texts need more room. */
+/** One line, with values shortened if needed; more only if names and short texts do not fit. */
 function foldCall(call: Pick<ToolCallRequest, "name" | "arguments">, room: number): string {
   const whole = describeCall(call);
   if (stringWidth(whole) <= room) return whole;
@@ -70,9 +70,9 @@ function foldCall(call: Pick<ToolCallRequest, "name" | "arguments">, room: numbe
   return oneLine(`${call.name}(${shown.join(", ")})`);
 }
 
-/** Columns that are left of a value that is cut. */
+/** Columns that a shortened value keeps. */
 const MIN_VALUE_WIDTH = 12;
-/** Of one line; file names are never cut, however long they are. */
+/** Longer texts may be shortened; file names never are. */
 const MAX_WHOLE_TEXT = 200;
 
 function staysWhole(key: string, value: Json): boolean {
@@ -88,8 +88,8 @@ function widthOf(value: Json): number {
 const MAX_ONE_LINE_CALL = 60;
 
 /**
- * A call with all its arguments, for a person who decides about it: on one line if it is short, else each
- * argument below. The lines of a text have a bar in front, so that none of them can pass for an argument.
+ * A call with all its arguments, for deciding about it: on one line if it is short, otherwise one argument
+ * per line. Lines of a text get a bar in front, so that none of them can pass for an argument.
  */
 export function callText(call: Pick<ToolCallRequest, "name" | "arguments">): string {
   const entries = Object.entries(call.arguments);
@@ -109,7 +109,7 @@ export function callText(call: Pick<ToolCallRequest, "name" | "arguments">): str
   return [`• ${oneLine(call.name)}`, ...below].join("\n");
 }
 
-/** The first lines of a result that say something. */
+/** The first lines of a result that are not blank. */
 export function renderResultLines(
   { content }: ToolCallResponse,
   { paint, width, resultLines }: LineOptions & { readonly resultLines: number },
@@ -125,47 +125,38 @@ export function renderResultLines(
 }
 
 /**
- * The question and its end, folded to a line if they fit. An answer that was remembered was given to
- * another question, so that this one is there whole, with its context.
+ * A question and its answer, on one line if they fit. A remembered answer was given to another question,
+ * so this one is shown in full, with its context.
  */
 export function renderInquiryLines(
   event: InquiryRequest,
   response: InquiryResponse | undefined,
   { paint, width }: LineOptions,
 ): readonly string[] {
-  const end = response === undefined ? "unanswered" : oneLine(describeOutcome(response));
+  const parts = response === undefined ? { answer: "unanswered", by: "" } : answerParts(response);
+  const end = oneLine(parts.answer);
+  const by = parts.by === "" ? "" : ` ${oneLine(parts.by)}`;
   const answeredBy = response?.outcome === "cancelled" ? undefined : response?.answeredBy;
-  const by = answeredBy === undefined ? "" : ` by ${oneLine(describeDecider(answeredBy))}`;
   const isWhole = answeredBy?.kind === "remembered";
   const { text, context } = event.question;
   const asked = isWhole ? oneLine(text) : truncate(firstLine(text), MAX_FOLDED);
   const asks = `${oneLine(describeSource(event.source))} asks: ${asked}`;
   const mark = paint("magenta", "?");
-  const answer = `${paint("bold", end)}${paint("dim", by)}`;
+  const paintAnswer = (shown: string) => `${paint("bold", shown)}${paint("dim", by)}`;
   const above = isWhole && context !== undefined ? contextRows(context, { paint, width }) : [];
   if (stringWidth(`? ${asks} → ${end}${by}`) <= width) {
-    return [...above, `${mark} ${asks} → ${answer}`];
+    return [...above, `${mark} ${asks} → ${paintAnswer(end)}`];
   }
   const asking = wrapIn(asks, width - 2).map((row, index) => `${index === 0 ? mark : " "} ${row}`);
-  const ending = isWhole
-    ? answer
-    : truncateEnd({ end, by, width: Math.max(MAX_FOLDED, width - 4) }, paint);
-  const answering = wrapIn(ending, width - 4).map(
+  const shown = isWhole ? end : truncate(end, Math.max(MAX_FOLDED, width - 4));
+  const answering = wrapIn(paintAnswer(shown), width - 4).map(
     (row, index) => `  ${index === 0 ? "→" : " "} ${row}`,
   );
   return [...above, ...asking, ...answering];
 }
 
-/** Of a question or an answer that is folded. */
+/** Columns of a shortened question or answer. */
 const MAX_FOLDED = 1000;
-
-function truncateEnd(
-  { end, by, width }: { readonly end: string; readonly by: string; readonly width: number },
-  paint: Paint,
-): string {
-  const shown = truncate(end + by, width);
-  return `${paint("bold", shown.slice(0, end.length))}${paint("dim", shown.slice(end.length))}`;
-}
 
 function contextRows(context: string, { paint, width }: LineOptions): readonly string[] {
   const lines = neutralize(context.trimEnd()).split("\n");
@@ -173,27 +164,26 @@ function contextRows(context: string, { paint, width }: LineOptions): readonly s
   return painted.flatMap((line) => wrapCode(line, width - 2)).map((row) => `  ${row}`);
 }
 
-/** `requested`: what the model wanted, where the call was run with something else. */
+/** `requested`: what the model asked for, if the call ran with other arguments. */
 export function renderPermissionLines(
   { tool, action, decision, decidedBy, reason, ...event }: PermissionDecision,
   { paint, width, requested }: LineOptions & { readonly requested?: JsonObject | undefined },
 ): readonly string[] {
   const because = reason === undefined ? "" : `: ${reason}`;
   const what = action === "deliver" ? `the result of ${tool}` : tool;
-  const told = `${what} ${decision} by ${describeDecider(decidedBy)}${because}`;
+  const text = `${what} ${decision} by ${describeDecider(decidedBy)}${because}`;
   const change = event.arguments === undefined ? "" : describeChange(event.arguments, requested);
-  const text = truncate(oneLine(told + change), MAX_FOLDED);
-  return wrapIn(text, width - 2).map((row) => paint("dim", `  ${row}`));
+  const shown = truncate(oneLine(text + change), MAX_FOLDED);
+  return wrapIn(shown, width - 2).map((row) => paint("dim", `  ${row}`));
 }
 
-/** The call itself is shown with what it ran with. */
 function describeChange(ran: JsonObject, requested: JsonObject | undefined): string {
   return requested === undefined
     ? `; it ran with (${describeArguments(ran)})`
     : `; the model asked for (${describeArguments(requested)})`;
 }
 
-/** What a call ran with, if a person changed its arguments. */
+/** The arguments a call ran with, if the user edited them. */
 export function editedArguments(decisions: readonly PermissionDecision[]): JsonObject | undefined {
   return decisions.findLast(({ action, decision }) => action === "run" && decision === "edited")
     ?.arguments;
@@ -209,33 +199,33 @@ function describeArguments(parameters: JsonObject): string {
     .join(", ");
 }
 
-/** In quotes unless it is plain: it cannot look like another argument and its value. */
+/** Quoted unless plain, so that it cannot look like another argument and its value. */
 function keyText(key: string): string {
   return /^[\w.-]+$/.test(key) ? key : jsonLine(key);
 }
 
-/** Only `done` and `failed` are the tool's own. */
+/** Only `done` and `failed` come from the tool itself. */
 export type CallEnd =
   | "running"
   | "done"
   | "failed"
-  /** It was not let run. */
+  /** Permission was denied. */
   | "skipped"
   /** Its question was not answered. */
   | "cancelled"
-  /** Its result was kept from the model. */
+  /** The model did not get its result. */
   | "withheld"
-  /** It was ended from outside. */
+  /** It was interrupted. */
   | "stopped";
 
-/** What happened between a call and its result. */
+/** The events between a call and its result. */
 export interface CallEvents {
   readonly decisions: readonly PermissionDecision[];
-  /** In the order in which they came. */
+  /** In order. */
   readonly answers: readonly InquiryResponse[];
 }
 
-/** How a call ended, as the record tells it. */
+/** How a call ended, according to the record. */
 export function callEnd(
   response: ToolCallResponse | undefined,
   { decisions, answers }: CallEvents,
@@ -247,7 +237,7 @@ export function callEnd(
   return answers.at(-1)?.outcome === "cancelled" ? "cancelled" : "done";
 }
 
-/** A sign for the eye; what is neither good nor bad has a word beside it. */
+/** What is neither success nor failure also gets a label. */
 function endSymbol(end: CallEnd, paint: Paint): string {
   switch (end) {
     case "running":
@@ -261,7 +251,7 @@ function endSymbol(end: CallEnd, paint: Paint): string {
   }
 }
 
-/** Empty where the sign says it all. */
+/** Empty where the symbol is enough. */
 function endLabel(end: CallEnd): string {
   return end === "running" || end === "done" || end === "failed" ? "" : end;
 }

@@ -19,7 +19,7 @@ describe("highlighting", () => {
     ]);
   });
 
-  test("remembers what a very long comment began with", async () => {
+  test("remembers how a very long comment started", async () => {
     const lines = ["/* begin", ...Array.from({ length: 200 }, () => "let it go on"), "end */ 1"];
     const shown = await highlightLines("rs", lines);
     expect(new Set(shown)).toEqual(
@@ -38,10 +38,13 @@ describe("highlighting", () => {
     expect(await highlightLines("js", [line])).toEqual([line]);
   });
 
-  test.each(["", "nonsense", "constructor", "__proto__"])("knows no language %j", (name) => {
-    expect(prepareLanguage(name)).toBeUndefined();
-    expect(createLineHighlighter(name, bracketed)("let a = 1")).toBe("let a = 1");
-  });
+  test.each(["", "nonsense", "constructor", "__proto__"])(
+    "does not know the language %j",
+    (name) => {
+      expect(prepareLanguage(name)).toBeUndefined();
+      expect(createLineHighlighter(name, bracketed)("let a = 1")).toBe("let a = 1");
+    },
+  );
 
   test("loads a language once, and changes nothing without colours", async () => {
     await prepareLanguage("golang");

@@ -1,16 +1,16 @@
 /**
- * Code in colours, line by line. The highlighter and each language are loaded when they are first
- * needed, before the first line; from then on everything is immediate and depends on the lines alone.
+ * Syntax highlighting, line by line. The highlighter and each language are loaded on first use, before the
+ * first line of code; after that, everything is synchronous.
  */
 import type { HighlightResult, HLJSApi, LanguageFn } from "highlight.js";
 import type { Paint, StyleName } from "./style.ts";
 
-/** Takes a line that is already neutralised. */
+/** Takes a neutralized line. */
 export type LineHighlighter = (line: string) => string;
 
 let highlighter: HLJSApi | undefined;
 
-/** Beyond these a line stays plain, and what a long comment began with is all that is kept of it. */
+/** Longer lines stay plain; of a longer context, such as a comment, only the first line is kept. */
 const MAX_LINE = 2000;
 const MAX_CONTEXT = 1000;
 
@@ -39,7 +39,7 @@ const STYLES: Readonly<Record<string, StyleName>> = {
   variable: "cyan",
 };
 
-/** Nothing to wait for where the language is unknown or already loaded. Never rejects. */
+/** Undefined if the language is unknown or already loaded. Never rejects. */
 export function prepareLanguage(name: string): Promise<void> | undefined {
   const language = findLanguage(name);
   if (language === undefined || isReady(language.id)) return undefined;
@@ -51,11 +51,11 @@ export function prepareLanguage(name: string): Promise<void> | undefined {
     highlighter = core.default;
     highlighter.registerLanguage(language.id, definition.default);
   };
-  // Code without colours is better than no code.
+  // Show the code without colours.
   return load().catch(() => undefined);
 }
 
-/** Remembers what was open at the end of the line before. Plain where the language is not loaded. */
+/** Remembers what is open from line to line, such as a comment. Plain if the language is not loaded. */
 export function createLineHighlighter(name: string, paint: Paint): LineHighlighter {
   const language = findLanguage(name);
   if (language === undefined || !isReady(language.id)) return (line) => line;
@@ -80,12 +80,12 @@ function isAnythingOpen({ _top: top }: HighlightResult): boolean {
   return top !== undefined && "parent" in top && top.parent !== undefined;
 }
 
-/** The first line says what is open; those between would be read again for each that follows. */
+/** The first line says what is open; the rest would be highlighted again for every line. */
 function shorten(context: string): string {
   return context.length <= MAX_CONTEXT ? context : context.slice(0, context.indexOf("\n") + 1);
 }
 
-/** From the highlighter's HTML, which has spans and five entities and nothing else. */
+/** The highlighter's HTML has only spans and five entities. */
 function paintLastLine(html: string, paint: Paint): string {
   const open: (StyleName | undefined)[] = [];
   let line = "";
@@ -103,7 +103,7 @@ function paintLastLine(html: string, paint: Paint): string {
   return line;
 }
 
-/** Of `hljs-title function_` it is the first word that counts. */
+/** In `hljs-title function_`, the first word counts. */
 function styleOf(scope: string): StyleName | undefined {
   const name = /^hljs-(\w+)/.exec(scope)?.[1] ?? "";
   return Object.hasOwn(STYLES, name) ? STYLES[name] : undefined;

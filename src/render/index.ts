@@ -13,6 +13,7 @@ export {
 } from "./call-lines.ts";
 export { isDiff, type Paint, paintDiff, plain, type StyleName } from "./style.ts";
 export {
+  describeAnswer,
   describeDecider,
   describeEdited,
   describeOutcome,

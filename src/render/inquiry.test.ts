@@ -4,6 +4,7 @@ import { answered, at, cancelled, closed, inquiry, REASONS } from "../../test/su
 import type { ConversationId, Decider } from "../conversation/index.ts";
 import type { InquirySource } from "../tool/index.ts";
 import {
+  describeAnswer,
   describeDecider,
   describeOutcome,
   describeSource,
@@ -19,7 +20,7 @@ function row(fields: Partial<InquiryRow>): InquiryRow {
   return { conversation: CONVERSATION, turn: 0, request: inquiry("call_1.go.1"), ...fields };
 }
 
-describe("the end of a question in words", () => {
+describe("the outcome of a question in words", () => {
   test.each([
     ["a yes", true, "Answer: true"],
     ["a text, which keeps its quotes", "next", 'Answer: "next"'],
@@ -30,7 +31,7 @@ describe("the end of a question in words", () => {
     expect(describeOutcome(answered("a", answer))).toBe(words);
   });
 
-  test("is a mark if the answer is not kept", () => {
+  test("is a placeholder if the answer is redacted", () => {
     expect(describeOutcome(closed("a", { outcome: "redacted" }))).toBe("Answer: <redacted>");
   });
 
@@ -38,7 +39,7 @@ describe("the end of a question in words", () => {
     expect(describeOutcome(cancelled("a", reason))).toBe(`Cancelled (${reason})`);
   });
 
-  test("is the tag in the record if nobody knows the reason", () => {
+  test("is the recorded tag if the reason is unknown", () => {
     expect(describeOutcome(cancelled("a", { unknown: "solar_flare" }))).toBe(
       "Cancelled (solar_flare)",
     );
@@ -50,7 +51,7 @@ test.each<[InquirySource, string]>([
   [{ source: "other", name: "a plugin" }, "a plugin"],
   [{ source: "assistant" }, "assistant"],
   [{ source: "user" }, "user"],
-])("who asked is told by name, or else by kind: %j", (source, words) => {
+])("who asked is described by name, otherwise by kind: %j", (source, words) => {
   expect(describeSource(source)).toBe(words);
 });
 
@@ -63,11 +64,35 @@ test.each<[Decider, string]>([
   [{ kind: "default" }, "default"],
   [{ kind: "unknown", raw: { kind: "committee", size: 3 } }, "committee"],
   [{ kind: "unknown", raw: { size: 3 } }, "unknown"],
-])("who answered is told with the means: %j", (decider, words) => {
+])("who answered is described with the channel: %j", (decider, words) => {
   expect(describeDecider(decider)).toBe(words);
 });
 
-test("a question without a response is unanswered, whatever else it is", () => {
+test.each<[Parameters<typeof describeAnswer>[0], string]>([
+  [
+    closed("a", { outcome: "answered", answer: true, answeredBy: person }),
+    "yes (you, via terminal)",
+  ],
+  [closed("a", { outcome: "answered", answer: false }), "no"],
+  [answered("a", "next"), '"next"'],
+  [
+    closed("a", {
+      outcome: "answered",
+      answer: true,
+      answeredBy: { kind: "remembered", from: "call_1.go.1" },
+    }),
+    "yes (you said so earlier in this turn)",
+  ],
+  [
+    closed("a", { outcome: "redacted", answeredBy: { kind: "config", key: "a.b.answer" } }),
+    "<redacted> (config: a.b.answer)",
+  ],
+  [cancelled("a", "user"), "cancelled (user)"],
+])("an answer is described for people: %j", (response, words) => {
+  expect(describeAnswer(response)).toBe(words);
+});
+
+test("a question without a response is unanswered", () => {
   verifies("082/reader/every-reader-handles-all-outcomes");
   expect([
     inquiryState(row({})),
@@ -127,7 +152,7 @@ describe("a question as JSON", () => {
     asked_at: at(0),
   };
 
-  test("has neither answer nor answerer if nothing closed it", () => {
+  test("has neither answer nor answerer if it is unanswered", () => {
     expect(inquiryToJson(row({}))).toEqual({ ...common, outcome: "unanswered" });
   });
 
@@ -141,7 +166,7 @@ describe("a question as JSON", () => {
     });
   });
 
-  test("has who answered, but no answer, if that is not kept", () => {
+  test("says who answered, but not what, if the answer is redacted", () => {
     const response = closed("call_1.go.1", { outcome: "redacted", answeredBy: person });
     expect(inquiryToJson(row({ response }))).toEqual({
       ...common,
@@ -151,7 +176,7 @@ describe("a question as JSON", () => {
     });
   });
 
-  test("keeps an answer of null, and an answerer of a kind that nobody knows", () => {
+  test("keeps an answer of null, and an answerer of an unknown kind", () => {
     const raw = { kind: "committee", size: 3 };
     const response = closed("call_1.go.1", {
       outcome: "answered",

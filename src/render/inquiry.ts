@@ -1,4 +1,4 @@
-/** Questions and what became of them, in words and as JSON. Secrets are never here to be shown. */
+/** Inquiries in words and as JSON. Secrets are redacted in the record, so none can be shown here. */
 import {
   cancellationTag,
   type ConversationId,
@@ -19,22 +19,18 @@ export interface InquiryRow extends LoggedInquiry {
   readonly conversation: ConversationId;
 }
 
-/** `unanswered` is no outcome of the record: it means that there is none. */
+/** The outcome, or `unanswered` if the record has none. */
 export type InquiryState = InquiryOutcome["outcome"] | "unanswered";
 
-/** How it ended, or that it did not. */
 export function inquiryState({ response }: LoggedInquiry): InquiryState {
   return response?.outcome ?? "unanswered";
 }
 
-/** The reader rules of RFD 082: `Answer: …`, `Answer: <redacted>` or `Cancelled (<tag>)`. */
+/** As RFD 082 prescribes: `Answer: …`, `Answer: <redacted>` or `Cancelled (<tag>)`. */
 export function describeOutcome(outcome: InquiryOutcome): string {
   switch (outcome.outcome) {
-    case "answered": {
-      const own = outcome.isOther === true ? " (in own words)" : "";
-      const note = outcome.note === undefined ? "" : `, note: ${jsonLine(outcome.note)}`;
-      return `Answer: ${valueLine(outcome.answer)}${own}${note}`;
-    }
+    case "answered":
+      return `Answer: ${valueLine(outcome.answer)}${answerDetails(outcome)}`;
     case "redacted":
       return "Answer: <redacted>";
     case "cancelled":
@@ -44,12 +40,56 @@ export function describeOutcome(outcome: InquiryOutcome): string {
   }
 }
 
+type Answered = Extract<InquiryOutcome, { readonly outcome: "answered" }>;
+
+function answerDetails({ isOther = false, note }: Answered): string {
+  return `${isOther ? " (custom answer)" : ""}${note === undefined ? "" : `, note: ${jsonLine(note)}`}`;
+}
+
+/** For people: `yes (you, via terminal)`, `"next" (assistant, via ollama/qwen3)`, `cancelled (timeout)`. */
+export function describeAnswer(outcome: InquiryOutcome): string {
+  const { answer, by } = answerParts(outcome);
+  return answer + by;
+}
+
+/** The answer, and who gave it in parentheses, if that is known. */
+export function answerParts(outcome: InquiryOutcome) {
+  if (outcome.outcome === "cancelled") {
+    return { answer: `cancelled (${cancellationTag(outcome.reason)})`, by: "" };
+  }
+  const by = outcome.answeredBy === undefined ? "" : ` (${describeAnswerer(outcome.answeredBy)})`;
+  if (outcome.outcome === "redacted") return { answer: "<redacted>", by };
+  const value =
+    typeof outcome.answer === "boolean" ? yesOrNo(outcome.answer) : valueLine(outcome.answer);
+  return { answer: value + answerDetails(outcome), by };
+}
+
+function yesOrNo(answer: boolean): string {
+  return answer ? "yes" : "no";
+}
+
+function describeAnswerer(decider: Decider): string {
+  switch (decider.kind) {
+    case "user":
+      return `you, via ${decider.channel}`;
+    case "assistant":
+      return `assistant, via ${decider.model}`;
+    case "remembered":
+      return "you said so earlier in this turn";
+    case "config":
+    case "policy":
+      return `${decider.kind}: ${decider.key}`;
+    default:
+      return describeDecider(decider);
+  }
+}
+
 /** Who asked: the name of the tool, `assistant` or `user`. */
 export function describeSource(source: InquirySource): string {
   return "name" in source ? source.name : source.source;
 }
 
-/** Who decided, and through what: `user (terminal)`, `assistant (ollama/qwen3)`, `default`. */
+/** Who decided, and how: `user (terminal)`, `assistant (ollama/qwen3)`, `default`. */
 export function describeDecider(decider: Decider): string {
   switch (decider.kind) {
     case "user":
@@ -70,12 +110,12 @@ export function describeDecider(decider: Decider): string {
   }
 }
 
-/** What a call ran with, and who had changed it: `{"where":"test"} (edited by user (terminal))`. */
+/** The arguments a call ran with, and who edited them: `{"where":"test"} (edited by user (terminal))`. */
 export function describeEdited({ arguments: ran, decidedBy }: PermissionDecision): string {
   return `${jsonLine(ran ?? {})} (edited by ${oneLine(describeDecider(decidedBy))})`;
 }
 
-/** One object per inquiry, its keys as in the record; what is not known is left out. */
+/** One object per inquiry, with the keys of the record; unknown fields are omitted. */
 export function inquiryToJson(row: InquiryRow): JsonObject {
   const { conversation, turn, request, response } = row;
   return {

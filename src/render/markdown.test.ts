@@ -34,7 +34,7 @@ function section(title: string, body: string): string {
 }
 
 describe("a conversation as Markdown", () => {
-  test("has its title and every event that says something, oldest first", () => {
+  test("has its title and every event with content, oldest first", () => {
     const document = renderMarkdown({
       title: "Release 1.2",
       turns: [
@@ -78,7 +78,7 @@ describe("a conversation as Markdown", () => {
     ]);
   });
 
-  test("tells results from errors, and shows structured answers as JSON", () => {
+  test("distinguishes results from errors, and shows structured answers as JSON", () => {
     const structured: ConversationEvent = {
       type: "chat_response",
       timestamp: at(0),
@@ -100,14 +100,14 @@ describe("a conversation as Markdown", () => {
     );
   });
 
-  test("puts a fence around a result that no fence inside can close", () => {
+  test("puts a fence around a result that nothing inside can close", () => {
     expect(markdown(toolResult("call_1", "```sh\nls\n```\n`````"))).toBe(
       section("Tool Call Result", "``````\n```sh\nls\n```\n`````\n``````"),
     );
   });
 });
 
-describe("the end of a question in Markdown", () => {
+describe("the outcome of a question in Markdown", () => {
   test("is its answer, in JSON", () => {
     verifies("082/markdown/answered-line");
     expect([true, "next", 3, null, ["a"]].map((value) => markdown(answered("a", value)))).toEqual(
@@ -117,28 +117,28 @@ describe("the end of a question in Markdown", () => {
     );
   });
 
-  test("is a mark where the answer is not kept", () => {
+  test("is a placeholder if the answer is redacted", () => {
     verifies("082/markdown/redacted-line", "082/reader/every-reader-handles-all-outcomes");
     expect(markdown(closed("a", { outcome: "redacted" }))).toBe(
       section("Inquiry Response", "Answer: <redacted>"),
     );
   });
 
-  test.each(REASONS)("is the tag of the reason %s where it was cancelled", (reason) => {
+  test.each(REASONS)("is the tag of the reason %s if it was cancelled", (reason) => {
     verifies("082/markdown/cancelled-line", "082/reader/every-reader-handles-all-outcomes");
     expect(markdown(cancelled("a", reason))).toBe(
       section("Inquiry Response", `Cancelled (${reason})`),
     );
   });
 
-  test("is the tag as it was found, where nobody knows the reason", () => {
+  test("is the recorded tag if the reason is unknown", () => {
     verifies("082/markdown/unknown-reason-shown-verbatim");
     expect(markdown(cancelled("a", { unknown: "Solar-Flare 7" }))).toBe(
       section("Inquiry Response", "Cancelled (Solar-Flare 7)"),
     );
   });
 
-  test("needs no knowledge of the reasons there are", () => {
+  test("accepts reasons it does not know", () => {
     verifies("082/markdown/new-reason-needs-no-code");
     fc.assert(
       fc.property(fc.stringMatching(/^[a-z][a-z_]{0,20}$/), (tag) => {
@@ -150,7 +150,7 @@ describe("the end of a question in Markdown", () => {
   });
 });
 
-test("nothing in a document moves the cursor or breaks a heading", () => {
+test("nothing in a document can move the cursor or break a heading", () => {
   const evil = "a\x1b[2J\x9b31m\u202e\rb";
   const shown = "a␛[2J<U+009B>31m<U+202E>␍b";
   const line = "a␛[2J<U+009B>31m<U+202E> b";

@@ -1,4 +1,4 @@
-/** A conversation as a Markdown document: every event that says something, oldest first. */
+/** A conversation exported as a Markdown document, oldest event first. */
 import {
   type ChatResponse,
   type ConversationEvent,
@@ -9,7 +9,6 @@ import { assertNever } from "../util/index.ts";
 import { describeDecider, describeOutcome, describeSource } from "./inquiry.ts";
 import { neutralize, oneLine } from "./neutralize.ts";
 
-/** A conversation to be written as Markdown. */
 export interface MarkdownDocument {
   readonly title?: string;
   readonly turns: readonly Turn[];
@@ -22,7 +21,6 @@ export function renderMarkdown({ title, turns }: MarkdownDocument): string {
   return `${[...heading, ...sections].join("\n\n")}\n`;
 }
 
-/** A heading and a body, or nothing. */
 function renderEvent(event: ConversationEvent): string[] {
   const time = oneLine(event.timestamp);
   switch (event.type) {
@@ -65,7 +63,7 @@ function renderResponse(content: ChatResponse["content"], time: string): string[
     case "message":
       return [`## Assistant on ${time}`, neutralize(content.text.trim())];
     case "reasoning":
-      // An empty one only carries a provider's signature.
+      // An empty one only carries the provider's signature.
       if (content.text.trim() === "") return [];
       return [`## Assistant (reasoning) on ${time}`, neutralize(content.text.trim())];
     case "structured":
@@ -83,7 +81,7 @@ function describePermission({ tool, decision, decidedBy, reason }: PermissionDec
   return oneLine(`${tool} ${decision} by ${describeDecider(decidedBy)}${because}`);
 }
 
-/** What the call ran with instead of what the model wanted. */
+/** The arguments the call ran with, if the user edited them. */
 function editedCall({ arguments: ran }: PermissionDecision): readonly string[] {
   if (ran === undefined) return [];
   return ["It ran with these arguments:", fence(JSON.stringify(ran, null, 2), "json")];

@@ -36,7 +36,7 @@ describe("neutralizing", () => {
     expect(neutralize(text)).toBe(shown);
   });
 
-  test("keeps line breaks and tabs, and ends Windows lines like others", () => {
+  test("keeps line breaks and tabs, and normalizes Windows line breaks", () => {
     expect(neutralize("one\r\n\ttwo\n\nthree")).toBe("one\n\ttwo\n\nthree");
   });
 
@@ -72,7 +72,7 @@ describe("neutralizing", () => {
     ]).toEqual([false, false, text]);
   });
 
-  test("shows every character that Unicode calls ignorable", () => {
+  test("shows every character that Unicode calls default-ignorable", () => {
     counters("T-TERM-8");
     const ignorable = Array.from({ length: 0x110000 }, (_, code) =>
       String.fromCodePoint(code),
@@ -82,7 +82,7 @@ describe("neutralizing", () => {
     ).toEqual([]);
   });
 
-  test("leaves nothing that a terminal acts on, whatever the text", () => {
+  test("leaves no control characters in any text", () => {
     fc.assert(
       fc.property(hostileText, (text) => {
         expect(neutralize(text)).not.toMatch(DANGEROUS);
@@ -140,26 +140,29 @@ describe("a value", () => {
     ["a\\b", String.raw`"a\\b"`],
     ["C:\\a\nb", String.raw`"C:\\a\nb"`],
     [{ path: "C:\\a" }, String.raw`{"path":"C:\\a"}`],
-  ])("is JSON, but for a path of Windows: %j", (value, line) => {
+  ])("is JSON, except for a Windows path: %j", (value, line) => {
     expect(valueLine(value)).toBe(line);
   });
 
-  test.each([oneLine, neutralize])("that is such a path is left as it is in a message", (show) => {
-    expect(show(String.raw`C:\Users\x\.jp: no such file`)).toBe(
-      String.raw`C:\Users\x\.jp: no such file`,
-    );
-  });
+  test.each([oneLine, neutralize])(
+    "that is such a path is shown unchanged in a message",
+    (show) => {
+      expect(show(String.raw`C:\Users\x\.jp: no such file`)).toBe(
+        String.raw`C:\Users\x\.jp: no such file`,
+      );
+    },
+  );
 });
 
 describe("JSON on one line", () => {
-  test("escapes what is unsafe and leaves the rest readable", () => {
+  test("escapes unsafe characters and leaves the rest readable", () => {
     const value = { text: "é日\x1b[31m\n\x7f\x9b\u202e\u2028\ufeff" };
     expect(jsonLine(value)).toBe(
       String.raw`{"text":"é日\u001b[31m\n\u007f\u009b\u202e\u2028\ufeff"}`,
     );
   });
 
-  test("loses nothing and holds nothing that a terminal acts on, whatever the value", () => {
+  test("loses nothing and contains no control characters, whatever the value", () => {
     const anyValue = fc.dictionary(hostileText, fc.oneof(hostileText, fc.jsonValue()));
     fc.assert(
       fc.property(anyValue, (value) => {

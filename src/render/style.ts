@@ -1,6 +1,6 @@
 /**
- * Colours and weights as a port: the same rendering serves terminals, pipes and tests. Blue is left out,
- * which is hard to read on black; yellow, on white, never stands for something that no word says.
+ * Text styles as a function, so that the same code renders for terminals, pipes and tests. There is no
+ * blue, which is hard to read on black; yellow, hard to read on white, never carries meaning alone.
  */
 export type StyleName =
   | "bold"
@@ -13,10 +13,9 @@ export type StyleName =
   | "magenta"
   | "cyan";
 
-/** Returns the text itself where there are no colours. */
+/** Returns the text unchanged where there are no colours. */
 export type Paint = (style: StyleName, text: string) => string;
 
-/** Paints nothing. */
 export const plain: Paint = (_style, text) => text;
 
 /** Colours each line of a unified diff. */

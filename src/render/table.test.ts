@@ -18,7 +18,7 @@ function table(rows: readonly (readonly string[])[], options: Partial<TableOptio
 }
 
 describe("a table", () => {
-  test("has columns as wide as their widest cell, and no spaces at the ends of lines", () => {
+  test("has columns as wide as their widest cell, without trailing spaces", () => {
     const rows = [
       ["a", "1", "first"],
       ["longer name", "1000", ""],
@@ -30,7 +30,7 @@ describe("a table", () => {
     ]);
   });
 
-  test("lines up wide, combined and narrow characters", () => {
+  test("aligns wide, combined and narrow characters", () => {
     const rows = [
       ["日本語", "1", "x"],
       ["👩🏽‍💻", "2", "x"],
@@ -67,11 +67,11 @@ describe("a table that is too wide", () => {
   const columns = [{ title: "ID" }, { title: "TITLE", shrinks: true }];
   const long = [["jp-c1", "a title that is too long for the screen"]];
 
-  test("cuts the column that may shrink, and marks the cut", () => {
+  test("shortens the column that may shrink, and marks the cut", () => {
     expect(table(long, { columns, width: 20 })).toEqual(["ID     TITLE", "jp-c1  a title that…"]);
   });
 
-  test("fills the screen and no more, also with wide characters", () => {
+  test("fills exactly the width of the screen, even with wide characters", () => {
     const rows = [["jp-c1", "日本語日本語日本語"]];
     expect(table(rows, { columns, width: 20 })).toEqual(["ID     TITLE", "jp-c1  日本語日本語…"]);
   });
@@ -89,7 +89,7 @@ describe("a table that is too wide", () => {
     expect(table(long, { columns, width: 1 })).toEqual(["ID     TITLE", "jp-c1  a title…"]);
   });
 
-  test("leaves out its last columns where there is no room for them, but for two", () => {
+  test("drops its last columns if they do not fit, but keeps two", () => {
     const rows = [["on", "a_tool", "builtin", "what it does, at length"]];
     const all = ["", "TOOL", "SOURCE", "SUMMARY"].map((title) => ({
       title,
@@ -103,7 +103,7 @@ describe("a table that is too wide", () => {
     ]);
   });
 
-  test("is left as it is where lines may be as long as they are", () => {
+  test("is not wrapped if the width is unlimited", () => {
     expect(table(long, { columns, width: Number.POSITIVE_INFINITY })).toEqual([
       "ID     TITLE",
       "jp-c1  a title that is too long for the screen",
@@ -133,7 +133,7 @@ describe("cutting text", () => {
     expect(truncate(text, width)).toBe(cut);
   });
 
-  test("never gives more columns than there are, and is all of a text that fits", () => {
+  test("never exceeds the width, and leaves a text that fits unchanged", () => {
     const anyText = fc.string({ unit: "grapheme", maxLength: 30 });
     fc.assert(
       fc.property(anyText, fc.integer({ min: 1, max: 40 }), (text, width) => {

@@ -1,35 +1,33 @@
-/** Columns that line up, also with wide characters, and end where the screen does. */
+/** Tables of aligned columns, fitted to the width of the screen. */
 import stringWidth from "fast-string-width";
 import type { Paint } from "./style.ts";
 import { truncate } from "./wrap.ts";
 
-/** A column of a table. */
 export interface Column {
   readonly title: string;
   readonly align?: "right";
-  /** Gives way, down to `minimum`, when the lines would be too long. */
+  /** Shortened when the lines would be too long. */
   readonly shrinks?: boolean;
 }
 
-/** A cell's text, already neutralised, and the colour it is shown in. */
+/** `text` must be neutralized. */
 export interface Cell {
   readonly text: string;
   readonly style?: Parameters<Paint>[0];
 }
 
-/** A table, and how wide it may be. */
 export interface TableOptions {
   readonly columns: readonly Column[];
   readonly rows: readonly (readonly Cell[])[];
   readonly paint: Paint;
-  /** Infinite where lines may be as long as they are. */
+  /** May be infinite. */
   readonly width: number;
 }
 
 const GAP = "  ";
 const MIN_COLUMN_WIDTH = 8;
 
-/** The lines of a table, the first of them its header. */
+/** The lines of a table; the first is its header. */
 export function renderTable({ columns, rows, paint, width }: TableOptions): string[] {
   const header = columns.map(({ title }): Cell => ({ text: title, style: "bold" }));
   const lines = [header, ...rows];
@@ -46,7 +44,7 @@ export function renderTable({ columns, rows, paint, width }: TableOptions): stri
   });
 }
 
-/** Where there is no room for all columns, the last ones are left out, but for two. */
+/** If not all columns fit, the last ones are dropped, but two always stay. */
 function countFitting(
   natural: readonly number[],
   columns: readonly Column[],

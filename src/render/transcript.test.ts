@@ -45,7 +45,7 @@ function asked(id: string, question: Parameters<typeof inquiry>[1] = {}): Conver
 }
 
 describe("a turn on the screen", () => {
-  test("begins with a rule and shows speech apart, calls and questions close together", () => {
+  test("starts with a rule, separates messages, and keeps calls and questions together", () => {
     const person = { kind: "user", channel: "terminal" } as const;
     const lines = transcript([
       turnStart(),
@@ -69,7 +69,7 @@ describe("a turn on the screen", () => {
       "Hm.",
       "",
       '✓ publish(tag: "next", count: 2)',
-      "  ? a_tool asks: Go on? → Answer: true by user (terminal)",
+      "  ? a_tool asks: Go on? → yes (you, via terminal)",
       "  │ one",
       "  │ two",
       "✗ announce()",
@@ -97,16 +97,16 @@ describe("a turn on the screen", () => {
     ]);
   });
 
-  test("leaves reasoning out if told to, and always if it says nothing", () => {
+  test("omits reasoning if told to, and always if it is empty", () => {
     const events = [reasoning("Hm."), reasoning(" ")];
     expect([body(events), body(events, { showsReasoning: false })]).toEqual([["Hm.", ""], []]);
   });
 
-  test("without an event is only its rule", () => {
+  test("without events is only its rule", () => {
     expect(transcript([], { width: 20 })).toEqual(["── turn 1 ──────────"]);
   });
 
-  test("shows who let a tool run before what came of it", () => {
+  test("shows who approved a call before its result", () => {
     const events = [
       toolCall("call_1"),
       permission("call_1"),
@@ -117,7 +117,7 @@ describe("a turn on the screen", () => {
     expect(body(events)).toEqual([
       "✓ a_tool()",
       "  a_tool approved by user (tty)",
-      "  ? a_tool asks: Go on? → Answer: true",
+      "  ? a_tool asks: Go on? → yes",
       "  │ done",
       "",
     ]);
@@ -126,11 +126,11 @@ describe("a turn on the screen", () => {
 
 describe("a question on the screen", () => {
   test.each([
-    ["an answer", answered("call_1.go.1", "next"), 'Answer: "next"'],
-    ["a secret answer", closed("call_1.go.1", { outcome: "redacted" }), "Answer: <redacted>"],
-    ["no answer, and why", cancelled("call_1.go.1", "user"), "Cancelled (user)"],
-    ["a reason nobody knows", cancelled("call_1.go.1", { unknown: "x" }), "Cancelled (x)"],
-  ])("is folded to a line with %s", (_what, response, end) => {
+    ["an answer", answered("call_1.go.1", "next"), '"next"'],
+    ["a secret answer", closed("call_1.go.1", { outcome: "redacted" }), "<redacted>"],
+    ["no answer, and why", cancelled("call_1.go.1", "user"), "cancelled (user)"],
+    ["a reason nobody knows", cancelled("call_1.go.1", { unknown: "x" }), "cancelled (x)"],
+  ])("takes one line with %s", (_what, response, end) => {
     verifies("082/render/terminal-view-skips-inquiries");
     verifies("082/reader/every-reader-handles-all-outcomes");
     expect(body([inquiry("call_1.go.1"), response])).toEqual([
@@ -139,53 +139,45 @@ describe("a question on the screen", () => {
     ]);
   });
 
-  test("whose reason nobody knows is shown like any other that was cancelled, whatever it says", () => {
+  test("cancelled for an unknown reason is shown like any cancelled one", () => {
     verifies("082/reason/unknown-tag-is-opaque");
     const tags = ["solar_flare", "answered", "redacted", "interrupted_by_cat", "USER", ""];
     const shown = tags.map((unknown) =>
       body([toolCall("call_1"), asked("call_1.go.1"), cancelled("call_1.go.1", { unknown })]),
     );
     expect(shown).toEqual(
-      tags.map((tag) => ["… a_tool()", `  ? a_tool asks: Go on? → Cancelled (${tag})`, ""]),
+      tags.map((tag) => ["… a_tool()", `  ? a_tool asks: Go on? → cancelled (${tag})`, ""]),
     );
   });
 
-  test("that nothing closed says so", () => {
+  test("that is unanswered says so", () => {
     expect(body([inquiry("call_1.go.1")])).toEqual(["? a_tool asks: Go on? → unanswered", ""]);
   });
 
-  test("of older records, whose call is not told, stands for itself", () => {
+  test("in older records, which do not name the call, is shown on its own", () => {
     const text = "Apply this patch?\n\n-old\n+new";
     const events = [toolCall("call_1"), inquiry("call_1.go", { text }), answered("call_1.go")];
-    expect(body(events)).toEqual([
-      "… a_tool()",
-      "? a_tool asks: Apply this patch? … → Answer: true",
-      "",
-    ]);
+    expect(body(events)).toEqual(["… a_tool()", "? a_tool asks: Apply this patch? … → yes", ""]);
   });
 
   test("gets its own answer where ids were used twice", () => {
     const events = [inquiry("a"), answered("a", 1), inquiry("a"), answered("a", 2)];
-    expect(body(events)).toEqual([
-      "? a_tool asks: Go on? → Answer: 1",
-      "? a_tool asks: Go on? → Answer: 2",
-      "",
-    ]);
+    expect(body(events)).toEqual(["? a_tool asks: Go on? → 1", "? a_tool asks: Go on? → 2", ""]);
   });
 });
 
-test("a question that is too long for a line goes on in the next, and its end follows", () => {
+test("a question that is too long for a line is wrapped, and its answer follows", () => {
   const text = "Do you really want this to be done, now and for all of the files?";
   expect(body([inquiry("a", { text }), answered("a")], { width: 40 })).toEqual([
     "? a_tool asks: Do you really want this",
     "  to be done, now and for all of the",
     "  files?",
-    "  → Answer: true",
+    "  → yes",
     "",
   ]);
 });
 
-test("an answer from memory is shown with its whole question and context", () => {
+test("a remembered answer is shown with its full question and context", () => {
   counters("T-TERM-9");
   const context = "--- a/x\n+++ b/x\n@@ -1 +1 @@\n-old\n+\tnew\u3164";
   const text = `Apply changes to src/${"deep/".repeat(20)}calc.py?`;
@@ -197,12 +189,12 @@ test("an answer from memory is shown with its whole question and context", () =>
   expect([lines.slice(0, 5), lines.slice(5, -2).join(""), lines.at(-2)]).toEqual([
     ["  --- a/x", "  +++ b/x", "  @@ -1 +1 @@", "  -old", "  +    new<U+3164>"],
     expect.stringMatching(/^\? a_tool asks: Apply changes to .*calc\.py\?$/),
-    "  → Answer: true by remembered (call_0.apply.1)",
+    "  → yes (you said so earlier in this turn)",
   ]);
 });
 
 describe("a call on the screen", () => {
-  test("has its long values cut, and never the name of a file", () => {
+  test("has its long values shortened, but never a file name", () => {
     counters("T-TERM-9");
     const path = `src/${"deep/".repeat(50)}calc.py`;
     const lines = body([
@@ -216,7 +208,7 @@ describe("a call on the screen", () => {
     expect(lines.every((line) => stringWidth(line) <= 80)).toBe(true);
   });
 
-  test("whose arguments a person edited is shown as it was run, and as it was asked for", () => {
+  test("whose arguments were edited is shown as it ran and as it was requested", () => {
     counters("T-TERM-10");
     const edited = { decision: "edited", arguments: { where: "test" } } as const;
     expect(
@@ -242,7 +234,7 @@ describe("a call on the screen", () => {
 describe("a tool's result on the screen", () => {
   const long = Array.from({ length: 5 }, (_, index) => `line ${index}`).join("\n");
 
-  test("is folded to its first lines, and says how many more there are", () => {
+  test("shows its first lines, and how many more there are", () => {
     const events = [toolCall("call_1"), toolResult("call_1", long)];
     expect([2, 4, 5].map((resultLines) => body(events, { resultLines }))).toEqual([
       ["✓ a_tool()", "  │ line 0", "  │ line 1", "  │ … 3 more lines", ""],
@@ -279,7 +271,7 @@ test("only the program's own words have colours, and none of them spans a line b
   ]);
 });
 
-test("nothing in a turn moves the cursor or adds a line where there is one", () => {
+test("nothing in a turn can move the cursor or add a line", () => {
   const evil = "a\x1b[2J\x9b31m\u202e\rb\nc";
   const line = "a␛[2J<U+009B>31m<U+202E> b c";
   const block = ["a␛[2J<U+009B>31m<U+202E>␍b", "c"];
@@ -305,7 +297,7 @@ test("nothing in a turn moves the cursor or adds a line where there is one", () 
       ...block,
       "",
       String.raw`○ ${line}("a\u001b[2J\u009b31m\u202e\rb\nc": "a\u001b[2J\u009b31m\u202e\rb\nc") cancelled`,
-      `  ? ${line} asks: a␛[2J<U+009B>31m<U+202E> b … → Cancelled (${line})`,
+      `  ? ${line} asks: a␛[2J<U+009B>31m<U+202E> b … → cancelled (${line})`,
       ...block.map((text) => `  │ ${text}`),
       `  ${line} approved by user (tty)`,
       "",
@@ -321,7 +313,7 @@ const HOUR = 60 * MINUTE;
 const DAY = 24 * HOUR;
 const MOMENT = Date.UTC(2026, 0, 2, 3, 4, 5);
 
-describe("the distance of a moment", () => {
+describe("relative time", () => {
   test.each([
     [0, "just now"],
     [MINUTE - 1, "just now"],
@@ -339,7 +331,7 @@ describe("the distance of a moment", () => {
     [365 * DAY - 1, "12 months ago"],
     [365 * DAY, "1 year ago"],
     [20 * 365 * DAY, "20 years ago"],
-  ])("%d milliseconds before now is told as %s", (distance, told) => {
+  ])("%d milliseconds before now is %s", (distance, told) => {
     expect(relativeTime(MOMENT - distance, MOMENT)).toBe(told);
   });
 
@@ -347,7 +339,7 @@ describe("the distance of a moment", () => {
     [MINUTE - 1, "just now"],
     [MINUTE, "in 1 minute"],
     [3 * DAY, "in 3 days"],
-  ])("%d milliseconds after now is told as %s", (distance, told) => {
+  ])("%d milliseconds after now is %s", (distance, told) => {
     expect(relativeTime(MOMENT + distance, MOMENT)).toBe(told);
   });
 });

@@ -1,4 +1,4 @@
-/** A conversation for reading on a screen: who said what, each call and each question on a line. */
+/** A conversation as `jp print` shows it: messages, calls and questions, turn by turn. */
 import {
   type ChatResponse,
   type ConversationEvent,
@@ -25,12 +25,11 @@ import { neutralize, oneLine } from "./neutralize.ts";
 import type { Paint } from "./style.ts";
 import { truncate } from "./wrap.ts";
 
-/** How a turn is shown. */
 export interface TranscriptOptions {
   readonly paint: Paint;
   readonly now: Date;
   readonly width: number;
-  /** How many lines of a tool's result are shown. */
+  /** How many lines to show of each tool result. */
   readonly resultLines: number;
   readonly showsReasoning: boolean;
 }
@@ -38,21 +37,21 @@ export interface TranscriptOptions {
 interface TurnContext extends TranscriptOptions {
   readonly results: ReadonlyMap<ToolCallRequest, ToolCallResponse>;
   readonly answers: ReadonlyMap<InquiryRequest, InquiryResponse>;
-  /** The calls of what is shown with its call, and that by call. */
+  /** The call that each question and decision belongs to, and the reverse. */
   readonly callOf: ReadonlyMap<WithinCall, ToolCallRequest>;
   readonly within: ReadonlyMap<ToolCallRequest | undefined, readonly WithinCall[]>;
 }
 
-/** What happens between a call and its result. */
+/** Events between a call and its result. */
 type WithinCall = InquiryRequest | PermissionDecision;
 
-/** Speech stands apart; calls and questions follow each other closely. */
+/** A blank line follows each message; calls and questions stay together. */
 interface Block {
   readonly type: "speech" | "action";
   readonly lines: readonly string[];
 }
 
-/** The lines of one turn, beginning with a rule that names it. */
+/** The lines of one turn, starting with a rule that names it. */
 export function renderTurn(turn: Turn, options: TranscriptOptions): string[] {
   const callOf = findCalls(turn.events);
   const context: TurnContext = {
@@ -104,7 +103,7 @@ function action(text: readonly string[]): Block {
   return { type: "action", lines: text };
 }
 
-/** The record says which call asked, except in older ones: there a question stands for itself. */
+/** Older records do not say which call asked; there, a question is shown on its own. */
 function findCalls(events: readonly ConversationEvent[]): Map<WithinCall, ToolCallRequest> {
   const calls = new Map<string, ToolCallRequest>();
   const callOf = new Map<WithinCall, ToolCallRequest>();

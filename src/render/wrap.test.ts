@@ -2,7 +2,7 @@ import { describe, expect, test } from "vitest";
 import { wrapProse, wrapWords } from "./wrap.ts";
 
 describe("rows of a line", () => {
-  test("end at words, and within one that is too wide", () => {
+  test("are wrapped at words, and within a word that is too wide", () => {
     expect(wrapWords("Apply it to 日本語 now, incomprehensibly?", 10)).toEqual([
       "Apply it",
       "to 日本語",
@@ -21,7 +21,7 @@ describe("rows of a line", () => {
 });
 
 describe("prose", () => {
-  test("is broken at words; code is not, and neither is an address", () => {
+  test("is wrapped at words, but code and URLs are not", () => {
     const text = [
       "A sentence of some length.",
       "https://example.org/a/long/address",
@@ -43,7 +43,7 @@ describe("prose", () => {
     ]);
   });
 
-  test("is as long as it is where there is no screen", () => {
+  test("is not wrapped where there is no screen", () => {
     expect(wrapProse("a b\nc", Number.POSITIVE_INFINITY)).toEqual(["a b", "c"]);
   });
 });

@@ -93,6 +93,9 @@ function helpRows<Choice extends string>(
 /** Letters first: an object lists its numeric keys before all others. */
 export function keysOf<Choice extends string>({ choices }: KeyMenu<Choice>): readonly Choice[] {
   const keys = Object.keys(choices) as Choice[]; // A record has only its own keys.
-  const isNumber = (key: string) => /^[0-9]$/.test(key);
   return [...keys.filter((key) => !isNumber(key)), ...keys.filter(isNumber)];
+}
+
+function isNumber(key: string): boolean {
+  return /^[0-9]$/.test(key);
 }

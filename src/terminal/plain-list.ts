@@ -19,10 +19,10 @@ export function plainList(list: SelectList, { marked }: SelectState): PlainQuest
     ...(hasPreviews && { commands: ["?1 for details of option 1, and so on"] }),
     cancelHint: "/cancel to cancel",
     help: [
-      'Add a period to choose by number: "1." is always option 1.',
+      'End with a period to choose by number: "1." is always option 1.',
       allowsOther
-        ? 'Add an equals sign to choose by value, or to give your own answer: "=something else".'
-        : 'Add an equals sign to choose by value: "=something".',
+        ? 'Start with an equals sign to choose by value, or to give your own answer: "=something else".'
+        : 'Start with an equals sign to choose by value: "=something".',
       "Type part of a value to list the options that contain it.",
     ],
     readLine: (line) => readList(list, marked, line.trim()),

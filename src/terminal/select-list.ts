@@ -72,7 +72,7 @@ function updateList(list: SelectList, state: SelectState, key: Key): SelectStep 
   switch (key.type) {
     case "text":
       return list.isMultiple === true && key.text === " "
-        ? mark(list, state)
+        ? toggleMark(list, state)
         : wait(filterBy(list, state, state.filter + key.text));
     case "paste": {
       const line = key.text.replaceAll(/\s+/g, " ").trim();
@@ -93,7 +93,7 @@ function updateByName(list: SelectList, state: SelectState, name: KeyName): Sele
     case "ctrl-d":
       return end({ type: "cancelled" });
     case "ctrl-a":
-      return wait(list.isMultiple === true ? markAll(list, state) : state);
+      return wait(list.isMultiple === true ? toggleAllMarks(list, state) : state);
     case "backspace":
     case "ctrl-w":
     case "ctrl-u": {
@@ -123,7 +123,7 @@ function otherEnding(list: SelectList, filter: string): SelectEnding {
     : { type: "other", text, isWhole: true };
 }
 
-function mark(list: SelectList, state: SelectState): SelectStep {
+function toggleMark(list: SelectList, state: SelectState): SelectStep {
   const { filter, active, marked } = state;
   // The user is typing an answer of several words.
   if (typedOther(list, filter) !== "") return wait(filterBy(list, state, `${filter} `));
@@ -134,7 +134,7 @@ function mark(list: SelectList, state: SelectState): SelectStep {
 }
 
 /** Selects all listed options, or none if all are selected. */
-function markAll(list: SelectList, state: SelectState): SelectState {
+function toggleAllMarks(list: SelectList, state: SelectState): SelectState {
   const { filter, marked } = state;
   const matches = matchingOptions(list, filter);
   const others = marked.filter((index) => !matches.includes(index));

@@ -555,14 +555,17 @@ test("what was asked and answered can be read afterwards", async () => {
   const [request] = entriesOf(recordOf(project), "inquiry_request");
   const listed = await project.jp("inquiry", "ls");
   const printed = await project.jp("conversation", "print");
-  const said = '"the dog" (in own words), note: "hungry" by user (terminal)';
+  const shown = '"the dog" (custom answer), note: "hungry"';
   expect([
     request?.["source"],
     listed.stdout.split("\n").slice(1, 3),
     printed.stdout.split("\n").filter((line) => line.includes("asks:")),
   ]).toEqual([
     { source: "assistant" },
-    ["  turn 1  assistant: Which way?", `    Answer: ${said}, just now  call_1_1.answer.1`],
-    [`  ? assistant asks: Which way? → Answer: ${said}`],
+    [
+      "  turn 1  assistant: Which way?",
+      `    Answer: ${shown} by user (terminal), just now  call_1_1.answer.1`,
+    ],
+    [`  ? assistant asks: Which way? → ${shown} (you, via terminal)`],
   ]);
 });

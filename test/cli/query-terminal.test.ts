@@ -381,7 +381,7 @@ describe("a question in the middle of a turn", () => {
     const { lines } = await screen.end();
     expect(lines.filter((line) => line.includes("Go on?"))).toEqual([
       "✔ Go on? yes to every `q` question from `asker` this turn",
-      "  ? asker asks: Go on? → Answer: true by remembered (call_1_1.q.1)",
+      "  ? asker asks: Go on? → yes (you said so earlier in this turn)",
     ]);
     expect(outcomes(recordOf(project)).map(({ answered_by: by }) => by)).toEqual([
       { kind: "user", channel: "terminal", scope: "turn" },

@@ -372,7 +372,7 @@ describe("a configured answer", () => {
       [{ outcome: "answered", answer: false, answered_by: { kind: "config", key } }],
       2,
     ]);
-    expect(stderr).toContain("  ? asker asks: Go on? → Answer: false by config");
+    expect(stderr).toContain("  ? asker asks: Go on? → no (config: ");
   });
 
   test("that does not fit fails the call, and says which setting it is", async () => {
@@ -463,7 +463,7 @@ describe("the inquiry model", () => {
     ]);
     expect(JSON.stringify([first, last])).not.toMatch(/Go on|CONTEXT|paused|inquiry/);
     expect(stderr.match(/^ {2}\? .*$/gm)).toEqual([
-      "  ? asker asks: Go on? → Answer: true by assistant (llamacpp/scripted)",
+      "  ? asker asks: Go on? → yes (assistant, via llamacpp/scripted)",
     ]);
     const { entries } = recordOf(project);
     expect(entries.slice(-6).map(({ type }) => type)).toEqual([

@@ -10,16 +10,15 @@ import { fileURLToPath } from "node:url";
 
 const ROOT = path.join(import.meta.dirname, "..", "..");
 const TARGETS = [
-  /^src\/conversation\/(?:event-codec|inquiry-codec|decider-codec|encoded-strings|entry|compaction|metadata|timestamp)\.ts$/,
-  /^src\/storage\/fs\/(?:event-reader|element-scan|element-end|byte-window)\.ts$/,
-  /^src\/tool\/(?:outcome|question-codec|answer-type-codec|answer)\.ts$/,
+  /^src\/conversation\/(?:event-codec|inquiry-codec|entry|metadata|timestamp)\.ts$/,
+  /^src\/storage\/fs\/(?:event-reader|element-scan|byte-window)\.ts$/,
+  /^src\/tool\/(?:outcome|question-codec|answer)\.ts$/,
   /^src\/(?:executor\/local\/process-result|process\/output)\.ts$/,
-  /^src\/config\/(?:assignment|environment|parse-config|unknown-keys|merge|layer|syntax-error|written-form|schema-node)\.ts$/,
-  /^src\/config\/load\/(?!.*test).*\.ts$/,
+  /^src\/config\/(?:assignment|environment|parse-config|layers|config-error|schema-node|config-file|load-config|key-lines)\.ts$/,
   /^src\/mcp\/(?:remote-tool|elicitation|pending-calls)\.ts$/,
-  /^src\/(?:json-schema\/(?!.*test).*|util\/nearest|executor\/mcp\/(?:form-field|question-round|remote-description))\.ts$/,
-  /^src\/terminal\/prompter\/(?:key|key-menu|select-list|select-rows|select-view|text-entry|text-buffer|secret-entry|scroll-view|show-widget|live-region|layout)\.ts$/,
-  /^src\/render\/(?:stream\/(?!.*test).*|neutralize)\.ts$/,
+  /^src\/(?:json-schema\/(?!.*test).*|util\/find-closest|executor\/mcp\/(?:form-field|question-round|remote-description))\.ts$/,
+  /^src\/terminal\/(?:key|key-menu|select-list|text-entry|text-buffer|question-rows|pager|show-widget|live-region)\.ts$/,
+  /^src\/render\/(?:markdown-(?!.*test).*|neutralize)\.ts$/,
 ];
 
 interface Range {

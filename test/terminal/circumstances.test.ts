@@ -179,7 +179,7 @@ describe("a window that changes its size", () => {
   test.each([
     ["select", 40, "  Enter select · Tab add note"],
     ["select", 20, "  Tab add note"],
-    ["text", 30, "  Ctrl-X editor · Tab add note"],
+    ["text", 30, "  Tab add note"],
   ] as const)(
     "has a %s question once if its hints need more rows: %i",
     async (type, columns, last) => {

@@ -101,7 +101,7 @@ function cut(text: string, sizes: readonly number[]): string[] {
 
 const COLOURED: Looks = { paint: bracketed, hyperlinks: true };
 
-describe("what is written does not depend on the pieces the text comes in", () => {
+describe("the output does not depend on how the text is split into deltas", () => {
   test.each(TRICKY.map((document) => [document.slice(0, 30), document]))(
     "%j",
     async (_name, document) => {

@@ -2,7 +2,7 @@ import { describe, expect, test } from "vitest";
 import { bracketed, linesOf } from "../../../test/support/markdown-stream.ts";
 
 describe("lists", () => {
-  test("are nested, wrapped below their text, and as loose as they were written", async () => {
+  test("are nested, wrapped below their text, and keep their spacing", async () => {
     const document = [
       "Things:",
       "- one that is too long for its line",
@@ -34,12 +34,12 @@ describe("lists", () => {
     ]);
   });
 
-  test("count on from their first number", async () => {
+  test("count up from their first number", async () => {
     const document = ["9. a", "9. b", "   b", "1. c", "", "text", "", "7) d"];
     expect(await linesOf(document)).toEqual(["9. a", "10. b b", "11. c", "", "text", "", "7) d"]);
   });
 
-  test("show the boxes of tasks", async () => {
+  test("show checkboxes", async () => {
     const document = ["- [x] done", "- [ ] open", "  more", "- [x]no", "1. [X] first"];
     expect(await linesOf(document)).toEqual([
       "[x] done",
@@ -84,7 +84,7 @@ describe("lists", () => {
     ]);
   });
 
-  test("are not begun by a number in the middle of a paragraph", async () => {
+  test("do not start with a number in the middle of a paragraph", async () => {
     expect(await linesOf(["It was", "1984. Really.", "- a list"])).toEqual([
       "It was 1984. Really.",
       "",
@@ -105,7 +105,7 @@ describe("lists", () => {
 });
 
 describe("quotes", () => {
-  test("have a bar before each line, also where lines were left bare", async () => {
+  test("have a bar before each line, even before lazy continuation lines", async () => {
     const document = ["> one two three", "four", ">", "> > five", "> - six", "", "> seven"];
     expect(await linesOf(document, { width: 14 })).toEqual([
       "│ one two",
@@ -127,14 +127,14 @@ describe("quotes", () => {
     ]);
   });
 
-  test("of more levels than make sense are text", async () => {
+  test("nested too deeply are text", async () => {
     const bars = "│ ".repeat(12);
     expect(await linesOf([`${">".repeat(14)} deep`])).toEqual([`${bars}>> deep`]);
   });
 });
 
 describe("code", () => {
-  test("stands between fences as it is, in no language that is known", async () => {
+  test("is shown unchanged between fences if its language is unknown", async () => {
     const document = [
       "~~~ what-is-this *x*",
       "  a <b> *c*",
@@ -165,7 +165,7 @@ describe("code", () => {
     ]);
   });
 
-  test("ends with the text, or with the container, where nobody closed it", async () => {
+  test("ends with the text or its container if it is not closed", async () => {
     expect(await linesOf(["> ```", "> a", "b", "```", "c"])).toEqual([
       "│ ```",
       "│ a",
@@ -179,7 +179,7 @@ describe("code", () => {
     ]);
   });
 
-  test("that is indented is code too, without the blank lines behind it", async () => {
+  test("can also be indented, and then ends before trailing blank lines", async () => {
     expect(await linesOf(["    a", "", "      b", "", "", "c"])).toEqual([
       "```",
       "a",

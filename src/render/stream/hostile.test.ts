@@ -19,7 +19,7 @@ async function foreignEscapes(document: string): Promise<RegExpMatchArray | null
   return text.replaceAll(OURS, "").match(DANGEROUS);
 }
 
-describe("nothing of a text reaches the terminal as anything but text", () => {
+describe("text reaches the terminal only as text", () => {
   test.each([
     ["a paragraph", EVIL],
     ["emphasis", `**${EVIL}** *${EVIL}* ~~${EVIL}~~`],
@@ -78,7 +78,7 @@ describe("nothing of a text reaches the terminal as anything but text", () => {
   });
 });
 
-test("no labels of links are found in the prototype of anything", async () => {
+test("link labels are not looked up in a prototype", async () => {
   expect(
     await streamMarkdown(["[constructor] [a][valueOf] [toString][] [__proto__]"], { width: 80 }),
   ).toBe("[constructor] [a][valueOf] [toString][] [**proto**]\n");
@@ -108,7 +108,7 @@ function repeat(unit: string, size = SIZE): string {
   return unit.repeat(size / unit.length);
 }
 
-describe("a long text in short pieces is not read again and again", () => {
+describe("a long text in short deltas is not scanned repeatedly", () => {
   test.each([
     ["one paragraph", "Some *words* of `text` and more. ", 2],
     ["one paragraph that opens what it never closes", "a *b [c `d <e ", 2],
@@ -130,7 +130,7 @@ describe("a long text in short pieces is not read again and again", () => {
     expect(await readingsOf(`\`\`\`ts\n${repeat("const a = 1;\n")}`)).toBeLessThanOrEqual(1);
   });
 
-  test("if it is a comment, of which only a limited part is read again", async () => {
+  test("if it is a long comment", async () => {
     const line = "a comment that goes on\n";
     const short = await readingsOf(`\`\`\`ts\n/*\n${repeat(line, SIZE / 4)}`);
     const long = await readingsOf(`\`\`\`ts\n/*\n${repeat(line, SIZE / 2)}`);

@@ -1,22 +1,22 @@
-/** What stands inside a paragraph, a heading or a cell: marked takes it apart, this gives it its look. */
+/** Inline Markdown in paragraphs, headings and cells: marked parses it, this file styles it. */
 import { Lexer, type Links, type Token, Tokenizer, type Tokens } from "marked";
 import type { StyleName } from "../style.ts";
 import { type Look, UNSTYLED, type WordSplitter } from "./page.ts";
 
 export interface InlineOptions {
-  /** Without colours the marks stay, or nobody could tell code from words. */
+  /** Keep the marks, since without colours nothing else sets code apart. */
   readonly keepsMarks: boolean;
   readonly hyperlinks: boolean;
-  /** The definitions of links so far, by label. */
+  /** Link definitions so far, by label. */
   readonly links: Links;
 }
 
-/** A stretch longer than this is shown as it was written: taking it apart may take very long. */
+/** Longer text is shown unparsed, since parsing it could take very long. */
 const MAX_PARSED = 4000;
-/** Text without any of these means itself. */
+/** Text without any of these needs no parsing. */
 const SPECIAL = /[\\`*_~[<&@!\n]|:\/\/|www\./i;
 
-/** One tilde is `about` or somebody's home far more often than it strikes out. */
+/** Takes only two tildes as strikethrough: one is usually `about` or a home folder. */
 class StrictTokenizer extends Tokenizer {
   override del(source: string, masked: string, previous?: string): Tokens.Del | undefined {
     return source.startsWith("~~") ? super.del(source, masked, previous) : undefined;
@@ -33,7 +33,7 @@ interface Inline {
   readonly options: InlineOptions;
 }
 
-/** The same in a look of its own, as headings have. */
+/** With a given base look, as in headings. */
 export function addInlineAs(look: Look, { source, splitter, options }: Inline): void {
   if (source.length > MAX_PARSED || !SPECIAL.test(source)) {
     splitter.add(source, look);
@@ -87,7 +87,7 @@ function addToken(token: Token, look: Look, target: Target): void {
       if (/^<br\s*\/?>$/i.test(token.raw)) splitter.addBreak();
       else splitter.add(token.raw, look);
       break;
-    // Whatever else marked may come to know is shown as it was written.
+    // Token types that marked may add later are shown unparsed.
     default:
       splitter.add(token.raw, look);
   }
@@ -102,7 +102,7 @@ interface Marking {
 
 function addMarked(token: Tokens.Strong | Tokens.Em | Tokens.Del, marking: Marking): void {
   const { mark, style, look, target } = marking;
-  // What is struck out must not read as if it held: its marks stay.
+  // Keep the marks: struck-out text must not read as if it still applied.
   const shownMark = target.options.keepsMarks || token.type === "del" ? mark : "";
   const inner = withStyle(look, style);
   target.splitter.add(shownMark, inner);
@@ -134,22 +134,22 @@ function withStyle(look: Look, style: StyleName): Look {
   return look.styles.includes(style) ? look : { ...look, styles: [...look.styles, style] };
 }
 
-/** Others may run a program or read a file when somebody clicks on them. */
+/** Clicking on others may run a program or open a file. */
 const SAFE_PROTOCOLS: ReadonlySet<string> = new Set(["http:", "https:", "mailto:"]);
 
-/** The address as it may stand in an escape sequence, or nothing. */
+/** The address in a form that is safe in an escape sequence, if there is one. */
 function findSafeAddress(address: string): string | undefined {
   const url = URL.parse(address);
   if (url === null || !SAFE_PROTOCOLS.has(url.protocol)) return undefined;
   return /^[\x21-\x7e]+$/.test(url.href) ? url.href : undefined;
 }
 
-/** Whether the text of a link already says where it leads. */
+/** Whether the text of a link already shows its address. */
 function showsAddress(text: string, address: string): boolean {
   return ["", "mailto:", "http://", "https://"].some((before) => before + text === address);
 }
 
-/** A text that names another place than the one the link leads to must not hide that. */
+/** If the text looks like an address, the real one must be shown, too. */
 function looksLikeAddress(text: string): boolean {
   return /:\/\/|^www\.|^[\w-]+(?:\.[\w-]+)+(?:\/|$)/i.test(text.trim());
 }
@@ -180,7 +180,7 @@ const NAMED: Readonly<Record<string, string>> = {
   trade: "™",
 };
 
-/** Unknown ones stay as they are. The result may hold any character: it is to be neutralised. */
+/** Leaves unknown entities as they are. The result must be neutralized. */
 function decodeEntities(text: string): string {
   if (!text.includes("&")) return text;
   return text.replaceAll(/&(?:#x([0-9a-f]{1,6})|#\d{1,7}|[a-z]+);/gi, decode);

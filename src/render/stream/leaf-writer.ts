@@ -1,4 +1,4 @@
-/** The block that is open in the innermost container: what a line adds to it, and what ends it. */
+/** Writes the block that is open in the innermost container: paragraph, code, table or HTML. */
 import type { Links } from "marked";
 import { assertNever } from "../../util/index.ts";
 import { createLineHighlighter, type LineHighlighter, prepareLanguage } from "../highlight.ts";
@@ -30,7 +30,7 @@ type Leaf =
   | OpenParagraph
   | { readonly type: "fence"; readonly block: CodeBlock; readonly fence: Fence }
   | { readonly type: "indented"; readonly block: CodeBlock; blanks: number }
-  /** Lines as they are, up to the one that matches. */
+  /** Lines shown unchanged, up to the one that matches. */
   | { readonly type: "verbatim"; readonly end: RegExp }
   | { readonly type: "table"; readonly table: TableBlock };
 
@@ -38,9 +38,9 @@ interface OpenParagraph {
   readonly type: "paragraph";
   readonly paragraph: Paragraph;
   lines: number;
-  /** Whether its first line could be the titles of a table. */
+  /** Whether its first line could be the header of a table. */
   hasBar: boolean;
-  /** A line that is the titles of a table if the next one says so. */
+  /** A line that is the header of a table if the next line is a delimiter row. */
   held?: string | undefined;
 }
 
@@ -51,7 +51,7 @@ const MAX_RULE_WIDTH = 80;
 export class LeafWriter {
   readonly #options: LeafWriterOptions;
   readonly #inline: InlineOptions;
-  // Without a prototype: labels are foreign.
+  // No prototype, since labels are untrusted.
   readonly #links = Object.create(null) as Links;
   #leaf: Leaf = NONE;
 
@@ -70,14 +70,14 @@ export class LeafWriter {
         : "other";
   }
 
-  /** Whether text would go on with a block whose lines are taken as a whole. */
+  /** Whether the open block takes only whole lines. */
   takesWholeLines(): boolean {
     return this.#leaf.type === "table";
   }
 
   /**
-   * A line without what its containers took. `isLazy` is a line of a paragraph that left its containers
-   * out. What is returned is to be waited for before the next line.
+   * Takes a line without its container marks. `isLazy`: a line that continues a paragraph without them.
+   * Wait for the promise before the next line.
    */
   apply(start: LeafStart, isLazy: boolean): Promise<void> | undefined {
     switch (start.type) {
@@ -116,7 +116,7 @@ export class LeafWriter {
     }
   }
 
-  /** A line of a paragraph that comes in pieces: this one, those of `addText`, and then `endText`. */
+  /** Starts a paragraph line that arrives in pieces: follow with `addText` and `endText`. */
   beginText(text: string): void {
     this.#flushHeld(this.#paragraph());
     this.addText(text);
@@ -185,7 +185,7 @@ export class LeafWriter {
     if (header !== undefined) {
       if (splitCells(header).length !== columns) return false;
       open.held = undefined;
-      // The block that was begun for the titles is the table's, unless there is text before them.
+      // The header has already started a block, unless it follows text.
       this.close();
       if (open.lines > 0) this.#options.startBlock();
       const { page, paint } = this.#options;
@@ -195,21 +195,21 @@ export class LeafWriter {
       return true;
     }
     if (open.lines !== 1 || !open.hasBar) return false;
-    // Titles without a bar before them are already written: the table is shown as it comes.
+    // A header without a leading bar is already written, so the table is shown unchanged.
     this.close();
     this.#leaf = { type: "verbatim", end: BLANK_LINE };
     this.#addInside(line);
     return true;
   }
 
-  /** Shown as well: a link before it could not know where it leads. */
+  /** Definitions are also shown, since links before them are already written. */
   #addDefinition(line: string): boolean {
     const definition = findDefinition(line);
     if (definition === undefined) return false;
     if (this.#leaf.type !== "definitions") this.#start();
     this.#leaf = { type: "definitions" };
     const { label, address } = definition;
-    // The first one holds, as in CommonMark.
+    // The first definition counts, as in CommonMark.
     this.#links[label] ??= { href: address, title: null };
     this.#writeDim(neutralize(line.trim()));
     return true;
@@ -244,7 +244,7 @@ export class LeafWriter {
     flow.end();
   }
 
-  /** The text above is written already: the line below makes it the heading it is. */
+  /** The heading text is already written, so it gets a line below it. */
   #underline(character: string): void {
     if (this.#leaf.type !== "paragraph") return;
     const { paragraph } = this.#leaf;
@@ -301,13 +301,13 @@ interface CodeBlock {
 export interface CodeBlockOptions {
   readonly page: Page;
   readonly paint: Paint;
-  /** What stands behind the fence; its first word names the language. */
+  /** The text after the fence; its first word names the language. */
   readonly info: string;
 }
 
 const FENCE = "```";
 
-/** The language is loaded before the first line comes: `prepareLanguage` does it. */
+/** The language must be loaded before the first line; see `prepareLanguage`. */
 function createCodeBlock({ page, paint, info }: CodeBlockOptions): CodeBlock {
   let highlight: LineHighlighter | undefined;
   page.write(paint("dim", truncate(FENCE + oneLine(info), page.room())));
@@ -336,7 +336,7 @@ export interface Definition {
   readonly address: string;
 }
 
-/** Footnotes look like it and are text. A label with a backslash is not looked at more closely. */
+/** `[label]: address "title"`. Excludes footnotes, and labels with a backslash for simplicity. */
 const DEFINITION =
   /^\[(?!\^)([^\]\\]+)\]:[ \t]*(?:<([^<>]*)>|([^\s<]\S*))(?:[ \t]+(?:"[^"]*"|'[^']*'|\([^()]*\)))?[ \t]*$/;
 

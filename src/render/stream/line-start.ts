@@ -1,14 +1,14 @@
 /**
- * What a line of Markdown begins: which open containers go on, which are opened, and what stands in
- * the innermost. It follows CommonMark, which reads line by line and never back; it changes nothing.
+ * Reads the start of a line of Markdown, as CommonMark defines it: which open containers continue, which
+ * are opened, and what block the line starts or continues. Pure.
  */
 export type Container =
   | { readonly type: "quote" }
   | {
       readonly type: "item";
-      /** How far its further lines are indented. */
+      /** How far its other lines are indented. */
       readonly indent: number;
-      /** The bullet, or what stands behind the number: a change of it begins a new list. */
+      /** The bullet, or what follows the number; a different one starts a new list. */
       readonly marker: string;
       readonly number?: number;
     };
@@ -22,7 +22,7 @@ export type LeafStart =
   | { readonly type: "fence"; readonly fence: Fence }
   | { readonly type: "html"; readonly rest: string; readonly end: RegExp }
   | { readonly type: "indented"; readonly rest: string }
-  /** The line belongs to the open fence or HTML, whatever it says. */
+  /** The line belongs to the open fence or HTML block. */
   | { readonly type: "inside"; readonly rest: string };
 
 export interface Fence {
@@ -34,18 +34,18 @@ export interface Fence {
 export interface LineStart {
   readonly matched: number;
   readonly opened: readonly Container[];
-  /** The box of a task, which stands where the item that was opened last has its bullet. */
+  /** The checkbox of the item that was opened last: `[x]`. */
   readonly task?: string;
   readonly leaf: LeafStart;
 }
 
-/** What is open when the line comes, outermost first. */
+/** What is open before the line, outermost first. */
 export interface OpenBlocks {
   readonly containers: readonly { readonly container: Container; readonly isEmpty: boolean }[];
   readonly leaf: "paragraph" | "inside" | "other";
 }
 
-/** Deeper ones are text: their marks would leave no room for it. */
+/** Deeper containers are shown as text, since their margins would take all the room. */
 const MAX_CONTAINERS = 12;
 const CODE_INDENT = 4;
 
@@ -63,8 +63,8 @@ export function readLineStart(line: string, open: OpenBlocks): LineStart {
   }
   const opened: Container[] = [];
   for (;;) {
-    const canLazilyGoOn = open.leaf === "paragraph" && opened.length === 0;
-    const inParagraph = canLazilyGoOn && isMatched;
+    const canContinueLazily = open.leaf === "paragraph" && opened.length === 0;
+    const inParagraph = canContinueLazily && isMatched;
     if (!isBlank(cursor) && indentOf(cursor) < CODE_INDENT) {
       const isTooDeep = matched + opened.length >= MAX_CONTAINERS;
       const next = isTooDeep ? undefined : readContainer(cursor, inParagraph);
@@ -74,14 +74,14 @@ export function readLineStart(line: string, open: OpenBlocks): LineStart {
         continue;
       }
     }
-    const leaf = readLeaf(cursor, { canLazilyGoOn, inParagraph });
+    const leaf = readLeaf(cursor, { canContinueLazily, inParagraph });
     return { matched, opened, ...takeTask(leaf, opened.at(-1)) };
   }
 }
 
 /**
- * Whether the beginning of a line that came out as text is text however the line goes on. What it does
- * not know is not wrong, only later.
+ * Whether the beginning of a line is text however the line continues. A false "no" only delays the
+ * output.
  */
 export function isCertainlyText(rest: string): boolean {
   return /^[ \t]*(?:[^\s\-+*_=#`~<[|:>0-9]|\*+[^*\s]|_+[^_\s]|[-+]+[^\s\-+:|]|=+[^=\s]|#+[^#\s]|`{1,2}[^`]|~{1,2}[^~]|:[^-]|\[[^\]]*\][^:]|\d{10}|\d{1,9}(?:[^\d.)]|[.)][^ \t]))/.test(
@@ -117,9 +117,9 @@ interface ItemPlace {
 }
 
 function takeItemIndent(cursor: Cursor, { indent, isEmpty }: ItemPlace): Cursor | undefined {
-  // An item may begin with one blank line, not with two.
-  const goesOn = isBlank(cursor) ? !isEmpty : indentOf(cursor) >= indent;
-  return goesOn ? takeIndent(cursor, indent) : undefined;
+  // An item may start with one blank line, but not with two.
+  const continues = isBlank(cursor) ? !isEmpty : indentOf(cursor) >= indent;
+  return continues ? takeIndent(cursor, indent) : undefined;
 }
 
 function readContainer(cursor: Cursor, inParagraph: boolean) {
@@ -133,7 +133,7 @@ function readContainer(cursor: Cursor, inParagraph: boolean) {
   const afterMark = take(atMark, mark.length);
   const isEmpty = isBlank(afterMark);
   if (inParagraph && (isEmpty || UNDERLINE.test(atMark.rest))) return undefined;
-  // A number at the start of a wrapped line is no list, unless it is a first one.
+  // Within a paragraph, only a list that starts with 1 interrupts it.
   if (inParagraph && digits !== undefined && Number(digits) !== 1) return undefined;
   const spaces = indentOf(afterMark);
   const gap = isEmpty || spaces > CODE_INDENT ? 1 : spaces;
@@ -153,16 +153,16 @@ function takeTask(leaf: LeafStart, container: Container | undefined) {
 }
 
 interface LeafPlace {
-  readonly canLazilyGoOn: boolean;
+  readonly canContinueLazily: boolean;
   readonly inParagraph: boolean;
 }
 
-function readLeaf(cursor: Cursor, { canLazilyGoOn, inParagraph }: LeafPlace): LeafStart {
+function readLeaf(cursor: Cursor, { canContinueLazily, inParagraph }: LeafPlace): LeafStart {
   if (isBlank(cursor)) return { type: "blank" };
   const indent = indentOf(cursor);
   const { rest } = takeIndent(cursor, indent);
   if (indent >= CODE_INDENT) {
-    if (canLazilyGoOn) return { type: "text", rest };
+    if (canContinueLazily) return { type: "text", rest };
     return { type: "indented", rest: takeIndent(cursor, CODE_INDENT).rest };
   }
   const heading = HEADING.exec(rest);
@@ -184,7 +184,7 @@ function readLeaf(cursor: Cursor, { canLazilyGoOn, inParagraph }: LeafPlace): Le
   return RULE.test(rest) ? { type: "rule" } : { type: "text", rest };
 }
 
-/** Marks at the end close a heading if a blank stands before them. */
+/** `## Title ##`: trailing marks count only after a space. */
 function stripClosingMarks(words: string): string {
   let end = words.length;
   while (words.charAt(end - 1) === "#") end -= 1;
@@ -192,10 +192,10 @@ function stripClosingMarks(words: string): string {
   return isClosed ? words.slice(0, end).trimEnd() : words;
 }
 
-/** The end of what goes on to the next blank line. */
+/** Ends a block that continues to the next blank line. */
 export const BLANK_LINE = /^[ \t]*$/;
 
-/** The beginning, and what the last line of it matches. */
+/** The start of each kind of HTML block, and what its last line matches. */
 const HTML_BLOCKS: readonly (readonly [RegExp, RegExp])[] = [
   [/^<(?:script|pre|style|textarea)(?:[\s>]|$)/i, /<\/(?:script|pre|style|textarea)>/i],
   [/^<!--/, /-->/],
@@ -208,7 +208,7 @@ const HTML_BLOCKS: readonly (readonly [RegExp, RegExp])[] = [
   ],
 ];
 
-/** A tag of any name, alone on its line; a paragraph is not ended by it. */
+/** Any tag alone on its line; it does not interrupt a paragraph. */
 const LONE_TAG = /^<\/?[a-z][a-z0-9-]*(?:\s[^<>]*)?\/?>[ \t]*$/i;
 
 function findHtmlEnd(rest: string, inParagraph: boolean): RegExp | undefined {
@@ -225,7 +225,7 @@ interface Cursor {
 
 const TAB_STOP = 4;
 
-/** How many columns of white space the rest begins with. */
+/** The columns of white space that the rest starts with. */
 function indentOf({ rest, column }: Cursor): number {
   let width = 0;
   for (const character of rest) {
@@ -236,7 +236,7 @@ function indentOf({ rest, column }: Cursor): number {
   return width;
 }
 
-/** Takes that many columns of white space, or as many as there are; a tab may be taken in part. */
+/** Takes up to that many columns of white space, if need be part of a tab. */
 export function takeIndent({ rest, column }: Cursor, columns: number): Cursor {
   let offset = 0;
   let taken = 0;

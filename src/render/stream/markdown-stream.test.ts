@@ -27,8 +27,8 @@ function link(address: string, text: string): string {
   return `\x1b]8;;${address}\x1b\\${text}\x1b]8;;\x1b\\`;
 }
 
-describe("while text comes", () => {
-  test("each word of a paragraph is written when the next one begins", () => {
+describe("while text arrives", () => {
+  test("each word of a paragraph is written when the next one starts", () => {
     expect(writesFor(["Hel", "lo wor", "ld, how", " are\nyou", "?\n", "\n"])).toEqual([
       "",
       "Hello",
@@ -49,11 +49,11 @@ describe("while text comes", () => {
     ]);
   });
 
-  test("sentences of scripts without blanks are written as they end", () => {
+  test("sentences of scripts without spaces are written when they end", () => {
     expect(writesFor(["你好，世", "界。今天"])).toEqual(["你好，", "世界。"]);
   });
 
-  test("a mark that is never closed does not hold the text for ever", () => {
+  test("a mark that is never closed does not hold back the text forever", () => {
     const words = "word ".repeat(300);
     const [written] = writesFor([`*.ts files: ${words}`]);
     expect(written?.startsWith("*.ts files: word word")).toBe(true);
@@ -68,7 +68,7 @@ describe("while text comes", () => {
     ]);
   });
 
-  test("items of a list are written one by one, and words of them", () => {
+  test("list items are written one by one, word by word", () => {
     expect(writesFor(["- one t", "wo\n", "- three", "\n  - four"])).toEqual([
       "• one",
       "",
@@ -77,7 +77,7 @@ describe("while text comes", () => {
     ]);
   });
 
-  test("a table waits for its end", () => {
+  test("a table is written when it is complete", () => {
     expect(writesFor(["| a |\n", "|---|\n", "| long |\n", "\n"])).toEqual([
       "",
       "",
@@ -90,7 +90,7 @@ describe("while text comes", () => {
     expect(writesFor(["| a |\n", "and more\n", "\n"])).toEqual(["", "| a | and", " more\n"]);
   });
 
-  test("code in a known language waits for the highlighter, and all that comes meanwhile", async () => {
+  test("code in a known language waits for the highlighter, and so does everything after it", async () => {
     highlighter.unregisterLanguage("ini");
     let written = "";
     const stream = createMarkdownStream({
@@ -108,7 +108,7 @@ describe("while text comes", () => {
     );
   });
 
-  test("a failure to write while the highlighter is loaded is told at the end", async () => {
+  test("a failed write while the highlighter loads is reported by end", async () => {
     highlighter.unregisterLanguage("nix");
     const stream = createMarkdownStream({
       paint: bracketed,
@@ -125,7 +125,7 @@ describe("while text comes", () => {
 });
 
 describe("paragraphs", () => {
-  test("are wrapped, a blank line apart, and keep the breaks that were meant", async () => {
+  test("are wrapped, separated by blank lines, and keep hard line breaks", async () => {
     const document = ["one two three", "four  ", "five\\", "six", "", "", "seven"];
     expect(await linesOf(document, { width: 12 })).toEqual([
       "one two",
@@ -137,7 +137,7 @@ describe("paragraphs", () => {
     ]);
   });
 
-  test("break wide characters anywhere but before a stop", async () => {
+  test("wrap wide characters anywhere but before punctuation", async () => {
     expect(await linesOf(["日本語日本語。日本語です"], { width: 12 })).toEqual([
       "日本語日本",
       "語。日本語で",
@@ -158,7 +158,7 @@ describe("paragraphs", () => {
     ]);
   });
 
-  test("end at the line's end for Windows and old Macintosh texts too", async () => {
+  test("accept the line endings of Windows and classic Mac OS", async () => {
     expect(await streamMarkdown(["one\r", "\ntwo\r\r", "three\r\n"])).toBe("one two\n\nthree\n");
   });
 });
@@ -171,7 +171,7 @@ describe("marks in text", () => {
     ]);
   });
 
-  test("stay where there are no colours", async () => {
+  test("stay visible without colours", async () => {
     const text = "**strong** *soft* `` co`de `` ~~gone~~";
     expect(await linesOf([text])).toEqual(["**strong** *soft* ``co`de`` ~~gone~~"]);
   });
@@ -182,7 +182,7 @@ describe("marks in text", () => {
     ]);
   });
 
-  test("include entities and HTML, which is text", async () => {
+  test("include entities and HTML tags", async () => {
     expect(await linesOf(["&lt;b&gt; &amp; &#x41; &nope; <b>x</b> a<br>b"])).toEqual([
       "<b> & A &nope; <b>x</b> a",
       "b",
@@ -198,7 +198,7 @@ describe("links", () => {
     ["[https://a.b](https://a.b)", "https://a.b"],
     ["<https://a.b> www.a.b me@a.b", "https://a.b www.a.b me@a.b"],
     ["![alt](a.png) ![](b.png)", "alt (a.png) image (b.png)"],
-  ])("of %s are shown as %s where they cannot be followed", async (text, shown) => {
+  ])("of %s are shown as %s if they are not safe to follow", async (text, shown) => {
     expect(await linesOf([text], { width: 200 })).toEqual([shown]);
   });
 
@@ -222,7 +222,7 @@ describe("links", () => {
     expect(await linesOf([text], on)).toEqual([shown]);
   });
 
-  test("find their definitions, which are shown", async () => {
+  test("find their definitions, which are also shown", async () => {
     const document = [
       "[One]: https://a.b 'x'",
       "[two]: <c d>",
@@ -239,7 +239,7 @@ describe("links", () => {
 });
 
 describe("headings and rules", () => {
-  test("are bold or keep their marks, and are a blank line apart", async () => {
+  test("are bold or keep their marks, with blank lines between them", async () => {
     const document = ["# One #", "text", "## `Two`", "***", "#tag"];
     expect([
       await linesOf(document, { paint: bracketed, width: 10 }),
@@ -260,7 +260,7 @@ describe("headings and rules", () => {
     ]);
   });
 
-  test("of two lines have a line below", async () => {
+  test("of the underlined kind get a line below", async () => {
     expect(await linesOf(["Ünder", "lined", "===", "", "日本", "--", "", "---"])).toEqual([
       "Ünder lined",
       "═══════════",
@@ -274,7 +274,7 @@ describe("headings and rules", () => {
 });
 
 describe("HTML", () => {
-  test("is shown as it was written, up to its end", async () => {
+  test("is shown unchanged up to its end", async () => {
     const document = ["<details>", "  <b>*x*</b>", "", "*y*", "", "<!-- a", "", "b -->", "z"];
     expect(await linesOf(document)).toEqual([
       "<details>",

@@ -1,7 +1,7 @@
 /**
- * Markdown on a terminal while it is being written by a model. Everything is written once, without
- * moving the cursor: words of paragraphs as they become certain, code line by line, tables at their
- * end. What is written depends on the text alone, not on the pieces it comes in.
+ * Renders Markdown on a terminal while the model is still writing it. Nothing is rewritten and the cursor
+ * never moves back: words are written as soon as they are certain, code line by line, tables at their
+ * end. The output depends on the text alone, not on the deltas it arrives in.
  */
 import type { Paint } from "../style.ts";
 import { LeafWriter } from "./leaf-writer.ts";
@@ -14,30 +14,26 @@ import {
 } from "./line-start.ts";
 import { createPage, markMargin, type Page } from "./page.ts";
 
-/** How Markdown is shown, and where it goes. */
 export interface MarkdownStreamOptions {
-  /** Where it paints nothing, marks such as stars stay visible. */
+  /** If it paints nothing, Markdown marks such as `**` stay visible. */
   readonly paint: Paint;
-  /** Columns of a line. */
   readonly width: number;
-  /** Whether links may be written as OSC 8; addresses are shown behind their texts otherwise. */
+  /** Write links as OSC 8; otherwise the address follows the text. */
   readonly hyperlinks: boolean;
-  /** Gets all that a piece of text made certain, at once. */
+  /** Called once per delta, with everything that became certain. */
   readonly write: (text: string) => void;
 }
 
-/** Markdown that is rendered while it is being written. */
 export interface MarkdownStream {
-  /** Any piece of foreign text. It may wait inside while a language is loaded. */
+  /** Takes untrusted text. It may be queued while a language is loaded. */
   push(delta: string): void;
-  /** Resolves when everything is written. Nothing may be pushed afterwards. */
+  /** Resolves when everything is written. Do not push afterwards. */
   end(): Promise<void>;
 }
 
-/** A line whose beginning is undecided after so much of it is taken when it ends. */
+/** A line that could still be anything after so many characters is read when it ends. */
 const MAX_UNDECIDED = 200;
 
-/** Renders each piece once, and never moves the cursor back. */
 export function createMarkdownStream(options: MarkdownStreamOptions): MarkdownStream {
   let written = "";
   const reader = new BlockReader({
@@ -61,7 +57,7 @@ export function createMarkdownStream(options: MarkdownStreamOptions): MarkdownSt
       const found = queued.indexOf("\n", start);
       const end = found === -1 ? queued.length : found + 1;
       loading = lines.feed(queued.slice(start, end))?.then(resume);
-      // What fails while nobody waits is told by `end`.
+      // `end` reports the failure.
       loading?.catch(() => undefined);
       start = end;
     }
@@ -100,7 +96,7 @@ export function createMarkdownStream(options: MarkdownStreamOptions): MarkdownSt
   };
 }
 
-/** Puts lines together, and hands on those early that are certain to be text. */
+/** Assembles lines, and passes on early those that are certain to be text. */
 function createLineFeed(reader: BlockReader) {
   let line = "";
   let isText = false;
@@ -119,7 +115,7 @@ function createLineFeed(reader: BlockReader) {
     line = "";
   };
   return {
-    /** At most one line, with its end if that is known. */
+    /** At most one line, with its line break if that has arrived. */
     feed: (piece: string): Promise<void> | undefined => {
       const isWhole = piece.endsWith("\n");
       const text = isWhole ? piece.slice(0, -1) : piece;
@@ -141,11 +137,11 @@ export interface BlockReaderOptions {
   readonly write: (text: string) => void;
 }
 
-/** A container, or the document itself, which has none. */
+/** A container, or the document itself. */
 interface Level {
   readonly container?: Container;
   isEmpty: boolean;
-  /** The list that the last block in it belongs to. */
+  /** The list that its last block belongs to. */
   list?: { readonly marker: string; readonly next: number } | undefined;
 }
 
@@ -166,7 +162,7 @@ class BlockReader {
     this.#leaf = new LeafWriter({ page: this.#page, paint, hyperlinks, startBlock });
   }
 
-  /** A whole line, without its end. What is returned is to be waited for before the next one. */
+  /** Takes a whole line without its line break. Wait for the promise before the next line. */
   line(line: string): Promise<void> | undefined {
     const start = readLineStart(line, this.#open());
     this.#enter(start);
@@ -176,8 +172,8 @@ class BlockReader {
   }
 
   /**
-   * The beginning of a line. If it is part of a paragraph however it goes on, it is taken, and the rest
-   * is to be handed to `addText` and `endText`; otherwise nothing happens.
+   * Takes the beginning of a line if it is paragraph text however it continues; pass the rest to
+   * `addText` and `endText`. Otherwise returns false and does nothing.
    */
   takeText(beginning: string): boolean {
     const start = readLineStart(beginning, this.#open());
@@ -209,7 +205,7 @@ class BlockReader {
     return matched === this.#levels.length && opened.length === 0;
   }
 
-  /** Closes what the line does not go on with, and opens the containers it begins. */
+  /** Closes the containers that the line does not continue, and opens those it starts. */
   #enter(start: LineStart): void {
     const { matched, opened, task, leaf } = start;
     const isLazy = leaf.type === "text" && opened.length === 0 && this.#leaf.open() === "paragraph";
@@ -241,14 +237,14 @@ class BlockReader {
       parent.list = { marker: container.marker, next: number + 1 };
       const isOrdered = container.number !== undefined;
       const marks = [isOrdered ? `${number}${container.marker}` : "•", task ?? ""];
-      // A box is mark enough where there is no number.
+      // A checkbox replaces the bullet.
       const shown = isOrdered || task === undefined ? marks.join(" ").trim() : task;
       this.#page.open(markMargin(`${shown} `));
     }
     this.#levels.push({ container, isEmpty: true });
   }
 
-  /** Blocks are a blank line apart; in lists only where the author left one. */
+  /** A blank line separates blocks; in lists only where the author left one. */
   #startBlock(isNextItem: boolean): void {
     const level = this.#level();
     const isApart = this.#followsBlank || (level.container?.type !== "item" && !isNextItem);

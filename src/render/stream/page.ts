@@ -1,9 +1,9 @@
-/** The lines that are written: what stands before each of them, and where the last one is. */
+/** Puts words on lines: splits text into words, wraps them, and writes the margins of containers. */
 import stringWidth from "fast-string-width";
 import { neutralize } from "../neutralize.ts";
 import type { Paint, StyleName } from "../style.ts";
 
-/** What a container puts before its lines. */
+/** What a container writes before its lines. */
 export interface Margin {
   readonly first: string;
   readonly further: string;
@@ -11,18 +11,18 @@ export interface Margin {
 }
 
 export interface Page {
-  /** Columns that a line has for its text. */
+  /** Columns left for text. */
   room(): number;
   open(margin: Margin): void;
-  /** A container that nothing was written in is a line of its own. */
+  /** An empty container gets a line of its own. */
   close(): void;
   write(text: string): void;
-  /** Ends the line, which may be empty. */
+  /** Ends the line, even an empty one. */
   endLine(): void;
   isAtLineStart(): boolean;
 }
 
-/** Lines are too long rather than a word wide, where margins take all the room. */
+/** Where margins leave less, lines get too long rather than one word wide. */
 const MIN_ROOM = 12;
 
 export function createPage(width: number, output: (text: string) => void): Page {
@@ -59,7 +59,7 @@ export function createPage(width: number, output: (text: string) => void): Page 
   };
 }
 
-/** A margin with a mark on its first line and blanks below. */
+/** A mark on the first line, spaces on the others. */
 export function markMargin(mark: string): Margin {
   const width = stringWidth(mark);
   return { first: mark, further: " ".repeat(width), width };
@@ -68,7 +68,7 @@ export function markMargin(mark: string): Margin {
 export interface Flow {
   add(pieces: readonly Piece[]): void;
   end(): void;
-  /** The longest line, once there is one. */
+  /** Width of the longest line. */
   widest(): number;
 }
 
@@ -82,7 +82,7 @@ export function createFlow(page: Page, paint: Paint): Flow {
     }
     const { breaks, blanks } = breaker.place(piece);
     if (breaks) page.endLine();
-    // Each word is painted for itself: a line's end can then stand anywhere.
+    // Painting word by word allows a line break anywhere.
     page.write(" ".repeat(blanks) + paintFragments(piece.fragments, paint));
   };
   return {
@@ -105,16 +105,16 @@ export function paintFragments(fragments: readonly Fragment[], paint: Paint): st
     .join("");
 }
 
-/** OSC 8. The address comes from `findSafeAddress`. */
+/** OSC 8. The address must come from `findSafeAddress`. */
 function hyperlink(address: string, text: string): string {
   return `\x1b]8;;${address}\x1b\\${text}\x1b]8;;\x1b\\`;
 }
 
 interface LineBreaker {
-  /** What comes before the word: the end of the line, or blanks on it. */
+  /** What goes before the word: a line break, or spaces. */
   place(word: Word): { readonly breaks: boolean; readonly blanks: number };
   endLine(): void;
-  /** The longest line so far. */
+  /** Width of the longest line so far. */
   widest(): number;
 }
 
@@ -136,7 +136,7 @@ function createLineBreaker(room: number): LineBreaker {
   };
 }
 
-/** All lines of some text at once. */
+/** Wraps a complete text. */
 export function breakLines(pieces: readonly Piece[], room: number): Word[][] {
   const breaker = createLineBreaker(room);
   const lines: Word[][] = [[]];
@@ -153,12 +153,11 @@ export function breakLines(pieces: readonly Piece[], room: number): Word[][] {
   return lines;
 }
 
-/** How a stretch of text looks. */
 export interface Look {
   readonly styles: readonly StyleName[];
-  /** A safe address, where the stretch is a link. */
+  /** Makes it a link; must be safe. */
   readonly address?: string;
-  /** Blanks are kept as they are, as code needs them. */
+  /** Keep all spaces, as in code. */
   readonly keepsBlanks?: boolean;
 }
 
@@ -169,7 +168,7 @@ interface Fragment {
 
 export interface Word {
   readonly type: "word";
-  /** Blanks before it, unless it begins a line. */
+  /** Spaces before it, unless it starts a line. */
   readonly blanks: number;
   readonly fragments: readonly Fragment[];
   readonly width: number;
@@ -178,20 +177,20 @@ export interface Word {
 export type Piece = Word | { readonly type: "break" };
 
 export interface WordSplitter {
-  /** Foreign text: made harmless here, and nowhere before. */
+  /** Takes untrusted text and neutralizes it. */
   add(text: string, look: Look): void;
   addBreak(): void;
-  /** What was added since the last time; the last word is taken to be complete. */
+  /** Returns what was added since the last call. Treats the last word as complete. */
   take(): Piece[];
 }
 
 export const UNSTYLED: Look = { styles: [] };
 
-/** Made when it is first needed: that takes as long as half of Node's own start. */
+/** Created on first use, which takes half as long as Node's own start. */
 let segmenter: Intl.Segmenter | undefined;
-/** From the first wide character on, roughly: below it there is nothing to look at more closely. */
+/** A fast check: no character below this range is wide. */
 const MAYBE_WIDE = /[\u1100-\u{10ffff}]/u;
-/** Never at the start of a line. */
+/** Must not start a line. */
 const CLOSING_PUNCTUATION = /^[、。，．！？；：」』）】〉》〕｝ー…]/u;
 
 export function createWordSplitter(): WordSplitter {
@@ -241,7 +240,7 @@ interface Part {
   readonly mayBreakBefore: boolean;
 }
 
-/** Scripts without blanks may be broken at any wide character. */
+/** Scripts without spaces can be wrapped at any wide character. */
 function splitWide(text: string): Part[] {
   if (!MAYBE_WIDE.test(text)) return [{ part: text, mayBreakBefore: false }];
   const parts: Part[] = [];

@@ -78,7 +78,7 @@ const { text: anyText } = fc.letrec<{ text: string; node: string }>((tie) => ({
 }));
 
 describe("a paragraph written while it grows", () => {
-  test("is the one that is taken apart as a whole", () => {
+  test("depends on the whole text", () => {
     fc.assert(
       fc.property(anyText, (text) => {
         fc.pre(text.length < 900 && text.split("\n").every((line) => line.trim() !== ""));

@@ -1,17 +1,17 @@
 /**
- * A paragraph as it grows. Its text is written up to the last gap between words before which all
- * marks are closed; which gaps those are depends on the text alone, never on the pieces it came in.
+ * Writes a paragraph while it grows, always up to the last gap between words at which no Markdown mark is
+ * open. Where those gaps are depends on the text alone, not on the deltas it arrives in.
  */
 import type { Paint } from "../style.ts";
 import { addInline, type InlineOptions } from "./inline.ts";
 import { createFlow, createWordSplitter, type Page } from "./page.ts";
 
 export interface Paragraph {
-  /** A piece of a line, without its end. */
+  /** A piece of a line, without its line break. */
   add(text: string): void;
   endLine(): void;
   close(): void;
-  /** The longest line that was written. */
+  /** Width of the longest line written. */
   widest(): number;
 }
 
@@ -21,10 +21,10 @@ export interface ParagraphOptions {
   readonly inline: InlineOptions;
 }
 
-/** What is not closed after as many characters is taken for what it is: a lone star, not emphasis. */
+/** A mark still open after so many characters is taken literally: a lone star, not emphasis. */
 const MAX_UNSETTLED = 1000;
 const GAP = /[ \t\n]/;
-/** Where scripts without blanks can be divided as well as others at a blank. */
+/** Scripts without spaces can also be split after punctuation. */
 const GAP_BEHIND = /[ \t\n、。，．！？；：]/;
 
 export function createParagraph({ page, paint, inline }: ParagraphOptions): Paragraph {
@@ -81,7 +81,7 @@ export function createParagraph({ page, paint, inline }: ParagraphOptions): Para
   };
 }
 
-/** Two blanks or a backslash, unless that is escaped itself, at the end of a line. */
+/** Two spaces or an unescaped backslash at the end of a line. */
 function isHardBreak(text: string): boolean {
   return text.endsWith("  \n") || /(?<!\\)(?:\\\\)*\\\n$/.test(text);
 }
@@ -96,7 +96,7 @@ interface Run {
 type Place =
   | { readonly type: "text" }
   | { readonly type: "code"; readonly ticks: number }
-  /** Behind `<`, and then in a tag or an address. */
+  /** After `<`, perhaps in a tag or an address. */
   | { readonly type: "angle"; readonly isCertain: boolean }
   /** Between the parentheses of a link. */
   | { readonly type: "target"; readonly depth: number; readonly quote: string };
@@ -130,7 +130,7 @@ class InlineScan {
     this.#before = character;
   }
 
-  /** Nothing before this point can change by what comes. */
+  /** Whether nothing up to here can change with the text that follows. */
   isSettled(): boolean {
     return (
       this.#place.type === "text" &&
@@ -190,7 +190,7 @@ function stepInTarget(
   return depth === 1 ? TEXT : { ...place, depth: depth - 1 };
 }
 
-/** A run that may begin emphasis, and how much of it is not closed. */
+/** A run of marks that may start emphasis, and how many of them are still open. */
 interface Opener {
   readonly mark: string;
   readonly canClose: boolean;
@@ -198,7 +198,7 @@ interface Opener {
   left: number;
 }
 
-/** A run of one mark, with the characters on both sides. */
+/** A run of equal marks, with the characters on both sides. */
 export interface DelimiterRun {
   readonly mark: string;
   readonly before: string;
@@ -206,13 +206,13 @@ export interface DelimiterRun {
   readonly length: number;
 }
 
-/** More than anybody nests. Each run looks through all of them, so they must be few. */
+/** Nobody nests deeper, and every run searches all of them. */
 const MAX_OPENERS = 100;
 
 const SPACE = /^\s?$/;
 const PUNCTUATION = /^[\p{P}\p{S}]$/u;
 
-/** Takes the openers away that the run closes, and adds the run if it may be one. */
+/** Applies CommonMark's emphasis rules: removes the openers that the run closes, and adds the run if it opens. */
 function applyDelimiters(openers: Opener[], run: DelimiterRun): void {
   const { mark, length } = run;
   if (mark === "~" && length !== 2) return;
@@ -237,7 +237,7 @@ function findOpener(
   canOpen: boolean,
 ): number {
   return openers.findLastIndex((opener) => {
-    // Rules 9 and 10: what could both open and close does not close everything.
+    // Rules 9 and 10: a run that can both open and close does not close every opener.
     const isAmbiguous = opener.canClose || canOpen;
     const isRefused = isAmbiguous && length % 3 !== 0 && (opener.length + length) % 3 === 0;
     return opener.mark === mark && !isRefused;

@@ -11,7 +11,7 @@ const TABLE = [
 ];
 
 describe("a table", () => {
-  test("lines up its columns, also with wide characters", async () => {
+  test("aligns its columns, even with wide characters", async () => {
     expect(await linesOf(TABLE)).toEqual([
       "Name     │  Meaning  │ Count",
       "─────────┼───────────┼──────",
@@ -29,7 +29,7 @@ describe("a table", () => {
     ]);
   });
 
-  test("wraps cells, and cuts words, to stay on the page", async () => {
+  test("wraps cells and splits words to fit the width", async () => {
     const document = [
       "| Key | Text |",
       "|-|-|",
@@ -50,7 +50,7 @@ describe("a table", () => {
     expect(Math.max(...lines.map((line) => stringWidth(line)))).toBeLessThanOrEqual(20);
   });
 
-  test("is a list of its cells where the page is too narrow for its columns", async () => {
+  test("becomes a list of its cells if its columns do not fit", async () => {
     const document = [
       "| One | Two | Three |",
       "|-|-|-|",
@@ -69,7 +69,7 @@ describe("a table", () => {
     ]);
   });
 
-  test("ends where something else begins", async () => {
+  test("ends where something else starts", async () => {
     expect(await linesOf(["text", "| a |", "|--|", "| b |", "# c"])).toEqual([
       "text",
       "",
@@ -81,7 +81,7 @@ describe("a table", () => {
     ]);
   });
 
-  test("without bars at the sides is shown as it was written", async () => {
+  test("without bars at the sides is shown unchanged", async () => {
     expect(await linesOf(["a | b", "--|--", "1 | *2*", "", "text"])).toEqual([
       "a | b",
       "--|--",
@@ -91,7 +91,7 @@ describe("a table", () => {
     ]);
   });
 
-  test("needs as many dashes as titles", async () => {
+  test("needs as many delimiters as header cells", async () => {
     expect(await linesOf(["| a | b |", "|---|"])).toEqual(["| a | b | |---|"]);
   });
 });

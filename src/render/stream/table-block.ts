@@ -1,4 +1,4 @@
-/** A table, drawn when all of it is known: columns that line up, and cells wrapped where they must be. */
+/** Draws a Markdown table once it is complete, with aligned columns and wrapped cells. */
 import stringWidth from "fast-string-width";
 import type { Paint } from "../style.ts";
 import { addInlineAs, type InlineOptions } from "./inline.ts";
@@ -39,7 +39,7 @@ const BAR = "│";
 const GAP_WIDTH = 3;
 const MIN_COLUMN_WIDTH = 5;
 const BOLD: Look = { styles: ["bold"] };
-/** Made when it is first needed: that takes as long as half of Node's own start. */
+/** Created on first use, which takes half as long as Node's own start. */
 let segmenter: Intl.Segmenter | undefined;
 
 export function createTableBlock(options: TableBlockOptions): TableBlock {
@@ -54,7 +54,7 @@ export function createTableBlock(options: TableBlockOptions): TableBlock {
   };
 }
 
-/** How many columns the dashes and colons below the titles make; nothing if they are something else. */
+/** The number of columns of a delimiter row; undefined if the line is not one. */
 export function countDelimiters(line: string): number | undefined {
   if (!line.includes("|") || !/^[ \t|:-]+$/.test(line)) return undefined;
   const cells = splitCells(line);
@@ -63,7 +63,7 @@ export function countDelimiters(line: string): number | undefined {
 
 export function splitCells(line: string): string[] {
   const inner = line.trim().replace(/^\|/, "");
-  // A bar behind a backslash is part of its cell, even in code.
+  // An escaped bar is part of its cell, even in code.
   const cells = inner.split(/(?<!\\)\|/).map((cell) => cell.trim().replaceAll("\\|", "|"));
   if (cells.length > 1 && cells.at(-1) === "") cells.pop();
   return cells;
@@ -121,7 +121,7 @@ function lineWidth(line: readonly Word[]): number {
   return line.reduce((total, { blanks, width }) => total + blanks + width, 0);
 }
 
-/** The width that no column may exceed for all of them to fit: narrow ones leave room to wide ones. */
+/** The maximum width of a column if all are to fit. Narrow columns leave room for wide ones. */
 function columnLimit(natural: readonly number[], room: number): number {
   let left = room;
   let count = natural.length;
@@ -157,7 +157,7 @@ function pad(text: string, used: number, { align, width }: Column): string {
   return " ".repeat(before) + text + " ".repeat(free - before);
 }
 
-/** In a column even a long word must be cut, or nothing would line up. */
+/** Words wider than their column must be split, or nothing would line up. */
 function splitWideWords(pieces: readonly Piece[], room: number): Piece[] {
   return pieces.flatMap((piece) =>
     piece.type === "break" || piece.width <= room ? [piece] : splitWord(piece, room),
@@ -184,7 +184,7 @@ function splitWord({ blanks, fragments }: Word, room: number): Word[] {
   return parts;
 }
 
-/** Where the columns do not fit side by side, each row is a list of its cells. */
+/** If the columns do not fit side by side, each row becomes a list of `title: value` lines. */
 function drawRecords(header: Row, body: readonly Row[], { page, paint }: TableBlockOptions): void {
   const colon: Piece = {
     type: "word",
