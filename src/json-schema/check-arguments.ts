@@ -11,8 +11,8 @@ import { describeViolations } from "./violations.ts";
 /** The arguments with their defaults, or what is wrong with them. */
 export type ArgumentsCheck =
   | { readonly ok: true; readonly arguments: JsonObject }
-  /** `message` is for the model. */
-  | { readonly ok: false; readonly message: string };
+  /** `problem` is for anyone; `message` is the same for a model, with what it can do about it. */
+  | { readonly ok: false; readonly problem: string; readonly message: string };
 
 export interface CheckedTool {
   readonly name: string;
@@ -30,7 +30,7 @@ export async function checkArguments(
 ): Promise<ArgumentsCheck> {
   if (isTooDeep(given)) {
     const problem = `the arguments: nested more than ${MAX_JSON_DEPTH} levels deep`;
-    return { ok: false, message: invalidArguments(name, [problem]) };
+    return invalidArguments(name, [problem]);
   }
   try {
     const { Validator } = await import("@cfworker/json-schema");
@@ -39,14 +39,15 @@ export async function checkArguments(
       return { args: filled, problems: violationsOf(Validator, schema, filled) };
     });
     if (problems.length === 0) return { ok: true, arguments: args };
-    return { ok: false, message: invalidArguments(name, problems) };
+    return invalidArguments(name, problems);
   } catch (error) {
     // Other arguments may be quicker to check, so the model is told. It can do nothing about a schema.
-    const problem =
+    const reason =
       error instanceof SchemaTimeoutError
         ? "checking these arguments against its parameters takes too long."
         : `its parameters are not a valid JSON Schema. ${messageOf(error).split("\n")[0]}`;
-    return { ok: false, message: `Tool '${name}' was not run: ${problem}` };
+    const problem = `Tool '${name}' was not run: ${reason}`;
+    return { ok: false, problem, message: problem };
   }
 }
 
@@ -90,15 +91,19 @@ function violationsOf(
   return describeViolations(validator.validate(value).errors, { schema, value });
 }
 
-function invalidArguments(name: string, problems: readonly string[]): string {
-  const shown = problems.slice(0, MAX_PROBLEMS).map((problem) => `- ${problem}`);
+function invalidArguments(
+  name: string,
+  problems: readonly string[],
+): Extract<ArgumentsCheck, { ok: false }> {
+  const shown = problems.slice(0, MAX_PROBLEMS).map((line) => `- ${line}`);
   const more = problems.length - shown.length;
-  return [
+  const problem = [
     `Invalid arguments for tool '${name}'. It was not run.`,
     ...shown,
     ...(more > 0 ? [`- and ${more} more`] : []),
-    `You can call \`describe_tools(tools: ["${name}"])\` to learn more about how to use this tool.`,
   ].join("\n");
+  const advice = `You can call \`describe_tools(tools: ["${name}"])\` to learn more about how to use this tool.`;
+  return { ok: false, problem, message: `${problem}\n${advice}` };
 }
 
 class SchemaTimeoutError extends Error {

@@ -18,7 +18,7 @@ const TARGETS = [
   /^src\/mcp\/(?:remote-tool|elicitation|pending-calls)\.ts$/,
   /^src\/(?:json-schema\/(?!.*test).*|util\/find-closest|executor\/mcp\/(?:form-field|question-round|remote-description))\.ts$/,
   /^src\/terminal\/(?:key|key-menu|select-list|text-entry|text-buffer|question-rows|pager|show-widget|live-region)\.ts$/,
-  /^src\/render\/(?:markdown-(?!.*test).*|neutralize)\.ts$/,
+  /^src\/render\/(?:stream\/(?!.*test).*|neutralize)\.ts$/,
 ];
 
 interface Range {

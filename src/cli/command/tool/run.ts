@@ -117,12 +117,8 @@ async function assertArguments(
 ): Promise<void> {
   const checked = await checkArguments(description, given);
   if (checked.ok) return;
-  const lines = checked.message.split("\n");
-  const message = lines
-    .filter((line) => !line.startsWith("You can call `describe_tools("))
-    .join("\n");
   const hint = `See: jp tool show ${description.name}`;
-  throw new CodedError("invalid_arguments", message, { hint });
+  throw new CodedError("invalid_arguments", checked.problem, { hint });
 }
 
 function cancelled({ output }: CommandContext): ExitStatus {
