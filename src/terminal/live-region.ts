@@ -20,7 +20,8 @@ interface Drawn {
  * A terminal that gets narrower rewraps its rows. If the cursor's row is among them, only the terminal
  * knows where the cursor is, so the region asks for its position and redraws when the report arrives.
  *
- * xterm.js (`losesCursor`) also moves the cursor down by the rows that it adds below the cursor.
+ * xterm.js (`losesCursor`) rewraps from the bottom and moves the cursor down by every row that it adds,
+ * even below the cursor. It leaves the cursor's own row alone only if no row below it is rewrapped.
  */
 export class LiveRegion implements Surface {
   readonly #terminal: Terminal;
@@ -64,8 +65,12 @@ export class LiveRegion implements Surface {
   #erasing(cursorColumn?: number): string {
     if (this.#drawn === undefined) return "";
     const { columns } = this.#terminal.size;
-    const added = this.#losesCursor ? rowsAddedBelow(this.#drawn, columns) : 0;
-    return `\r${up(rowsAbove(this.#drawn, columns, cursorColumn) + added)}${ERASE_BELOW}`;
+    const added = this.#losesCursor ? rowsAddedByXtermJs(this.#drawn, columns) : 0;
+    const rows =
+      added === 0
+        ? rowsAbove(this.#drawn, columns, cursorColumn)
+        : this.#drawn.frame.cursor.row + added;
+    return `\r${up(rows)}${ERASE_BELOW}`;
   }
 }
 
@@ -80,10 +85,13 @@ function rowsAbove({ frame, columns: old }: Drawn, columns: number, cursorColumn
   return above + (isCutOff ? 0 : Math.floor(cursor.column / columns));
 }
 
-function rowsAddedBelow({ frame: { rows, cursor }, columns: old }: Drawn, columns: number): number {
+/** Zero if xterm.js adds no row below the cursor. */
+function rowsAddedByXtermJs({ frame, columns: old }: Drawn, columns: number): number {
   if (columns >= old) return 0;
-  const below = rows.slice(cursor.row + 1);
-  return below.reduce((sum, row) => sum + heightOf(row, columns) - 1, 0);
+  const addedBy = (rows: readonly string[]) =>
+    rows.reduce((sum, row) => sum + heightOf(row, columns) - 1, 0);
+  const below = addedBy(frame.rows.slice(frame.cursor.row + 1));
+  return below === 0 ? 0 : addedBy(frame.rows);
 }
 
 /** A terminal wraps a row anywhere except within a wide character. */

@@ -247,7 +247,8 @@ describe("a question on a terminal", () => {
         "Assistant",
         "? What is it that you would like to have written there? these w",
         "  ords and more",
-        "  Enter submit · Alt-Enter new line · Ctrl-X editor · Tab add note",
+        "  Enter submit · Alt-Enter new line · Ctrl-X editor",
+        "  Tab add note",
       ],
       "Done.",
     ]);

@@ -336,7 +336,7 @@ describe("permission", () => {
       results: [first, then],
     });
     expect(decided.lines.filter((line) => line.includes("Run local"))).toEqual([
-      `✔ Run local greet tool? ${said} to every call of \`greet\` this turn`,
+      `✔ Run local greet tool? ${said} to every call to \`greet\` this turn`,
     ]);
   });
 });
