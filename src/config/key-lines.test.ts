@@ -188,6 +188,18 @@ describe("in lists and long texts of YAML", () => {
   });
 });
 
+test("in YAML keys in braces, with escapes and behind anchors are found", () => {
+  const text = 'a: {b: 1,\n  c: [x,\n y]}\n"d\\u0065": &q\n  - {f: 1}\n';
+  const line = (...keys: string[]) => lineOf("c.yaml", text, keys);
+  expect([
+    line("a", "b"),
+    line("a", "c"),
+    line("a", "c", "1"),
+    line("de"),
+    line("de", "0", "f"),
+  ]).toEqual([1, 2, 3, 4, 5]);
+});
+
 test("in JSON items of lists are found, on one line or several", () => {
   const text = '{"a": [1, [2,\n3], {"b":\n{"c,\\"}": "]"}, "d": 1}],\n"e": []}';
   const line = (...keys: string[]) => lineOf("c.json", text, keys);

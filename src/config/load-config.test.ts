@@ -5,7 +5,12 @@ import { ofTool, readConfig, SECRET } from "../../test/support/any-config.ts";
 import { temporaryFolder } from "../../test/support/temporary-workspace.ts";
 import type { ConfigError } from "./config-error.ts";
 import { explainLayers, foldLayers } from "./layers.ts";
-import { type ConfigPlaces, filesOf, loadLayers, type LoadOptions } from "./load-config.ts";
+import {
+  type ConfigPlaces,
+  existingConfigFiles,
+  loadLayers,
+  type LoadOptions,
+} from "./load-config.ts";
 import { resolveTools } from "./tool-settings.ts";
 
 type Files = Readonly<Record<string, string>>;
@@ -130,12 +135,12 @@ describe("layers", () => {
 describe("the current folder", () => {
   test("may have a name that starts with dots", () => {
     const { places, root } = placed({ "work/..a/.jp.toml": "" }, { cwd: "work/..a" });
-    expect(filesOf(places)).toEqual([path.join(root, "work/..a/.jp.toml")]);
+    expect(existingConfigFiles(places)).toEqual([path.join(root, "work/..a/.jp.toml")]);
   });
 
   test("may be outside the workspace, and then its root counts", () => {
     const { places, root } = placed({ "work/.jp.toml": "", "else/.jp.toml": "" }, { cwd: "else" });
-    expect(filesOf(places)).toEqual([path.join(root, "work/.jp.toml")]);
+    expect(existingConfigFiles(places)).toEqual([path.join(root, "work/.jp.toml")]);
   });
 });
 

@@ -3,7 +3,7 @@ import { describe, expect, test } from "vitest";
 import { counters } from "../../test/security/threats.ts";
 import { anyConfig, ofTool, readConfig, SECRET } from "../../test/support/any-config.ts";
 import type { Json } from "../util/index.ts";
-import { findProblems, parseConfig, parseConfigOrThrow } from "./parse-config.ts";
+import { findUnusable, parseConfig, parseConfigOrThrow } from "./parse-config.ts";
 
 describe("a wrong type", () => {
   test("is reported with its key, the expected and the actual type", () => {
@@ -314,7 +314,7 @@ test("a tool without a source and a server without an address are reported by ke
       },
     },
   });
-  expect(findProblems(config)).toEqual([
+  expect(findUnusable(config)).toEqual([
     {
       path: ["conversation", "tools", "b.c", "source"],
       message: "source is missing, so the tool cannot be used",
@@ -331,5 +331,5 @@ test("a tool without a source and a server without an address are reported by ke
 });
 
 test("an empty config has no problems", () => {
-  expect(findProblems({})).toEqual([]);
+  expect(findUnusable({})).toEqual([]);
 });

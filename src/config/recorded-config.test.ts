@@ -5,7 +5,7 @@ import { anyConfig, ofTool, readConfig, SECRET } from "../../test/support/any-co
 import { configProblems } from "../../test/support/original-config.ts";
 import { withRequiredConfig } from "../conversation/index.ts";
 import type { Json, JsonObject } from "../util/index.ts";
-import { conversationConfig, withoutMachine } from "./conversation-config.ts";
+import { conversationConfig, withoutMachineSettings } from "./conversation-config.ts";
 import { DEFAULTS } from "./defaults.ts";
 import { configToJson, explainLayers, mergeConfig } from "./layers.ts";
 import { parseConfig } from "./parse-config.ts";
@@ -387,8 +387,8 @@ describe("a delta", () => {
   test("over the base it was made from gives the new config", () => {
     fc.assert(
       fc.property(anyConfig(), anyConfig(), (raw, change) => {
-        const before = withoutMachine(readConfig(raw));
-        const after = withoutMachine(mergeConfig(before, readConfig(change)));
+        const before = withoutMachineSettings(readConfig(raw));
+        const after = withoutMachineSettings(mergeConfig(before, readConfig(change)));
         const delta = configDelta(before, after);
         const deltas = delta === undefined ? [] : [throughText(delta)];
         const read = conversationConfig(throughText(configToJson(before)), deltas);
@@ -400,8 +400,8 @@ describe("a delta", () => {
   test("is empty the second time", () => {
     fc.assert(
       fc.property(anyConfig(), anyConfig(), (raw, change) => {
-        const before = withoutMachine(readConfig(raw));
-        const after = withoutMachine(mergeConfig(before, readConfig(change)));
+        const before = withoutMachineSettings(readConfig(raw));
+        const after = withoutMachineSettings(mergeConfig(before, readConfig(change)));
         const delta = configDelta(before, after) ?? {};
         const read = conversationConfig(configToJson(before), [delta]);
         expect(configDelta(read, after)).toBeUndefined();

@@ -35,7 +35,7 @@ function tools(value: JsonObject): JsonObject {
 }
 
 function workspace(value: JsonObject): Layer {
-  return { name: ".jp/config.toml", config: config(value), isOfWorkspace: true };
+  return { name: ".jp/config.toml", config: config(value), isFromWorkspace: true };
 }
 
 function user(value: JsonObject): Layer {

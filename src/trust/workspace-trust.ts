@@ -72,8 +72,10 @@ export class WorkspaceTrust {
   ): Promise<void> {
     if (this.#isTrustedByVariable()) return;
     const { id, config } = conversation;
-    const lasting = layers.filter(({ name, isForOnce }) => name !== "conversation" && !isForOnce);
-    const record: Layer = { name: "conversation", config, isOfWorkspace: true };
+    const lasting = layers.filter(
+      ({ name, isTemporary }) => name !== "conversation" && !isTemporary,
+    );
+    const record: Layer = { name: "conversation", config, isFromWorkspace: true };
     const claims = await this.findUntrusted([...lasting, record], id);
     const wanted = claims.filter((claim) => isClaimWithin(inForce, claim));
     await this.#store.add(wanted.map((claim) => claimKey(claim, id)));

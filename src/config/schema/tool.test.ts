@@ -112,8 +112,8 @@ function enabledBy(lower: unknown, upper: unknown) {
   return toolSettings(layers.reduce(mergeConfig));
 }
 
-function toolSettings(configWithQuestion: ReturnType<typeof readConfig>) {
-  const tool = resolveTools(configWithQuestion).get("x");
+function toolSettings(config: ReturnType<typeof readConfig>) {
+  const tool = resolveTools(config).get("x");
   return [tool?.isEnabled, tool?.allowToggle];
 }
 

@@ -1,8 +1,8 @@
 /** The config: what of it cannot be read or used, with file and line. */
 import {
   ConfigError,
-  filesOf,
-  findProblems,
+  existingConfigFiles,
+  findUnusable,
   foldLayers,
   type Layer,
   loadLayers,
@@ -24,7 +24,7 @@ export async function checkConfig(context: CommandContext): Promise<CheckedConfi
   const places = configPlaces(context);
   try {
     const { layers, warnings } = await loadLayers({ places, ...shippedLayer() });
-    const unusable = findProblems(foldLayers(layers)).map(
+    const unusable = findUnusable(foldLayers(layers)).map(
       ({ path, message }) => `${pathToText(path)}: ${message}`,
     );
     const findings = [...warnings, ...unusable].map((message): Finding => ({
@@ -33,7 +33,7 @@ export async function checkConfig(context: CommandContext): Promise<CheckedConfi
       message,
     }));
     if (findings.length > 0) return { findings, layers };
-    const files = filesOf(places);
+    const files = existingConfigFiles(places);
     const message = files.length === 0 ? "no file; the defaults hold" : files.join(", ");
     return { findings: [{ check, state: "ok", message }], layers };
   } catch (error) {
