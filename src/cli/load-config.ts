@@ -3,7 +3,7 @@ import path from "node:path";
 import {
   applyDirectives,
   type ConfigPlaces,
-  findProblems,
+  findUnusable,
   foldLayers,
   type Layer,
   loadLayers,
@@ -39,7 +39,7 @@ export async function loadConfig(
     settings: cfg,
   });
   for (const warning of warnings) warn(warning, context.output);
-  for (const { path: keys, message } of findProblems(foldLayers(layers)))
+  for (const { path: keys, message } of findUnusable(foldLayers(layers)))
     warn(`${pathToText(keys)}: ${message}`, context.output);
   return layers;
 }
@@ -68,7 +68,7 @@ export function configPlaces(context: CommandContext): ConfigPlaces {
     ...(workspace !== undefined && { workspaceRoot: workspace.root }),
     ...(userWorkspaceFolder !== undefined && {
       userWorkspaceFolder,
-      isOfAnother: workspace?.ownsUserFolder() !== true,
+      isOfOtherWorkspace: workspace?.ownsUserFolder() !== true,
     }),
     cwd: path.resolve(cwd),
     variables: environment.variables,

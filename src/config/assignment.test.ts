@@ -8,7 +8,7 @@ import { parseConfigOrThrow } from "./parse-config.ts";
 const ANSWER = "conversation.tools.x.questions.q.answer";
 
 describe("key=text", () => {
-  test("is text where text may stand, whatever it looks like", () => {
+  test("is text where the schema allows text, whatever it looks like", () => {
     expect([
       valueOf("user.name=me"),
       valueOf("user.name=true"),
@@ -30,7 +30,7 @@ describe("key=text", () => {
     ]);
   });
 
-  test("is the number, the boolean or the word that belongs there", () => {
+  test("is the number, boolean or word that the schema allows", () => {
     const parameters = "assistant.model.parameters";
     expect([
       valueOf("assistant.request.max_retries=3"),
@@ -57,7 +57,7 @@ describe("key=text", () => {
     ]);
   });
 
-  test("is a boolean or a number also where a text could stand beside it", () => {
+  test("is a boolean or a number where the schema also allows text", () => {
     expect([
       valueOf("assistant.request.cache=false"),
       valueOf("assistant.request.cache=long"),
@@ -71,7 +71,7 @@ describe("key=text", () => {
     ]);
   });
 
-  test("that fits nowhere is left for the schema to refuse", () => {
+  test("that does not fit is left to the schema to reject", () => {
     expect(() => apply("conversation.start_local=yes")).toThrow(/expected boolean, got a string/);
   });
 
@@ -83,7 +83,7 @@ describe("key=text", () => {
 });
 
 describe("key:=JSON", () => {
-  test("is what the JSON says", () => {
+  test("is parsed as JSON", () => {
     expect([
       valueOf('user.name:="3"'),
       valueOf('conversation.tools.x.enable:={"state":false}'),
@@ -103,7 +103,7 @@ describe("key:=JSON", () => {
     expect(merged.conversation?.attachments?.value).toEqual(["b"]);
   });
 
-  test("of null takes away what lower layers say", () => {
+  test("of null resets the key", () => {
     const below = { assistant: { name: "a", tool_choice: "none" } };
     expect({
       parsed: parseAssignment("assistant.name:=null"),
@@ -114,7 +114,7 @@ describe("key:=JSON", () => {
     });
   });
 
-  test("that is no JSON is refused", () => {
+  test("is rejected if it is not valid JSON", () => {
     expect(() => parseAssignment("user.name:=me")).toThrow(
       expect.objectContaining({
         code: "config_invalid",
@@ -125,7 +125,7 @@ describe("key:=JSON", () => {
 });
 
 describe("key+=text and key:+=JSON", () => {
-  test("add to a text and to a list", () => {
+  test("append to a text and to a list", () => {
     const below = { assistant: { system_prompt: "a" }, conversation: { attachments: ["a"] } };
     expect([
       apply("assistant.system_prompt+=b", below).assistant?.system_prompt?.value,
@@ -134,18 +134,18 @@ describe("key+=text and key:+=JSON", () => {
     ]).toEqual(["a\n\nb", "a\n\nb", ["a", "b"]]);
   });
 
-  test("add one entry to a list", () => {
+  test("append one entry to a list", () => {
     const below = { conversation: { attachments: ["a"] } };
     expect(apply("conversation.attachments+=b.md", below).conversation?.attachments?.value).toEqual(
       ["a", "b.md"],
     );
   });
 
-  test("do not take away: null is nothing to add", () => {
+  test("do not reset a key: null cannot be appended", () => {
     expect(() => apply("conversation.attachments:+=null")).toThrow(/attachments/);
   });
 
-  test("never replace what cannot be added to", () => {
+  test("are rejected where nothing can be appended", () => {
     const words = [
       "user.name+=b",
       "conversation.max_cycles+=1",
@@ -165,7 +165,7 @@ describe("key+=text and key:+=JSON", () => {
 });
 
 describe("a JSON object", () => {
-  test("is a layer, and null in it takes away what lower layers say", () => {
+  test("is a layer, and null in it resets a key", () => {
     const words =
       ' {"assistant":{"name":null,"request":{"cache":null,"max_retries":1}},"user":null}';
     expect(parseAssignment(words)).toEqual({
@@ -174,7 +174,7 @@ describe("a JSON object", () => {
     });
   });
 
-  test("keeps null inside of values that are any JSON", () => {
+  test("keeps null inside values that hold any JSON", () => {
     const raw = {
       ...ofTool({
         questions: { q: { answer: { reason: null } } },
@@ -186,7 +186,7 @@ describe("a JSON object", () => {
     expect({ value, cleared }).toEqual({ value: raw, cleared: [] });
   });
 
-  test("that is no JSON, or no object, is refused", () => {
+  test("is rejected if it is not valid JSON or not an object", () => {
     for (const words of ["{bad", "{} trailing", '{"a":}'])
       expect(() => parseAssignment(words)).toThrow(
         expect.objectContaining({ code: "config_invalid" }),
@@ -195,7 +195,7 @@ describe("a JSON object", () => {
 });
 
 describe("a key", () => {
-  test("may be quoted, so that a dot belongs to a name", () => {
+  test("may be quoted to contain a dot", () => {
     expect([
       splitPath('conversation.tools."my.tool".run'),
       splitPath("conversation.tools.'*'.run"),
@@ -241,31 +241,31 @@ describe("a key", () => {
     },
   );
 
-  test("that is not known is left to the reader, who warns of it", () => {
+  test("that is unknown is passed on, for the caller to warn about", () => {
     expect([valueOf("assistant.nmae=x"), valueOf("nothing.at.all:=[1]")]).toStrictEqual([
       { assistant: { nmae: "x" } },
       { nothing: { at: { all: [1] } } },
     ]);
   });
 
-  test("with an empty part is refused", () => {
+  test("with an empty part is rejected", () => {
     for (const words of [".=x", "user..name=x", "user.name.=x", ".user.name=x"])
       expect(() => parseAssignment(words)).toThrow(
         expect.objectContaining({ code: "config_invalid" }),
       );
   });
 
-  test("of many quoted parts is refused at once, if it is", () => {
+  test("of many quoted parts is rejected quickly", () => {
     expect(() => parseAssignment(`${'"a".'.repeat(60)}.=x`)).toThrow(
       expect.objectContaining({ code: "config_invalid" }),
     );
   });
 
-  test("of very many parts is read", () => {
+  test("of very many parts is parsed", () => {
     expect(parseAssignment(`${"a.".repeat(20_000)}b=x`)?.cleared).toEqual([]);
   });
 
-  test("that every object has does no harm", () => {
+  test("that every object has is harmless", () => {
     for (const words of [
       "__proto__.polluted=1",
       "constructor.prototype.polluted=1",
@@ -284,12 +284,12 @@ describe("a key", () => {
   });
 });
 
-test("other words are no assignment", () => {
+test("other words are not assignments", () => {
   const words = ["dev", "personas/dev", "[1]", "=x", "", "a b=c", "dev.toml"];
   expect(words.map((word) => parseAssignment(word))).toEqual(words.map(() => undefined));
 });
 
-test("no error repeats an answer, however it was meant", () => {
+test("no error repeats an answer, whatever its form", () => {
   const wrong = [
     `${ANSWER}:=${SECRET}`,
     `${ANSWER}:="${SECRET}`,

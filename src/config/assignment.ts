@@ -37,7 +37,7 @@ export function parseAssignment(words: string): Assignment | undefined {
 }
 
 /** The key that the words set, without the value. */
-export function nameOfAssignment(words: string): string {
+export function assignmentKey(words: string): string {
   return isObject(words) ? OBJECT : (FORM.exec(words)?.groups?.["key"] ?? "");
 }
 

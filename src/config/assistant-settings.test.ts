@@ -88,25 +88,25 @@ const ALL_OF_IT: AssistantSettings = {
 };
 
 describe("the main assistant", () => {
-  test("of which only the model is known has what holds for all", () => {
+  test("with only a model gets the defaults", () => {
     const config = readConfig({ assistant: { model: MODEL } });
     expect(resolveAssistant(mergeConfig(DEFAULTS, config))).toStrictEqual(UNSAID);
   });
 
-  test("has the same without our defaults below", () => {
+  test("gets the same defaults without the layer of defaults", () => {
     expect(resolve({ model: MODEL })).toStrictEqual(UNSAID);
   });
 
-  test("has all that its config says", () => {
+  test("has everything in its config", () => {
     expect(resolve(EVERYTHING)).toStrictEqual(ALL_OF_IT);
   });
 
-  test("has no system prompt if that is empty", () => {
+  test("has no system prompt if it is empty", () => {
     const { systemPrompt: _said, ...rest } = UNSAID;
     expect(resolve({ model: MODEL, system_prompt: " " })).toStrictEqual(rest);
   });
 
-  test("is no assistant without a model, and the error says how to set one", () => {
+  test("needs a model, and the error says how to set one", () => {
     expect(() => resolve({})).toThrow(
       expect.objectContaining({
         code: "no_model",
@@ -115,13 +115,13 @@ describe("the main assistant", () => {
     );
   });
 
-  test("may be told to call one tool", () => {
+  test("may be required to call one tool", () => {
     expect(resolve({ model: MODEL, tool_choice: "fs_read_file" }).toolChoice).toEqual({
       tool: "fs_read_file",
     });
   });
 
-  test("never waits longer than a timer can", () => {
+  test("never waits longer than the longest timer", () => {
     const { request } = resolve({
       model: MODEL,
       request: { stream_idle_timeout_secs: 1e9, max_backoff_secs: 1e9 },
@@ -145,18 +145,18 @@ describe("the main assistant", () => {
       { effort: "max", exclude: true },
       { type: "effort", effort: "max", isHidden: true },
     ],
-  ])("thinks as it is told: %j", (reasoning, expected) => {
+  ])("reasons as configured: %j", (reasoning, expected) => {
     const { parameters } = resolve({ model: { ...MODEL, parameters: { reasoning } } });
     expect(parameters).toStrictEqual({ reasoning: expected, other: {} });
   });
 });
 
 describe("the assistant that answers a question", () => {
-  test("is the main one where nobody says otherwise", () => {
+  test("is the main one by default", () => {
     expect(resolveInquiry({ assistant: EVERYTHING })).toStrictEqual(ALL_OF_IT);
   });
 
-  test("has all that is said of inquiries", () => {
+  test("has everything configured for inquiries", () => {
     expect(
       resolveInquiry({
         assistant: { model: MODEL, system_prompt_sections: [{ content: "Main." }] },
@@ -165,7 +165,7 @@ describe("the assistant that answers a question", () => {
     ).toStrictEqual(ALL_OF_IT);
   });
 
-  test("has all that the question says", () => {
+  test("has everything configured for the question", () => {
     expect(
       resolveInquiry(
         {
@@ -177,7 +177,7 @@ describe("the assistant that answers a question", () => {
     ).toStrictEqual(ALL_OF_IT);
   });
 
-  test("takes each value from the nearest that says it", () => {
+  test("takes each value from the most specific config that sets it", () => {
     const settings = resolveInquiry(
       {
         assistant: {
@@ -206,7 +206,7 @@ describe("the assistant that answers a question", () => {
     });
   });
 
-  test("has the same parts of a prompt before and after a conversation remembered its config", () => {
+  test("has the same prompt before and after a conversation records its config", () => {
     const config = readConfig({
       assistant: { model: MODEL, system_prompt_sections: [{ content: "Main." }] },
       conversation: { inquiry: { assistant: { system_prompt_sections: [{ content: "Own." }] } } },
@@ -236,7 +236,7 @@ function resolveInquiry(config: JsonObject, target: JsonObject = {}): AssistantS
   return resolveInquiryAssistant(readConfig(config), { type: "assistant", assistant });
 }
 
-test("sections and instructions stand by position, and else as they are written", () => {
+test("sections and instructions are sorted by position, then as written", () => {
   const sections = resolveSections(
     [
       { title: "B", content: "b" },
@@ -259,13 +259,13 @@ test("sections and instructions stand by position, and else as they are written"
   ]);
 });
 
-test("a section with a tag is an element of that name", () => {
+test("a section with a tag is wrapped in an element of that name", () => {
   expect(resolveSections([{ title: "Who", tag: "identity", content: "You.\n" }], [])).toEqual([
     { title: "Who", content: "<identity>\nYou.\n</identity>" },
   ]);
 });
 
-test("an instruction is its description, its items and its examples", () => {
+test("an instruction has its description, items and examples", () => {
   const examples = ["One.\nTwo.", { good: "yes", bad: "no", weight: 2 }, 3];
   expect(
     resolveSections(
@@ -295,7 +295,7 @@ test("an instruction is its description, its items and its examples", () => {
   ]);
 });
 
-test("what says nothing is left out", () => {
+test("empty sections and instructions are left out", () => {
   expect(
     resolveSections(
       [

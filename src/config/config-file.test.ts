@@ -28,7 +28,7 @@ describe("a config file", () => {
     ["c.yaml", "# nothing yet\n"],
     ["c.yaml", "---\n"],
     ["c.yml", "null"],
-  ])("%s may hold nothing: %j", async (name, text) => {
+  ])("%s may be empty: %j", async (name, text) => {
     expect(plain((await readConfigFile(place(name, text))).value)).toEqual({});
   });
 
@@ -36,15 +36,12 @@ describe("a config file", () => {
     ["c.toml", '[assistant]\nname = "jp"\n'],
     ["c.json", '{"assistant": {"name": "jp"}}'],
     ["c.yaml", "assistant: {name: jp}\n"],
-  ])(
-    "%s may begin with a byte order mark and end its lines as Windows does",
-    async (name, text) => {
-      const read = await readConfigFile(place(name, `\uFEFF${text.replaceAll("\n", "\r\n")}`));
-      expect(plain(read.value)).toEqual({ assistant: { name: "jp" } });
-    },
-  );
+  ])("%s may start with a byte order mark and have Windows line endings", async (name, text) => {
+    const read = await readConfigFile(place(name, `\uFEFF${text.replaceAll("\n", "\r\n")}`));
+    expect(plain(read.value)).toEqual({ assistant: { name: "jp" } });
+  });
 
-  test("of TOML holds dates as the text they are, since config is JSON", async () => {
+  test("in TOML holds dates as text, because config is JSON", async () => {
     const file = place(
       "c.toml",
       "day = 1979-05-27\ntime = 07:32:00\nlist = [{ at = 1979-05-27T07:32:00Z }]\n",
@@ -61,7 +58,7 @@ describe("a syntax error", () => {
     ["c.json", '{\n  "a": 1,\n}', /line 3|3:1/],
     ["c.yaml", "a: 1\n b: 2\n", /2:/],
     ["c.yaml", "a: 1\na: 2\n", /2:/],
-  ])("in %s is told with the file and the place: %j", async (name, text, where) => {
+  ])("in %s is reported with file and position: %j", async (name, text, where) => {
     const file = place(name, text);
     const error: unknown = await readConfigFile(file).catch((cause: unknown) => cause);
     expect(error).toMatchObject({
@@ -93,7 +90,7 @@ describe("a syntax error", () => {
     ["c.json", SECRET],
     ["c.json", `{"answer": "\\u${SECRET}"}`],
     ["c.json", `{"answer": "${SECRET}`],
-  ])("in %s does not repeat an answer that stands there: %j", async (name, text) => {
+  ])("in %s does not quote an answer in the file: %j", async (name, text) => {
     counters("T-PATH-5");
     const error: unknown = await readConfigFile(place(name, text)).catch((cause: unknown) => cause);
     expect(error).toMatchObject({ code: "config_unreadable" });
@@ -101,7 +98,7 @@ describe("a syntax error", () => {
   });
 });
 
-test("a file that is not there is told, and so is a folder in its place", async () => {
+test("a missing file, or a folder in its place, is reported", async () => {
   const folder = temporaryFolder();
   mkdirSync(path.join(folder, "d.toml"));
   for (const name of ["c.toml", "d.toml", "d.toml/c.toml"])
@@ -113,7 +110,7 @@ test("a file that is not there is told, and so is a folder in its place", async 
     );
 });
 
-test("of several formats the first of TOML, JSON and YAML is taken, and never a folder", () => {
+test("TOML is read before JSON and JSON before YAML, and never a folder", () => {
   const folder = temporaryFolder();
   const found = () => {
     const file = findConfigFile(folder, "config");
@@ -128,7 +125,7 @@ test("of several formats the first of TOML, JSON and YAML is taken, and never a 
   expect(steps).toEqual([undefined, undefined, "config.yml", "config.yaml", "config.json"]);
 });
 
-test("keys that every object has do no harm in any format", async () => {
+test("keys that every object has are harmless in any format", async () => {
   const files: [string, string][] = [
     ["c.toml", "[__proto__]\npolluted = 1\n[constructor.prototype]\npolluted = 1\n"],
     ["c.json", '{"__proto__": {"polluted": 1}, "constructor": {"prototype": {"polluted": 1}}}'],
@@ -150,14 +147,14 @@ test.each([
     `a0: &a0 [x,x]\n${Array.from({ length: 60 }, (_, index) => `a${index + 1}: &a${index + 1} [*a${index},*a${index}]\n`).join("")}`,
     "more than 100000 values",
   ],
-])("%s that stands for more than a memory or a stack holds is refused", async (name, text, why) => {
+])("%s that expands to more than memory or stack can hold is rejected", async (name, text, why) => {
   const file = place(name, text);
   await expect(readConfigFile(file)).rejects.toThrow(
     expect.objectContaining({ code: "config_unreadable", message: `${file}: ${why}` }),
   );
 });
 
-test("what the disk refuses is told as a file that cannot be read", async () => {
+test("a file that the disk refuses to read is reported", async () => {
   const file = path.join(temporaryFolder(), "c.toml");
   symlinkSync(file, file);
   await expect(readConfigFile(file)).rejects.toThrow(

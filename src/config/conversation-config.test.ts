@@ -7,7 +7,7 @@ import { conversationConfig } from "./conversation-config.ts";
 import { mergeConfig } from "./layers.ts";
 import { resolveTools } from "./tool-settings.ts";
 
-test("the base comes first, then every change in its order", () => {
+test("the base is applied first, then every change in order", () => {
   const base = { assistant: { name: "a", model: { id: "openai/x" } }, user: { name: "me" } };
   const deltas = [
     { assistant: { name: "b" }, conversation: { tools: { x: { enable: { state: false } } } } },
@@ -20,14 +20,14 @@ test("the base comes first, then every change in its order", () => {
   });
 });
 
-test("how files find each other is not for a conversation to say", () => {
+test("a conversation cannot set how config files are found", () => {
   const how = { inherit: false, extends: ["config.d/**/*"], config_load_paths: [".jp/config"] };
   expect(conversationConfig({ ...how, user: { name: "me" } }, [how])).toStrictEqual({
     user: { name: "me" },
   });
 });
 
-test("where things are reached is for this machine to say, and what it is for the conversation", () => {
+test("a conversation cannot set addresses, but everything beside them", () => {
   counters("T-WORK-14");
   const places = {
     llm: {
@@ -52,7 +52,7 @@ test("where things are reached is for this machine to say, and what it is for th
   });
 });
 
-describe("what cannot be read does not count, and the rest does", () => {
+describe("what cannot be read is ignored, and the rest applies", () => {
   test("unknown keys", () => {
     const base = {
       colour: 1,
@@ -96,18 +96,18 @@ describe("what cannot be read does not count, and the rest does", () => {
       { conversation: { title: { generate: { model: { id: { name: "x" } } } } } },
       { conversation: { title: { generate: { model: {} } } } },
     ],
-  ])("what lacks a part it needs: %s", (_name, base, expected) => {
+  ])("values with a missing part: %s", (_name, base, expected) => {
     expect(readTame(base)).toStrictEqual({ ...expected, user: { name: "me" } });
   });
 
-  test("an unknown half of a table that knows its halves", () => {
+  test("an unknown key of a strict table", () => {
     expect(conversationConfig(ofTool({ enable: { state: false, since: 1 } }), [])).toStrictEqual(
       readConfig(ofTool({ enable: { state: false } })),
     );
   });
 });
 
-test("tools are read as the original wrote them before there was a table for it", () => {
+test("tools are read in the older notation of the original", () => {
   const style = {
     hidden: false,
     inline_results: { truncate: { lines: 10 } },
@@ -153,7 +153,7 @@ test("tools are read as the original wrote them before there was a table for it"
   ]);
 });
 
-test("values are read in all notations of the original", () => {
+test("values are read in every notation of the original", () => {
   expect(
     conversationConfig(
       {
@@ -207,13 +207,13 @@ test("values are read in all notations of the original", () => {
   });
 });
 
-test("a list of the base is the whole list, also as the original writes it", () => {
+test("a list of the base is complete, also as the original writes it", () => {
   const files = readConfig({ conversation: { attachments: ["a", "b"] } });
   const base = conversationConfig({ conversation: { attachments: ["a", "b"] } }, []);
   expect(mergeConfig(files, base).conversation?.attachments?.value).toEqual(["a", "b"]);
 });
 
-test("keys that every object has do no harm", () => {
+test("keys that every object has are harmless", () => {
   const base = JSON.parse(
     '{"__proto__":{"polluted":1},"constructor":{"prototype":{"polluted":1}},"conversation":{"tools":{"__proto__":{"run":"bad"},"x":{"run":"bad","__proto__":3}}}}',
   ) as JsonObject;
@@ -224,7 +224,7 @@ test("keys that every object has do no harm", () => {
   });
 });
 
-test("nothing makes it throw, and what is fine beside is read", () => {
+test("it never throws, and reads what is valid", () => {
   fc.assert(
     fc.property(anyConfig(), fc.jsonValue({ maxDepth: 3 }), anyPlace(), (raw, junk, place) => {
       const spoilt = place.reduceRight<Json>((value, key) => ({ [key]: value }), junk as Json);

@@ -21,14 +21,14 @@ export function conversationConfig(
     .map(parseLeniently)
     .reduce((lower, upper) => mergeConfig(lower, upper), base);
   const { inherit: _inherit, extends: _extends, config_load_paths: _paths, ...rest } = merged;
-  return withoutMachine(rest);
+  return withoutMachineSettings(rest);
 }
 
 /**
  * Drops addresses, names of variables with keys, and MCP servers. A conversation may come from another machine,
  * where other programs listen.
  */
-export function withoutMachine(config: PartialConfig): PartialConfig {
+export function withoutMachineSettings(config: PartialConfig): PartialConfig {
   return omitMachine(configSchema, config) as PartialConfig; // Only less of it.
 }
 

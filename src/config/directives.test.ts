@@ -30,20 +30,20 @@ const FS = Object.fromEntries(
 const INITIAL = ["any_on", "named_on", "group_on", "never_on"];
 
 describe("a bare directive", () => {
-  test("reaches the tools that any may change, and skips the others in silence", () => {
+  test("switches the tools that allow any directive, and silently skips the others", () => {
     expect({ on: enabled(FS, on()), off: enabled(FS, off()) }).toEqual({
       on: [...INITIAL, "any_off"].toSorted(),
       off: ["group_on", "named_on", "never_on"],
     });
   });
 
-  test("does nothing where there are no tools", () => {
+  test("does nothing without tools", () => {
     expect(enabled({}, on(), off())).toEqual([]);
   });
 });
 
 describe("a directive that names a group", () => {
-  test("reaches those of its tools that allow it, and skips the others in silence", () => {
+  test("switches its tools that allow it, and silently skips the others", () => {
     expect({ on: enabled(FS, on("fs")), off: enabled(FS, off("fs")) }).toEqual({
       on: [...INITIAL, "any_off", "group_off"].toSorted(),
       off: ["named_on", "never_on"],
@@ -55,19 +55,19 @@ describe("a directive that names a group", () => {
     expect(enabled(tools, off("fs"))).toEqual(["b", "c"]);
   });
 
-  test("is the tool of that name, if there is one", () => {
+  test("means the tool of that name, if one exists", () => {
     expect(enabled({ fs: { group: "x" }, a: { group: "fs" } }, off("fs"))).toEqual(["a"]);
   });
 });
 
 describe("a directive that names a tool", () => {
-  test("reaches it unless it is locked", () => {
+  test("switches it unless it is locked", () => {
     const names = Object.keys(POLICIES).filter((name) => !name.startsWith("never"));
     expect(enabled(FS, ...names.map(on))).toEqual([...names, "never_on"].toSorted());
     expect(enabled(FS, ...names.map(off))).toEqual(["never_on"]);
   });
 
-  test("is refused by a tool that is locked off", () => {
+  test("is rejected by a tool that is locked off", () => {
     expect(() => enabled(FS, on("never_off"))).toThrow(
       expect.objectContaining({
         code: "tool_locked",
@@ -76,7 +76,7 @@ describe("a directive that names a tool", () => {
     );
   });
 
-  test("is refused by a tool that is locked on", () => {
+  test("is rejected by a tool that is locked on", () => {
     expect(() => enabled(FS, off("never_on"))).toThrow(
       expect.objectContaining({
         code: "tool_locked",
@@ -85,7 +85,7 @@ describe("a directive that names a tool", () => {
     );
   });
 
-  test("is refused also where the lock is on all tools", () => {
+  test("is rejected where all tools are locked by default", () => {
     const tools = { "*": { enable: "always" }, a: {} };
     expect(() => enabled(tools, off("a"))).toThrow(
       expect.objectContaining({
@@ -94,13 +94,13 @@ describe("a directive that names a tool", () => {
     );
   });
 
-  test("says nothing if the tool is as it is wanted, locked or not", () => {
+  test("does nothing if the tool is already as wanted, locked or not", () => {
     const config = read(FS);
     const directives = [on("never_on"), off("never_off"), on("any_on"), off("named_off")];
     expect(applyDirectives(config, directives)).toEqual(config);
   });
 
-  test("is refused if there is no such tool or group, with the one that was meant", () => {
+  test("is rejected for an unknown tool or group, with a suggestion", () => {
     const tools = { fs_read_file: { group: "files" }, git_diff: {} };
     expect(() => enabled(tools, on("fs_raed_file"))).toThrow(
       expect.objectContaining({
@@ -117,7 +117,7 @@ describe("a directive that names a tool", () => {
     );
   });
 
-  test("never means what all tools have in common, nor what every object has", () => {
+  test("never means the defaults for all tools, or a key that every object has", () => {
     for (const name of ["*", "toString", "__proto__", "constructor", ""])
       expect(() => enabled({ "*": {}, a: {} }, off(name))).toThrow(
         expect.objectContaining({ code: "unknown_tool" }),
@@ -128,7 +128,7 @@ describe("a directive that names a tool", () => {
 describe("several directives", () => {
   const tools = { a: {}, b: {}, c: { enable: "explicit" } };
 
-  test("are followed in their order", () => {
+  test("are applied in order", () => {
     expect({
       onlyA: enabled(tools, off(), on("a")),
       none: enabled(tools, on("a"), off()),
@@ -138,13 +138,13 @@ describe("several directives", () => {
     }).toEqual({ onlyA: ["a"], none: [], allButA: ["b"], named: ["c"], again: ["b"] });
   });
 
-  test("stop at the first that is refused", () => {
+  test("stop at the first that is rejected", () => {
     expect(() => enabled({ a: { enable: "always" } }, on("a"), off("a"), off("nobody"))).toThrow(
       expect.objectContaining({ code: "tool_locked" }),
     );
   });
 
-  test("switch off a tool that only its name switches, beside all others", () => {
+  test("can switch off all tools and one that has to be named", () => {
     const withAsk = { ...tools, ask_user: { enable: { state: true, allow_toggle: "if_named" } } };
     expect([enabled(withAsk, off()), enabled(withAsk, off(), off("ask_user"))]).toEqual([
       ["ask_user"],
@@ -153,7 +153,7 @@ describe("several directives", () => {
   });
 });
 
-test("a directive changes the state, and neither who may change it nor anything else", () => {
+test("a directive changes the state and nothing else", () => {
   const config = read({
     a: { enable: "explicit", run: "ask", options: { x: 1 } },
     b: { run: "skip" },

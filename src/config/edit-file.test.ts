@@ -67,7 +67,7 @@ describe("a TOML file", () => {
       'detached = { run = "deny", tool = "auto" } # nobody there',
       'detached = { run = "deny", tool = "deny" } # nobody there',
     ],
-  ])("changes only what was set: %s", async (_name, keys, value, before, after) => {
+  ])("changes only the key that is set: %s", async (_name, keys, value, before, after) => {
     expect(await set("c.toml", TOML, keys.split(" "), value)).toBe(TOML.replace(before, after));
   });
 
@@ -96,19 +96,19 @@ describe("a TOML file", () => {
     },
   );
 
-  test("of dotted keys stays one", async () => {
+  test("keeps its dotted keys", async () => {
     const text = 'assistant.model.id = "a/b" # it\nuser.name = "me"\n';
     expect(await set("c.toml", text, ["assistant", "model", "id"], "c/d")).toBe(
       'assistant.model.id = "c/d" # it\nuser.name = "me"\n',
     );
   });
 
-  test("keeps its line ends and the order of its keys", async () => {
+  test("keeps its line endings and the order of its keys", async () => {
     const text = "[b]\r\nz = 1 # z\r\na = 2\r\n\r\n[a]\r\nx = 1\r\n";
     expect(await set("c.toml", text, ["b", "a"], 3)).toBe(text.replace("a = 2", "a = 3"));
   });
 
-  test("that is empty, or only a comment, begins with what is set", async () => {
+  test("that is empty or only a comment gets the key", async () => {
     for (const text of ["", "\n", "# Nothing yet.\n", "# Nothing yet."]) {
       const changed = await set("c.toml", text, ["assistant", "model", "id"], "a/b");
       expect(plain(parse(changed))).toEqual({ assistant: { model: { id: "a/b" } } });
@@ -116,7 +116,7 @@ describe("a TOML file", () => {
     }
   });
 
-  test("with lists of tables keeps them", async () => {
+  test("keeps its lists of tables", async () => {
     const text =
       '[[assistant.instructions]]\ntitle = "a" # one\n\n[[assistant.instructions]]\ntitle = "b" # two\n';
     const changed = await set("c.toml", text, ["user", "name"], "me");
@@ -151,7 +151,7 @@ describe("a TOML file", () => {
     },
   );
 
-  test("gets a new tool below tables that come in any order", async () => {
+  test("gets a new tool below tables in any order", async () => {
     const keys = ["conversation", "tools", "fs_read_file", "run"];
     for (const text of LAYOUTS) {
       const after = parse(await set("c.toml", text, keys, "unattended"));
@@ -175,7 +175,7 @@ describe("a JSON file", () => {
   });
 });
 
-test("a YAML file is not edited, since its comments would be lost", async () => {
+test("a YAML file is not edited, because its comments would be lost", async () => {
   for (const file of ["c.yaml", "c.yml"])
     await expect(set(file, "a: 1 # why\n", ["a"], 2)).rejects.toThrow(
       expect.objectContaining({
@@ -185,7 +185,7 @@ test("a YAML file is not edited, since its comments would be lost", async () => 
     );
 });
 
-test("a file that cannot be read is refused by its name, and stays as it is", async () => {
+test("a file that cannot be parsed is named in the error, and not changed", async () => {
   const broken: [string, string][] = [
     ["c.toml", "this is = = not TOML"],
     ["c.json", '{"a": '],
@@ -201,7 +201,7 @@ test("a file that cannot be read is refused by its name, and stays as it is", as
     );
 });
 
-test("keys that every object has do no harm", async () => {
+test("keys that every object has are harmless", async () => {
   for (const [file, text] of [
     ["c.toml", ""],
     ["c.json", "{}"],

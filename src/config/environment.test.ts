@@ -79,13 +79,13 @@ describe("a variable", () => {
       "a/b",
       { providers: { llm: { aliases: { my_name: "a/b" } } } },
     ],
-  ])("%s reaches what a file and --cfg reach", (variable, text, value) => {
+  ])("%s sets what a file and --cfg can set", (variable, text, value) => {
     expect(readEnvironment({ [variable]: text }).settings[0]?.assignment.value).toStrictEqual(
       value,
     );
   });
 
-  test("with a colon holds JSON, with a plus it adds, with both it adds JSON", () => {
+  test("with a colon holds JSON, with a plus appends, with both appends JSON", () => {
     const prompt = "JP_CFG_ASSISTANT_SYSTEM_PROMPT";
     expect([
       read(prompt, "a"),
@@ -114,7 +114,7 @@ describe("a variable", () => {
     ["JP_CFG_ASSISTANT_NMAE", "JP_CFG_ASSISTANT_NAME"],
     ["JP_CFG_ASSISTANT_REQUEST_MAX_RETRYS", "JP_CFG_ASSISTANT_REQUEST_MAX_RETRIES"],
     ["JP_CFG___PROTO___X", undefined],
-  ])("%s sets nothing: no key has this name, but %s may be meant", (variable, meant) => {
+  ])("%s matches no key and sets nothing; %s may be meant", (variable, meant) => {
     expect(readEnvironment({ [variable]: "1" })).toStrictEqual({
       settings: [],
       unknown: [{ variable, meant }],
@@ -122,7 +122,7 @@ describe("a variable", () => {
   });
 });
 
-test("variables are read in the order of their names, and others are left alone", () => {
+test("variables are read in order of name, and others are ignored", () => {
   const found = readEnvironment({
     PATH: "/bin",
     JP_CFG_USER_NAME: "b",
@@ -137,7 +137,7 @@ test("variables are read in the order of their names, and others are left alone"
   ]);
 });
 
-test("a name that every object has does no harm", () => {
+test("a name that every object has is harmless", () => {
   const variables = {
     JP_CFG_CONVERSATION_TOOLS___PROTO___RUN: "ask",
     JP_CFG_TEMPLATE: ':{"__proto__":{"polluted":1}}',

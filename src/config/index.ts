@@ -6,7 +6,7 @@ export {
 } from "./assistant-settings.ts";
 export { ConfigError, type ConfigErrorCode, type ConfigIssue, pathToText } from "./config-error.ts";
 export { findConfigFile } from "./config-file.ts";
-export { conversationConfig, withoutMachine } from "./conversation-config.ts";
+export { conversationConfig, withoutMachineSettings } from "./conversation-config.ts";
 export { applyDirectives, type ToolDirective } from "./directives.ts";
 export { setInText } from "./edit-file.ts";
 export {
@@ -21,12 +21,17 @@ export {
   valueAt,
   withValue,
 } from "./layers.ts";
-export { type ConfigPlaces, filesOf, loadLayers, type LoadOptions } from "./load-config.ts";
+export {
+  type ConfigPlaces,
+  existingConfigFiles,
+  loadLayers,
+  type LoadOptions,
+} from "./load-config.ts";
 export { type McpServerSettings, resolveMcpServers, transportType } from "./mcp-settings.ts";
 export { type ModelId, parseModelId } from "./model-id.ts";
 export { findModelParameters, type ModelParameters } from "./model-parameters.ts";
 export {
-  findProblems,
+  findUnusable,
   parseConfig,
   type ParsedConfig,
   parseConfigOrThrow,

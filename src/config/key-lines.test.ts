@@ -51,7 +51,7 @@ items = ["x"]
     expect(lineOf("c.toml", TEXT, keys)).toBe(line);
   });
 
-  test("as far as it goes, where the rest is missing", () => {
+  test("as far as it exists", () => {
     expect([
       lineOf("c.toml", TEXT, ["conversation", "tools", "my.tool", "source"]),
       lineOf("c.toml", TEXT, ["user", "name"]),
@@ -60,7 +60,7 @@ items = ["x"]
     ]).toEqual([9, undefined, undefined, undefined]);
   });
 
-  test("past texts and lists of many lines that look like keys and headers", () => {
+  test("after multi-line texts and lists that look like keys and headers", () => {
     const text = `[assistant]
 system_prompt = """
 [user]
@@ -81,7 +81,7 @@ name = 4
     ]).toEqual([13, 11]);
   });
 
-  test("with Windows line ends", () => {
+  test("with Windows line endings", () => {
     expect(lineOf("c.toml", TEXT.replaceAll("\n", "\r\n"), ["assistant", "model", "id"])).toBe(6);
   });
 });
@@ -115,14 +115,14 @@ describe("in JSON a key is found", () => {
     expect(lineOf("c.json", TEXT, keys)).toBe(line);
   });
 
-  test("as far as it goes, where the rest is missing", () => {
+  test("as far as it exists", () => {
     expect([
       lineOf("c.json", TEXT, ["conversation", "tools", "x", "source"]),
       lineOf("c.json", TEXT, ["editor"]),
     ]).toEqual([11, undefined]);
   });
 
-  test("and not a value that reads the same", () => {
+  test("and not an equal value", () => {
     const text = '{\n  "assistant": {\n    "name": "tool_choice",\n    "tool_choice": 3\n  }\n}\n';
     expect(lineOf("c.json", text, ["assistant", "tool_choice"])).toBe(4);
   });
@@ -155,7 +155,7 @@ user:
     expect(lineOf("c.yaml", TEXT, keys)).toBe(line);
   });
 
-  test("and not the same key of a neighbour further down", () => {
+  test("and not an equal key of a table further down", () => {
     const text = "assistant:\n  model: {}\nuser:\n  name: me\n";
     expect(lineOf("c.yaml", text, ["assistant", "name"])).toBe(1);
   });
@@ -188,7 +188,19 @@ describe("in lists and long texts of YAML", () => {
   });
 });
 
-test("in JSON entries of lists are found, in one line or in many", () => {
+test("in YAML keys in braces, with escapes and behind anchors are found", () => {
+  const text = 'a: {b: 1,\n  c: [x,\n y]}\n"d\\u0065": &q\n  - {f: 1}\n';
+  const line = (...keys: string[]) => lineOf("c.yaml", text, keys);
+  expect([
+    line("a", "b"),
+    line("a", "c"),
+    line("a", "c", "1"),
+    line("de"),
+    line("de", "0", "f"),
+  ]).toEqual([1, 2, 3, 4, 5]);
+});
+
+test("in JSON items of lists are found, on one line or several", () => {
   const text = '{"a": [1, [2,\n3], {"b":\n{"c,\\"}": "]"}, "d": 1}],\n"e": []}';
   const line = (...keys: string[]) => lineOf("c.json", text, keys);
   expect([
@@ -201,7 +213,7 @@ test("in JSON entries of lists are found, in one line or in many", () => {
   ]).toEqual([1, 2, 3, 3, 4, 4]);
 });
 
-test("in TOML a table inside of one of several is found", () => {
+test("in TOML a table inside a list of tables is found", () => {
   const text = "[[a.b]]\nx = 1\n[a.b.c]\ny = 1\n[[a.b]]\n[a.b.c]\ny = '''\n[z]'''\n[z]\nq = 1\n";
   const line = (...keys: string[]) => lineOf("c.toml", text, keys);
   expect([

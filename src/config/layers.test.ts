@@ -26,11 +26,11 @@ describe("layers", () => {
     expect(foldLayers(layers)).toStrictEqual({ user: { name: "b" }, editor: { cmd: "vi" } });
   });
 
-  test("are none at all where there are none", () => {
+  test("may be empty", () => {
     expect([foldLayers([]), explainLayers([])]).toEqual([{}, []]);
   });
 
-  test("below one that does not inherit are silent, but for our own", () => {
+  test("below one with inherit = false are dropped, except the base layers", () => {
     const layers = [
       { ...layer("defaults", { editor: { cmd: "vi" } }), isBase: true },
       layer("a", { user: { name: "a" }, assistant: { name: "a" } }),
@@ -45,7 +45,7 @@ describe("layers", () => {
     });
   });
 
-  test("start at the last one that does not inherit, and not at one that does", () => {
+  test("start at the last one with inherit = false", () => {
     const layers = [
       layer("a", { inherit: false, user: { name: "a" } }),
       layer("b", { inherit: false, editor: { cmd: "b" } }),
@@ -58,7 +58,7 @@ describe("layers", () => {
     });
   });
 
-  test("that clear a key take away what lower ones say of it, and not what upper ones say", () => {
+  test("that clear a key reset lower layers and not higher ones", () => {
     const below = layer("below", {
       assistant: { name: "a", tool_choice: "none" },
       ...ofTool({ run: "ask", options: { a: 1 } }),
@@ -81,7 +81,7 @@ describe("layers", () => {
 });
 
 describe("the explanation", () => {
-  test("says who says something of each value, the highest first", () => {
+  test("names the layers that set each value, the highest first", () => {
     const layers = [
       layer("a", { assistant: { name: "a" }, ...ofTool({ enable: false }) }),
       layer("b", { user: { name: "b" } }),
@@ -99,12 +99,12 @@ describe("the explanation", () => {
     ]);
   });
 
-  test("names no layer that is not heard", () => {
+  test("names no layer that is dropped", () => {
     const layers = [layer("a", name("a")), layer("b", { inherit: false, ...name("b") })];
     expect(explainLayers(layers).find(({ path }) => path[0] === "user")?.layers).toEqual(["b"]);
   });
 
-  test("is in the order of the schema, whatever order the layers have", () => {
+  test("is in the order of the schema, not of the layers", () => {
     const layers = [
       { name: "defaults", config: DEFAULTS },
       layer("a", {
@@ -134,7 +134,7 @@ describe("the explanation", () => {
     ]);
   });
 
-  test("tells that there is an answer and where, and never the answer", () => {
+  test("shows that an answer is set and where, but never the answer", () => {
     const answers: Json[] = [SECRET, false, null, { deep: SECRET }];
     const explained = answers.map((answer) =>
       explainLayers([
@@ -163,7 +163,7 @@ describe("the explanation", () => {
     );
   });
 
-  test("gives every value exactly once, and each of them a layer", () => {
+  test("has every value exactly once, each with a layer", () => {
     fc.assert(
       fc.property(anyConfig(), anyConfig(), (first, second) => {
         const explained = explainLayers([layer("a", first), layer("b", second)]);
@@ -174,7 +174,7 @@ describe("the explanation", () => {
     );
   });
 
-  test("does not take what every object has for something a layer says", () => {
+  test("ignores keys that every object has", () => {
     const layers = [layer("a", ofAliases({ x: "y" })), layer("b", ofAliases({ toString: "z" }))];
     const explained = explainLayers(layers).map(({ path, layers: from }) => [path.at(-1), from]);
     expect(explained).toEqual([
@@ -184,7 +184,7 @@ describe("the explanation", () => {
   });
 });
 
-test("a value is found by its path, and what every object has is none", () => {
+test("a value is found by its path, but not on the prototype", () => {
   const config = readConfig(ofTool({ run: "ask", options: { a: { b: 1 } } }));
   const of = (...path: string[]) => valueAt(config, path);
   expect([
@@ -198,7 +198,7 @@ test("a value is found by its path, and what every object has is none", () => {
   ]).toEqual([config, 1, undefined, undefined, undefined, undefined, undefined]);
 });
 
-test("headers of a server may hold a token: they are not shown, and not stored", () => {
+test("headers of a server, which may hold a token, are neither shown nor stored", () => {
   const own = layer("a", { providers: { mcp: { s: { headers: { Authorization: SECRET } } } } });
   expect(explainLayers([own])).toEqual([
     {
@@ -227,7 +227,7 @@ function ofAliases(aliases: Json) {
   return { providers: { llm: { aliases } } };
 }
 
-test("tables meet key by key, and the upper layer wins", () => {
+test("tables merge key by key, and the higher layer wins", () => {
   const lower = readConfig({
     assistant: { name: "a", request: { max_retries: 1, cache: true } },
     user: { name: "me" },
@@ -239,7 +239,7 @@ test("tables meet key by key, and the upper layer wins", () => {
   });
 });
 
-test("a plain list that layers do not add to is replaced", () => {
+test("a plain list is replaced", () => {
   expect(mergeConfig(withEnvs(["A", "B"]), withEnvs(["C"]))).toStrictEqual(withEnvs(["C"]));
 });
 
@@ -257,7 +257,7 @@ test("false, zero and the empty text are values", () => {
   expect(mergeConfig(lower, upper)).toStrictEqual(upper);
 });
 
-test("names that nobody knows meet one by one: tools, servers, aliases, options, headers", () => {
+test("named entries merge one by one: tools, servers, aliases, options, headers", () => {
   const lower = readConfig({
     conversation: { tools: { a: { run: "ask", options: { x: { deep: 1 }, y: 2 } } } },
     providers: {
@@ -280,7 +280,7 @@ test("names that nobody knows meet one by one: tools, servers, aliases, options,
   });
 });
 
-test("parameters of a model meet one by one, also those that nobody knows", () => {
+test("parameters of a model merge one by one, also unknown ones", () => {
   expect(
     mergeConfig(
       withParameters({ max_tokens: 1, seed: 1, other: { a: 1 } }),
@@ -289,7 +289,7 @@ test("parameters of a model meet one by one, also those that nobody knows", () =
   ).toStrictEqual(withParameters({ max_tokens: 1, seed: 2, mirostat: 1, other: { a: 1, b: 1 } }));
 });
 
-test("values of templates meet one by one", () => {
+test("values of templates merge one by one", () => {
   expect(mergeConfig(withValues({ a: 1 }), withValues({ b: 2 }))).toStrictEqual(
     withValues({ a: 1, b: 2 }),
   );
@@ -333,7 +333,7 @@ describe("a builtin tool's own config", () => {
     expect(labels).toEqual(["Assistant", "JP", "Me", "Me"]);
   });
 
-  test("stays under a user's that names another source", () => {
+  test("is kept below a user's tool with another source", () => {
     const user = readConfig(ofTool({ source: "local", command: "my-ask" }, "ask_user"));
     const before = resolveTools(BUILTIN).get("ask_user");
     expect(resolveTools(mergeConfig(BUILTIN, user)).get("ask_user")).toStrictEqual({
@@ -343,7 +343,7 @@ describe("a builtin tool's own config", () => {
     });
   });
 
-  test("can be switched off and stays only by name, unless it is switched by a shorthand", () => {
+  test("can be switched off and keeps its policy, unless a shorthand sets both", () => {
     expect([afterEnable({ state: false }), afterEnable(false)]).toEqual([
       [false, "if_named"],
       [false, "any"],
@@ -351,7 +351,7 @@ describe("a builtin tool's own config", () => {
   });
 });
 
-test("a name that every object has is a name like any other", () => {
+test("a name that every object has is an ordinary name", () => {
   const lower = readConfig({ providers: { llm: { aliases: { a: "m" } } } });
   const upper = readConfig({
     providers: { llm: { aliases: { toString: "n" } } },
@@ -370,7 +370,7 @@ test("a name that every object has is a name like any other", () => {
   });
 });
 
-test("a layer over nothing and nothing over a layer is that layer", () => {
+test("merging a layer with an empty one gives the layer", () => {
   fc.assert(
     fc.property(anyConfig(), (raw) => {
       const config = readConfig(raw);

@@ -17,9 +17,9 @@ export interface Layer {
   /** Of the tools in it, those that only read: what a workspace configures for them needs no trust. */
   readonly readOnlyTools?: readonly string[];
   /** Comes from a file of the workspace or from its records, and so perhaps from a clone. */
-  readonly isOfWorkspace?: boolean;
+  readonly isFromWorkspace?: boolean;
   /** Comes from the command line, and does not affect the next command. */
-  readonly isForOnce?: boolean;
+  readonly isTemporary?: boolean;
   /** How many layers directly below are files it extends: its `inherit = false` keeps them. */
   readonly extendedBelow?: number;
 }

@@ -5,7 +5,12 @@ import { ofTool, readConfig, SECRET } from "../../test/support/any-config.ts";
 import { temporaryFolder } from "../../test/support/temporary-workspace.ts";
 import type { ConfigError } from "./config-error.ts";
 import { explainLayers, foldLayers } from "./layers.ts";
-import { type ConfigPlaces, filesOf, loadLayers, type LoadOptions } from "./load-config.ts";
+import {
+  type ConfigPlaces,
+  existingConfigFiles,
+  loadLayers,
+  type LoadOptions,
+} from "./load-config.ts";
 import { resolveTools } from "./tool-settings.ts";
 
 type Files = Readonly<Record<string, string>>;
@@ -14,7 +19,7 @@ const named = (name: string) => `[user]\nname = "${name}"\n`;
 const adds = (name: string) => `conversation.attachments = ["${name}"]\n`;
 
 describe("layers", () => {
-  test("come from all places, from our defaults to the flags", async () => {
+  test("come from all places, from the defaults to the flags", async () => {
     const { layers, root } = await load(
       {
         "user/config.toml": adds("user"),
@@ -63,7 +68,7 @@ describe("layers", () => {
     );
   });
 
-  test("are only ours where nothing is configured", async () => {
+  test("are only the base layers if nothing is configured", async () => {
     const { layers, warnings } = await load({});
     expect({ names: layers.map(({ name }) => name), warnings }).toEqual({
       names: ["defaults", "builtin tools"],
@@ -71,7 +76,7 @@ describe("layers", () => {
     });
   });
 
-  test("of builtin tools lie under the user's, field by field", async () => {
+  test("of builtin tools are below the user's, field by field", async () => {
     const builtins = readConfig(
       ofTool(
         {
@@ -99,7 +104,7 @@ describe("layers", () => {
     });
   });
 
-  test("outside of a workspace are the user's alone", async () => {
+  test("outside a workspace are the user's alone", async () => {
     const { layers } = await load(
       { "user/config.toml": named("me"), "work/.jp.toml": named("no") },
       { isOutside: true },
@@ -107,7 +112,7 @@ describe("layers", () => {
     expect(foldLayers(layers).user).toEqual({ name: "me" });
   });
 
-  test("below one that does not inherit are silent, but for defaults and builtin tools", async () => {
+  test("below one with inherit = false are dropped, except defaults and builtin tools", async () => {
     const { layers } = await load(
       {
         "user/config.toml": `${named("user")}[editor]\ncmd = "vi"\n`,
@@ -127,20 +132,20 @@ describe("layers", () => {
   });
 });
 
-describe("the folder one is in", () => {
-  test("may have a name that begins with dots", () => {
+describe("the current folder", () => {
+  test("may have a name that starts with dots", () => {
     const { places, root } = placed({ "work/..a/.jp.toml": "" }, { cwd: "work/..a" });
-    expect(filesOf(places)).toEqual([path.join(root, "work/..a/.jp.toml")]);
+    expect(existingConfigFiles(places)).toEqual([path.join(root, "work/..a/.jp.toml")]);
   });
 
-  test("may be outside of the workspace, whose root counts then", () => {
+  test("may be outside the workspace, and then its root counts", () => {
     const { places, root } = placed({ "work/.jp.toml": "", "else/.jp.toml": "" }, { cwd: "else" });
-    expect(filesOf(places)).toEqual([path.join(root, "work/.jp.toml")]);
+    expect(existingConfigFiles(places)).toEqual([path.join(root, "work/.jp.toml")]);
   });
 });
 
 describe("extends", () => {
-  test("reads files before the one they stand in, or after it, globs in the order of names", async () => {
+  test("applies files before or after the one that names them, globs in order of name", async () => {
     const { names } = await load({
       "work/.jp/config.toml": `extends = ["d/**/*", { path = "z.json", strategy = "after" }, { path = "y.toml", strategy = "before" }]\n${named("own")}`,
       "work/.jp/d/b.toml": named("b"),
@@ -166,7 +171,7 @@ describe("extends", () => {
     expect(names).toEqual(["work/b.toml", "work/.jp/d/a.toml", "work/.jp/config.toml"]);
   });
 
-  test("of a file that does not inherit still counts", async () => {
+  test("of a file with inherit = false still applies", async () => {
     const { layers } = await load({
       "user/config.toml": named("user"),
       "work/.jp/config.toml": 'inherit = false\nextends = ["base.toml"]\n[assistant]\nname = "x"\n',
@@ -175,7 +180,7 @@ describe("extends", () => {
     expect(foldLayers(layers).user).toEqual({ name: "base" });
   });
 
-  test("that goes in a circle is refused", async () => {
+  test("is rejected if it forms a cycle", async () => {
     const files = {
       "work/.jp/config.toml": 'extends = ["a.toml"]',
       "work/.jp/a.toml": 'extends = ["config.toml"]',
@@ -188,7 +193,7 @@ describe("extends", () => {
     );
   });
 
-  test("whose pattern fits the file itself means the others", async () => {
+  test("with a pattern that matches the file itself means the others", async () => {
     const { names } = await load({
       "work/.jp/config.toml": 'extends = ["*.toml"]',
       "work/.jp/a.toml": named("a"),
@@ -196,21 +201,21 @@ describe("extends", () => {
     expect(names).toEqual(["work/.jp/a.toml", "work/.jp/config.toml"]);
   });
 
-  test("whose pattern fits nothing reads nothing", async () => {
+  test("with a pattern that matches nothing reads nothing", async () => {
     const { names, warnings } = await load({
       "work/.jp/config.toml": 'extends = ["config.d/**/*"]',
     });
     expect({ names, warnings }).toEqual({ names: ["work/.jp/config.toml"], warnings: [] });
   });
 
-  test("of a file that is not there is told", async () => {
+  test("of a missing file is reported", async () => {
     const { warnings } = await load({
       "work/.jp/config.toml": 'user.name = "x"\nextends = ["secrets.toml"]',
     });
     expect(warnings).toEqual([expect.stringMatching(/config\.toml:2: extends.*secrets\.toml/)]);
   });
 
-  test("counts a file once that two others extend", async () => {
+  test("applies a file once that two others extend", async () => {
     const { layers } = await load({
       "work/.jp/config.toml": 'extends = ["a.toml", "b.toml"]',
       "work/.jp/a.toml": 'extends = ["common.toml"]',
@@ -222,7 +227,7 @@ describe("extends", () => {
 });
 
 describe("--cfg", () => {
-  test("is followed from left to right, over files, variables and the conversation", async () => {
+  test("applies from left to right, over files, variables and the conversation", async () => {
     const { layers } = await load(
       { "work/.jp/config.toml": named("file") },
       {
@@ -239,7 +244,7 @@ describe("--cfg", () => {
     ]);
   });
 
-  test("with a name reads every file of that name in the places for it", async () => {
+  test("with a name reads every file of that name in the load paths", async () => {
     const { names } = await load(
       {
         "user/config.toml": 'config_load_paths = ["cfg"]\n',
@@ -260,7 +265,7 @@ describe("--cfg", () => {
     ]);
   });
 
-  test("with a name may have folders and an ending in it", async () => {
+  test("with a name may include folders and an extension", async () => {
     const files = {
       "work/.jp/config.toml": 'config_load_paths = ["cfg"]\n',
       "work/cfg/personas/dev.toml": named("x"),
@@ -282,7 +287,7 @@ describe("--cfg", () => {
     expect(foldLayers(layers).user).toEqual({ name: "x" });
   });
 
-  test("with a name that nothing has, or only a folder, is refused", async () => {
+  test("with an unknown name, or that of a folder, is rejected", async () => {
     const files = {
       "work/.jp/config.toml": 'config_load_paths = ["cfg"]\n',
       "work/cfg/dev/a.toml": named("x"),
@@ -296,7 +301,7 @@ describe("--cfg", () => {
       );
   });
 
-  test("with a file that is not there is refused", async () => {
+  test("with a missing file is rejected", async () => {
     await expect(load({}, { settings: ["@none.toml"] })).rejects.toThrow(
       expect.objectContaining({
         code: "config_not_found",
@@ -305,7 +310,7 @@ describe("--cfg", () => {
     );
   });
 
-  test("with a wrong type is refused with the words", async () => {
+  test("with a wrong type is rejected, naming the flag", async () => {
     await expect(load({}, { settings: ["conversation.max_cycles=many"] })).rejects.toThrow(
       expect.objectContaining({
         code: "config_invalid",
@@ -317,7 +322,7 @@ describe("--cfg", () => {
   });
 });
 
-test("every wrong value is told at once, with file, line, key and what was expected", async () => {
+test("all wrong values are reported at once, with file, line, key and the expected type", async () => {
   const toml = `[assistant]
 name = 3
 model.id = 4
@@ -344,14 +349,14 @@ test.each([
   ["config.json", '{\n  "user": {\n    "name": 3\n  }\n}', 3],
   ["config.yaml", "user:\n  name: 3\n", 2],
   ["config.toml", "user = { name = 3 }\n", 1],
-])("a wrong value in %s is told with its line", async (name, text, line) => {
+])("a wrong value in %s is reported with its line", async (name, text, line) => {
   expect(await failure({ [`work/.jp/${name}`]: text })).toEqual({
     code: "config_invalid",
     lines: [`work/.jp/${name}:${line}: user.name: expected string, got a number`],
   });
 });
 
-test("an unknown key is told with file, line and the key that was meant, and the rest counts", async () => {
+test("an unknown key is reported with file, line and a suggestion, and the rest applies", async () => {
   const { layers, warnings } = await load({
     "work/.jp/config.toml": `${named("me")}\n[conversation.tools.x]\nrum = "ask"\noptions.anything = 1\n`,
     "work/.jp.yaml": "template:\n  anything: 1\nassistnt: {}\n",
@@ -366,7 +371,7 @@ test("an unknown key is told with file, line and the key that was meant, and the
 describe("a configured answer", () => {
   const answer = "conversation.tools.x.questions.q.answer";
 
-  test("from the command line or a variable is in no name of a layer and no explanation", async () => {
+  test("from the command line or a variable is in no layer name and no explanation", async () => {
     const { layers } = await load(
       {},
       {
@@ -401,13 +406,13 @@ describe("a configured answer", () => {
       {},
       [`conversation.tools.x:={"run":"no","questions":{"q":{"answer":"${SECRET}"}}}`],
     ],
-  ])("is in no error about what stands beside it: %s", async (_name, files, settings) => {
+  ])("is in no error about its neighbours: %s", async (_name, files, settings) => {
     const error: unknown = await load(files, { settings }).catch((cause: unknown) => cause);
     expect(error).toMatchObject({ code: "config_invalid" });
     expect(String(error)).not.toContain(SECRET);
   });
 
-  test("is in no error about an assignment that is none, for its spaces", async () => {
+  test("is in no error about an assignment that is invalid because of spaces", async () => {
     const error: unknown = await load({}, { settings: [`${answer} = ${SECRET}`] }).catch(
       (cause: unknown) => cause,
     );
@@ -415,7 +420,7 @@ describe("a configured answer", () => {
     expect(String(error)).not.toContain(SECRET);
   });
 
-  test("is in no warning about what stands beside it", async () => {
+  test("is in no warning about its neighbours", async () => {
     const words = JSON.stringify(ofTool({ rum: "ask", questions: { q: { answer: SECRET } } }));
     const { warnings } = await load({}, { settings: [words] });
     expect(warnings).toEqual([expect.stringMatching(/did you mean run/)]);

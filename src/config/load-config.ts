@@ -1,7 +1,7 @@
 /** Loads the layers of config from files, environment and command line, in order of precedence. */
 import { globSync, realpathSync } from "node:fs";
 import path from "node:path";
-import { nameOfAssignment, parseAssignment } from "./assignment.ts";
+import { assignmentKey, parseAssignment } from "./assignment.ts";
 import {
   ConfigError,
   configError,
@@ -32,7 +32,7 @@ export interface ConfigPlaces {
   /** The user's folder for this workspace, if there is one. */
   readonly userWorkspaceFolder?: string;
   /** That folder was created for another workspace, so its config is not trusted here. */
-  readonly isOfAnother?: boolean;
+  readonly isOfOtherWorkspace?: boolean;
   readonly cwd: string;
   readonly variables: Readonly<Record<string, string | undefined>>;
 }
@@ -61,8 +61,8 @@ export interface LoadedLayers {
 /** Throws `config_invalid`, `config_unreadable`, `config_not_found`. */
 export async function loadLayers(options: LoadOptions): Promise<LoadedLayers> {
   const loader = new Loader();
-  for (const { file, isOfWorkspace } of placesOf(options.places))
-    await loader.addFile(file, isOfWorkspace);
+  for (const { file, isFromWorkspace } of placesOf(options.places))
+    await loader.addFile(file, isFromWorkspace);
   loader.addEnvironment(options.places.variables);
   loader.add("conversation", options.conversation, true);
   const standing = loader.layers.length;
@@ -78,23 +78,29 @@ export async function loadLayers(options: LoadOptions): Promise<LoadedLayers> {
     },
   ];
   const all = loader.layers.map((layer, index): Layer =>
-    index < standing ? layer : { ...layer, isForOnce: true },
+    index < standing ? layer : { ...layer, isTemporary: true },
   );
   return { layers: [...ours, ...all], warnings: loader.warnings };
 }
 
 /** The config files that exist, the lowest first. */
-export function filesOf(places: ConfigPlaces): readonly string[] {
+export function existingConfigFiles(places: ConfigPlaces): readonly string[] {
   return placesOf(places).map(({ file }) => file);
 }
 
 interface PlacedFile {
   readonly file: string;
-  readonly isOfWorkspace: boolean;
+  readonly isFromWorkspace: boolean;
 }
 
 function placesOf(places: ConfigPlaces): readonly PlacedFile[] {
-  const { userFolder, workspaceRoot, userWorkspaceFolder, isOfAnother = false, cwd } = places;
+  const {
+    userFolder,
+    workspaceRoot,
+    userWorkspaceFolder,
+    isOfOtherWorkspace = false,
+    cwd,
+  } = places;
   const ofWorkspace =
     workspaceRoot === undefined
       ? []
@@ -103,11 +109,11 @@ function placesOf(places: ConfigPlaces): readonly PlacedFile[] {
           ...foldersBetween(workspaceRoot, cwd).map((folder) => findConfigFile(folder, ".jp")),
         ];
   const candidates = [
-    { file: findConfigFile(userFolder, "config"), isOfWorkspace: false },
-    ...ofWorkspace.map((file) => ({ file, isOfWorkspace: true })),
+    { file: findConfigFile(userFolder, "config"), isFromWorkspace: false },
+    ...ofWorkspace.map((file) => ({ file, isFromWorkspace: true })),
     {
       file: userWorkspaceFolder && findConfigFile(userWorkspaceFolder, "config"),
-      isOfWorkspace: isOfAnother,
+      isFromWorkspace: isOfOtherWorkspace,
     },
   ];
   return candidates.flatMap(({ file, ...rest }) => (file === undefined ? [] : [{ file, ...rest }]));
@@ -147,14 +153,14 @@ class Loader {
   readonly layers: Layer[] = [];
   readonly warnings: string[] = [];
 
-  add(name: string, config: PartialConfig | undefined, isOfWorkspace = false): void {
+  add(name: string, config: PartialConfig | undefined, isFromWorkspace = false): void {
     if (config === undefined || Object.keys(config).length === 0) return;
-    this.layers.push({ name, config, isOfWorkspace });
+    this.layers.push({ name, config, isFromWorkspace });
   }
 
   /** Files it extends are trusted as the file itself is, wherever they are. */
-  async addFile(file: string, isOfWorkspace: boolean): Promise<void> {
-    await this.#addFile({ file, isOfWorkspace, parents: [], seen: new Set() });
+  async addFile(file: string, isFromWorkspace: boolean): Promise<void> {
+    await this.#addFile({ file, isFromWorkspace, parents: [], seen: new Set() });
   }
 
   addEnvironment(variables: Readonly<Record<string, string | undefined>>): void {
@@ -184,17 +190,17 @@ class Loader {
     }
     const assignment = parseAssignment(words);
     if (assignment === undefined) {
-      for (const { file, isOfWorkspace } of this.#findNamed(words, places))
-        await this.addFile(file, isOfWorkspace || isInside(file));
+      for (const { file, isFromWorkspace } of this.#findNamed(words, places))
+        await this.addFile(file, isFromWorkspace || isInside(file));
       return;
     }
     // Not the value: it may be an answer.
-    const name = `--cfg ${nameOfAssignment(words)}`;
+    const name = `--cfg ${assignmentKey(words)}`;
     const config = this.#accept(name, parseConfig(assignment.value));
     this.layers.push({ name, config, cleared: assignment.cleared });
   }
 
-  async #addFile({ file, isOfWorkspace, parents, seen }: FileReading): Promise<void> {
+  async #addFile({ file, isFromWorkspace, parents, seen }: FileReading): Promise<void> {
     if (parents.includes(file)) {
       throw configError(file, { path: ["extends"], message: "this file extends itself" });
     }
@@ -207,12 +213,12 @@ class Loader {
     const add = async (isAfter: boolean) => {
       for (const entry of extended.filter((one) => one.isAfter === isAfter))
         for (const other of entry.files)
-          await this.#addFile({ file: other, isOfWorkspace, parents: [...parents, file], seen });
+          await this.#addFile({ file: other, isFromWorkspace, parents: [...parents, file], seen });
     };
     const lowest = this.layers.length;
     await add(false);
     const extendedBelow = this.layers.length - lowest;
-    this.layers.push({ name: file, config, extendedBelow, isOfWorkspace });
+    this.layers.push({ name: file, config, extendedBelow, isFromWorkspace });
     await add(true);
   }
 
@@ -236,8 +242,8 @@ class Loader {
 
   /** A file found through a load path of the workspace counts as the workspace's. */
   #findNamed(name: string, places: ConfigPlaces): readonly PlacedFile[] {
-    const loadPaths = this.layers.flatMap(({ config, isOfWorkspace = false }) =>
-      (config.config_load_paths ?? []).map((folder) => ({ folder, isOfWorkspace })),
+    const loadPaths = this.layers.flatMap(({ config, isFromWorkspace = false }) =>
+      (config.config_load_paths ?? []).map((folder) => ({ folder, isFromWorkspace })),
     );
     const roots = [places.userFolder, places.workspaceRoot, places.userWorkspaceFolder];
     const files = roots
@@ -245,10 +251,10 @@ class Loader {
       .flatMap((root) =>
         loadPaths.map((load) => ({ ...load, folder: path.join(root, load.folder) })),
       )
-      .flatMap(({ folder, isOfWorkspace }) =>
+      .flatMap(({ folder, isFromWorkspace }) =>
         [...EXTENSIONS.map((extension) => `${name}.${extension}`), name].map((found) => ({
           file: path.join(folder, found),
-          isOfWorkspace,
+          isFromWorkspace,
         })),
       )
       .filter(({ file }) => isFile(file));

@@ -52,13 +52,13 @@ test("a server is a program to start, or an address", () => {
   ]);
 });
 
-test("no time at all means no limit", () => {
+test("a timeout of 0 means no limit", () => {
   expect(resolve({ s: { command: "x", startup_timeout_secs: 0 } })[0]?.startupTimeoutMs).toBe(
     Number.POSITIVE_INFINITY,
   );
 });
 
-test("the type decides where both a command and an address are given", () => {
+test("the type decides if both a command and an address are given", () => {
   const both = { command: "x", url: "http://y" };
   const types = resolve({
     none: both,
@@ -72,13 +72,13 @@ test("the type decides where both a command and an address are given", () => {
   ]);
 });
 
-test("a server that lacks what its type needs is in no list", () => {
+test("a server without the address or command of its type is left out", () => {
   expect(
     resolve({ a: {}, b: { type: "stdio", url: "http://y" }, c: { type: "http", command: "x" } }),
   ).toEqual([]);
 });
 
-test("layers meet key by key, and lists of a server are replaced", () => {
+test("layers merge key by key, and lists of a server are replaced", () => {
   const layers: Json[] = [
     { s: { command: "x", arguments: ["a"], variables: ["A"] }, t: { command: "t" } },
     { s: { arguments: ["b", "c"], optional: true } },
@@ -90,7 +90,7 @@ test("layers meet key by key, and lists of a server are replaced", () => {
   ]);
 });
 
-test("there are none where none are configured", () => {
+test("there are no servers by default", () => {
   expect(resolveMcpServers({})).toStrictEqual(new Map());
 });
 

@@ -5,7 +5,7 @@ import { configToJson, mergeConfig } from "./layers.ts";
 import { parseModelId, resolveModelId } from "./model-id.ts";
 import { parseConfig } from "./parse-config.ts";
 
-test("a model is called provider/name, the same in two fields, or by an alias", () => {
+test("a model is named by provider/name, by the same as two fields, or by an alias", () => {
   expect({
     text: idOf("anthropic/claude-opus-4-6"),
     slashes: idOf("openrouter/meta-llama/llama-4:free"),
@@ -21,7 +21,7 @@ test("a model is called provider/name, the same in two fields, or by an alias", 
   });
 });
 
-test("what names no model is refused", () => {
+test("other values are rejected", () => {
   const wrong: Json[] = [
     "",
     4,
@@ -61,7 +61,7 @@ test("an id is stored in two fields, as the original does, and an alias as its n
   ]);
 });
 
-test("an id replaces a lower one as a whole, whichever form either has", () => {
+test("an id replaces a lower one as a whole, in any form", () => {
   const forms: Json[] = ["openai/gpt", { provider: "google", name: "gemini" }, "opus"];
   for (const lower of forms)
     for (const upper of forms) {
@@ -70,7 +70,7 @@ test("an id replaces a lower one as a whole, whichever form either has", () => {
     }
 });
 
-test("aliases are models of any form, and merge by name", () => {
+test("aliases may have any form, and merge by name", () => {
   const lower = readConfig({ providers: { llm: { aliases: { a: "openai/x", b: "a" } } } });
   const upper = readConfig({ providers: { llm: { aliases: { b: "google/y", "c.d": "b" } } } });
   expect(mergeConfig(lower, upper).providers?.llm?.aliases).toStrictEqual({
@@ -99,7 +99,7 @@ const ALIASES = {
 
 const resolve = (text: string) => resolveModelId(parseModelId(text), ALIASES);
 
-test("a provider and a name are taken as they are, also if the name is a path", () => {
+test("a provider and a name are used as they are, also if the name contains slashes", () => {
   expect(resolve("openrouter/qwen/qwen3")).toEqual({ provider: "openrouter", name: "qwen/qwen3" });
 });
 
@@ -115,15 +115,15 @@ test.each([
   ["self", "model_alias_cycle", "The model alias `self` refers to itself: self → self."],
   ["gone", "unknown_model_alias", "Unknown model alias `nowhere` (from gone)."],
   ["toString", "unknown_model_alias", "Unknown model alias `toString`."],
-])("an alias that leads nowhere is refused: %s", (alias, code, message) => {
+])("an alias without a model is rejected: %s", (alias, code, message) => {
   expect(() => resolve(alias)).toThrow(expect.objectContaining({ code, message }));
 });
 
-test("the alias that was probably meant is named", () => {
+test("the closest alias is suggested", () => {
   expect(() => resolve("fsat")).toThrow(expect.objectContaining({ hint: "Did you mean fast?" }));
 });
 
-test("where none is close, it is said how to define one", () => {
+test("without a close alias, the hint says how to define one", () => {
   expect(() => resolve("opus")).toThrow(
     expect.objectContaining({
       hint: expect.stringContaining("jp config set providers.llm.aliases.opus provider/name"),

@@ -3,10 +3,10 @@ import { describe, expect, test } from "vitest";
 import { counters } from "../../test/security/threats.ts";
 import { anyConfig, ofTool, readConfig, SECRET } from "../../test/support/any-config.ts";
 import type { Json } from "../util/index.ts";
-import { findProblems, parseConfig, parseConfigOrThrow } from "./parse-config.ts";
+import { findUnusable, parseConfig, parseConfigOrThrow } from "./parse-config.ts";
 
 describe("a wrong type", () => {
-  test("is told with its key, what was expected and what is there", () => {
+  test("is reported with its key, the expected and the actual type", () => {
     expect(
       parseConfig({
         assistant: { name: 3, request: { max_retries: "5" } },
@@ -29,7 +29,7 @@ describe("a wrong type", () => {
     ]);
   });
 
-  test("of the whole is told as well", () => {
+  test("of the whole config is reported too", () => {
     const whole: Json[] = [null, "text", 3, true];
     expect(whole.map((value) => parseConfig(value).errors)).toEqual([
       [{ path: [], message: "expected a table, got null" }],
@@ -39,7 +39,7 @@ describe("a wrong type", () => {
     ]);
   });
 
-  test("is a list, wherever a table belongs", () => {
+  test("is a list in place of a table", () => {
     const places: readonly (readonly [string, Json])[] = [
       ["", []],
       ["assistant", { assistant: [] }],
@@ -56,14 +56,14 @@ describe("a wrong type", () => {
     expect(found).toEqual(places.map(([path]) => [path]));
   });
 
-  test("is nothing at all, where something belongs", () => {
+  test("is a missing required key", () => {
     expect(parseConfig({ assistant: null, user: { name: null } }).errors).toEqual([
       { path: ["assistant"], message: "expected a table, got null" },
       { path: ["user", "name"], message: "expected string, got null" },
     ]);
   });
 
-  test("inside one of several forms is told where it is, every one of them", () => {
+  test("inside one of several forms is reported with its path, all of them", () => {
     const found = parseConfig({
       assistant: {
         model: { id: { provider: "openai", name: 5 } },
@@ -79,7 +79,7 @@ describe("a wrong type", () => {
     ]);
   });
 
-  test("is described in the words of a config, not of a library", () => {
+  test("is described in words of config files, not of the library", () => {
     const messages = [
       ofTool({ command: { args: [] } }),
       { extends: "a.toml" },
@@ -89,7 +89,7 @@ describe("a wrong type", () => {
   });
 });
 
-test("a number that is too small is told with the least one", () => {
+test("a number that is too small is reported with the minimum", () => {
   const wrong: readonly (readonly [Json, string])[] = [
     [{ conversation: { max_cycles: 0 } }, "expected 1 or more"],
     [{ assistant: { request: { max_retries: -1 } } }, "expected 0 or more"],
@@ -100,7 +100,7 @@ test("a number that is too small is told with the least one", () => {
   expect(found).toEqual(wrong.map(([, message]) => [message]));
 });
 
-test("a list is told as what it is, and what is missing by its name", () => {
+test("a list is called a list, and a missing key is named", () => {
   const messages = [{ user: [] }, { extends: "a" }, ofTool({ command: { args: [] } })].map(
     (value) => parseConfig(value).errors.map(({ message }) => message),
   );
@@ -111,12 +111,12 @@ test("a list is told as what it is, and what is missing by its name", () => {
   ]);
 });
 
-test("nothing of a config is read that has an error", () => {
+test("a config with an error is empty", () => {
   expect(parseConfig({ assistant: { name: 3 }, user: { name: "me" } }).config).toEqual({});
 });
 
 describe("an unknown key", () => {
-  test("is told with the known one that comes closest", () => {
+  test("is reported with the closest known key", () => {
     expect(
       parseConfig({
         asistant: {},
@@ -145,7 +145,7 @@ describe("an unknown key", () => {
     });
   });
 
-  test("is what belongs to one tool, where all tools are meant", () => {
+  test("is a key of a single tool in the defaults for all tools", () => {
     const tools = { "*": { source: "local", questions: {}, run: "ask" } };
     expect(parseConfig({ conversation: { tools } }).warnings).toEqual([
       { path: ["conversation", "tools", "*", "source"], message: "unknown key" },
@@ -153,7 +153,7 @@ describe("an unknown key", () => {
     ]);
   });
 
-  test("is none where any key may stand", () => {
+  test("is allowed in open tables", () => {
     const config = {
       assistant: { model: { parameters: { seed: 1, other: { x: 1 } } } },
       conversation: {
@@ -170,7 +170,7 @@ describe("an unknown key", () => {
     expect(parseConfig(config).config.template).toStrictEqual({ values: { any: 1 } });
   });
 
-  test("is an error in words of the user, beside all that is wrong", () => {
+  test("is an error for flags, like everything else that is wrong", () => {
     expect(() => parseConfigOrThrow("these words", { user: { nam: 1, name: 2 } })).toThrow(
       expect.objectContaining({
         code: "config_invalid",
@@ -207,7 +207,7 @@ describe("keys that every object has", () => {
     expect(Object.getPrototypeOf(config.conversation?.tools)).toBe(Object.prototype);
   });
 
-  test("are names like any other, as far as they are harmless", () => {
+  test("are ordinary names where they are harmless", () => {
     const tools = { toString: { run: "ask" }, valueOf: { run: "skip" }, hasOwnProperty: {} };
     expect(parseConfig({ conversation: { tools } })).toStrictEqual({
       config: { conversation: { tools } },
@@ -217,7 +217,7 @@ describe("keys that every object has", () => {
   });
 });
 
-test("everything that people write is read without a word", () => {
+test("every valid config is parsed without warnings", () => {
   fc.assert(
     fc.property(anyConfig(), (raw) => {
       expect(parseConfig(raw)).toMatchObject({ errors: [], warnings: [] });
@@ -225,7 +225,7 @@ test("everything that people write is read without a word", () => {
   );
 });
 
-test("nothing makes the reader throw", () => {
+test("the parser never throws", () => {
   const keys = fc.constantFrom(
     "assistant",
     "conversation",
@@ -260,7 +260,7 @@ function unknown(path: string, meant: string) {
   return { path: path.split("."), message: `unknown key; did you mean ${meant}?` };
 }
 
-test("no wrong value is repeated, wherever it stands", () => {
+test("no error repeats a wrong value", () => {
   counters("T-PATH-5");
   const wrong: Json[] = [SECRET, 7654321, [SECRET], { [`${SECRET}s key`]: SECRET }];
   const places = [
@@ -291,7 +291,7 @@ test("no wrong value is repeated, wherever it stands", () => {
   ]);
 });
 
-test("a config that is nested deeper than a stack is refused", () => {
+test("a config that is nested too deeply is rejected", () => {
   const deep: unknown = JSON.parse(`${'{"items":'.repeat(5_000)}1${"}".repeat(5_000)}`);
   expect(parseConfig(ofTool({ parameters: { a: deep as Json } }))).toEqual({
     config: {},
@@ -300,7 +300,7 @@ test("a config that is nested deeper than a stack is refused", () => {
   });
 });
 
-test("a tool without a source and a server without its place are told by their keys", () => {
+test("a tool without a source and a server without an address are reported by key", () => {
   const config = readConfig({
     conversation: {
       tools: { "*": { run: "ask" }, a: { source: "local" }, "b.c": { run: "ask" } },
@@ -314,7 +314,7 @@ test("a tool without a source and a server without its place are told by their k
       },
     },
   });
-  expect(findProblems(config)).toEqual([
+  expect(findUnusable(config)).toEqual([
     {
       path: ["conversation", "tools", "b.c", "source"],
       message: "source is missing, so the tool cannot be used",
@@ -330,6 +330,6 @@ test("a tool without a source and a server without its place are told by their k
   ]);
 });
 
-test("a config that says nothing has no problems", () => {
-  expect(findProblems({})).toEqual([]);
+test("an empty config has no problems", () => {
+  expect(findUnusable({})).toEqual([]);
 });

@@ -45,7 +45,7 @@ export function parseConfigOrThrow(where: string, value: unknown): PartialConfig
 }
 
 /** Finds entries that are valid and still cannot be used. For all layers together: one may complete another. */
-export function findProblems(config: PartialConfig): readonly ConfigIssue[] {
+export function findUnusable(config: PartialConfig): readonly ConfigIssue[] {
   const { "*": _defaults, ...tools } = config.conversation?.tools ?? {};
   const usable = resolveMcpServers(config);
   return [

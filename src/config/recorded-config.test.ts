@@ -5,7 +5,7 @@ import { anyConfig, ofTool, readConfig, SECRET } from "../../test/support/any-co
 import { configProblems } from "../../test/support/original-config.ts";
 import { withRequiredConfig } from "../conversation/index.ts";
 import type { Json, JsonObject } from "../util/index.ts";
-import { conversationConfig, withoutMachine } from "./conversation-config.ts";
+import { conversationConfig, withoutMachineSettings } from "./conversation-config.ts";
 import { DEFAULTS } from "./defaults.ts";
 import { configToJson, explainLayers, mergeConfig } from "./layers.ts";
 import { parseConfig } from "./parse-config.ts";
@@ -19,14 +19,14 @@ const REQUIRED = {
 };
 
 describe("a new conversation", () => {
-  test("records the model and how tools run, and nothing that ships with jp", () => {
+  test("records the model and how tools run, but no defaults", () => {
     counters("T-COMPAT-1");
     const builtins = readConfig(ofTool({ source: "builtin", group: "fs", enable: "explicit" }));
     const config = mergeConfig(mergeConfig(DEFAULTS, builtins), readConfig(MODEL));
     expect(recordConfig({ builtins, config })).toEqual({ shared: REQUIRED });
   });
 
-  test("records where the Rust original looks what it knows, with the source of each tool", () => {
+  test("records what the Rust original knows where it looks for it, with the source of each tool", () => {
     counters("T-COMPAT-1");
     const x = { source: "local", command: "just x", run: "edit", enable: false };
     const y = { source: "mcp.files.read", questions: { q: { target: "assistant" } } };
@@ -90,7 +90,7 @@ describe("a new conversation", () => {
     ["further parameters", parametersOf({ other: { seed: 1 } })],
     ["a timeout that it refuses", { assistant: { request: { stream_idle_timeout_secs: 5 } } }],
     ["a duration", { assistant: { request: { cache: "1.5h" } } }],
-  ])("keeps for itself what the original does not know: %s", (_name, config) => {
+  ])("records apart what the original does not know: %s", (_name, config) => {
     counters("T-COMPAT-1");
     const { own } = recordNew({ ...MODEL, ...withModel(config) });
     expect(own).toEqual(withoutSource(config));
@@ -99,11 +99,11 @@ describe("a new conversation", () => {
   test.each<[string, JsonObject]>([
     ["tools that come with jp", ofTool({ source: "builtin", run: "skip" })],
     ["a tool that nobody has", ofTool({ run: "skip" })],
-  ])("keeps for itself %s", (_name, config) => {
+  ])("records apart %s", (_name, config) => {
     expect(recordNew({ ...MODEL, ...config })).toEqual({ shared: REQUIRED, own: config });
   });
 
-  test("keeps access to itself where the original would refuse to load the tool", () => {
+  test("records access apart where the original would reject the tool", () => {
     const access = { fs: [{ path: "a", read: true }] };
     const tools = { x: { source: "local", access }, y: { source: "mcp.s", access } };
     const { shared, own } = recordNew({ ...MODEL, conversation: { tools } });
@@ -113,7 +113,7 @@ describe("a new conversation", () => {
     });
   });
 
-  test("keeps a model for itself whose name the original does not take", () => {
+  test("records a model apart if the original rejects its name", () => {
     const id = { provider: "ollama", name: "größe@q4" };
     expect(recordNew({ assistant: { model: { id } } })).toEqual({
       shared: { conversation: REQUIRED.conversation },
@@ -121,7 +121,7 @@ describe("a new conversation", () => {
     });
   });
 
-  test("records the model that an alias stands for, and neither aliases nor addresses", () => {
+  test("records the model behind an alias, but neither aliases nor addresses", () => {
     const llm = { aliases: { fast: "openai/gpt" }, openai: { base_url: "http://127.0.0.1:1" } };
     const providers = { llm, mcp: { s: { command: "serve" } } };
     const config = { assistant: { model: { id: "fast" } }, providers };
@@ -133,7 +133,7 @@ describe("a new conversation", () => {
     [false, "off"],
     ["high", { effort: "high", exclude: false }],
     [{ exclude: true }, { effort: "auto", exclude: true }],
-  ])("records how much to think in the words of the original: %j", (written, recorded) => {
+  ])("records reasoning in the notation of the original: %j", (written, recorded) => {
     const { shared, own } = recordNew({
       assistant: { model: { id: "openai/gpt", parameters: { reasoning: written } } },
     });
@@ -144,29 +144,29 @@ describe("a new conversation", () => {
   });
 });
 
-describe("a conversation that goes on", () => {
+describe("a continued conversation", () => {
   const remembered = conversationConfig(REQUIRED, [
     ofTool({ source: "local", options: { a: 1 } }),
     { assistant: { model: { parameters: { stop_words: ["a"] } } } },
   ]);
 
-  test("records nothing where nothing has changed", () => {
+  test("records nothing if nothing changed", () => {
     expect(recordChange({})).toEqual({});
   });
 
-  test("records what differs, with the source of the tool", () => {
+  test("records what changed, with the source of the tool", () => {
     expect(recordChange(ofTool({ run: "skip", timeout_secs: 3 }))).toEqual({
       shared: ofTool({ source: "local", run: "skip" }),
       own: ofTool({ timeout_secs: 3 }),
     });
   });
 
-  test("does not have the original add to a list what takes its place", () => {
+  test("records a replaced list apart, because the original would append to it", () => {
     const change = { assistant: { model: { parameters: { stop_words: ["b"] } } } };
     expect(recordChange(change)).toEqual({ own: change });
   });
 
-  test("of the original does not record what ships with jp", () => {
+  test("of the original does not record defaults", () => {
     const builtins = readConfig(ofTool({ source: "builtin" }, "ask_user"));
     const config = [DEFAULTS, builtins, remembered].reduce(mergeConfig);
     expect(recordConfig({ builtins, remembered, config })).toEqual({});
@@ -178,7 +178,7 @@ describe("a conversation that goes on", () => {
   }
 });
 
-test("whatever is recorded, the original can read it, and we read the same config from it", () => {
+test("every record can be read by the original, and reads back as the same config", () => {
   counters("T-COMPAT-1");
   fc.assert(
     fc.property(anyConfig(), anyConfig(), (first, second) => {
@@ -233,7 +233,7 @@ function withoutSource(config: JsonObject): JsonObject {
 }
 
 describe("a stored config", () => {
-  test("has tables for shorthands, two fields for models, and whole lists", () => {
+  test("has tables for shorthands, two fields for models, and complete lists", () => {
     const config = readConfig({
       assistant: { model: { id: "openai/gpt" }, system_prompt: { value: "a", strategy: "append" } },
       conversation: {
@@ -265,7 +265,7 @@ describe("a stored config", () => {
     });
   });
 
-  test("never holds a configured answer, whatever it is", () => {
+  test("never holds a configured answer", () => {
     const answers: Json[] = [SECRET, [SECRET], { a: SECRET }, false, null];
     const stored = answers.map((answer) =>
       configToJson(readConfig(ofTool({ questions: { q: { answer, prompt_label: "A" } } }))),
@@ -275,7 +275,7 @@ describe("a stored config", () => {
     );
   });
 
-  test("reads back as the same config, through the text of a file, over any layer", () => {
+  test("reads back as the same config, as text, over any layer", () => {
     fc.assert(
       fc.property(anyConfig(), anyConfig(), (raw, below) => {
         const config = readConfig(raw);
@@ -300,7 +300,7 @@ describe("a stored config", () => {
 });
 
 describe("a delta", () => {
-  test("is only what differs", () => {
+  test("holds only what changed", () => {
     const before = readConfig({
       assistant: { name: "a", model: { id: "openai/x", parameters: { top_k: 1, top_p: 1 } } },
       conversation: { tools: { x: { run: "ask" }, y: { run: "ask" } } },
@@ -319,7 +319,7 @@ describe("a delta", () => {
     });
   });
 
-  test("is nothing where only the notation differs", () => {
+  test("is empty if only the notation changed", () => {
     const before = readConfig({
       assistant: { model: { id: "openai/x" }, system_prompt: { value: "a", strategy: "append" } },
       conversation: { attachments: ["a"], tools: { x: { enable: "on", command: "a b" } } },
@@ -334,7 +334,7 @@ describe("a delta", () => {
     expect(configDelta(before, after)).toBeUndefined();
   });
 
-  test("is nothing where only an answer differs, or is new", () => {
+  test("is empty if only an answer changed or is new", () => {
     expect([
       configDelta(withAnswer(1), withAnswer(2)),
       configDelta({}, withAnswer(1)),
@@ -351,7 +351,7 @@ describe("a delta", () => {
     );
   });
 
-  test("holds parameters that nobody knows", () => {
+  test("holds unknown parameters", () => {
     expect(
       configDelta(withParameters({ seed: 1, top_k: 1 }), withParameters({ seed: 2, top_k: 1 })),
     ).toEqual({
@@ -365,7 +365,7 @@ describe("a delta", () => {
     );
   });
 
-  test("holds a list as a whole, so that one entry less is told", () => {
+  test("holds complete lists, so that a removed entry is recorded", () => {
     expect([
       configDelta(withAttachments(["a", "b"]), withAttachments(["a"])),
       configDelta(withAttachments(["a"]), withAttachments([])),
@@ -375,7 +375,7 @@ describe("a delta", () => {
     ]);
   });
 
-  test("of a config and itself is nothing", () => {
+  test("of a config and itself is empty", () => {
     fc.assert(
       fc.property(anyConfig(), (raw) => {
         const [one, other] = [readConfig(raw), readConfig(structuredClone(raw))];
@@ -387,8 +387,8 @@ describe("a delta", () => {
   test("over the base it was made from gives the new config", () => {
     fc.assert(
       fc.property(anyConfig(), anyConfig(), (raw, change) => {
-        const before = withoutMachine(readConfig(raw));
-        const after = withoutMachine(mergeConfig(before, readConfig(change)));
+        const before = withoutMachineSettings(readConfig(raw));
+        const after = withoutMachineSettings(mergeConfig(before, readConfig(change)));
         const delta = configDelta(before, after);
         const deltas = delta === undefined ? [] : [throughText(delta)];
         const read = conversationConfig(throughText(configToJson(before)), deltas);
@@ -397,11 +397,11 @@ describe("a delta", () => {
     );
   });
 
-  test("is nothing the second time: what was stored is not stored again", () => {
+  test("is empty the second time", () => {
     fc.assert(
       fc.property(anyConfig(), anyConfig(), (raw, change) => {
-        const before = withoutMachine(readConfig(raw));
-        const after = withoutMachine(mergeConfig(before, readConfig(change)));
+        const before = withoutMachineSettings(readConfig(raw));
+        const after = withoutMachineSettings(mergeConfig(before, readConfig(change)));
         const delta = configDelta(before, after) ?? {};
         const read = conversationConfig(configToJson(before), [delta]);
         expect(configDelta(read, after)).toBeUndefined();
@@ -409,7 +409,7 @@ describe("a delta", () => {
     );
   });
 
-  test("of names that every object has is as of any other", () => {
+  test("handles names that every object has like any other", () => {
     const before = readConfig({ providers: { llm: { aliases: { a: "b" } } } });
     const after = readConfig({
       providers: { llm: { aliases: { a: "b", toString: "c" } } },

@@ -25,7 +25,7 @@ export interface RecordedConfig {
   readonly own?: JsonObject;
 }
 
-/** A config that a conversation is to go on with, and what it has recorded so far. */
+/** A new config of a conversation, and what it recorded before. */
 export interface ConfigChange {
   /** The config of the builtin tools, before any user config. */
   readonly builtins: PartialConfig;

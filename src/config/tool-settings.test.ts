@@ -8,7 +8,7 @@ import { resolveTools } from "./tool-settings.ts";
 
 const ALL = Number.POSITIVE_INFINITY;
 
-test("a tool of which only the source is known has what holds for all", () => {
+test("a tool with only a source gets the defaults", () => {
   expect(
     resolveTools(mergeConfig(DEFAULTS, readConfig(ofTool({ source: "local" })))),
   ).toStrictEqual(
@@ -42,14 +42,14 @@ test("a tool of which only the source is known has what holds for all", () => {
   );
 });
 
-test("the same holds without our defaults below", () => {
+test("it gets the same defaults without the layer of defaults", () => {
   const raw = ofTool({ source: "local" });
   expect(resolveTools(readConfig(raw))).toStrictEqual(
     resolveTools(mergeConfig(DEFAULTS, readConfig(raw))),
   );
 });
 
-test("a tool has all that its config says", () => {
+test("a tool has everything in its config", () => {
   const tool = resolve({
     source: "local",
     group: "fs",
@@ -135,7 +135,7 @@ describe("a source", () => {
     "xlocal",
     "localx",
     "local\n",
-  ])("is refused, with the forms there are: %j", (source) => {
+  ])("is rejected, with the valid forms: %j", (source) => {
     expect(parseConfig(ofTool({ source })).errors).toEqual([
       {
         path: ["conversation", "tools", "x", "source"],
@@ -145,8 +145,8 @@ describe("a source", () => {
   });
 });
 
-describe("what a tool does not say", () => {
-  test("all tools say, value by value", () => {
+describe("what a tool does not set", () => {
+  test("comes from the defaults for all tools, value by value", () => {
     const common = {
       run: "unattended",
       result: "ask",
@@ -175,7 +175,7 @@ describe("what a tool does not say", () => {
     ]).toEqual([300_000, 7000, undefined, 2000, undefined]);
   });
 
-  test("of its style all tools say, key by key", () => {
+  test("of its style comes from the defaults, key by key", () => {
     const common = {
       hidden: true,
       inline_results: 3,
@@ -212,14 +212,14 @@ describe("what a tool does not say", () => {
     });
   });
 
-  test("of how errors are shown, it says by how results are", () => {
+  test("of the style of errors comes from the style of results", () => {
     expect(resolve({ source: "local", style: { inline_results: 4 } })?.style).toMatchObject({
       inlineLines: 4,
       errorLines: 4,
     });
   });
 
-  test("of when arguments are formatted follows from whether it asks", () => {
+  test("of when to format arguments follows from whether it asks", () => {
     const formats = ["ask", "unattended", "edit", "skip"].map(
       (run) => resolve({ source: "local", run })?.format,
     );
@@ -241,7 +241,7 @@ test.each([
   expect(style).toMatchObject({ inlineLines: lines, errorLines: lines });
 });
 
-test("tools are in the order of the config, without those that have no source", () => {
+test("tools are in the order of the config, without those that lack a source", () => {
   const tools = {
     "*": { run: "skip" },
     b: { source: "local" },

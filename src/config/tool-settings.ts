@@ -176,6 +176,7 @@ export interface CallLimits {
   readonly recordBytesPerCall: number;
 }
 
+/** The configured limits, with defaults for the others. */
 export function resolveLimits({ conversation = {} }: PartialConfig): CallLimits {
   const {
     automatic_answers_per_call: automaticAnswersPerCall = LIMIT_DEFAULTS.automatic_answers_per_call,

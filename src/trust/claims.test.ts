@@ -35,7 +35,7 @@ function tools(value: JsonObject): JsonObject {
 }
 
 function workspace(value: JsonObject): Layer {
-  return { name: ".jp/config.toml", config: config(value), isOfWorkspace: true };
+  return { name: ".jp/config.toml", config: config(value), isFromWorkspace: true };
 }
 
 function user(value: JsonObject): Layer {
@@ -142,7 +142,7 @@ test.each<[string, JsonObject, readonly string[]]>([
   ],
   ["a short name", { providers: { llm: { aliases: { a: "openai/gpt" } } } }, []],
   ["a model", { assistant: { model: { id: "openai/gpt" } } }, []],
-])("of what a workspace says, %s: %j needs trust: %j", (_name, said, claims) => {
+])("in a workspace's config, %s: %j needs trust: %j", (_name, said, claims) => {
   counters("T-WORK-4");
   expect(claimed(workspace(said))).toEqual(claims);
 });
@@ -179,14 +179,14 @@ test.each<[string, string, JsonObject]>([
   expect(claimed(workspace({ conversation: tools({ [name]: said }) }))).toEqual([`tool ${name}`]);
 });
 
-test("so does what does it to the same tool under a name of the person's", () => {
+test("so does the same for such a tool under the user's own name for it", () => {
   counters("T-WORK-11");
   const own = user({ conversation: tools({ save: { source: "builtin.write", run: "ask" } }) });
   const looser = workspace({ conversation: tools({ save: { run: "unattended" } }) });
   expect(claimed(own, looser)).toEqual(["tool save"]);
 });
 
-test("only what makes a question stricter is left out of a claim", () => {
+test("a claim leaves out only what makes a question stricter", () => {
   counters("T-WORK-11");
   const policy = { enable: { state: true, allow_toggle: "any" } };
   const own = { policy, isSetByUser: () => false, isReadOnly: false };
@@ -214,7 +214,7 @@ test.each<[Json, Json, readonly string[]]>([
   [{ state: false, allow_toggle: "never" }, "off", ["tool make"]],
   ["on", "always", ["tool make"]],
   ["always", "on", []],
-])("a tool of the person's that is %j needs trust to be %j: %j", (own, said, claims) => {
+])("a user's tool that is %j needs trust to be %j: %j", (own, said, claims) => {
   const layers = [
     user({ conversation: tools({ make: { ...LOCAL, enable: own } }) }),
     workspace({ conversation: tools({ make: { enable: said } }) }),
@@ -227,7 +227,7 @@ test.each<[string, JsonObject, JsonObject]>([
   ["result", { result: "ask" }, { result: "unattended" }],
   ["enable", { enable: { state: false } }, { enable: { state: true } }],
   ["detached", { detached: { tool: "deny" } }, { detached: { tool: "defaults" } }],
-])("what loosens %s for all tools needs trust where the person has set it", (_key, own, said) => {
+])("loosening %s for all tools needs trust if the user has set it", (_key, own, said) => {
   counters("T-WORK-12");
   const layers = [
     user({ conversation: tools({ "*": own }) }),
@@ -236,17 +236,17 @@ test.each<[string, JsonObject, JsonObject]>([
   expect(claimed(...layers)).toEqual(["tool *"]);
 });
 
-test("what is set to its default for all tools holds for those that only read, too", () => {
+test("a default that the user sets for all tools also protects read-only tools", () => {
   counters("T-WORK-12");
   const own = user({ conversation: tools({ "*": { detached: { run: "deny" } } }) });
   const looser = workspace({ conversation: tools({ read: { detached: { run: "auto" } } }) });
   expect([claimed(looser), claimed(own, looser)]).toEqual([[], ["tool read"]]);
 });
 
-describe("parameters that only a provider knows", () => {
+describe("parameters passed through to a provider", () => {
   const places = modelPlaces(configSchema, []);
 
-  test("may stand at these places", () => {
+  test("are found at these places", () => {
     expect(places.map((keys) => keys.join("."))).toEqual([
       "assistant.model",
       "conversation.title.generate.model",
@@ -273,7 +273,7 @@ describe("parameters that only a provider knows", () => {
     },
   );
 
-  test("need none where the person passes them on as well", () => {
+  test("need no trust if the user passes them too", () => {
     const said = {
       conversation: tools({
         read: { questions: { q: { target: { model: { parameters: { seed: 1 } } } } } },
@@ -295,12 +295,12 @@ function modelPlaces(schema: v.GenericSchema, path: readonly string[]): readonly
   });
 }
 
-test("what the person says too needs none", () => {
+test("what the user's own config says too needs no trust", () => {
   const said = { conversation: tools({ make: { ...LOCAL, run: "unattended" } }) };
   expect(claimed(user(said), workspace(said))).toEqual([]);
 });
 
-test("what loosens a tool of the person's does", () => {
+test("what loosens a tool of the user needs trust", () => {
   const own = user({ conversation: tools({ make: LOCAL }) });
   const looser = workspace({ conversation: tools({ make: { run: "unattended" } }) });
   expect(claimed(own, looser)).toEqual(["tool make"]);
@@ -314,7 +314,7 @@ test.each<[string, JsonObject, JsonObject]>([
   ["lets a model answer", {}, { questions: { sure: { exclusive: false } } }],
   ["fills its command", {}, { options: { a: "b" } }],
   ["gives its arguments", {}, { parameters: { a: { type: "string", default: "b" } } }],
-])("of a tool of the person's, what %s needs trust", (_name, own, said) => {
+])("what %s of a user's tool needs trust", (_name, own, said) => {
   const layers = [
     user({ conversation: tools({ make: { ...LOCAL, ...own } }) }),
     workspace({ conversation: tools({ make: said }) }),
@@ -323,20 +323,20 @@ test.each<[string, JsonObject, JsonObject]>([
   expect(claimed(...layers)).toEqual(["tool make"]);
 });
 
-test("to keep a question of the person's tool from models needs no trust", () => {
+test("keeping a question of a user's tool from models needs no trust", () => {
   const own = user({ conversation: tools({ make: LOCAL }) });
   const stricter = { make: { questions: { sure: { exclusive: true } } } };
   expect(claimed(own, workspace({ conversation: tools(stricter) }))).toEqual([]);
 });
 
-test("what is ours needs trust again where the person wants it otherwise", () => {
+test("restoring a default that the user changed needs trust", () => {
   const own = user({ conversation: tools({ read: { run: "ask", enable: false } }) });
   const said = [{ run: "unattended" }, { enable: true }, { result: "unattended" }];
   const claims = said.map((read) => claimed(own, workspace({ conversation: tools({ read }) })));
   expect(claims).toEqual([["tool read"], ["tool read"], []]);
 });
 
-test("to silence the person's config needs trust, and hides no other claim", () => {
+test("dropping the user's config needs trust, and hides no other claim", () => {
   const own = user({
     inherit: false,
     conversation: tools({ make: LOCAL, "*": { detached: "deny" } }),
@@ -361,7 +361,7 @@ test("to silence the person's config needs trust, and hides no other claim", () 
   ]);
 });
 
-test("how a tool is described and shown makes no difference to a claim", () => {
+test("the description and style of a tool do not change a claim", () => {
   const shown = { summary: "Makes.", enable: "off", style: { hidden: true }, group: "g" };
   const [plain, decorated] = [LOCAL, { ...LOCAL, ...shown }].map((make) =>
     findClaims([...BASE, workspace({ conversation: tools({ make }) })]).map(({ value }) => value),
@@ -369,7 +369,7 @@ test("how a tool is described and shown makes no difference to a claim", () => {
   expect(decorated).toEqual(plain);
 });
 
-test("without its claims a config has what the person says of the same things", () => {
+test("without its claims a config falls back to the user's own", () => {
   const own = user({ conversation: tools({ make: LOCAL }) });
   const foreign = workspace({
     conversation: tools({ make: { command: "rm" }, more: LOCAL, read: { run: "ask" } }),

@@ -90,10 +90,10 @@ function isWithin(part: Json, whole: Json | undefined): boolean {
 
 /** A file of the workspace that would drop the user's own config. */
 function inheritClaims(layers: readonly Layer[]): readonly Claim[] {
-  const first = layers.findIndex(({ isBase, isOfWorkspace }) => !isBase && !isOfWorkspace);
+  const first = layers.findIndex(({ isBase, isFromWorkspace }) => !isBase && !isFromWorkspace);
   const files = layers.filter(
-    ({ isOfWorkspace, config }, index) =>
-      isOfWorkspace === true && config.inherit === false && first !== -1 && first < index,
+    ({ isFromWorkspace, config }, index) =>
+      isFromWorkspace === true && config.inherit === false && first !== -1 && first < index,
   );
   if (files.length === 0) return [];
   const value = { inherit: false };
@@ -116,11 +116,11 @@ interface Views {
 /** Ignores `inherit = false` of workspace files: it is a claim itself, and must not hide others. */
 function entryClaims(layers: readonly Layer[]): readonly Claim[] {
   const effective = effectiveLayers(ignoreInherit(layers));
-  const files = effective.filter(({ isOfWorkspace }) => isOfWorkspace);
+  const files = effective.filter(({ isFromWorkspace }) => isFromWorkspace);
   const views: Views = {
     workspace: foldLayers(files),
     own: ownConfig(layers),
-    user: foldLayers(layers.filter((layer) => !layer.isBase && !layer.isOfWorkspace)),
+    user: foldLayers(layers.filter((layer) => !layer.isBase && !layer.isFromWorkspace)),
     inForce: foldLayers(effective),
     readOnlyTools: new Set(layers.flatMap(({ readOnlyTools = [] }) => readOnlyTools)),
   };
@@ -214,12 +214,12 @@ function modelClaims({ workspace }: Views): readonly EntryClaim[] {
 function ignoreInherit(layers: readonly Layer[]): readonly Layer[] {
   return layers.map((layer) => {
     const { inherit: _inherit, ...config } = layer.config;
-    return layer.isOfWorkspace === true ? { ...layer, config } : layer;
+    return layer.isFromWorkspace === true ? { ...layer, config } : layer;
   });
 }
 
 function ownConfig(layers: readonly Layer[]): PartialConfig {
-  return foldLayers(layers.filter(({ isOfWorkspace }) => isOfWorkspace !== true));
+  return foldLayers(layers.filter(({ isFromWorkspace }) => isFromWorkspace !== true));
 }
 
 function tableAt(config: PartialConfig, path: readonly string[]): JsonObject {

@@ -4,7 +4,7 @@ import { expect, test } from "vitest";
 import { temporaryFolder } from "../../test/support/temporary-workspace.ts";
 import { TrustStore } from "./trust-store.ts";
 
-test("what is trusted is known to the next who looks, by whatever name the place goes", async () => {
+test("trust is found again through a link to the workspace", async () => {
   const [data, root] = [temporaryFolder(), temporaryFolder()];
   const link = path.join(temporaryFolder(), "link");
   symlinkSync(root, link);
@@ -14,13 +14,13 @@ test("what is trusted is known to the next who looks, by whatever name the place
   );
 });
 
-test("another place knows nothing of it", async () => {
+test("another workspace is not trusted", async () => {
   const data = temporaryFolder();
   await new TrustStore(data, temporaryFolder()).add(["one"]);
   expect(await new TrustStore(data, temporaryFolder()).filterTrusted(["one"])).toEqual(new Set());
 });
 
-test("nothing is trusted by a file that cannot be read", async () => {
+test("nothing is trusted if the file cannot be read", async () => {
   const [data, root] = [temporaryFolder(), temporaryFolder()];
   const store = new TrustStore(data, root);
   await store.add(["one"]);

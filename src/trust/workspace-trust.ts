@@ -17,6 +17,7 @@ import { type Claim, findClaims, isClaimWithin, withoutClaims } from "./claims.t
 import { describeClaim, listClaims } from "./describe-claim.ts";
 import { TrustStore } from "./trust-store.ts";
 
+/** A workspace, and where the user's trust in it is stored. */
 export interface WorkspaceTrustOptions {
   /** The root of the workspace. */
   readonly root: string;
@@ -71,8 +72,10 @@ export class WorkspaceTrust {
   ): Promise<void> {
     if (this.#isTrustedByVariable()) return;
     const { id, config } = conversation;
-    const lasting = layers.filter(({ name, isForOnce }) => name !== "conversation" && !isForOnce);
-    const record: Layer = { name: "conversation", config, isOfWorkspace: true };
+    const lasting = layers.filter(
+      ({ name, isTemporary }) => name !== "conversation" && !isTemporary,
+    );
+    const record: Layer = { name: "conversation", config, isFromWorkspace: true };
     const claims = await this.findUntrusted([...lasting, record], id);
     const wanted = claims.filter((claim) => isClaimWithin(inForce, claim));
     await this.#store.add(wanted.map((claim) => claimKey(claim, id)));
@@ -90,6 +93,7 @@ export class WorkspaceTrust {
   }
 }
 
+/** A config that is safe to use. */
 export interface TrustedConfig {
   readonly config: PartialConfig;
   /** The claims that are not trusted, and therefore not part of it. */
@@ -99,6 +103,7 @@ export interface TrustedConfig {
 
 type TrustQuestion = ReturnType<typeof booleanQuestion>;
 
+/** The layers of a config, and how to ask the user to trust them. */
 export interface TrustRequest {
   readonly layers: readonly Layer[];
   readonly conversationId?: string | undefined;
@@ -145,8 +150,10 @@ export function trustQuestion(claims: readonly Claim[]): TrustQuestion {
   });
 }
 
+/** Tells the user how to trust what was withheld. */
 export const TRUST_HINT = "Run `jp trust` to review it.";
 
+/** Names the claims that are not used, and why. */
 export function describeWithheld(claims: readonly Claim[]): string {
   const names = claims.map(describeClaim).join(", ");
   return `not used, because you have not trusted this workspace: ${names}.`;

@@ -13,11 +13,11 @@ test.each([
   ["comand", "command"],
   ["max_retrys", "max_retries"],
   ["maxretries", "max_retries"],
-])("%s is probably %s", (word, meant) => {
+])("%s is closest to %s", (word, meant) => {
   expect(findClosest(word, KNOWN)).toBe(meant);
 });
 
-test("what is too far from all of them is nobody's guess", () => {
+test("a word that is far from all known ones has no match", () => {
   expect(["", "colour", "xyz", "r"].map((word) => findClosest(word, KNOWN))).toEqual([
     undefined,
     undefined,
@@ -27,11 +27,11 @@ test("what is too far from all of them is nobody's guess", () => {
   expect(findClosest("run", [])).toBeUndefined();
 });
 
-test("a word longer than any memory of its letters is nobody's guess", () => {
+test("a very long word has no match, and is rejected quickly", () => {
   expect(findClosest("x".repeat(1_000_000), ["assistant", "style"])).toBeUndefined();
 });
 
-test("a known word is itself", () => {
+test("a known word matches itself", () => {
   fc.assert(
     fc.property(fc.array(fc.string(), { minLength: 1 }), fc.nat(), (words, index) => {
       const word = words[index % words.length] ?? "";
@@ -40,7 +40,7 @@ test("a known word is itself", () => {
   );
 });
 
-test("one letter more, less or other is close enough", () => {
+test("a word with one letter added, missing or changed matches", () => {
   fc.assert(
     fc.property(
       fc.string({ minLength: 3 }),

@@ -10,7 +10,7 @@ import {
   ConfigError,
   configToJson,
   explainLayers,
-  findProblems,
+  findUnusable,
   foldLayers,
   type LoadOptions,
   loadLayers,
@@ -273,7 +273,7 @@ async function load(
     const { layers } = await loadLayers({ ...options, places });
     explainLayers(layers);
     const config = foldLayers(layers);
-    findProblems(config);
+    findUnusable(config);
     resolveTools(config);
     JSON.stringify(configToJson(config));
     return config;

@@ -7,7 +7,7 @@ import {
   configToJson,
   type ExplainedValue,
   explainLayers,
-  filesOf,
+  existingConfigFiles,
   findConfigFile,
   foldLayers,
   parseAssignment,
@@ -151,7 +151,7 @@ async function folderFor(
 export async function printConfigPaths({ context }: Call<object>): Promise<void> {
   const { output } = context;
   const places = configPlaces(context);
-  const files = filesOf(places);
+  const files = existingConfigFiles(places);
   for (const file of files) output.print(output.isTerminal ? neutralize(file) : file);
   if (files.length > 0) return;
   const candidates = [places.workspaceRoot && `${places.workspaceRoot}/.jp`, places.userFolder];

@@ -29,7 +29,7 @@ describe("a line", () => {
     expect(splitWords(line)).toEqual(words);
   });
 
-  test("is refused if a quote is not closed, or if there is nothing in it", () => {
+  test("is rejected if it has an unclosed quote or is empty", () => {
     expect({
       single: problem("just 'run"),
       double: problem('just "run'),
@@ -47,7 +47,7 @@ describe("a line", () => {
     });
   });
 
-  test("that ends in a backslash is refused for what it is", () => {
+  test("that ends with a backslash is rejected", () => {
     expect(problem("just run\\")).toMatch(/backslash/);
   });
 
@@ -83,7 +83,7 @@ test("a command is a line, or a table whose arguments and shell may be absent", 
   });
 });
 
-test("a table says what is wrong inside of it", () => {
+test("errors inside the table are reported with their path", () => {
   const wrong: Json[] = [
     { args: ["a"] },
     { program: "a", args: "b" },
@@ -95,14 +95,14 @@ test("a table says what is wrong inside of it", () => {
   expect(paths).toEqual([[[...PATH, "program"]], [[...PATH, "args"]], [[...PATH, "shell"]]]);
 });
 
-test("an unknown key of the table is told, since its words would be lost", () => {
+test("an unknown key of the table is reported", () => {
   const { warnings, errors } = parseConfig(ofTool({ command: { program: "rm", arg: ["-i"] } }));
   expect([...errors, ...warnings]).toEqual([
     { path: [...PATH, "arg"], message: "unknown key; did you mean args?" },
   ]);
 });
 
-test("a program of no letters is refused in the table as it is in the line", () => {
+test("an empty program is rejected in a table as in a line", () => {
   expect(problem({ program: "" })).toBe("must not be empty");
 });
 

@@ -17,7 +17,7 @@ beforeAll(async () => {
   validator = new Validator(schema, "7");
 });
 
-test("the schema is JSON, says which kind it is, and has a title", () => {
+test("the schema is JSON, names its dialect, and has a title", () => {
   expect(JSON.parse(JSON.stringify(schema))).toEqual(schema);
   expect(schema).toMatchObject({
     $schema: expect.stringMatching(/^https?:\/\/json-schema\.org\//),
@@ -26,7 +26,7 @@ test("the schema is JSON, says which kind it is, and has a title", () => {
   });
 });
 
-test("the schema has only words of JSON Schema", () => {
+test("the schema uses only keywords of JSON Schema", () => {
   const known = new Set(
     "$schema $ref $defs title description type properties required additionalProperties propertyNames items anyOf enum const default minLength minimum maximum exclusiveMinimum pattern examples".split(
       " ",
@@ -46,11 +46,11 @@ test.each([
   "conversation.tools.x.source",
   "conversation.tools.x.questions.q.target",
   "conversation.tools.x.questions.q.answer",
-])("%s is explained", (key) => {
+])("%s has a description", (key) => {
   expect(at(key)?.["description"]).toEqual(expect.stringMatching(/\w/));
 });
 
-test("the label of a question is a text that the schema knows", () => {
+test("the label of a question is a string in the schema", () => {
   verifies("083/label/in-the-config-schema");
   expect(at("conversation.tools.x.questions.q.prompt_label")).toEqual({
     description: expect.stringMatching(/\w/),
@@ -58,7 +58,7 @@ test("the label of a question is a text that the schema knows", () => {
   });
 });
 
-test("whether a question is exclusive is true or false, and the schema knows it", () => {
+test("exclusive is a boolean in the schema", () => {
   expect(at("conversation.tools.x.questions.q.exclusive")).toEqual({
     description: expect.stringMatching(/\w/),
     type: "boolean",
@@ -165,7 +165,7 @@ describe("what may be written", () => {
     expect(parseConfig(value).errors).toEqual([]);
   });
 
-  test("passes, whatever people write", () => {
+  test("passes for every valid config", () => {
     fc.assert(
       fc.property(anyConfig(), (raw) => {
         expect(problems(raw)).toEqual([]);
@@ -173,7 +173,7 @@ describe("what may be written", () => {
     );
   });
 
-  test("passes as it is stored, our defaults included", () => {
+  test("passes as it is stored, defaults included", () => {
     expect(problems(configToJson(DEFAULTS))).toEqual([]);
     fc.assert(
       fc.property(anyConfig(), (raw) => {
@@ -210,7 +210,7 @@ describe("what may not be written", () => {
       "items of a parameter that are no table",
       ofTool({ parameters: { p: { items: { items: 3 } } } }),
     ],
-  ])("fails, here and there: %s", (_name, value) => {
+  ])("fails in the parser and in the JSON Schema: %s", (_name, value) => {
     expect(problems(value)).not.toEqual([]);
     expect(parseConfig(value).errors).not.toEqual([]);
   });

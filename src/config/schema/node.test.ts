@@ -6,7 +6,7 @@ import { configToJson, mergeConfig } from "../layers.ts";
 import { parseConfig } from "../parse-config.ts";
 
 describe("a list", () => {
-  test("written plainly adds to the lower one, and a strategy says otherwise", () => {
+  test("written plainly appends to the lower one, unless a strategy is set", () => {
     expect({
       plain: attachmentsOver(["c"]),
       wrapped: attachmentsOver({ value: ["c"] }),
@@ -26,7 +26,7 @@ describe("a list", () => {
     });
   });
 
-  test("is itself where nothing is below, whatever its strategy", () => {
+  test("stays as it is without a lower one, whatever its strategy", () => {
     for (const strategy of ["append", "prepend", "replace"])
       expect(attachments({ value: ["a"], strategy })).toEqual(["a"]);
   });
@@ -40,7 +40,7 @@ describe("a list", () => {
     ).toEqual(["d", "b", "a", "c"]);
   });
 
-  test("is stored as the whole list, so that reading it back does not add to anything", () => {
+  test("is stored complete, so that reading it back appends nothing", () => {
     fc.assert(
       fc.property(anyList(), anyList(), (below, own) => {
         const stored = configToJson(readConfig({ conversation: { attachments: own } }));
@@ -55,7 +55,7 @@ describe("a list", () => {
     );
   });
 
-  test("of another kind is refused", () => {
+  test("of another type is rejected", () => {
     const wrong: Json[] = [
       "a",
       1,
@@ -72,7 +72,7 @@ describe("a list", () => {
     expect(accepted).toEqual([]);
   });
 
-  test("with a misspelt key in an item is told", () => {
+  test("with a misspelt key in an item is reported", () => {
     expect(parseConfig({ assistant: { instructions: [{ titel: "a" }] } }).warnings).toEqual([
       {
         path: ["assistant", "instructions", "0", "titel"],
@@ -83,7 +83,7 @@ describe("a list", () => {
 });
 
 describe("a text", () => {
-  test("written plainly takes the lower one's place, and a strategy says otherwise", () => {
+  test("written plainly replaces the lower one, unless a strategy is set", () => {
     expect({
       plain: promptOver("own"),
       wrapped: promptOver({ value: "own" }),
@@ -109,7 +109,7 @@ describe("a text", () => {
     expect(systemPrompt("a", ...layers)).toBe("c\n\na\n\nb\n\nd");
   });
 
-  test("is stored plainly, and so replaces what is below when it is read back", () => {
+  test("is stored plainly, and replaces lower layers when read back", () => {
     const append = { assistant: { system_prompt: { value: "own", strategy: "append" } } };
     const stored = configToJson(readConfig(append));
     expect({
@@ -121,7 +121,7 @@ describe("a text", () => {
     });
   });
 
-  test("may come with what the original writes beside it", () => {
+  test("accepts the extra fields that the original writes", () => {
     const { config, errors, warnings } = parseConfig({
       assistant: {
         system_prompt: {

@@ -20,7 +20,7 @@ describe("a shorthand", () => {
   });
 });
 
-test("a table sets what it names and leaves the rest alone", () => {
+test("a table sets only the fields it names", () => {
   expect({
     both: enableOf({ state: false, allow_toggle: "if_named_or_group" }),
     state: enableOf({ state: true }),
@@ -34,7 +34,7 @@ test("a table sets what it names and leaves the rest alone", () => {
   });
 });
 
-test("other words, other policies and other types are refused", () => {
+test("other words, policies and types are rejected", () => {
   const wrong = ["yes", "never", "Always", "", 1, 0, null, { state: "on" }, { allow_toggle: true }];
   const accepted = wrong.filter(
     (value) => parseConfig(ofTool({ enable: value })).errors.length === 0,
@@ -42,13 +42,13 @@ test("other words, other policies and other types are refused", () => {
   expect(accepted).toEqual([]);
 });
 
-test("a list is no table", () => {
+test("a list is rejected in place of a table", () => {
   expect(parseConfig(ofTool({ enable: [] })).errors.map(({ path }) => path)).toEqual([
     ["conversation", "tools", "x", "enable"],
   ]);
 });
 
-test("an unknown half is an error that says so, with the half that was meant", () => {
+test("an unknown field is an error with a suggestion", () => {
   expect(parseConfig(ofTool({ enable: { stat: true } })).errors).toEqual([
     {
       path: ["conversation", "tools", "x", "enable", "stat"],
@@ -57,10 +57,10 @@ test("an unknown half is an error that says so, with the half that was meant", (
   ]);
 });
 
-describe("over a layer that says only by name", () => {
+describe("over a layer that says explicit", () => {
   const lower = { state: true, allow_toggle: "if_named" };
 
-  test("a table with a state keeps who may change it", () => {
+  test("a table with a state keeps the policy", () => {
     expect(enabledBy(lower, { state: false })).toStrictEqual([false, "if_named"]);
   });
 
@@ -83,7 +83,7 @@ describe("over a layer that says only by name", () => {
   });
 });
 
-test("what a tool does not say, all tools say, half by half", () => {
+test("fields that a tool does not set come from the defaults for all tools", () => {
   expect({
     state: underCommon("explicit", { state: true }),
     policy: underCommon("explicit", { allow_toggle: "any" }),
@@ -97,7 +97,7 @@ test("what a tool does not say, all tools say, half by half", () => {
   });
 });
 
-test("where nobody says anything a tool is on, and everybody may change it", () => {
+test("by default a tool is on, and any directive may change that", () => {
   expect(toolSettings(readConfig(ofTool({ source: "local" })))).toStrictEqual([true, "any"]);
 });
 
@@ -112,8 +112,8 @@ function enabledBy(lower: unknown, upper: unknown) {
   return toolSettings(layers.reduce(mergeConfig));
 }
 
-function toolSettings(configWithQuestion: ReturnType<typeof readConfig>) {
-  const tool = resolveTools(configWithQuestion).get("x");
+function toolSettings(config: ReturnType<typeof readConfig>) {
+  const tool = resolveTools(config).get("x");
   return [tool?.isEnabled, tool?.allowToggle];
 }
 
@@ -127,7 +127,7 @@ function underCommon(all: unknown, own: unknown) {
   return toolSettings(mergeConfig(readConfig(common(all)), tool));
 }
 
-test("one word stands for all three kinds of prompt", () => {
+test("one word sets all three kinds of prompt", () => {
   expect({
     auto: detachedOf("auto"),
     defaults: detachedOf("defaults"),
@@ -145,7 +145,7 @@ test("one word stands for all three kinds of prompt", () => {
   });
 });
 
-test("other words, kinds and types are refused", () => {
+test("other words, kinds and types are rejected", () => {
   const wrong: Json[] = ["allow", "", true, 1, null, [], { run: true }, { ask: "deny" }];
   const accepted = wrong.filter(
     (detached) => parseConfig(ofTool({ detached })).errors.length === 0,
@@ -153,11 +153,11 @@ test("other words, kinds and types are refused", () => {
   expect(accepted).toEqual([]);
 });
 
-test("without any config nothing runs that would ask, results are delivered, questions are routed", () => {
+test("by default nothing runs that would ask, results are delivered, questions are routed", () => {
   expect(detachedBy([])).toStrictEqual({ run: "deny", deliver: "auto", tool: "auto" });
 });
 
-test("each kind comes from the tool, else from what all tools have in common", () => {
+test("each kind comes from the tool, else from the defaults for all tools", () => {
   expect({
     common: detachedBy([{ "*": { detached: "deny" } }]),
     own: detachedBy([{ "*": { detached: "deny" }, x: { detached: { tool: "defaults" } } }]),
@@ -173,7 +173,7 @@ test("each kind comes from the tool, else from what all tools have in common", (
   });
 });
 
-test("layers meet kind by kind, and a word in an upper one covers all that lower ones say", () => {
+test("layers merge kind by kind, and a word replaces all kinds of lower layers", () => {
   expect({
     table: detachedBy([{ x: { detached: "deny" } }, { x: { detached: { tool: "auto" } } }]),
     word: detachedBy([{ x: { detached: { tool: "auto" } } }, { x: { detached: "deny" } }]),
@@ -222,7 +222,7 @@ describe("a target", () => {
     });
   });
 
-  test("of another kind is refused, with what is wrong inside of a table", () => {
+  test("of another type is rejected, with the errors inside a table", () => {
     const path = ["conversation", "tools", "x", "questions", "q", "target"];
     expect({
       word: problemsOf("assistent"),
@@ -242,8 +242,10 @@ describe("a target", () => {
     });
   });
 
-  test("with a misspelt key is told, since its model would be lost", () => {
-    expect(parseConfig(config({ target: { modle: { id: "openai/mini" } } })).warnings).toEqual([
+  test("with a misspelt key is reported", () => {
+    expect(
+      parseConfig(configWithQuestion({ target: { modle: { id: "openai/mini" } } })).warnings,
+    ).toEqual([
       {
         path: ["conversation", "tools", "x", "questions", "q", "target", "modle"],
         message: "unknown key; did you mean model?",
@@ -251,30 +253,30 @@ describe("a target", () => {
     ]);
   });
 
-  test("replaces a lower one as a whole, whichever form either has", () => {
+  test("replaces a lower one as a whole, in any form", () => {
     const forms: Json[] = ["user", "assistant", {}, CHEAP, { name: "Judge" }];
     for (const lower of forms)
       for (const upper of forms) {
         const merged = mergeConfig(
-          readConfig(config({ target: lower })),
-          readConfig(config({ target: upper })),
+          readConfig(configWithQuestion({ target: lower })),
+          readConfig(configWithQuestion({ target: upper })),
         );
-        expect(merged).toStrictEqual(readConfig(config({ target: upper })));
+        expect(merged).toStrictEqual(readConfig(configWithQuestion({ target: upper })));
       }
   });
 
-  test("is stored in the form in which it is read back as itself", () => {
-    const stored = (target: Json) => configToJson(readConfig(config({ target })));
+  test("reads back as it was stored", () => {
+    const stored = (target: Json) => configToJson(readConfig(configWithQuestion({ target })));
     expect([
       stored("user"),
       stored("assistant"),
       stored({}),
       stored({ instructions: [{ title: "a" }], system_prompt: { value: "b", strategy: "append" } }),
     ]).toStrictEqual([
-      config({ target: "user" }),
-      config({ target: "assistant" }),
-      config({ target: "assistant" }),
-      config({
+      configWithQuestion({ target: "user" }),
+      configWithQuestion({ target: "assistant" }),
+      configWithQuestion({ target: "assistant" }),
+      configWithQuestion({
         target: {
           instructions: { value: [{ title: "a" }], strategy: "replace" },
           system_prompt: "b",
@@ -285,19 +287,19 @@ describe("a target", () => {
 });
 
 describe("an answer", () => {
-  test("is any JSON, nothing and false included", () => {
+  test("is any JSON, null and false included", () => {
     fc.assert(
       fc.property(
         fc.oneof(fc.constantFrom(false, 0, "", null, [], {}), fc.jsonValue()),
         (answer) => {
-          const settings = settingsOf(readConfig(config({ answer: answer as Json })));
+          const settings = settingsOf(readConfig(configWithQuestion({ answer: answer as Json })));
           expect(settings).toStrictEqual({ target: { type: "user" }, answer: { value: answer } });
         },
       ),
     );
   });
 
-  test("of an upper layer counts, also where it is false or null", () => {
+  test("of a higher layer wins, also if it is false or null", () => {
     expect([false, 0, "", null].map((answer) => answerOver(answer))).toStrictEqual([
       { value: false },
       { value: 0 },
@@ -306,9 +308,9 @@ describe("an answer", () => {
     ]);
   });
 
-  test("that is a table is replaced and not mixed with a lower one", () => {
-    const lower = readConfig(config({ answer: { a: 1, b: 2 } }));
-    const upper = readConfig(config({ answer: { c: 3 } }));
+  test("that is a table is replaced, not merged", () => {
+    const lower = readConfig(configWithQuestion({ answer: { a: 1, b: 2 } }));
+    const upper = readConfig(configWithQuestion({ answer: { c: 3 } }));
     expect(settingsOf(mergeConfig(lower, upper))?.answer).toStrictEqual({ value: { c: 3 } });
   });
 });
@@ -335,12 +337,13 @@ test("questions merge by id, and each by key", () => {
   );
 });
 
-function config(question: Json) {
+function configWithQuestion(question: Json) {
   return ofTool({ questions: { q: question } });
 }
 
 function targetOf(target: Json) {
-  return readConfig(config({ target })).conversation?.tools?.["x"]?.questions?.["q"]?.target;
+  return readConfig(configWithQuestion({ target })).conversation?.tools?.["x"]?.questions?.["q"]
+    ?.target;
 }
 
 function settingsOf(partial: ReturnType<typeof readConfig>) {
@@ -350,11 +353,14 @@ function settingsOf(partial: ReturnType<typeof readConfig>) {
 }
 
 function problemsOf(target: Json) {
-  return parseConfig(config({ target })).errors.map((error) => error.path);
+  return parseConfig(configWithQuestion({ target })).errors.map((error) => error.path);
 }
 
 /** What is in force where a lower layer says true. */
 function answerOver(answer: Json) {
-  const merged = mergeConfig(readConfig(config({ answer: true })), readConfig(config({ answer })));
+  const merged = mergeConfig(
+    readConfig(configWithQuestion({ answer: true })),
+    readConfig(configWithQuestion({ answer })),
+  );
   return settingsOf(merged)?.answer;
 }

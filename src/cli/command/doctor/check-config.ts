@@ -1,8 +1,8 @@
 /** Checks of the config and what it refers to: trust, models, tools and MCP servers. */
 import {
   ConfigError,
-  filesOf,
-  findProblems,
+  existingConfigFiles,
+  findUnusable,
   foldLayers,
   type Layer,
   loadLayers,
@@ -37,7 +37,7 @@ export async function checkConfig(context: CommandContext): Promise<CheckedConfi
   const places = configPlaces(context);
   try {
     const { layers, warnings } = await loadLayers({ places, ...shippedLayer() });
-    const unusable = findProblems(foldLayers(layers)).map(
+    const unusable = findUnusable(foldLayers(layers)).map(
       ({ path, message }) => `${pathToText(path)}: ${message}`,
     );
     const findings = [...warnings, ...unusable].map((message): Finding => ({
@@ -46,7 +46,7 @@ export async function checkConfig(context: CommandContext): Promise<CheckedConfi
       message,
     }));
     if (findings.length > 0) return { findings, layers };
-    const files = filesOf(places);
+    const files = existingConfigFiles(places);
     const message = files.length === 0 ? "no file; using defaults" : files.join(", ");
     return { findings: [{ check, state: "ok", message }], layers };
   } catch (error) {
