@@ -7,7 +7,7 @@ import type { Readable } from "node:stream";
 import type { WriteStream } from "node:tty";
 import type { UserEnvironment } from "../storage/index.ts";
 
-export type HostSignal = "SIGINT" | "SIGTERM" | "SIGHUP";
+type HostSignal = "SIGINT" | "SIGTERM" | "SIGHUP";
 
 export interface Host {
   readonly version: string;

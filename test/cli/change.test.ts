@@ -130,7 +130,7 @@ describe("removing a conversation", () => {
     expect(await project.jp("conversation", "rm", one.id, "two", "--yes")).toEqual({
       status: 0,
       stdout: "",
-      stderr: lines(`${one.id} is deleted.`, `${two.id} is deleted.`),
+      stderr: lines(`Deleted ${one.id}.`, `Deleted ${two.id}.`),
     });
     expect([one, copy, two, three].map(({ folder }) => existsSync(folder))).toEqual([
       false,
@@ -148,8 +148,8 @@ describe("removing a conversation", () => {
       status: 2,
       stdout: "",
       stderr: lines(
-        "jp: There is no terminal to ask on.",
-        "Say --yes to delete without being asked.",
+        "jp: Cannot ask for confirmation: no terminal is available.",
+        "Use --yes to delete without confirmation.",
       ),
     });
     expect(snapshotOf(project.root, project.data)).toEqual(before);
@@ -177,7 +177,7 @@ describe("the archive", () => {
       archived: {
         status: 0,
         stdout: "",
-        stderr: lines(`${one.id} is archived.`, `${two.id} is archived.`),
+        stderr: lines(`Archived ${one.id}.`, `Archived ${two.id}.`),
       },
       stamped: {
         title: "One",
@@ -195,7 +195,7 @@ describe("the archive", () => {
       metadata: readFileSync(one.metadata, "utf8"),
       isArchived: existsSync(archiveOf(one)),
     }).toEqual({
-      back: { status: 0, stdout: "", stderr: `${one.id} is back.\n` },
+      back: { status: 0, stdout: "", stderr: `Restored ${one.id}.\n` },
       events,
       metadata,
       isArchived: false,
@@ -212,7 +212,7 @@ describe("the archive", () => {
       project.jp("conversation", "unarchive", live.id),
     ]);
     expect([archived, unarchived, snapshotOf(path.join(project.root, ".jp"))]).toEqual([
-      { status: 0, stdout: "", stderr: `${old.id} is archived already.\n` },
+      { status: 0, stdout: "", stderr: `${old.id} is already archived.\n` },
       { status: 0, stdout: "", stderr: `${live.id} is not archived.\n` },
       before,
     ]);

@@ -41,8 +41,8 @@ describe("what could be typed next", () => {
   test("are commands, with what they do, and none that is hidden", async () => {
     const project = new Project({ isBare: true });
     expect(await complete(project, "con")).toEqual([
-      "conversation\tlist, read, search and manage conversations",
-      "config\twhat is configured, where, and why",
+      "conversation\tList, read, search and manage conversations",
+      "config\tShow and change the configuration",
     ]);
     expect(await valuesFor(project, "comp")).toEqual(["completion"]);
   });
@@ -187,7 +187,7 @@ describe("the script", () => {
       stdout: "",
       stderr: lines(
         "jp: command-argument value 'tcsh' is invalid for argument 'shell'. Allowed choices are bash, zsh, fish.",
-        "Run it with --help to see how it is used.",
+        "Run it with --help for usage.",
       ),
     });
   });
@@ -274,8 +274,8 @@ describe.each(["bash", "zsh", "fish"] as const)("in %s", (shell) => {
   test.skipIf(!isInstalled)("a list says what the words mean", { timeout: 60_000 }, async () => {
     const screen = await start(shell, new Project());
     screen.type("jp config s\t\t");
-    await screen.untilShown((shown) => shown.some((line) => /\bset\b.*change a value/.test(line)));
-    expect(screen.lines.join("\n")).toMatch(/\bshow\b.*every value in force/);
+    await screen.untilShown((shown) => shown.some((line) => /\bset\b.*Set a value/.test(line)));
+    expect(screen.lines.join("\n")).toMatch(/\bshow\b.*Show the effective config/);
   });
 
   test.skipIf(!isInstalled)(

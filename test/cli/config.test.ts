@@ -81,10 +81,7 @@ describe("the config in force", () => {
 
   test("says so if nothing is configured for a key", async () => {
     const { status, stderr } = await new Project().jp("config", "get", "assistant.nmae");
-    expect([status, stderr.split("\n")[0]]).toEqual([
-      1,
-      "jp: Nothing is configured for assistant.nmae.",
-    ]);
+    expect([status, stderr.split("\n")[0]]).toEqual([1, "jp: assistant.nmae is not set."]);
   });
 
   test("works outside of a workspace, from the user's own file", async () => {
@@ -162,7 +159,7 @@ describe("setting a value", () => {
     expect(await project.jp("config", "set", "assistant.name", "Grace")).toEqual({
       status: 0,
       stdout: "",
-      stderr: lines(`assistant.name is set in ${file}`),
+      stderr: lines(`Set assistant.name in ${file}`),
     });
     expect(readFileSync(file, "utf8")).toBe(before.replace('"Ada"', '"Grace"'));
   });
@@ -225,7 +222,7 @@ describe("setting a value", () => {
     }).toEqual({
       status: 1,
       stdout: "",
-      first: `jp: ${key} is set, and not shown: it may be a secret.`,
+      first: `jp: ${key} is set but not shown, because it may be a secret.`,
     });
     const file = path.join(project.userFolder, "config.toml");
     expect((statSync(file).mode & 0o777).toString(8)).toBe("600");

@@ -68,21 +68,21 @@ describe("a healthy workspace", () => {
       "doctor",
     );
     const config = path.join(project.root, ".jp", "config.toml");
-    const [closed = ""] = /(?<=ollama +none at )\S+/.exec(stdout) ?? [];
+    const [closed = ""] = /(?<=ollama +no server at )\S+/.exec(stdout) ?? [];
     expect({ status, stderr, lines: stdout.trimEnd().split("\n") }).toEqual({
       status: 0,
       stderr: "",
       lines: [
         `ok       node           Node ${process.versions.node}`,
-        "warning  terminal       Nobody is asked, because JP_NONINTERACTIVE is 1: policy decides. Unset it to be asked.",
+        "warning  terminal       JP_NONINTERACTIVE is 1, so jp never prompts and applies the configured policy. Unset it to get prompts.",
         "ok       editor         vim (EDITOR)",
-        `ok       user data      ${project.data}, made when it is needed`,
+        `ok       user data      ${project.data} (created when needed)`,
         `ok       workspace      ${project.root} (abc12)`,
-        "ok       locks          none is held",
-        "ok       conversations  1, all of them readable to their ends",
+        "ok       locks          none held",
+        "ok       conversations  1, all readable",
         `ok       config         ${config}`,
-        "ok       model          llamacpp/scripted can be reached",
-        `ok       ollama         none at ${closed}`,
+        "ok       model          llamacpp/scripted is available",
+        `ok       ollama         no server at ${closed}`,
         `ok       llamacpp       1 model at ${server.url}`,
         "ok       tools          ask_user, describe_tools",
       ],
@@ -95,10 +95,8 @@ describe("a healthy workspace", () => {
     const plain = await new Screen(project, ["doctor"], { variables: { NO_COLOR: "1" } }).end();
     const line = /terminal +(.*?)\s*$/m;
     const told = [coloured, plain].map(({ lines }) => line.exec(lines.join("\n"))?.[1]);
-    expect(told[0]).toBe(
-      "questions can be asked, 100 columns, colours, a question calls by the bell",
-    );
-    expect(told[1]).toContain("questions can be asked, 80 columns, no colours");
+    expect(told[0]).toBe("prompts work, 100 columns, colors, notifications: bell");
+    expect(told[1]).toContain("prompts work, 80 columns, no colors");
   });
 
   test("is not changed by it", async () => {
@@ -155,7 +153,7 @@ describe("records", () => {
         {
           state: "warning",
           place: torn.events,
-          hint: "The next command that writes to it sets these bytes aside.",
+          hint: "The next command that writes to it moves these bytes to a separate file.",
         },
         {
           state: "problem",
@@ -180,8 +178,8 @@ describe("records", () => {
     project.place({ second: 20, events: [question(21, "a.ok.1")] });
     const { of } = await examine(project);
     expect(of("conversations").map(({ state, message }) => [state, message])).toEqual([
-      ["ok", "2, all of them readable to their ends"],
-      ["ok", `The Rust original cannot open conversations that ask for a secret: ${id}`],
+      ["ok", "2, all readable"],
+      ["ok", `The Rust version of jp cannot open conversations that ask for a secret: ${id}`],
     ]);
   });
 
@@ -222,7 +220,7 @@ describe("the user's data", () => {
         {
           check: "user data",
           state: "problem",
-          message: `${project.data} cannot be written to.`,
+          message: `Cannot write to ${project.data}.`,
           hint: "Check its owner and permissions, or set JP_USER_DATA_DIR.",
         },
       ],
@@ -293,7 +291,7 @@ describe("the model", () => {
     const known = await examine(project, variables);
     expect([known.status, known.of("model")[0]?.message]).toEqual([
       0,
-      "openrouter/scripted can be reached",
+      "openrouter/scripted is available",
     ]);
     expect(JSON.stringify(known.findings)).not.toContain("hush");
   });
@@ -307,7 +305,7 @@ describe("the model", () => {
       {
         check: "model",
         state: "warning",
-        message: "llamacpp can be reached, but does not list scripted.",
+        message: "llamacpp is reachable, but does not list scripted.",
         hint: "See: jp model ls llamacpp",
       },
     ]);
@@ -348,7 +346,7 @@ describe("MCP servers", () => {
     const { status, of } = await examine(await projectWith(config, server));
     expect([status, of("mcp")]).toEqual([
       0,
-      [{ check: "mcp", state: "ok", message: "everything has started, with echo" }],
+      [{ check: "mcp", state: "ok", message: "everything started, with echo" }],
     ]);
     expect(() => readFileSync(log)).toThrow("ENOENT");
   });
@@ -395,7 +393,7 @@ describe("MCP servers", () => {
           check: "mcp",
           state: "warning",
           message: 'The MCP server "slow" was not ready within 1 s.',
-          hint: "Give it more time: jp doctor --timeout 60",
+          hint: "To wait longer: jp doctor --timeout 60",
         },
       ],
     ]);

@@ -39,7 +39,7 @@ describe("editing by flags", () => {
       isAtOldPlace: existsSync(one.folder),
       metadata: await metadataOf(project, one),
     }).toEqual({
-      edited: { status: 0, stdout: "", stderr: `${one.id} is changed.\n` },
+      edited: { status: 0, stdout: "", stderr: `Changed ${one.id}.\n` },
       folder: `${one.id.slice(4)}-überraschung-2`,
       isAtOldPlace: false,
       metadata: { title: "Überraschung 2", last_activated_at: time(0), unknown_key: 1 },
@@ -94,7 +94,7 @@ describe("editing a file", () => {
     expect(await project.jpWith(editor, "conversation", "edit", one.id)).toEqual({
       status: 0,
       stdout: "",
-      stderr: `${one.events} is changed.\n`,
+      stderr: `Changed ${one.events}.\n`,
     });
     expect([readFileSync(one.events, "utf8"), readdirSync(project.temporary)]).toEqual([
       laidOut(edited),
@@ -131,7 +131,7 @@ describe("editing a file", () => {
     const before = snapshotOf(project.root);
     const result = await project.jpWith(project.editor("true"), "conversation", "edit", one.id);
     expect([result, snapshotOf(project.root), readdirSync(project.temporary)]).toEqual([
-      { status: 0, stdout: "", stderr: "Nothing was changed.\n" },
+      { status: 0, stdout: "", stderr: "No changes.\n" },
       before,
       [],
     ]);
@@ -161,7 +161,7 @@ describe("editing a file", () => {
     const editor = project.editor(script);
     const { status, stderr } = await project.jpWith(editor, "conversation", "edit", one.id);
     const [, draft = ""] =
-      /^The conversation is as it was\. Your text is in (.*)$/m.exec(stderr) ?? [];
+      /^The conversation is unchanged\. Your text is in (.*)$/m.exec(stderr) ?? [];
     expect({
       status,
       stderr,
@@ -185,7 +185,7 @@ describe("editing a file", () => {
       {
         status: 1,
         stdout: "",
-        stderr: "jp: The editor ended with status 3: nothing was changed.\n",
+        stderr: "jp: The editor exited with status 3. Nothing was changed.\n",
       },
       before,
     ]);

@@ -124,7 +124,7 @@ describe("nothing of what a record holds reaches the terminal raw", () => {
     project.place({ second: 0, title: EVIL });
     project.place({ second: 1, title: EVIL });
     const { stderr } = await project.jp("conversation", "show", "forged");
-    expect(stderr).toContain("fits 2 conversations");
+    expect(stderr).toContain("matches 2 conversations");
     expect(stderr).not.toMatch(RAW);
   });
 

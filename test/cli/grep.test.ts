@@ -223,8 +223,8 @@ describe("a pattern", () => {
       status: 2,
       stdout: "",
       stderr: lines(
-        "jp: Not a regular expression: [",
-        "Leave --regex out to search for it as it is.",
+        "jp: Invalid regular expression: [",
+        "Leave out --regex to search for the literal text.",
       ),
     });
   });

@@ -66,7 +66,7 @@ async function settings({ project, variables }: Machine, ...keys: readonly strin
 
 const MODEL = "assistant.model.id";
 const RUN = "conversation.tools.*.run";
-const WHICH = "Which model answers here?";
+const WHICH = "Which model should answer?";
 const ASK = "Ask before commands and MCP tools run?";
 
 describe("a new workspace", () => {
@@ -86,16 +86,16 @@ describe("a new workspace", () => {
         status: 0,
         stdout: "",
         stderr: lines(
-          `${project.root} is a jp workspace now: its conversations are kept in .jp`,
-          `Its config, with examples, is ${configFile(here)}`,
-          "No model is chosen yet, and none was found: start Ollama or a llama.cpp server, or set a provider's key.",
-          'Next: jp query "…" asks something; jp doctor says what is missing.',
+          `Created a workspace in ${project.root}; conversations are stored in .jp`,
+          `Config with examples: ${configFile(here)}`,
+          "No model chosen yet, and none was found. Start Ollama or a llama.cpp server, or set a provider's API key.",
+          'Next: jp query "…" to ask something, jp doctor to check your setup.',
         ),
       },
       names: ["", ".jp", ".jp/.id", ".jp/config.toml"],
       id: expect.stringMatching(/^# .*\n[0-9a-z]{5}$/) as unknown,
       data: [],
-      settings: ["jp: Nothing is configured for assistant.model.id.", "ask"],
+      settings: ["jp: assistant.model.id is not set.", "ask"],
     });
   });
 
@@ -106,14 +106,14 @@ describe("a new workspace", () => {
     const text = readFileSync(configFile(here), "utf8");
     expect({
       status,
-      isTold: stderr.includes("found here: llamacpp/qwen3, llamacpp/small\n"),
+      isTold: stderr.includes("Available: llamacpp/qwen3, llamacpp/small\n"),
       lines: text.split("\n").filter((line) => line.includes("llamacpp/")),
       settings: await settings(here, MODEL),
     }).toEqual({
       status: 0,
       isTold: true,
       lines: ['#id = "llamacpp/qwen3"', "# Also found: llamacpp/small"],
-      settings: ["jp: Nothing is configured for assistant.model.id."],
+      settings: ["jp: assistant.model.id is not set."],
     });
   });
 
@@ -146,8 +146,8 @@ describe("what is there", () => {
         status: 0,
         stdout: "",
         stderr: lines(
-          `There is a config already, which stays as it is: ${own}`,
-          `${project.root} is a jp workspace now: its conversations are kept in .jp`,
+          `Keeping the existing config: ${own}`,
+          `Created a workspace in ${project.root}; conversations are stored in .jp`,
         ),
       },
       'user.name = "Ada"\n',
@@ -167,7 +167,7 @@ describe("what is there", () => {
         status: 1,
         stdout: "",
         stderr: lines(
-          `There is a config already, which stays as it is: ${configFile(here)}`,
+          `Keeping the existing config: ${configFile(here)}`,
           `jp: ${project.root} is a jp workspace already.`,
           "Nothing was changed.",
         ),
@@ -201,7 +201,7 @@ describe("what is there", () => {
     const kept = after.filter(({ name }) => before.some((file) => file.name === name));
     expect([
       status,
-      stderr.includes("is a jp workspace now"),
+      stderr.includes("Created a workspace"),
       kept.map(({ content }) => content),
     ]).toEqual([0, false, before.map(({ content }) => content)]);
     expect(existsSync(configFile(here))).toBe(true);
@@ -228,7 +228,7 @@ describe("on a terminal", () => {
       settings: ['{"provider":"llamacpp","name":"qwen3"}', "ask"],
       isOffered: true,
       isRung: false,
-      last: 'Next: jp query "…" asks something; jp doctor says what is missing.',
+      last: 'Next: jp query "…" to ask something, jp doctor to check your setup.',
     });
   });
 
@@ -286,7 +286,7 @@ describe("on a terminal", () => {
     expect(await here.project.jpWith(variables, "trust")).toEqual({
       status: 0,
       stdout: "",
-      stderr: "There is nothing here that waits to be trusted.\n",
+      stderr: "Nothing here needs to be trusted.\n",
     });
   });
 
@@ -299,7 +299,7 @@ describe("on a terminal", () => {
     const { bytes } = await answer(
       onScreen(here),
       [WHICH, "gpt"],
-      ["its key is in", "\r"],
+      ["OPENROUTER_API_KEY is set", "\r"],
       [ASK, "\r"],
     );
     expect({
@@ -320,7 +320,7 @@ describe("on a terminal", () => {
       screen,
       [WHICH, "opnai/gpt-5"],
       ["opnai/gpt-5", "\r"],
-      ["is no model. Write provider/name", "unheard-of"],
+      ["is not a model. Write provider/name", "unheard-of"],
       ["unheard-of", "\r"],
       ["There is no model alias", "openai/gpt-5"],
       ["openai/gpt-5", "\r"],
@@ -329,7 +329,7 @@ describe("on a terminal", () => {
     expect({
       status,
       settings: await settings(here, MODEL),
-      isTold: bytes.includes("There is no key for openai yet: put it into OPENAI_API_KEY."),
+      isTold: bytes.includes("No API key for openai yet: set OPENAI_API_KEY."),
     }).toEqual({
       status: 0,
       settings: ['{"provider":"openai","name":"gpt-5"}'],
@@ -340,7 +340,7 @@ describe("on a terminal", () => {
   test("the model can be decided later", async () => {
     await using server = await ModelServer.start([], ["qwen3"]);
     const here = await machine(server);
-    await answer(onScreen(here), [WHICH, "later"], ["jp query looks for one", "\r"], [ASK, "\r"]);
+    await answer(onScreen(here), [WHICH, "later"], ["jp query uses the first", "\r"], [ASK, "\r"]);
     const text = readFileSync(configFile(here), "utf8");
     expect([text.includes('\n#id = "llamacpp/qwen3"\n'), await settings(here, RUN)]).toEqual([
       true,
@@ -362,7 +362,7 @@ describe("on a terminal", () => {
     const { status, lines: shown } = await answer(onScreen(here), ...steps);
     expect([status, shown.at(-1), existsSync(path.join(here.project.root, ".jp"))]).toEqual([
       130,
-      "Cancelled. Nothing was made.",
+      "Cancelled. Nothing was created.",
       false,
     ]);
   });
@@ -414,14 +414,14 @@ describe("the config", () => {
     const asked = await project.jp(...command);
     expect([asked.status, asked.stderr.split("\n")[0]]).toEqual([
       3,
-      "jp: clean asks, and nobody is there to answer: Delete the folder build?",
+      "jp: clean asks, and nobody is there to answer: Delete the build folder?",
     ]);
     expect([await run(false), existsSync(build)]).toEqual([
       printed("Nothing was deleted.\n"),
       true,
     ]);
     expect([await run(true), existsSync(build)]).toEqual([
-      printed("The folder build is gone.\n"),
+      printed("Deleted the build folder.\n"),
       false,
     ]);
   });

@@ -252,7 +252,7 @@ describe("a filter", () => {
     expect(await project.jp("inquiry", "ls", "--outcome", "cancelled", "--by", "user")).toEqual({
       status: 0,
       stdout: "",
-      stderr: "No question fits.\n",
+      stderr: "No matching questions.\n",
     });
   });
 
@@ -309,7 +309,7 @@ describe("one question in full", () => {
         "Tool call     call_2",
         "Question id   announce",
         "Question      Announce it where?",
-        "Kind          select; for a person only; asked every time",
+        "Kind          select; only a person may answer; asked every time",
         `Asked at      ${time(16)} UTC`,
         "Outcome       Cancelled (no_prompt_backend)",
         `Closed at     ${time(17)} UTC`,
@@ -356,7 +356,7 @@ describe("one question in full", () => {
     expect(await project.jp("inquiry", "show", "call_9.x.1")).toEqual({
       status: 1,
       stdout: "",
-      stderr: lines("jp: No question has the id call_9.x.1.", "`jp inquiry ls` lists them all."),
+      stderr: lines("jp: Question call_9.x.1 not found.", "`jp inquiry ls` lists all questions."),
     });
   });
 });

@@ -93,7 +93,7 @@ describe("the list of conversations", () => {
       created: [banana, cherry, apple],
       title: [apple, banana, cherry],
       reverse: [cherry, banana, apple],
-      last: { ids: [apple, banana], notice: "(1 earlier one is not shown)\n" },
+      last: { ids: [apple, banana], notice: "(1 earlier conversation not shown)\n" },
     });
   });
 
@@ -124,8 +124,8 @@ describe("the list of conversations", () => {
         project.jp("conversation", "ls", "--format", "json"),
       ]),
     ).toEqual([
-      { status: 0, stdout: "", stderr: "There are no conversations here yet.\n" },
-      { status: 0, stdout: "", stderr: "Nothing is archived.\n" },
+      { status: 0, stdout: "", stderr: "No conversations yet.\n" },
+      { status: 0, stdout: "", stderr: "No archived conversations.\n" },
       printed(""),
     ]);
   });
@@ -209,7 +209,7 @@ describe("what there is to know about a conversation", () => {
           `Started     ${time(0)} UTC (2 days ago)`,
           `Last event  ${time(19)} UTC (2 days ago)`,
           `Last used   ${time(0)} UTC (2 days ago)`,
-          "Kept        in the workspace",
+          "Stored      in the workspace",
           `Folder      ${folder}`,
           "Turns       2",
           "Events      18",
@@ -243,7 +243,7 @@ describe("what there is to know about a conversation", () => {
           `Expires     ${time(-3600)} UTC (2 days ago)`,
           `Archived    ${time(2)} UTC (2 days ago)`,
           "Labels      team=core, urgent",
-          "Kept        in the workspace",
+          "Stored      in the workspace",
           `Folder      ${folder}`,
           "Turns       0",
           "Events      0",

@@ -55,7 +55,7 @@ describe("the list of models", () => {
       {
         status: 1,
         stdout: "",
-        stderr: "No provider can be reached: there is no key, and no server on this machine.\n",
+        stderr: "No models available: no API key is set, and no local server is running.\n",
       },
       { status: 1, stdout: "", stderr: "" },
     ]);

@@ -140,7 +140,7 @@ describe("removing a conversation on a terminal", () => {
     const { id, status, lines, isThere } = await answerWith(new Project(), keys);
     expect({ status, lines, isThere }).toEqual({
       status: 0,
-      lines: [`Delete ${id} (Release 1.2) for good? [y/N] ${keys.trim()}`, `${id} is deleted.`],
+      lines: [`Delete ${id} (Release 1.2) permanently? [y/N] ${keys.trim()}`, `Deleted ${id}.`],
       isThere: false,
     });
   });
@@ -150,8 +150,8 @@ describe("removing a conversation on a terminal", () => {
     expect({ status, lines, isThere }).toEqual({
       status: 1,
       lines: [
-        `Delete ${id} (Release 1.2) for good? [y/N] ${keys.trim()}`.trimEnd(),
-        `${id} was kept.`,
+        `Delete ${id} (Release 1.2) permanently? [y/N] ${keys.trim()}`.trimEnd(),
+        `Kept ${id}.`,
       ],
       isThere: true,
     });

@@ -189,9 +189,9 @@ describe("some turns of a conversation", () => {
     const project = new Project();
     const { id } = placeTurns(project, 4);
     const wrong: Readonly<Record<string, string>> = {
-      "--turn 5": "There is no turn 5: the conversation has 4.",
-      "--turn 0": "There is no turn 0: the conversation has 4.",
-      "--turn 3..2": "There is no turn 3..2: the conversation has 4.",
+      "--turn 5": "Turn 5 is out of range: the conversation has 4 turns.",
+      "--turn 0": "Turn 0 is out of range: the conversation has 4 turns.",
+      "--turn 3..2": "Turn 3..2 is out of range: the conversation has 4 turns.",
       "--turn x": "Not a range of turns: x\nWrite 3, 2..5, 4.. or ..2.",
       "--turn 1 --last 1": "Use only one of --first, --last and --turn.",
     };

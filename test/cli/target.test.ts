@@ -38,8 +38,8 @@ describe("a target", () => {
       status: 1,
       stdout: "",
       stderr: lines(
-        'jp: "release" fits 2 conversations.',
-        "Name one of them by its id:",
+        'jp: "release" matches 2 conversations.',
+        "Use the ID of one:",
         `  ${first.id}  Release 1.2`,
         `  ${second.id}  Release 1.3`,
       ),
@@ -53,8 +53,8 @@ describe("a target", () => {
       status: 1,
       stdout: "",
       stderr: lines(
-        'jp: No conversation is called "nothing".',
-        "`jp conversation ls` lists them; `jp conversation ls --archived` those put away.",
+        'jp: No conversation has "nothing" in its title.',
+        "`jp conversation ls` lists them; add --archived for archived ones.",
       ),
     });
   });
@@ -66,8 +66,8 @@ describe("a target", () => {
       status: 1,
       stdout: "",
       stderr: lines(
-        "jp: There is no conversation jp-c1.",
-        "`jp conversation ls` lists them; `jp conversation ls --archived` those put away.",
+        "jp: Conversation jp-c1 not found.",
+        "`jp conversation ls` lists them; add --archived for archived ones.",
       ),
     });
   });
@@ -139,7 +139,7 @@ describe("without a target", () => {
       expect([usual, named.stderr]).toEqual([
         {
           ...named,
-          stderr: `(none is active in this terminal: this is the one used last, ${id})\n`,
+          stderr: `(No conversation is active in this terminal; using the most recent, ${id}.)\n`,
         },
         "",
       ]);
@@ -186,7 +186,7 @@ describe("using a conversation", () => {
       "active",
     );
     expect({ used, here, elsewhere: elsewhere.status }).toEqual({
-      used: { status: 0, stdout: "", stderr: `${first.id} is active in this terminal: First\n` },
+      used: { status: 0, stdout: "", stderr: `Active in this terminal: ${first.id}  First\n` },
       here: { status: 0, stdout: lines(first.folder), stderr: "" },
       elsewhere: 1,
     });
@@ -215,8 +215,8 @@ describe("using a conversation", () => {
     const back = await project.jp("conversation", "use");
     const forth = await project.jp("conversation", "use");
     expect([back.stderr, forth.stderr]).toEqual([
-      `${second.id} is active in this terminal: Second\n`,
-      `${first.id} is active in this terminal: First\n`,
+      `Active in this terminal: ${second.id}  Second\n`,
+      `Active in this terminal: ${first.id}  First\n`,
     ]);
   });
 
@@ -243,10 +243,7 @@ describe("using a conversation", () => {
       used: {
         status: 0,
         stdout: "",
-        stderr: lines(
-          `${id} was archived; it is back now.`,
-          `${id} is active in this terminal: Old`,
-        ),
+        stderr: lines(`Restored ${id} from the archive.`, `Active in this terminal: ${id}  Old`),
       },
       stdout: lines(folder.replace(`.archive${path.sep}`, "")),
     });

@@ -272,7 +272,7 @@ describe("a cloned workspace does not loosen what holds for the person", () => {
     expect([stdout, stderr]).toEqual([
       `${path.join(project.root, ".jp", "config.toml")}:\n` +
         "- your own config: it is not used here\n",
-      "Not trusted: it is not used.\n",
+      "Not trusted. jp ignores these settings.\n",
     ]);
   });
 

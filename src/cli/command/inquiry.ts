@@ -168,7 +168,7 @@ function askerOf(source: InquirySource): string {
 function kindOf({ request }: InquiryRow): string {
   const { answerType, exclusive, persistence } = request.question;
   const notes = [
-    ...(exclusive ? ["exclusive to a person"] : []),
+    ...(exclusive ? ["only a person may answer"] : []),
     ...(persistence === "none" ? ["asked every time"] : []),
   ];
   return [answerType.type, ...notes].join("; ");

@@ -135,7 +135,7 @@ async function runStep(step: TourStep, tour: Tour): Promise<boolean> {
   );
   await view.end(end);
   if (step.isInterrupted === true && end.type === "interrupted") {
-    say("The call is on record, marked as interrupted.", tour);
+    say("The interrupted call is on record.", tour);
     return true;
   }
   return end.type !== "interrupted" && !prompter.hasLeft;
