@@ -38,7 +38,7 @@ function archiveOf({ folder }: PlacedConversation): string {
 }
 
 describe("a fork", () => {
-  test("is the same conversation under a new id, byte for byte", async () => {
+  test("copies the record byte for byte under a new ID", async () => {
     const project = new Project();
     const release = placeRelease(project);
     const before = snapshotOf(release.folder);
@@ -81,7 +81,7 @@ describe("a fork", () => {
       ["--turn", "2.."],
       [2, 3],
     ],
-  ])("of some turns, %j, has those, all config and all unknown events", async (flags, turns) => {
+  ])("with %j keeps those turns, all config and all unknown events", async (flags, turns) => {
     const project = new Project();
     const unknown = { timestamp: time(25), type: "from_the_future", deep: { kept: [1] } };
     const { id } = project.place({
@@ -103,7 +103,7 @@ describe("a fork", () => {
     );
   });
 
-  test("can have a title of its own and become the active one", async () => {
+  test("can set a title and become the active conversation", async () => {
     const project = new Project();
     const { id } = placeRelease(project);
     const forked = await project.jp("conversation", "fork", id, "-t", "A copy", "--activate");
@@ -111,7 +111,7 @@ describe("a fork", () => {
     expect(stdout).toMatch(new RegExp(`/${forked.stdout.trim().slice(4)}-a-copy\n$`));
   });
 
-  test("of turns that there are not is refused, and nothing is made", async () => {
+  test("of turns that do not exist fails and creates nothing", async () => {
     const project = new Project();
     const { id } = placeRelease(project);
     const before = snapshotOf(project.root, project.data);
@@ -121,7 +121,7 @@ describe("a fork", () => {
 });
 
 describe("removing a conversation", () => {
-  test("deletes it for good, in both places, and no other", async () => {
+  test("deletes both copies and no other conversation", async () => {
     const project = new Project();
     const one = project.place(titled(0, "One"));
     const copy = project.place(titled(0, "One", { where: "local" }));
@@ -140,7 +140,7 @@ describe("removing a conversation", () => {
     ]);
   });
 
-  test("is refused where nobody can be asked, and nothing is changed", async () => {
+  test("without a terminal fails and changes nothing", async () => {
     const project = new Project();
     const { id } = project.place(titled(0, "One"));
     const before = snapshotOf(project.root, project.data);
@@ -155,7 +155,7 @@ describe("removing a conversation", () => {
     expect(snapshotOf(project.root, project.data)).toEqual(before);
   });
 
-  test("of several does nothing if one of them is not there", async () => {
+  test("does nothing if one of several targets does not exist", async () => {
     const project = new Project();
     const { id, folder } = project.place(titled(0, "One"));
     const { status } = await project.jp("conversation", "rm", "--yes", id, "nothing");
@@ -164,7 +164,7 @@ describe("removing a conversation", () => {
 });
 
 describe("the archive", () => {
-  test("takes conversations, and gives them back as they were", async () => {
+  test("archives conversations and restores them unchanged", async () => {
     const project = new Project();
     const one = project.place(titled(0, "One", { slug: "one", metadata: { unknown_key: 1 } }));
     const two = project.place(titled(1, "Two"));
@@ -202,7 +202,7 @@ describe("the archive", () => {
     });
   });
 
-  test("is said to have, or not to have, what it has or has not", async () => {
+  test("reports conversations that are already archived, or not archived", async () => {
     const project = new Project();
     const live = project.place(titled(0, "Live"));
     const old = project.place(titled(1, "Old", { where: "archive" }));
@@ -218,7 +218,7 @@ describe("the archive", () => {
     ]);
   });
 
-  test("is read like the rest, but not written to", async () => {
+  test("can be read but not written to", async () => {
     const project = new Project();
     const { id } = project.place(titled(0, "Old", { where: "archive" }));
     const [printed, edited] = await Promise.all([

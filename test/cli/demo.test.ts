@@ -5,7 +5,7 @@ import { Screen } from "./screen.ts";
 import { Project } from "./support.ts";
 
 describe("the tour", () => {
-  test("without a terminal takes its answers from a file, says so, and touches nothing of the user's", async () => {
+  test("without a terminal takes its answers from a file and touches nothing of the user's", async () => {
     const project = new Project({ isBare: true });
     const { status, stdout } = await project.jp("demo");
     const touched = snapshotOf(project.root, project.data, project.home).map(({ name }) => name);
@@ -33,7 +33,7 @@ describe("the tour", () => {
     expect(look.stdout).toContain("Questions   5 answered, 1 redacted, 1 cancelled\n");
   });
 
-  test("ends with its record when a question is cancelled, and asks no other", async () => {
+  test("ends with its record after a cancelled question", async () => {
     const screen = new Screen(new Project({ isBare: true }), ["demo"], { columns: 40 });
     await screen.until("Apply these");
     screen.type("y");

@@ -70,7 +70,7 @@ const WHICH = "Which model should answer?";
 const ASK = "Ask before commands and MCP tools run?";
 
 describe("a new workspace", () => {
-  test("where nobody is asked has an id and a config in which nothing is chosen", async () => {
+  test("without prompts has an ID and a config with all choices open", async () => {
     const here = await machine();
     const { project } = here;
     const made = await init(here);
@@ -99,7 +99,7 @@ describe("a new workspace", () => {
     });
   });
 
-  test("where nobody is asked names what was found, commented out", async () => {
+  test("without prompts lists the models found, commented out", async () => {
     await using server = await ModelServer.start([], ["qwen3", "evil\u001b[2J\nname", "small"]);
     const here = await machine(server);
     const { status, stderr } = await init(here);
@@ -117,14 +117,14 @@ describe("a new workspace", () => {
     });
   });
 
-  test("can be in another folder, which is made if it is missing", async () => {
+  test("can be in another folder, which is created if missing", async () => {
     const here = await machine();
     await init(here, "new/shop");
     const { status } = await here.project.jp("-w", "new/shop", "conversation", "ls");
     expect(status).toBe(0);
   });
 
-  test("is not made while the user's own config cannot be read", async () => {
+  test("is not created if the user's own config is invalid", async () => {
     const here = await machine(undefined, "assistant = 3");
     const { status, stderr } = await init(here);
     expect([
@@ -135,8 +135,8 @@ describe("a new workspace", () => {
   });
 });
 
-describe("what is there", () => {
-  test("a config stays as it is, and that is said", async () => {
+describe("existing files", () => {
+  test("a config is kept, with a notice", async () => {
     const here = await machine();
     const { project } = here;
     const own = path.join(project.root, ".jp.toml");
@@ -155,7 +155,7 @@ describe("what is there", () => {
     ]);
   });
 
-  test("a workspace with a config is refused, and nothing is changed", async () => {
+  test("a workspace with a config is an error, and nothing changes", async () => {
     const here = await machine();
     const { project } = here;
     await init(here);
@@ -177,7 +177,7 @@ describe("what is there", () => {
     ]);
   });
 
-  test("what has the config's name, and is none, is not written through", async () => {
+  test("something else with the config's name is not written through", async () => {
     const here = await machine();
     const elsewhere = path.join(here.project.home, "elsewhere.toml");
     mkdirSync(path.join(here.project.root, ".jp"));
@@ -190,7 +190,7 @@ describe("what is there", () => {
     ]);
   });
 
-  test("a workspace without a config gets one, and keeps everything else", async () => {
+  test("a workspace without a config gets one and keeps everything else", async () => {
     const project = new Project();
     placeRelease(project);
     const { variables } = await machine();
@@ -209,7 +209,7 @@ describe("what is there", () => {
 });
 
 describe("on a terminal", () => {
-  test("the first model that was found and asking are a key away", async () => {
+  test("Enter accepts the first model found and asking before tools run", async () => {
     await using server = await ModelServer.start([], ["qwen3", "small"]);
     const here = await machine(server);
     const {
@@ -232,7 +232,7 @@ describe("on a terminal", () => {
     });
   });
 
-  test("no to asking means that tools run unattended, yes that they ask", async () => {
+  test("yes makes tools ask, and no makes them run unattended", async () => {
     const [careful, trusting] = [await machine(), await machine()];
     await answer(onScreen(careful), [WHICH, "\r"], [ASK, "y"]);
     await answer(onScreen(trusting), [WHICH, "\r"], [ASK, "n"]);
@@ -245,7 +245,7 @@ describe("on a terminal", () => {
   test.each([
     ["yes", "y", false],
     ["no", "n", true],
-  ])("%s means for each tool what the question says", async (_answer, key, isRun) => {
+  ])("%s does what the question says for each tool", async (_answer, key, isRun) => {
     counters("T-FILE-6");
     const paths = { path: "a.txt" };
     const calls = [
@@ -279,7 +279,7 @@ describe("on a terminal", () => {
     });
   });
 
-  test("what was chosen need not be trusted once more", async () => {
+  test("choices need no further trust", async () => {
     const here = await machine();
     await answer(onScreen(here), [WHICH, "\r"], [ASK, "n"]);
     const variables = { ...here.variables, JP_TRUSTED_WORKSPACES: "" };
@@ -290,7 +290,7 @@ describe("on a terminal", () => {
     });
   });
 
-  test("a key offers the models that are worth choosing", async () => {
+  test("an API key offers the preferred models", async () => {
     const names = ["some/thing", "openrouter/auto", "openai/gpt-5", "openai/gpt-5-image"];
     await using server = await ModelServer.start([], names);
     const base = `providers.llm.openrouter.base_url = "${server.url}"`;
@@ -313,7 +313,7 @@ describe("on a terminal", () => {
     });
   });
 
-  test("any other model can be named; a mistake is told, and a missing key", async () => {
+  test("another model can be typed; mistakes and a missing key are reported", async () => {
     const here = await machine();
     const screen = onScreen(here);
     const { status, bytes } = await answer(
@@ -337,7 +337,7 @@ describe("on a terminal", () => {
     });
   });
 
-  test("the model can be decided later", async () => {
+  test("the choice of model can be deferred", async () => {
     await using server = await ModelServer.start([], ["qwen3"]);
     const here = await machine(server);
     await answer(onScreen(here), [WHICH, "later"], ["jp query uses the first", "\r"], [ASK, "\r"]);
@@ -357,7 +357,7 @@ describe("on a terminal", () => {
         [ASK, "\u0003"],
       ],
     ],
-  ] as const)("whoever leaves at %s leaves nothing behind", async (_at, steps) => {
+  ] as const)("cancelling at %s leaves nothing behind", async (_at, steps) => {
     const here = await machine();
     const { status, lines: shown } = await answer(onScreen(here), ...steps);
     expect([status, shown.at(-1), existsSync(path.join(here.project.root, ".jp"))]).toEqual([
@@ -367,7 +367,7 @@ describe("on a terminal", () => {
     ]);
   });
 
-  test("nothing is asked if the user wants that", async () => {
+  test("nothing is asked with --non-interactive", async () => {
     const here = await machine();
     const { status, bytes } = await onScreen(here, "--non-interactive").end();
     expect([status, bytes.includes(WHICH), existsSync(configFile(here))]).toEqual([0, false, true]);
@@ -375,7 +375,7 @@ describe("on a terminal", () => {
 });
 
 describe("the config", () => {
-  test("has examples that can be used as they are, without a warning", async () => {
+  test("has examples that work as they are, without a warning", async () => {
     const here = await machine();
     const { project, variables } = here;
     await init(here);
@@ -401,7 +401,7 @@ describe("the config", () => {
     });
   });
 
-  test("has a tool that asks, and does what it is told", async () => {
+  test("has an example tool that asks and acts on the answer", async () => {
     const here = await machine();
     const { project } = here;
     await init(here);
@@ -426,7 +426,7 @@ describe("the config", () => {
     ]);
   });
 
-  test("can be changed with jp config set, and keeps its comments", async () => {
+  test("can be changed with jp config set and keeps its comments", async () => {
     const here = await machine();
     const { project, variables } = here;
     await init(here);

@@ -15,7 +15,7 @@ describe("the version", () => {
 });
 
 describe("help", () => {
-  test("names every command, on standard output", async () => {
+  test("lists every command on stdout", async () => {
     const project = new Project({ isBare: true });
     expect(await project.jp("--help")).toEqual(
       printed(
@@ -60,7 +60,7 @@ describe("help", () => {
   });
 
   test.each([[["conversation", "--help"]], [["c", "-h"]], [["help", "conversation"]]])(
-    "for conversations is given by %j",
+    "for conversations is printed by %j",
     async (words) => {
       const project = new Project({ isBare: true });
       const { status, stdout, stderr } = await project.jp(...words);
@@ -101,7 +101,7 @@ describe("help", () => {
   });
 
   test.each([[[]], [["conversation"]], [["inquiry"]]])(
-    "is shown on standard error, as a wrong use, if no command is given: %j",
+    "is printed on stderr, as a usage error, without a command: %j",
     async (words) => {
       const project = new Project({ isBare: true });
       const [bare, asked] = await Promise.all([
@@ -113,7 +113,7 @@ describe("help", () => {
   );
 });
 
-describe("a wrong use", () => {
+describe("a usage error", () => {
   const WRONG: readonly (readonly [words: readonly string[], message: string])[] = [
     [["converzation"], "unknown command 'converzation'\n(Did you mean conversation?)"],
     [["conversation", "lst"], "unknown command 'lst'\n(Did you mean ls?)"],
@@ -140,7 +140,7 @@ describe("a wrong use", () => {
     ],
   ];
 
-  test("ends with status 2, a message and where to look", async () => {
+  test("exits with status 2, a message and a pointer to --help", async () => {
     const project = new Project();
     const finished = await Promise.all(WRONG.map(([words]) => project.jp(...words)));
     expect(
@@ -157,7 +157,7 @@ describe("a wrong use", () => {
     );
   });
 
-  test("is told in the same way by the parser of words and by the commands", async () => {
+  test("looks the same from the argument parser and from commands", async () => {
     const project = new Project();
     const [parser, command] = await Promise.all([
       project.jp("conversation", "ls", "--unheard-of"),
@@ -169,7 +169,7 @@ describe("a wrong use", () => {
 });
 
 describe("an error", () => {
-  test("is told without a stack, unless JP_DEBUG is 1", async () => {
+  test("is printed without a stack trace unless JP_DEBUG is 1", async () => {
     const project = new Project();
     const words = ["conversation", "show", "nothing"];
     const [usual, debug] = await Promise.all([
@@ -196,7 +196,7 @@ describe("an error", () => {
     });
   });
 
-  test("outside of any workspace says how to make one", async () => {
+  test("outside a workspace says how to create one", async () => {
     const project = new Project({ isBare: true });
     const commands = [
       ["conversation", "ls"],
@@ -218,7 +218,7 @@ describe("an error", () => {
 });
 
 describe("the workspace", () => {
-  test("is found from any folder inside it, or where the option points", async () => {
+  test("is found from any folder inside it, or with --workspace", async () => {
     const project = new Project();
     const { id } = placeRelease(project);
     const inside = path.join(project.root, "src", "deep");

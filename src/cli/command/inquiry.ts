@@ -105,8 +105,8 @@ function inquiryLines(row: InquiryRow, { output, clock }: CommandContext): strin
   ];
 }
 
-export async function showInquiry({ words, options, context }: Call<InquiryFlags>): Promise<void> {
-  const [id = ""] = words;
+export async function showInquiry({ args, options, context }: Call<InquiryFlags>): Promise<void> {
+  const [id = ""] = args;
   const { output } = context;
   let count = 0;
   for await (const row of readInquiries(options, context)) {

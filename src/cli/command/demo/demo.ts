@@ -180,7 +180,7 @@ async function showRecord(tour: Tour): Promise<void> {
   output.print("");
   say("The record: every question, who asked, and who answered", tour, "bold");
   output.print(output.paint("dim", "$ jp inquiry ls"));
-  await listInquiries({ words: [], options: {}, context });
+  await listInquiries({ args: [], options: {}, context });
   output.print("");
   output.print(`Stored in ${workspace.files.paths(conversation.id).events}`);
   output.print(`Read it:         ${jp} --workspace ${workspace.root} conversation print newest`);
