@@ -10,7 +10,7 @@ import { PseudoTerminal } from "./support/pseudo-terminal.ts";
 
 /** What a person presses when they are asked: nothing else may be asked. */
 const ANSWERS: readonly (readonly [asked: string, keys: string])[] = [
-  ["? Which model answers here?", "\r"],
+  ["? Which model should answer?", "\r"],
   ["? Ask before commands and MCP tools run?", "\r"],
   ["? Apply these changes to README.md?", "y"],
   ["? Trust this workspace with this?", "y"],

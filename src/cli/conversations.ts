@@ -41,13 +41,13 @@ export async function resolveTarget(
   });
 }
 
-/** The targets without duplicates; without words, the active conversation. */
+/** The targets without duplicates; without arguments, the active conversation. */
 export async function resolveTargets(
   context: CommandContext,
-  words: readonly string[],
+  args: readonly string[],
 ): Promise<readonly ConversationSummary[]> {
-  if (words.length === 0) return [await resolveTarget(context)];
-  const targets = await Promise.all(words.map((word) => resolveTarget(context, word)));
+  if (args.length === 0) return [await resolveTarget(context)];
+  const targets = await Promise.all(args.map((word) => resolveTarget(context, word)));
   return targets.filter(
     (target, index) => targets.findIndex(({ id }) => id === target.id) === index,
   );

@@ -4,9 +4,9 @@ import type { ToolDirective } from "../config/index.ts";
 import type { CommandContext, GlobalOptions } from "./context.ts";
 import type { Host } from "./host.ts";
 
-/** One run of a command. `words` are its arguments. */
+/** One run of a command. `args` are its arguments. */
 export interface Call<Options> {
-  readonly words: readonly string[];
+  readonly args: readonly string[];
   readonly options: Options;
   readonly context: CommandContext;
 }
@@ -25,7 +25,7 @@ export function command<Options>(load: () => Promise<CommandFunction<Options>>) 
       const run = await load();
       const directives = toolDirectives.get(self) ?? [];
       const options = { ...self.optsWithGlobals(), directives } as Options;
-      await run({ words: self.args, options, context });
+      await run({ args: self.args, options, context });
     } finally {
       context.output.flush();
     }

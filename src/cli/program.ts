@@ -74,8 +74,8 @@ const COMMANDS: readonly ListedCommand[] = [
   },
 ];
 
-/** `words` is the command line without the program's own name. */
-export async function createProgram(host: Host, words: readonly string[]): Promise<Command> {
+/** `args` is the command line without the program's own name. */
+export async function createProgram(host: Host, args: readonly string[]): Promise<Command> {
   const program = new Command("jp")
     .description(
       "An assistant that asks. Tools and the model can ask you typed questions in the middle of a " +
@@ -101,7 +101,7 @@ export async function createProgram(host: Host, words: readonly string[]): Promi
   for (const { name, alias, description, loadDefinition } of COMMANDS) {
     const listed = program.command(name).description(description);
     if (alias !== undefined) listed.alias(alias);
-    const isNamed = words.includes(name) || (alias !== undefined && words.includes(alias));
+    const isNamed = args.includes(name) || (alias !== undefined && args.includes(alias));
     if (isNamed) (await loadDefinition())(listed);
   }
   program

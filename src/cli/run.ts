@@ -17,10 +17,10 @@ export async function runInProcess(version: string): Promise<void> {
 }
 
 /** Returns the exit status; see `EXIT_STATUSES`. Never throws. */
-export async function run(words: readonly string[], host: Host): Promise<number> {
+export async function run(args: readonly string[], host: Host): Promise<number> {
   try {
-    const program = await createProgram(host, words);
-    await program.parseAsync(words, { from: "user" });
+    const program = await createProgram(host, args);
+    await program.parseAsync(args, { from: "user" });
     return 0;
   } catch (error) {
     return reportError(error, host);

@@ -38,7 +38,7 @@ function archiveOf({ folder }: PlacedConversation): string {
 }
 
 describe("a fork", () => {
-  test("is the same conversation under a new id, byte for byte", async () => {
+  test("copies the record byte for byte under a new ID", async () => {
     const project = new Project();
     const release = placeRelease(project);
     const before = snapshotOf(release.folder);
@@ -81,7 +81,7 @@ describe("a fork", () => {
       ["--turn", "2.."],
       [2, 3],
     ],
-  ])("of some turns, %j, has those, all config and all unknown events", async (flags, turns) => {
+  ])("with %j keeps those turns, all config and all unknown events", async (flags, turns) => {
     const project = new Project();
     const unknown = { timestamp: time(25), type: "from_the_future", deep: { kept: [1] } };
     const { id } = project.place({
@@ -103,7 +103,7 @@ describe("a fork", () => {
     );
   });
 
-  test("can have a title of its own and become the active one", async () => {
+  test("can set a title and become the active conversation", async () => {
     const project = new Project();
     const { id } = placeRelease(project);
     const forked = await project.jp("conversation", "fork", id, "-t", "A copy", "--activate");
@@ -111,7 +111,7 @@ describe("a fork", () => {
     expect(stdout).toMatch(new RegExp(`/${forked.stdout.trim().slice(4)}-a-copy\n$`));
   });
 
-  test("of turns that there are not is refused, and nothing is made", async () => {
+  test("of turns that do not exist fails and creates nothing", async () => {
     const project = new Project();
     const { id } = placeRelease(project);
     const before = snapshotOf(project.root, project.data);
@@ -121,7 +121,7 @@ describe("a fork", () => {
 });
 
 describe("removing a conversation", () => {
-  test("deletes it for good, in both places, and no other", async () => {
+  test("deletes both copies and no other conversation", async () => {
     const project = new Project();
     const one = project.place(titled(0, "One"));
     const copy = project.place(titled(0, "One", { where: "local" }));
@@ -130,7 +130,7 @@ describe("removing a conversation", () => {
     expect(await project.jp("conversation", "rm", one.id, "two", "--yes")).toEqual({
       status: 0,
       stdout: "",
-      stderr: lines(`${one.id} is deleted.`, `${two.id} is deleted.`),
+      stderr: lines(`Deleted ${one.id}.`, `Deleted ${two.id}.`),
     });
     expect([one, copy, two, three].map(({ folder }) => existsSync(folder))).toEqual([
       false,
@@ -140,7 +140,7 @@ describe("removing a conversation", () => {
     ]);
   });
 
-  test("is refused where nobody can be asked, and nothing is changed", async () => {
+  test("without a terminal fails and changes nothing", async () => {
     const project = new Project();
     const { id } = project.place(titled(0, "One"));
     const before = snapshotOf(project.root, project.data);
@@ -148,14 +148,14 @@ describe("removing a conversation", () => {
       status: 2,
       stdout: "",
       stderr: lines(
-        "jp: There is no terminal to ask on.",
-        "Say --yes to delete without being asked.",
+        "jp: Cannot ask for confirmation: no terminal is available.",
+        "Use --yes to delete without confirmation.",
       ),
     });
     expect(snapshotOf(project.root, project.data)).toEqual(before);
   });
 
-  test("of several does nothing if one of them is not there", async () => {
+  test("does nothing if one of several targets does not exist", async () => {
     const project = new Project();
     const { id, folder } = project.place(titled(0, "One"));
     const { status } = await project.jp("conversation", "rm", "--yes", id, "nothing");
@@ -164,7 +164,7 @@ describe("removing a conversation", () => {
 });
 
 describe("the archive", () => {
-  test("takes conversations, and gives them back as they were", async () => {
+  test("archives conversations and restores them unchanged", async () => {
     const project = new Project();
     const one = project.place(titled(0, "One", { slug: "one", metadata: { unknown_key: 1 } }));
     const two = project.place(titled(1, "Two"));
@@ -177,7 +177,7 @@ describe("the archive", () => {
       archived: {
         status: 0,
         stdout: "",
-        stderr: lines(`${one.id} is archived.`, `${two.id} is archived.`),
+        stderr: lines(`Archived ${one.id}.`, `Archived ${two.id}.`),
       },
       stamped: {
         title: "One",
@@ -195,14 +195,14 @@ describe("the archive", () => {
       metadata: readFileSync(one.metadata, "utf8"),
       isArchived: existsSync(archiveOf(one)),
     }).toEqual({
-      back: { status: 0, stdout: "", stderr: `${one.id} is back.\n` },
+      back: { status: 0, stdout: "", stderr: `Restored ${one.id}.\n` },
       events,
       metadata,
       isArchived: false,
     });
   });
 
-  test("is said to have, or not to have, what it has or has not", async () => {
+  test("reports conversations that are already archived, or not archived", async () => {
     const project = new Project();
     const live = project.place(titled(0, "Live"));
     const old = project.place(titled(1, "Old", { where: "archive" }));
@@ -212,13 +212,13 @@ describe("the archive", () => {
       project.jp("conversation", "unarchive", live.id),
     ]);
     expect([archived, unarchived, snapshotOf(path.join(project.root, ".jp"))]).toEqual([
-      { status: 0, stdout: "", stderr: `${old.id} is archived already.\n` },
+      { status: 0, stdout: "", stderr: `${old.id} is already archived.\n` },
       { status: 0, stdout: "", stderr: `${live.id} is not archived.\n` },
       before,
     ]);
   });
 
-  test("is read like the rest, but not written to", async () => {
+  test("can be read but not written to", async () => {
     const project = new Project();
     const { id } = project.place(titled(0, "Old", { where: "archive" }));
     const [printed, edited] = await Promise.all([

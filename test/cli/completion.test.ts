@@ -37,17 +37,17 @@ async function valuesFor(project: Project, ...words: readonly string[]): Promise
   return found.map((line) => line.split("\t")[0] ?? "");
 }
 
-describe("what could be typed next", () => {
-  test("are commands, with what they do, and none that is hidden", async () => {
+describe("completion", () => {
+  test("offers commands with descriptions, but no hidden ones", async () => {
     const project = new Project({ isBare: true });
     expect(await complete(project, "con")).toEqual([
-      "conversation\tlist, read, search and manage conversations",
-      "config\twhat is configured, where, and why",
+      "conversation\tList, read, search and manage conversations",
+      "config\tShow and change the configuration",
     ]);
     expect(await valuesFor(project, "comp")).toEqual(["completion"]);
   });
 
-  test("are the commands of a group, by its name or alias, and behind help", async () => {
+  test("offers subcommands after a name, an alias or help", async () => {
     const project = new Project({ isBare: true });
     const lists = [
       ["conversation", "a"],
@@ -59,7 +59,7 @@ describe("what could be typed next", () => {
     expect(found).toEqual(lists.map(() => ["archive"]));
   });
 
-  test("are options, those of the program too, wherever they may stand", async () => {
+  test("offers options, including global ones, in every position", async () => {
     const project = new Project({ isBare: true });
     expect({
       own: await valuesFor(project, "c", "ls", "--l"),
@@ -74,7 +74,7 @@ describe("what could be typed next", () => {
     });
   });
 
-  test("are the choices of a value, in a word of its own or behind the sign", async () => {
+  test("offers the choices of a value, as a separate word or after =", async () => {
     const project = new Project({ isBare: true });
     expect({
       long: await valuesFor(project, "c", "ls", "--sort", ""),
@@ -91,7 +91,7 @@ describe("what could be typed next", () => {
     });
   });
 
-  test("are conversations: words for them, ids with titles, or the id of a title", async () => {
+  test("offers conversations by keyword, ID or title", async () => {
     const project = new Project();
     const crash = project.place({ second: 10, title: "The crash\tof today" });
     const other = project.place({ second: 20, title: "Release notes" });
@@ -117,7 +117,7 @@ describe("what could be typed next", () => {
     });
   });
 
-  test("are tools, models and keys of the config", async () => {
+  test("offers tools, models and config keys", async () => {
     const project = projectWithConfig();
     expect({
       tool: await complete(project, "tool", "run", "dep"),
@@ -147,7 +147,7 @@ describe("what could be typed next", () => {
     });
   });
 
-  test("are only names that a shell takes for one word, and runs nothing of", async () => {
+  test("offers only names that a shell reads as one harmless word", async () => {
     counters("T-WORK-8");
     const project = projectWithConfig(
       'providers.llm.aliases = { "$(touch x)" = "a/b", "two words" = "a/b", "esc\\u001b[2J" = "a/b", good = "a/b" }',
@@ -156,7 +156,7 @@ describe("what could be typed next", () => {
     expect(found.filter((name) => !name.endsWith("/"))).toEqual(["good"]);
   });
 
-  test("is nothing, without a word, where something is wrong; and nothing is changed", async () => {
+  test("offers nothing, silently, after an error, and changes nothing", async () => {
     const project = projectWithConfig("this is no TOML");
     const before = snapshotOf(project.root, project.home, project.data);
     expect([
@@ -170,24 +170,29 @@ describe("what could be typed next", () => {
 });
 
 describe("the script", () => {
-  test.each(["bash", "zsh", "fish"])("for %s is printed, and says where it goes", async (shell) => {
-    const project = new Project({ isBare: true });
-    const { status, stdout, stderr } = await project.jp("completion", shell);
-    expect({ status, stderr, isTold: stdout.includes(`# jp completion for ${shell}. `) }).toEqual({
-      status: 0,
-      stderr: "",
-      isTold: true,
-    });
-  });
+  test.each(["bash", "zsh", "fish"])(
+    "for %s is printed and says where to install it",
+    async (shell) => {
+      const project = new Project({ isBare: true });
+      const { status, stdout, stderr } = await project.jp("completion", shell);
+      expect({ status, stderr, isTold: stdout.includes(`# jp completion for ${shell}. `) }).toEqual(
+        {
+          status: 0,
+          stderr: "",
+          isTold: true,
+        },
+      );
+    },
+  );
 
-  test("of another shell is a wrong use", async () => {
+  test("for an unknown shell is a usage error", async () => {
     const project = new Project({ isBare: true });
     expect(await project.jp("completion", "tcsh")).toEqual({
       status: 2,
       stdout: "",
       stderr: lines(
         "jp: command-argument value 'tcsh' is invalid for argument 'shell'. Allowed choices are bash, zsh, fish.",
-        "Run it with --help to see how it is used.",
+        "Run it with --help for usage.",
       ),
     });
   });
@@ -245,7 +250,7 @@ async function untilCompleted(screen: PseudoTerminal, typed: string, wanted: str
 describe.each(["bash", "zsh", "fish"] as const)("in %s", (shell) => {
   const isInstalled = spawnSync(shell, ["--version"]).status === 0;
 
-  test.skipIf(!isInstalled)("words are completed", { timeout: 60_000 }, async () => {
+  test.skipIf(!isInstalled)("completes words", { timeout: 60_000 }, async () => {
     const project = projectWithConfig();
     writeFileSync(path.join(project.root, "notes.txt"), "");
     const { id } = project.place({ second: 10, title: "The crash of today" });
@@ -271,15 +276,15 @@ describe.each(["bash", "zsh", "fish"] as const)("in %s", (shell) => {
     expect(screen.lines.at(-1)).toBe(PROMPT.trim());
   });
 
-  test.skipIf(!isInstalled)("a list says what the words mean", { timeout: 60_000 }, async () => {
+  test.skipIf(!isInstalled)("lists candidates with descriptions", { timeout: 60_000 }, async () => {
     const screen = await start(shell, new Project());
     screen.type("jp config s\t\t");
-    await screen.untilShown((shown) => shown.some((line) => /\bset\b.*change a value/.test(line)));
-    expect(screen.lines.join("\n")).toMatch(/\bshow\b.*every value in force/);
+    await screen.untilShown((shown) => shown.some((line) => /\bset\b.*Set a value/.test(line)));
+    expect(screen.lines.join("\n")).toMatch(/\bshow\b.*Show the effective config/);
   });
 
   test.skipIf(!isInstalled)(
-    "no error is written between the words",
+    "prints no errors into the command line",
     { timeout: 60_000 },
     async () => {
       const screen = await start(shell, projectWithConfig("this is no TOML"));

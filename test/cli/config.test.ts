@@ -18,8 +18,8 @@ function configure(project: Project, text: string): string {
   return file;
 }
 
-describe("the config in force", () => {
-  test("is shown as lines of TOML, below a key if one is given", async () => {
+describe("the effective config", () => {
+  test("is shown as TOML, or only the part under a key", async () => {
     const project = new Project();
     configure(project, 'assistant.model.id = "ollama/qwen3"\n');
     expect(await project.jp("config", "show", "assistant.model")).toEqual(
@@ -27,7 +27,7 @@ describe("the config in force", () => {
     );
   });
 
-  test("is explained: who says it, and whom that overrides", async () => {
+  test("is explained with the source of each value and what it overrides", async () => {
     const project = new Project();
     const file = configure(project, "assistant.request.max_retries = 7\n");
     const variable = "JP_CFG_ASSISTANT_REQUEST_MAX_RETRIES";
@@ -64,7 +64,7 @@ describe("the config in force", () => {
     expect(shown[0]?.stdout).toContain('conversation.tools.x.questions.q.answer = "<set>"\n');
   });
 
-  test("gives one value: a text as it is, anything else as JSON", async () => {
+  test("prints one value: a string as is, anything else as JSON", async () => {
     const project = new Project();
     expect(
       await Promise.all([
@@ -79,15 +79,12 @@ describe("the config in force", () => {
     ]);
   });
 
-  test("says so if nothing is configured for a key", async () => {
+  test("reports a key that is not set", async () => {
     const { status, stderr } = await new Project().jp("config", "get", "assistant.nmae");
-    expect([status, stderr.split("\n")[0]]).toEqual([
-      1,
-      "jp: Nothing is configured for assistant.nmae.",
-    ]);
+    expect([status, stderr.split("\n")[0]]).toEqual([1, "jp: assistant.nmae is not set."]);
   });
 
-  test("works outside of a workspace, from the user's own file", async () => {
+  test("works outside a workspace, from the user's own file", async () => {
     const project = new Project({ isBare: true });
     mkdirSync(path.join(project.home, ".config", "jp"), { recursive: true });
     const file = path.join(project.home, ".config", "jp", "config.toml");
@@ -100,7 +97,7 @@ describe("the config in force", () => {
 });
 
 describe("a config with mistakes", () => {
-  test("of type is an error with file, line, key and what was expected", async () => {
+  test("of type fails with file, line, key and what was expected", async () => {
     const project = new Project();
     const file = configure(
       project,
@@ -114,7 +111,7 @@ describe("a config with mistakes", () => {
     });
   });
 
-  test("in a key is a warning with the nearest one, and the rest counts", async () => {
+  test("in a key warns, suggests the nearest key, and keeps the rest", async () => {
     const project = new Project();
     const file = configure(project, '[assistant]\nnmae = "x"\ntool_choice = "none"\n');
     expect(await project.jp("config", "get", "assistant.tool_choice")).toEqual({
@@ -124,7 +121,7 @@ describe("a config with mistakes", () => {
     });
   });
 
-  test("in a key of the command line is a warning too", async () => {
+  test("in a key on the command line warns too", async () => {
     const settings = ["--cfg", "assistant.nmae=x", "--cfg", "assistant.tool_choice=none"];
     expect(await new Project().jp("config", "get", "assistant.tool_choice", ...settings)).toEqual({
       status: 0,
@@ -133,7 +130,7 @@ describe("a config with mistakes", () => {
     });
   });
 
-  test("in the name of a variable is a warning with the nearest one", async () => {
+  test("in the name of a variable warns and suggests the nearest one", async () => {
     const project = new Project();
     const variables = { JP_CFG_ASSISTANT_NMAE: "x" };
     expect(await project.jpWith(variables, "config", "get", "assistant.name")).toEqual({
@@ -146,7 +143,7 @@ describe("a config with mistakes", () => {
     });
   });
 
-  test("in its syntax is an error that shows the place", async () => {
+  test("in the syntax fails and shows the place", async () => {
     const project = new Project();
     const file = configure(project, "[assistant\n");
     const { status, stderr } = await project.jp("config", "show");
@@ -155,19 +152,19 @@ describe("a config with mistakes", () => {
 });
 
 describe("setting a value", () => {
-  test("changes it in the workspace's file and leaves comments alone", async () => {
+  test("changes the workspace's file and keeps its comments", async () => {
     const project = new Project();
     const before = '# mine\n[assistant] # who\nname = "Ada" # her\n\n[user]\nname = "me"\n';
     const file = configure(project, before);
     expect(await project.jp("config", "set", "assistant.name", "Grace")).toEqual({
       status: 0,
       stdout: "",
-      stderr: lines(`assistant.name is set in ${file}`),
+      stderr: lines(`Set assistant.name in ${file}`),
     });
     expect(readFileSync(file, "utf8")).toBe(before.replace('"Ada"', '"Grace"'));
   });
 
-  test("makes the file if there is none, in the place that is wanted", async () => {
+  test("creates the file in the chosen place", async () => {
     const project = new Project();
     await project.jp("config", "set", "user.name", "Ada", "--in", "user");
     await project.jp("config", "set", "conversation.max_cycles", "3", "--in", "local");
@@ -178,7 +175,7 @@ describe("setting a value", () => {
     ]).toEqual(['[user]\nname = "Ada"\n', printed(lines("3")), false]);
   });
 
-  test("follows a link of the person's own, and refuses one that came with the workspace", async () => {
+  test("follows a link of the user's own, and refuses one that came with the workspace", async () => {
     counters("T-PATH-7");
     const project = new Project();
     const folder = path.join(project.home, ".config", "jp");
@@ -201,7 +198,7 @@ describe("setting a value", () => {
     expect(lstatSync(path.join(folder, "config.toml")).isSymbolicLink()).toBe(true);
   });
 
-  test("gives what every reader of TOML can read, whatever the file looks like", async () => {
+  test("writes valid TOML whatever the file looked like", async () => {
     const project = new Project();
     const file = configure(project, '[editor]\nenvs = [\n  "A",\n]\n');
     await project.jp("config", "set", "assistant.request.max_retries", "2");
@@ -213,7 +210,7 @@ describe("setting a value", () => {
     ]).toEqual([printed(lines("2")), printed(lines("Be brief."))]);
   });
 
-  test("of a private key is possible, and reading it says only that there is one", async () => {
+  test("can set a private key, and reading it shows only that it is set", async () => {
     const project = new Project();
     const key = "conversation.tools.x.questions.q.answer";
     await project.jp("config", "set", key, "hunter2", "--in", "local");
@@ -225,13 +222,13 @@ describe("setting a value", () => {
     }).toEqual({
       status: 1,
       stdout: "",
-      first: `jp: ${key} is set, and not shown: it may be a secret.`,
+      first: `jp: ${key} is set but not shown, because it may be a secret.`,
     });
     const file = path.join(project.userFolder, "config.toml");
     expect((statSync(file).mode & 0o777).toString(8)).toBe("600");
   });
 
-  test("that does not fit, or of a key that is none, changes nothing", async () => {
+  test("of the wrong type, or under an unknown key, changes nothing", async () => {
     const project = new Project();
     const file = configure(project, 'user.name = "Ada"\n');
     const results = await Promise.all([
@@ -249,7 +246,7 @@ describe("setting a value", () => {
   });
 });
 
-test("the schema is a JSON Schema that knows the keys", async () => {
+test("prints a JSON Schema with the config keys", async () => {
   const { status, stdout } = await new Project().jp("config", "schema");
   const schema = JSON.parse(stdout) as { type: string; properties: object };
   expect([status, schema.type, Object.keys(schema.properties)]).toEqual([
@@ -259,7 +256,7 @@ test("the schema is a JSON Schema that knows the keys", async () => {
   ]);
 });
 
-test("where there is no config file, those that would be read are named", async () => {
+test("without a config file, names the files that would be read", async () => {
   const project = new Project();
   const { status, stdout, stderr } = await project.jp("config", "path");
   expect([status, stdout, stderr.includes(`${project.root}/.jp/config.toml`)]).toEqual([

@@ -5,13 +5,13 @@ import { Screen } from "./screen.ts";
 import { Project } from "./support.ts";
 
 describe("the tour", () => {
-  test("without a terminal takes its answers from a file, says so, and touches nothing of the user's", async () => {
+  test("without a terminal takes its answers from a file and touches nothing of the user's", async () => {
     const project = new Project({ isBare: true });
     const { status, stdout } = await project.jp("demo");
     const touched = snapshotOf(project.root, project.data, project.home).map(({ name }) => name);
     expect({
       status,
-      isTold: /^There is no terminal here: the answers come from \S+answers\.json$/m.test(stdout),
+      isTold: /^No terminal is available: the answers come from \S+answers\.json$/m.test(stdout),
       ends: stdout.match(/(?<=^ {4})(Answer: \S+ by \w+ \([^)]*\)|Cancelled \(\w+\))/gm),
       touched,
     }).toEqual({
@@ -28,12 +28,12 @@ describe("the tour", () => {
       ],
       touched: [project.root, project.home],
     });
-    const [, root = ""] = /^Look around: +jp --workspace (\S+) /m.exec(stdout) ?? [];
+    const [, root = ""] = /^Read it: +jp --workspace (\S+) /m.exec(stdout) ?? [];
     const look = await project.jp("--workspace", root, "conversation", "show", "newest");
     expect(look.stdout).toContain("Questions   5 answered, 1 redacted, 1 cancelled\n");
   });
 
-  test("ends with its record when a question is cancelled, and asks no other", async () => {
+  test("ends with its record after a cancelled question", async () => {
     const screen = new Screen(new Project({ isBare: true }), ["demo"], { columns: 40 });
     await screen.until("Apply these");
     screen.type("y");
@@ -75,7 +75,7 @@ describe("the tour", () => {
     screen.type("Y");
     await screen.until("Where should the announcement go?");
     screen.type("\r");
-    await screen.until("Passphrase of the key?");
+    await screen.until("Passphrase for the signing key?");
     screen.type("hunter2\r");
     await screen.until(" upload 0.");
     screen.type("\u0003");
@@ -84,13 +84,13 @@ describe("the tour", () => {
       status,
       isSecretShown: bytes.includes("hunter2"),
       isSigned: bytes.includes("signed, with a passphrase of 7 characters"),
-      interrupted: lines.filter((line) => /^○ upload\(\)|^The call is on record/.test(line)),
-      record: lines.find((line) => line.startsWith("The record is "))?.includes(path.sep),
+      interrupted: lines.filter((line) => /^○ upload\(\)|^The interrupted call/.test(line)),
+      record: lines.find((line) => line.startsWith("Stored in "))?.includes(path.sep),
     }).toEqual({
       status: 0,
       isSecretShown: false,
       isSigned: true,
-      interrupted: ["○ upload() stopped", "The call is on record, with its end."],
+      interrupted: ["○ upload() stopped", "The interrupted call is on record."],
       record: true,
     });
   });

@@ -59,7 +59,7 @@ function stdioServer(name: string, ...words: readonly string[]): string {
 }
 
 describe("a healthy workspace", () => {
-  test("has a line for each check, and status 0", async () => {
+  test("prints one line per check and exits with status 0", async () => {
     await using server = await ModelServer.start([]);
     const project = await projectWith('assistant.model.id = "llamacpp/scripted"', server);
     project.place({ second: 10, title: "One", events: [request(10, "Hello.")] });
@@ -68,40 +68,38 @@ describe("a healthy workspace", () => {
       "doctor",
     );
     const config = path.join(project.root, ".jp", "config.toml");
-    const [closed = ""] = /(?<=ollama +none at )\S+/.exec(stdout) ?? [];
+    const [closed = ""] = /(?<=ollama +no server at )\S+/.exec(stdout) ?? [];
     expect({ status, stderr, lines: stdout.trimEnd().split("\n") }).toEqual({
       status: 0,
       stderr: "",
       lines: [
         `ok       node           Node ${process.versions.node}`,
-        "warning  terminal       Nobody is asked, because JP_NONINTERACTIVE is 1: policy decides. Unset it to be asked.",
+        "warning  terminal       JP_NONINTERACTIVE is 1, so jp never prompts and applies the configured policy. Unset it to get prompts.",
         "ok       editor         vim (EDITOR)",
-        `ok       user data      ${project.data}, made when it is needed`,
+        `ok       user data      ${project.data} (created when needed)`,
         `ok       workspace      ${project.root} (abc12)`,
-        "ok       locks          none is held",
-        "ok       conversations  1, all of them readable to their ends",
+        "ok       locks          none held",
+        "ok       conversations  1, all readable",
         `ok       config         ${config}`,
-        "ok       model          llamacpp/scripted can be reached",
-        `ok       ollama         none at ${closed}`,
+        "ok       model          llamacpp/scripted is available",
+        `ok       ollama         no server at ${closed}`,
         `ok       llamacpp       1 model at ${server.url}`,
         "ok       tools          ask_user, describe_tools",
       ],
     });
   });
 
-  test("has a terminal, of which the width, colours and calls are told", async () => {
+  test("reports width, colors and notifications of the terminal", async () => {
     const project = await projectWith("style.notification.desktop = false");
     const coloured = await new Screen(project, ["doctor"], { columns: 100 }).end();
     const plain = await new Screen(project, ["doctor"], { variables: { NO_COLOR: "1" } }).end();
     const line = /terminal +(.*?)\s*$/m;
     const told = [coloured, plain].map(({ lines }) => line.exec(lines.join("\n"))?.[1]);
-    expect(told[0]).toBe(
-      "questions can be asked, 100 columns, colours, a question calls by the bell",
-    );
-    expect(told[1]).toContain("questions can be asked, 80 columns, no colours");
+    expect(told[0]).toBe("prompts work, 100 columns, colors, notifications: bell");
+    expect(told[1]).toContain("prompts work, 80 columns, no colors");
   });
 
-  test("is not changed by it", async () => {
+  test("is not changed", async () => {
     const project = await projectWith('[conversation.tools."*"]\nrun = "ask"');
     project.place({ second: 10, events: '[\n  {\n    "timestamp": "2026' });
     const folders = [project.root, project.data, project.home, project.temporary];
@@ -111,8 +109,8 @@ describe("a healthy workspace", () => {
   });
 });
 
-describe("outside of a workspace", () => {
-  test("the rest is checked all the same", async () => {
+describe("outside a workspace", () => {
+  test("the other checks still run", async () => {
     const project = new Project({ isBare: true });
     const { of, findings } = await examine(project);
     expect([of("workspace"), findings.some(({ check }) => check === "conversations")]).toEqual([
@@ -130,7 +128,7 @@ describe("outside of a workspace", () => {
 });
 
 describe("records", () => {
-  test("that are torn are a warning, damaged ones a problem, each with its place", async () => {
+  test("that are torn are a warning, and damaged ones a problem, each with its location", async () => {
     const project = await projectWith();
     const torn = project.place({
       second: 10,
@@ -155,7 +153,7 @@ describe("records", () => {
         {
           state: "warning",
           place: torn.events,
-          hint: "The next command that writes to it sets these bytes aside.",
+          hint: "The next command that writes to it moves these bytes to a separate file.",
         },
         {
           state: "problem",
@@ -172,7 +170,7 @@ describe("records", () => {
     expect(found).toHaveLength(3);
   });
 
-  test("that the Rust original cannot open, because they ask for a secret, are named", async () => {
+  test("that the Rust version cannot open, because they ask for a secret, are listed", async () => {
     counters("T-COMPAT-2");
     const project = await projectWith();
     const secret = question(11, "a.key.1", { answer_type: { type: "secret" } });
@@ -180,12 +178,12 @@ describe("records", () => {
     project.place({ second: 20, events: [question(21, "a.ok.1")] });
     const { of } = await examine(project);
     expect(of("conversations").map(({ state, message }) => [state, message])).toEqual([
-      ["ok", "2, all of them readable to their ends"],
-      ["ok", `The Rust original cannot open conversations that ask for a secret: ${id}`],
+      ["ok", "2, all readable"],
+      ["ok", `The Rust version of jp cannot open conversations that ask for a secret: ${id}`],
     ]);
   });
 
-  test("that are in use name who uses them; nobody is kept from writing", async () => {
+  test("that are in use are listed with their process, and stay writable", async () => {
     const project = await projectWith();
     const { id } = project.place({ second: 10, config: {} });
     const holder = await holdConversation(project);
@@ -212,7 +210,7 @@ describe("the user's data", () => {
     expect([status, of("user data")[0]?.state]).toEqual([1, "problem"]);
   });
 
-  test("cannot be kept where a file stands in the way", async () => {
+  test("is a problem if a file is in the way", async () => {
     const project = await projectWith();
     writeFileSync(project.data, "");
     const { status, of } = await examine(project);
@@ -222,7 +220,7 @@ describe("the user's data", () => {
         {
           check: "user data",
           state: "problem",
-          message: `${project.data} cannot be written to.`,
+          message: `Cannot write to ${project.data}.`,
           hint: "Check its owner and permissions, or set JP_USER_DATA_DIR.",
         },
       ],
@@ -231,7 +229,7 @@ describe("the user's data", () => {
 });
 
 describe("the config", () => {
-  test("with mistakes is a problem for each, with file and line, and nothing is built on it", async () => {
+  test("reports each mistake with file and line, and skips checks that need the config", async () => {
     const project = await projectWith('assistant.name = 3\nconversation.max_cycles = "many"');
     const file = path.join(project.root, ".jp", "config.toml");
     const { status, of, findings } = await examine(project);
@@ -245,7 +243,7 @@ describe("the config", () => {
     expect(findings.at(-1)?.check).toBe("config");
   });
 
-  test("that is no TOML says where", async () => {
+  test("that is not valid TOML shows the place", async () => {
     const project = await projectWith("this is no TOML");
     const { of } = await examine(project);
     expect(of("config")).toMatchObject([
@@ -253,7 +251,7 @@ describe("the config", () => {
     ]);
   });
 
-  test("with unknown keys and useless tools is a warning for each", async () => {
+  test("warns about unknown keys and unusable tools", async () => {
     const project = await projectWith(
       'asistant.name = "x"\n[conversation.tools.lost]\nrun = "ask"',
     );
@@ -270,7 +268,7 @@ describe("the config", () => {
 describe("the model", () => {
   const KEYED = 'assistant.model.id = "openrouter/scripted"';
 
-  test("without its key is a problem, and says where the key belongs", async () => {
+  test("without its API key is a problem, and names the variable", async () => {
     const { status, of } = await examine(await projectWith(KEYED));
     expect([status, of("model")]).toEqual([
       1,
@@ -285,7 +283,7 @@ describe("the model", () => {
     ]);
   });
 
-  test("with its key is asked for, and the key is never shown", async () => {
+  test("with its API key is looked up, and the key is never shown", async () => {
     await using server = await ModelServer.start([]);
     const base = `providers.llm.openrouter.base_url = "${server.url}"`;
     const project = await projectWith(`${KEYED}\n${base}`);
@@ -293,7 +291,7 @@ describe("the model", () => {
     const known = await examine(project, variables);
     expect([known.status, known.of("model")[0]?.message]).toEqual([
       0,
-      "openrouter/scripted can be reached",
+      "openrouter/scripted is available",
     ]);
     expect(JSON.stringify(known.findings)).not.toContain("hush");
   });
@@ -307,13 +305,13 @@ describe("the model", () => {
       {
         check: "model",
         state: "warning",
-        message: "llamacpp can be reached, but does not list scripted.",
+        message: "llamacpp is reachable, but does not list scripted.",
         hint: "See: jp model ls llamacpp",
       },
     ]);
   });
 
-  test("that is not configured is a warning if one can be found, else a problem", async () => {
+  test("that is not configured is a warning if one is available, else a problem", async () => {
     await using server = await ModelServer.start([]);
     const found = await examine(await projectWith("", server));
     const keyed = await examine(await projectWith(), { OPENAI_API_KEY: "x" });
@@ -326,7 +324,7 @@ describe("the model", () => {
     ]);
   });
 
-  test("behind an alias that leads nowhere is a problem", async () => {
+  test("behind an unknown alias is a problem", async () => {
     const { status, of } = await examine(await projectWith('assistant.model.id = "fats"'));
     expect([status, of("model")[0]?.message]).toEqual([1, "Unknown model alias `fats`."]);
   });
@@ -336,7 +334,7 @@ describe("MCP servers", () => {
   const MODEL = 'assistant.model.id = "llamacpp/scripted"';
   const ECHO = '[conversation.tools.echo]\nsource = "mcp.everything"\nenable = true\n';
 
-  test("of tools that are on are started, and ended again", async () => {
+  test("of enabled tools are started and stopped again", async () => {
     await using server = await ModelServer.start([]);
     const log = path.join((await projectWith()).temporary, "log");
     const config = [
@@ -348,12 +346,12 @@ describe("MCP servers", () => {
     const { status, of } = await examine(await projectWith(config, server));
     expect([status, of("mcp")]).toEqual([
       0,
-      [{ check: "mcp", state: "ok", message: "everything has started, with echo" }],
+      [{ check: "mcp", state: "ok", message: "everything started, with echo" }],
     ]);
     expect(() => readFileSync(log)).toThrow("ENOENT");
   });
 
-  test("that do not start, or lack a tool, are told once each, with what to do", async () => {
+  test("that do not start, or lack a tool, are reported once each, with a hint", async () => {
     await using server = await ModelServer.start([]);
     const config = [
       MODEL,
@@ -380,7 +378,7 @@ describe("MCP servers", () => {
     ]);
   });
 
-  test("that are optional are only a warning, and none is waited for too long", async () => {
+  test("that are optional are only a warning, and no server is waited for beyond the timeout", async () => {
     await using server = await ModelServer.start([]);
     const config = [
       MODEL,
@@ -395,14 +393,14 @@ describe("MCP servers", () => {
           check: "mcp",
           state: "warning",
           message: 'The MCP server "slow" was not ready within 1 s.',
-          hint: "Give it more time: jp doctor --timeout 60",
+          hint: "To wait longer: jp doctor --timeout 60",
         },
       ],
     ]);
   });
 });
 
-test("without an editor there is a warning", async () => {
+test("warns if no editor is set", async () => {
   const { of } = await examine(await projectWith(), { EDITOR: "" });
   expect(of("editor")[0]?.state).toBe("warning");
 });

@@ -28,7 +28,7 @@ async function metadataOf(project: Project, { id }: PlacedConversation) {
 }
 
 describe("editing by flags", () => {
-  test("gives a conversation a title, and its folder the name that goes with it", async () => {
+  test("sets the title and renames the folder to match", async () => {
     const project = new Project();
     const one = place(project, { metadata: { unknown_key: 1 } });
     const edited = await project.jp("conversation", "edit", one.id, "--title", "Überraschung 2");
@@ -39,14 +39,14 @@ describe("editing by flags", () => {
       isAtOldPlace: existsSync(one.folder),
       metadata: await metadataOf(project, one),
     }).toEqual({
-      edited: { status: 0, stdout: "", stderr: `${one.id} is changed.\n` },
+      edited: { status: 0, stdout: "", stderr: `Changed ${one.id}.\n` },
       folder: `${one.id.slice(4)}-überraschung-2`,
       isAtOldPlace: false,
       metadata: { title: "Überraschung 2", last_activated_at: time(0), unknown_key: 1 },
     });
   });
 
-  test("takes the title away", async () => {
+  test("removes the title", async () => {
     const project = new Project();
     const one = place(project);
     await project.jp("conversation", "edit", one.id, "--no-title");
@@ -69,7 +69,7 @@ describe("editing by flags", () => {
     ]);
   });
 
-  test("moves a conversation to the user's own place, and back", async () => {
+  test("moves a conversation out of the workspace and back", async () => {
     const project = new Project();
     const one = place(project);
     const events = readFileSync(one.events, "utf8");
@@ -87,14 +87,14 @@ describe("editing by flags", () => {
 describe("editing a file", () => {
   const edited = [{ ...request(0, "Hi."), content: "Ho." }];
 
-  test("puts what the editor left in the place of the file", async () => {
+  test("replaces the file with the edited text", async () => {
     const project = new Project();
     const one = place(project);
     const editor = project.editor(`sed -i 's/Hi\\./Ho./' "$1"`);
     expect(await project.jpWith(editor, "conversation", "edit", one.id)).toEqual({
       status: 0,
       stdout: "",
-      stderr: `${one.events} is changed.\n`,
+      stderr: `Changed ${one.events}.\n`,
     });
     expect([readFileSync(one.events, "utf8"), readdirSync(project.temporary)]).toEqual([
       laidOut(edited),
@@ -102,7 +102,7 @@ describe("editing a file", () => {
     ]);
   });
 
-  test("can be of the metadata or the base config", async () => {
+  test("can edit the metadata or the base config", async () => {
     const project = new Project();
     const one = place(project, { config: { name: "One" } });
     const editor = project.editor(`sed -i 's/One/Two/' "$1"`);
@@ -117,7 +117,7 @@ describe("editing a file", () => {
     ]);
   });
 
-  test("takes an editor with words behind it, and JP_EDITOR and VISUAL before EDITOR", async () => {
+  test("accepts an editor with arguments, and prefers JP_EDITOR and VISUAL to EDITOR", async () => {
     const project = new Project();
     const one = place(project);
     const variables = { JP_EDITOR: "sed -i s/Hi/Ho/", VISUAL: "false", EDITOR: "false" };
@@ -131,33 +131,42 @@ describe("editing a file", () => {
     const before = snapshotOf(project.root);
     const result = await project.jpWith(project.editor("true"), "conversation", "edit", one.id);
     expect([result, snapshotOf(project.root), readdirSync(project.temporary)]).toEqual([
-      { status: 0, stdout: "", stderr: "Nothing was changed.\n" },
+      { status: 0, stdout: "", stderr: "No changes.\n" },
       before,
       [],
     ]);
   });
 
   test.each([
+<<<<<<< HEAD
     ["no JSON", `echo '[{"type":' > "$1"`, /^jp: Invalid events file: .*JSON/],
     ["no list", `echo '{}' > "$1"`, /^jp: Invalid events file: expected a list, got object\n/],
+=======
+    ["invalid JSON", `echo '[{"type":' > "$1"`, /^jp: This is no valid events file: .*JSON/],
     [
-      "an element without a time",
+      "something other than a list",
+      `echo '{}' > "$1"`,
+      /^jp: This is no valid events file: expected a list, got object\n/,
+    ],
+>>>>>>> r-cli
+    [
+      "an element without a timestamp",
       `echo '[{"type":"turn_start"}]' > "$1"`,
       /^jp: Invalid events file: element 0: "timestamp" is missing\n/,
     ],
     [
-      "an event that is not in its shape",
+      "an event of the wrong shape",
       `echo '[{"type":"chat_request","timestamp":"2026-01-02 03:04:05.0"}]' > "$1"`,
       /^jp: Invalid events file: element 0: content: expected a string, got nothing\n/,
     ],
-  ])("to %s is refused: the draft is kept, and the file too", async (_what, script, words) => {
+  ])("to %s is refused, and keeps both the draft and the file", async (_what, script, words) => {
     const project = new Project();
     const one = place(project);
     const before = snapshotOf(project.root);
     const editor = project.editor(script);
     const { status, stderr } = await project.jpWith(editor, "conversation", "edit", one.id);
     const [, draft = ""] =
-      /^The conversation is as it was\. Your text is in (.*)$/m.exec(stderr) ?? [];
+      /^The conversation is unchanged\. Your text is in (.*)$/m.exec(stderr) ?? [];
     expect({
       status,
       stderr,
@@ -171,7 +180,7 @@ describe("editing a file", () => {
     });
   });
 
-  test("with an editor that fails changes nothing", async () => {
+  test("with a failing editor changes nothing", async () => {
     const project = new Project();
     const one = place(project);
     const before = snapshotOf(project.root);
@@ -181,13 +190,13 @@ describe("editing a file", () => {
       {
         status: 1,
         stdout: "",
-        stderr: "jp: The editor ended with status 3: nothing was changed.\n",
+        stderr: "jp: The editor exited with status 3. Nothing was changed.\n",
       },
       before,
     ]);
   });
 
-  test("that somebody else changes meanwhile keeps both texts", async () => {
+  test("that another program changes meanwhile keeps both texts", async () => {
     const project = new Project();
     const one = place(project);
     const theirs = laidOut([request(0, "Theirs.")]);
@@ -219,7 +228,7 @@ describe("editing a file", () => {
     });
   });
 
-  test("that a packed conversation does not have is refused in words of ours", async () => {
+  test("that a packed conversation does not have fails with a clear message", async () => {
     const project = new Project();
     const legacy = placeLegacy(project);
     const { status, stderr } = await project.jpWith(
@@ -236,7 +245,7 @@ describe("editing a file", () => {
   });
 });
 
-test("a conversation that another process writes to is not changed, and its holder is named", async () => {
+test("a conversation that another process writes to is not changed, and the process is named", async () => {
   const project = new Project();
   const one = place(project);
   const { conversations } = openWorkspace({

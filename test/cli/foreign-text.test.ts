@@ -81,7 +81,7 @@ const COMMANDS: readonly (readonly [name: string, words: readonly string[]])[] =
   ["inquiry show as JSON", ["inquiry", "show", EVIL, "--format", "json"]],
 ];
 
-describe("nothing of what a record holds reaches the terminal raw", () => {
+describe("text from a record never reaches the terminal raw", () => {
   test("in a pipe", async () => {
     counters("T-TERM-5");
     const project = new Project();
@@ -95,7 +95,7 @@ describe("nothing of what a record holds reaches the terminal raw", () => {
     );
   });
 
-  test("on a terminal, but for our own colours", async () => {
+  test("on a terminal, apart from jp's own colors", async () => {
     counters("T-TERM-5");
     const project = new Project();
     placeEvil(project);
@@ -109,7 +109,7 @@ describe("nothing of what a record holds reaches the terminal raw", () => {
     );
   });
 
-  test("as a line of its own, where it is not said to be read as such", async () => {
+  test("as a separate line that could be mistaken for jp's own", async () => {
     const project = new Project();
     placeEvil(project);
     const commands = COMMANDS.filter(([name]) => !name.includes("print"));
@@ -119,16 +119,16 @@ describe("nothing of what a record holds reaches the terminal raw", () => {
     );
   });
 
-  test("when a title fits several conversations, and all are named", async () => {
+  test("when a title matches several conversations, which are listed", async () => {
     const project = new Project();
     project.place({ second: 0, title: EVIL });
     project.place({ second: 1, title: EVIL });
     const { stderr } = await project.jp("conversation", "show", "forged");
-    expect(stderr).toContain("fits 2 conversations");
+    expect(stderr).toContain("matches 2 conversations");
     expect(stderr).not.toMatch(RAW);
   });
 
-  test("when metadata cannot be read, and the parser tells where it stopped", async () => {
+  test("when metadata cannot be parsed, and the error quotes it", async () => {
     const project = new Project();
     project.place({ second: 0, metadata: `{"title": \x1b[45m\x9b2J\u202e}` });
     project.place({ second: 1, metadata: { last_activated_at: EVIL } });
@@ -138,8 +138,8 @@ describe("nothing of what a record holds reaches the terminal raw", () => {
   });
 });
 
-describe("nothing of it reaches the terminal raw in a warning or an error", () => {
-  test("about an event that is not in its shape", async () => {
+describe("warnings and errors never contain raw text", () => {
+  test("about an event of the wrong shape", async () => {
     const project = new Project();
     const { id } = project.place({
       second: 0,
@@ -154,7 +154,7 @@ describe("nothing of it reaches the terminal raw in a warning or an error", () =
     expect(stderr).not.toMatch(RAW);
   });
 
-  test("about a record whose folder somebody gave such a name", async () => {
+  test("about a record whose folder has a hostile name", async () => {
     const project = new Project();
     const { id } = project.place({ second: 0, slug: EVIL, config: {}, events: "[\n  {" });
     const { stderr } = await project.jp("conversation", "print", id);
@@ -162,7 +162,7 @@ describe("nothing of it reaches the terminal raw in a warning or an error", () =
     expect(stderr).not.toMatch(RAW);
   });
 
-  test("about a draft that is not accepted", async () => {
+  test("about a rejected draft", async () => {
     const project = new Project();
     const { id } = project.place({ second: 0, title: "One", config: {} });
     const editor = project.editor(String.raw`printf '{"title": \302\2332J\342\200\256}' > "$1"`);
@@ -171,7 +171,7 @@ describe("nothing of it reaches the terminal raw in a warning or an error", () =
     expect(stderr).not.toMatch(RAW);
   });
 
-  test("about a word of the command line", async () => {
+  test("about an argument on the command line", async () => {
     counters("T-TERM-2");
     const project = new Project();
     project.place({ second: 0, title: "One", config: {} });

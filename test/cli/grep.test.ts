@@ -42,7 +42,7 @@ function placeEverywhere(project: Project, word: string): string {
 }
 
 describe("a search", () => {
-  test("looks into everything that was said, decoded, and tells turn and place", async () => {
+  test("searches decoded text and prints turn and scope", async () => {
     const project = new Project();
     const id = placeEverywhere(project, "needle");
     expect(await project.jp("conversation", "grep", "needle")).toEqual(
@@ -85,7 +85,7 @@ describe("a search", () => {
     ).toEqual([NOTHING_FOUND, NOTHING_FOUND]);
   });
 
-  test("finds the question of an answer that it does not find", async () => {
+  test("finds a question without finding its answer", async () => {
     const project = new Project();
     const { id } = placeRelease(project);
     expect(await project.jp("conversation", "grep", "one-time")).toEqual(
@@ -93,7 +93,7 @@ describe("a search", () => {
     );
   });
 
-  test("goes through all conversations, the oldest first, and the archive if told to", async () => {
+  test("searches all conversations, oldest first, and archived ones with --archived", async () => {
     const project = new Project();
     const second = project.place({ second: 2, title: "needle", config: {} });
     const first = project.place({ second: 1, title: "needle", where: "local", config: {} });
@@ -111,7 +111,7 @@ describe("a search", () => {
     ]);
   });
 
-  test("can be limited to some kinds of text", async () => {
+  test("can be limited to some scopes", async () => {
     const project = new Project();
     const id = placeEverywhere(project, "needle");
     expect(
@@ -125,7 +125,7 @@ describe("a search", () => {
     ]);
   });
 
-  test("takes its options before the pattern, as its usage says", async () => {
+  test("accepts options before the pattern, as in its usage", async () => {
     const project = new Project();
     const id = placeEverywhere(project, "needle");
     const found = printed(lines(`${id}:1:user:needle in a request`));
@@ -137,7 +137,7 @@ describe("a search", () => {
     ).toEqual([found, found]);
   });
 
-  test("counts lines, and stops after so many", async () => {
+  test("counts lines and stops at a maximum", async () => {
     const project = new Project();
     const { id } = project.place({
       second: 0,
@@ -157,7 +157,7 @@ describe("a search", () => {
     ]);
   });
 
-  test("shows lines around a match, each of them once", async () => {
+  test("shows each context line once", async () => {
     const project = new Project();
     const { id } = project.place({
       second: 0,
@@ -182,7 +182,7 @@ describe("a search", () => {
 });
 
 describe("a pattern", () => {
-  test("is taken as it is, and respects case if it has a capital, unless told otherwise", async () => {
+  test("is literal, and matches case if it has a capital letter, unless flags say otherwise", async () => {
     const project = new Project();
     const events = [message(0, "Needle needle\nn.edle")];
     const { id } = project.place({ second: 0, config: {}, events });
@@ -217,14 +217,14 @@ describe("a pattern", () => {
     );
   });
 
-  test("that is no regular expression is a wrong use, and says which it is", async () => {
+  test("that is not a valid regular expression is a usage error", async () => {
     const project = new Project();
     expect(await project.jp("conversation", "grep", "--regex", "fine", "[")).toEqual({
       status: 2,
       stdout: "",
       stderr: lines(
-        "jp: Not a regular expression: [",
-        "Leave --regex out to search for it as it is.",
+        "jp: Invalid regular expression: [",
+        "Leave out --regex to search for the literal text.",
       ),
     });
   });
@@ -235,7 +235,7 @@ describe("a pattern", () => {
   });
 });
 
-test("a search in records of every age gives decoded lines", async () => {
+test("searches records of every format version", async () => {
   const project = new Project();
   const legacy = placeLegacy(project);
   const release = placeRelease(project);

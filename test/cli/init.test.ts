@@ -66,11 +66,11 @@ async function settings({ project, variables }: Machine, ...keys: readonly strin
 
 const MODEL = "assistant.model.id";
 const RUN = "conversation.tools.*.run";
-const WHICH = "Which model answers here?";
+const WHICH = "Which model should answer?";
 const ASK = "Ask before commands and MCP tools run?";
 
 describe("a new workspace", () => {
-  test("where nobody is asked has an id and a config in which nothing is chosen", async () => {
+  test("without prompts has an ID and a config with all choices open", async () => {
     const here = await machine();
     const { project } = here;
     const made = await init(here);
@@ -86,45 +86,45 @@ describe("a new workspace", () => {
         status: 0,
         stdout: "",
         stderr: lines(
-          `${project.root} is a jp workspace now: its conversations are kept in .jp`,
-          `Its config, with examples, is ${configFile(here)}`,
-          "No model is chosen yet, and none was found: start Ollama or a llama.cpp server, or set a provider's key.",
-          'Next: jp query "…" asks something; jp doctor says what is missing.',
+          `Created a workspace in ${project.root}; conversations are stored in .jp`,
+          `Config with examples: ${configFile(here)}`,
+          "No model chosen yet, and none was found. Start Ollama or a llama.cpp server, or set a provider's API key.",
+          'Next: jp query "…" to ask something, jp doctor to check your setup.',
         ),
       },
       names: ["", ".jp", ".jp/.id", ".jp/config.toml"],
       id: expect.stringMatching(/^# .*\n[0-9a-z]{5}$/) as unknown,
       data: [],
-      settings: ["jp: Nothing is configured for assistant.model.id.", "ask"],
+      settings: ["jp: assistant.model.id is not set.", "ask"],
     });
   });
 
-  test("where nobody is asked names what was found, commented out", async () => {
+  test("without prompts lists the models found, commented out", async () => {
     await using server = await ModelServer.start([], ["qwen3", "evil\u001b[2J\nname", "small"]);
     const here = await machine(server);
     const { status, stderr } = await init(here);
     const text = readFileSync(configFile(here), "utf8");
     expect({
       status,
-      isTold: stderr.includes("found here: llamacpp/qwen3, llamacpp/small\n"),
+      isTold: stderr.includes("Available: llamacpp/qwen3, llamacpp/small\n"),
       lines: text.split("\n").filter((line) => line.includes("llamacpp/")),
       settings: await settings(here, MODEL),
     }).toEqual({
       status: 0,
       isTold: true,
       lines: ['#id = "llamacpp/qwen3"', "# Also found: llamacpp/small"],
-      settings: ["jp: Nothing is configured for assistant.model.id."],
+      settings: ["jp: assistant.model.id is not set."],
     });
   });
 
-  test("can be in another folder, which is made if it is missing", async () => {
+  test("can be in another folder, which is created if missing", async () => {
     const here = await machine();
     await init(here, "new/shop");
     const { status } = await here.project.jp("-w", "new/shop", "conversation", "ls");
     expect(status).toBe(0);
   });
 
-  test("is not made while the user's own config cannot be read", async () => {
+  test("is not created if the user's own config is invalid", async () => {
     const here = await machine(undefined, "assistant = 3");
     const { status, stderr } = await init(here);
     expect([
@@ -135,8 +135,8 @@ describe("a new workspace", () => {
   });
 });
 
-describe("what is there", () => {
-  test("a config stays as it is, and that is said", async () => {
+describe("existing files", () => {
+  test("a config is kept, with a notice", async () => {
     const here = await machine();
     const { project } = here;
     const own = path.join(project.root, ".jp.toml");
@@ -146,8 +146,8 @@ describe("what is there", () => {
         status: 0,
         stdout: "",
         stderr: lines(
-          `There is a config already, which stays as it is: ${own}`,
-          `${project.root} is a jp workspace now: its conversations are kept in .jp`,
+          `Keeping the existing config: ${own}`,
+          `Created a workspace in ${project.root}; conversations are stored in .jp`,
         ),
       },
       'user.name = "Ada"\n',
@@ -155,7 +155,7 @@ describe("what is there", () => {
     ]);
   });
 
-  test("a workspace with a config is refused, and nothing is changed", async () => {
+  test("a workspace with a config is an error, and nothing changes", async () => {
     const here = await machine();
     const { project } = here;
     await init(here);
@@ -167,8 +167,13 @@ describe("what is there", () => {
         status: 1,
         stdout: "",
         stderr: lines(
+<<<<<<< HEAD
           `There is a config already, which stays as it is: ${configFile(here)}`,
           `jp: ${project.root} is already a jp workspace.`,
+=======
+          `Keeping the existing config: ${configFile(here)}`,
+          `jp: ${project.root} is a jp workspace already.`,
+>>>>>>> r-cli
           "Nothing was changed.",
         ),
       },
@@ -177,7 +182,7 @@ describe("what is there", () => {
     ]);
   });
 
-  test("what has the config's name, and is none, is not written through", async () => {
+  test("something else with the config's name is not written through", async () => {
     const here = await machine();
     const elsewhere = path.join(here.project.home, "elsewhere.toml");
     mkdirSync(path.join(here.project.root, ".jp"));
@@ -190,7 +195,7 @@ describe("what is there", () => {
     ]);
   });
 
-  test("a workspace without a config gets one, and keeps everything else", async () => {
+  test("a workspace without a config gets one and keeps everything else", async () => {
     const project = new Project();
     placeRelease(project);
     const { variables } = await machine();
@@ -201,7 +206,7 @@ describe("what is there", () => {
     const kept = after.filter(({ name }) => before.some((file) => file.name === name));
     expect([
       status,
-      stderr.includes("is a jp workspace now"),
+      stderr.includes("Created a workspace"),
       kept.map(({ content }) => content),
     ]).toEqual([0, false, before.map(({ content }) => content)]);
     expect(existsSync(configFile(here))).toBe(true);
@@ -209,7 +214,7 @@ describe("what is there", () => {
 });
 
 describe("on a terminal", () => {
-  test("the first model that was found and asking are a key away", async () => {
+  test("Enter accepts the first model found and asking before tools run", async () => {
     await using server = await ModelServer.start([], ["qwen3", "small"]);
     const here = await machine(server);
     const {
@@ -228,11 +233,11 @@ describe("on a terminal", () => {
       settings: ['{"provider":"llamacpp","name":"qwen3"}', "ask"],
       isOffered: true,
       isRung: false,
-      last: 'Next: jp query "…" asks something; jp doctor says what is missing.',
+      last: 'Next: jp query "…" to ask something, jp doctor to check your setup.',
     });
   });
 
-  test("no to asking means that tools run unattended, yes that they ask", async () => {
+  test("yes makes tools ask, and no makes them run unattended", async () => {
     const [careful, trusting] = [await machine(), await machine()];
     await answer(onScreen(careful), [WHICH, "\r"], [ASK, "y"]);
     await answer(onScreen(trusting), [WHICH, "\r"], [ASK, "n"]);
@@ -245,7 +250,7 @@ describe("on a terminal", () => {
   test.each([
     ["yes", "y", false],
     ["no", "n", true],
-  ])("%s means for each tool what the question says", async (_answer, key, isRun) => {
+  ])("%s does what the question says for each tool", async (_answer, key, isRun) => {
     counters("T-FILE-6");
     const paths = { path: "a.txt" };
     const calls = [
@@ -279,18 +284,18 @@ describe("on a terminal", () => {
     });
   });
 
-  test("what was chosen need not be trusted once more", async () => {
+  test("choices need no further trust", async () => {
     const here = await machine();
     await answer(onScreen(here), [WHICH, "\r"], [ASK, "n"]);
     const variables = { ...here.variables, JP_TRUSTED_WORKSPACES: "" };
     expect(await here.project.jpWith(variables, "trust")).toEqual({
       status: 0,
       stdout: "",
-      stderr: "There is nothing here that waits to be trusted.\n",
+      stderr: "Nothing here needs to be trusted.\n",
     });
   });
 
-  test("a key offers the models that are worth choosing", async () => {
+  test("an API key offers the preferred models", async () => {
     const names = ["some/thing", "openrouter/auto", "openai/gpt-5", "openai/gpt-5-image"];
     await using server = await ModelServer.start([], names);
     const base = `providers.llm.openrouter.base_url = "${server.url}"`;
@@ -299,7 +304,7 @@ describe("on a terminal", () => {
     const { bytes } = await answer(
       onScreen(here),
       [WHICH, "gpt"],
-      ["its key is in", "\r"],
+      ["OPENROUTER_API_KEY is set", "\r"],
       [ASK, "\r"],
     );
     expect({
@@ -313,14 +318,14 @@ describe("on a terminal", () => {
     });
   });
 
-  test("any other model can be named; a mistake is told, and a missing key", async () => {
+  test("another model can be typed; mistakes and a missing key are reported", async () => {
     const here = await machine();
     const screen = onScreen(here);
     const { status, bytes } = await answer(
       screen,
       [WHICH, "opnai/gpt-5"],
       ["opnai/gpt-5", "\r"],
-      ["is no model. Write provider/name", "unheard-of"],
+      ["is not a model. Write provider/name", "unheard-of"],
       ["unheard-of", "\r"],
       ["Unknown model alias", "openai/gpt-5"],
       ["openai/gpt-5", "\r"],
@@ -329,7 +334,7 @@ describe("on a terminal", () => {
     expect({
       status,
       settings: await settings(here, MODEL),
-      isTold: bytes.includes("There is no key for openai yet: put it into OPENAI_API_KEY."),
+      isTold: bytes.includes("No API key for openai yet: set OPENAI_API_KEY."),
     }).toEqual({
       status: 0,
       settings: ['{"provider":"openai","name":"gpt-5"}'],
@@ -337,10 +342,10 @@ describe("on a terminal", () => {
     });
   });
 
-  test("the model can be decided later", async () => {
+  test("the choice of model can be deferred", async () => {
     await using server = await ModelServer.start([], ["qwen3"]);
     const here = await machine(server);
-    await answer(onScreen(here), [WHICH, "later"], ["jp query looks for one", "\r"], [ASK, "\r"]);
+    await answer(onScreen(here), [WHICH, "later"], ["jp query uses the first", "\r"], [ASK, "\r"]);
     const text = readFileSync(configFile(here), "utf8");
     expect([text.includes('\n#id = "llamacpp/qwen3"\n'), await settings(here, RUN)]).toEqual([
       true,
@@ -357,17 +362,17 @@ describe("on a terminal", () => {
         [ASK, "\u0003"],
       ],
     ],
-  ] as const)("whoever leaves at %s leaves nothing behind", async (_at, steps) => {
+  ] as const)("cancelling at %s leaves nothing behind", async (_at, steps) => {
     const here = await machine();
     const { status, lines: shown } = await answer(onScreen(here), ...steps);
     expect([status, shown.at(-1), existsSync(path.join(here.project.root, ".jp"))]).toEqual([
       130,
-      "Cancelled. Nothing was made.",
+      "Cancelled. Nothing was created.",
       false,
     ]);
   });
 
-  test("nothing is asked if the user wants that", async () => {
+  test("nothing is asked with --non-interactive", async () => {
     const here = await machine();
     const { status, bytes } = await onScreen(here, "--non-interactive").end();
     expect([status, bytes.includes(WHICH), existsSync(configFile(here))]).toEqual([0, false, true]);
@@ -375,7 +380,7 @@ describe("on a terminal", () => {
 });
 
 describe("the config", () => {
-  test("has examples that can be used as they are, without a warning", async () => {
+  test("has examples that work as they are, without a warning", async () => {
     const here = await machine();
     const { project, variables } = here;
     await init(here);
@@ -401,7 +406,7 @@ describe("the config", () => {
     });
   });
 
-  test("has a tool that asks, and does what it is told", async () => {
+  test("has an example tool that asks and acts on the answer", async () => {
     const here = await machine();
     const { project } = here;
     await init(here);
@@ -414,19 +419,23 @@ describe("the config", () => {
     const asked = await project.jp(...command);
     expect([asked.status, asked.stderr.split("\n")[0]]).toEqual([
       3,
+<<<<<<< HEAD
       "jp: clean asks, and no terminal is available: Delete the folder build?",
+=======
+      "jp: clean asks, and nobody is there to answer: Delete the build folder?",
+>>>>>>> r-cli
     ]);
     expect([await run(false), existsSync(build)]).toEqual([
       printed("Nothing was deleted.\n"),
       true,
     ]);
     expect([await run(true), existsSync(build)]).toEqual([
-      printed("The folder build is gone.\n"),
+      printed("Deleted the build folder.\n"),
       false,
     ]);
   });
 
-  test("can be changed with jp config set, and keeps its comments", async () => {
+  test("can be changed with jp config set and keeps its comments", async () => {
     const here = await machine();
     const { project, variables } = here;
     await init(here);

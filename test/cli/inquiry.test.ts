@@ -9,7 +9,7 @@ function idsIn(finished: Finished): unknown[] {
 }
 
 describe("the list of questions", () => {
-  test("says of each who asked, who answered, how and when", async () => {
+  test("shows who asked and who answered, how and when", async () => {
     const project = new Project();
     const release = placeRelease(project);
     const legacy = placeLegacy(project);
@@ -37,7 +37,7 @@ describe("the list of questions", () => {
     );
   });
 
-  test("in JSON has everything the record has", async () => {
+  test("as JSON has every recorded field", async () => {
     const project = new Project();
     const release = placeRelease(project);
     expect(jsonLines(await project.jp("inquiry", "ls", "--format", "json"))).toEqual([
@@ -97,7 +97,7 @@ describe("the list of questions", () => {
     ]);
   });
 
-  test("pairs the questions of older records, whose ids occur twice, in their order", async () => {
+  test("pairs questions of older records with repeated IDs in order", async () => {
     const project = new Project();
     const legacy = placeLegacy(project);
     const common = {
@@ -130,7 +130,7 @@ describe("the list of questions", () => {
     ]);
   });
 
-  test("never pairs a question with a response of another turn", async () => {
+  test("never pairs a question with a response from another turn", async () => {
     const project = new Project();
     project.place({
       second: 0,
@@ -151,7 +151,7 @@ describe("the list of questions", () => {
     ]);
   });
 
-  test("never has an answer that a file keeps against the rules", async () => {
+  test("never shows an answer that a file should not contain", async () => {
     const project = new Project();
     const { id } = project.place({
       second: 0,
@@ -214,7 +214,7 @@ describe("a filter", () => {
 
   const everybody = Object.keys(deciders);
 
-  test("leaves those that fit", async () => {
+  test("keeps only matching questions", async () => {
     const project = new Project();
     placeAll(project);
     const filters: readonly (readonly [flags: string, ids: readonly string[]])[] = [
@@ -234,7 +234,7 @@ describe("a filter", () => {
     expect(await Promise.all(found)).toEqual(filters);
   });
 
-  test("of conversations leaves theirs, and all are searched without one, archived too", async () => {
+  test("by conversation keeps its questions; without one, archived conversations are included", async () => {
     const project = new Project();
     const one = project.place({ second: 0, title: "One", config: {}, events: [question(0, "1")] });
     project.place({ second: 1, title: "Two", where: "local", events: [question(1, "2")] });
@@ -246,32 +246,35 @@ describe("a filter", () => {
     ).toEqual([["1", "2", "3"], ["1"], ["2", "3"]]);
   });
 
-  test("that leaves nothing says so on standard error", async () => {
+  test("that matches nothing says so on stderr", async () => {
     const project = new Project();
     placeAll(project);
     expect(await project.jp("inquiry", "ls", "--outcome", "cancelled", "--by", "user")).toEqual({
       status: 0,
       stdout: "",
-      stderr: "No question fits.\n",
+      stderr: "No matching questions.\n",
     });
   });
 
   test.each([
     [["--outcome", "maybe"], "answered, redacted, cancelled, unanswered"],
     [["--by", "nobody"], "user, assistant, config, remembered, policy, default"],
-  ])("that does not exist is a wrong use, and those that do are told: %j", async (flags, known) => {
-    const project = new Project();
-    const { status, stdout, stderr } = await project.jp("inquiry", "ls", ...flags);
-    expect({ status, stdout, told: stderr.includes(`Allowed choices are ${known}.`) }).toEqual({
-      status: 2,
-      stdout: "",
-      told: true,
-    });
-  });
+  ])(
+    "with an unknown value is a usage error that lists the known ones: %j",
+    async (flags, known) => {
+      const project = new Project();
+      const { status, stdout, stderr } = await project.jp("inquiry", "ls", ...flags);
+      expect({ status, stdout, told: stderr.includes(`Allowed choices are ${known}.`) }).toEqual({
+        status: 2,
+        stdout: "",
+        told: true,
+      });
+    },
+  );
 });
 
 describe("one question in full", () => {
-  test("is shown as a list of facts, with its context below", async () => {
+  test("is shown as a list of fields, followed by its context", async () => {
     const project = new Project();
     const { id } = placeRelease(project);
     expect(await project.jp("inquiry", "show", "call_1.apply_changes.1")).toEqual(
@@ -297,7 +300,7 @@ describe("one question in full", () => {
     );
   });
 
-  test("tells the options, and what was not to be", async () => {
+  test("shows the options and the restrictions", async () => {
     const project = new Project();
     const { id } = placeRelease(project);
     const { stdout } = await project.jp("inquiry", "show", "call_2.announce.1");
@@ -309,7 +312,7 @@ describe("one question in full", () => {
         "Tool call     call_2",
         "Question id   announce",
         "Question      Announce it where?",
-        "Kind          select; for a person only; asked every time",
+        "Kind          select; only a person may answer; asked every time",
         `Asked at      ${time(16)} UTC`,
         "Outcome       Cancelled (no_prompt_backend)",
         `Closed at     ${time(17)} UTC`,
@@ -320,7 +323,7 @@ describe("one question in full", () => {
     );
   });
 
-  test("is shown as often as its id was used", async () => {
+  test("is shown once for each use of its ID", async () => {
     const project = new Project();
     placeLegacy(project);
     const { stdout } = await project.jp("inquiry", "show", "fs_modify_file_0.apply_changes");
@@ -331,7 +334,7 @@ describe("one question in full", () => {
     ]);
   });
 
-  test("can be looked for in some conversations only, and be JSON", async () => {
+  test("can be limited to some conversations, and printed as JSON", async () => {
     const project = new Project();
     const events = [question(0, "a.b")];
     project.place({ second: 0, title: "One", config: {}, events });
@@ -356,7 +359,7 @@ describe("one question in full", () => {
     expect(await project.jp("inquiry", "show", "call_9.x.1")).toEqual({
       status: 1,
       stdout: "",
-      stderr: lines("jp: No question has the id call_9.x.1.", "`jp inquiry ls` lists them all."),
+      stderr: lines("jp: Question call_9.x.1 not found.", "`jp inquiry ls` lists all questions."),
     });
   });
 });

@@ -15,7 +15,7 @@ function idsIn({ stdout }: Finished): string[] {
 }
 
 describe("the list of conversations", () => {
-  test("has the one used last at the bottom, and marks the active and the pinned", async () => {
+  test("ends with the most recent, and marks the active and the pinned one", async () => {
     const project = new Project();
     const release = placeRelease(project);
     const legacy = placeLegacy(project);
@@ -35,7 +35,7 @@ describe("the list of conversations", () => {
     );
   });
 
-  test("says where a conversation is kept if one is kept for the user alone", async () => {
+  test("has a column for the place if a conversation is stored for the user alone", async () => {
     const project = new Project();
     const shared = project.place(used(0, "Shared"));
     const own = project.place(used(1, "Own", { where: "local" }));
@@ -50,7 +50,7 @@ describe("the list of conversations", () => {
     );
   });
 
-  test("lines up whatever is wide", async () => {
+  test("aligns wide characters", async () => {
     const project = new Project();
     const placed = ["日本語", "👩🏽‍💻 works", "plain"].map((title, index) =>
       project.place(used(index, title)),
@@ -68,7 +68,7 @@ describe("the list of conversations", () => {
     );
   });
 
-  test("can be sorted, turned round and cut short", async () => {
+  test("can be sorted, reversed and limited", async () => {
     const project = new Project();
     const a = project.place(used(0, "banana", { events: [request(100, "Hi.")] }));
     const b = project.place(used(1, "Cherry", { events: [request(50, "Hi.")] }));
@@ -93,11 +93,11 @@ describe("the list of conversations", () => {
       created: [banana, cherry, apple],
       title: [apple, banana, cherry],
       reverse: [cherry, banana, apple],
-      last: { ids: [apple, banana], notice: "(1 earlier one is not shown)\n" },
+      last: { ids: [apple, banana], notice: "(1 earlier conversation not shown)\n" },
     });
   });
 
-  test("has the archived ones apart", async () => {
+  test("shows archived conversations separately", async () => {
     const project = new Project();
     const live = project.place(used(0, "Live"));
     const old = project.place(used(-1, "Old", { where: "archive" }));
@@ -108,14 +108,14 @@ describe("the list of conversations", () => {
     expect([idsIn(usual), idsIn(archived)]).toEqual([[live.id], [old.id]]);
   });
 
-  test("can be of the user's own ones alone", async () => {
+  test("can show only local conversations", async () => {
     const project = new Project();
     project.place(used(0, "Shared"));
     const own = project.place(used(1, "Own", { where: "local" }));
     expect(idsIn(await project.jp("conversation", "ls", "--local"))).toEqual([own.id]);
   });
 
-  test("says that there is nothing, on standard error", async () => {
+  test("says on stderr that it is empty", async () => {
     const project = new Project();
     expect(
       await Promise.all([
@@ -124,13 +124,13 @@ describe("the list of conversations", () => {
         project.jp("conversation", "ls", "--format", "json"),
       ]),
     ).toEqual([
-      { status: 0, stdout: "", stderr: "There are no conversations here yet.\n" },
-      { status: 0, stdout: "", stderr: "Nothing is archived.\n" },
+      { status: 0, stdout: "", stderr: "No conversations yet.\n" },
+      { status: 0, stdout: "", stderr: "No archived conversations.\n" },
       printed(""),
     ]);
   });
 
-  test("does not deny the conversations that it was told not to show", async () => {
+  test("does not claim to be empty if a filter hides everything", async () => {
     const project = new Project();
     project.place(used(0, "Shared"));
     const [local, none] = await Promise.all([
@@ -140,7 +140,7 @@ describe("the list of conversations", () => {
     expect(`${local.stderr}${none.stderr}`).not.toContain("no conversations here");
   });
 
-  test("in JSON is one object a line, with what is known", async () => {
+  test("as JSON is one object per line with all known fields", async () => {
     const project = new Project();
     const release = placeRelease(project);
     const own = project.place({
@@ -178,7 +178,7 @@ describe("the list of conversations", () => {
     ]);
   });
 
-  test("has broken conversations too, with what is wrong with them", async () => {
+  test("includes broken conversations, with the problem", async () => {
     const project = new Project();
     const halved = project.place({ second: 0, metadata: '{"title": "x"' });
     const timeless = project.place({ second: 1, metadata: '{"title": "x"}' });
@@ -197,8 +197,8 @@ describe("the list of conversations", () => {
   });
 });
 
-describe("what there is to know about a conversation", () => {
-  test("is shown as a list of facts", async () => {
+describe("the details of a conversation", () => {
+  test("are shown as a list of fields", async () => {
     const project = new Project();
     const { id, folder } = placeRelease(project);
     expect(await project.jp("conversation", "show", id)).toEqual(
@@ -209,7 +209,7 @@ describe("what there is to know about a conversation", () => {
           `Started     ${time(0)} UTC (2 days ago)`,
           `Last event  ${time(19)} UTC (2 days ago)`,
           `Last used   ${time(0)} UTC (2 days ago)`,
-          "Kept        in the workspace",
+          "Stored      in the workspace",
           `Folder      ${folder}`,
           "Turns       2",
           "Events      18",
@@ -220,7 +220,7 @@ describe("what there is to know about a conversation", () => {
     );
   });
 
-  test("includes pins, labels, expiry and the archive, where there are such", async () => {
+  test("include pins, labels, expiry and the archive, if any", async () => {
     const project = new Project();
     const { id, folder } = project.place({
       second: 0,
@@ -243,7 +243,7 @@ describe("what there is to know about a conversation", () => {
           `Expires     ${time(-3600)} UTC (2 days ago)`,
           `Archived    ${time(2)} UTC (2 days ago)`,
           "Labels      team=core, urgent",
-          "Kept        in the workspace",
+          "Stored      in the workspace",
           `Folder      ${folder}`,
           "Turns       0",
           "Events      0",
@@ -254,7 +254,7 @@ describe("what there is to know about a conversation", () => {
     );
   });
 
-  test("can be shown of several, with a line between them, and of none twice", async () => {
+  test("can be shown for several, with a line between them, and for each only once", async () => {
     const project = new Project();
     const [first, second] = [project.place(used(0, "One")), project.place(used(1, "Two"))];
     const { stdout } = await project.jp("conversation", "show", "one", second.id, "two");
@@ -264,7 +264,7 @@ describe("what there is to know about a conversation", () => {
     ]);
   });
 
-  test("in JSON adds counts to what the list has", async () => {
+  test("as JSON add counts to the fields of the list", async () => {
     const project = new Project();
     const { id } = placeLegacy(project);
     expect(jsonLines(await project.jp("conversation", "show", id, "--format", "json"))).toEqual([
@@ -286,7 +286,7 @@ describe("what there is to know about a conversation", () => {
 });
 
 describe("the path of a conversation", () => {
-  test("is its folder, or those of its files that are asked for", async () => {
+  test("is its folder, or the paths of the requested files", async () => {
     const project = new Project();
     const { id, folder } = placeRelease(project);
     expect(
@@ -302,7 +302,7 @@ describe("the path of a conversation", () => {
     ]);
   });
 
-  test("is told of a conversation whose files are gone", async () => {
+  test("is printed for a conversation whose files are gone", async () => {
     const project = new Project();
     const placed = project.place(used(0, "Gone"));
     unlinkSync(placed.events);

@@ -212,7 +212,7 @@ test("the record is read with the filters of the command line", async () => {
     listed: printed.stdout,
     limited: all.stdout.trimEnd().split("\n").at(-1),
     errors: [true, true],
-    nowhere: 'No conversation is called "nothing of that name".',
+    nowhere: 'No conversation has "nothing of that name" in its title.',
   });
 });
 

@@ -17,7 +17,7 @@ async function projectWith(server?: ModelServer, more = ""): Promise<Project> {
 }
 
 describe("the list of models", () => {
-  test("has those of every provider that can be reached", async () => {
+  test("has the models of every available provider", async () => {
     await using server = await ModelServer.start([]);
     const openrouter = `providers.llm.openrouter.base_url = "${server.url}"`;
     const project = await projectWith(server, openrouter);
@@ -27,7 +27,7 @@ describe("the list of models", () => {
     );
   });
 
-  test("has those of one provider, in words or as JSON", async () => {
+  test("has the models of one provider, as text or JSON", async () => {
     await using server = await ModelServer.start([]);
     const project = await projectWith(server);
     const text = await project.jp("model", "ls", "llamacpp");
@@ -39,7 +39,7 @@ describe("the list of models", () => {
     ]);
   });
 
-  test("is harmless, whatever a server calls its models", async () => {
+  test("is harmless whatever a server calls its models", async () => {
     await using server = await ModelServer.start([], ["evil\u001b[2J\nname"]);
     const project = await projectWith(server);
     const screen = new Screen(project, ["model", "ls", "llamacpp"]);
@@ -47,7 +47,7 @@ describe("the list of models", () => {
     expect([status, bytes.includes("\u001b[2J"), shown.length]).toEqual([0, false, 2]);
   });
 
-  test("is empty where nothing can be reached: that is told, with status 1", async () => {
+  test("is empty without providers, with a notice and status 1", async () => {
     const project = await projectWith();
     const text = await project.jp("model", "ls");
     const json = await project.jp("model", "ls", "--format", "json");
@@ -55,13 +55,13 @@ describe("the list of models", () => {
       {
         status: 1,
         stdout: "",
-        stderr: "No provider can be reached: there is no key, and no server on this machine.\n",
+        stderr: "No models available: no API key is set, and no local server is running.\n",
       },
       { status: 1, stdout: "", stderr: "" },
     ]);
   });
 
-  test("of a provider that cannot be reached, or is none, says why", async () => {
+  test("of an unavailable or unknown provider says why", async () => {
     const project = await projectWith();
     const ends = await Promise.all(
       ["llamacpp", "anthropic", "nobody"].map((name) => project.jp("model", "ls", name)),
@@ -85,7 +85,7 @@ describe("the list of models", () => {
     ]);
   });
 
-  test("needs no workspace, and writes nothing", async () => {
+  test("needs no workspace and writes nothing", async () => {
     await using server = await ModelServer.start([]);
     const project = await projectWith(server);
     const url = `providers.llm.llamacpp.base_url=${server.url}`;

@@ -48,8 +48,8 @@ const ASKER = {
 
 const CALL = { calls: [{ name: "asker", arguments: { a: "x" } }] };
 
-describe("the Rust original can open", () => {
-  test("a new conversation, one that goes on with other settings, and forks of it", async () => {
+describe("the Rust version can open", () => {
+  test("a new conversation, one continued with other settings, and forks of it", async () => {
     counters("T-COMPAT-1");
     await using server = await ModelServer.start(() => "Hello.");
     const project = queryProject({ server, config: CONFIG, tools: [ASKER] });
@@ -94,7 +94,7 @@ describe("the Rust original can open", () => {
   });
 });
 
-test("what it saves of a conversation tells the same of every question, and the same config", async () => {
+test("what it saves of a conversation has the same questions and the same config", async () => {
   counters("T-COMPAT-2");
   await using server = await ModelServer.start([CALL, "Done.", CALL, "Done.", "Bye."]);
   const project = queryProject({ server, config: CONFIG, tools: [ASKER] });
@@ -113,7 +113,7 @@ test("what it saves of a conversation tells the same of every question, and the 
   ]);
 });
 
-test("a conversation that it began goes on with nothing recorded but what differs", async () => {
+test("continuing a conversation that it started records only the differences", async () => {
   counters("T-COMPAT-1");
   await using server = await ModelServer.start(() => "Hello.");
   const project = queryProject({ server });
@@ -154,7 +154,7 @@ test("a conversation that it began goes on with nothing recorded but what differ
   ]);
 });
 
-test("a conversation of ours from before, with keys that it refuses, is open to us", async () => {
+test("an older conversation with keys that it rejects still opens here", async () => {
   await using server = await ModelServer.start(() => "Hello.");
   const project = queryProject({ server });
   const greet = { source: "local", command: { program: "true" }, group: "g", timeout_secs: 3 };

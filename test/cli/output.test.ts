@@ -17,7 +17,7 @@ const READERS = [
   ["inquiry", "show", "call_2.otp.1"],
 ];
 
-describe("the output of every command that reads", () => {
+describe("the output of every reading command", () => {
   test("is plain in a pipe", async () => {
     const project = new Project();
     placeRelease(project);
@@ -25,7 +25,7 @@ describe("the output of every command that reads", () => {
     expect(outputs.map(({ stdout }) => stdout.includes("\x1b"))).toEqual(READERS.map(() => false));
   });
 
-  test("has colours on a terminal, and is otherwise the same", async () => {
+  test("has colors on a terminal and is otherwise the same", async () => {
     const project = new Project();
     placeRelease(project);
     const words = READERS.filter((reader) => !reader.includes("grep"));
@@ -37,7 +37,7 @@ describe("the output of every command that reads", () => {
     ).toEqual(pipes.map(({ stdout }) => stdout));
   });
 
-  test("has none on a terminal if NO_COLOR is set", async () => {
+  test("has no colors on a terminal with NO_COLOR", async () => {
     const project = new Project();
     placeRelease(project);
     const screens = await Promise.all(
@@ -46,7 +46,7 @@ describe("the output of every command that reads", () => {
     expect(screens.map(({ bytes }) => bytes.includes("\x1b"))).toEqual(READERS.map(() => false));
   });
 
-  test("has them in a pipe if FORCE_COLOR says so", async () => {
+  test("has colors in a pipe with FORCE_COLOR", async () => {
     const project = new Project();
     placeRelease(project);
     // What a search prints into a pipe is for programs.
@@ -72,7 +72,7 @@ describe("a list on a screen", () => {
     );
   }
 
-  test("is cut where the screen ends, and stays in line", async () => {
+  test("is truncated at the screen's width and stays aligned", async () => {
     const project = new Project();
     const [first, second, third] = placeTitles(project);
     const { lines } = await show(project, ["conversation", "ls"], { columns: 50 });
@@ -84,7 +84,7 @@ describe("a list on a screen", () => {
     ]);
   });
 
-  test("takes one line each on a screen that is hardly wide enough", async () => {
+  test("has one line per entry on a very narrow screen", async () => {
     const project = new Project();
     placeTitles(project);
     const { lines } = await show(project, ["conversation", "ls"], { columns: 40 });
@@ -96,7 +96,7 @@ describe("a list on a screen", () => {
     ]);
   });
 
-  test("has the width that the user says", async () => {
+  test("has the width given with --width", async () => {
     const project = new Project();
     const [first] = placeTitles(project);
     const words = ["--width", "50", "conversation", "ls"];
@@ -108,7 +108,7 @@ describe("a list on a screen", () => {
     expect([screen.lines[1], pipe.stdout.split("\n")[1]]).toEqual([line, line]);
   });
 
-  test("of questions has each on a line, whatever its length", async () => {
+  test("of questions has one line per question, whatever its length", async () => {
     const project = new Project();
     placeLegacy(project);
     const { lines } = await show(project, ["inquiry", "ls"], { columns: 60 });
@@ -118,7 +118,7 @@ describe("a list on a screen", () => {
   });
 });
 
-test("a search on a screen has headings, and marks what it found", async () => {
+test("a search on a screen has headings and highlights matches", async () => {
   const project = new Project();
   const { id } = placeRelease(project);
   const { status, bytes, lines } = await show(project, ["conversation", "grep", "version"]);
@@ -140,7 +140,7 @@ describe("removing a conversation on a terminal", () => {
     const { id, status, lines, isThere } = await answerWith(new Project(), keys);
     expect({ status, lines, isThere }).toEqual({
       status: 0,
-      lines: [`Delete ${id} (Release 1.2) for good? [y/N] ${keys.trim()}`, `${id} is deleted.`],
+      lines: [`Delete ${id} (Release 1.2) permanently? [y/N] ${keys.trim()}`, `Deleted ${id}.`],
       isThere: false,
     });
   });
@@ -150,14 +150,14 @@ describe("removing a conversation on a terminal", () => {
     expect({ status, lines, isThere }).toEqual({
       status: 1,
       lines: [
-        `Delete ${id} (Release 1.2) for good? [y/N] ${keys.trim()}`.trimEnd(),
-        `${id} was kept.`,
+        `Delete ${id} (Release 1.2) permanently? [y/N] ${keys.trim()}`.trimEnd(),
+        `Kept ${id}.`,
       ],
       isThere: true,
     });
   });
 
-  test("keeps it if it is interrupted, and says so with the status", async () => {
+  test("keeps it if interrupted, with status 130", async () => {
     const { status, isThere, lines } = await answerWith(new Project(), "\x03");
     expect({ status, isThere, isOurs: !lines.join("").includes("unexpected") }).toEqual({
       status: 130,
@@ -166,7 +166,7 @@ describe("removing a conversation on a terminal", () => {
     });
   });
 
-  test("keeps it at the end of the input, and fails", async () => {
+  test("keeps it at the end of input, and fails", async () => {
     const { status, isThere, lines } = await answerWith(new Project(), "\x04");
     expect({ status, isThere, isOurs: !lines.join("").includes("unexpected") }).toEqual({
       status: 1,
@@ -176,7 +176,7 @@ describe("removing a conversation on a terminal", () => {
   });
 });
 
-test("an editor on a terminal has the terminal", async () => {
+test("an editor gets the terminal", async () => {
   const project = new Project();
   const { id } = placeRelease(project);
   const variables = project.editor('test -t 0 && test -t 1 && sed -i s/Bump/Raise/ "$1"');
@@ -188,7 +188,7 @@ test("an editor on a terminal has the terminal", async () => {
   });
 });
 
-describe("a reader of the output that has seen enough", () => {
+describe("a reader that closes the pipe", () => {
   test.each([
     ["print", ["conversation", "print"]],
     ["print as JSON", ["conversation", "print", "--format", "json"]],
@@ -204,7 +204,7 @@ describe("a reader of the output that has seen enough", () => {
     ["help", ["--help"]],
     ["the version", ["--version"]],
     ["a list", ["conversation", "ls"]],
-  ])("or was never there, ends %s quietly", async (_name, words) => {
+  ])("before the start ends %s quietly", async (_name, words) => {
     const project = new Project();
     placeRelease(project);
     expect(await closeAtOnce(project, words)).toEqual({ status: 0, errors: "" });

@@ -14,12 +14,12 @@ async function answer(screen: Screen, line: string): Promise<void> {
   screen.type(`${line}\r`);
 }
 
-describe("lines of text", () => {
+describe("plain text", () => {
   test.each([
     { name: "by the config", config: 'style.prompt = "plain"', variables: { TERM: "xterm" } },
     { name: "by a variable", config: "", variables: { TERM: "xterm", JP_PLAIN: "1" } },
     { name: "where the terminal can do no more", config: "", variables: { TERM: "dumb" } },
-  ])("are all that a query writes, $name", async ({ config, variables }) => {
+  ])("is all that a query writes, $name", async ({ config, variables }) => {
     await using server = await ModelServer.start(REPLIES);
     const project = queryProject({ server, config, tools: [ASKER] });
     const screen = new Screen(project, ["q", "x"], { variables: { ...variables, NO_COLOR: "1" } });
@@ -44,7 +44,7 @@ describe("lines of text", () => {
     expect(bytes.includes("\u001b")).toBe(false);
   });
 
-  test("have no links in them, and nothing that moves, where there are colours", async () => {
+  test("has no links and nothing that moves, even with colors", async () => {
     await using server = await ModelServer.start(REPLIES);
     const project = queryProject({ server, tools: [ASKER] });
     const variables = { TERM: "xterm", JP_PLAIN: "1", FORCE_COLOR: "1" };
@@ -55,7 +55,7 @@ describe("lines of text", () => {
     expect(bytes.replaceAll(/\u001b\[\d+m/g, "")).not.toMatch(/\u001b|\r(?!\n)/);
   });
 
-  test("are not what a dumb terminal gets if somebody says so", async () => {
+  test("can be switched off on a dumb terminal", async () => {
     await using server = await ModelServer.start(REPLIES);
     const project = queryProject({ server, tools: [ASKER] });
     const screen = new Screen(project, ["q", "x"], { variables: { TERM: "dumb", JP_PLAIN: "0" } });
@@ -64,7 +64,7 @@ describe("lines of text", () => {
     expect((await screen.end()).status).toBe(0);
   });
 
-  test("are what an interrupted query is asked in, too", async () => {
+  test("is also used for the menu of an interrupted query", async () => {
     await using server = await ModelServer.start([{ text: "The beginning of it", hangs: true }]);
     const variables = { JP_PLAIN: "1", NO_COLOR: "1" };
     const screen = new Screen(queryProject({ server }), ["q", "x"], { variables });
@@ -87,7 +87,7 @@ describe("lines of text", () => {
     ]);
   });
 
-  test("guide through the tour", async () => {
+  test("is used in the tour", async () => {
     const screen = new Screen(new Project({ isBare: true }), ["demo"], {
       variables: { JP_PLAIN: "1", NO_COLOR: "1" },
     });

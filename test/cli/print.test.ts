@@ -19,8 +19,8 @@ function requestsIn({ stdout }: Finished): string[] {
   return stdout.match(/Request \d/g) ?? [];
 }
 
-describe("a conversation to read", () => {
-  test("shows what was said, and calls with their questions and results", async () => {
+describe("a printed conversation", () => {
+  test("shows messages, and calls with their questions and results", async () => {
     const project = new Project();
     const { id } = placeRelease(project);
     const { stdout, ...rest } = await project.jp("conversation", "print", id);
@@ -58,7 +58,7 @@ describe("a conversation to read", () => {
     );
   });
 
-  test("opens as the original first wrote it: packed, without turns, with ids used twice", async () => {
+  test("can be in the oldest format: packed, without turns, with repeated IDs", async () => {
     const project = new Project();
     const { id } = placeLegacy(project);
     const asked = "? fs_modify_file asks: Do you want to apply the following patch? …";
@@ -87,7 +87,7 @@ describe("a conversation to read", () => {
     );
   });
 
-  test("opens with base64 of the other alphabet, times of the other form, and config inline", async () => {
+  test("can have URL-safe base64, other timestamps and inline config", async () => {
     const project = new Project();
     const content = Buffer.from("ÿþ? ~ok").toString("base64url");
     const { id } = project.place({
@@ -107,7 +107,7 @@ describe("a conversation to read", () => {
     });
   });
 
-  test("hides the model's reasoning if told to", async () => {
+  test("leaves out reasoning with --no-reasoning", async () => {
     const project = new Project();
     const { id } = placeRelease(project);
     const [shown, hidden] = await Promise.all([
@@ -117,7 +117,7 @@ describe("a conversation to read", () => {
     expect(hidden.stdout).toBe(shown.stdout.replace("A password will be needed.\n\n", ""));
   });
 
-  test("folds long results, unless told not to", async () => {
+  test("folds long results unless --full is given", async () => {
     const project = new Project();
     const content = Array.from({ length: 12 }, (_, index) => `line ${index + 1}`);
     const { id } = project.place({
@@ -137,7 +137,7 @@ describe("a conversation to read", () => {
     ]);
   });
 
-  test("can be in both places: the copy that changed last is the one that is read", async () => {
+  test("can be stored twice: the copy that changed last is read", async () => {
     const project = new Project();
     project.place({ second: 0, config: {}, events: [request(0, "Older.")] });
     const { id } = project.place({
@@ -185,13 +185,13 @@ describe("some turns of a conversation", () => {
     ]);
   });
 
-  test("that cannot be are refused", async () => {
+  test("out of range are a usage error", async () => {
     const project = new Project();
     const { id } = placeTurns(project, 4);
     const wrong: Readonly<Record<string, string>> = {
-      "--turn 5": "There is no turn 5: the conversation has 4.",
-      "--turn 0": "There is no turn 0: the conversation has 4.",
-      "--turn 3..2": "There is no turn 3..2: the conversation has 4.",
+      "--turn 5": "Turn 5 is out of range: the conversation has 4 turns.",
+      "--turn 0": "Turn 0 is out of range: the conversation has 4 turns.",
+      "--turn 3..2": "Turn 3..2 is out of range: the conversation has 4 turns.",
       "--turn x": "Not a range of turns: x\nWrite 3, 2..5, 4.. or ..2.",
       "--turn 1 --last 1": "Use only one of --first, --last and --turn.",
     };
@@ -205,7 +205,7 @@ describe("some turns of a conversation", () => {
 });
 
 describe("a conversation as Markdown", () => {
-  test("ends each question with its answer, a mark, or the tag of the reason", async () => {
+  test("ends each question with its answer, a mark or the reason", async () => {
     verifies(
       "082/markdown/answered-line",
       "082/markdown/redacted-line",
@@ -310,7 +310,7 @@ describe("a conversation as Markdown", () => {
 });
 
 describe("a conversation as JSON", () => {
-  test("is one event a line, as the record has it, with nothing encoded", async () => {
+  test("has one event per line, as recorded but decoded", async () => {
     const project = new Project();
     const { id } = project.place({
       second: 0,

@@ -236,7 +236,7 @@ describe("what goes wrong", () => {
           status: 0,
           stdout: "Yes.\n",
           stderr: lines(
-            `No model is configured: this is ${id}. Keep it, or another: jp config set assistant.model.id ${id}`,
+            `No model configured; using ${id}. To choose one: jp config set assistant.model.id ${id}`,
           ),
         },
         printed("Yes.\n"),
@@ -267,10 +267,10 @@ describe("what goes wrong", () => {
       expect([await query(project, ["one"]), recordsOf(project)]).toEqual([
         failed(
           "jp: No model is configured, and none was found.",
-          "There are three ways to get one:",
-          "  - start Ollama or a llama.cpp server on this machine;",
-          "  - put a key into ANTHROPIC_API_KEY, OPENAI_API_KEY, GEMINI_API_KEY or OPENROUTER_API_KEY;",
-          "  - name a model: jp config set assistant.model.id provider/name, or -m provider/name.",
+          "Do one of these:",
+          "  - start Ollama or a llama.cpp server on this machine",
+          "  - set ANTHROPIC_API_KEY, OPENAI_API_KEY, GEMINI_API_KEY or OPENROUTER_API_KEY",
+          "  - choose a model: jp config set assistant.model.id provider/name, or -m provider/name",
         ),
         [],
       ]);

@@ -59,7 +59,7 @@ describe("commands that read change not a byte, name or time", () => {
     ]).toEqual([ALL_DONE, before]);
   });
 
-  test("of a workspace without an id, and make no data folder for the user", async () => {
+  test("of a workspace without an ID, and create no data folder", async () => {
     const project = new Project({ id: null });
     placeAll(project);
     const before = snapshotOf(project.root, project.home);
@@ -71,7 +71,7 @@ describe("commands that read change not a byte, name or time", () => {
     ]);
   });
 
-  test("in a home where nothing was ever kept", async () => {
+  test("in a home folder without any data", async () => {
     const project = new Project();
     placeAll(project);
     const before = snapshotOf(project.root, project.home);

@@ -15,7 +15,7 @@ function shownBy({ stdout, stderr }: Finished): string {
 }
 
 describe("a target", () => {
-  test("can be an id, with or without more around it, or a part of a title in any case", async () => {
+  test("can be an ID, its digits, or part of a title in any case", async () => {
     const project = new Project();
     const { id } = project.place(titled(0, "Release 1.2"));
     project.place(titled(1, "Another"));
@@ -24,13 +24,13 @@ describe("a target", () => {
     expect(shown.map(shownBy)).toEqual(words.map(() => id));
   });
 
-  test("can be a number in a title that is no id", async () => {
+  test("can be a number in a title that is not an ID", async () => {
     const project = new Project();
     const { id } = project.place(titled(0, "Plans for 2027"));
     expect(shownBy(await project.jp("conversation", "show", "2027"))).toBe(id);
   });
 
-  test("that fits several is refused, with their names", async () => {
+  test("that matches several is an error that lists them", async () => {
     const project = new Project();
     const first = project.place(titled(0, "Release 1.2"));
     const second = project.place(titled(1, "Release 1.3", { where: "archive" }));
@@ -38,43 +38,43 @@ describe("a target", () => {
       status: 1,
       stdout: "",
       stderr: lines(
-        'jp: "release" fits 2 conversations.',
-        "Name one of them by its id:",
+        'jp: "release" matches 2 conversations.',
+        "Use the ID of one:",
         `  ${first.id}  Release 1.2`,
         `  ${second.id}  Release 1.3`,
       ),
     });
   });
 
-  test("that fits none is refused", async () => {
+  test("that matches none is an error", async () => {
     const project = new Project();
     project.place(titled(0, "Release 1.2"));
     expect(await project.jp("conversation", "show", "nothing")).toEqual({
       status: 1,
       stdout: "",
       stderr: lines(
-        'jp: No conversation is called "nothing".',
-        "`jp conversation ls` lists them; `jp conversation ls --archived` those put away.",
+        'jp: No conversation has "nothing" in its title.',
+        "`jp conversation ls` lists them; add --archived for archived ones.",
       ),
     });
   });
 
-  test("that is an id nobody has is not spoken of as a title", async () => {
+  test("that is an unknown ID is not reported as a title", async () => {
     const project = new Project();
     project.place(titled(0, "Release 1.2"));
     expect(await project.jp("conversation", "show", "jp-c1")).toEqual({
       status: 1,
       stdout: "",
       stderr: lines(
-        "jp: There is no conversation jp-c1.",
-        "`jp conversation ls` lists them; `jp conversation ls --archived` those put away.",
+        "jp: Conversation jp-c1 not found.",
+        "`jp conversation ls` lists them; add --archived for archived ones.",
       ),
     });
   });
 });
 
 describe("a keyword", () => {
-  test("means one conversation, and has a short form", async () => {
+  test("stands for one conversation and has a short form", async () => {
     const project = new Project();
     const placed = placeForKeywords(project);
     const words = {
@@ -100,7 +100,7 @@ describe("a keyword", () => {
     expect(Object.fromEntries(shown)).toEqual(words);
   });
 
-  test("that means none is never taken for a part of a title", async () => {
+  test("without a conversation is never tried as a title", async () => {
     const project = new Project();
     project.place(titled(0, "the previous, pinned and archived one"));
     const words = ["previous", "s", "pinned", "p", "archived", "a"];
@@ -108,7 +108,7 @@ describe("a keyword", () => {
     expect(shown.map(({ status, stdout }) => [status, stdout])).toEqual(words.map(() => [1, ""]));
   });
 
-  test("that means none deletes nothing", async () => {
+  test("without a conversation deletes nothing", async () => {
     const project = new Project();
     const { folder } = project.place(titled(0, "plans"));
     const { status } = await project.jp("conversation", "rm", "--yes", "p");
@@ -117,7 +117,7 @@ describe("a keyword", () => {
 });
 
 describe("without a target", () => {
-  test("every command takes the active conversation", async () => {
+  test("every command uses the active conversation", async () => {
     const project = new Project();
     const first = project.place(titled(0, "First"));
     const second = project.place(titled(1, "Second"));
@@ -127,7 +127,7 @@ describe("without a target", () => {
   });
 
   test.each([["show"], ["print"], ["path"]])(
-    "%s takes the conversation used last, and says so on standard error",
+    "%s uses the most recent conversation if none is active, and says so on stderr",
     async (name) => {
       const project = new Project();
       project.place(titled(0, "First"));
@@ -139,14 +139,14 @@ describe("without a target", () => {
       expect([usual, named.stderr]).toEqual([
         {
           ...named,
-          stderr: `(none is active in this terminal: this is the one used last, ${id})\n`,
+          stderr: `(No conversation is active in this terminal; using the most recent, ${id}.)\n`,
         },
         "",
       ]);
     },
   );
 
-  test("a command that changes something takes no other than the active one", async () => {
+  test("a command that changes something uses only the active conversation", async () => {
     const project = new Project();
     project.place(titled(0, "First"));
     const commands = [["fork"], ["rm", "--yes"], ["edit", "--title", "New"], ["archive"]];
@@ -165,7 +165,7 @@ describe("without a target", () => {
     );
   });
 
-  test("nothing can be read where there is nothing", async () => {
+  test("reading fails if there are no conversations", async () => {
     const project = new Project();
     const { status, stdout } = await project.jp("conversation", "print");
     expect({ status, stdout }).toEqual({ status: 1, stdout: "" });
@@ -173,7 +173,7 @@ describe("without a target", () => {
 });
 
 describe("using a conversation", () => {
-  test("makes it the active one in this terminal and no other", async () => {
+  test("makes it active in this terminal only", async () => {
     const project = new Project();
     const first = project.place(titled(0, "First"));
     project.place(titled(1, "Second"));
@@ -186,13 +186,13 @@ describe("using a conversation", () => {
       "active",
     );
     expect({ used, here, elsewhere: elsewhere.status }).toEqual({
-      used: { status: 0, stdout: "", stderr: `${first.id} is active in this terminal: First\n` },
+      used: { status: 0, stdout: "", stderr: `Active in this terminal: ${first.id}  First\n` },
       here: { status: 0, stdout: lines(first.folder), stderr: "" },
       elsewhere: 1,
     });
   });
 
-  test("notes the time, which is when it was used last", async () => {
+  test("records the time as its last use", async () => {
     const project = new Project();
     const first = project.place(titled(0, "First", { metadata: { unknown_key: 1 } }));
     const before = Date.now();
@@ -207,7 +207,7 @@ describe("using a conversation", () => {
     });
   });
 
-  test("without a word goes back to the previous one, and forth again", async () => {
+  test("without a target switches to the previous one and back", async () => {
     const project = new Project();
     const first = project.place(titled(0, "First"));
     const second = project.place(titled(1, "Second"));
@@ -215,12 +215,12 @@ describe("using a conversation", () => {
     const back = await project.jp("conversation", "use");
     const forth = await project.jp("conversation", "use");
     expect([back.stderr, forth.stderr]).toEqual([
-      `${second.id} is active in this terminal: Second\n`,
-      `${first.id} is active in this terminal: First\n`,
+      `Active in this terminal: ${second.id}  Second\n`,
+      `Active in this terminal: ${first.id}  First\n`,
     ]);
   });
 
-  test("without a word and without a previous one says that there is none", async () => {
+  test("without a target or a previous one fails", async () => {
     const project = new Project();
     project.place(titled(0, "First"));
     const { status, stdout, stderr } = await project.jp("conversation", "use");
@@ -232,7 +232,7 @@ describe("using a conversation", () => {
     });
   });
 
-  test("brings an archived one back", async () => {
+  test("restores an archived one", async () => {
     const project = new Project();
     const { id, folder } = project.place(
       titled(0, "Old", { where: "archive", metadata: { archived_at: time(1) } }),
@@ -243,10 +243,7 @@ describe("using a conversation", () => {
       used: {
         status: 0,
         stdout: "",
-        stderr: lines(
-          `${id} was archived; it is back now.`,
-          `${id} is active in this terminal: Old`,
-        ),
+        stderr: lines(`Restored ${id} from the archive.`, `Active in this terminal: ${id}  Old`),
       },
       stdout: lines(folder.replace(`.archive${path.sep}`, "")),
     });

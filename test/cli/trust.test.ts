@@ -48,20 +48,20 @@ async function onTerminal(project: Project, words: readonly string[], answer: st
   return await screen.end();
 }
 
-describe("a workspace that nobody has trusted", () => {
-  test("has its tool refused where nobody can be asked", async () => {
+describe("an untrusted workspace", () => {
+  test("cannot run its tool without a terminal", async () => {
     const project = clone();
     expect([await jp(project, "tool", "run", "build"), hasRun(project)]).toEqual([REFUSED, false]);
   });
 
-  test("has its tool refused with --non-interactive, terminal or not", async () => {
+  test("cannot run its tool with --non-interactive, even on a terminal", async () => {
     const project = clone();
     const words = ["tool", "run", "build", "--non-interactive"];
     const { status } = await new Screen(project, words, { variables: NOTHING_TRUSTED }).end();
     expect([status, hasRun(project)]).toEqual([1, false]);
   });
 
-  test("does not offer its tool to a model, and says so", async () => {
+  test("does not offer its tool to a model, with a warning", async () => {
     await using server = await calling(["build"]);
     const project = clone(server.config);
     const { status, stderr } = await query(project, ["--non-interactive", "Go."]);
@@ -76,12 +76,12 @@ describe("a workspace that nobody has trusted", () => {
     expect(resultsIn(server)).toEqual([expect.stringContaining("build")]);
   });
 
-  test("refuses a query that names its tool", async () => {
+  test("fails a query that names its tool", async () => {
     const project = clone();
     expect(await query(project, ["-t", "build", "Go."])).toEqual(REFUSED);
   });
 
-  test("has its MCP server not started, whoever asks for its tools", async () => {
+  test("never gets its MCP server started", async () => {
     counters("T-WORK-1");
     const project = clone(`
 [providers.mcp.sly]
@@ -95,7 +95,7 @@ source = "mcp.sly"
     expect(hasRun(project)).toBe(false);
   });
 
-  test("does not say where requests with a key go", async () => {
+  test("does not decide where requests with an API key go", async () => {
     counters("T-WORK-4");
     const project = clone(`providers.llm.openai.base_url = "https://stranger.invalid"`);
     const own = { ...NOTHING_TRUSTED, OPENAI_BASE_URL: "http://127.0.0.1:9", OPENAI_API_KEY: "k" };
@@ -106,18 +106,18 @@ source = "mcp.sly"
     ]);
   });
 
-  test("is told of by jp doctor", async () => {
+  test("is reported by jp doctor", async () => {
     const { stdout } = await jp(clone(), "doctor", "--format", "json");
     expect(stdout).toContain('{"check":"trust","state":"warning"');
   });
 
-  test("may be listed and looked at: that runs nothing", async () => {
+  test("can be listed and inspected, which runs nothing", async () => {
     const project = clone();
     const { status, stdout } = await jp(project, "tool", "ls");
     expect([status, stdout.includes("build"), hasRun(project)]).toEqual([0, true, false]);
   });
 
-  test("may change how tools of jp's own work, and where a model on this machine is", async () => {
+  test("may configure builtin tools and the address of a local model", async () => {
     await using server = await calling([]);
     const project = queryProject({
       server,
@@ -128,8 +128,8 @@ source = "mcp.sly"
   });
 });
 
-describe("a person who is asked", () => {
-  test("sees what would run, and where that stands, before anything does", async () => {
+describe("the trust prompt", () => {
+  test("shows what would run, and in which file, before anything runs", async () => {
     const project = clone();
     const { lines, status } = await onTerminal(project, ["tool", "run", "build"], "n");
     expect({ lines, status, ran: hasRun(project) }).toEqual({
@@ -146,14 +146,14 @@ describe("a person who is asked", () => {
     });
   });
 
-  test("is asked once: then it runs, and nobody need be there", async () => {
+  test("appears once; later runs need no terminal", async () => {
     const project = clone();
     const { status } = await onTerminal(project, ["tool", "run", "build"], "y");
     const again = await jp(project, "tool", "run", "build");
     expect([status, hasRun(project), again.stdout]).toEqual([0, true, "ran\n"]);
   });
 
-  test("is asked again when the command changes", async () => {
+  test("appears again when the command changes", async () => {
     const project = clone();
     await onTerminal(project, ["trust"], "y");
     const config = path.join(project.root, ".jp", "config.toml");
@@ -161,7 +161,7 @@ describe("a person who is asked", () => {
     expect(await jp(project, "tool", "run", "build")).toEqual(REFUSED);
   });
 
-  test("is not asked again when a description changes", async () => {
+  test("does not appear again when a description changes", async () => {
     const project = clone();
     await onTerminal(project, ["trust"], "y");
     const config = path.join(project.root, ".jp", "config.toml");
@@ -169,14 +169,14 @@ describe("a person who is asked", () => {
     expect(await jp(project, "tool", "run", "build")).toMatchObject({ status: 0, stdout: "ran\n" });
   });
 
-  test("goes on without it after a no", async () => {
+  test("continues without the tool after a no", async () => {
     await using server = await calling(["build"]);
     const project = clone(server.config);
     const { lines, status } = await onTerminal(project, ["query", "Go."], "n");
     expect([status, lines.at(-1), hasRun(project)]).toEqual([0, "Done.", false]);
   });
 
-  test("can take it back", async () => {
+  test("can be revoked", async () => {
     const project = clone();
     await jp(project, "trust", "--yes");
     await jp(project, "trust", "--forget");
@@ -185,7 +185,7 @@ describe("a person who is asked", () => {
 });
 
 describe("trust", () => {
-  test("is kept with the user's data, and leaves the workspace as it is", async () => {
+  test("is stored with the user's data and leaves the workspace unchanged", async () => {
     const project = clone();
     const before = readdirSync(project.root, { recursive: true });
     expect(await jp(project, "trust", "--yes")).toEqual({
@@ -199,7 +199,7 @@ describe("trust", () => {
     expect(readdirSync(path.join(project.data, "trust"))).toHaveLength(1);
   });
 
-  test("is for this place: a copy of the workspace elsewhere is not trusted", async () => {
+  test("is bound to the folder: a copy elsewhere is not trusted", async () => {
     counters("T-WORK-7");
     const project = clone();
     await jp(project, "trust", "--yes");
@@ -214,13 +214,13 @@ describe("trust", () => {
     ).toEqual(REFUSED);
   });
 
-  test("can be given to a folder and all below it, by a variable", async () => {
+  test("can cover a folder and everything below it, by a variable", async () => {
     const project = clone();
     const variables = { JP_TRUSTED_WORKSPACES: path.dirname(project.root) };
     expect(await project.jpWith(variables, "tool", "run", "build")).toMatchObject({ status: 0 });
   });
 
-  test("is not needed for tools of the user's own config", async () => {
+  test("is not needed for tools in the user's own config", async () => {
     const project = clone();
     const config = path.join(project.root, ".jp", "config.toml");
     const folder = path.join(project.home, ".config", "jp");
@@ -230,7 +230,7 @@ describe("trust", () => {
     expect(await jp(project, "tool", "run", "build")).toMatchObject({ status: 0 });
   });
 
-  test("is needed where the workspace lets a tool of the user's run without asking", async () => {
+  test("is needed if the workspace lets a tool of the user's run without asking", async () => {
     const project = clone();
     const config = path.join(project.root, ".jp", "config.toml");
     const folder = path.join(project.home, ".config", "jp");
@@ -244,7 +244,7 @@ describe("trust", () => {
     expect(stdout).toBe(`${config}:\n- tool build: runs node build.cjs, without asking\n`);
   });
 
-  test("is not claimed by a record: its config may have come with the clone", async () => {
+  test("cannot come from a record, whose config may have come with the clone", async () => {
     await using server = await calling(["build"]);
     const project = queryProject({ server });
     const conversation = project.place({
@@ -273,7 +273,7 @@ describe("trust", () => {
     expect(again.stderr).not.toContain("trusted");
   });
 
-  test("goes with what was said on the command line into the turns that follow", async () => {
+  test("extends settings from the command line to later turns", async () => {
     await using server = await calling(["build"]);
     const project = clone(server.config);
     await jp(project, "trust", "--yes");

@@ -15,44 +15,43 @@ describe("the version", () => {
 });
 
 describe("help", () => {
-  test("names every command, on standard output", async () => {
+  test("lists every command on stdout", async () => {
     const project = new Project({ isBare: true });
     expect(await project.jp("--help")).toEqual(
       printed(
         lines(
           "Usage: jp [options] [command]",
           "",
-          "An assistant that asks. Tools and the model put typed questions in the middle of",
-          "a turn; each is routed by policy and recorded with who asked and who answered.",
+          "An assistant that asks. Tools and the model can ask you typed questions in the",
+          "middle of a turn. jp routes each question by policy, and records who asked and",
+          "who answered.",
           "",
           "Options:",
-          "  -V, --version           print the version",
-          "  -w, --workspace <path>  use the workspace at or above this path",
-          "  --width <columns>       wrap and cut lines at this width",
-          "  -h, --help              show help",
+          "  -V, --version           Print the version",
+          "  -w, --workspace <path>  Use the workspace at or above this path",
+          "  --width <columns>       Wrap and truncate lines at this width",
+          "  -h, --help              Show help",
           "",
           "Commands:",
-          "  init                    make a folder a jp workspace, and begin its config",
-          "  query|q                 ask the assistant; it may use tools, and ask back",
-          "  conversation|c          list, read, search and manage conversations",
-          "  inquiry                 every question that was ever asked: who asked, who",
-          "                          answered, how and when",
-          "  tool                    list tools, look at them, try them without a model",
-          "  mcp                     let other agents ask you, and read what was asked",
-          "  model                   list the models that can be reached",
-          "  config                  what is configured, where, and why",
-          "  trust                   look at what this workspace would run, and trust it",
-          "  doctor                  check what jp works with, and say what to put right",
-          "  completion              print what makes a shell complete jp's words",
-          "  demo                    a guided tour, with a scripted assistant in a",
-          "                          temporary workspace",
-          "  help [command]          show help for a command",
+          "  init                    Create a workspace in a folder",
+          "  query|q                 Ask the assistant",
+          "  conversation|c          List, read, search and manage conversations",
+          "  inquiry                 Show who asked what, and who answered",
+          "  tool                    List, inspect and run tools",
+          "  mcp                     Serve jp to other agents over MCP",
+          "  model                   List available models",
+          "  config                  Show and change the configuration",
+          "  trust                   Review and trust what this workspace would run",
+          "  doctor                  Check your setup and suggest fixes",
+          "  completion              Print a shell completion script",
+          "  demo                    Take a guided tour in a temporary workspace",
+          "  help [command]          Show help for a command",
           "",
           "Exit status:",
-          "  0    done",
+          "  0    success",
           "  1    an error; also if nothing was found, or you said no",
-          "  2    wrong usage",
-          "  3    done, but jp denied something because it could not ask you",
+          "  2    invalid usage",
+          "  3    finished, but jp denied something because it could not ask you",
           "  4    waiting for an answer (reserved)",
           "  130  interrupted",
         ),
@@ -61,7 +60,7 @@ describe("help", () => {
   });
 
   test.each([[["conversation", "--help"]], [["c", "-h"]], [["help", "conversation"]]])(
-    "for conversations is given by %j",
+    "for conversations is printed by %j",
     async (words) => {
       const project = new Project({ isBare: true });
       const { status, stdout, stderr } = await project.jp(...words);
@@ -95,15 +94,14 @@ describe("help", () => {
     );
     const explained = lines(
       "",
-      "A target is an id (jp-c17457886043, or its digits), a part of a title that",
-      "fits only one, or:",
-      "  active, .     the one that is active in this terminal (the default)",
+      "A target is an ID (jp-c17457886043, or only its digits), part of a title that",
+      "matches one conversation, or a keyword:",
     );
     expect(helps.map(({ stdout }) => stdout.includes(explained))).toEqual(names.map(() => true));
   });
 
   test.each([[[]], [["conversation"]], [["inquiry"]]])(
-    "is shown on standard error, as a wrong use, if no command is given: %j",
+    "is printed on stderr, as a usage error, without a command: %j",
     async (words) => {
       const project = new Project({ isBare: true });
       const [bare, asked] = await Promise.all([
@@ -115,7 +113,7 @@ describe("help", () => {
   );
 });
 
-describe("a wrong use", () => {
+describe("a usage error", () => {
   const WRONG: readonly (readonly [words: readonly string[], message: string])[] = [
     [["converzation"], "unknown command 'converzation'\n(Did you mean conversation?)"],
     [["conversation", "lst"], "unknown command 'lst'\n(Did you mean ls?)"],
@@ -130,11 +128,11 @@ describe("a wrong use", () => {
     ],
     [
       ["conversation", "ls", "--limit", "some"],
-      "option '-n, --limit <count>' argument 'some' is invalid. Give a whole number.",
+      "option '-n, --limit <count>' argument 'some' is invalid. Expected a whole number.",
     ],
     [
       ["--width", "5", "conversation", "ls"],
-      "option '--width <columns>' argument '5' is invalid. Give a whole number of columns, 20 or more.",
+      "option '--width <columns>' argument '5' is invalid. Expected a whole number of columns, 20 or more.",
     ],
     [
       ["conversation", "ls", "extra"],
@@ -142,7 +140,7 @@ describe("a wrong use", () => {
     ],
   ];
 
-  test("ends with status 2, a message and where to look", async () => {
+  test("exits with status 2, a message and a pointer to --help", async () => {
     const project = new Project();
     const finished = await Promise.all(WRONG.map(([words]) => project.jp(...words)));
     expect(
@@ -154,12 +152,12 @@ describe("a wrong use", () => {
       WRONG.map(([, message]) => ({
         status: 2,
         stdout: "",
-        stderr: lines(message, "Run it with --help to see how it is used."),
+        stderr: lines(message, "Run it with --help for usage."),
       })),
     );
   });
 
-  test("is told in the same way by the parser of words and by the commands", async () => {
+  test("looks the same from the argument parser and from commands", async () => {
     const project = new Project();
     const [parser, command] = await Promise.all([
       project.jp("conversation", "ls", "--unheard-of"),
@@ -171,7 +169,7 @@ describe("a wrong use", () => {
 });
 
 describe("an error", () => {
-  test("is told without a stack, unless JP_DEBUG is 1", async () => {
+  test("is printed without a stack trace unless JP_DEBUG is 1", async () => {
     const project = new Project();
     const words = ["conversation", "show", "nothing"];
     const [usual, debug] = await Promise.all([
@@ -188,8 +186,8 @@ describe("an error", () => {
         status: 1,
         stdout: "",
         stderr: lines(
-          'jp: No conversation is called "nothing".',
-          "`jp conversation ls` lists them; `jp conversation ls --archived` those put away.",
+          'jp: No conversation has "nothing" in its title.',
+          "`jp conversation ls` lists them; add --archived for archived ones.",
         ),
       },
       begin: usual.stderr,
@@ -198,7 +196,7 @@ describe("an error", () => {
     });
   });
 
-  test("outside of any workspace says how to make one", async () => {
+  test("outside a workspace says how to create one", async () => {
     const project = new Project({ isBare: true });
     const commands = [
       ["conversation", "ls"],
@@ -220,7 +218,7 @@ describe("an error", () => {
 });
 
 describe("the workspace", () => {
-  test("is found from any folder inside it, or where the option points", async () => {
+  test("is found from any folder inside it, or with --workspace", async () => {
     const project = new Project();
     const { id } = placeRelease(project);
     const inside = path.join(project.root, "src", "deep");

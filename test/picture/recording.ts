@@ -30,8 +30,12 @@ const ANSWERS: readonly Answer[] = [
   { shown: "Apply these changes", keys: ["y"], label: "y" },
   { shown: "Deploy to Frankfurt?", keys: ["Y"], label: "Y" },
   { shown: "Where should the announcement go?", keys: ["\u001B[B"], label: "↓" },
-  { shown: "to everybody who subscribed", keys: ["\r"], label: "Enter" },
-  { shown: "Passphrase of the key?", keys: ["open sesame", "\r"], label: "●●●● ●●●●●● Enter" },
+  { shown: "to all subscribers", keys: ["\r"], label: "Enter" },
+  {
+    shown: "Passphrase for the signing key?",
+    keys: ["open sesame", "\r"],
+    label: "●●●● ●●●●●● Enter",
+  },
   { shown: "Upload the pictures.", keys: ["\u0003"], label: "Ctrl-C" },
 ];
 

@@ -30,14 +30,10 @@ export interface ShowConfigFlags extends ConfigFlags {
   readonly format?: "text" | "json";
 }
 
-export async function showConfig({
-  words,
-  options,
-  context,
-}: Call<ShowConfigFlags>): Promise<void> {
+export async function showConfig({ args, options, context }: Call<ShowConfigFlags>): Promise<void> {
   const { output } = context;
   const layers = await loadConfig(context, options);
-  const prefix = splitPath(words[0] ?? "");
+  const prefix = splitPath(args[0] ?? "");
   for (const value of explainLayers(layers)) {
     if (!prefix.every((key, depth) => value.path[depth] === key)) continue;
     if (options.format === "json") {
@@ -61,8 +57,8 @@ function toJson({ path: keyPath, value, isPrivate, layers }: ExplainedValue) {
   return { key: pathToText(keyPath), ...(isPrivate ? { private: true } : { value }), from: layers };
 }
 
-export async function getConfig({ words, options, context }: Call<ConfigFlags>): Promise<void> {
-  const [key = ""] = words;
+export async function getConfig({ args, options, context }: Call<ConfigFlags>): Promise<void> {
+  const [key = ""] = args;
   const layers = await loadConfig(context, options);
   const keys = splitPath(key);
   const value = valueAt(configToJson(foldLayers(layers)), keys);
@@ -91,8 +87,8 @@ export interface SetConfigFlags {
   readonly json?: boolean;
 }
 
-export async function setConfig({ words, options, context }: Call<SetConfigFlags>): Promise<void> {
-  const [key = "", text = ""] = words;
+export async function setConfig({ args, options, context }: Call<SetConfigFlags>): Promise<void> {
+  const [key = "", text = ""] = args;
   const keys = splitPath(key);
   const value = readValue(key, text, options);
   const place = options.in ?? "workspace";

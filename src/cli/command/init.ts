@@ -30,9 +30,9 @@ export interface InitFlags extends InteractionFlags {
   readonly workspace?: string;
 }
 
-export async function init({ words, options, context }: Call<InitFlags>): Promise<void> {
+export async function init({ args, options, context }: Call<InitFlags>): Promise<void> {
   const { output, clock } = context;
-  const root = path.resolve(context.host.cwd, words[0] ?? options.workspace ?? ".");
+  const root = path.resolve(context.host.cwd, args[0] ?? options.workspace ?? ".");
   const existing = findConfigFile(path.join(root, ".jp"), "config") ?? findConfigFile(root, ".jp");
   if (existing !== undefined) {
     output.notice(neutralize(`Keeping the existing config: ${existing}`));

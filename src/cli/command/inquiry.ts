@@ -105,8 +105,8 @@ function inquiryLines(row: InquiryRow, { output, clock }: CommandContext): strin
   ];
 }
 
-export async function showInquiry({ words, options, context }: Call<InquiryFlags>): Promise<void> {
-  const [id = ""] = words;
+export async function showInquiry({ args, options, context }: Call<InquiryFlags>): Promise<void> {
+  const [id = ""] = args;
   const { output } = context;
   let count = 0;
   for await (const row of readInquiries(options, context)) {
@@ -168,7 +168,7 @@ function askerOf(source: InquirySource): string {
 function kindOf({ request }: InquiryRow): string {
   const { answerType, exclusive, persistence } = request.question;
   const notes = [
-    ...(exclusive ? ["exclusive to a person"] : []),
+    ...(exclusive ? ["only a person may answer"] : []),
     ...(persistence === "none" ? ["asked every time"] : []),
   ];
   return [answerType.type, ...notes].join("; ");

@@ -21,12 +21,8 @@ interface ListedModel {
 
 const TIMEOUT_MS = 10_000;
 
-export async function listModels({
-  words,
-  options,
-  context,
-}: Call<ListModelsFlags>): Promise<void> {
-  const [wanted] = words;
+export async function listModels({ args, options, context }: Call<ListModelsFlags>): Promise<void> {
+  const [wanted] = args;
   const { output } = context;
   const trusted = await trustedConfig(context, options);
   warnWithheld(trusted, context);

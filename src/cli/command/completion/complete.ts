@@ -8,14 +8,14 @@ import type { Host } from "../../host.ts";
 
 const MAX_DESCRIPTION_LENGTH = 70;
 
-/** The commands among the words are already defined, because they are on our own command line too. */
+/** The commands among `args` are already defined, because they are on our own command line too. */
 export async function complete(
   program: Command,
-  words: readonly string[],
+  args: readonly string[],
   host: Host,
 ): Promise<void> {
   try {
-    const position = findPosition(program, words);
+    const position = findPosition(program, args);
     const { prefix, word } = position;
     const lines = (await findCandidates(position, host))
       .filter(({ value, replacesWord }) => replacesWord === true || value.startsWith(word))
@@ -84,15 +84,15 @@ export interface Position {
   readonly workspace?: string;
 }
 
-/** `words` follow `jp`; the last one is being typed. */
-function findPosition(program: Command, words: readonly string[]): Position {
-  const word = words.at(-1) ?? "";
+/** `args` follow `jp`; the last one is being typed. */
+function findPosition(program: Command, args: readonly string[]): Position {
+  const word = args.at(-1) ?? "";
   let command = program;
   let open: Option | undefined;
   let isAfterDashes = false;
   let workspace: string | undefined;
   let operands: string[] = [];
-  for (const earlier of words.slice(0, -1)) {
+  for (const earlier of args.slice(0, -1)) {
     const isFlag = !isAfterDashes && earlier.startsWith("-") && earlier !== "-";
     if (open?.required === true || (open?.optional === true && !isFlag)) {
       if (open.long === "--workspace") workspace = earlier;

@@ -1,8 +1,8 @@
 /** `jp completion`: shell scripts that ask `jp complete` for candidates. */
 import type { Call } from "../../define.ts";
 
-export async function printCompletion({ words, context }: Call<object>): Promise<void> {
-  const shell = words[0] as Shell; // Commander has checked the choices.
+export async function printCompletion({ args, context }: Call<object>): Promise<void> {
+  const shell = args[0] as Shell; // Commander has checked the choices.
   context.output.write(SCRIPTS[shell]);
 }
 

@@ -33,8 +33,8 @@ function defineReaders(group: Command): void {
     .description("List conversations, the most recent last")
     .option("-a, --archived", "List archived conversations instead")
     .option("--local", "List only conversations stored outside the workspace, for you alone")
-    .option("-n, --limit <count>", "List at most this many, keeping the last", parseCount)
-    .addOption(new Option("--sort <key>", "Sort by this").choices(SORT_KEYS).default("activity"))
+    .option("-n, --limit <count>", "List only the last <count>", parseCount)
+    .addOption(new Option("--sort <key>", "Sort by <key>").choices(SORT_KEYS).default("activity"))
     .option("-r, --reverse", "Reverse the order")
     .addOption(formatOption("text", "json"))
     .action(command(async () => (await import("./ls.ts")).listConversations));
@@ -71,8 +71,8 @@ function defineGrep(group: Command): void {
     .option("--id <target>", "Search only this conversation; repeatable", collect)
     .option("-a, --archived", "Also search archived conversations")
     .addOption(repeatableChoice("--scope <scope>", "Search only this part; repeatable", SCOPES))
-    .option("-C, --context <lines>", "Show this many lines around each match", parseCount)
-    .option("-m, --max-count <count>", "Stop after this many matches per conversation", parseCount)
+    .option("-C, --context <lines>", "Show <lines> lines around each match", parseCount)
+    .option("-m, --max-count <count>", "Stop after <count> matches per conversation", parseCount)
     .option("-l, --ids", "Print only the IDs of conversations that match")
     .addOption(
       new Option(
@@ -133,7 +133,7 @@ function defineWriters(group: Command): void {
 
 function withTurns(definition: Command): Command {
   return definition
-    .option("--first <count>", "Only the first turns, this many", parseCount)
-    .option("--last <count>", "Only the last turns, this many", parseCount)
+    .option("--first <count>", "Only the first <count> turns", parseCount)
+    .option("--last <count>", "Only the last <count> turns", parseCount)
     .option("--turn <range>", "Only these turns: 3, 2..5, 4.. or ..2");
 }

@@ -22,12 +22,8 @@ export interface EditFlags extends FileFlags {
   readonly local?: boolean;
 }
 
-export async function editConversation({
-  words,
-  options,
-  context,
-}: Call<EditFlags>): Promise<void> {
-  const { id } = await resolveTarget(context, words[0]);
+export async function editConversation({ args, options, context }: Call<EditFlags>): Promise<void> {
+  const { id } = await resolveTarget(context, args[0]);
   const { title, pin, local } = options;
   assertFlags(options);
   if (title === undefined && pin === undefined && local === undefined) {

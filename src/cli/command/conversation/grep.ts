@@ -32,11 +32,11 @@ interface Hit {
 }
 
 export async function grepConversations({
-  words,
+  args,
   options,
   context,
 }: Call<GrepFlags>): Promise<void> {
-  const pattern = createPattern(words, options);
+  const pattern = createPattern(args, options);
   let hasMatch = false;
   for (const summary of await listSearched(options, context)) {
     const count = await grepConversation(summary, { pattern, options, context });

@@ -20,9 +20,9 @@ import type { Call } from "../../define.ts";
 import { ExitStatus, INTERRUPTED, usageError } from "../../exit-status.ts";
 import type { Host } from "../../host.ts";
 
-export async function useConversation({ words, context }: Call<object>): Promise<void> {
+export async function useConversation({ args, context }: Call<object>): Promise<void> {
   const { workspace, output } = context;
-  const { id, metadata, isArchived } = await resolveTarget(context, words[0] ?? "previous");
+  const { id, metadata, isArchived } = await resolveTarget(context, args[0] ?? "previous");
   if (isArchived) {
     await workspace.conversations.unarchive(id);
     output.notice(`Restored ${id} from the archive.`);
@@ -51,13 +51,9 @@ export interface ForkFlags extends TurnFlags {
   readonly activate?: boolean;
 }
 
-export async function forkConversation({
-  words,
-  options,
-  context,
-}: Call<ForkFlags>): Promise<void> {
+export async function forkConversation({ args, options, context }: Call<ForkFlags>): Promise<void> {
   const { workspace, output } = context;
-  const { id } = await resolveTarget(context, words[0]);
+  const { id } = await resolveTarget(context, args[0]);
   const { title } = options;
   const count = await countTurns(id, context);
   const range = turnRange(options, count);
@@ -97,11 +93,11 @@ export interface RemoveFlags {
 }
 
 export async function removeConversations({
-  words,
+  args,
   options,
   context,
 }: Call<RemoveFlags>): Promise<void> {
-  const targets = await resolveTargets(context, words);
+  const targets = await resolveTargets(context, args);
   for (const target of targets) {
     if (options.yes !== true && !(await confirmRemoval(target, context.host))) {
       context.output.notice(`Kept ${target.id}.`);
@@ -139,15 +135,15 @@ async function confirmRemoval({ id, metadata }: ConversationSummary, host: Host)
   }
 }
 
-export async function archiveConversations({ words, context }: Call<object>): Promise<void> {
-  for (const { id, isArchived } of await resolveTargets(context, words)) {
+export async function archiveConversations({ args, context }: Call<object>): Promise<void> {
+  for (const { id, isArchived } of await resolveTargets(context, args)) {
     if (!isArchived) await context.workspace.conversations.archive(id);
     context.output.notice(isArchived ? `${id} is already archived.` : `Archived ${id}.`);
   }
 }
 
-export async function unarchiveConversations({ words, context }: Call<object>): Promise<void> {
-  for (const { id, isArchived } of await resolveTargets(context, words)) {
+export async function unarchiveConversations({ args, context }: Call<object>): Promise<void> {
+  for (const { id, isArchived } of await resolveTargets(context, args)) {
     if (isArchived) await context.workspace.conversations.unarchive(id);
     context.output.notice(isArchived ? `Restored ${id}.` : `${id} is not archived.`);
   }

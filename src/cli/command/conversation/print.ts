@@ -25,11 +25,11 @@ export interface PrintFlags extends TurnFlags {
 const FOLDED_LINES = 10;
 
 export async function printConversation({
-  words,
+  args,
   options,
   context,
 }: Call<PrintFlags>): Promise<void> {
-  const summary = await resolveTargetForReading(context, words[0]);
+  const summary = await resolveTargetForReading(context, args[0]);
   const entries = await readAllEntries(summary, context);
   const all = turnsOf(entries);
   const { from, to } = turnRange(options, all.length);

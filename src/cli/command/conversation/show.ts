@@ -25,14 +25,14 @@ export interface ShowFlags {
 }
 
 export async function showConversations({
-  words,
+  args,
   options,
   context,
 }: Call<ShowFlags>): Promise<void> {
   const targets =
-    words.length === 0
+    args.length === 0
       ? [await resolveTargetForReading(context, undefined)]
-      : await resolveTargets(context, words);
+      : await resolveTargets(context, args);
   for (const [index, target] of targets.entries()) {
     const counts = await countEvents(target, context);
     if (options.format === "json") {
@@ -125,8 +125,8 @@ export interface FileFlags {
 export const PACKED_HINT =
   "In older conversations, the base config is the first element of the events file.";
 
-export async function printPath({ words, options, context }: Call<FileFlags>): Promise<void> {
-  const { id } = await resolveTargetForReading(context, words[0]);
+export async function printPath({ args, options, context }: Call<FileFlags>): Promise<void> {
+  const { id } = await resolveTargetForReading(context, args[0]);
   const paths = context.workspace.files.paths(id);
   const files = (["events", "metadata", "baseConfig"] as const).filter((name) => options[name]);
   const wanted = files.length === 0 ? [paths.folder] : files.map((name) => paths[name]);

@@ -135,7 +135,7 @@ async function runStep(step: TourStep, tour: Tour): Promise<boolean> {
   );
   await view.end(end);
   if (step.isInterrupted === true && end.type === "interrupted") {
-    say("The call is on record, marked as interrupted.", tour);
+    say("The interrupted call is on record.", tour);
     return true;
   }
   return end.type !== "interrupted" && !prompter.hasLeft;
@@ -180,7 +180,7 @@ async function showRecord(tour: Tour): Promise<void> {
   output.print("");
   say("The record: every question, who asked, and who answered", tour, "bold");
   output.print(output.paint("dim", "$ jp inquiry ls"));
-  await listInquiries({ words: [], options: {}, context });
+  await listInquiries({ args: [], options: {}, context });
   output.print("");
   output.print(`Stored in ${workspace.files.paths(conversation.id).events}`);
   output.print(`Read it:         ${jp} --workspace ${workspace.root} conversation print newest`);

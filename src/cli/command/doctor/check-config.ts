@@ -247,7 +247,7 @@ function checkMcpServer(
     if (error === undefined) return [];
     const state = isOptional ? "warning" : "problem";
     if (!isTimeout(error)) return [findingFromError(check, error, state)];
-    const message = `The MCP server "${server}" was not ready after ${seconds} s.`;
+    const message = `The MCP server "${server}" was not ready within ${seconds} s.`;
     return [{ check, state, message, hint: "To wait longer: jp doctor --timeout 60" }];
   });
   const once = findings.filter(

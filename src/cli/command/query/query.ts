@@ -35,7 +35,7 @@ export interface QueryFlags
   readonly verbose?: boolean;
 }
 
-export async function query({ words, options, context }: Call<QueryFlags>): Promise<void> {
+export async function query({ args: words, options, context }: Call<QueryFlags>): Promise<void> {
   const { schema: schemaText } = options;
   const schema = schemaText === undefined ? undefined : await readSchema(schemaText, context);
   const id = await findConversation(context, options);

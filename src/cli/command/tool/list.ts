@@ -68,7 +68,11 @@ export interface ShowToolFlags extends ConfigFlags {
   readonly format?: "text" | "json";
 }
 
-export async function showTool({ words, options, context }: Call<ShowToolFlags>): Promise<void> {
+export async function showTool({
+  args: words,
+  options,
+  context,
+}: Call<ShowToolFlags>): Promise<void> {
   const [name = ""] = words;
   const trusted = await trustedConfig(context, options);
   assertTrusted(name, trusted);

@@ -55,7 +55,7 @@ export async function runTool(call: Call<RunToolFlags>): Promise<void> {
   }
 }
 
-async function callOnce({ words, options, context, signal }: ToolRun): Promise<void> {
+async function callOnce({ args: words, options, context, signal }: ToolRun): Promise<void> {
   const [name = ""] = words;
   const trusted = await trustedConfig(context, options, options);
   assertTrusted(name, trusted);
