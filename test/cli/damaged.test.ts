@@ -61,11 +61,7 @@ describe("a record whose last write was cut off", () => {
     expect(await project.jp("conversation", "print", id)).toEqual({
       status: 0,
       stdout: "",
-<<<<<<< HEAD
-      stderr: `warning: ${events}: the last write was cut off: 0 bytes after the last complete event\n(there is nothing to show)\n`,
-=======
-      stderr: `warning: ${events}: the last write was cut off: 0 bytes behind the last whole event\n(no turns)\n`,
->>>>>>> r-cli
+      stderr: `warning: ${events}: the last write was cut off: 0 bytes after the last complete event\n(no turns)\n`,
     });
   });
 });
@@ -97,11 +93,7 @@ describe("a record that is damaged in the middle", () => {
     expect(await project.jp("conversation", "print", id)).toEqual({
       status: 0,
       stdout: "",
-<<<<<<< HEAD
-      stderr: `warning: ${events}: not a list of events at byte 0 (15 bytes)\n(there is nothing to show)\n`,
-=======
-      stderr: `warning: ${events}: no list of events at byte 0 (15 bytes)\n(no turns)\n`,
->>>>>>> r-cli
+      stderr: `warning: ${events}: not a list of events at byte 0 (15 bytes)\n(no turns)\n`,
     });
   });
 });
@@ -142,11 +134,7 @@ describe("an event of the wrong shape", () => {
     expect({
       status,
       shown: stdout.match(/a\.[bc]/g),
-<<<<<<< HEAD
       isReported: stderr.includes("answer_type.type"),
-=======
-      isTold: stderr.includes("answer_type"),
->>>>>>> r-cli
     }).toEqual({
       status: 0,
       shown: ["a.b"],

@@ -138,17 +138,12 @@ describe("editing a file", () => {
   });
 
   test.each([
-<<<<<<< HEAD
-    ["no JSON", `echo '[{"type":' > "$1"`, /^jp: Invalid events file: .*JSON/],
-    ["no list", `echo '{}' > "$1"`, /^jp: Invalid events file: expected a list, got object\n/],
-=======
-    ["invalid JSON", `echo '[{"type":' > "$1"`, /^jp: This is no valid events file: .*JSON/],
+    ["invalid JSON", `echo '[{"type":' > "$1"`, /^jp: Invalid events file: .*JSON/],
     [
       "something other than a list",
       `echo '{}' > "$1"`,
-      /^jp: This is no valid events file: expected a list, got object\n/,
+      /^jp: Invalid events file: expected a list, got object\n/,
     ],
->>>>>>> r-cli
     [
       "an element without a timestamp",
       `echo '[{"type":"turn_start"}]' > "$1"`,

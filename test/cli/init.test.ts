@@ -167,13 +167,8 @@ describe("existing files", () => {
         status: 1,
         stdout: "",
         stderr: lines(
-<<<<<<< HEAD
-          `There is a config already, which stays as it is: ${configFile(here)}`,
-          `jp: ${project.root} is already a jp workspace.`,
-=======
           `Keeping the existing config: ${configFile(here)}`,
-          `jp: ${project.root} is a jp workspace already.`,
->>>>>>> r-cli
+          `jp: ${project.root} is already a jp workspace.`,
           "Nothing was changed.",
         ),
       },
@@ -419,11 +414,7 @@ describe("the config", () => {
     const asked = await project.jp(...command);
     expect([asked.status, asked.stderr.split("\n")[0]]).toEqual([
       3,
-<<<<<<< HEAD
-      "jp: clean asks, and no terminal is available: Delete the folder build?",
-=======
-      "jp: clean asks, and nobody is there to answer: Delete the build folder?",
->>>>>>> r-cli
+      "jp: clean asks, and no terminal is available: Delete the build folder?",
     ]);
     expect([await run(false), existsSync(build)]).toEqual([
       printed("Nothing was deleted.\n"),

@@ -271,13 +271,8 @@ describe("a cloned workspace does not loosen what holds for the person", () => {
     const { stdout, stderr } = await jp(project, "trust");
     expect([stdout, stderr]).toEqual([
       `${path.join(project.root, ".jp", "config.toml")}:\n` +
-<<<<<<< HEAD
         "- your own config: is ignored here\n",
-      "Not trusted: it is not used.\n",
-=======
-        "- your own config: it is not used here\n",
       "Not trusted. jp ignores these settings.\n",
->>>>>>> r-cli
     ]);
   });
 

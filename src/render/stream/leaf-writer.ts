@@ -298,7 +298,7 @@ interface CodeBlock {
   close(): void;
 }
 
-export interface CodeBlockOptions {
+interface CodeBlockOptions {
   readonly page: Page;
   readonly paint: Paint;
   /** The text after the fence; its first word names the language. */
@@ -331,7 +331,7 @@ function languageOf(info: string): string {
   return /^\{?\.?([\w+#-]+)/.exec(info)?.[1]?.toLowerCase() ?? "";
 }
 
-export interface Definition {
+interface Definition {
   readonly label: string;
   readonly address: string;
 }

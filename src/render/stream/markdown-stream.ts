@@ -130,7 +130,7 @@ function createLineFeed(reader: BlockReader) {
   };
 }
 
-export interface BlockReaderOptions {
+interface BlockReaderOptions {
   readonly paint: Paint;
   readonly width: number;
   readonly hyperlinks: boolean;

@@ -199,7 +199,7 @@ interface Opener {
 }
 
 /** A run of equal marks, with the characters on both sides. */
-export interface DelimiterRun {
+interface DelimiterRun {
   readonly mark: string;
   readonly before: string;
   readonly next: string;
