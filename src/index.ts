@@ -84,8 +84,6 @@ export {
   type Usage,
 } from "./provider/index.ts";
 export {
-  createTurn,
-  type InquiryModels,
   runTurn,
   streamTurn,
   type ToolConfigs,

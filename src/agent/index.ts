@@ -2,7 +2,6 @@ export { ToolCycle } from "./calls.ts";
 export { PromptQueue } from "./interrupts.ts";
 export {
   type CallableTool,
-  createJournal,
   type DeliveryRequest,
   type DeliveryResult,
   type FormRequest,
@@ -11,7 +10,6 @@ export {
   type InterruptMenu,
   type InterruptRequest,
   type Journal,
-  noPrompter,
   type Observer,
   type PermissionRequest,
   type PermissionResult,
@@ -23,5 +21,11 @@ export {
   type TurnUpdate,
 } from "./ports.ts";
 export type { Assistant } from "./reply.ts";
-export { type DetachedDenial, type TurnContext, TurnState } from "./state.ts";
+export {
+  createJournal,
+  type DetachedDenial,
+  noPrompter,
+  type TurnContext,
+  TurnState,
+} from "./state.ts";
 export { Turn, type TurnEnd, type TurnRequest, type TurnSetup } from "./turn.ts";

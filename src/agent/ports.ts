@@ -3,7 +3,6 @@ import type { ToolSettings } from "../config/index.ts";
 import type { ConversationEvent, ConversationStream, InquiryId } from "../conversation/index.ts";
 import type { RefusedQuestions, RunnableTool } from "../executor/index.ts";
 import type { EndReason, ProviderError, ToolSchema, Usage } from "../provider/index.ts";
-import type { ConversationWriter } from "../storage/index.ts";
 import type { InquiryQuestion } from "../tool/index.ts";
 import type { Json, JsonObject } from "../util/index.ts";
 
@@ -203,30 +202,4 @@ export interface Toolbox {
 /** A runnable tool with its settings. */
 export interface CallableTool extends RunnableTool {
   readonly settings: ToolSettings;
-}
-
-/** A prompter for non-interactive runs. `canAsk` is false, so nothing else is called. */
-export const noPrompter: Prompter = {
-  channel: "none",
-  canAsk: () => false,
-  ask: rejectPrompt,
-  askPermission: rejectPrompt,
-  askDelivery: rejectPrompt,
-};
-
-async function rejectPrompt(): Promise<never> {
-  throw new Error("no prompter is available");
-}
-
-/** Records to a stored conversation, and reports each event once it is on disk. */
-export function createJournal(conversation: ConversationWriter, observer?: Observer): Journal {
-  return {
-    get stream() {
-      return conversation.stream;
-    },
-    record: async (...events) => {
-      await conversation.append(...events);
-      for (const event of events) observer?.observe({ type: "event", event });
-    },
-  };
 }

@@ -13,6 +13,7 @@ import type {
 } from "../conversation/index.ts";
 import type { AttemptRequest, ModelReply } from "../executor/index.ts";
 import type { InquiryBackend } from "../inquiry/index.ts";
+import type { ConversationWriter } from "../storage/index.ts";
 import type { Question } from "../tool/index.ts";
 import { type Clock, type Json, truncateBytes } from "../util/index.ts";
 import type { PromptQueue } from "./interrupts.ts";
@@ -242,4 +243,30 @@ export class CallBudget {
     const left = this.#limits.recordBytesPerCall - this.#bytes;
     return truncateBytes(content, Math.max(left, MIN_RESULT_BYTES));
   }
+}
+
+/** Records to a stored conversation, and reports each event once it is on disk. */
+export function createJournal(conversation: ConversationWriter, observer?: Observer): Journal {
+  return {
+    get stream() {
+      return conversation.stream;
+    },
+    record: async (...events) => {
+      await conversation.append(...events);
+      for (const event of events) observer?.observe({ type: "event", event });
+    },
+  };
+}
+
+/** A prompter for non-interactive runs. `canAsk` is false, so nothing else is called. */
+export const noPrompter: Prompter = {
+  channel: "none",
+  canAsk: () => false,
+  ask: rejectPrompt,
+  askPermission: rejectPrompt,
+  askDelivery: rejectPrompt,
+};
+
+async function rejectPrompt(): Promise<never> {
+  throw new Error("no prompter is available");
 }

@@ -15,7 +15,6 @@ import { ToolCycle } from "./calls.ts";
 import { recordUnscopedQuestions } from "./inquiry.ts";
 import { type Interruption, Interrupts, PromptQueue } from "./interrupts.ts";
 import {
-  createJournal,
   type InterruptMenu,
   type Journal,
   type Observer,
@@ -23,7 +22,7 @@ import {
   type Toolbox,
 } from "./ports.ts";
 import { type Assistant, streamReply } from "./reply.ts";
-import { type DetachedDenial, type TurnContext, TurnState } from "./state.ts";
+import { createJournal, type DetachedDenial, type TurnContext, TurnState } from "./state.ts";
 
 /** Everything a turn needs. */
 export interface TurnSetup {

@@ -15,6 +15,7 @@ import {
   stringField,
 } from "../util/index.ts";
 
+/** The method by which a server asks. */
 export const ELICITATION = "elicitation/create";
 
 /** What a server asks a person. */

@@ -19,6 +19,7 @@ export interface InputRequest {
   readonly params: unknown;
 }
 
+/** The answer to an input request. */
 export type InputResponse =
   | { readonly action: "accept"; readonly content?: JsonObject }
   | Refusal

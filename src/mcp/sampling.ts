@@ -13,6 +13,7 @@ import {
   stringField,
 } from "../util/index.ts";
 
+/** The method by which a server asks a model. */
 export const SAMPLING = "sampling/createMessage";
 
 export type SamplingResponse = {

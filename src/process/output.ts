@@ -45,7 +45,7 @@ export class CappedOutput {
   /** The same, with a notice at the end if something is missing. */
   toText(): string {
     if (!this.isTruncated) return this.text;
-    return `${this.text}\n${truncationNotice(this.#total - this.#length, this.#total)}`;
+    return this.text + truncationNotice(this.#total - this.#length, this.#total);
   }
 }
 

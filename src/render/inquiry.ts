@@ -22,6 +22,7 @@ export interface InquiryRow extends LoggedInquiry {
 /** The outcome, or `unanswered` if the record has none. */
 export type InquiryState = InquiryOutcome["outcome"] | "unanswered";
 
+/** How an inquiry ended, or `unanswered`. */
 export function inquiryState({ response }: LoggedInquiry): InquiryState {
   return response?.outcome ?? "unanswered";
 }

@@ -9,6 +9,7 @@ import { assertNever } from "../util/index.ts";
 import { describeDecider, describeOutcome, describeSource } from "./inquiry.ts";
 import { neutralize, oneLine } from "./neutralize.ts";
 
+/** A conversation to be written as Markdown. */
 export interface MarkdownDocument {
   readonly title?: string;
   readonly turns: readonly Turn[];

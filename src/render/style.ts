@@ -16,6 +16,7 @@ export type StyleName =
 /** Returns the text unchanged where there are no colours. */
 export type Paint = (style: StyleName, text: string) => string;
 
+/** Leaves the text as it is. */
 export const plain: Paint = (_style, text) => text;
 
 /** Colours each line of a unified diff. */

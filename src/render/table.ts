@@ -3,6 +3,7 @@ import stringWidth from "fast-string-width";
 import type { Paint } from "./style.ts";
 import { truncate } from "./wrap.ts";
 
+/** A column of a table. */
 export interface Column {
   readonly title: string;
   readonly align?: "right";
@@ -16,6 +17,7 @@ export interface Cell {
   readonly style?: Parameters<Paint>[0];
 }
 
+/** What a table shows, and how wide it may be. */
 export interface TableOptions {
   readonly columns: readonly Column[];
   readonly rows: readonly (readonly Cell[])[];

@@ -25,6 +25,7 @@ import { neutralize, oneLine } from "./neutralize.ts";
 import type { Paint } from "./style.ts";
 import { truncate } from "./wrap.ts";
 
+/** How a transcript is rendered. */
 export interface TranscriptOptions {
   readonly paint: Paint;
   readonly now: Date;
@@ -185,6 +186,7 @@ const UNITS: readonly (readonly [name: string, milliseconds: number])[] = [
   ["minute", 60_000],
 ];
 
+/** A time as people say it, such as "5 minutes ago". */
 export function relativeTime(then: number, now: number): string {
   const distance = Math.abs(now - then);
   const [name, length] = UNITS.find(([, milliseconds]) => distance >= milliseconds) ?? [];

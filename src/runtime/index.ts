@@ -4,4 +4,4 @@ export type { TurnResult } from "./result.ts";
 export { createShippedTools, shippedConfig, shippedLayer } from "./shipped-tools.ts";
 export { runToolCall, type ToolCallOptions } from "./tool-call.ts";
 export { findTool, openTools, type ToolConfigs, type Tools } from "./tools.ts";
-export { createTurn, type InquiryModels, runTurn, streamTurn, type TurnOptions } from "./turn.ts";
+export { createTurn, runTurn, streamTurn, type TurnOptions } from "./turn.ts";

@@ -46,22 +46,15 @@ export interface TurnOptions {
    * unattended unless this says otherwise.
    */
   readonly toolConfig?: ToolConfigs;
-  /** Tools that are open already, in place of `tools` and `toolConfig`. */
-  readonly toolbox?: Toolbox;
   /** The person to ask. Without one, the turn is non-interactive. */
   readonly prompter?: Prompter;
-  /** Lets that person choose what to do about an interrupted turn. */
-  readonly menu?: InterruptMenu;
   readonly systemPrompt?: string;
   /** What else is said about the assistant; the rest is as it is for the command. */
   readonly assistant?: Partial<Assistant>;
   /** Documents that go along with every request. */
   readonly attachments?: readonly Attachment[];
-  /**
-   * Answers tools' questions for which the config names the assistant; the same model if absent. As
-   * an object, it chooses the model for each question.
-   */
-  readonly inquiryModel?: Model | LanguageModel | InquiryModels;
+  /** Answers tools' questions for which the config names the assistant; the same model if absent. */
+  readonly inquiryModel?: Model | LanguageModel;
   /** The most requests to the model; 50 if absent. */
   readonly maxCycles?: number;
   /** What a call may do without a person, and add to the record, other than by default. */
@@ -74,8 +67,18 @@ export interface TurnOptions {
   readonly signal?: AbortSignal;
 }
 
+/** What else a program can bring that builds more of a turn itself, as the command does. */
+export interface CreateTurnOptions extends TurnOptions {
+  /** Tools that are open already, in place of `tools` and `toolConfig`. */
+  readonly toolbox?: Toolbox;
+  /** Lets the user choose what to do about an interrupted turn. */
+  readonly menu?: InterruptMenu;
+  /** Chooses the model for each question by its `target`, in place of `inquiryModel`. */
+  readonly inquiryModels?: InquiryModels;
+}
+
 /** The model for each question, by what the question's `target` says. */
-export type InquiryModels = Pick<InquiryBackendOptions, "assistant" | "model" | "schemaMode">;
+type InquiryModels = Pick<InquiryBackendOptions, "assistant" | "model" | "schemaMode">;
 
 const MAX_CYCLES = 50;
 
@@ -136,16 +139,13 @@ export async function* streamTurn(
 }
 
 /** A turn that has not begun. Its `signal` is the caller's to pass on. Throws `config_invalid`. */
-export function createTurn(options: TurnOptions): Turn {
+export function createTurn(options: CreateTurnOptions): Turn {
   const { clock = systemClock, attachments = [], prompter = noPrompter, menu, observer } = options;
   const model = toModel(options.model);
   const assistant = createAssistant(options);
   const { toolbox = createOwnToolbox(options.tools ?? [], options.toolConfig ?? {}) } = options;
   let schemas: readonly ToolSchema[] = [];
-  const { inquiryModel = model } = options;
-  const inquiryModels = isModel(inquiryModel)
-    ? oneModel(toModel(inquiryModel), assistant)
-    : inquiryModel;
+  const { inquiryModels = oneModel(toModel(options.inquiryModel ?? model), assistant) } = options;
   return new Turn({
     conversation: options.conversation,
     model,
@@ -205,10 +205,6 @@ function oneModel(model: Model, assistant: Assistant): InquiryModels {
     cache,
   };
   return { assistant: () => settings, model: async () => model, schemaMode: "stable" };
-}
-
-function isModel(model: Model | LanguageModel | InquiryModels): model is Model | LanguageModel {
-  return !("schemaMode" in model);
 }
 
 function toModel(model: Model | LanguageModel): Model {

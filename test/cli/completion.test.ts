@@ -137,8 +137,8 @@ describe("completion", () => {
       models: ["fast", "anthropic/", "google/", "openai/", "openrouter/", "ollama/", "llamacpp/"],
       providers: ["openai", "openrouter", "ollama"],
       keys: [
-        "style.notification.bell\tring the bell when a question waits",
-        "style.notification.desktop\task the terminal for a notification when a question waits",
+        "style.notification.bell\tring the bell when a question is waiting",
+        "style.notification.desktop\task the terminal for a desktop notification when a question is waiting",
       ],
       names: ["conversation.tools.describe_tools.", "conversation.tools.deploy."],
       value: ["ask", "unattended", "edit", "skip"],

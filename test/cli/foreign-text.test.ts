@@ -167,7 +167,7 @@ describe("warnings and errors never contain raw text", () => {
     const { id } = project.place({ second: 0, title: "One", config: {} });
     const editor = project.editor(String.raw`printf '{"title": \302\2332J\342\200\256}' > "$1"`);
     const { stderr } = await project.jpWith(editor, "conversation", "edit", id, "--metadata");
-    expect(stderr).toContain("no valid metadata file");
+    expect(stderr).toContain("Invalid metadata file");
     expect(stderr).not.toMatch(RAW);
   });
 

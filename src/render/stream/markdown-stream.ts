@@ -14,6 +14,7 @@ import {
 } from "./line-start.ts";
 import { createPage, markMargin, type Page } from "./page.ts";
 
+/** Where and how a Markdown stream writes. */
 export interface MarkdownStreamOptions {
   /** If it paints nothing, Markdown marks such as `**` stay visible. */
   readonly paint: Paint;
@@ -24,6 +25,7 @@ export interface MarkdownStreamOptions {
   readonly write: (text: string) => void;
 }
 
+/** Takes Markdown in pieces and writes it rendered. */
 export interface MarkdownStream {
   /** Takes untrusted text. It may be queued while a language is loaded. */
   push(delta: string): void;
@@ -34,6 +36,7 @@ export interface MarkdownStream {
 /** A line that could still be anything after so many characters is read when it ends. */
 const MAX_UNDECIDED = 200;
 
+/** Renders Markdown while it arrives. */
 export function createMarkdownStream(options: MarkdownStreamOptions): MarkdownStream {
   let written = "";
   const reader = new BlockReader({

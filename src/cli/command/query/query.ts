@@ -112,7 +112,7 @@ async function runTurn(parts: TurnContext, message: string): Promise<EndedTurn> 
     toolbox: tools.toolbox,
     ...(person !== undefined && { prompter: withScreen(person, view) }),
     ...(person?.canAsk() === true && { menu: menuWithScreen(person, view) }),
-    inquiryModel: {
+    inquiryModels: {
       assistant: (target) => resolveInquiryAssistant(config, target),
       model: ({ model: wanted }) => providers.model(wanted.provider, wanted.name),
       schemaMode: config.conversation?.inquiry?.schema ?? "stable",
