@@ -297,7 +297,7 @@ describe("wrong uses", () => {
     [["--token-env", "TOKEN"], "jp: --port and --token-env need --http."],
     [
       ["--http", "--token-env", "NOT_THERE"],
-      "jp: NOT_THERE is not set to a token.\n" + "Set it to at least 16 random characters.",
+      "jp: NOT_THERE is not set to a token.\nSet it to at least 16 random characters.",
     ],
   ])("%j are told", async (flags, message) => {
     const project = new Project();
