@@ -3,28 +3,26 @@
  * attempt as a line of JSON. Arguments: the workspace, the user's data folder, the conversation, the
  * attempts.
  */
+import { mkdtempSync, rmSync } from "node:fs";
 import { flushCompileCache } from "node:module";
+import { tmpdir } from "node:os";
+import path from "node:path";
 import { parseConversationId } from "../../src/conversation/index.ts";
-import { openWorkspace } from "../../src/storage/index.ts";
+import { createWorkspaceFolder, openWorkspace } from "../../src/storage/index.ts";
 import { isCodedError, systemClock } from "../../src/util/index.ts";
 import { numbered } from "../support/record-elements.ts";
 
 const NOBODY = 65_534;
 const [root = "", data = "", id = "", ...names] = process.argv.slice(2);
 
-await import("fs-native-extensions"); // While this user may still read all of the project.
+await loadAll();
 flushCompileCache();
 if (process.getuid?.() === 0) {
   process.setgroups?.([NOBODY]);
   process.setegid?.(NOBODY);
   process.seteuid?.(NOBODY);
 }
-const { conversations } = openWorkspace({
-  from: root,
-  environment: { variables: { JP_USER_DATA_DIR: data }, home: root, platform: process.platform },
-  clock: systemClock,
-  pid: process.pid,
-});
+const { conversations } = open(root, data);
 const conversation = parseConversationId(id);
 const attempts: Readonly<Record<string, () => Promise<unknown>>> = {
   open: async () => {
@@ -48,4 +46,22 @@ async function outcomeOf(attempt: (() => Promise<unknown>) | undefined) {
     if (!isCodedError(error)) return { code: "uncoded", message: String(error) };
     return { code: error.code, message: error.message };
   }
+}
+
+/** Loads what storage loads when it writes, while this user may still read all of the project. */
+async function loadAll(): Promise<void> {
+  const folder = mkdtempSync(path.join(tmpdir(), "jp-test-"));
+  await createWorkspaceFolder(folder, systemClock);
+  const writer = await open(folder, path.join(folder, "data")).conversations.create({});
+  await writer.release();
+  rmSync(folder, { recursive: true });
+}
+
+function open(from: string, dataFolder: string) {
+  const environment = {
+    variables: { JP_USER_DATA_DIR: dataFolder },
+    home: from,
+    platform: process.platform,
+  };
+  return openWorkspace({ from, environment, clock: systemClock, pid: process.pid });
 }
