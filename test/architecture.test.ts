@@ -153,6 +153,12 @@ describe("files", () => {
     expect(long).toEqual([]);
   });
 
+  test("are few and whole: a reader should not have to open a dozen for one idea", () => {
+    const lengths = sources.map(({ text }) => text.split("\n").length).toSorted((a, b) => a - b);
+    expect(lengths.length).toBeLessThan(400);
+    expect(lengths[lengths.length >> 1]).toBeGreaterThan(80);
+  });
+
   test("have names in kebab case that say what they own", () => {
     const banned = /(^|-)(utils?|helpers?|common|manager|misc)(\.|-|$)/;
     const wrong = files
