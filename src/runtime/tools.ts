@@ -104,7 +104,7 @@ export function createOwnToolbox(tools: readonly BuiltinTool[], configs: ToolCon
 }
 
 interface ToolboxParts extends Pick<Tools, "settings" | "open">, Pick<Machine, "onWarning"> {
-  /** Whether a turn goes on without the tool if it is unavailable. */
+  /** Whether a turn continues without the tool if it is unavailable. */
   readonly isOptional: (settings: ToolSettings) => boolean;
 }
 

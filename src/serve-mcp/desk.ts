@@ -96,7 +96,7 @@ export class QuestionDesk {
     return this.#sdk.inputRequired({ inputRequests, requestState });
   }
 
-  /** Undefined for a request that begins a call. Throws if it goes on with one that is not waiting. */
+  /** Undefined for a request that starts a call. Throws if it continues one that is not waiting. */
   #findPaused({ mcpReq }: ServerContext): RoundTripCall | undefined {
     const state = mcpReq.requestState<RequestState>();
     if (state === undefined) return undefined;

@@ -26,7 +26,7 @@ export interface HttpOptions {
 
 export interface HttpService {
   readonly url: string;
-  /** When it resolves, everything is on record and nobody is connected any more. */
+  /** When it resolves, everything is on record and no client is connected. */
   close(): Promise<void>;
 }
 
@@ -212,7 +212,7 @@ interface Refusal {
 const NAMES = ["127.0.0.1", "localhost"];
 
 /**
- * A name that somebody has pointed at this machine shows in `host`, a page in `origin`. Both are
+ * A host name that was pointed at this machine shows in `host`, a page in `origin`. Both are
  * looked at first: such a caller must not even learn whether a token is right.
  */
 function findRefusal(headers: IncomingHttpHeaders, { port, token }: Guarded): Refusal | undefined {
