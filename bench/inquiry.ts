@@ -10,7 +10,7 @@ import {
 import { ScriptedModel } from "../src/testing/index.ts";
 import { booleanQuestion } from "../src/tool/index.ts";
 import { systemClock } from "../src/util/index.ts";
-import { streamOf } from "../test/support/events.ts";
+import { streamOf } from "../src/conversation/events.fixture.ts";
 import { event } from "./data.ts";
 import { compare, type Result } from "./measure.ts";
 

@@ -106,7 +106,8 @@ interface SourceFile {
 }
 
 const files = globSync("src/**/*.ts").map(readSource);
-const sources = files.filter(({ name }) => !name.endsWith(".test.ts"));
+/** What is shipped: neither tests nor fixtures, which only tests, benchmarks and other fixtures import. */
+const sources = files.filter(({ name }) => !/\.(test|fixture)\.ts$/.test(name));
 
 describe("imports", () => {
   test("go only from a folder to those it may know", () => {
@@ -133,6 +134,15 @@ describe("imports", () => {
       .filter(({ folder }) => folder === "tool" || folder === "conversation")
       .filter(({ text }) => /from "node:/.test(text))
       .map(({ name }) => name);
+    expect(wrong).toEqual([]);
+  });
+
+  test("of fixtures are left to tests", () => {
+    const wrong = sources.flatMap(({ name, imports }) =>
+      imports
+        .filter((target) => target.endsWith(".fixture.ts"))
+        .map((target) => `${name} imports ${target}`),
+    );
     expect(wrong).toEqual([]);
   });
 
@@ -164,7 +174,8 @@ describe("files", () => {
     const wrong = files
       .map(({ name }) => path.basename(name))
       .filter(
-        (name) => !/^[a-z0-9]+(-[a-z0-9]+)*(\.test|\.d)?\.ts$/.test(name) || banned.test(name),
+        (name) =>
+          !/^[a-z0-9]+(-[a-z0-9]+)*(\.test|\.fixture|\.d)?\.ts$/.test(name) || banned.test(name),
       );
     expect(wrong).toEqual([]);
   });

@@ -1,9 +1,9 @@
 import { describe, expect, test } from "vitest";
 import { verifies } from "../../test/conformance/manifest.ts";
-import { toolCall } from "../../test/support/events.ts";
-import { questioner, StubbornTool } from "../../test/support/questioner.ts";
-import { ToolTurn } from "../../test/support/tool-turn.ts";
-import { transcript } from "../../test/support/transcript.ts";
+import { toolCall } from "../conversation/events.fixture.ts";
+import { questioner, StubbornTool } from "./questioner.fixture.ts";
+import { ToolTurn } from "./tool-turn.fixture.ts";
+import { transcript } from "../conversation/transcript.fixture.ts";
 import type { AttemptRequest, AttemptResult } from "../executor/index.ts";
 import { booleanQuestion, type Question, secretQuestion, textQuestion } from "../tool/index.ts";
 import type { Json } from "../util/index.ts";

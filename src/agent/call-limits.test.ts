@@ -1,11 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { counters } from "../../test/security/threats.ts";
-import { toolCall } from "../../test/support/events.ts";
-import {
-  type NamedExecutor,
-  ToolTurn,
-  type ToolTurnOptions,
-} from "../../test/support/tool-turn.ts";
+import { toolCall } from "../conversation/events.fixture.ts";
+import { type NamedExecutor, ToolTurn, type ToolTurnOptions } from "./tool-turn.fixture.ts";
 import { type CallLimits, DEFAULT_LIMITS } from "../config/index.ts";
 import { defineTool, type Question, textQuestion } from "../tool/index.ts";
 import type { JsonObject } from "../util/index.ts";

@@ -1,11 +1,11 @@
 import { describe, expect, test } from "vitest";
 import { verifies } from "../../test/conformance/manifest.ts";
-import { toolCall } from "../../test/support/events.ts";
-import { until } from "../../test/support/model-turn.ts";
-import { questioner } from "../../test/support/questioner.ts";
-import { ToolTurn } from "../../test/support/tool-turn.ts";
-import { transcript } from "../../test/support/transcript.ts";
-import { echo, SlowTool } from "../../test/support/turn-tools.ts";
+import { toolCall } from "../conversation/events.fixture.ts";
+import { until } from "./model-turn.fixture.ts";
+import { questioner } from "./questioner.fixture.ts";
+import { ToolTurn } from "./tool-turn.fixture.ts";
+import { transcript } from "../conversation/transcript.fixture.ts";
+import { echo, SlowTool } from "./turn-tools.fixture.ts";
 import { INVALID_ARGUMENTS } from "../provider/index.ts";
 import type { ScriptedAnswer } from "../testing/index.ts";
 import { booleanQuestion, defineTool, secretQuestion, textQuestion } from "../tool/index.ts";

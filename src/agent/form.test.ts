@@ -6,11 +6,11 @@ import {
   type FormReaction,
   FormTool,
   oneByOne,
-} from "../../test/support/asked-together.ts";
-import { toolCall } from "../../test/support/events.ts";
-import { until } from "../../test/support/model-turn.ts";
-import { problemsOf } from "../../test/support/record-rules.ts";
-import { ToolTurn, type ToolTurnOptions } from "../../test/support/tool-turn.ts";
+} from "./asked-together.fixture.ts";
+import { toolCall } from "../conversation/events.fixture.ts";
+import { until } from "./model-turn.fixture.ts";
+import { problemsOf } from "../conversation/record-rules.fixture.ts";
+import { ToolTurn, type ToolTurnOptions } from "./tool-turn.fixture.ts";
 import type { InquiryId, InquiryResponse } from "../conversation/index.ts";
 import {
   booleanQuestion,

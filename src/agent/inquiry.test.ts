@@ -1,10 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { verifies } from "../../test/conformance/manifest.ts";
 import { counters } from "../../test/security/threats.ts";
-import { toolCall } from "../../test/support/events.ts";
-import { prompterThat } from "../../test/support/prompter-that.ts";
-import { questioner } from "../../test/support/questioner.ts";
-import { ToolTurn, type ToolTurnOptions } from "../../test/support/tool-turn.ts";
+import { toolCall } from "../conversation/events.fixture.ts";
 import type { InquiryId } from "../conversation/index.ts";
 import type { InquiryFailure } from "../inquiry/index.ts";
 import {
@@ -15,6 +12,8 @@ import {
   textQuestion,
 } from "../tool/index.ts";
 import type { JsonObject } from "../util/index.ts";
+import { prompterThat, questioner } from "./questioner.fixture.ts";
+import { ToolTurn, type ToolTurnOptions } from "./tool-turn.fixture.ts";
 
 const SURE = booleanQuestion("q", "Sure?");
 

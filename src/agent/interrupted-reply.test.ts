@@ -5,9 +5,9 @@ import {
   unfinished,
   settle,
   until,
-} from "../../test/support/model-turn.ts";
+} from "./model-turn.fixture.ts";
 import { counters } from "../../test/security/threats.ts";
-import { echo } from "../../test/support/turn-tools.ts";
+import { echo } from "./turn-tools.fixture.ts";
 import { ProviderError } from "../provider/index.ts";
 import type { ScriptedStep } from "../testing/index.ts";
 import type { InterruptChoice } from "./ports.ts";

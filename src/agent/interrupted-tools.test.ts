@@ -1,12 +1,12 @@
 import { readdirSync } from "node:fs";
 import { describe, expect, test } from "vitest";
 import { verifies } from "../../test/conformance/manifest.ts";
-import { ModelTurn, type ModelTurnOptions, settle, until } from "../../test/support/model-turn.ts";
-import { isAlive } from "../../test/support/is-alive.ts";
-import { temporaryFolder } from "../../test/support/temporary-workspace.ts";
+import { ModelTurn, type ModelTurnOptions, settle, until } from "./model-turn.fixture.ts";
+import { isAlive } from "../util/is-alive.fixture.ts";
+import { temporaryFolder } from "../storage/temporary-workspace.fixture.ts";
 import { counters } from "../../test/security/threats.ts";
-import { settingsOf } from "../../test/support/tool-turn.ts";
-import { asker, echo, SlowTool } from "../../test/support/turn-tools.ts";
+import { settingsOf } from "./tool-turn.fixture.ts";
+import { asker, echo, SlowTool } from "./turn-tools.fixture.ts";
 import { createLocalExecutor } from "../executor/index.ts";
 import type { InterruptChoice } from "./ports.ts";
 

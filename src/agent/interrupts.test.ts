@@ -1,6 +1,6 @@
 import { setImmediate } from "node:timers/promises";
 import { describe, expect, test } from "vitest";
-import { settle, until } from "../../test/support/model-turn.ts";
+import { settle, until } from "./model-turn.fixture.ts";
 import { type PrompterScript, ScriptedPrompter } from "../testing/index.ts";
 import {
   abortBy,

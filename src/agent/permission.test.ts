@@ -1,10 +1,10 @@
 import { describe, expect, test } from "vitest";
 import { verifies } from "../../test/conformance/manifest.ts";
 import { counters } from "../../test/security/threats.ts";
-import { toolCall } from "../../test/support/events.ts";
-import { until } from "../../test/support/model-turn.ts";
-import { prompterThat } from "../../test/support/prompter-that.ts";
-import { ToolTurn, type ToolTurnOptions } from "../../test/support/tool-turn.ts";
+import { toolCall } from "../conversation/events.fixture.ts";
+import { until } from "./model-turn.fixture.ts";
+import { prompterThat } from "./questioner.fixture.ts";
+import { ToolTurn, type ToolTurnOptions } from "./tool-turn.fixture.ts";
 import { defineTool } from "../tool/index.ts";
 import type { JsonObject } from "../util/index.ts";
 import type { PermissionResult, Prompter } from "./ports.ts";

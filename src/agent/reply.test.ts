@@ -1,13 +1,13 @@
 import { describe, expect, test } from "vitest";
-import { at } from "../../test/support/events.ts";
+import { at } from "../conversation/events.fixture.ts";
 import {
   ModelTurn,
   REQUEST_LIMITS,
   unfinished,
   unfinishedCall,
   until,
-} from "../../test/support/model-turn.ts";
-import { echo } from "../../test/support/turn-tools.ts";
+} from "./model-turn.fixture.ts";
+import { echo } from "./turn-tools.fixture.ts";
 import type { ConversationEvent } from "../conversation/index.ts";
 import { type ModelEvent, ProviderError } from "../provider/index.ts";
 import { FakeClock, type ScriptedReply } from "../testing/index.ts";

@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from "node:util";
 import { describe, expect, test } from "vitest";
 import { verifies } from "../../test/conformance/manifest.ts";
-import { settingsOf } from "../../test/support/tool-turn.ts";
+import { settingsOf } from "./tool-turn.fixture.ts";
 import type { InquiryId } from "../conversation/index.ts";
 import {
   type AnswerType,

@@ -10,9 +10,9 @@ import {
   permission,
   toolCall,
   toolResult,
-} from "../../test/support/events.ts";
-import { ToolTurn } from "../../test/support/tool-turn.ts";
-import { asker } from "../../test/support/turn-tools.ts";
+} from "../conversation/events.fixture.ts";
+import { ToolTurn } from "./tool-turn.fixture.ts";
+import { asker } from "./turn-tools.fixture.ts";
 import type {
   ConversationEvent,
   Decider,

@@ -1,8 +1,14 @@
 import { describe, expect, test } from "vitest";
 import { verifies } from "../../test/conformance/manifest.ts";
-import { chatRequest, inquiry, rawOf, toolCall, turnStart } from "../../test/support/events.ts";
-import { ModelTurn, until } from "../../test/support/model-turn.ts";
-import { asker, echo, SlowTool } from "../../test/support/turn-tools.ts";
+import {
+  chatRequest,
+  inquiry,
+  rawOf,
+  toolCall,
+  turnStart,
+} from "../conversation/events.fixture.ts";
+import { ModelTurn, until } from "./model-turn.fixture.ts";
+import { asker, echo, SlowTool } from "./turn-tools.fixture.ts";
 import { eventsOf } from "../conversation/index.ts";
 import { FakeClock, MemoryConversationStore } from "../testing/index.ts";
 

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
-import { losing, WRITE_FAILED } from "../../test/support/losing-journal.ts";
-import { toolboxOf, ToolTurn } from "../../test/support/tool-turn.ts";
-import { transcript } from "../../test/support/transcript.ts";
+import { losing, WRITE_FAILED } from "./turn-tools.fixture.ts";
+import { toolboxOf, ToolTurn } from "./tool-turn.fixture.ts";
+import { transcript } from "../conversation/transcript.fixture.ts";
 import type { RefusedQuestions } from "../executor/index.ts";
 import { booleanQuestion, secretQuestion } from "../tool/index.ts";
 import { recordUnscopedQuestions } from "./inquiry.ts";

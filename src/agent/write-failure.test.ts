@@ -5,8 +5,8 @@ import {
   unfinished,
   settle,
   until,
-} from "../../test/support/model-turn.ts";
-import { asker, echo, SlowTool } from "../../test/support/turn-tools.ts";
+} from "./model-turn.fixture.ts";
+import { asker, echo, SlowTool } from "./turn-tools.fixture.ts";
 import type { ConversationEvent } from "../conversation/index.ts";
 import { StorageError } from "../storage/index.ts";
 

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { ofTool, readConfig, SECRET } from "../../test/support/any-config.ts";
+import { ofTool, readConfig, SECRET } from "./any-config.fixture.ts";
 import type { Json } from "../util/index.ts";
 import { parseAssignment, splitPath } from "./assignment.ts";
 import { foldLayers } from "./layers.ts";

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { readConfig } from "../../test/support/any-config.ts";
+import { readConfig } from "./any-config.fixture.ts";
 import type { Json, JsonObject } from "../util/index.ts";
 import {
   type AssistantSettings,

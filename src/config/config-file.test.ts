@@ -2,8 +2,8 @@ import { mkdirSync, symlinkSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import { describe, expect, test } from "vitest";
 import { counters } from "../../test/security/threats.ts";
-import { SECRET } from "../../test/support/any-config.ts";
-import { temporaryFolder } from "../../test/support/temporary-workspace.ts";
+import { SECRET } from "./any-config.fixture.ts";
+import { temporaryFolder } from "../storage/temporary-workspace.fixture.ts";
 import { findConfigFile, readConfigFile } from "./config-file.ts";
 
 const NAME = { assistant: { name: "jp" }, list: [1, true] };

@@ -1,7 +1,7 @@
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { counters } from "../../test/security/threats.ts";
-import { anyConfig, ofTool, readConfig } from "../../test/support/any-config.ts";
+import { anyConfig, ofTool, readConfig } from "./any-config.fixture.ts";
 import type { Json, JsonObject } from "../util/index.ts";
 import { conversationConfig } from "./conversation-config.ts";
 import { mergeConfig } from "./layers.ts";

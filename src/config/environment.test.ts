@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { ofTool, SECRET } from "../../test/support/any-config.ts";
+import { ofTool, SECRET } from "./any-config.fixture.ts";
 import { readEnvironment } from "./environment.ts";
 
 describe("a variable", () => {

@@ -1,8 +1,8 @@
 import { mkdirSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import { describe, expect, test } from "vitest";
-import { ofTool, readConfig, SECRET } from "../../test/support/any-config.ts";
-import { temporaryFolder } from "../../test/support/temporary-workspace.ts";
+import { ofTool, readConfig, SECRET } from "./any-config.fixture.ts";
+import { temporaryFolder } from "../storage/temporary-workspace.fixture.ts";
 import type { ConfigError } from "./config-error.ts";
 import { explainLayers, foldLayers } from "./layers.ts";
 import {

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { readConfig } from "../../test/support/any-config.ts";
+import { readConfig } from "./any-config.fixture.ts";
 import type { Json } from "../util/index.ts";
 import { configToJson, mergeConfig } from "./layers.ts";
 import { parseModelId, resolveModelId } from "./model-id.ts";

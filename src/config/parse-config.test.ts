@@ -1,7 +1,7 @@
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { counters } from "../../test/security/threats.ts";
-import { anyConfig, ofTool, readConfig, SECRET } from "../../test/support/any-config.ts";
+import { anyConfig, ofTool, readConfig, SECRET } from "./any-config.fixture.ts";
 import type { Json } from "../util/index.ts";
 import { findUnusable, parseConfig, parseConfigOrThrow } from "./parse-config.ts";
 

@@ -1,8 +1,8 @@
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { counters } from "../../test/security/threats.ts";
-import { anyConfig, ofTool, readConfig, SECRET } from "../../test/support/any-config.ts";
-import { configProblems } from "../../test/support/original-config.ts";
+import { anyConfig, ofTool, readConfig, SECRET } from "./any-config.fixture.ts";
+import { configProblems } from "./original-config.fixture.ts";
 import { withRequiredConfig } from "../conversation/index.ts";
 import type { Json, JsonObject } from "../util/index.ts";
 import { conversationConfig, withoutMachineSettings } from "./conversation-config.ts";

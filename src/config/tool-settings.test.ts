@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { ofTool, readConfig } from "../../test/support/any-config.ts";
+import { ofTool, readConfig } from "./any-config.fixture.ts";
 import type { Json, JsonObject } from "../util/index.ts";
 import { DEFAULTS } from "./defaults.ts";
 import { mergeConfig } from "./layers.ts";

@@ -1,7 +1,7 @@
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { verifies } from "../../test/conformance/manifest.ts";
-import { answered, anyEvent, at, chatRequest, message } from "../../test/support/events.ts";
+import { answered, anyEvent, at, chatRequest, message } from "./events.fixture.ts";
 import { type JsonObject, ShapeError } from "../util/index.ts";
 import { type Compaction, parseCompaction, StreamEntry } from "./entry.ts";
 import { eventToJson } from "./event-codec.ts";

@@ -13,7 +13,7 @@ import {
   toolCall,
   toolResult,
   turnStart,
-} from "../../test/support/events.ts";
+} from "./events.fixture.ts";
 import { type JsonObject, ShapeError } from "../util/index.ts";
 import {
   decodeStrings,

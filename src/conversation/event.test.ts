@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { verifies } from "../../test/conformance/manifest.ts";
-import { chatRequest, inquiry, turnStart } from "../../test/support/events.ts";
+import { chatRequest, inquiry, turnStart } from "./events.fixture.ts";
 import { type ConversationEvent, EVENT_TYPES, isEventType, isProviderVisible } from "./event.ts";
 
 test("only four kinds of events may reach a provider", () => {

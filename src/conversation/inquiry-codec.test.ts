@@ -11,8 +11,8 @@ import {
   inquiry,
   questionOf,
   REASONS,
-} from "../../test/support/events.ts";
-import { savedByOriginal } from "../../test/support/original-record.ts";
+} from "./events.fixture.ts";
+import { savedByOriginal } from "./original-record.fixture.ts";
 import { type InquiryQuestion, secretQuestion } from "../tool/index.ts";
 import { type JsonObject, ShapeError } from "../util/index.ts";
 import { encodeStrings, eventToJson, parseEvent } from "./event-codec.ts";

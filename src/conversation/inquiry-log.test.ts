@@ -11,7 +11,7 @@ import {
   inquiry,
   permission,
   turnStart,
-} from "../../test/support/events.ts";
+} from "./events.fixture.ts";
 import { StreamEntry } from "./entry.ts";
 import { InquiryLog } from "./inquiry-log.ts";
 import { pairInquiries, turnsOf } from "./turns.ts";

@@ -9,7 +9,7 @@ import {
   toolCall,
   toolResult,
   turnStart,
-} from "../../test/support/events.ts";
+} from "./events.fixture.ts";
 import type { JsonObject } from "../util/index.ts";
 import { StreamEntry } from "./entry.ts";
 import type { ConversationEvent } from "./event.ts";

@@ -16,7 +16,7 @@ import {
   toolCall,
   toolResult,
   turnStart,
-} from "../../test/support/events.ts";
+} from "./events.fixture.ts";
 import { StreamEntry } from "./entry.ts";
 import type { ConversationEvent } from "./event.ts";
 import { INTERRUPTED_CALL, sanitize } from "./sanitize.ts";

@@ -10,7 +10,7 @@ import {
   toolCall,
   toolResult,
   turnStart,
-} from "../../test/support/events.ts";
+} from "./events.fixture.ts";
 import type { ConversationEvent } from "./event.ts";
 import { findSearchableText } from "./searchable-text.ts";
 

@@ -10,7 +10,7 @@ import {
   rawOf,
   streamOf,
   turnStart,
-} from "../../test/support/events.ts";
+} from "./events.fixture.ts";
 import type { JsonObject } from "../util/index.ts";
 import { StreamEntry } from "./entry.ts";
 import { createStream, eventsOf, findSchema } from "./stream.ts";

@@ -14,7 +14,7 @@ import {
   toolCall,
   toolResult,
   turnStart,
-} from "../../test/support/events.ts";
+} from "./events.fixture.ts";
 import { StreamEntry } from "./entry.ts";
 import { type ConversationEvent, EVENT_TYPES, isProviderVisible } from "./event.ts";
 import { INTERRUPTED_CALL, sanitize } from "./sanitize.ts";

@@ -13,7 +13,7 @@ import {
   toolCall,
   toolResult,
   turnStart,
-} from "../../test/support/events.ts";
+} from "./events.fixture.ts";
 import { StreamEntry } from "./entry.ts";
 import { eventsOf } from "./stream.ts";
 import { pairInquiries, pairToolCalls, TurnCounter, turnsOf } from "./turns.ts";

@@ -10,7 +10,7 @@ import {
   toolCall,
   toolResult,
   turnStart,
-} from "../../test/support/events.ts";
+} from "../conversation/events.fixture.ts";
 import type { AssistantSettings } from "../config/index.ts";
 import { type InquiryId, timestampFromDate } from "../conversation/index.ts";
 import { type Model, ProviderError } from "../provider/index.ts";

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { transcript } from "../../test/support/transcript.ts";
+import { transcript } from "../conversation/transcript.fixture.ts";
 import type { AssistantSettings } from "../config/index.ts";
 import type { InquiryId, Timestamp } from "../conversation/index.ts";
 import { FakeClock, ScriptedModel, type ScriptedReply } from "../testing/index.ts";

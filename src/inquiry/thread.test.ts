@@ -12,7 +12,7 @@ import {
   toolCall,
   toolResult,
   turnStart,
-} from "../../test/support/events.ts";
+} from "../conversation/events.fixture.ts";
 import type { AssistantSettings } from "../config/index.ts";
 import {
   type ConversationStream,

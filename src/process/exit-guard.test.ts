@@ -1,7 +1,7 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { expect, test, vi } from "vitest";
-import { isAlive } from "../../test/support/is-alive.ts";
+import { isAlive } from "../util/is-alive.fixture.ts";
 
 const guardModule = new URL("exit-guard.ts", import.meta.url);
 

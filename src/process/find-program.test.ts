@@ -2,7 +2,7 @@ import { chmodSync, mkdirSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import { expect, test } from "vitest";
 import { counters } from "../../test/security/threats.ts";
-import { temporaryFolder } from "../../test/support/temporary-workspace.ts";
+import { temporaryFolder } from "../storage/temporary-workspace.fixture.ts";
 import { findProgram, resolveProgram, withoutRelativeFolders } from "./find-program.ts";
 
 function folderWith(name: string, mode = 0o755): string {

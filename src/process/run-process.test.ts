@@ -1,7 +1,7 @@
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { afterEach, describe, expect, test, vi } from "vitest";
-import { isAlive } from "../../test/support/is-alive.ts";
+import { isAlive } from "../util/is-alive.fixture.ts";
 import {
   type ProcessEnd,
   type ProcessLimits,

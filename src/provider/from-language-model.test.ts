@@ -4,7 +4,7 @@ import type {
   LanguageModelV4StreamPart,
 } from "@ai-sdk/provider";
 import { describe, expect, test } from "vitest";
-import { chatRequest, message } from "../../test/support/events.ts";
+import { chatRequest, message } from "../conversation/events.fixture.ts";
 import type { ProviderEvent } from "../conversation/index.ts";
 import { fromLanguageModel } from "./from-language-model.ts";
 import type { ModelEvent, ModelRequest } from "./port.ts";

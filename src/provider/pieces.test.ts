@@ -6,7 +6,7 @@ import {
   reasoning,
   toolCall,
   toolResult,
-} from "../../test/support/events.ts";
+} from "../conversation/events.fixture.ts";
 import type { ProviderEvent } from "../conversation/index.ts";
 import type { Json, JsonObject } from "../util/index.ts";
 import { anthropicDialect } from "./anthropic.ts";

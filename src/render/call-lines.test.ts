@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { answered, cancelled, permission, toolResult } from "../../test/support/events.ts";
+import { answered, cancelled, permission, toolResult } from "../conversation/events.fixture.ts";
 import type { PermissionDecision } from "../conversation/index.ts";
 import { callEnd, type CallEvents } from "./call-lines.ts";
 

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { bracketed } from "../../test/support/markdown-stream.ts";
+import { bracketed } from "./markdown-stream.fixture.ts";
 import { createLineHighlighter, prepareLanguage } from "./highlight.ts";
 import { plain } from "./style.ts";
 

@@ -1,6 +1,13 @@
 import { describe, expect, test } from "vitest";
 import { verifies } from "../../test/conformance/manifest.ts";
-import { answered, at, cancelled, closed, inquiry, REASONS } from "../../test/support/events.ts";
+import {
+  answered,
+  at,
+  cancelled,
+  closed,
+  inquiry,
+  REASONS,
+} from "../conversation/events.fixture.ts";
 import type { ConversationId, Decider } from "../conversation/index.ts";
 import type { InquirySource } from "../tool/index.ts";
 import {

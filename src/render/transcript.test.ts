@@ -15,7 +15,7 @@ import {
   toolCall,
   toolResult,
   turnStart,
-} from "../../test/support/events.ts";
+} from "../conversation/events.fixture.ts";
 import type { ConversationEvent } from "../conversation/index.ts";
 import { type Paint, plain } from "./style.ts";
 import { relativeTime, renderTurn, type TranscriptOptions } from "./transcript.ts";

@@ -1,7 +1,7 @@
 import type { LanguageModelV4StreamPart } from "@ai-sdk/provider";
 import { describe, expect, test } from "vitest";
 import { counters } from "../../test/security/threats.ts";
-import { transcript } from "../../test/support/transcript.ts";
+import { transcript } from "../conversation/transcript.fixture.ts";
 import type { TurnUpdate } from "../agent/index.ts";
 import { eventsOf } from "../conversation/index.ts";
 import type { LanguageModel } from "../provider/index.ts";

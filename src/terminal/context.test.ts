@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { TypedWidget } from "../../test/support/typed-widget.ts";
+import { TypedWidget } from "./typed-widget.fixture.ts";
 import { type Paint, plain } from "../render/index.ts";
 import { contextLines, headerRows, previewContext, withHeader } from "./context.ts";
 import type { FormHeader } from "./dialogue.ts";

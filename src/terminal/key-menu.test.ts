@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { TypedWidget } from "../../test/support/typed-widget.ts";
+import { TypedWidget } from "./typed-widget.fixture.ts";
 import type { KeyMenu } from "./dialogue.ts";
 import { helpHidden, keyMenu } from "./key-menu.ts";
 import type { SideActions } from "./question-rows.ts";

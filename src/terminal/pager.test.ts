@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { counters } from "../../test/security/threats.ts";
-import { TypedWidget } from "../../test/support/typed-widget.ts";
+import { TypedWidget } from "./typed-widget.fixture.ts";
 import { plain, wrapWords } from "../render/index.ts";
 import { pagerStart, pager, type PagerEnding, type PagerState } from "./pager.ts";
 

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { counters } from "../../test/security/threats.ts";
-import { TypedWidget } from "../../test/support/typed-widget.ts";
+import { TypedWidget } from "./typed-widget.fixture.ts";
 import type { ListedOption, SelectList } from "./dialogue.ts";
 import { selectList } from "./select-list.ts";
 

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { TypedWidget } from "../../test/support/typed-widget.ts";
+import { TypedWidget } from "./typed-widget.fixture.ts";
 import type { SideActions } from "./question-rows.ts";
 import { bufferOf } from "./text-buffer.ts";
 import { secretEntry, type TextEntry, textEntry } from "./text-entry.ts";

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { verifies } from "../../test/conformance/manifest.ts";
-import { streamOf } from "../../test/support/events.ts";
+import { streamOf } from "../conversation/events.fixture.ts";
 import type { InquiryId } from "../conversation/index.ts";
 import type { InquiryCall } from "../inquiry/index.ts";
 import { booleanQuestion } from "../tool/index.ts";

@@ -1,7 +1,7 @@
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { verifies } from "../../test/conformance/manifest.ts";
-import { anyQuestion } from "../../test/support/events.ts";
+import { anyQuestion } from "../conversation/events.fixture.ts";
 import { ShapeError } from "../util/index.ts";
 import { parseAnswerType, parseQuestion, questionToWire } from "./question-codec.ts";
 import {

@@ -1,7 +1,7 @@
 import { readdirSync, symlinkSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import { expect, test } from "vitest";
-import { temporaryFolder } from "../../test/support/temporary-workspace.ts";
+import { temporaryFolder } from "../storage/temporary-workspace.fixture.ts";
 import { TrustStore } from "./trust-store.ts";
 
 test("trust is found again through a link to the workspace", async () => {

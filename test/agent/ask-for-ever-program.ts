@@ -9,9 +9,9 @@ import { parseConversationId } from "../../src/conversation/index.ts";
 import { openWorkspace } from "../../src/storage/index.ts";
 import { booleanQuestion, secretQuestion, textQuestion } from "../../src/tool/index.ts";
 import { systemClock } from "../../src/util/index.ts";
-import { toolCall } from "../support/events.ts";
-import { questioner } from "../support/questioner.ts";
-import { ToolTurn } from "../support/tool-turn.ts";
+import { toolCall } from "../../src/conversation/events.fixture.ts";
+import { questioner } from "../../src/agent/questioner.fixture.ts";
+import { ToolTurn } from "../../src/agent/tool-turn.fixture.ts";
 
 const [root = "", data = "", id = ""] = process.argv.slice(2);
 const { conversations } = openWorkspace({

@@ -15,9 +15,9 @@ import { createAskUser, createTool } from "../../src/executor/index.ts";
 import { McpServers } from "../../src/mcp/index.ts";
 import type { Json, JsonObject } from "../../src/util/index.ts";
 import { verifies } from "../conformance/manifest.ts";
-import { toolCall } from "../support/events.ts";
-import { problemsOf } from "../support/record-rules.ts";
-import { ToolTurn, type ToolTurnOptions } from "../support/tool-turn.ts";
+import { toolCall } from "../../src/conversation/events.fixture.ts";
+import { problemsOf } from "../../src/conversation/record-rules.fixture.ts";
+import { ToolTurn, type ToolTurnOptions } from "../../src/agent/tool-turn.fixture.ts";
 
 const SELECT = { question: "Which?", answer_type: "select", options: ["backup", "abort"] };
 const SURE = { question: "Sure?", answer_type: "boolean" };

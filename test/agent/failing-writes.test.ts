@@ -2,17 +2,16 @@
 import { setImmediate } from "node:timers/promises";
 import { describe, expect, onTestFinished, test } from "vitest";
 import type { TurnUpdate } from "../../src/agent/index.ts";
+import { until } from "../../src/agent/model-turn.fixture.ts";
+import { questioner } from "../../src/agent/questioner.fixture.ts";
+import { settingsOf, ToolTurn, type ToolTurnOptions } from "../../src/agent/tool-turn.fixture.ts";
+import { losing, SlowTool, WRITE_FAILED } from "../../src/agent/turn-tools.fixture.ts";
+import { toolCall } from "../../src/conversation/events.fixture.ts";
+import { problemsOf } from "../../src/conversation/record-rules.fixture.ts";
 import { createLocalExecutor } from "../../src/executor/index.ts";
+import { failureOf } from "../../src/storage/record-elements.fixture.ts";
 import { booleanQuestion, secretQuestion } from "../../src/tool/index.ts";
-import { toolCall } from "../support/events.ts";
-import { isAlive } from "../support/is-alive.ts";
-import { losing, WRITE_FAILED } from "../support/losing-journal.ts";
-import { until } from "../support/model-turn.ts";
-import { questioner } from "../support/questioner.ts";
-import { failureOf } from "../support/record-elements.ts";
-import { problemsOf } from "../support/record-rules.ts";
-import { settingsOf, ToolTurn, type ToolTurnOptions } from "../support/tool-turn.ts";
-import { SlowTool } from "../support/turn-tools.ts";
+import { isAlive } from "../../src/util/is-alive.fixture.ts";
 
 /** A call of each kind, all of them with something to record at every stage. */
 const CALLS = ["asks", "modest", "configured", "secretive", "local", "asks"].map((name, index) =>

@@ -6,9 +6,9 @@ import { createFileTools } from "../../src/executor/index.ts";
 import type { ScriptedAnswers } from "../../src/testing/index.ts";
 import type { JsonObject } from "../../src/util/index.ts";
 import { counters } from "../security/threats.ts";
-import { toolCall } from "../support/events.ts";
-import { temporaryFolder } from "../support/temporary-workspace.ts";
-import { ToolTurn, type ToolTurnOptions } from "../support/tool-turn.ts";
+import { toolCall } from "../../src/conversation/events.fixture.ts";
+import { temporaryFolder } from "../../src/storage/temporary-workspace.fixture.ts";
+import { ToolTurn, type ToolTurnOptions } from "../../src/agent/tool-turn.fixture.ts";
 
 interface Scene extends Pick<ToolTurnOptions, "script" | "isInteractive"> {
   /** Of the questions of every file tool. */

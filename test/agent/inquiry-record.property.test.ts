@@ -6,7 +6,7 @@ import { TurnState } from "../../src/agent/index.ts";
 import type { ConversationEvent, InquiryRequest } from "../../src/conversation/index.ts";
 import type { Json } from "../../src/util/index.ts";
 import { verifies } from "../conformance/manifest.ts";
-import { toolCall } from "../support/events.ts";
+import { toolCall } from "../../src/conversation/events.fixture.ts";
 import {
   anyStory,
   QUESTIONS,
@@ -14,7 +14,7 @@ import {
   type Disturbance,
   type Story,
 } from "../support/any-story.ts";
-import { problemsOf, turnsIn } from "../support/record-rules.ts";
+import { problemsOf, turnsIn } from "../../src/conversation/record-rules.fixture.ts";
 import { StoryTurn, TOOLS } from "../support/story-turn.ts";
 
 test("each question has one end in its turn, by one who may give it, and each call one response", async () => {

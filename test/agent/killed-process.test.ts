@@ -9,8 +9,11 @@ import {
   sanitize,
 } from "../../src/conversation/index.ts";
 import { ChildProgram } from "../support/child-program.ts";
-import { problemsOf, turnsIn } from "../support/record-rules.ts";
-import { type TemporaryWorkspace, temporaryWorkspace } from "../support/temporary-workspace.ts";
+import { problemsOf, turnsIn } from "../../src/conversation/record-rules.fixture.ts";
+import {
+  type TemporaryWorkspace,
+  temporaryWorkspace,
+} from "../../src/storage/temporary-workspace.fixture.ts";
 
 const ROUNDS = 3;
 const RECORDS = 2;

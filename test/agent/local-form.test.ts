@@ -2,9 +2,9 @@
 import { describe, expect, test } from "vitest";
 import { createLocalExecutor } from "../../src/executor/index.ts";
 import type { InquiryId } from "../../src/conversation/index.ts";
-import { FormPrompter, type FormReaction } from "../support/asked-together.ts";
-import { problemsOf } from "../support/record-rules.ts";
-import { settingsOf, ToolTurn } from "../support/tool-turn.ts";
+import { FormPrompter, type FormReaction } from "../../src/agent/asked-together.fixture.ts";
+import { problemsOf } from "../../src/conversation/record-rules.fixture.ts";
+import { settingsOf, ToolTurn } from "../../src/agent/tool-turn.fixture.ts";
 
 const QUESTION = { id: "env", text: "Where?", answer_type: { type: "select", options: ["dev"] } };
 const MORE = [

@@ -6,9 +6,9 @@ import type { ToolCallRequest } from "../../src/conversation/index.ts";
 import { defineTool, textQuestion } from "../../src/tool/index.ts";
 import type { JsonObject } from "../../src/util/index.ts";
 import { verifies } from "../conformance/manifest.ts";
-import { toolCall } from "../support/events.ts";
-import { problemsOf } from "../support/record-rules.ts";
-import { ToolTurn } from "../support/tool-turn.ts";
+import { toolCall } from "../../src/conversation/events.fixture.ts";
+import { problemsOf } from "../../src/conversation/record-rules.fixture.ts";
+import { ToolTurn } from "../../src/agent/tool-turn.fixture.ts";
 
 /** Every call has a word of its own, and asks for it; only who answers differs. */
 const KINDS = ["person", "model", "config", "remembered"] as const;

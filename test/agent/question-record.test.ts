@@ -1,5 +1,8 @@
 /** What the record says of a question, beyond how it ended, and what a turn keeps of it. */
 import { describe, expect, test, vi } from "vitest";
+import { prompterThat, questioner, StubbornTool } from "../../src/agent/questioner.fixture.ts";
+import { settingsOf, ToolTurn } from "../../src/agent/tool-turn.fixture.ts";
+import { toolCall } from "../../src/conversation/events.fixture.ts";
 import { eventToJson } from "../../src/conversation/index.ts";
 import { createLocalExecutor } from "../../src/executor/index.ts";
 import {
@@ -13,10 +16,6 @@ import {
   textQuestion,
 } from "../../src/tool/index.ts";
 import { verifies } from "../conformance/manifest.ts";
-import { toolCall } from "../support/events.ts";
-import { prompterThat } from "../support/prompter-that.ts";
-import { questioner, StubbornTool } from "../support/questioner.ts";
-import { settingsOf, ToolTurn } from "../support/tool-turn.ts";
 import { counters } from "../security/threats.ts";
 
 const SURE = booleanQuestion("q", "Sure?");

@@ -11,12 +11,15 @@ import type { InquiryCall } from "../../src/inquiry/index.ts";
 import { booleanQuestion, defineTool, secretQuestion, textQuestion } from "../../src/tool/index.ts";
 import type { Json, JsonObject } from "../../src/util/index.ts";
 import { verifies } from "../conformance/manifest.ts";
-import { toolCall } from "../support/events.ts";
-import { losing, WRITE_FAILED } from "../support/losing-journal.ts";
-import { questioner } from "../support/questioner.ts";
-import { failureOf } from "../support/record-elements.ts";
-import { type TemporaryWorkspace, temporaryWorkspace } from "../support/temporary-workspace.ts";
-import { type NamedExecutor, settingsOf, ToolTurn } from "../support/tool-turn.ts";
+import { toolCall } from "../../src/conversation/events.fixture.ts";
+import { losing, WRITE_FAILED } from "../../src/agent/turn-tools.fixture.ts";
+import { questioner } from "../../src/agent/questioner.fixture.ts";
+import { failureOf } from "../../src/storage/record-elements.fixture.ts";
+import {
+  type TemporaryWorkspace,
+  temporaryWorkspace,
+} from "../../src/storage/temporary-workspace.fixture.ts";
+import { type NamedExecutor, settingsOf, ToolTurn } from "../../src/agent/tool-turn.fixture.ts";
 import { counters } from "../security/threats.ts";
 
 const CANARY = "canary-7f3b9c-do-not-sing";

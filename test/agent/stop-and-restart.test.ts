@@ -4,15 +4,15 @@ import type { Journal, TurnUpdate } from "../../src/agent/index.ts";
 import { createLocalExecutor } from "../../src/executor/index.ts";
 import { booleanQuestion } from "../../src/tool/index.ts";
 import { verifies } from "../conformance/manifest.ts";
-import { toolCall } from "../support/events.ts";
+import { toolCall } from "../../src/conversation/events.fixture.ts";
 import { counters } from "../security/threats.ts";
-import { isAlive } from "../support/is-alive.ts";
-import { until } from "../support/model-turn.ts";
-import { questioner } from "../support/questioner.ts";
-import { problemsOf } from "../support/record-rules.ts";
-import { settingsOf, ToolTurn, type ToolTurnOptions } from "../support/tool-turn.ts";
-import { transcript } from "../support/transcript.ts";
-import { echo, SlowTool } from "../support/turn-tools.ts";
+import { isAlive } from "../../src/util/is-alive.fixture.ts";
+import { until } from "../../src/agent/model-turn.fixture.ts";
+import { questioner } from "../../src/agent/questioner.fixture.ts";
+import { problemsOf } from "../../src/conversation/record-rules.fixture.ts";
+import { settingsOf, ToolTurn, type ToolTurnOptions } from "../../src/agent/tool-turn.fixture.ts";
+import { transcript } from "../../src/conversation/transcript.fixture.ts";
+import { echo, SlowTool } from "../../src/agent/turn-tools.fixture.ts";
 
 /** Who is asked does not answer. */
 const SILENT = {

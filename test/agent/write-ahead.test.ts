@@ -5,10 +5,10 @@ import type { ConversationEvent } from "../../src/conversation/index.ts";
 import { booleanQuestion, type Question } from "../../src/tool/index.ts";
 import type { JsonObject } from "../../src/util/index.ts";
 import { verifies } from "../conformance/manifest.ts";
-import { toolCall } from "../support/events.ts";
-import { settle } from "../support/model-turn.ts";
-import { questioner } from "../support/questioner.ts";
-import { ToolTurn } from "../support/tool-turn.ts";
+import { toolCall } from "../../src/conversation/events.fixture.ts";
+import { settle } from "../../src/agent/model-turn.fixture.ts";
+import { questioner } from "../../src/agent/questioner.fixture.ts";
+import { ToolTurn } from "../../src/agent/tool-turn.fixture.ts";
 
 interface Way {
   readonly question?: Question;

@@ -2,7 +2,7 @@ import { spawnSync } from "node:child_process";
 import { chmodSync, mkdirSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import { describe, expect, test } from "vitest";
-import { snapshotOf } from "../support/folder-snapshot.ts";
+import { snapshotOf } from "../../src/storage/temporary-workspace.fixture.ts";
 import { PseudoTerminal } from "../support/pseudo-terminal.ts";
 import { JP, lines, Project } from "./support.ts";
 import { counters } from "../security/threats.ts";

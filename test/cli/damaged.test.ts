@@ -1,7 +1,7 @@
 import { writeFileSync } from "node:fs";
 import { describe, expect, test } from "vitest";
-import { snapshotOf } from "../support/folder-snapshot.ts";
-import { laidOut } from "../support/record-elements.ts";
+import { snapshotOf } from "../../src/storage/temporary-workspace.fixture.ts";
+import { laidOut } from "../../src/storage/record-elements.fixture.ts";
 import { answer, message, question, request, time, turnStart } from "./records.ts";
 import { placeRelease } from "./samples.ts";
 import { type PlacedConversation, Project } from "./support.ts";

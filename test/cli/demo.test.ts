@@ -1,6 +1,6 @@
 import path from "node:path";
 import { describe, expect, test } from "vitest";
-import { snapshotOf } from "../support/folder-snapshot.ts";
+import { snapshotOf } from "../../src/storage/temporary-workspace.fixture.ts";
 import { Screen } from "./screen.ts";
 import { Project } from "./support.ts";
 

@@ -3,7 +3,7 @@ import path from "node:path";
 import { describe, expect, test } from "vitest";
 import { EVERYTHING, TEST_PROGRAM } from "../mcp/support.ts";
 import { counters } from "../security/threats.ts";
-import { snapshotOf } from "../support/folder-snapshot.ts";
+import { snapshotOf } from "../../src/storage/temporary-workspace.fixture.ts";
 import { ModelServer } from "./model-server.ts";
 import { holdConversation } from "./query-project.ts";
 import { question, request } from "./records.ts";

@@ -5,7 +5,7 @@ import type { JsonObject } from "../../src/util/index.ts";
 import { verifies } from "../conformance/manifest.ts";
 import { counters } from "../security/threats.ts";
 import { NODE_COMPILE_CACHE, TEST_PROGRAM } from "../mcp/support.ts";
-import { isAlive } from "../support/is-alive.ts";
+import { isAlive } from "../../src/util/is-alive.fixture.ts";
 import { calling, isInquiry, outcomesIn, resultsIn } from "./calling-model.ts";
 import { ModelServer } from "./model-server.ts";
 import {

@@ -7,8 +7,11 @@ import path from "node:path";
 import { text } from "node:stream/consumers";
 import type { JsonObject } from "../../src/util/index.ts";
 import { type Finished, runCommand } from "../support/command-host.ts";
-import { laidOut } from "../support/record-elements.ts";
-import { placeConversation, temporaryFolder } from "../support/temporary-workspace.ts";
+import { laidOut } from "../../src/storage/record-elements.fixture.ts";
+import {
+  placeConversation,
+  temporaryFolder,
+} from "../../src/storage/temporary-workspace.fixture.ts";
 import { digits, time } from "./records.ts";
 
 const ROOT = path.join(import.meta.dirname, "..", "..");

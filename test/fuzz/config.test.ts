@@ -18,7 +18,7 @@ import {
   resolveTools,
 } from "../../src/config/index.ts";
 import { isJsonObject, type Json, type JsonObject } from "../../src/util/index.ts";
-import { anyConfig, ofTool, SECRET } from "../support/any-config.ts";
+import { anyConfig, ofTool, SECRET } from "../../src/config/any-config.fixture.ts";
 import { fuzz } from "./fuzz.ts";
 import { explainGrowth } from "./growth.ts";
 import { changedJson, hostileJson, withDepths } from "./hostile-json.ts";

@@ -15,8 +15,8 @@ import {
 } from "../../src/conversation/index.ts";
 import { readElements } from "../../src/storage/fs/event-reader.ts";
 import { isJsonObject, type JsonObject, ShapeError } from "../../src/util/index.ts";
-import { anyEvent, at } from "../support/events.ts";
-import { laidOut } from "../support/record-elements.ts";
+import { anyEvent, at } from "../../src/conversation/events.fixture.ts";
+import { laidOut } from "../../src/storage/record-elements.fixture.ts";
 import { fuzz, thrownBy } from "./fuzz.ts";
 import { changedJson, hostileJson, withDepths } from "./hostile-json.ts";
 import { damagedText, hostileText } from "./hostile-text.ts";

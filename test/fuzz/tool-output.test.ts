@@ -2,6 +2,7 @@
 /* oxlint-disable vitest/no-standalone-expect -- `fuzz` makes a test of each property. */
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
+import { anyQuestion } from "../../src/conversation/events.fixture.ts";
 import {
   eventToJson,
   type InquiryId,
@@ -9,10 +10,9 @@ import {
   parseEvent,
   type Timestamp,
 } from "../../src/conversation/index.ts";
-import { CappedOutput } from "../../src/process/index.ts";
 import { toAttemptResult } from "../../src/executor/local/process-result.ts";
-import type { ProcessEnd, ProcessRequest } from "../../src/process/index.ts";
 import type { AttemptResult } from "../../src/executor/port.ts";
+import { CappedOutput, type ProcessEnd, type ProcessRequest } from "../../src/process/index.ts";
 import {
   explainMismatch,
   parseOutcome,
@@ -21,7 +21,6 @@ import {
   withoutOther,
 } from "../../src/tool/index.ts";
 import { ShapeError } from "../../src/util/index.ts";
-import { anyQuestion } from "../support/events.ts";
 import { fuzz, thrownBy } from "./fuzz.ts";
 import { explainGrowth } from "./growth.ts";
 import { changedJson, hostileJson, withDepths } from "./hostile-json.ts";

@@ -2,7 +2,7 @@ import path from "node:path";
 import { existsSync, readFileSync } from "node:fs";
 import { describe, expect, onTestFinished, test } from "vitest";
 import type { McpServerSettings } from "../../src/config/index.ts";
-import { temporaryFolder } from "../support/temporary-workspace.ts";
+import { temporaryFolder } from "../../src/storage/temporary-workspace.fixture.ts";
 import { freePort, type HttpProgram, startEverything, startTestServer } from "./http-programs.ts";
 import { call, errorOf, getServer, never, serversOf, until } from "./support.ts";
 

@@ -12,9 +12,9 @@ import {
 import type { FormRequest, PromptRequest } from "../../src/agent/index.ts";
 import type { JsonObject } from "../../src/util/index.ts";
 import { verifies } from "../conformance/manifest.ts";
-import { toolCall } from "../support/events.ts";
-import { ToolTurn } from "../support/tool-turn.ts";
-import { transcript } from "../support/transcript.ts";
+import { toolCall } from "../../src/conversation/events.fixture.ts";
+import { ToolTurn } from "../../src/agent/tool-turn.fixture.ts";
+import { transcript } from "../../src/conversation/transcript.fixture.ts";
 import { createTool } from "./attempted-call.ts";
 import { untilLogged, testServer } from "./support.ts";
 

@@ -13,9 +13,9 @@ import { ProviderError } from "../../src/provider/index.ts";
 import { FakeClock, ScriptedModel, type ScriptedReply } from "../../src/testing/index.ts";
 import type { JsonObject } from "../../src/util/index.ts";
 import { counters } from "../security/threats.ts";
-import { chatRequest, toolCall } from "../support/events.ts";
-import { ToolTurn } from "../support/tool-turn.ts";
-import { transcript } from "../support/transcript.ts";
+import { chatRequest, toolCall } from "../../src/conversation/events.fixture.ts";
+import { ToolTurn } from "../../src/agent/tool-turn.fixture.ts";
+import { transcript } from "../../src/conversation/transcript.fixture.ts";
 import { createTool } from "./attempted-call.ts";
 import { startEverything } from "./http-programs.ts";
 import {

@@ -2,7 +2,7 @@ import { createHash } from "node:crypto";
 import { chmodSync, readFileSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import { describe, expect, test } from "vitest";
-import { temporaryFolder } from "../support/temporary-workspace.ts";
+import { temporaryFolder } from "../../src/storage/temporary-workspace.fixture.ts";
 import {
   call,
   errorOf,

@@ -13,7 +13,7 @@ import {
   type Variables,
 } from "../../src/mcp/index.ts";
 import type { JsonObject } from "../../src/util/index.ts";
-import { temporaryFolder } from "../support/temporary-workspace.ts";
+import { temporaryFolder } from "../../src/storage/temporary-workspace.fixture.ts";
 
 type StdioSettings = Extract<McpServerSettings, { type: "stdio" }>;
 

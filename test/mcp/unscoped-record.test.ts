@@ -12,9 +12,9 @@ import {
   ScriptedPrompter,
   type ScriptedStep,
 } from "../../src/testing/index.ts";
-import { REQUEST_LIMITS } from "../support/model-turn.ts";
-import { toolboxOf } from "../support/tool-turn.ts";
-import { transcript } from "../support/transcript.ts";
+import { REQUEST_LIMITS } from "../../src/agent/model-turn.fixture.ts";
+import { toolboxOf } from "../../src/agent/tool-turn.fixture.ts";
+import { transcript } from "../../src/conversation/transcript.fixture.ts";
 import { createTool } from "./attempted-call.ts";
 import { call, untilLogged, testServer, until } from "./support.ts";
 

@@ -1,10 +1,19 @@
 // A third-party mock server, free of our own assumptions about these APIs.
 import { LLMock } from "@copilotkit/aimock";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import type { Model, ModelEvent, ProviderName } from "../../src/provider/index.ts";
-import { PROVIDER_NAMES } from "../../src/provider/index.ts";
-import { chatRequest, toolCall, toolResult, turnStart } from "../support/events.ts";
-import { type RequestOptions, collect, modelAt, requestOf } from "./support.ts";
+import {
+  chatRequest,
+  toolCall,
+  toolResult,
+  turnStart,
+} from "../../src/conversation/events.fixture.ts";
+import {
+  type Model,
+  type ModelEvent,
+  PROVIDER_NAMES,
+  type ProviderName,
+} from "../../src/provider/index.ts";
+import { collect, modelAt, requestOf, type RequestOptions } from "./support.ts";
 
 const mock = new LLMock({ port: 0 });
 const schema = {

@@ -19,7 +19,7 @@ import {
   streamOf,
   toolCall,
   toolResult,
-} from "../support/events.ts";
+} from "../../src/conversation/events.fixture.ts";
 import { CaptureServer } from "./capture-server.ts";
 import { bodySentTo, MODELS, providersAt, requestOf } from "./support.ts";
 import { WIRE, type WireReply } from "./wire.ts";

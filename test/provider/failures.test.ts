@@ -1,6 +1,6 @@
 import { describe, expect, test, vi } from "vitest";
 import { PROVIDER_NAMES, ProviderError, type ProviderName } from "../../src/provider/index.ts";
-import { chatRequest } from "../support/events.ts";
+import { chatRequest } from "../../src/conversation/events.fixture.ts";
 import { type Answer, CaptureServer } from "./capture-server.ts";
 import { collect, KEY, modelAt, MODELS, providersAt, requestOf } from "./support.ts";
 import { WIRE } from "./wire.ts";

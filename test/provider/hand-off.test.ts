@@ -3,7 +3,14 @@ import type { ConversationEvent } from "../../src/conversation/index.ts";
 import { type ModelEvent, PROVIDER_NAMES, type ProviderName } from "../../src/provider/index.ts";
 import { isJsonObject, type JsonObject } from "../../src/util/index.ts";
 import { verifies } from "../conformance/manifest.ts";
-import { at, chatRequest, message, reasoning, toolResult, turnStart } from "../support/events.ts";
+import {
+  at,
+  chatRequest,
+  message,
+  reasoning,
+  toolResult,
+  turnStart,
+} from "../../src/conversation/events.fixture.ts";
 import { CaptureServer } from "./capture-server.ts";
 import { bodySentTo, collect, modelAt, requestOf } from "./support.ts";
 import { WIRE } from "./wire.ts";

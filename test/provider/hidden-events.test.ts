@@ -12,7 +12,7 @@ import {
   toolCall,
   toolResult,
   turnStart,
-} from "../support/events.ts";
+} from "../../src/conversation/events.fixture.ts";
 import { bodySentTo, requestOf } from "./support.ts";
 
 const CANARY = "canary-that-no-model-may-see";

@@ -6,7 +6,7 @@ import {
   type ProviderName,
 } from "../../src/provider/index.ts";
 import type { JsonObject } from "../../src/util/index.ts";
-import { chatRequest } from "../support/events.ts";
+import { chatRequest } from "../../src/conversation/events.fixture.ts";
 import { CaptureServer } from "./capture-server.ts";
 import { collect, modelAt, requestOf } from "./support.ts";
 import { WIRE, type WireReply } from "./wire.ts";

@@ -2,7 +2,13 @@ import { expect, test } from "vitest";
 import type { ProviderName, Reasoning } from "../../src/provider/index.ts";
 import type { JsonObject } from "../../src/util/index.ts";
 import { verifies } from "../conformance/manifest.ts";
-import { chatRequest, message, toolCall, toolResult, turnStart } from "../support/events.ts";
+import {
+  chatRequest,
+  message,
+  toolCall,
+  toolResult,
+  turnStart,
+} from "../../src/conversation/events.fixture.ts";
 import { bodySentTo, requestOf } from "./support.ts";
 
 const documents =

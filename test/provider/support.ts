@@ -1,6 +1,11 @@
 /** The six providers, pointed at a test server, and requests to them. */
-import { type Attachment, intoParts, type Section } from "../../src/conversation/index.ts";
-import type { ConversationEvent } from "../../src/conversation/index.ts";
+import { streamOf } from "../../src/conversation/events.fixture.ts";
+import {
+  type Attachment,
+  type ConversationEvent,
+  intoParts,
+  type Section,
+} from "../../src/conversation/index.ts";
 import {
   createProviders,
   type Model,
@@ -11,7 +16,6 @@ import {
   type Providers,
   type ProviderSettings,
 } from "../../src/provider/index.ts";
-import { streamOf } from "../support/events.ts";
 import { CaptureServer } from "./capture-server.ts";
 
 /** One model of each provider, known to its package. */

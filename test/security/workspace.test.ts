@@ -16,7 +16,7 @@ import { type QueryOptions, query as runQuery, queryProject } from "../cli/query
 import { configDelta, time } from "../cli/records.ts";
 import { Screen } from "../cli/screen.ts";
 import { type Finished, Project } from "../cli/support.ts";
-import { temporaryFolder } from "../support/temporary-workspace.ts";
+import { temporaryFolder } from "../../src/storage/temporary-workspace.fixture.ts";
 import { counters } from "./threats.ts";
 
 /** A person on a machine of their own, who has trusted nothing yet. */

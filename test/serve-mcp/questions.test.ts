@@ -1,7 +1,7 @@
 /** What becomes of a question that another agent asks, over HTTP and in both ways of the protocol. */
 import { describe, expect, test } from "vitest";
 import { ScriptedPrompter } from "../../src/testing/index.ts";
-import { problemsOf } from "../support/record-rules.ts";
+import { problemsOf } from "../../src/conversation/record-rules.fixture.ts";
 import { ask, ERAS, type FormRequest, LEGACY, Served } from "./support.ts";
 
 const SURE = { question: "Sure?", answer_type: "boolean" };

@@ -13,7 +13,7 @@ import { McpServers } from "../../src/mcp/index.ts";
 import { type HttpService, serveHttp, type ServeSetup } from "../../src/serve-mcp/index.ts";
 import { FakeClock, MemoryConversationStore, ScriptedPrompter } from "../../src/testing/index.ts";
 import type { JsonObject } from "../../src/util/index.ts";
-import { transcript } from "../support/transcript.ts";
+import { transcript } from "../../src/conversation/transcript.fixture.ts";
 
 export const TOKEN = "a token that nobody can guess";
 export const MODERN = { versionNegotiation: { mode: { pin: "2026-07-28" } } } as const;

@@ -3,25 +3,25 @@ import { readdirSync, readFileSync } from "node:fs";
 import path from "node:path";
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
+import { configProblems } from "../../src/config/original-config.fixture.ts";
 import { conversationIdFromNumber, StreamEntry } from "../../src/conversation/index.ts";
 import { EventFile } from "../../src/storage/fs/event-file.ts";
-import type { JsonObject } from "../../src/util/index.ts";
-import { counters } from "../security/threats.ts";
-import { anyElement } from "../support/any-element.ts";
-import { configProblems } from "../support/original-config.ts";
 import {
+  anyElement,
   laidOut,
   METADATA_TEXT,
   numbered,
   numberedElement,
   plain,
   plainStream,
-} from "../support/record-elements.ts";
+} from "../../src/storage/record-elements.fixture.ts";
 import {
   fastTemporaryFolder,
   placeConversation,
   temporaryWorkspace,
-} from "../support/temporary-workspace.ts";
+} from "../../src/storage/temporary-workspace.fixture.ts";
+import type { JsonObject } from "../../src/util/index.ts";
+import { counters } from "../security/threats.ts";
 
 const ID = conversationIdFromNumber(17_000_000_000);
 

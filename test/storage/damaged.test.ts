@@ -12,9 +12,12 @@ import {
   numberedElement,
   numberedElements,
   plain,
-} from "../support/record-elements.ts";
-import { snapshotOf } from "../support/folder-snapshot.ts";
-import { placeConversation, temporaryWorkspace } from "../support/temporary-workspace.ts";
+} from "../../src/storage/record-elements.fixture.ts";
+import {
+  placeConversation,
+  snapshotOf,
+  temporaryWorkspace,
+} from "../../src/storage/temporary-workspace.fixture.ts";
 
 const ID = conversationIdFromNumber(17_000_000_000);
 const WHOLE = laidOut(numberedElements(4));

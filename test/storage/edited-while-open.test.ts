@@ -11,9 +11,9 @@ import {
   numberedElements,
   plain,
   plainStream,
-} from "../support/record-elements.ts";
+} from "../../src/storage/record-elements.fixture.ts";
 import { FailingDisk } from "../support/failing-disk.ts";
-import { temporaryWorkspace } from "../support/temporary-workspace.ts";
+import { temporaryWorkspace } from "../../src/storage/temporary-workspace.fixture.ts";
 
 /** Some editors overwrite the file, others replace it. */
 const SAVES = [

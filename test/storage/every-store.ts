@@ -1,6 +1,6 @@
 /** The stores that the shared suite tests. */
 import { type ConversationStore, MemoryConversationStore } from "../../src/storage/index.ts";
-import { START, temporaryWorkspace } from "../support/temporary-workspace.ts";
+import { START, temporaryWorkspace } from "../../src/storage/temporary-workspace.fixture.ts";
 import { FakeClock } from "../../src/testing/index.ts";
 
 export interface OpenedStore {

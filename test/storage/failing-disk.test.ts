@@ -12,9 +12,12 @@ import {
   numberedElements,
   plain,
   plainStream,
-} from "../support/record-elements.ts";
+} from "../../src/storage/record-elements.fixture.ts";
 import { FailingDisk } from "../support/failing-disk.ts";
-import { fastTemporaryFolder, temporaryWorkspace } from "../support/temporary-workspace.ts";
+import {
+  fastTemporaryFolder,
+  temporaryWorkspace,
+} from "../../src/storage/temporary-workspace.fixture.ts";
 
 test("a disk that fills up after any number of bytes leaves the record unchanged", async () => {
   const { disk, writer, file } = await openRecord(2);

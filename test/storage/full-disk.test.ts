@@ -12,9 +12,12 @@ import {
   numberedElement,
   numberedElements,
   plain,
-} from "../support/record-elements.ts";
+} from "../../src/storage/record-elements.fixture.ts";
 import { canMountDisk, mountDisk, unmountDisk } from "../support/small-disk.ts";
-import { temporaryFolder, temporaryWorkspace } from "../support/temporary-workspace.ts";
+import {
+  temporaryFolder,
+  temporaryWorkspace,
+} from "../../src/storage/temporary-workspace.fixture.ts";
 
 const canMount = canMountDisk();
 

@@ -11,8 +11,11 @@ import {
   numberedElements,
   plain,
   plainStream,
-} from "../support/record-elements.ts";
-import { placeConversation, temporaryWorkspace } from "../support/temporary-workspace.ts";
+} from "../../src/storage/record-elements.fixture.ts";
+import {
+  placeConversation,
+  temporaryWorkspace,
+} from "../../src/storage/temporary-workspace.fixture.ts";
 
 const ID = conversationIdFromNumber(17_000_000_000);
 

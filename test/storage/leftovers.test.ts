@@ -5,12 +5,16 @@ import path from "node:path";
 import { expect, test } from "vitest";
 import { conversationIdFromNumber } from "../../src/conversation/index.ts";
 import { acquireLock } from "../../src/storage/fs/lock.ts";
-import { laidOut, METADATA_TEXT, numberedElements } from "../support/record-elements.ts";
+import {
+  laidOut,
+  METADATA_TEXT,
+  numberedElements,
+} from "../../src/storage/record-elements.fixture.ts";
 import {
   placeConversation,
   temporaryFolder,
   temporaryWorkspace,
-} from "../support/temporary-workspace.ts";
+} from "../../src/storage/temporary-workspace.fixture.ts";
 
 const EVENTS = laidOut(numberedElements(1));
 const ID = conversationIdFromNumber(17_000_000_000);

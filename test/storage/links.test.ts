@@ -20,12 +20,12 @@ import {
   laidOut,
   METADATA_TEXT,
   numberedElements,
-} from "../support/record-elements.ts";
+} from "../../src/storage/record-elements.fixture.ts";
 import {
   placeConversation,
   temporaryFolder,
   temporaryWorkspace,
-} from "../support/temporary-workspace.ts";
+} from "../../src/storage/temporary-workspace.fixture.ts";
 
 const ID = conversationIdFromNumber(17_000_000_000);
 const OTHER = conversationIdFromNumber(17_000_000_001);

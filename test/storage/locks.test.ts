@@ -4,8 +4,11 @@ import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync
 import path from "node:path";
 import { expect, test } from "vitest";
 import { ChildProgram } from "../support/child-program.ts";
-import { codeOf, failureOf, numbered } from "../support/record-elements.ts";
-import { temporaryFolder, temporaryWorkspace } from "../support/temporary-workspace.ts";
+import { codeOf, failureOf, numbered } from "../../src/storage/record-elements.fixture.ts";
+import {
+  temporaryFolder,
+  temporaryWorkspace,
+} from "../../src/storage/temporary-workspace.fixture.ts";
 
 const hasFlock = process.platform === "linux" && spawnSync("flock", ["--version"]).status === 0;
 

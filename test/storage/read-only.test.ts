@@ -3,10 +3,17 @@ import { chmodSync, lstatSync, mkdirSync, readdirSync } from "node:fs";
 import path from "node:path";
 import { expect, onTestFinished, test } from "vitest";
 import { conversationIdFromNumber } from "../../src/conversation/index.ts";
+import {
+  laidOut,
+  METADATA_TEXT,
+  numberedElements,
+} from "../../src/storage/record-elements.fixture.ts";
+import {
+  placeConversation,
+  snapshotOf,
+  temporaryWorkspace,
+} from "../../src/storage/temporary-workspace.fixture.ts";
 import { ChildProgram } from "../support/child-program.ts";
-import { laidOut, METADATA_TEXT, numberedElements } from "../support/record-elements.ts";
-import { snapshotOf } from "../support/folder-snapshot.ts";
-import { placeConversation, temporaryWorkspace } from "../support/temporary-workspace.ts";
 
 const ID = conversationIdFromNumber(17_000_000_000);
 const hasUsers = process.platform !== "win32";

@@ -12,15 +12,15 @@ import {
   numberedElements,
   plain,
   time,
-} from "../support/record-elements.ts";
-import { snapshotOf } from "../support/folder-snapshot.ts";
+} from "../../src/storage/record-elements.fixture.ts";
 import {
-  START,
   placeConversation,
   type PlacedFiles,
+  snapshotOf,
+  START,
   temporaryFolder,
   temporaryWorkspace,
-} from "../support/temporary-workspace.ts";
+} from "../../src/storage/temporary-workspace.fixture.ts";
 import { FakeClock } from "../../src/testing/index.ts";
 
 const ID = conversationIdFromNumber(17_000_000_000);

@@ -14,8 +14,8 @@ import {
   plain,
   plainWriter,
   time,
-} from "../support/record-elements.ts";
-import { START_NUMBER } from "../support/temporary-workspace.ts";
+} from "../../src/storage/record-elements.fixture.ts";
+import { START_NUMBER } from "../../src/storage/temporary-workspace.fixture.ts";
 import { EVERY_STORE } from "./every-store.ts";
 
 const FIRST_ID = conversationIdFromNumber(START_NUMBER);

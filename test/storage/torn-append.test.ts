@@ -5,10 +5,14 @@ import * as fc from "fast-check";
 import { expect, test } from "vitest";
 import { EventFile } from "../../src/storage/fs/event-file.ts";
 import { readElements } from "../../src/storage/fs/event-reader.ts";
+import {
+  anyElement,
+  laidOut,
+  numberedElement,
+  numberedElements,
+} from "../../src/storage/record-elements.fixture.ts";
+import { fastTemporaryFolder } from "../../src/storage/temporary-workspace.fixture.ts";
 import type { JsonObject } from "../../src/util/index.ts";
-import { anyElement } from "../support/any-element.ts";
-import { laidOut, numberedElement, numberedElements } from "../support/record-elements.ts";
-import { fastTemporaryFolder } from "../support/temporary-workspace.ts";
 
 const NEXT = numberedElement(999);
 

@@ -10,8 +10,12 @@ import {
   numberedElements,
   plain,
   plainStream,
-} from "../support/record-elements.ts";
-import { placeConversation, setAge, temporaryWorkspace } from "../support/temporary-workspace.ts";
+} from "../../src/storage/record-elements.fixture.ts";
+import {
+  placeConversation,
+  setAge,
+  temporaryWorkspace,
+} from "../../src/storage/temporary-workspace.fixture.ts";
 
 const ID = conversationIdFromNumber(17_000_000_000);
 

@@ -10,7 +10,7 @@ import path from "node:path";
 import { parseConversationId } from "../../src/conversation/index.ts";
 import { createWorkspaceFolder, openWorkspace } from "../../src/storage/index.ts";
 import { isCodedError, systemClock } from "../../src/util/index.ts";
-import { numbered } from "../support/record-elements.ts";
+import { numbered } from "../../src/storage/record-elements.fixture.ts";
 
 const NOBODY = 65_534;
 const [root = "", data = "", id = "", ...names] = process.argv.slice(2);

@@ -9,7 +9,7 @@ import {
   plain,
   plainStream,
   time,
-} from "../support/record-elements.ts";
+} from "../../src/storage/record-elements.fixture.ts";
 import { EVERY_STORE } from "./every-store.ts";
 
 describe.each(EVERY_STORE)("a writer in $name", ({ openStore }) => {

@@ -4,7 +4,7 @@ import path from "node:path";
 import { inject } from "vitest";
 import type { PrompterTask } from "./prompter-task.ts";
 import { PseudoTerminal } from "./pseudo-terminal.ts";
-import { temporaryFolder } from "./temporary-workspace.ts";
+import { temporaryFolder } from "../../src/storage/temporary-workspace.fixture.ts";
 
 export interface PromptScreenOptions {
   readonly columns?: number;

@@ -28,8 +28,8 @@ import type {
   Plan,
   Story,
 } from "./any-story.ts";
-import { turnsIn } from "./record-rules.ts";
-import { ToolTurn } from "./tool-turn.ts";
+import { turnsIn } from "../../src/conversation/record-rules.fixture.ts";
+import { ToolTurn } from "../../src/agent/tool-turn.fixture.ts";
 
 interface StoryTool {
   readonly config: JsonObject;

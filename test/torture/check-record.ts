@@ -9,7 +9,7 @@ import {
   StreamEntry,
 } from "../../src/conversation/index.ts";
 import type { JsonObject } from "../../src/util/index.ts";
-import { problemsOf } from "../support/record-rules.ts";
+import { problemsOf } from "../../src/conversation/record-rules.fixture.ts";
 
 export interface RecordUnderTest {
   readonly conversation: string;

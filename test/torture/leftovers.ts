@@ -2,7 +2,7 @@
 import { readdirSync, readFileSync, readlinkSync } from "node:fs";
 import path from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
-import { isAlive } from "../support/is-alive.ts";
+import { isAlive } from "../../src/util/is-alive.fixture.ts";
 
 export interface Place {
   /** All of the round is in it. */

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import * as fc from "fast-check";
-import { ofTool, readConfig } from "../../../test/support/any-config.ts";
+import { ofTool, readConfig } from "../any-config.fixture.ts";
 import type { Json } from "../../util/index.ts";
 import { mergeConfig } from "../layers.ts";
 import { parseConfig } from "../parse-config.ts";

@@ -3,7 +3,7 @@ import { Validator } from "@cfworker/json-schema";
 import * as fc from "fast-check";
 import { beforeAll, describe, expect, test } from "vitest";
 import { verifies } from "../../../test/conformance/manifest.ts";
-import { anyConfig, ofTool, readConfig } from "../../../test/support/any-config.ts";
+import { anyConfig, ofTool, readConfig } from "../any-config.fixture.ts";
 import type { Json, JsonObject } from "../../util/index.ts";
 import { DEFAULTS } from "../defaults.ts";
 import { parseConfig } from "../parse-config.ts";

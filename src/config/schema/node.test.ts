@@ -1,6 +1,6 @@
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { readConfig } from "../../../test/support/any-config.ts";
+import { readConfig } from "../any-config.fixture.ts";
 import type { Json } from "../../util/index.ts";
 import { configToJson, mergeConfig } from "../layers.ts";
 import { parseConfig } from "../parse-config.ts";

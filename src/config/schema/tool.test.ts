@@ -1,6 +1,6 @@
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { ofTool, readConfig } from "../../../test/support/any-config.ts";
+import { ofTool, readConfig } from "../any-config.fixture.ts";
 import type { Json } from "../../util/index.ts";
 import { DEFAULTS } from "../defaults.ts";
 import { configToJson, mergeConfig } from "../layers.ts";

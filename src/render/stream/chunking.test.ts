@@ -1,6 +1,6 @@
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { bracketed, type Looks, streamMarkdown } from "../../../test/support/markdown-stream.ts";
+import { bracketed, type Looks, streamMarkdown } from "../markdown-stream.fixture.ts";
 
 /** Where text in pieces has gone wrong elsewhere, or could here. */
 const TRICKY: readonly string[] = [

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { bracketed, linesOf } from "../../../test/support/markdown-stream.ts";
+import { bracketed, linesOf } from "../markdown-stream.fixture.ts";
 
 describe("lists", () => {
   test("are nested, wrapped below their text, and keep their spacing", async () => {

@@ -2,7 +2,7 @@ import * as fc from "fast-check";
 import highlighter from "highlight.js/lib/core";
 import { Lexer } from "marked";
 import { afterEach, describe, expect, test, vi } from "vitest";
-import { bracketed, streamMarkdown } from "../../../test/support/markdown-stream.ts";
+import { bracketed, streamMarkdown } from "../markdown-stream.fixture.ts";
 import type { Paint } from "../style.ts";
 
 /** Everything that a terminal acts on, but for the ends of lines and tabs. */

@@ -1,6 +1,6 @@
 import highlighter from "highlight.js/lib/core";
 import { describe, expect, test } from "vitest";
-import { bracketed, linesOf, streamMarkdown } from "../../../test/support/markdown-stream.ts";
+import { bracketed, linesOf, streamMarkdown } from "../markdown-stream.fixture.ts";
 import { plain } from "../style.ts";
 import { createMarkdownStream } from "./markdown-stream.ts";
 

@@ -1,6 +1,6 @@
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { bracketed } from "../../../test/support/markdown-stream.ts";
+import { bracketed } from "../markdown-stream.fixture.ts";
 import { addInline, type InlineOptions } from "./inline.ts";
 import { createFlow, createPage, createWordSplitter } from "./page.ts";
 import { createParagraph } from "./paragraph.ts";

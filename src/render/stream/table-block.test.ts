@@ -1,6 +1,6 @@
 import stringWidth from "fast-string-width";
 import { describe, expect, test } from "vitest";
-import { bracketed, linesOf } from "../../../test/support/markdown-stream.ts";
+import { bracketed, linesOf } from "../markdown-stream.fixture.ts";
 
 const TABLE = [
   "| Name | Meaning | Count |",

@@ -1,8 +1,8 @@
 import { chmodSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import { expect, test } from "vitest";
-import { codeOf, failureOf } from "../../../test/support/record-elements.ts";
-import { temporaryFolder } from "../../../test/support/temporary-workspace.ts";
+import { codeOf, failureOf } from "../record-elements.fixture.ts";
+import { temporaryFolder } from "../temporary-workspace.fixture.ts";
 import { makeFolder, moveFolder, setAside, writeDurably, writeJson } from "./durable.ts";
 
 test("a file is replaced atomically, without leaving temporary files", async () => {

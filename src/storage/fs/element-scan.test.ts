@@ -1,6 +1,6 @@
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
-import { anyText } from "../../../test/support/any-element.ts";
+import { anyText } from "../record-elements.fixture.ts";
 import { findElementEnd, findStringEnd, INCOMPLETE, INVALID } from "./element-scan.ts";
 
 const anyJson = fc

@@ -1,6 +1,6 @@
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
-import { anyText } from "../../../test/support/any-element.ts";
+import { anyText } from "../record-elements.fixture.ts";
 import { reindentJson } from "./event-layout.ts";
 
 const anyIndent = fc.constantFrom<string | number>("", 1, 2, 4, "\t", "\n", "\r\n  ");

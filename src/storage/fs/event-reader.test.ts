@@ -2,9 +2,8 @@ import { writeFileSync } from "node:fs";
 import path from "node:path";
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
-import { anyElement } from "../../../test/support/any-element.ts";
-import { laidOut, numberedElements } from "../../../test/support/record-elements.ts";
-import { temporaryFolder } from "../../../test/support/temporary-workspace.ts";
+import { anyElement, laidOut, numberedElements } from "../record-elements.fixture.ts";
+import { temporaryFolder } from "../temporary-workspace.fixture.ts";
 import { readElements } from "./event-reader.ts";
 
 const MEBIBYTE = 1 << 20;

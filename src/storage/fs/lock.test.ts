@@ -3,7 +3,7 @@ import { chmodSync, closeSync, openSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { counters } from "../../../test/security/threats.ts";
-import { temporaryFolder, temporaryWorkspace } from "../../../test/support/temporary-workspace.ts";
+import { temporaryFolder, temporaryWorkspace } from "../temporary-workspace.fixture.ts";
 import { findProgram } from "../../process/index.ts";
 import { FsConversationStore } from "./fs-store.ts";
 import { Flock, type FlockOptions } from "./lock.ts";

@@ -3,12 +3,8 @@ import { createHash } from "node:crypto";
 import { mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import { expect, test } from "vitest";
-import { codeOf, failureOf } from "../../../test/support/record-elements.ts";
-import {
-  START,
-  temporaryFolder,
-  temporaryWorkspace,
-} from "../../../test/support/temporary-workspace.ts";
+import { codeOf, failureOf } from "../record-elements.fixture.ts";
+import { START, temporaryFolder, temporaryWorkspace } from "../temporary-workspace.fixture.ts";
 import { conversationIdFromNumber } from "../../conversation/index.ts";
 import { FakeClock } from "../../testing/index.ts";
 import { findSessionId, FsSessionStore, sessionKey } from "./sessions.ts";

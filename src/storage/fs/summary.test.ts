@@ -1,8 +1,8 @@
 import { writeFileSync } from "node:fs";
 import path from "node:path";
 import { expect, test } from "vitest";
-import { laidOut, METADATA_TEXT, time } from "../../../test/support/record-elements.ts";
-import { placeConversation, temporaryFolder } from "../../../test/support/temporary-workspace.ts";
+import { laidOut, METADATA_TEXT, time } from "../record-elements.fixture.ts";
+import { placeConversation, temporaryFolder } from "../temporary-workspace.fixture.ts";
 import { conversationIdFromNumber } from "../../conversation/index.ts";
 import { summarize } from "./summary.ts";
 

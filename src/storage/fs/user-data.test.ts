@@ -1,7 +1,7 @@
 import { mkdirSync, readlinkSync, symlinkSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import { expect, test } from "vitest";
-import { setAge, temporaryFolder } from "../../../test/support/temporary-workspace.ts";
+import { setAge, temporaryFolder } from "../temporary-workspace.fixture.ts";
 import {
   ensureWorkspaceData,
   findWorkspaceData,

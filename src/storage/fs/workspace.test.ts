@@ -1,8 +1,8 @@
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import { expect, test } from "vitest";
-import { codeOf } from "../../../test/support/record-elements.ts";
-import { START, temporaryFolder } from "../../../test/support/temporary-workspace.ts";
+import { codeOf } from "../record-elements.fixture.ts";
+import { START, temporaryFolder } from "../temporary-workspace.fixture.ts";
 import { FakeClock } from "../../testing/index.ts";
 import {
   createWorkspaceFolder,

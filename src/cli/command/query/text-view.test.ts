@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { inquiry, toolCall } from "../../../../test/support/events.ts";
+import { inquiry, toolCall } from "../../../conversation/events.fixture.ts";
 import type { InquiryId } from "../../../conversation/index.ts";
 import { plain } from "../../../render/index.ts";
 import { FakeClock } from "../../../testing/index.ts";

@@ -5,8 +5,8 @@ import {
   streamOf,
   toolCall,
   toolResult,
-} from "../../../../test/support/events.ts";
-import { settingsOf } from "../../../../test/support/tool-turn.ts";
+} from "../../../conversation/events.fixture.ts";
+import { settingsOf } from "../../../agent/tool-turn.fixture.ts";
 import { explainUnanswered } from "./run.ts";
 
 const SETTINGS = settingsOf("x", { source: "local", command: "x" });

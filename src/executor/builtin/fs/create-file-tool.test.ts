@@ -12,7 +12,7 @@ import {
 import path from "node:path";
 import { describe, expect, test } from "vitest";
 import { counters } from "../../../../test/security/threats.ts";
-import { temporaryFolder } from "../../../../test/support/temporary-workspace.ts";
+import { temporaryFolder } from "../../../storage/temporary-workspace.fixture.ts";
 import type { BuiltinTool, Outcome } from "../../../tool/index.ts";
 import { createConsent } from "./consent.ts";
 import { createCreateFileTool } from "./create-file-tool.ts";

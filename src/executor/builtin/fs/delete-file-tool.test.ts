@@ -1,7 +1,7 @@
 import { mkdirSync, readdirSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import { expect, test } from "vitest";
-import { temporaryFolder } from "../../../../test/support/temporary-workspace.ts";
+import { temporaryFolder } from "../../../storage/temporary-workspace.fixture.ts";
 import type { Outcome } from "../../../tool/index.ts";
 import { createConsent } from "./consent.ts";
 import { createDeleteFileTool } from "./delete-file-tool.ts";

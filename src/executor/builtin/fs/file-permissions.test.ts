@@ -2,7 +2,7 @@ import { spawnSync } from "node:child_process";
 import { chmodSync, chownSync, mkdirSync, readdirSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import { expect, onTestFinished, test } from "vitest";
-import { temporaryFolder } from "../../../../test/support/temporary-workspace.ts";
+import { temporaryFolder } from "../../../storage/temporary-workspace.fixture.ts";
 import type { JsonObject } from "../../../util/index.ts";
 
 const NOBODY = 65_534;

@@ -9,13 +9,12 @@ import {
 import path from "node:path";
 import { Worker } from "node:worker_threads";
 import { describe, expect, onTestFinished, test } from "vitest";
-import { temporaryFolder } from "../../../../test/support/temporary-workspace.ts";
-import { snapshotOf } from "../../../../test/support/folder-snapshot.ts";
+import { counters } from "../../../../test/security/threats.ts";
 import { parseConfig } from "../../../config/index.ts";
+import { snapshotOf, temporaryFolder } from "../../../storage/temporary-workspace.fixture.ts";
 import type { Outcome } from "../../../tool/index.ts";
 import type { JsonObject } from "../../../util/index.ts";
 import { createFileTools } from "./file-tools.ts";
-import { counters } from "../../../../test/security/threats.ts";
 
 /** The arguments of each tool for a path. */
 const CALLS: Readonly<Record<string, (path: string) => JsonObject>> = {

@@ -12,7 +12,7 @@ import {
 import path from "node:path";
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { temporaryFolder } from "../../../../test/support/temporary-workspace.ts";
+import { temporaryFolder } from "../../../storage/temporary-workspace.fixture.ts";
 import {
   decodeUtf8,
   findSnapshot,

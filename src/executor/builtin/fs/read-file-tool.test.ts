@@ -2,7 +2,7 @@ import { spawnSync } from "node:child_process";
 import { mkdirSync, symlinkSync, truncateSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import { describe, expect, test } from "vitest";
-import { temporaryFolder } from "../../../../test/support/temporary-workspace.ts";
+import { temporaryFolder } from "../../../storage/temporary-workspace.fixture.ts";
 import type { JsonObject } from "../../../util/index.ts";
 import { createReadFileTool } from "./read-file-tool.ts";
 

@@ -1,8 +1,12 @@
 /** A workspace in a temporary folder that is gone after the test, and a clock that a test sets. */
 import {
   existsSync,
+  lstatSync,
   mkdirSync,
   mkdtempSync,
+  readdirSync,
+  readFileSync,
+  readlinkSync,
   realpathSync,
   rmSync,
   utimesSync,
@@ -11,12 +15,8 @@ import {
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { onTestFinished } from "vitest";
-import {
-  type OpenWorkspaceOptions,
-  openWorkspace,
-  type Workspace,
-} from "../../src/storage/index.ts";
-import { FakeClock } from "../../src/testing/index.ts";
+import { FakeClock } from "../testing/index.ts";
+import { openWorkspace, type OpenWorkspaceOptions, type Workspace } from "./index.ts";
 
 const WORKSPACE_ID = "abc12";
 
@@ -112,4 +112,28 @@ export function placeConversation(folder: string, files: PlacedFiles): string {
 export function setAge(file: string, seconds: number): void {
   const time = new Date(START.getTime() + seconds * 1000);
   utimesSync(file, time, time);
+}
+
+export interface FileSnapshot {
+  readonly name: string;
+  readonly mode: number;
+  readonly changed: bigint;
+  readonly content: string;
+}
+
+export function snapshotOf(...folders: readonly string[]): readonly FileSnapshot[] {
+  return folders.flatMap(walk);
+}
+
+function walk(name: string): FileSnapshot[] {
+  const stat = lstatSync(name, { bigint: true, throwIfNoEntry: false });
+  if (stat === undefined) return [];
+  const below = stat.isDirectory() ? readdirSync(name).toSorted() : [];
+  const content = stat.isSymbolicLink()
+    ? readlinkSync(name)
+    : stat.isDirectory()
+      ? below.join("\n")
+      : readFileSync(name, "base64");
+  const self = { name, mode: Number(stat.mode), changed: stat.mtimeNs, content };
+  return [self, ...below.flatMap((entry) => walk(path.join(name, entry)))];
 }

@@ -1,18 +1,10 @@
 /** A whole turn with a model that has its replies ready. */
 import { setImmediate } from "node:timers/promises";
 import { vi } from "vitest";
-import {
-  type Assistant,
-  type Toolbox,
-  Turn,
-  type TurnEnd,
-  type TurnRequest,
-  type TurnSetup,
-  type TurnUpdate,
-} from "../../src/agent/index.ts";
-import { type ConversationEvent, eventsOf } from "../../src/conversation/index.ts";
-import type { Model } from "../../src/provider/index.ts";
-import type { ConversationWriter } from "../../src/storage/index.ts";
+import { type ConversationEvent, eventsOf } from "../conversation/index.ts";
+import { transcript } from "../conversation/transcript.fixture.ts";
+import type { Model } from "../provider/index.ts";
+import type { ConversationWriter } from "../storage/index.ts";
 import {
   FakeClock,
   MemoryConversationStore,
@@ -23,9 +15,17 @@ import {
   type ScriptedModelOptions,
   ScriptedPrompter,
   type ScriptedStep,
-} from "../../src/testing/index.ts";
-import { toolboxOf, type ToolTurnOptions } from "./tool-turn.ts";
-import { transcript } from "./transcript.ts";
+} from "../testing/index.ts";
+import {
+  type Assistant,
+  type Toolbox,
+  Turn,
+  type TurnEnd,
+  type TurnRequest,
+  type TurnSetup,
+  type TurnUpdate,
+} from "./index.ts";
+import { toolboxOf, type ToolTurnOptions } from "./tool-turn.fixture.ts";
 
 export interface ModelTurnOptions extends Partial<Pick<ToolTurnOptions, "tools" | "config">> {
   readonly replies: ScriptedModelOptions["replies"];

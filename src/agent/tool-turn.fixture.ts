@@ -1,4 +1,24 @@
 /** A turn without a model: calls of tools, and everything that the coordinator does about them. */
+import { parseConfigOrThrow, resolveTools, type ToolSettings } from "../config/index.ts";
+import { toolCall, turnStart } from "../conversation/events.fixture.ts";
+import {
+  type ConversationEvent,
+  eventsOf,
+  type ToolCallRequest,
+  type ToolCallResponse,
+} from "../conversation/index.ts";
+import { createBuiltinExecutor, type Executor } from "../executor/index.ts";
+import type { ConversationWriter } from "../storage/index.ts";
+import {
+  FakeClock,
+  MemoryConversationStore,
+  type PrompterScript,
+  type ScriptedAnswers,
+  ScriptedInquiryBackend,
+  ScriptedPrompter,
+} from "../testing/index.ts";
+import type { BuiltinTool } from "../tool/index.ts";
+import type { JsonObject } from "../util/index.ts";
 import {
   type CallableTool,
   createJournal,
@@ -7,27 +27,7 @@ import {
   ToolCycle,
   type TurnContext,
   TurnState,
-} from "../../src/agent/index.ts";
-import { parseConfigOrThrow, resolveTools, type ToolSettings } from "../../src/config/index.ts";
-import {
-  type ConversationEvent,
-  eventsOf,
-  type ToolCallRequest,
-  type ToolCallResponse,
-} from "../../src/conversation/index.ts";
-import { createBuiltinExecutor, type Executor } from "../../src/executor/index.ts";
-import type { ConversationWriter } from "../../src/storage/index.ts";
-import {
-  FakeClock,
-  MemoryConversationStore,
-  type ScriptedAnswers,
-  ScriptedInquiryBackend,
-  ScriptedPrompter,
-  type PrompterScript,
-} from "../../src/testing/index.ts";
-import type { BuiltinTool } from "../../src/tool/index.ts";
-import type { JsonObject } from "../../src/util/index.ts";
-import { toolCall, turnStart } from "./events.ts";
+} from "./index.ts";
 
 export interface ToolTurnOptions {
   /** Builtin tools, or what else is to stand behind a name. */

@@ -1,7 +1,7 @@
 /** A widget without a terminal: keys in, screens out. */
-import { plain } from "../../src/render/index.ts";
-import { decodeInput, isKey } from "../../src/terminal/key.ts";
-import type { Size, Widget } from "../../src/terminal/widget.ts";
+import { plain } from "../render/index.ts";
+import { decodeInput, isKey } from "./key.ts";
+import type { Size, Widget } from "./widget.ts";
 
 export class TypedWidget<State, Ending> {
   readonly #widget: Widget<State, Ending>;

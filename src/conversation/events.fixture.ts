@@ -1,5 +1,7 @@
 /** Events for tests: builders in which only what matters is said, and generators of any event. */
 import * as fc from "fast-check";
+import type { InquiryQuestion } from "../tool/index.ts";
+import type { Json, JsonObject } from "../util/index.ts";
 import {
   type CancellationReason,
   type ChatRequest,
@@ -18,9 +20,7 @@ import {
   type ToolCallRequest,
   type ToolCallResponse,
   type TurnStart,
-} from "../../src/conversation/index.ts";
-import type { InquiryQuestion } from "../../src/tool/index.ts";
-import type { Json, JsonObject } from "../../src/util/index.ts";
+} from "./index.ts";
 
 /** A moment, so many seconds after the one that all builders use. */
 export function at(second: number): Timestamp {

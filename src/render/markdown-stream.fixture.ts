@@ -1,9 +1,4 @@
-import {
-  createMarkdownStream,
-  type MarkdownStreamOptions,
-  type Paint,
-  plain,
-} from "../../src/render/index.ts";
+import { createMarkdownStream, type MarkdownStreamOptions, type Paint, plain } from "./index.ts";
 
 /** Shows what is painted without any escape sequence. */
 export const bracketed: Paint = (style, text) => `<${style}>${text}</>`;

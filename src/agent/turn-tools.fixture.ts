@@ -1,7 +1,11 @@
 /** Tools for tests of turns. */
-import type { Executor } from "../../src/executor/index.ts";
-import { booleanQuestion, defineTool } from "../../src/tool/index.ts";
-import type { NamedExecutor } from "./tool-turn.ts";
+import { setImmediate } from "node:timers/promises";
+import type { ConversationEvent } from "../conversation/index.ts";
+import type { Executor } from "../executor/index.ts";
+import { StorageError } from "../storage/index.ts";
+import { booleanQuestion, defineTool } from "../tool/index.ts";
+import type { Journal } from "./index.ts";
+import type { NamedExecutor } from "./tool-turn.fixture.ts";
 
 const ANY_OBJECT = { type: "object" };
 
@@ -46,6 +50,25 @@ export class SlowTool implements NamedExecutor {
       if (!signal.aborted) return { type: "success", content: `${this.name} is done` };
       this.cancellations += 1;
       return { type: "cancelled" };
+    },
+  };
+}
+
+/** What it throws, as an object to compare. */
+export const WRITE_FAILED = { code: "write_failed", message: "The disk is full." };
+
+/** `isLost` is asked about each event, in order; one that is lost is not in the record. */
+export function losing(journal: Journal, isLost: (event: ConversationEvent) => boolean): Journal {
+  return {
+    get stream() {
+      return journal.stream;
+    },
+    record: async (...events) => {
+      await setImmediate(); // As a disk would.
+      if (events.some((event) => isLost(event))) {
+        throw new StorageError("write_failed", WRITE_FAILED.message);
+      }
+      await journal.record(...events);
     },
   };
 }

@@ -1,7 +1,8 @@
 /** Elements of records as they stand in a file, and the file as programs write it. */
-import type { ConversationEvent, Timestamp } from "../../src/conversation/index.ts";
-import { type Conversation, type ConversationWriter } from "../../src/storage/index.ts";
-import type { JsonObject } from "../../src/util/index.ts";
+import * as fc from "fast-check";
+import type { ConversationEvent, Timestamp } from "../conversation/index.ts";
+import type { Json, JsonObject } from "../util/index.ts";
+import type { Conversation, ConversationWriter } from "./index.ts";
 
 export const METADATA_TEXT = '{\n  "last_activated_at": "2026-01-02 03:04:05.0"\n}\n';
 
@@ -57,4 +58,26 @@ export async function failureOf(promise: Promise<unknown>) {
 
 export async function codeOf(promise: Promise<unknown>): Promise<string | undefined> {
   return (await failureOf(promise)).code;
+}
+
+/** Any characters, and with preference those that a reader of bytes could stumble over. */
+export function anyText(): fc.Arbitrary<string> {
+  const character = fc.oneof(
+    fc.integer({ min: 0, max: 0x10_ffff }).map((code) => String.fromCodePoint(code)),
+    fc.integer({ min: 0, max: 0x7f }).map((code) => String.fromCodePoint(code)),
+    fc.constantFrom('"', "\\", "\n  },\n  {", "\n  }\n]\n", "[", "]", "{", "}", "ä", "€", "😀"),
+  );
+  return fc.array(character, { maxLength: 12 }).map((characters) => characters.join(""));
+}
+
+/** Elements of any text and any nesting, of kinds that are known and that are not. */
+export function anyElement(): fc.Arbitrary<JsonObject> {
+  const element = fc.record({
+    timestamp: fc.integer({ min: 0, max: 86_399 }).map(time),
+    type: fc.constantFrom("chat_request", "from_another_version"),
+    content: anyText(),
+    [`"key" \n`]: fc.jsonValue({ maxDepth: 2 }) as fc.Arbitrary<Json>,
+  });
+  // JSON has no negative zero.
+  return element.map((value) => JSON.parse(JSON.stringify(value)) as JsonObject);
 }

@@ -3,7 +3,7 @@
  * what is left of it when it saves. Hand-written from `crates/jp_conversation` at 4c1c39f1; where one
  * event cannot be decoded, it cannot open the conversation.
  */
-import { isJsonArray, isJsonObject, type Json, type JsonObject } from "../../src/util/index.ts";
+import { isJsonArray, isJsonObject, type Json, type JsonObject } from "../util/index.ts";
 
 /** As it would write the elements it has read. Throws at the first that it cannot decode. */
 export function savedByOriginal(elements: readonly JsonObject[]): readonly JsonObject[] {

@@ -1,7 +1,7 @@
 /** Generators of config as a person may write it in a file: every shorthand, any layer. */
 import * as fc from "fast-check";
-import { type PartialConfig, parseConfigOrThrow } from "../../src/config/index.ts";
-import type { Json, JsonObject } from "../../src/util/index.ts";
+import type { Json, JsonObject } from "../util/index.ts";
+import { parseConfigOrThrow, type PartialConfig } from "./index.ts";
 
 /** Stands in every configured answer, so that a test can look for it where it must not be. */
 export const SECRET = "hunter2";

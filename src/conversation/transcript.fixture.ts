@@ -1,6 +1,6 @@
 /** Events as lines that a reader of a test can follow: what happened, to which call, in which order. */
-import type { ConversationEvent } from "../../src/conversation/index.ts";
-import { assertNever } from "../../src/util/index.ts";
+import { assertNever } from "../util/index.ts";
+import type { ConversationEvent } from "./index.ts";
 
 export function transcript(events: Iterable<ConversationEvent>): readonly string[] {
   return Array.from(events, lineOf);

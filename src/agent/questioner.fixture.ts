@@ -1,13 +1,9 @@
 /** Tools that do nothing but ask. */
-import type { Executor } from "../../src/executor/index.ts";
-import {
-  type BuiltinTool,
-  defineTool,
-  type InquirySource,
-  type Question,
-} from "../../src/tool/index.ts";
-import type { Json } from "../../src/util/index.ts";
-import type { NamedExecutor } from "./tool-turn.ts";
+import type { Executor } from "../executor/index.ts";
+import { type BuiltinTool, defineTool, type InquirySource, type Question } from "../tool/index.ts";
+import type { Json } from "../util/index.ts";
+import type { Prompter } from "./index.ts";
+import type { NamedExecutor } from "./tool-turn.fixture.ts";
 
 /** Asks one question after the other, and gives all answers as JSON. */
 export function questioner(name: string, ...questions: readonly Question[]): BuiltinTool {
@@ -40,4 +36,12 @@ export class StubbornTool implements NamedExecutor {
       },
     };
   }
+}
+
+export function prompterThat(ask: Prompter["ask"], canAsk = () => true): Prompter {
+  return { channel: "test", canAsk, ask, askPermission: refuse, askDelivery: refuse };
+}
+
+function refuse(): Promise<never> {
+  return Promise.reject(new Error("Nobody should ask that."));
 }

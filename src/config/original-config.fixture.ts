@@ -3,7 +3,7 @@
  * every key, its closed sets of values, what it requires, and what it refuses to load. It stands here
  * on its own, so that a mistake in what we think the original knows is not repeated.
  */
-import { isJsonArray, isJsonObject, type Json, type JsonObject } from "../../src/util/index.ts";
+import { isJsonArray, isJsonObject, type Json, type JsonObject } from "../util/index.ts";
 
 /** Why the original would not load this conversation's config as we mean it; empty if it would. */
 export function configProblems(

@@ -1,9 +1,9 @@
 /** Forms for tests: a tool that asks several questions at once, and a person who gets them so. */
-import type { FormRequest, FormResult, Prompter, PromptResult } from "../../src/agent/index.ts";
-import type { AttemptRequest, Executor, UnansweredReason } from "../../src/executor/index.ts";
-import type { Question } from "../../src/tool/index.ts";
-import { abortable, type Json } from "../../src/util/index.ts";
-import type { NamedExecutor } from "./tool-turn.ts";
+import type { AttemptRequest, Executor, UnansweredReason } from "../executor/index.ts";
+import type { Question } from "../tool/index.ts";
+import { abortable, type Json } from "../util/index.ts";
+import type { FormRequest, FormResult, Prompter, PromptResult } from "./index.ts";
+import type { NamedExecutor } from "./tool-turn.fixture.ts";
 
 /** Asks for all that it was not told yet, and keeps what it was told with each attempt. */
 export class FormTool implements NamedExecutor {
