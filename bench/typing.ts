@@ -6,7 +6,7 @@ import { monitorEventLoopDelay } from "node:perf_hooks";
 import { plain } from "../src/render/index.ts";
 import { decodeInput } from "../src/terminal/key.ts";
 import { showWidget } from "../src/terminal/show-widget.ts";
-import type { Terminal } from "../src/terminal/terminal-device.ts";
+import type { Terminal } from "../src/terminal/terminal.ts";
 import { bufferOf } from "../src/terminal/text-buffer.ts";
 import { textEntry } from "../src/terminal/text-entry.ts";
 

@@ -6,6 +6,7 @@ import { fstatSync, writeSync } from "node:fs";
 import type { Readable } from "node:stream";
 import type { WriteStream } from "node:tty";
 import type { UserEnvironment } from "../storage/index.ts";
+import type { TerminalDevice } from "../terminal/index.ts";
 
 type HostSignal = "SIGINT" | "SIGTERM" | "SIGHUP";
 
@@ -24,8 +25,8 @@ export interface Host {
   readonly pid: number;
   /** The folder for temporary files. */
   readonly tmpdir: string;
-  /** Whether questions may be asked on the controlling terminal, if there is one. */
-  readonly mayUseTerminal: boolean;
+  /** Where questions may be asked, if it is available. */
+  readonly terminal: TerminalDevice;
   /** Calls the listener on these signals, instead of ending the process, until disposed. */
   readonly onSignal: (signals: readonly HostSignal[], listener: () => void) => Disposable;
   /** Ends the process immediately. */

@@ -17,9 +17,10 @@ export function findPrompter(
   { nonInteractive = false }: InteractionFlags,
 ): TerminalPrompter | undefined {
   const isDisabled = context.environment.variables["JP_NONINTERACTIVE"] === "1";
-  if (nonInteractive || isDisabled || !context.host.mayUseTerminal) return undefined;
+  if (nonInteractive || isDisabled) return undefined;
   const { bell = true, desktop = true } = config.style?.notification ?? {};
   return new TerminalPrompter({
+    device: context.host.terminal,
     notification: { bell, desktop },
     editText: editWith(context.host),
     isPlain: wantsPlainText(context, config),

@@ -2,6 +2,7 @@
 import { homedir, tmpdir } from "node:os";
 import { CommanderError } from "commander";
 import { neutralize, wrapProse } from "../render/index.ts";
+import { controllingTerminal } from "../terminal/index.ts";
 import { isCodedError } from "../util/index.ts";
 import { ExitStatus } from "./exit-status.ts";
 import { type Host, isTerminal, writeOut } from "./host.ts";
@@ -46,7 +47,7 @@ function processHost(version: string): Host {
     cwd: process.cwd(),
     pid: process.pid,
     tmpdir: tmpdir(),
-    mayUseTerminal: true,
+    terminal: controllingTerminal,
     onSignal: (signals, listener) => {
       for (const signal of signals) process.on(signal, listener);
       return {

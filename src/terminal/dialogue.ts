@@ -4,6 +4,7 @@
  */
 import { neutralize } from "../render/index.ts";
 import { isCodedError } from "../util/index.ts";
+import type { TerminalDevice } from "./controlling-terminal.ts";
 
 /** Owns the terminal until it is disposed, except while an editor runs. */
 export interface Dialogue extends Disposable {
@@ -33,6 +34,7 @@ export interface Dialogue extends Disposable {
 }
 
 export interface DialogueOptions {
+  readonly device: TerminalDevice;
   /** How to get the user's attention when a question is waiting. */
   readonly notification?: { readonly bell: boolean; readonly desktop: boolean };
   readonly editText?: EditText;

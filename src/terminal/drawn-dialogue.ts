@@ -29,7 +29,7 @@ import { pager, type PagerEnding, pagerStart, type PagerState } from "./pager.ts
 import { closedRows, type SideAction, type SideActions } from "./question-rows.ts";
 import { selectList } from "./select-list.ts";
 import { type Shown, showWidget, startFreshLine } from "./show-widget.ts";
-import { openTerminal, type Terminal } from "./terminal-device.ts";
+import { openTerminal, type Terminal } from "./terminal.ts";
 import { bufferOf } from "./text-buffer.ts";
 import { secretEntry, textEntry } from "./text-entry.ts";
 import type { Canvas, Size, Widget } from "./widget.ts";
@@ -258,7 +258,7 @@ export class DrawnDialogue implements Dialogue {
   }
 
   #open(): Terminal {
-    this.#opened ??= openTerminal();
+    this.#opened ??= openTerminal(this.#options.device);
     return this.#opened;
   }
 

@@ -1,3 +1,4 @@
+export { controllingTerminal, type TerminalDevice } from "./controlling-terminal.ts";
 export { createOutput, type Output, type OutputStreams } from "./output.ts";
 export type { EditText } from "./dialogue.ts";
 export { TerminalPrompter } from "./terminal-prompter.ts";

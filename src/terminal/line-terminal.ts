@@ -4,12 +4,12 @@
  */
 import { spawnSync } from "node:child_process";
 import { closeSync, constants, openSync, readSync } from "node:fs";
-import { ReadStream } from "node:tty";
 import { stripVTControlCharacters } from "node:util";
 import { findProgram } from "../process/index.ts";
 import type { NoAnswer } from "./dialogue.ts";
+import type { TerminalDevice, TerminalInput } from "./controlling-terminal.ts";
 import { isCancelKey, isKey } from "./key.ts";
-import { hasTerminal, openStreams, readKeys, sizeOf } from "./terminal-device.ts";
+import { openStreams, readKeys, sizeOf } from "./terminal.ts";
 import { bufferOf } from "./text-buffer.ts";
 import { secretEntry } from "./text-entry.ts";
 
@@ -39,12 +39,12 @@ const CTRL_C = "\u0003";
 const CTRL_C_AS_INPUT = ["-isig", "eol", "^C"];
 
 /** Throws `no_terminal`. */
-export function openLineTerminal(): LineTerminal {
-  const { input, output } = openStreams();
+export function openLineTerminal(device: TerminalDevice): LineTerminal {
+  const { input, output } = openStreams(device);
   input.destroy(); // Each line gets its own stream, since a stream that has ended reads no more.
-  const before = runStty("-g");
-  runStty(...CTRL_C_AS_INPUT);
-  const restore = () => void runStty(before);
+  const before = runStty(device, "-g");
+  runStty(device, ...CTRL_C_AS_INPUT);
+  const restore = () => void runStty(device, before);
   process.once("exit", restore); // In case the process ends in the meantime.
   const write = (text: string) => {
     if (output.writable) output.write(text);
@@ -56,10 +56,12 @@ export function openLineTerminal(): LineTerminal {
     write,
     readLine: async (signal, { isSecret = false, isContinuation = false } = {}) => {
       if (signal.aborted) return { type: "aborted" };
-      const stream = openInput();
+      const stream = openInput(device);
       if (stream === undefined) return { type: "aborted" };
-      if (!isContinuation) discardTypedInput(stream);
-      const line = await (isSecret ? readSecret : readEchoed)(stream, signal);
+      if (!isContinuation) discardTypedInput(device, stream);
+      const line = await (isSecret
+        ? readSecret(stream, signal)
+        : readEchoed(device, stream, signal));
       // For an echoed line, the terminal has written the line break itself.
       if (isSecret || line.type !== "line") write("\n");
       return line;
@@ -73,12 +75,12 @@ export function openLineTerminal(): LineTerminal {
 }
 
 /** Node cannot change these settings. Without stty, the terminal stays as it is. */
-function runStty(...settings: readonly string[]): string {
+function runStty({ path }: TerminalDevice, ...settings: readonly string[]): string {
   const program = findProgram("stty");
-  if (program === undefined) return "";
+  if (program === undefined || path === undefined) return "";
   let terminal: number | undefined;
   try {
-    terminal = openSync("/dev/tty", "r");
+    terminal = openSync(path, "r");
     const { stdout } = spawnSync(program, settings.filter(Boolean), {
       stdio: [terminal, "pipe", "ignore"],
       encoding: "utf8",
@@ -91,20 +93,21 @@ function runStty(...settings: readonly string[]): string {
   }
 }
 
-function openInput(): ReadStream | undefined {
+function openInput(device: TerminalDevice): TerminalInput | undefined {
   try {
-    return new ReadStream(openSync("/dev/tty", "r"));
+    return device.openInput();
   } catch {
     return undefined; // The terminal is closed.
   }
 }
 
 /** Uses raw mode, in which even an unfinished line can be read. */
-function discardTypedInput(stream: ReadStream): void {
+function discardTypedInput({ path }: TerminalDevice, stream: TerminalInput): void {
+  if (path === undefined) return;
   let terminal: number | undefined;
   stream.setRawMode(true);
   try {
-    terminal = openSync("/dev/tty", constants.O_RDONLY | constants.O_NONBLOCK);
+    terminal = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK);
     const dropped = Buffer.alloc(4096);
     while (readSync(terminal, dropped) > 0);
   } catch {
@@ -115,10 +118,14 @@ function discardTypedInput(stream: ReadStream): void {
 }
 
 /** Ctrl-D and a closed terminal both end the stream; after Ctrl-D the terminal still exists. */
-async function readEchoed(stream: ReadStream, signal: AbortSignal): Promise<Line> {
+async function readEchoed(
+  device: TerminalDevice,
+  stream: TerminalInput,
+  signal: AbortSignal,
+): Promise<Line> {
   const { promise, resolve } = Promise.withResolvers<Line>();
   let typed = "";
-  const onEnd = () => resolve({ type: hasTerminal() ? "cancelled" : "aborted" });
+  const onEnd = () => resolve({ type: device.isAvailable() ? "cancelled" : "aborted" });
   const onAbort = () => resolve({ type: "aborted" });
   stream.setEncoding("utf8");
   stream.on("error", onAbort).on("end", onEnd).on("close", onEnd);
@@ -140,7 +147,7 @@ async function readEchoed(stream: ReadStream, signal: AbortSignal): Promise<Line
   return line;
 }
 
-async function readSecret(stream: ReadStream, signal: AbortSignal): Promise<Line> {
+async function readSecret(stream: TerminalInput, signal: AbortSignal): Promise<Line> {
   const { promise, resolve } = Promise.withResolvers<Line>();
   const widget = secretEntry({ message: "" }, { hasMore: false });
   let buffer = bufferOf("");

@@ -1,6 +1,6 @@
 /** Where widgets are drawn: rows below the printed text that are redrawn in place, or the full screen. */
 import { stripVTControlCharacters } from "node:util";
-import type { Terminal } from "./terminal-device.ts";
+import type { Terminal } from "./terminal.ts";
 import { bufferOf, layOutText } from "./text-buffer.ts";
 import type { Canvas, Frame, Size } from "./widget.ts";
 

@@ -202,7 +202,7 @@ export class PlainDialogue implements Dialogue {
   }
 
   #open(): LineTerminal {
-    this.#opened ??= openLineTerminal();
+    this.#opened ??= openLineTerminal(this.#options.device);
     return this.#opened;
   }
 }

@@ -8,7 +8,7 @@ import {
   LiveRegion,
   REQUEST_CURSOR_POSITION,
 } from "./live-region.ts";
-import type { Terminal } from "./terminal-device.ts";
+import type { Terminal } from "./terminal.ts";
 import type { Widget } from "./widget.ts";
 
 export interface Shown<State, Ending> {

@@ -14,25 +14,25 @@ import type {
   PromptResult,
 } from "../agent/index.ts";
 import type { Dialogue, DialogueOptions } from "./dialogue.ts";
-import { hasTerminal } from "./terminal-device.ts";
+import { controllingTerminal } from "./controlling-terminal.ts";
 
-export interface TerminalPrompterOptions extends DialogueOptions {
+export interface TerminalPrompterOptions extends Partial<DialogueOptions> {
   /** Ask in lines of text instead of drawing: for screen readers and simple terminals. */
   readonly isPlain?: boolean;
 }
 
-/** Opens the controlling terminal itself, so the standard streams may be redirected. */
+/** Asks on the controlling terminal unless it is given another. */
 export class TerminalPrompter implements Prompter, InterruptMenu {
   readonly channel = "terminal";
-  readonly #options: TerminalPrompterOptions;
+  readonly #options: TerminalPrompterOptions & DialogueOptions;
   #last: Promise<unknown> = Promise.resolve();
 
   constructor(options: TerminalPrompterOptions = {}) {
-    this.#options = options;
+    this.#options = { device: controllingTerminal, ...options };
   }
 
   canAsk(): boolean {
-    return hasTerminal();
+    return this.#options.device.isAvailable();
   }
 
   async ask(request: PromptRequest): Promise<PromptResult> {

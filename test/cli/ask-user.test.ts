@@ -5,6 +5,7 @@ import { describe, expect, test } from "vitest";
 import type { JsonObject } from "../../src/util/index.ts";
 import { verifies } from "../conformance/manifest.ts";
 import { PseudoTerminal } from "../support/pseudo-terminal.ts";
+import type { TerminalScreen } from "../support/terminal-screen.ts";
 import { ModelServer, type Reply } from "./model-server.ts";
 import { entriesOf, query, queryProject, recordOf, without } from "./query-project.ts";
 import { Screen } from "./screen.ts";
@@ -22,7 +23,7 @@ function asking(args: JsonObject): Reply {
   return { text: "I ask.", calls: [{ name: "ask_user", arguments: args }] };
 }
 
-function shows(screen: PseudoTerminal, wanted: RegExp): Promise<void> {
+function shows(screen: TerminalScreen, wanted: RegExp): Promise<void> {
   return screen.untilShown((lines) => wanted.test(lines.join("\n")));
 }
 

@@ -5,7 +5,7 @@ import { text } from "node:stream/consumers";
 import { describe, expect, test } from "vitest";
 import { message, request } from "./records.ts";
 import { placeLegacy, placeRelease } from "./samples.ts";
-import { Screen, show } from "./screen.ts";
+import { Screen, ScreenProcess, show } from "./screen.ts";
 import { JP, Project } from "./support.ts";
 
 const READERS = [
@@ -180,7 +180,9 @@ test("an editor gets the terminal", async () => {
   const project = new Project();
   const { id } = placeRelease(project);
   const variables = project.editor('test -t 0 && test -t 1 && sed -i s/Bump/Raise/ "$1"');
-  const { status } = await show(project, ["conversation", "edit", id], { variables });
+  const { status } = await new ScreenProcess(project, ["conversation", "edit", id], {
+    variables,
+  }).end();
   const { stdout } = await project.jp("conversation", "print", id, "--turn", "1");
   expect({ status, isChanged: stdout.includes("Raise the version.") }).toEqual({
     status: 0,

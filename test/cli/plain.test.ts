@@ -1,18 +1,12 @@
 import { describe, expect, test } from "vitest";
 import { ModelServer } from "./model-server.ts";
 import { queryProject } from "./query-project.ts";
-import { Screen } from "./screen.ts";
+import { Screen, ScreenProcess } from "./screen.ts";
 import { Project } from "./support.ts";
 
 const GO_ON = { id: "q", text: "Go on?", answer_type: { type: "boolean" } };
 const ASKER = { name: "asker", questions: [GO_ON] };
 const REPLIES = [{ text: "I call.", calls: [{ name: "asker" }] }, "See [here](https://x.example)."];
-
-/** Types a line when one is asked for. */
-async function answer(screen: Screen, line: string): Promise<void> {
-  await screen.untilShown((lines) => /^(Answer|Secret):$/.test(lines.at(-1) ?? ""));
-  screen.type(`${line}\r`);
-}
 
 describe("plain text", () => {
   test.each([
@@ -22,8 +16,10 @@ describe("plain text", () => {
   ])("is all that a query writes, $name", async ({ config, variables }) => {
     await using server = await ModelServer.start(REPLIES);
     const project = queryProject({ server, config, tools: [ASKER] });
-    const screen = new Screen(project, ["q", "x"], { variables: { ...variables, NO_COLOR: "1" } });
-    await answer(screen, "Y");
+    const screen = new ScreenProcess(project, ["q", "x"], {
+      variables: { ...variables, NO_COLOR: "1" },
+    });
+    await screen.answerLines("Y\r");
     const { status, bytes, lines } = await screen.end();
     expect([status, lines.map((line) => line.replace(/[\d.]+s$/, "0s"))]).toEqual([
       0,
@@ -48,8 +44,8 @@ describe("plain text", () => {
     await using server = await ModelServer.start(REPLIES);
     const project = queryProject({ server, tools: [ASKER] });
     const variables = { TERM: "xterm", JP_PLAIN: "1", FORCE_COLOR: "1" };
-    const screen = new Screen(project, ["q", "x"], { variables });
-    await answer(screen, "n");
+    const screen = new ScreenProcess(project, ["q", "x"], { variables });
+    await screen.answerLines("n\r");
     const { bytes } = await screen.end();
     // oxlint-disable-next-line no-control-regex -- What a terminal acts on is looked for.
     expect(bytes.replaceAll(/\u001b\[\d+m/g, "")).not.toMatch(/\u001b|\r(?!\n)/);
@@ -67,10 +63,10 @@ describe("plain text", () => {
   test("is also used for the menu of an interrupted query", async () => {
     await using server = await ModelServer.start([{ text: "The beginning of it", hangs: true }]);
     const variables = { JP_PLAIN: "1", NO_COLOR: "1" };
-    const screen = new Screen(queryProject({ server }), ["q", "x"], { variables });
+    const screen = new ScreenProcess(queryProject({ server }), ["q", "x"], { variables });
     await screen.untilShown((lines) => lines.join("\n").includes("The beginning of"));
     screen.type("\u0003");
-    await answer(screen, "s");
+    await screen.answerLines("s\r");
     const { status, lines } = await screen.end();
     expect([status, lines]).toEqual([
       0,
@@ -88,10 +84,12 @@ describe("plain text", () => {
   });
 
   test("is used in the tour", async () => {
-    const screen = new Screen(new Project({ isBare: true }), ["demo"], {
+    const screen = new ScreenProcess(new Project({ isBare: true }), ["demo"], {
       variables: { JP_PLAIN: "1", NO_COLOR: "1" },
     });
-    for (const line of ["y", "Y", "2", "hunter2"]) await answer(screen, line);
+    await screen.answerLines("y\r", "Y\r", "2\r", "hunter2\r");
+    await screen.until("Upload the pictures.");
+    screen.type("\u0003");
     const { status, bytes, lines } = await screen.end();
     expect({
       status,

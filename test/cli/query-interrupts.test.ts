@@ -7,6 +7,7 @@ import { isAlive } from "../../src/util/is-alive.fixture.ts";
 import { problemsOf } from "../../src/conversation/record-rules.fixture.ts";
 import { verifies } from "../conformance/manifest.ts";
 import { counters } from "../security/threats.ts";
+import type { TerminalScreen } from "../support/terminal-screen.ts";
 import { ModelServer, type Reply } from "./model-server.ts";
 import {
   entriesOf,
@@ -16,7 +17,7 @@ import {
   recordOf,
   type ScriptedTool,
 } from "./query-project.ts";
-import { Screen } from "./screen.ts";
+import { Screen, ScreenProcess } from "./screen.ts";
 import { type Project, printed } from "./support.ts";
 
 const CTRL_C = "\u0003";
@@ -24,7 +25,7 @@ const KEPT = "Interrupted. Everything up to here is saved.";
 const MENU = /^\? Interrupted \[[a-z,]+,\?\]$/m;
 const CANCELLATION = /^The user rejected this tool call on purpose\./;
 
-function shows(screen: Screen, wanted: RegExp): Promise<void> {
+function shows(screen: TerminalScreen, wanted: RegExp): Promise<void> {
   return screen.untilShown((lines) => wanted.test(lines.join("\n")));
 }
 
@@ -295,7 +296,11 @@ describe("Ctrl-C while tools run", () => {
 
   test("three times: all is over at once, and nobody is left behind", async () => {
     await using server = await ModelServer.start([CALL, "Later."]);
-    const { project, screen } = await interrupted(DEAF, server);
+    const project = queryProject({ server, tools: [DEAF] });
+    const screen = new ScreenProcess(project, ["q", "x"]);
+    await shows(screen, RUNNING);
+    screen.type(CTRL_C);
+    await shows(screen, MENU);
     screen.type(CTRL_C);
     await shows(screen, /^✖ Interrupted quit$/m);
     // The key may still be read by the menu, which is closing.
@@ -319,7 +324,7 @@ describe("Ctrl-C while tools run", () => {
     async (name) => {
       await using server = await ModelServer.start([CALL]);
       const project = queryProject({ server, tools: [STUCK] });
-      const screen = new Screen(project, ["q", "x"]);
+      const screen = new ScreenProcess(project, ["q", "x"]);
       await shows(screen, RUNNING);
       process.kill(screen.pid, name);
       const { status, lines } = await screen.end();
@@ -418,7 +423,7 @@ describe("Ctrl-C while something is asked", () => {
     const project = queryProject({ server, tools: [tool] });
     const screen = new Screen(project, ["q", "x"]);
     await shows(screen, shown);
-    process.kill(screen.pid, "SIGTERM");
+    screen.signal("SIGTERM");
     const { status, lines } = await screen.end();
     const record = recordOf(project);
     expect([status, lines.at(-1), problemsIn(project)]).toEqual([130, KEPT, []]);
@@ -437,7 +442,7 @@ describe("Ctrl-C while something is asked", () => {
       { text: "I call.", calls: [{ name: "asker" }, { name: "stuck" }] },
     ]);
     const project = queryProject({ server, tools: [ASKER, STUCK] });
-    const screen = new Screen(project, ["q", "x"]);
+    const screen = new ScreenProcess(project, ["q", "x"]);
     await shows(screen, /^\? Go on\?/m);
     await until(() => startedIn(project).length === 1);
     screen.hangUp();

@@ -1,5 +1,10 @@
-/** The built command on a terminal of its own. */
-import { PseudoTerminal, type ScreenEnd } from "../support/pseudo-terminal.ts";
+/** The command on a terminal: inside the test, or built and in a process of its own. */
+import type { WriteStream } from "node:tty";
+import { run } from "../../src/cli/run.ts";
+import { createHost } from "../support/command-host.ts";
+import { PseudoTerminal } from "../support/pseudo-terminal.ts";
+import type { ScreenEnd } from "../support/terminal-screen.ts";
+import { VirtualTerminal } from "../support/virtual-terminal.ts";
 import { JP, type Project } from "./support.ts";
 
 export interface ScreenOptions {
@@ -7,7 +12,56 @@ export interface ScreenOptions {
   readonly variables?: Readonly<Record<string, string>>;
 }
 
-export class Screen extends PseudoTerminal {
+export class Screen extends VirtualTerminal {
+  readonly #listeners = new Map<string, Set<() => void>>();
+
+  constructor(project: Project, words: readonly string[], options: ScreenOptions = {}) {
+    const variables = { TERM: "xterm-256color", ...project.variables, ...options.variables };
+    super({ variables, columns: options.columns });
+    // Commands use of these streams only what a virtual one has.
+    const open = () => this.openOutput() as unknown as WriteStream;
+    const stdout = open();
+    const host = {
+      ...createHost({ cwd: project.root, variables }),
+      stdin: Object.assign(this.device.openInput(), { isTTY: true }),
+      stdout,
+      stderr: open(),
+      writeOut: (text: string) => void stdout.write(text),
+      isTerminal: () => true,
+      terminal: this.device,
+      onSignal: (signals: readonly string[], listener: () => void) => this.#on(signals, listener),
+    };
+    void run(words, host).then((status) => this.endWith(status));
+  }
+
+  protected override onInterrupt(): void {
+    this.signal("SIGINT");
+  }
+
+  protected override onHangUp(): void {
+    this.signal("SIGHUP");
+  }
+
+  signal(name: "SIGINT" | "SIGTERM" | "SIGHUP"): void {
+    const listeners = [...(this.#listeners.get(name) ?? [])];
+    if (listeners.length === 0) throw new Error(`${name} would have ended the command`);
+    for (const listener of listeners) listener();
+  }
+
+  #on(signals: readonly string[], listener: () => void): Disposable {
+    for (const name of signals) {
+      this.#listeners.set(name, (this.#listeners.get(name) ?? new Set()).add(listener));
+    }
+    return {
+      [Symbol.dispose]: () => {
+        for (const name of signals) this.#listeners.get(name)?.delete(listener);
+      },
+    };
+  }
+}
+
+/** For what depends on the process or the kernel: its signals, the terminal's settings, its streams. */
+export class ScreenProcess extends PseudoTerminal {
   constructor(project: Project, words: readonly string[], options: ScreenOptions = {}) {
     super(process.execPath, [JP, ...words], {
       folder: project.root,

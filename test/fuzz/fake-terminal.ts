@@ -1,7 +1,7 @@
 /** A terminal without one: what is sent comes in, what is written is kept. */
 import { styleText } from "node:util";
 import type { Paint } from "../../src/render/index.ts";
-import type { Terminal } from "../../src/terminal/terminal-device.ts";
+import type { Terminal } from "../../src/terminal/terminal.ts";
 import type { Size } from "../../src/terminal/widget.ts";
 
 type Events = Parameters<Terminal["listen"]>[0];

@@ -15,7 +15,7 @@ import { bufferOf } from "../../src/terminal/text-buffer.ts";
 import { secretEntry, textEntry } from "../../src/terminal/text-entry.ts";
 import type { Widget } from "../../src/terminal/widget.ts";
 import { explainMismatch, type Question } from "../../src/tool/index.ts";
-import { PromptScreen } from "../support/prompt-screen.ts";
+import { PromptProcess } from "../support/prompt-screen.ts";
 import { FakeTerminal } from "./fake-terminal.ts";
 import { fuzz } from "./fuzz.ts";
 import { explainGrowth } from "./growth.ts";
@@ -277,7 +277,7 @@ fuzz(
     ),
     async (question, pieces, sizes) => {
       const asked = { exclusive: false, persistence: "turn", ...question } as const;
-      const screen = new PromptScreen(
+      const screen = new PromptProcess(
         {
           method: "ask",
           request: { inquiryId: "call_1.a.1" as InquiryId, question: asked },
@@ -290,7 +290,7 @@ fuzz(
       // Out of whatever it has come to.
       const nudge = setInterval(() => screen.type("\u001b"), 100);
       const { bytes } = await screen.end().finally(() => clearInterval(nudge));
-      const result = screen.writtenResult() as { type: string; answer?: never };
+      const result = screen.resultSoFar as { type: string; answer?: never };
       if (result.type === "answered") {
         expect(explainMismatch(asked.answerType, result.answer ?? null)).toBeUndefined();
       } else expect(result).toEqual({ inquiryId: "call_1.a.1", type: "cancelled" });

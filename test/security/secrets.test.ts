@@ -7,7 +7,7 @@ import { describe, expect, test } from "vitest";
 import { calling, resultsIn } from "../cli/calling-model.ts";
 import type { ModelServer } from "../cli/model-server.ts";
 import { entriesOf, query, queryProcess, queryProject, recordOf } from "../cli/query-project.ts";
-import { Screen } from "../cli/screen.ts";
+import { ScreenProcess } from "../cli/screen.ts";
 import type { Project } from "../cli/support.ts";
 import { counters } from "./threats.ts";
 
@@ -78,7 +78,9 @@ test("a secret that is typed is nowhere to be seen while the tool has it, and no
   counters("T-SEC-1");
   await using server = await calling(["looker"]);
   const project = queryProject({ server, tools: [LOOKER] });
-  const screen = new Screen(project, ["query", "-v", "one"], { variables: { JP_DEBUG: "1" } });
+  const screen = new ScreenProcess(project, ["query", "-v", "one"], {
+    variables: { JP_DEBUG: "1" },
+  });
   await screen.untilShown((lines) => lines.some((line) => line.startsWith("? The word?")));
   screen.type(`${CANARY}\r`);
   const { bytes } = await screen.end();
@@ -128,7 +130,9 @@ source = "mcp.stranger"
 run = "unattended"
 `,
   });
-  const screen = new Screen(project, ["query", "-v", "one"], { variables: { JP_DEBUG: "1" } });
+  const screen = new ScreenProcess(project, ["query", "-v", "one"], {
+    variables: { JP_DEBUG: "1" },
+  });
   await screen.untilShown((lines) => lines.join("\n").includes("input is hidden"));
   screen.type(`${CANARY}\r`);
   const { bytes } = await screen.end();
@@ -278,7 +282,7 @@ if (isOurs) setInterval(() => { if (existsSync("CRASH")) throw new Error("boom")
     tools: [{ ...LOOKER, program }],
     files: { "crash.cjs": crash },
   });
-  const screen = new Screen(project, ["query", "one"], {
+  const screen = new ScreenProcess(project, ["query", "one"], {
     variables: { NODE_OPTIONS: `--require=${path.join(project.root, "crash.cjs")}`, JP_DEBUG: "1" },
   });
   await screen.untilShown((lines) => lines.some((line) => line.startsWith("? The word?")));

@@ -7,7 +7,7 @@ import { describe, expect, test } from "vitest";
 import type { JsonObject } from "../../src/util/index.ts";
 import { ModelServer } from "../cli/model-server.ts";
 import { queryProject } from "../cli/query-project.ts";
-import { Screen } from "../cli/screen.ts";
+import { Screen, ScreenProcess } from "../cli/screen.ts";
 import { Project } from "../cli/support.ts";
 import { foreignIn, HOSTILE, LONG } from "./hostile.ts";
 import { counters } from "./threats.ts";
@@ -228,7 +228,9 @@ type = "string"
 `,
     files: { "hostile.cjs": hostileTool(ending).script },
   });
-  const screen = new Screen(project, ["query", "-v", HOSTILE], { variables });
+  // Lines of text are read by the terminal itself.
+  const Terminal = variables["JP_PLAIN"] === "1" ? ScreenProcess : Screen;
+  const screen = new Terminal(project, ["query", "-v", HOSTILE], { variables });
   for (const [mark, keys] of answers) {
     await screen.untilShown((lines) => lines.some((line) => line.includes(mark)));
     screen.type(keys);
@@ -315,7 +317,9 @@ test("nothing hostile in an error that nobody expected reaches the terminal", as
   for (const file of Object.keys(crashes)) {
     const project = queryProject({ server, files: crashes });
     const variables = { NODE_OPTIONS: `--require=${path.join(project.root, file)}` };
-    const { status, bytes } = await new Screen(project, ["query", "one"], { variables }).end();
+    const { status, bytes } = await new ScreenProcess(project, ["query", "one"], {
+      variables,
+    }).end();
     ends.push([status, bytes.includes("FORGED"), foreignIn(bytes), bytes.includes("at ")]);
   }
   expect(ends).toEqual([

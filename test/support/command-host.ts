@@ -3,6 +3,7 @@ import { Readable, Writable } from "node:stream";
 import type { WriteStream } from "node:tty";
 import type { Host } from "../../src/cli/host.ts";
 import { run } from "../../src/cli/run.ts";
+import type { TerminalDevice } from "../../src/terminal/index.ts";
 
 export interface HostOptions {
   readonly cwd?: string;
@@ -46,12 +47,24 @@ export function createHost(
     cwd,
     pid: process.pid,
     tmpdir: variables["TMPDIR"] ?? "/tmp",
-    mayUseTerminal: false,
+    terminal: NO_TERMINAL,
     onSignal: () => ({ [Symbol.dispose]: () => {} }),
     exit: (status) => {
       throw new Error(`the command wants to end its process with status ${status}`);
     },
   };
+}
+
+const NO_TERMINAL: TerminalDevice = {
+  path: undefined,
+  isAvailable: () => false,
+  openInput: noTerminal,
+  openOutput: noTerminal,
+  onResize: () => ({ [Symbol.dispose]: () => {} }),
+};
+
+function noTerminal(): never {
+  throw new Error("ENXIO: no such device or address");
 }
 
 class Collected extends Writable {

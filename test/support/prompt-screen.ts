@@ -1,15 +1,59 @@
-/** The terminal prompter at work on a terminal of its own. */
+/** The terminal prompter at work on a terminal: inside the test, or in a process of its own. */
 import { existsSync, readFileSync } from "node:fs";
 import path from "node:path";
 import { inject } from "vitest";
-import type { PrompterTask } from "./prompter-task.ts";
+import { TerminalPrompter } from "../../src/terminal/index.ts";
+import { editByTask, type PrompterTask, runPrompterTask } from "./prompter-task.ts";
 import { PseudoTerminal } from "./pseudo-terminal.ts";
 import { temporaryFolder } from "../../src/storage/temporary-workspace.fixture.ts";
+import { VirtualTerminal, type VirtualTerminalOptions } from "./virtual-terminal.ts";
 
-export interface PromptScreenOptions {
-  readonly columns?: number;
-  readonly rows?: number;
-  readonly variables?: NodeJS.ProcessEnv;
+const NO_COLORS = { NO_COLOR: "1" };
+
+export class PromptScreen extends VirtualTerminal {
+  readonly #abort = new AbortController();
+  readonly #result: Promise<unknown>;
+  #resultSoFar: unknown;
+
+  constructor(task: PrompterTask, options: VirtualTerminalOptions = {}) {
+    super({ variables: NO_COLORS, ...options });
+    const { notification, edited, printFirst } = task;
+    if (printFirst !== undefined) this.openOutput().write(printFirst);
+    const prompter = new TerminalPrompter({
+      device: this.device,
+      ...(notification !== undefined && { notification }),
+      ...(edited !== undefined && {
+        editText: async (text, { extension }) => {
+          if (this.isRaw) throw new Error("The terminal is not as an editor expects it.");
+          return editByTask(task, text, extension);
+        },
+      }),
+    });
+    this.#result = this.#run(runPrompterTask(prompter, task, this.#abort.signal));
+  }
+
+  abort(): void {
+    this.#abort.abort();
+  }
+
+  result(): Promise<unknown> {
+    return this.#result;
+  }
+
+  /** Undefined while it is being asked. */
+  get resultSoFar(): unknown {
+    return this.#resultSoFar;
+  }
+
+  async #run(running: Promise<unknown>): Promise<unknown> {
+    this.#resultSoFar = await running;
+    this.endWith(0);
+    await this.end();
+    return this.#resultSoFar;
+  }
+}
+
+export interface PromptProcessOptions extends VirtualTerminalOptions {
   /** Words of a shell around the program, which is `"$@"` in them. */
   readonly shell?: string;
 }
@@ -19,11 +63,12 @@ const PROGRAM = path.join(inject("programs"), "prompter.mjs");
 /** Programs in TypeScript start three times as fast the second time. */
 const NODE_COMPILE_CACHE = path.join(ROOT, "node_modules", ".cache", "node-compile");
 
-export class PromptScreen extends PseudoTerminal {
+/** For what depends on the kernel: lines that the terminal edits, its settings, redirected streams. */
+export class PromptProcess extends PseudoTerminal {
   readonly folder: string;
 
-  constructor(task: PrompterTask, options: PromptScreenOptions = {}) {
-    const { columns, rows, variables = { NO_COLOR: "1" }, shell } = options;
+  constructor(task: PrompterTask, options: PromptProcessOptions = {}) {
+    const { columns, rows, variables = NO_COLORS, shell } = options;
     const folder = temporaryFolder();
     const program = [process.execPath, PROGRAM, JSON.stringify(task), path.join(folder, "result")];
     const words = shell === undefined ? program : ["sh", "-c", shell, "sh", ...program];
@@ -37,21 +82,18 @@ export class PromptScreen extends PseudoTerminal {
     this.folder = folder;
   }
 
-  /** Types one key after the other, each when the screen shows what is expected before it. */
-  async answer(...steps: readonly (readonly [shown: string, keys: string])[]): Promise<void> {
-    for (const [shown, keys] of steps) {
-      await this.untilShown((lines) => lines.join("\n").includes(shown));
-      this.type(keys);
-    }
+  abort(): void {
+    process.kill(this.pid, "SIGUSR1");
   }
 
   /** What came of it, when the program has ended. */
   async result(): Promise<unknown> {
     await this.end();
-    return this.writtenResult();
+    return this.resultSoFar;
   }
 
-  writtenResult(): unknown {
+  /** Undefined while it is being asked. */
+  get resultSoFar(): unknown {
     const file = path.join(this.folder, "result");
     return existsSync(file) ? JSON.parse(readFileSync(file, "utf8")) : undefined;
   }

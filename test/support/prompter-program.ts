@@ -5,7 +5,7 @@
 import { spawnSync } from "node:child_process";
 import { writeFileSync } from "node:fs";
 import { TerminalPrompter } from "../../src/terminal/index.ts";
-import type { PrompterTask } from "./prompter-task.ts";
+import { editByTask, type PrompterTask, runPrompterTask } from "./prompter-task.ts";
 
 const [, , words = "", file = ""] = process.argv;
 const task = JSON.parse(words) as PrompterTask;
@@ -15,46 +15,18 @@ process.on("SIGUSR1", () => abort.abort());
 process.on("SIGHUP", () => {});
 
 if (task.printFirst !== undefined) process.stdout.write(task.printFirst);
-const { signal } = abort;
 const prompter = new TerminalPrompter({
   ...(task.notification !== undefined && { notification: task.notification }),
   ...(task.edited !== undefined && { editText }),
   ...(task.isPlain !== undefined && { isPlain: task.isPlain }),
 });
-try {
-  const result = task.isTwice === true ? await Promise.all([run(), run()]) : await run();
-  writeFileSync(file, JSON.stringify(result));
-} catch (error) {
-  const { code, message } = error as Error & { code?: string };
-  writeFileSync(file, JSON.stringify({ code, message }));
-}
+const result = await runPrompterTask(prompter, task, abort.signal);
+writeFileSync(file, JSON.stringify(result));
 
-function run(): Promise<unknown> {
-  switch (task.method) {
-    case "ask":
-      return prompter.ask({ ...task.request, signal });
-    case "askForm":
-      return prompter.askForm({ ...task.request, signal });
-    case "askPermission": {
-      const { refused } = task;
-      const check = (edited: object) =>
-        Promise.resolve(JSON.stringify(edited) === refused ? "No \u001b[2Jgood." : undefined);
-      return prompter.askPermission({ ...task.request, check, signal });
-    }
-    case "askDelivery":
-      return prompter.askDelivery({ ...task.request, signal });
-    case "choose":
-      return prompter.choose({ ...task.request, signal });
-    default:
-      return task satisfies never;
-  }
-}
-
-/** An editor that is told what to make of a text, and notices whether the terminal is as it likes it. */
+/** An editor that notices whether the terminal is as it likes it. */
 async function editText(text: string, { extension }: { extension: string }): Promise<string> {
   const { stdout } = spawnSync("stty", ["-F", "/dev/tty", "-a"], { encoding: "utf8" });
   const isUsual = / icanon /.test(stdout) && / echo /.test(stdout);
   if (!isUsual) throw new Error("The terminal is not as an editor expects it.");
-  if (task.edited === "fail") throw new Error("No editor \u001b[2Jis set.");
-  return (task.edited ?? "").replace("$TEXT", text).replace("$EXTENSION", extension);
+  return editByTask(task, text, extension);
 }

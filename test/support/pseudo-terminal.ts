@@ -1,138 +1,81 @@
-/** A command on a terminal of its own: what it writes, and what the screen shows of it at any time. */
+/** A command in a process of its own, on a pseudo-terminal of its own. */
 import { setTimeout } from "node:timers/promises";
 import { type IPty, spawn } from "@lydell/node-pty";
-import headless from "@xterm/headless";
 import { onTestFinished } from "vitest";
+import { type ScreenSize, TerminalScreen } from "./terminal-screen.ts";
 
 /** What is written at once may arrive in pieces; behind the last of them it is quiet for so long. */
 const QUIET_MS = 10;
 
-export interface PseudoTerminalOptions {
+export interface PseudoTerminalOptions extends ScreenSize {
   readonly folder: string;
   readonly variables: NodeJS.ProcessEnv;
-  readonly columns?: number | undefined;
-  readonly rows?: number | undefined;
 }
 
-export interface ScreenEnd {
-  readonly status: number;
-  /** Everything that was written, as it was written. */
-  readonly bytes: string;
-  /** The lines of the screen, those that scrolled away included, without empty ones at the end. */
-  readonly lines: readonly string[];
-}
-
-export class PseudoTerminal {
+export class PseudoTerminal extends TerminalScreen {
   readonly #pty: IPty;
-  readonly #terminal: InstanceType<typeof headless.Terminal>;
-  readonly #ended: Promise<number>;
-  #bytes = "";
-  #isEnded = false;
-  #waiting: (() => void)[] = [];
+  #isGone = false;
+  #linesSeen = 0;
 
   constructor(command: string, words: readonly string[], options: PseudoTerminalOptions) {
-    const { folder, variables, columns = 80, rows = 24 } = options;
-    this.#terminal = new headless.Terminal({
-      cols: columns,
-      rows,
-      scrollback: 1000,
-      allowProposedApi: true,
-    });
+    super(options);
+    const { folder, variables } = options;
     this.#pty = spawn(command, [...words], {
       name: variables["TERM"] ?? "xterm-256color",
-      cols: columns,
-      rows,
+      cols: this.columns,
+      rows: this.rows,
       cwd: folder,
       env: variables,
     });
-    this.#pty.onData((data) => {
-      this.#bytes += data;
-      this.#terminal.write(data, () => this.#wake());
-    });
-    // What a terminal says by itself, where its cursor is for example.
-    this.#terminal.onData((data) => {
-      if (!this.#isEnded) this.#pty.write(data);
-    });
-    this.#ended = new Promise((resolve) => {
-      this.#pty.onExit(({ exitCode }) => {
-        this.#isEnded = true;
-        this.#terminal.write("", () => {
-          resolve(exitCode);
-          this.#wake();
-        });
-      });
+    this.#pty.onData((data) => this.show(data));
+    this.#pty.onExit(({ exitCode }) => {
+      this.#isGone = true;
+      this.endWith(exitCode);
     });
     onTestFinished(() => {
-      if (!this.#isEnded) this.#pty.kill("SIGKILL");
-      this.#terminal.dispose();
+      if (!this.#isGone) this.#pty.kill("SIGKILL");
     });
-  }
-
-  get bytes(): string {
-    return this.#bytes;
   }
 
   get pid(): number {
     return this.#pty.pid;
   }
 
-  /** Until the command has written this. Throws if it ends without. */
-  async until(text: string): Promise<void> {
-    await this.#untilTrue(() => this.#bytes.includes(text));
+  type(keys: string): void {
+    if (!this.#isGone) this.#pty.write(keys);
   }
 
-  /** Until the screen is like this. Throws, with what it shows, if the command ends before. */
-  async untilShown(isRight: (lines: readonly string[]) => boolean): Promise<void> {
-    for (let length = -1; length !== this.#bytes.length;) {
-      await this.#untilTrue(() => isRight(this.lines));
-      length = this.#bytes.length;
-      await setTimeout(QUIET_MS);
+  /** Types each of the lines when plain text asks for the next one: what comes before is dropped. */
+  async answerLines(...typed: readonly string[]): Promise<void> {
+    for (const keys of typed) {
+      await this.untilLineAsked();
+      this.type(keys);
     }
   }
 
-  type(keys: string): void {
-    this.#pty.write(keys);
+  /** Until plain text asks for another line, with this on the screen. */
+  async untilLineAsked(shown = ""): Promise<void> {
+    await this.untilShown(
+      (lines) =>
+        lines.length > this.#linesSeen &&
+        /^(Answer|Secret):$/.test(lines.at(-1) ?? "") &&
+        lines.join("\n").includes(shown),
+    );
+    this.#linesSeen = this.lines.length;
   }
 
-  resize(columns: number, rows: number): void {
-    this.#terminal.resize(columns, rows);
+  override resize(columns: number, rows: number): void {
+    super.resize(columns, rows);
     this.#pty.resize(columns, rows);
   }
 
-  /** The window is closed, or the connection is lost. Needs a process that runs no other test file. */
+  /** Needs a process that runs no other test file. */
   hangUp(): void {
-    this.#isEnded = true;
+    this.#isGone = true;
     (this.#pty as IPty & { destroy(): void }).destroy(); // Not among its types.
   }
 
-  async end(): Promise<ScreenEnd> {
-    const status = await this.#ended;
-    return { status, bytes: this.#bytes, lines: this.lines };
-  }
-
-  get lines(): readonly string[] {
-    const { active } = this.#terminal.buffer;
-    const all = Array.from(
-      { length: active.length },
-      (_, index) => active.getLine(index)?.translateToString(true).trimEnd() ?? "",
-    );
-    return all.slice(0, all.findLastIndex((line) => line !== "") + 1);
-  }
-
-  /** Where the cursor is: which of the lines, and before which column. */
-  get cursor(): { readonly line: number; readonly column: number } {
-    const { active } = this.#terminal.buffer;
-    return { line: active.baseY + active.cursorY, column: active.cursorX };
-  }
-
-  async #untilTrue(isTrue: () => boolean): Promise<void> {
-    while (!isTrue()) {
-      if (this.#isEnded) throw new Error(`the command has ended: ${this.lines.join("\n")}`);
-      await new Promise<void>((resolve) => this.#waiting.push(resolve));
-    }
-  }
-
-  #wake(): void {
-    for (const wake of this.#waiting.splice(0)) wake();
+  protected settle(): Promise<void> {
+    return setTimeout(QUIET_MS);
   }
 }

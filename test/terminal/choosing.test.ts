@@ -2,7 +2,8 @@ import { describe, expect, test } from "vitest";
 import type { InquiryId } from "../../src/conversation/index.ts";
 import { type InquiryQuestion, selectQuestion } from "../../src/tool/index.ts";
 import { counters } from "../security/threats.ts";
-import { PromptScreen, type PromptScreenOptions } from "../support/prompt-screen.ts";
+import { PromptScreen } from "../support/prompt-screen.ts";
+import type { VirtualTerminalOptions } from "../support/virtual-terminal.ts";
 
 const inquiryId = "call_1.q.1" as InquiryId; // Ids are made by the coordinator.
 const ESCAPE = "\u001b";
@@ -11,7 +12,7 @@ const BAD = "\u001b[31m\u001b]0;x\u0007\u202e";
 const SHOWN = "␛[31m␛]0;x␇<U+202E>";
 const ACTS = /\u001b\[31m|\u001b\]0|\u0007|\u202e/;
 
-function open(question: InquiryQuestion, options: PromptScreenOptions = {}) {
+function open(question: InquiryQuestion, options: VirtualTerminalOptions = {}) {
   return new PromptScreen({ method: "ask", request: { inquiryId, question } }, options);
 }
 
@@ -71,7 +72,7 @@ describe("a select question with a way out", () => {
     const [left, aborted] = [open(QUESTION), open(QUESTION)];
     await left.answer(["Other…", `${LAST}\r`], ["Which? Other:", ESCAPE], ["❯ Other…", ESCAPE]);
     await aborted.answer(["Other…", `${LAST}\r`], ["Which? Other:", ""]);
-    process.kill(aborted.pid, "SIGUSR1");
+    aborted.abort();
     expect([await left.result(), left.lines, await aborted.result(), aborted.lines]).toEqual([
       { inquiryId, type: "cancelled" },
       ["✖ Which? cancelled"],

@@ -10,8 +10,9 @@ import {
   textQuestion,
 } from "../../src/tool/index.ts";
 import { verifies } from "../conformance/manifest.ts";
-import { PromptScreen, type PromptScreenOptions } from "../support/prompt-screen.ts";
+import { PromptProcess, PromptScreen } from "../support/prompt-screen.ts";
 import type { PrompterTask } from "../support/prompter-task.ts";
+import type { VirtualTerminalOptions } from "../support/virtual-terminal.ts";
 import { counters } from "../security/threats.ts";
 
 const inquiryId = "call_1.q.1" as InquiryId; // Ids are made by the coordinator.
@@ -27,8 +28,13 @@ const INTERRUPTED = { inquiryId, type: "interrupted" };
 
 type More = Partial<Pick<PrompterTask, "notification" | "isTwice" | "printFirst" | "edited">>;
 
-function open(question: InquiryQuestion, options: PromptScreenOptions = {}, more: More = {}) {
+function open(question: InquiryQuestion, options: VirtualTerminalOptions = {}, more: More = {}) {
   return new PromptScreen({ method: "ask", request: { inquiryId, question }, ...more }, options);
+}
+
+function openInShell(shell: string, question: InquiryQuestion, more: More = {}) {
+  const task = { method: "ask", request: { inquiryId, question }, ...more } as const;
+  return new PromptProcess(task, { shell });
 }
 
 /** The rest of a long text is skipped on purpose. */
@@ -61,7 +67,7 @@ describe("a question", () => {
       type
     ];
     await screen.answer(["What then?", key], [changed, ""]);
-    process.kill(screen.pid, "SIGUSR1");
+    screen.abort();
     expect([await screen.result(), screen.lines]).toEqual([INTERRUPTED, ["Look."]]);
   });
 
@@ -70,12 +76,12 @@ describe("a question", () => {
     const screen = open(QUESTIONS[type]);
     await screen.answer(["What then?", ""]);
     screen.hangUp();
-    await expect.poll(() => screen.writtenResult(), { timeout: 10_000 }).toEqual(INTERRUPTED);
+    expect(await screen.result()).toEqual(INTERRUPTED);
   });
 
   test("is asked on the terminal when the standard streams go elsewhere", async () => {
     const shell = 'echo no | "$@" 2>errors | cat >output';
-    const screen = open(QUESTIONS.boolean, { shell }, { printFirst: "words\n" });
+    const screen = openInShell(shell, QUESTIONS.boolean, { printFirst: "words\n" });
     await screen.answer(["What then?", "y"]);
     const result = await screen.result();
     const read = (name: string) => readFileSync(path.join(screen.folder, name), "utf8");
@@ -91,7 +97,7 @@ describe("a question", () => {
     counters("T-PROV-7");
     // The line is not read by anybody until the question is there.
     const shell = 'echo started; "$@"';
-    const screen = open(QUESTIONS.boolean, { shell });
+    const screen = openInShell(shell, QUESTIONS.boolean);
     await screen.answer(["started", "y"], ["? What then?", "n"]);
     expect(await screen.result()).toEqual({
       inquiryId,
@@ -113,7 +119,7 @@ describe("a question", () => {
 
   test("leaves the terminal as it was", async () => {
     const shell = 'stty -a >before; "$@"; stty -a >after';
-    const screen = open(QUESTIONS.text, { shell });
+    const screen = openInShell(shell, QUESTIONS.text);
     await screen.answer(["What then?", "x\r"]);
     await screen.end();
     const read = (name: string) => readFileSync(path.join(screen.folder, name), "utf8");
@@ -125,9 +131,9 @@ describe("a question", () => {
 
   test("that nobody can be shown is an error", async () => {
     const shell = 'setsid -w "$@" </dev/null; echo done';
-    const screen = open(QUESTIONS.text, { shell });
+    const screen = openInShell(shell, QUESTIONS.text);
     await screen.until("done");
-    expect(screen.writtenResult()).toEqual({
+    expect(screen.resultSoFar).toEqual({
       code: "no_terminal",
       message: "No terminal is available to ask on.",
     });

@@ -1,7 +1,7 @@
 /** The prompters that there are, each with its own way of being answered. */
 import { holdPrompt, type PrompterScript, ScriptedPrompter } from "../../src/testing/index.ts";
-import { PromptScreen } from "../support/prompt-screen.ts";
-import type { PrompterTask } from "../support/prompter-task.ts";
+import { PromptProcess, PromptScreen } from "../support/prompt-screen.ts";
+import { type PrompterTask, runPrompterTask } from "../support/prompter-task.ts";
 
 export interface Behaviour {
   readonly title: string;
@@ -29,20 +29,18 @@ export const PROMPTERS: readonly {
 async function runOnTerminal({ task, typed, isAborted }: Behaviour): Promise<unknown> {
   const screen = new PromptScreen(task, { columns: 100 });
   await screen.answer(...typed);
-  if (isAborted === true) process.kill(screen.pid, "SIGUSR1");
+  if (isAborted === true) screen.abort();
   return await screen.result();
 }
 
 /** A line is typed when it is asked for: what comes before is dropped. */
 async function runInLines({ task, lines, isAborted }: Behaviour): Promise<unknown> {
-  const screen = new PromptScreen({ ...task, isPlain: true }, { columns: 100 });
+  const screen = new PromptProcess({ ...task, isPlain: true }, { columns: 100 });
   for (const [shown, keys] of lines) {
-    await screen.untilShown(
-      (all) => all.join("\n").includes(shown) && /^(Answer|Secret):$/.test(all.at(-1) ?? ""),
-    );
+    await screen.untilLineAsked(shown);
     screen.type(keys);
   }
-  if (isAborted === true) process.kill(screen.pid, "SIGUSR1");
+  if (isAborted === true) screen.abort();
   return await screen.result();
 }
 
@@ -58,27 +56,10 @@ async function runScript({ task, script, isAborted }: Behaviour): Promise<unknow
     choices: reply,
   };
   const prompter = new ScriptedPrompter(script ?? waiting);
-  const result = start(prompter, task, abort.signal);
+  const result = runPrompterTask(prompter, task, abort.signal);
   if (isAborted === true) {
     await held.opened;
     abort.abort();
   }
   return await result;
-}
-
-function start(prompter: ScriptedPrompter, task: PrompterTask, signal: AbortSignal) {
-  switch (task.method) {
-    case "ask":
-      return prompter.ask({ ...task.request, signal });
-    case "askForm":
-      return prompter.askForm({ ...task.request, signal });
-    case "askPermission":
-      return prompter.askPermission({ ...task.request, check: async () => undefined, signal });
-    case "askDelivery":
-      return prompter.askDelivery({ ...task.request, signal });
-    case "choose":
-      return prompter.choose({ ...task.request, signal });
-    default:
-      return task satisfies never;
-  }
 }

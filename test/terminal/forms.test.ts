@@ -10,8 +10,9 @@ import {
   selectQuestion,
   textQuestion,
 } from "../../src/tool/index.ts";
-import { PromptScreen, type PromptScreenOptions } from "../support/prompt-screen.ts";
+import { PromptProcess, PromptScreen } from "../support/prompt-screen.ts";
 import type { PrompterTask } from "../support/prompter-task.ts";
+import type { VirtualTerminalOptions } from "../support/virtual-terminal.ts";
 
 const ESCAPE = "\u001b";
 const BAD = "\u001b[31m\u001b]0;x\u0007\u202e";
@@ -37,7 +38,7 @@ function field(number: number) {
   return { inquiryId: `call_1.q.${number}` as InquiryId }; // Ids are made by the coordinator.
 }
 
-interface FormOptions extends PromptScreenOptions {
+interface FormOptions extends VirtualTerminalOptions {
   readonly label?: string;
   readonly task?: Pick<PrompterTask, "notification" | "printFirst" | "edited">;
 }
@@ -227,7 +228,7 @@ describe("a form", () => {
   ] as const)("is closed and wiped away by the signal, with its %s", async (_what, steps) => {
     const screen = open([APPLY, NAME], { label: "Assistant" });
     for (const step of steps) await screen.answer(step);
-    process.kill(screen.pid, "SIGUSR1");
+    screen.abort();
     expect([await screen.result(), screen.lines]).toEqual([{ type: "interrupted" }, ["Assistant"]]);
   });
 
@@ -236,7 +237,7 @@ describe("a form", () => {
     await screen.answer(["(1/2)", "y"], ["(2/2)", ""]);
     screen.hangUp();
     const interrupted = { type: "interrupted" };
-    await expect.poll(() => screen.writtenResult(), { timeout: 10_000 }).toEqual(interrupted);
+    expect(await screen.result()).toEqual(interrupted);
   });
 
   test("calls somebody once", async () => {
@@ -252,7 +253,9 @@ describe("a form", () => {
 
   test("is asked on the terminal when the standard streams go elsewhere", async () => {
     const shell = 'echo no | "$@" 2>errors | cat >output';
-    const screen = open([APPLY, NAME], { shell, task: { printFirst: "words\n" } });
+    const request = { fields: fieldsOf([APPLY, NAME]) };
+    const task = { method: "askForm", request, printFirst: "words\n" } as const;
+    const screen = new PromptProcess(task, { shell });
     await screen.answer(["(1/2)", "n"], ["(2/2)", "Grace\r"], ["Send these", "\r"]);
     const result = await screen.result();
     const read = (name: string) => readFileSync(path.join(screen.folder, name), "utf8");

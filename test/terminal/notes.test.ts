@@ -7,7 +7,8 @@ import {
   selectQuestion,
   textQuestion,
 } from "../../src/tool/index.ts";
-import { PromptScreen, type PromptScreenOptions } from "../support/prompt-screen.ts";
+import { PromptScreen } from "../support/prompt-screen.ts";
+import type { VirtualTerminalOptions } from "../support/virtual-terminal.ts";
 
 const inquiryId = "call_1.q.1" as InquiryId; // Ids are made by the coordinator.
 const ESCAPE = "\u001b";
@@ -59,7 +60,10 @@ const NOTED = {
 };
 const TYPES = Object.keys(NOTED) as (keyof typeof NOTED)[]; // Its own keys.
 
-function open(question: InquiryQuestion, screen: PromptScreenOptions & { edited?: string } = {}) {
+function open(
+  question: InquiryQuestion,
+  screen: VirtualTerminalOptions & { edited?: string } = {},
+) {
   const { edited, ...rest } = screen;
   const request = { inquiryId, question };
   return new PromptScreen(
@@ -118,7 +122,7 @@ describe.each(TYPES)("a note to a %s question", (type) => {
   test("is closed and wiped away by the signal", async () => {
     const opened = open(question);
     await opened.answer(["Tab add note", "\t"], ["? Note:", "half"], ["half", ""]);
-    process.kill(opened.pid, "SIGUSR1");
+    opened.abort();
     expect([await opened.result(), opened.lines]).toEqual([{ inquiryId, type: "interrupted" }, []]);
   });
 

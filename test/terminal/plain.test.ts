@@ -11,7 +11,7 @@ import {
 } from "../../src/tool/index.ts";
 import { verifies } from "../conformance/manifest.ts";
 import { counters } from "../security/threats.ts";
-import { PromptScreen, type PromptScreenOptions } from "../support/prompt-screen.ts";
+import { PromptProcess, type PromptProcessOptions } from "../support/prompt-screen.ts";
 import type { PrompterTask } from "../support/prompter-task.ts";
 
 const inquiryId = "call_1.q.1" as InquiryId; // Ids are made by the coordinator.
@@ -24,28 +24,17 @@ const QUESTIONS = {
   secret: secretQuestion("q", "What then?"),
 };
 const TYPES = Object.keys(QUESTIONS) as (keyof typeof QUESTIONS)[]; // Its own keys.
-const WAITS = /^(Answer|Secret):$/;
 
 type More = Partial<Pick<PrompterTask, "notification" | "edited">>;
 
-function open(question: InquiryQuestion, options: PromptScreenOptions = {}, more: More = {}) {
+function open(question: InquiryQuestion, options: PromptProcessOptions = {}, more: More = {}) {
   const request = { inquiryId, question };
-  return new PromptScreen({ method: "ask", request, isPlain: true, ...more }, options);
-}
-
-/** Types each of the lines when one is asked for. */
-async function type(screen: PromptScreen, ...typed: readonly string[]): Promise<void> {
-  let seen = 0;
-  for (const keys of typed) {
-    await screen.untilShown((lines) => lines.length > seen && WAITS.test(lines.at(-1) ?? ""));
-    seen = screen.lines.length;
-    screen.type(keys);
-  }
+  return new PromptProcess({ method: "ask", request, isPlain: true, ...more }, options);
 }
 
 async function answered(question: InquiryQuestion, ...typed: readonly string[]) {
   const screen = open(question);
-  await type(screen, ...typed.map((line) => `${line}\r`));
+  await screen.answerLines(...typed.map((line) => `${line}\r`));
   return { result: await screen.result(), lines: screen.lines };
 }
 
@@ -77,7 +66,7 @@ describe("a question in lines of text", () => {
 
   test.each(TYPES)("of the type %s writes nothing but text", async (answerType) => {
     const screen = open({ ...QUESTIONS[answerType], context: "@@ -1 +1 @@\n-old\n+new" });
-    await type(screen, answerType === "boolean" ? "y\r" : "1\r");
+    await screen.answerLines(answerType === "boolean" ? "y\r" : "1\r");
     const { bytes } = await screen.end();
     // oxlint-disable-next-line no-control-regex -- What a terminal acts on is looked for.
     expect(bytes.replaceAll(/\r*\n/g, "\n")).not.toMatch(/[\0-\u0009\u000b-\u001f]/);
@@ -94,7 +83,7 @@ describe("a question in lines of text", () => {
   )("of the type $answerType is cancelled by $name", async ({ answerType, key }) => {
     verifies("082/cancel/end-of-input-is-user");
     const screen = open(QUESTIONS[answerType]);
-    await type(screen, key);
+    await screen.answerLines(key);
     const result = await screen.result();
     expect([result, screen.lines.at(-1)]).toEqual([CANCELLED, "Cancelled: What then?"]);
   });
@@ -104,22 +93,22 @@ describe("a question in lines of text", () => {
     async (answerType) => {
       counters("T-PROV-8");
       const screen = open(QUESTIONS[answerType]);
-      await type(screen, "");
+      await screen.answerLines("");
       screen.hangUp();
-      await expect.poll(() => screen.writtenResult(), { timeout: 10_000 }).toEqual(INTERRUPTED);
+      expect(await screen.result()).toEqual(INTERRUPTED);
     },
   );
 
   test("is not answered by what was typed before it was asked, with or without Enter", async () => {
     const screen = open(QUESTIONS.boolean, { shell: 'echo started; "$@"' });
     await screen.answer(["started", "y\rn"]);
-    await type(screen, "N\r");
+    await screen.answerLines("N\r");
     expect(await screen.result()).toMatchObject({ answer: false, isRemembered: true });
   });
 
   test("leaves the terminal as it was", async () => {
     const screen = open(QUESTIONS.secret, { shell: 'stty -a >before; "$@"; stty -a >after' });
-    await type(screen, "x\r");
+    await screen.answerLines("x\r");
     await screen.end();
     const read = (name: string) => readFileSync(path.join(screen.folder, name), "utf8");
     expect(read("after")).toBe(read("before"));
@@ -127,7 +116,7 @@ describe("a question in lines of text", () => {
 
   test("shows nothing of a secret, and lets it be mended", async () => {
     const screen = open(QUESTIONS.secret);
-    await type(screen, "hunter3\u007f2\r");
+    await screen.answerLines("hunter3\u007f2\r");
     expect([await screen.result(), screen.bytes.includes("hunter")]).toEqual([
       { inquiryId, type: "answered", answer: "hunter2", isRemembered: false },
       false,
@@ -136,7 +125,7 @@ describe("a question in lines of text", () => {
 
   test("rings the bell, and asks for nothing on the desktop", async () => {
     const screen = open(QUESTIONS.text, {}, { notification: { bell: true, desktop: true } });
-    await type(screen, "x\r");
+    await screen.answerLines("x\r");
     const { bytes } = await screen.end();
     expect([bytes.split("\u0007").length, bytes.includes("\u001b")]).toEqual([2, false]);
   });
@@ -147,7 +136,7 @@ describe("a question in lines of text", () => {
     const text = `Delete ${"a ".repeat(200)}and /home for ever?`;
     const question = { ...booleanQuestion("q", text), context: context.join("\n") };
     const screen = open(question);
-    await type(screen, "n\r");
+    await screen.answerLines("n\r");
     const { bytes } = await screen.end();
     const shown = bytes.split("Type y,")[0]?.replaceAll(/\s+/g, " ");
     expect(shown).toContain(`${context.join(" ")} ${text}`);
@@ -157,7 +146,7 @@ describe("a question in lines of text", () => {
 describe("a text", () => {
   test("is changed in an editor, looked at, and sent", async () => {
     const screen = open(textQuestion("q", "What then?"), {}, { edited: "first\nsecond\n" });
-    await type(screen, "/edit\r", "\r");
+    await screen.answerLines("/edit\r", "\r");
     const result = await screen.result();
     expect([result, screen.lines.slice(-10, -5)]).toEqual([
       { inquiryId, type: "answered", answer: "first\nsecond", isRemembered: false },

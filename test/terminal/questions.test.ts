@@ -9,11 +9,15 @@ import {
   textQuestion,
 } from "../../src/tool/index.ts";
 import { verifies } from "../conformance/manifest.ts";
-import { PromptScreen, type PromptScreenOptions } from "../support/prompt-screen.ts";
+import { PromptScreen } from "../support/prompt-screen.ts";
+import type { VirtualTerminalOptions } from "../support/virtual-terminal.ts";
 
 const inquiryId = "call_1.q.1" as InquiryId; // Ids are made by the coordinator.
 
-function open(question: InquiryQuestion, options: PromptScreenOptions & { label?: string } = {}) {
+function open(
+  question: InquiryQuestion,
+  options: VirtualTerminalOptions & { label?: string } = {},
+) {
   const { label, ...rest } = options;
   const request = { inquiryId, question, ...(label !== undefined && { label }) };
   return new PromptScreen({ method: "ask", request }, rest);

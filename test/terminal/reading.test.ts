@@ -9,7 +9,8 @@ import {
 } from "../../src/tool/index.ts";
 import type { JsonObject } from "../../src/util/index.ts";
 import { counters } from "../security/threats.ts";
-import { PromptScreen, type PromptScreenOptions } from "../support/prompt-screen.ts";
+import { PromptScreen } from "../support/prompt-screen.ts";
+import type { VirtualTerminalOptions } from "../support/virtual-terminal.ts";
 
 const inquiryId = "call_1.q.1" as InquiryId; // Ids are made by the coordinator.
 const END = "\u001b[F";
@@ -27,7 +28,7 @@ const QUESTIONS = {
 };
 const TYPES = Object.keys(QUESTIONS) as (keyof typeof QUESTIONS)[]; // Its own keys.
 
-function open(question: InquiryQuestion, options: PromptScreenOptions = { rows: 12 }) {
+function open(question: InquiryQuestion, options: VirtualTerminalOptions = { rows: 12 }) {
   return new PromptScreen({ method: "ask", request: { inquiryId, question } }, options);
 }
 
@@ -48,7 +49,7 @@ describe("a question that is longer than the screen", () => {
     await screen.untilShown((lines) => lines.at(-1) !== before);
     screen.type("x\u001b[B");
     await hidden(screen);
-    const result = screen.writtenResult();
+    const result = screen.resultSoFar;
     screen.type("\u001b");
     expect([first.startsWith(START), result, await screen.result()]).toEqual([
       true,
@@ -94,7 +95,7 @@ describe("a question that is longer than the screen", () => {
       await screen.untilShown((lines) => lines.length === rows);
       screen.type("y\r");
     }
-    const result = screen.writtenResult();
+    const result = screen.resultSoFar;
     screen.type("\u0003");
     expect([before.length > 0, result, await screen.result()]).toEqual([
       true,
@@ -141,7 +142,7 @@ test("a default that is longer than the screen is read before Enter takes it", a
   const before = await hidden(screen);
   screen.type("\r");
   await screen.untilShown((lines) => lines.at(-1) !== before);
-  const result = screen.writtenResult();
+  const result = screen.resultSoFar;
   screen.type("\u001b");
   await screen.end();
   expect(result).toBeUndefined();
@@ -175,7 +176,7 @@ describe("the arguments of a call", () => {
       const before = await hidden(screen);
       screen.type("yY\r");
       await screen.untilShown((lines) => lines.at(-1) !== before);
-      const result = screen.writtenResult();
+      const result = screen.resultSoFar;
       await screen.answer(["more lines ·", END], ["go to the question", ""]);
       const end = screen.lines.join("");
       screen.type(" ");
@@ -193,7 +194,7 @@ test("a result that is too long must be read before it is delivered", async () =
   const before = await hidden(screen);
   screen.type("y\r");
   await screen.untilShown((lines) => lines.at(-1) !== before);
-  const result = screen.writtenResult();
+  const result = screen.resultSoFar;
   await screen.answer(["more lines ·", END], ["go to the question", " "], ["? Deliver", "y"]);
   expect([result, await screen.result()]).toEqual([undefined, { type: "deliver" }]);
 });
@@ -210,7 +211,7 @@ test("the answers of a form that do not fit are gone through before they are sen
   const before = await hidden(screen);
   screen.type("y\r");
   await screen.untilShown((lines) => lines.at(-1) !== before);
-  const result = screen.writtenResult();
+  const result = screen.resultSoFar;
   await screen.answer(["more lines ·", END], ["go to the question", " "], ["? Send", "y"]);
   expect([result, await screen.result()]).toMatchObject([undefined, { type: "answered" }]);
 });

@@ -73,11 +73,11 @@ async function createTour(context: CommandContext): Promise<Tour> {
   const own = { host, output, clock, version, environment, cwd: root, workspace, onOutputGone };
   const conversation = await workspace.conversations.create({ title: "The tour" });
   const isPlain = wantsPlainText(context, {});
-  const terminal = new TerminalPrompter({ isPlain });
+  const terminal = new TerminalPrompter({ device: host.terminal, isPlain });
   const isClone = context.environment.variables["npm_lifecycle_event"] === "start";
   const command = isClone ? path.join("bin", "jp") : "jp";
   const tour = { context: own, conversation, isPlain, command };
-  if (host.mayUseTerminal && terminal.canAsk()) return { ...tour, prompter: terminal };
+  if (terminal.canAsk()) return { ...tour, prompter: terminal };
   const answersFile = path.join(root, "answers.json");
   const answers: readonly Json[] = TOUR.flatMap((step) => step.answers);
   await writeFile(answersFile, `${JSON.stringify(answers, null, 2)}\n`);
@@ -89,12 +89,6 @@ async function createTour(context: CommandContext): Promise<Tour> {
 async function runStep(step: TourStep, tour: Tour): Promise<boolean> {
   const { context, conversation, isPlain } = tour;
   const { output, clock } = context;
-  output.print("");
-  say(step.title, tour, "bold");
-  say(isPlain ? step.about : [step.about, step.keys].join(" ").trim(), tour);
-  output.print("");
-  say(`${output.paint("green", "you")}  ${step.request}`, tour);
-  output.flush(); // Before a prompt is drawn.
   const tools = [createAskUser(), ...createFileTools({ root: context.cwd })];
   const toolConfig: Record<string, JsonObject> = Object.fromEntries(
     tools.map(({ tool, config }) => [tool.name, { ...(config as JsonObject), enable: true }]),
@@ -117,6 +111,12 @@ async function runStep(step: TourStep, tour: Tour): Promise<boolean> {
   });
   const prompter = createLeavingPrompter(withScreen(tour.prompter, view));
   using interrupt = onInterrupt(() => view.noteStop(), context);
+  output.print("");
+  say(step.title, tour, "bold");
+  say(isPlain ? step.about : [step.about, step.keys].join(" ").trim(), tour);
+  output.print("");
+  say(`${output.paint("green", "you")}  ${step.request}`, tour);
+  output.flush(); // Before a prompt is drawn.
   // Without a terminal, the tour interrupts itself.
   if (step.isInterrupted === true && tour.answersFile !== undefined)
     interrupt.after(INTERRUPT_AFTER_MS);

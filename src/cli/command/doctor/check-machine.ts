@@ -5,7 +5,6 @@ import path from "node:path";
 import type { PartialConfig } from "../../../config/index.ts";
 import type { StreamEntry } from "../../../conversation/index.ts";
 import { type RecordProblem, userDataFolder, type Workspace } from "../../../storage/index.ts";
-import { TerminalPrompter } from "../../../terminal/index.ts";
 import { isJsonObject } from "../../../util/index.ts";
 import type { CommandContext } from "../../context.ts";
 import { findEditor, NO_EDITOR_HINT } from "../../editor.ts";
@@ -31,7 +30,7 @@ export function checkTerminal(context: CommandContext, config: PartialConfig): F
       hint: "Unset it to get prompts.",
     };
   }
-  if (!context.host.mayUseTerminal || !new TerminalPrompter().canAsk()) {
+  if (!context.host.terminal.isAvailable()) {
     return {
       check,
       state: "warning",

@@ -1,9 +1,8 @@
-/** The controlling terminal, opened directly so that the standard streams may be redirected. */
-import { closeSync, openSync } from "node:fs";
-import { ReadStream, WriteStream } from "node:tty";
+/** An open terminal: writes to it, and reads its keys. */
 import { styleText } from "node:util";
 import type { Paint } from "../render/index.ts";
 import { CodedError } from "../util/index.ts";
+import type { TerminalDevice, TerminalInput, TerminalOutput } from "./controlling-terminal.ts";
 import { decodeInput, decodeLoneEscape, type Key, type Report } from "./key.ts";
 import type { Size } from "./widget.ts";
 
@@ -32,18 +31,9 @@ const BRACKETED_PASTE_OFF = "\u001b[?2004l";
 /** Other keys also send sequences that start with Escape, but the rest follows at once. */
 const ESCAPE_TIMEOUT_MS = 50;
 
-export function hasTerminal(): boolean {
-  try {
-    closeSync(openSync("/dev/tty", "r+"));
-    return true;
-  } catch {
-    return false;
-  }
-}
-
 /** Throws `no_terminal`. */
-export function openTerminal(): Terminal {
-  const { input, output } = openStreams();
+export function openTerminal(device: TerminalDevice): Terminal {
+  const { input, output } = openStreams(device);
   let size = sizeOf(output);
   let isClosed = false;
   let listening: TerminalEvents | undefined;
@@ -57,11 +47,10 @@ export function openTerminal(): Terminal {
       listening?.onClose();
     },
   });
-  const onWindowChange = () => {
-    size = measureTerminal() ?? size;
+  const resizing = device.onResize(() => {
+    size = measureTerminal(device) ?? size;
     listening?.onResize();
-  };
-  process.on("SIGWINCH", onWindowChange);
+  });
   // In case the process ends in the meantime; Node itself resets raw mode.
   const restore = () => write(BRACKETED_PASTE_OFF);
   process.once("exit", restore);
@@ -79,7 +68,7 @@ export function openTerminal(): Terminal {
       listening = events;
     },
     [Symbol.dispose]: () => {
-      process.off("SIGWINCH", onWindowChange);
+      resizing[Symbol.dispose]();
       process.off("exit", restore);
       restore();
       stopReading();
@@ -89,10 +78,13 @@ export function openTerminal(): Terminal {
 }
 
 /** Throws `no_terminal`. */
-export function openStreams(): { readonly input: ReadStream; readonly output: WriteStream } {
+export function openStreams(device: TerminalDevice): {
+  readonly input: TerminalInput;
+  readonly output: TerminalOutput;
+} {
   try {
-    const output = openOutput();
-    return { input: new ReadStream(openSync("/dev/tty", "r")), output };
+    const output = openOutput(device);
+    return { input: device.openInput(), output };
   } catch (cause) {
     throw new CodedError("no_terminal", "No terminal is available to ask on.", {
       cause,
@@ -101,15 +93,15 @@ export function openStreams(): { readonly input: ReadStream; readonly output: Wr
   }
 }
 
-function openOutput(): WriteStream {
+function openOutput(device: TerminalDevice): TerminalOutput {
   // If the terminal is closed, nobody is left to read the output.
-  return new WriteStream(openSync("/dev/tty", "w")).on("error", ignore);
+  return device.openOutput().on("error", ignore);
 }
 
 /** Node updates the size of the standard streams only, so a new stream is opened to measure. */
-function measureTerminal(): Size | undefined {
+function measureTerminal(device: TerminalDevice): Size | undefined {
   try {
-    const output = openOutput();
+    const output = openOutput(device);
     const size = sizeOf(output);
     output.destroy();
     return size;
@@ -119,13 +111,13 @@ function measureTerminal(): Size | undefined {
 }
 
 /** Some terminals do not know their size. */
-export function sizeOf({ columns, rows }: WriteStream): Size {
+export function sizeOf({ columns, rows }: Size): Size {
   return columns > 0 && rows > 0 ? { columns, rows } : { columns: 80, rows: 24 };
 }
 
 /** Reads keys in raw mode. Returns a function that stops it. */
 export function readKeys(
-  input: ReadStream,
+  input: TerminalInput,
   { onInput, onClose }: Pick<TerminalEvents, "onInput" | "onClose">,
 ): () => void {
   let rest = "";

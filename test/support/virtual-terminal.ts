@@ -1,0 +1,150 @@
+/**
+ * A terminal inside the test's own process: streams that behave like those of a terminal, and its screen.
+ * For what the kernel does besides (line editing, suspending), there is `PseudoTerminal`.
+ */
+import { Readable, Writable } from "node:stream";
+import { setImmediate } from "node:timers/promises";
+import { WriteStream } from "node:tty";
+import type { TerminalDevice } from "../../src/terminal/index.ts";
+import { type ScreenSize, TerminalScreen } from "./terminal-screen.ts";
+
+const CTRL_C = "\u0003";
+
+export interface VirtualTerminalOptions extends ScreenSize {
+  readonly variables?: NodeJS.ProcessEnv | undefined;
+}
+
+export abstract class VirtualTerminal extends TerminalScreen {
+  readonly device: TerminalDevice;
+  readonly #variables: NodeJS.ProcessEnv;
+  readonly #inputs = new Set<VirtualInput>();
+  readonly #outputs = new Set<VirtualOutput>();
+  readonly #resizing = new Set<() => void>();
+  /** Typed while nobody reads. */
+  #typedAhead = "";
+  #isHungUp = false;
+
+  constructor({ variables = {}, ...size }: VirtualTerminalOptions) {
+    super(size);
+    this.#variables = variables;
+    this.device = {
+      path: undefined,
+      isAvailable: () => !this.#isHungUp,
+      openInput: () => this.#openInput(),
+      openOutput: () => this.openOutput(),
+      onResize: (listener) => {
+        this.#resizing.add(listener);
+        return { [Symbol.dispose]: () => void this.#resizing.delete(listener) };
+      },
+    };
+  }
+
+  /** Whether keys are read one by one, without being echoed. */
+  get isRaw(): boolean {
+    return [...this.#inputs].some(({ isRaw }) => isRaw);
+  }
+
+  /** Ctrl-C while keys are not read one by one. */
+  protected onInterrupt(): void {}
+  protected onHangUp(): void {}
+
+  openOutput(): VirtualOutput {
+    this.#throwIfHungUp();
+    const output = new VirtualOutput(this, this.#variables, (text) => {
+      // As the kernel does, in raw mode too.
+      if (!this.#isHungUp) this.show(text.replaceAll("\n", "\r\n"));
+    });
+    this.#outputs.add(output);
+    output.once("close", () => this.#outputs.delete(output));
+    return output;
+  }
+
+  type(keys: string): void {
+    const reader = [...this.#inputs].find(({ isRaw }) => isRaw);
+    if (reader !== undefined) reader.push(keys);
+    else if (keys === CTRL_C) {
+      this.show("^C");
+      this.onInterrupt();
+    } else {
+      this.show(keys.replaceAll("\r", "\r\n"));
+      this.#typedAhead += keys;
+    }
+  }
+
+  override resize(columns: number, rows: number): void {
+    super.resize(columns, rows);
+    for (const listener of this.#resizing) listener();
+  }
+
+  hangUp(): void {
+    this.#isHungUp = true;
+    for (const input of this.#inputs) input.destroy(new Error("read EIO"));
+    this.onHangUp();
+  }
+
+  protected async settle(): Promise<void> {
+    await setImmediate();
+    await setImmediate();
+  }
+
+  #openInput(): VirtualInput {
+    this.#throwIfHungUp();
+    const input = new VirtualInput(() => {
+      if (this.#typedAhead !== "") input.push(this.#typedAhead);
+      this.#typedAhead = "";
+    });
+    this.#inputs.add(input);
+    input.once("close", () => this.#inputs.delete(input));
+    return input;
+  }
+
+  #throwIfHungUp(): void {
+    if (this.#isHungUp) throw new Error("ENXIO: no such device or address");
+  }
+}
+
+class VirtualInput extends Readable {
+  readonly isTTY = true;
+  isRaw = false;
+  readonly #onRaw: () => void;
+
+  constructor(onRaw: () => void) {
+    super({ read: () => {} });
+    this.#onRaw = onRaw;
+  }
+
+  setRawMode(isRaw: boolean): void {
+    this.isRaw = isRaw;
+    if (isRaw) this.#onRaw();
+  }
+}
+
+class VirtualOutput extends Writable {
+  readonly isTTY = true;
+  readonly #screen: TerminalScreen;
+  readonly #variables: NodeJS.ProcessEnv;
+
+  constructor(screen: TerminalScreen, variables: NodeJS.ProcessEnv, show: (text: string) => void) {
+    super({
+      decodeStrings: false,
+      write: (text: string | Buffer, _encoding, done) => {
+        show(String(text));
+        done();
+      },
+    });
+    this.#screen = screen;
+    this.#variables = variables;
+  }
+
+  get columns(): number {
+    return this.#screen.columns;
+  }
+
+  get rows(): number {
+    return this.#screen.rows;
+  }
+
+  getColorDepth(): number {
+    return WriteStream.prototype.getColorDepth({ TERM: "xterm-256color", ...this.#variables });
+  }
+}
