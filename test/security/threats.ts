@@ -32,7 +32,7 @@ const provenance: Area = {
     },
     {
       id: "T-PROV-3",
-      threat: "An MCP server sends the same claims in `_meta` or beside its form.",
+      threat: "An MCP server sends the same in `_meta` or next to its form.",
       defence:
         "A server's question is recorded as asked by the tool that was called, under its name in " +
         "the config.",
