@@ -12,7 +12,7 @@ const deploy = defineTool<{ readonly version: string }>({
     required: ["version"],
   },
   async run({ version }, { ask }) {
-    // The call ends here while nobody has answered, and is made again with the answer.
+    // The call ends here until there is an answer, and then runs again with it.
     const where = await ask(selectQuestion("where", "Where to?", { options: ["test", "live"] }));
     return `Version ${version} is on ${where}.`;
   },

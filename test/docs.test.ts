@@ -237,7 +237,7 @@ describe("what documents say", () => {
   test("of the default of a secret question is that it is not redacted", () => {
     verifies("082/secret/default-is-the-authors-duty");
     expect(wordsOf("docs/writing-tools.md")).toContain(
-      "the default of a `secret` question must not hold anything sensitive, for it is not redacted",
+      "The default of a `secret` question is not redacted, so it must not contain anything sensitive",
     );
   });
 
