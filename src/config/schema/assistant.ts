@@ -20,9 +20,15 @@ const parameters = v.pipe(
       reasoning,
     ),
     temperature: described("sampling temperature", atLeast(0)),
-    top_p: described("nucleus sampling", atLeast(0)),
-    top_k: described("sample from this many tokens", atLeast(0)),
-    stop_words: described("texts that end a reply", v.array(v.string())),
+    top_p: described(
+      "nucleus sampling: sample only from the most likely tokens, up to this probability",
+      atLeast(0),
+    ),
+    top_k: described("sample only from this many of the most likely tokens", atLeast(0)),
+    stop_words: described(
+      "stop sequences: the reply ends before any of these",
+      v.array(v.string()),
+    ),
     other: described("other parameters, passed through to the provider", namedBy(v.unknown())),
   }),
   behaviour({ isModelParameters: true }),
@@ -31,13 +37,13 @@ const parameters = v.pipe(
 const model = group({
   id: described("provider/name, or an alias", modelIdSchema),
   parameters: described(
-    "parameters of the model; unknown ones are passed through to the provider",
+    "model parameters; unknown ones are passed through to the provider",
     parameters,
   ),
 });
 
 const request = group({
-  max_retries: described("how often to retry a failed request", atLeast(0)),
+  max_retries: described("maximum number of retries after a failed request", atLeast(0)),
   base_backoff_ms: described("milliseconds to wait before the first retry", atLeast(0)),
   max_backoff_secs: described("maximum seconds to wait before a retry", atLeast(0)),
   stream_idle_timeout_secs: described(
@@ -69,8 +75,11 @@ const instruction = group({
 export const assistantSchema = group({
   name: described("name of the assistant", v.string()),
   system_prompt: described("the system prompt", list.text),
-  system_prompt_sections: described("further parts of the system prompt", list.of(section)),
-  instructions: described("groups of instructions", list.of(instruction)),
+  system_prompt_sections: described("additional sections of the system prompt", list.of(section)),
+  instructions: described(
+    "groups of instructions, added to the system prompt",
+    list.of(instruction),
+  ),
   tool_choice: described("auto, none, required, or the name of a tool", v.string()),
   model,
   request,

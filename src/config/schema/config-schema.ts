@@ -40,11 +40,11 @@ const conversation = group({
   }),
   limits: group({
     automatic_answers_per_call: described(
-      "maximum number of answers per call that do not come from a person: configured, remembered, default or from a model",
+      "maximum number of automatic answers per call: from config, memory, a default or a model",
       wholeNumber({ min: 0, max: 1000 }),
     ),
     automatic_answers_per_turn: described(
-      "the same for all calls of a turn together",
+      "the same, for all calls of a turn together",
       wholeNumber({ min: 0, max: 10_000 }),
     ),
     record_bytes_per_call: described(
@@ -52,7 +52,10 @@ const conversation = group({
       wholeNumber({ min: 1024, max: 67_108_864 }),
     ),
   }),
-  start_local: described("keep new conversations out of the workspace, for you alone", v.boolean()),
+  start_local: described(
+    "store new conversations outside the workspace, for you alone",
+    v.boolean(),
+  ),
   default_id: described("the conversation to use when none is active", v.string()),
   max_cycles: described("maximum number of requests to the model per turn", atLeast(1)),
 });
@@ -77,7 +80,7 @@ const style = group({
       "full, hidden, summary, static, progress, timer, or a number of characters",
       v.union([v.string(), atLeast(0), openGroup({})]),
     ),
-    background: described("background colour", v.union([v.number(), v.string()])),
+    background: described("background color", v.union([v.number(), v.string()])),
     extend_across_tool_calls: described("keep reasoning together across tool calls", v.boolean()),
   }),
   streaming: group({ progress }),
@@ -145,7 +148,7 @@ export const configSchema = group({
   style,
   editor,
   interrupt,
-  user: group({ name: described("your name, as shown in conversations", v.string()) }),
+  user: group({ name: described("your name, recorded with your messages", v.string()) }),
   template: openGroup({
     values: described(
       "values for templates, by name",

@@ -27,8 +27,8 @@ const llm = group({
   }),
   openrouter: group({
     ...hosted,
-    app_name: described("app name to send to OpenRouter", v.string()),
-    app_referrer: described("app address to send to OpenRouter", v.string()),
+    app_name: described("your app's name, sent to OpenRouter", v.string()),
+    app_referrer: described("your app's URL, sent to OpenRouter", v.string()),
   }),
   ollama: group({ base_url: baseUrl }),
   llamacpp: group({ base_url: baseUrl }),
@@ -45,7 +45,7 @@ const mcpServer = group({
   ),
   url: described("address of an http server", v.string()),
   headers: described(
-    "headers for an http server; $NAME is replaced from the environment",
+    "headers for an http server; $NAME is taken from the environment",
     // They may hold a token.
     namedBy(v.pipe(v.string(), behaviour({ isPrivate: true }))),
   ),

@@ -89,18 +89,18 @@ const style = group({
     v.union([v.picklist(["json", "function_call", "off"]), commandSchema]),
   ),
   error: group({
-    inline_results: described("the same for results that are errors", lines),
-    results_file_link: described("the same for results that are errors", link),
+    inline_results: described("the same, for errors", lines),
+    results_file_link: described("the same, for errors", link),
   }),
 });
 
 const shared = {
   enable: described(
-    "whether the tool is offered to the model, and which directives may change that",
+    "whether the tool is offered to the model, and whether -t and -T can change that",
     enableSchema,
   ),
   run: described(
-    "before a call runs: ask, unattended (run it), edit (its arguments first) or skip",
+    "before a call runs: ask, unattended (run it), edit (the arguments first) or skip",
     v.picklist(["ask", "unattended", "edit", "skip"]),
   ),
   format: described(
@@ -112,7 +112,7 @@ const shared = {
     v.picklist(["unattended", "ask", "edit", "skip"]),
   ),
   cancellation_response: described("what to tell the model when you cancel a call", v.string()),
-  detached: described("how to handle prompts in a run without a terminal", detachedSchema),
+  detached: described("what to do instead of prompting in a non-interactive run", detachedSchema),
   timeout_secs: described(
     "maximum seconds per call, not counting time spent on prompts; 0 for no limit; 300 for MCP tools unless set",
     atLeast(0),
@@ -141,16 +141,16 @@ function targetToJson(target: QuestionTarget): Json {
 }
 
 const questionSchema = group({
-  target: described("user, assistant, or the config of an assistant", targetSchema),
+  target: described("who answers: user, assistant, or the settings of an assistant", targetSchema),
   answer: described(
-    "answer to use without asking; it must be valid for the question",
+    "answer to use without asking; it must fit the question",
     v.pipe(v.unknown(), behaviour({ isPrivate: true })),
   ),
   exclusive: described(
     "true if no model may answer, false if one may; overrides the tool's own setting",
     v.boolean(),
   ),
-  prompt_label: described("who to show as asking; changes the display only", v.string()),
+  prompt_label: described("label shown with the question; changes only the display", v.string()),
 });
 
 /** One parameter of a tool, in the words of JSON Schema. */
@@ -187,15 +187,15 @@ const toolSchema = group({
     "builtin[.name], local[.name] or mcp.<server>[.<tool>]",
     v.pipe(v.string(), v.regex(/^(?:builtin|local)(?:\..+)?$|^mcp\.[^.]+(?:\..+)?$/, SOURCE_FORMS)),
   ),
-  group: described("the group it belongs to, for -t and -T", v.string()),
+  group: described("group of the tool, for -t and -T", v.string()),
   command: described("the command a local tool runs", commandSchema),
   summary: described("one sentence about the tool, sent with every request", v.string()),
   description: described("more about the tool, sent when the model asks for it", v.string()),
   examples: described("examples, sent when the model asks for them", v.string()),
   parameters: described("parameters by name", namedBy(parameterSchema)),
-  questions: described("questions by id", namedBy(questionSchema)),
+  questions: described("settings for the tool's questions, by id", namedBy(questionSchema)),
   options: described("values for a local tool, never shown to a model", namedBy(v.unknown())),
-  access: described("what a local tool may access", v.unknown()),
+  access: described("what a local tool may access; not enforced", v.unknown()),
 });
 
 /** The config of one tool: any key may be absent. */
