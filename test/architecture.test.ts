@@ -215,7 +215,7 @@ test("who asks is decided by the executor of each kind of tool, and nowhere else
     .map(({ name }) => posix(name));
   expect(deciding.toSorted()).toEqual([
     "src/executor/builtin/ask-user.ts",
-    "src/executor/local/process-result.ts",
+    "src/executor/local/local-executor.ts",
     "src/executor/mcp/mcp-executor.ts",
     "src/tool/define-tool.ts",
   ]);
