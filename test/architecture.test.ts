@@ -1,8 +1,11 @@
+import { execFileSync } from "node:child_process";
 import { globSync, readFileSync } from "node:fs";
 import path from "node:path";
 import { describe, expect, test } from "vitest";
 import { createAskUser, createDescribeTools, createFileTools } from "../src/executor/index.ts";
 import { verifies } from "./conformance/manifest.ts";
+import { readDocument } from "./support/documents.ts";
+import { temporaryFolder } from "./support/temporary-workspace.ts";
 
 /** Each folder of src, and the folders it may import from. */
 const RINGS: Readonly<Record<string, readonly string[]>> = {
@@ -95,6 +98,8 @@ const LIBRARY = [
   "runtime",
 ];
 
+/** To follow a question from a local tool to a person and back. */
+const MOST_FILES_FOR_A_QUESTION = 12;
 const MOST_LINES = 400;
 const MOST_TEST_LINES = 600;
 
@@ -181,6 +186,23 @@ describe("files", () => {
       .map(({ name }) => name);
     expect(wrong).toEqual([]);
   });
+});
+
+test("a question passes through at most twelve files, which docs/architecture.md names in order", () => {
+  // The program's first lines say what counts. util is left out: it has nothing that is specific to jp.
+  const program = path.join(import.meta.dirname, "support", "question-path-program.ts");
+  const output = execFileSync(process.execPath, [program, temporaryFolder()], { encoding: "utf8" });
+  const measured = (JSON.parse(output) as readonly string[])
+    .filter((file) => folderOf(file) !== "util")
+    .map((file) => file.replace(/^src\//, ""));
+  const [, section = ""] =
+    readDocument("docs/architecture.md").text.split("## Follow one question");
+  const [list = ""] = section.split("\n## ");
+  const named = [...list.matchAll(/^\d+\. `(?<file>[^`]+)`/gm)].map(
+    ({ groups }) => groups?.["file"],
+  );
+  expect(measured.length).toBeLessThanOrEqual(MOST_FILES_FOR_A_QUESTION);
+  expect(named).toEqual(measured);
 });
 
 test("nothing in the agent knows a tool by its name", () => {
