@@ -1,8 +1,11 @@
+import { execFileSync } from "node:child_process";
 import { globSync, readFileSync } from "node:fs";
 import path from "node:path";
 import { describe, expect, test } from "vitest";
 import { createAskUser, createDescribeTools, createFileTools } from "../src/executor/index.ts";
 import { verifies } from "./conformance/manifest.ts";
+import { readDocument } from "./support/documents.ts";
+import { temporaryFolder } from "../src/storage/temporary-workspace.fixture.ts";
 
 /** Each folder of src, and the folders it may import from. */
 const RINGS: Readonly<Record<string, readonly string[]>> = {
@@ -95,6 +98,8 @@ const LIBRARY = [
   "runtime",
 ];
 
+/** To follow a question from a local tool to a person and back. */
+const MOST_FILES_FOR_A_QUESTION = 12;
 const MOST_LINES = 400;
 const MOST_TEST_LINES = 600;
 
@@ -194,6 +199,23 @@ describe("files", () => {
   });
 });
 
+test("a question passes through at most twelve files, which docs/architecture.md names in order", () => {
+  // The program's first lines say what counts. util is left out: it has nothing that is specific to jp.
+  const program = path.join(import.meta.dirname, "support", "question-path-program.ts");
+  const output = execFileSync(process.execPath, [program, temporaryFolder()], { encoding: "utf8" });
+  const measured = (JSON.parse(output) as readonly string[])
+    .filter((file) => folderOf(file) !== "util")
+    .map((file) => file.replace(/^src\//, ""));
+  const [, section = ""] =
+    readDocument("docs/architecture.md").text.split("## Follow one question");
+  const [list = ""] = section.split("\n## ");
+  const named = [...list.matchAll(/^\d+\. `(?<file>[^`]+)`/gm)].map(
+    ({ groups }) => groups?.["file"],
+  );
+  expect(measured.length).toBeLessThanOrEqual(MOST_FILES_FOR_A_QUESTION);
+  expect(named).toEqual(measured);
+});
+
 test("nothing in the agent knows a tool by its name", () => {
   verifies("083/answer-config/no-tool-name-in-routing", "083/ask-user/coordinator-does-the-rest");
   const names = [
@@ -226,7 +248,7 @@ test("who asks is decided by the executor of each kind of tool, and nowhere else
     .map(({ name }) => posix(name));
   expect(deciding.toSorted()).toEqual([
     "src/executor/builtin/ask-user.ts",
-    "src/executor/local/process-result.ts",
+    "src/executor/local/local-executor.ts",
     "src/executor/mcp/mcp-executor.ts",
     "src/tool/define-tool.ts",
   ]);

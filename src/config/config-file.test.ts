@@ -41,6 +41,21 @@ describe("a config file", () => {
     expect(plain(read.value)).toEqual({ assistant: { name: "jp" } });
   });
 
+  test.each([
+    ["c.toml", '"$schema" = "./s.json"\nlist = [1, true]\nassistant.name = "jp"\n'],
+    ["c.toml", '#:schema ./s.json\nlist = [1, true]\nassistant.name = "jp"\n'],
+    ["c.json", JSON.stringify({ $schema: "./s.json", ...NAME })],
+    ["c.yaml", "$schema: ./s.json\nassistant: {name: jp}\nlist: [1, true]\n"],
+    ["c.yml", "# yaml-language-server: $schema=./s.json\nassistant: {name: jp}\nlist: [1, true]\n"],
+  ])("%s may name its schema, which is not part of the config", async (name, text) => {
+    expect(plain((await readConfigFile(place(name, text))).value)).toEqual(NAME);
+  });
+
+  test("has no other use for $schema: a table of that name stays, to be warned about", async () => {
+    const { value } = await readConfigFile(place("c.json", '{"$schema": {"run": "ask"}}'));
+    expect(plain(value)).toEqual({ $schema: { run: "ask" } });
+  });
+
   test("in TOML holds dates as text, because config is JSON", async () => {
     const file = place(
       "c.toml",

@@ -1,7 +1,7 @@
 /** Reads a config file of any format, without interpreting it. */
 import { readFileSync, statSync } from "node:fs";
 import path from "node:path";
-import { parseJson } from "../util/index.ts";
+import { isJsonObject, parseJson } from "../util/index.ts";
 import { ConfigError, describeSyntaxError, syntaxError } from "./config-error.ts";
 import { type FindLine, keysInJson, keysInToml, lineFinder } from "./key-lines.ts";
 
@@ -9,7 +9,7 @@ export const EXTENSIONS = ["toml", "json", "yaml", "yml"] as const;
 
 export interface ConfigFile {
   readonly file: string;
-  /** JSON, whatever the format of the file. */
+  /** JSON, whatever the format of the file, without the address of its schema. */
   readonly value: unknown;
   readonly findLine: FindLine;
 }
@@ -25,7 +25,7 @@ export async function readConfigFile(file: string): Promise<ConfigFile> {
   const text = readDisk(file, () => readFileSync(file, "utf8")).replace(/^\uFEFF/, "");
   try {
     const { value, findLine } = await parseText(path.extname(file), text);
-    return { file, value: toJsonValue(value), findLine };
+    return { file, value: withoutSchemaAddress(toJsonValue(value)), findLine };
   } catch (error) {
     // No cause: it would quote the file.
     throw new ConfigError("config_unreadable", `${file}: ${describeSyntaxError(error)}`);
@@ -67,6 +67,13 @@ async function parseText(
     default:
       return { value: await parseToml(text), findLine: lineFinder(() => keysInToml(text)) };
   }
+}
+
+/** `$schema` tells editors how to check the file. It is not config. */
+function withoutSchemaAddress(value: unknown): unknown {
+  if (!isJsonObject(value) || typeof value["$schema"] !== "string") return value;
+  const { $schema: _address, ...config } = value;
+  return config;
 }
 
 /** A few lines of YAML aliases can expand to more than memory holds, or refer to themselves. */

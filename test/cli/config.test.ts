@@ -10,6 +10,8 @@ import {
 import path from "node:path";
 import { describe, expect, test } from "vitest";
 import { counters } from "../security/threats.ts";
+import { ModelServer } from "./model-server.ts";
+import { query, queryProject, recordOf } from "./query-project.ts";
 import { lines, printed, Project } from "./support.ts";
 
 function configure(project: Project, text: string): string {
@@ -243,6 +245,40 @@ describe("setting a value", () => {
       [1, 1, 1, 2, 2, 2],
       'user.name = "Ada"\n',
     ]);
+  });
+});
+
+describe("the address of a schema", () => {
+  test("is not config: not shown, not recorded, nothing to trust and nothing to warn about", async () => {
+    await using server = await ModelServer.start(["Done."]);
+    const project = queryProject({ server, config: '\n"$schema" = "./above.json"\n' });
+    const file = path.join(project.root, ".jp.json");
+    writeFileSync(file, '{ "$schema": "./config.schema.json", "assistant": { "name": "Ada" } }');
+    const asked = await query(project, ["--new", "Go."]);
+    const shown = await project.jp("config", "show", "--explain");
+    const record = JSON.stringify(recordOf(project));
+    const trust = await project.jpWith({ JP_TRUSTED_WORKSPACES: "" }, "trust");
+    expect({
+      asked,
+      shown: [
+        shown.status,
+        shown.stderr,
+        shown.stdout.includes(`assistant.name = "Ada"  # ${file}`),
+      ],
+      isRecorded: record.includes('"Ada"'),
+      isMentioned: JSON.stringify([shown, trust, record]).includes("$schema"),
+    }).toEqual({
+      asked: printed(lines("Done.")),
+      shown: [0, "", true],
+      isRecorded: true,
+      isMentioned: false,
+    });
+  });
+
+  test("is a key like any other on the command line, and unknown there", async () => {
+    const project = new Project();
+    const { status, stderr } = await project.jp("config", "set", "$schema", "./s.json");
+    expect([status, stderr.includes("unknown key")]).toEqual([1, true]);
   });
 });
 

@@ -56,7 +56,7 @@ function configFile({ project }: Machine): string {
 }
 
 function uncomment(file: string): void {
-  writeFileSync(file, readFileSync(file, "utf8").replaceAll(/^#(?=\S)/gm, ""));
+  writeFileSync(file, readFileSync(file, "utf8").replaceAll(/^#(?=[^\s:])/gm, ""));
 }
 
 async function settings({ project, variables }: Machine, ...keys: readonly string[]) {
@@ -92,7 +92,7 @@ describe("a new workspace", () => {
           'Next: jp query "…" to ask something, jp doctor to check your setup.',
         ),
       },
-      names: ["", ".jp", ".jp/.id", ".jp/config.toml"],
+      names: ["", ".jp", ".jp/.id", ".jp/config.schema.json", ".jp/config.toml"],
       id: expect.stringMatching(/^# .*\n[0-9a-z]{5}$/) as unknown,
       data: [],
       settings: ["jp: assistant.model.id is not set.", "ask"],
@@ -188,6 +188,16 @@ describe("existing files", () => {
       true,
       false,
     ]);
+  });
+
+  test("a schema is kept, whatever it is", async () => {
+    const here = await machine();
+    const elsewhere = path.join(here.project.home, "elsewhere.json");
+    const schema = path.join(here.project.root, ".jp", "config.schema.json");
+    mkdirSync(path.dirname(schema));
+    symlinkSync(elsewhere, schema);
+    const { status } = await init(here);
+    expect([status, existsSync(configFile(here)), existsSync(elsewhere)]).toEqual([0, true, false]);
   });
 
   test("a workspace without a config gets one and keeps everything else", async () => {
@@ -375,6 +385,22 @@ describe("on a terminal", () => {
 });
 
 describe("the config", () => {
+  test("tells editors on its first line where its schema is", async () => {
+    const here = await machine();
+    const { project, variables } = here;
+    await init(here);
+    const [first = ""] = readFileSync(configFile(here), "utf8").split("\n");
+    const { groups = {} } = /^#:schema (?<file>\.\/\S+)$/.exec(first) ?? {};
+    const schema = path.resolve(path.dirname(configFile(here)), groups["file"] ?? "");
+    expect([
+      readFileSync(schema, "utf8"),
+      await project.jpWith({ ...variables, JP_TRUSTED_WORKSPACES: "" }, "trust"),
+    ]).toEqual([
+      (await project.jp("config", "schema")).stdout,
+      { status: 0, stdout: "", stderr: "Nothing here needs to be trusted.\n" },
+    ]);
+  });
+
   test("has examples that work as they are, without a warning", async () => {
     const here = await machine();
     const { project, variables } = here;

@@ -13,7 +13,7 @@ const TARGETS = [
   /^src\/conversation\/(?:event-codec|inquiry-codec|entry|metadata|timestamp)\.ts$/,
   /^src\/storage\/fs\/(?:event-reader|element-scan|byte-window)\.ts$/,
   /^src\/tool\/(?:outcome|question-codec|answer)\.ts$/,
-  /^src\/(?:executor\/local\/process-result|process\/output)\.ts$/,
+  /^src\/(?:executor\/local\/local-executor|process\/output)\.ts$/,
   /^src\/config\/(?:assignment|environment|parse-config|layers|config-error|schema-node|config-file|load-config|key-lines)\.ts$/,
   /^src\/mcp\/(?:remote-tool|elicitation|pending-calls)\.ts$/,
   /^src\/(?:json-schema\/(?!.*test).*|util\/find-closest|executor\/mcp\/(?:form-field|question-round|remote-description))\.ts$/,

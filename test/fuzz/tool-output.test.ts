@@ -10,7 +10,7 @@ import {
   parseEvent,
   type Timestamp,
 } from "../../src/conversation/index.ts";
-import { toAttemptResult } from "../../src/executor/local/process-result.ts";
+import { toAttemptResult } from "../../src/executor/local/local-executor.ts";
 import type { AttemptResult } from "../../src/executor/port.ts";
 import { CappedOutput, type ProcessEnd, type ProcessRequest } from "../../src/process/index.ts";
 import {

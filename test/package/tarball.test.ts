@@ -34,6 +34,7 @@ describe("the package", { timeout: LONG }, () => {
       "dist/bin/THIRD-PARTY-NOTICES.txt",
       "dist/bin/help.txt",
       "package.json",
+      "schema/config.schema.json",
     ]);
   });
 

@@ -8,7 +8,7 @@ import { splitWords } from "../../src/config/schema/command.ts";
 import type { JsonObject } from "../../src/util/index.ts";
 import { ROOT } from "./documents.ts";
 
-/** The words of each command in a block: comments, pipes and variables in front taken away. */
+/** The words of each command in a block, without comments, pipes, redirections and variables in front. */
 export function commandsIn(code: string): readonly (readonly string[])[] {
   return code
     .split("\n")
@@ -16,6 +16,7 @@ export function commandsIn(code: string): readonly (readonly string[])[] {
     .flatMap((line) => line.split(" | "))
     .map((line) => splitWords(line) ?? ["not", "closed:", line])
     .map((words) => words.slice(words.findIndex((word) => !/^[A-Z_]+=/.test(word))))
+    .map((words) => (words.includes(">") ? words.slice(0, words.indexOf(">")) : words))
     .filter((words) => words.length > 0);
 }
 

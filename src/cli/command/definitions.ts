@@ -13,7 +13,12 @@ export function defineInit(definition: Command): void {
   definition
     .argument("[folder]", "Folder to turn into a workspace (default: the current folder)")
     .option("--non-interactive", "Never prompt; leave the choices open in the config")
-    .addHelpText("after", "\nExisting files are never overwritten.")
+    .addHelpText(
+      "after",
+      `
+Writes .jp/config.toml, and .jp/config.schema.json for editors to check it
+with. Existing files are never overwritten.`,
+    )
     .action(command(async () => (await import("./init.ts")).init));
 }
 
@@ -78,6 +83,12 @@ export function defineConfig(group: Command): void {
   group
     .command("schema")
     .description("Print a JSON Schema of the config, for editors")
+    .addHelpText(
+      "after",
+      `
+\`jp init\` writes it to .jp/config.schema.json. To update that copy:
+  jp config schema > .jp/config.schema.json`,
+    )
     .action(command(async () => (await import("./config.ts")).printSchema));
 }
 

@@ -1,8 +1,10 @@
 /** `jp init`: creates a workspace with a config file. Never overwrites anything. */
+import { lstatSync } from "node:fs";
 import { writeFile } from "node:fs/promises";
 import path from "node:path";
 import type { Prompter } from "../../agent/index.ts";
 import {
+  configJsonSchema,
   findConfigFile,
   foldLayers,
   loadLayers,
@@ -26,6 +28,9 @@ import { shippedLayer } from "../../runtime/index.ts";
 import { findClaims } from "../../trust/index.ts";
 import { workspaceTrust } from "../trust.ts";
 
+/** Beside the config, so that the pointer to it works on every machine. */
+const SCHEMA = "config.schema.json";
+
 export interface InitFlags extends InteractionFlags {
   readonly workspace?: string;
 }
@@ -47,6 +52,7 @@ export async function init({ args, options, context }: Call<InitFlags>): Promise
   const file = path.join(root, ".jp", "config.toml");
   const found = situation.models.map(({ id }) => id);
   await writeNew(file, configText(choices, found));
+  await writeSchema(path.join(root, ".jp", SCHEMA));
   await trustChoices(root, context);
   output.notice(neutralize(`Config with examples: ${file}`));
   printNextSteps(choices, situation, context);
@@ -117,6 +123,12 @@ async function writeNew(file: string, text: string): Promise<void> {
     const reason = cause instanceof Error ? cause.message : String(cause);
     throw new CodedError("write_failed", `Cannot write ${file}: ${reason}`, { cause });
   }
+}
+
+/** The schema that the config points editors to. jp itself never reads it. Throws `write_failed`. */
+async function writeSchema(file: string): Promise<void> {
+  if (lstatSync(file, { throwIfNoEntry: false }) !== undefined) return;
+  await writeNew(file, `${JSON.stringify(await configJsonSchema(), null, 2)}\n`);
 }
 
 function printNextSteps(
@@ -233,7 +245,8 @@ interface Choices {
 function configText({ model, run }: Choices, found: readonly string[]): string {
   const [suggested = "ollama/qwen3", ...others] = found;
   const isOpen = model === undefined;
-  return `# The config of this jp workspace. \`jp config schema\` describes every key, and
+  return `#:schema ./${SCHEMA}
+# The config of this jp workspace. \`jp config schema\` describes every key, and
 # \`jp config show --explain\` shows every value and where it comes from.
 # To use a setting that is commented out, delete the # in front of it.
 

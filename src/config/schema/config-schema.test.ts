@@ -4,7 +4,7 @@ import * as fc from "fast-check";
 import { beforeAll, describe, expect, test } from "vitest";
 import { verifies } from "../../../test/conformance/manifest.ts";
 import { anyConfig, ofTool, readConfig } from "../any-config.fixture.ts";
-import type { Json, JsonObject } from "../../util/index.ts";
+import { isJsonObject, type Json, type JsonObject } from "../../util/index.ts";
 import { DEFAULTS } from "../defaults.ts";
 import { parseConfig } from "../parse-config.ts";
 import { configJsonSchema } from "./config-schema.ts";
@@ -183,6 +183,24 @@ describe("what may be written", () => {
   });
 });
 
+test("nothing that the parser accepts fails in the JSON Schema", () => {
+  const value = fc.oneof(
+    fc.constantFrom<Json>(null, true, -1, 0, 2.5, "", "on", "off", "a/b", [], ["a"], {}),
+    fc.jsonValue({ maxDepth: 2 }).map((json) => JSON.parse(JSON.stringify(json)) as Json),
+  );
+  let accepted = 0;
+  fc.assert(
+    fc.property(anyConfig(), fc.infiniteStream(fc.nat()), value, (raw, choices, other) => {
+      const changed = withOther(raw, () => Number(choices.next().value), other);
+      if (parseConfig(changed).errors.length > 0) return;
+      accepted += 1;
+      expect(problems(changed)).toEqual([]);
+    }),
+    { numRuns: 500 },
+  );
+  expect(accepted).toBeGreaterThan(50);
+});
+
 describe("what may not be written", () => {
   test.each<[string, Json]>([
     ["a text for a table", { assistant: "x" }],
@@ -222,6 +240,16 @@ function problems(value: Json) {
     .errors.map(({ error, instanceLocation }) => `${instanceLocation}: ${error}`);
 }
 
+/** The config with another value at some place in it. */
+function withOther(config: JsonObject, choose: () => number, other: Json): JsonObject {
+  const keys = Object.keys(config);
+  const key = keys[choose() % Math.max(1, keys.length)];
+  if (key === undefined) return { ...config, key: other };
+  const member = config[key];
+  const isInside = isJsonObject(member) && choose() % 4 > 0;
+  return { ...config, [key]: isInside ? withOther(member, choose, other) : other };
+}
+
 /** The schema of a key; names go through what other keys hold. */
 function at(key: string): JsonObject | undefined {
   return key.split(".").reduce<JsonObject | undefined>((node, part) => {
@@ -236,7 +264,11 @@ function wordsOf(node: Json): ReadonlySet<string> {
   if (typeof node !== "object" || node === null) return new Set();
   const found = Object.entries(node as JsonObject).flatMap(([word, value]) => {
     const isNames = word === "properties" || word === "$defs";
-    const inner = isNames ? Object.values(value as JsonObject) : word === "enum" ? [] : [value];
+    const inner = isNames
+      ? Object.values(value as JsonObject)
+      : word === "enum" || word === "default"
+        ? []
+        : [value];
     return [word, ...inner.flatMap((item) => [...wordsOf(item)])];
   });
   return new Set(found);
