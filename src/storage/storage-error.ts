@@ -1,6 +1,6 @@
 /** The errors of storage, and how system errors become one of them. */
 import type { ConversationId } from "../conversation/index.ts";
-import { CodedError } from "../util/index.ts";
+import { CodedError, systemErrorCode } from "../util/index.ts";
 import type { RecordProblem } from "./port.ts";
 
 /** The codes of a `StorageError`. */
@@ -87,13 +87,6 @@ export function readError(file: string, cause: unknown): StorageError {
   if (cause instanceof StorageError) return cause;
   const { reason, ...hint } = explain(cause);
   return new StorageError("read_failed", `Cannot read ${file}: ${reason}.`, { cause, ...hint });
-}
-
-/** The code of a system error, such as `ENOENT`. */
-export function systemErrorCode(error: unknown): string | undefined {
-  return error instanceof Error && "code" in error && typeof error.code === "string"
-    ? error.code
-    : undefined;
 }
 
 function explain(cause: unknown): { readonly reason: string; readonly hint?: string } {

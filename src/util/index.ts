@@ -7,6 +7,7 @@ export {
   type CodedErrorOptions,
   isCodedError,
   messageOf,
+  systemErrorCode,
 } from "./errors.ts";
 export { decodeBase64, encodeBase64, truncateBytes, truncationNotice } from "./utf8.ts";
 export { yieldToEventLoop, shouldYield } from "./event-loop.ts";

@@ -7,7 +7,7 @@ import type {
   ProcessRequest,
 } from "../../process/index.ts";
 import { type Outcome, parseOutcome } from "../../tool/index.ts";
-import { assertNever, findJson, messageOf, ShapeError } from "../../util/index.ts";
+import { assertNever, findJson, messageOf, ShapeError, systemErrorCode } from "../../util/index.ts";
 import { describeError } from "../builtin/builtin-executor.ts";
 import type { AttemptResult } from "../port.ts";
 
@@ -88,8 +88,7 @@ function readOutcome({ stdout }: ProcessOutput): ReadOutcome {
 
 /** Why a program could not be started, and what to do about it. */
 function describeStartFailure({ program, cwd }: ProcessRequest, error: unknown): string {
-  const code = error instanceof Error && "code" in error ? error.code : undefined;
-  switch (code) {
+  switch (systemErrorCode(error)) {
     case "ENOENT":
       if (!existsSync(cwd)) return `the folder ${cwd} does not exist.`;
       // The system reports the same for a script whose interpreter is missing.
