@@ -4,12 +4,12 @@
  */
 import { spawnSync } from "node:child_process";
 import { closeSync, constants, openSync, readSync } from "node:fs";
-import { ReadStream } from "node:tty";
+import type { ReadStream } from "node:tty";
 import { stripVTControlCharacters } from "node:util";
 import { findProgram } from "../process/index.ts";
 import type { NoAnswer } from "./dialogue.ts";
 import { isCancelKey, isKey } from "./key.ts";
-import { hasTerminal, openStreams, readKeys, sizeOf } from "./terminal-device.ts";
+import { hasTerminal, openInput, openStreams, readKeys, sizeOf } from "./terminal-device.ts";
 import { bufferOf } from "./text-buffer.ts";
 import { secretEntry } from "./text-entry.ts";
 
@@ -56,7 +56,7 @@ export function openLineTerminal(): LineTerminal {
     write,
     readLine: async (signal, { isSecret = false, isContinuation = false } = {}) => {
       if (signal.aborted) return { type: "aborted" };
-      const stream = openInput();
+      const stream = tryOpenInput();
       if (stream === undefined) return { type: "aborted" };
       if (!isContinuation) discardTypedInput(stream);
       const line = await (isSecret ? readSecret : readEchoed)(stream, signal);
@@ -91,9 +91,9 @@ function runStty(...settings: readonly string[]): string {
   }
 }
 
-function openInput(): ReadStream | undefined {
+function tryOpenInput(): ReadStream | undefined {
   try {
-    return new ReadStream(openSync("/dev/tty", "r"));
+    return openInput();
   } catch {
     return undefined; // The terminal is closed.
   }

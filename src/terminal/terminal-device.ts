@@ -1,5 +1,5 @@
 /** The controlling terminal, opened directly so that the standard streams may be redirected. */
-import { closeSync, openSync } from "node:fs";
+import { closeSync, fstatSync, openSync } from "node:fs";
 import { ReadStream, WriteStream } from "node:tty";
 import { styleText } from "node:util";
 import type { Paint } from "../render/index.ts";
@@ -92,7 +92,7 @@ export function openTerminal(): Terminal {
 export function openStreams(): { readonly input: ReadStream; readonly output: WriteStream } {
   try {
     const output = openOutput();
-    return { input: new ReadStream(openSync("/dev/tty", "r")), output };
+    return { input: openInput(), output };
   } catch (cause) {
     throw new CodedError("no_terminal", "No terminal is available to ask on.", {
       cause,
@@ -101,9 +101,40 @@ export function openStreams(): { readonly input: ReadStream; readonly output: Wr
   }
 }
 
+export function openInput(): ReadStream {
+  return openStream("r", (descriptor) => new ReadStream(descriptor));
+}
+
 function openOutput(): WriteStream {
-  // If the terminal is closed, nobody is left to read the output.
-  return new WriteStream(openSync("/dev/tty", "w")).on("error", ignore);
+  // Once the terminal is closed, output is lost.
+  return openStream("w", (descriptor) => new WriteStream(descriptor)).on("error", ignore);
+}
+
+/**
+ * Node usually opens the terminal again for its stream, and closes only that descriptor. Closes ours with the
+ * stream, unless Node used it and has closed it.
+ */
+function openStream<Stream extends ReadStream | WriteStream>(
+  flags: "r" | "w",
+  create: (descriptor: number) => Stream,
+): Stream {
+  const descriptor = openSync("/dev/tty", flags);
+  const { rdev } = fstatSync(descriptor);
+  const close = () => {
+    try {
+      if (fstatSync(descriptor).rdev === rdev) closeSync(descriptor);
+    } catch {
+      // Node has closed it.
+    }
+  };
+  try {
+    const stream = create(descriptor);
+    stream.once("close", close);
+    return stream;
+  } catch (error) {
+    close();
+    throw error;
+  }
 }
 
 /** Node updates the size of the standard streams only, so a new stream is opened to measure. */

@@ -3,7 +3,7 @@
  * into the file named by the second.
  */
 import { spawnSync } from "node:child_process";
-import { writeFileSync } from "node:fs";
+import { readdirSync, readlinkSync, writeFileSync } from "node:fs";
 import { TerminalPrompter } from "../../src/terminal/index.ts";
 import type { PrompterTask } from "./prompter-task.ts";
 
@@ -27,6 +27,23 @@ try {
 } catch (error) {
   const { code, message } = error as Error & { code?: string };
   writeFileSync(file, JSON.stringify({ code, message }));
+}
+// By then, all streams are closed.
+process.once("exit", () => {
+  if (task.countsDescriptors === true) writeFileSync(file, JSON.stringify(countDescriptors()));
+});
+
+function countDescriptors(): number {
+  return readdirSync("/proc/self/fd").filter(isPromptTerminal).length;
+}
+
+/** The standard streams lead to the terminal under another name. */
+function isPromptTerminal(descriptor: string): boolean {
+  try {
+    return readlinkSync(`/proc/self/fd/${descriptor}`) === "/dev/tty";
+  } catch {
+    return false; // The one that the folder was read with.
+  }
 }
 
 function run(): Promise<unknown> {
