@@ -51,10 +51,11 @@ export async function checkConfig(context: CommandContext): Promise<CheckedConfi
     return { findings: [{ check, state: "ok", message }], layers };
   } catch (error) {
     if (!(error instanceof ConfigError)) throw error;
-    // The message has one line per mistake.
-    const findings = error.message
-      .split("\n")
-      .map((message): Finding => ({ check, state: "problem", message }));
+    const findings = error.problems.map((message): Finding => ({
+      check,
+      state: "problem",
+      message,
+    }));
     return { findings };
   }
 }
