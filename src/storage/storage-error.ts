@@ -25,9 +25,10 @@ export class UnsafePathError extends Error {
   override readonly name = "UnsafePathError";
 }
 
-export function notFoundError(id: ConversationId): StorageError {
+/** What a store throws for an id that it does not have. */
+export function conversationNotFoundError(id: ConversationId): StorageError {
   return new StorageError("conversation_not_found", `Conversation ${id} not found.`, {
-    hint: "Run `jp conversation ls` to list conversations, with --archived for archived ones.",
+    hint: "`jp conversation ls` lists them; add --archived for archived ones.",
   });
 }
 
