@@ -287,7 +287,7 @@ const workspace: Area = {
     {
       id: "T-WORK-4",
       threat:
-        "It loosens what holds for the person: policies, answers and tools that are off, `inherit = false`, parameters by " +
+        "It loosens what holds for the person: policies, time limits, answers and tools that are off, `inherit = false`, parameters by " +
         "which a provider reaches others, an address on another machine.",
       holds:
         "These are claims. What is stricter, and what only looks different, is not; nor is how those of jp's own tools " +
