@@ -1,6 +1,6 @@
 /// <reference types="node" preserve="true" />
 // The library's declarations use types of Node. Every folder imports this one, so all of them get these.
-export { abortable } from "./abortable.ts";
+export { abortable, settlesWithin } from "./promises.ts";
 export {
   assertNever,
   CodedError,
@@ -24,7 +24,6 @@ export {
   parseJson,
 } from "./json.ts";
 export { findClosest } from "./find-closest.ts";
-export { settlesWithin } from "./settles-within.ts";
 export {
   arrayField,
   booleanField,
