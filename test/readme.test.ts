@@ -54,7 +54,7 @@ test("every command in the README and the cookbook works, typed on a terminal in
     byHand: screens.get("jp tool run deploy --arg where=test")?.split("\n").at(-1),
     record: screens
       .get("jp inquiry ls")
-      ?.match(/\w+: .*\?\n +Answer: [^,]*/g)
+      ?.match(/\w+: .*\?\n +[^(]*\([^)]*\)/g)
       ?.toSorted(),
   }).toEqual({
     failed: [],
@@ -62,8 +62,8 @@ test("every command in the README and the cookbook works, typed on a terminal in
     title: "# Weather\n",
     byHand: "Deployed to test.",
     record: [
-      "deploy: Deploy to test?\n    Answer: true by user (terminal)",
-      "fs_modify_file: Apply these changes to README.md?\n    Answer: true by user (terminal)",
+      "deploy: Deploy to test?\n    yes (you, via terminal)",
+      "fs_modify_file: Apply these changes to README.md?\n    yes (you, via terminal)",
     ],
   });
 }, 120_000);

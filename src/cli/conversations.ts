@@ -8,7 +8,7 @@ import {
   type Timestamp,
 } from "../conversation/index.ts";
 import { oneLine } from "../render/index.ts";
-import type { ConversationSummary } from "../storage/index.ts";
+import { conversationNotFoundError, type ConversationSummary } from "../storage/index.ts";
 import { CodedError, isCodedError } from "../util/index.ts";
 import { type CommandContext, warn, warnAboutProblems } from "./context.ts";
 import { TARGET_KEYWORDS, type TargetKeyword } from "./define.ts";
@@ -25,11 +25,7 @@ export async function resolveTarget(
   const named = id && summaries.find((summary) => summary.id === id);
   if (named !== undefined) return named;
   // Digits alone may also be part of a title.
-  if (id !== undefined && word.startsWith("jp-c")) {
-    throw new CodedError("conversation_not_found", `Conversation ${id} not found.`, {
-      hint: LIST_HINT,
-    });
-  }
+  if (id !== undefined && word.startsWith("jp-c")) throw conversationNotFoundError(id);
   const keyword = findKeyword(word);
   if (keyword === undefined) return findByTitle(summaries, word);
   const { find, missing } = KEYWORDS[keyword];
@@ -138,8 +134,6 @@ function latest(
     .toSorted((left, right) => compareTimestamps(right.time, left.time))[0]?.summary;
 }
 
-const LIST_HINT = "`jp conversation ls` lists them; add --archived for archived ones.";
-
 function findByTitle(summaries: readonly ConversationSummary[], word: string): ConversationSummary {
   const wanted = word.toLowerCase();
   const found = summaries.filter(({ metadata }) => metadata?.title?.toLowerCase().includes(wanted));
@@ -147,7 +141,9 @@ function findByTitle(summaries: readonly ConversationSummary[], word: string): C
   if (first !== undefined && second === undefined) return first;
   if (first === undefined) {
     const message = `No conversation has "${oneLine(word)}" in its title.`;
-    throw new CodedError("conversation_not_found", message, { hint: LIST_HINT });
+    throw new CodedError("conversation_not_found", message, {
+      hint: "`jp conversation ls` lists them; add --archived for archived ones.",
+    });
   }
   const rows = found
     .slice(0, 5)

@@ -11,7 +11,7 @@ import {
   pathToText,
   type ToolDirective,
 } from "../config/index.ts";
-import { type Machine, shippedLayer } from "../runtime/index.ts";
+import { type Machine, shippedConfig } from "../runtime/index.ts";
 import type { UserEnvironment, Workspace } from "../storage/index.ts";
 import { isCodedError } from "../util/index.ts";
 import { type CommandContext, warn } from "./context.ts";
@@ -34,7 +34,7 @@ export async function loadConfig(
 ): Promise<readonly Layer[]> {
   const { layers, warnings } = await loadLayers({
     places: configPlaces(context),
-    ...shippedLayer(),
+    ...shippedConfig(),
     ...(id !== undefined && { conversation: await loadRemembered(context, id) }),
     settings: cfg,
   });

@@ -22,7 +22,8 @@ export function configForNewConversation(
   config: PartialConfig,
   clock: Clock,
 ): Pick<CreateOptions, "baseConfig" | "entries"> {
-  const { shared = {}, ...rest } = recordConfig({ builtins: shippedConfig(), config });
+  const { builtins } = shippedConfig();
+  const { shared = {}, ...rest } = recordConfig({ builtins, config });
   return { baseConfig: shared, entries: deltasOf(rest, clock) };
 }
 
@@ -32,8 +33,9 @@ export function configChanges(
   config: PartialConfig,
   clock: Clock,
 ): readonly StreamEntry[] {
+  const { builtins } = shippedConfig();
   const remembered = rememberedConfig(stream);
-  return deltasOf(recordConfig({ builtins: shippedConfig(), remembered, config }), clock);
+  return deltasOf(recordConfig({ builtins, remembered, config }), clock);
 }
 
 /** Lowest precedence first. */

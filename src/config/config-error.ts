@@ -1,5 +1,5 @@
 /** Errors in a config: what is wrong, where, and what was probably meant. */
-import { CodedError } from "../util/index.ts";
+import { CodedError, type CodedErrorOptions } from "../util/index.ts";
 
 /** One thing that is wrong with a config. */
 export interface ConfigIssue {
@@ -17,7 +17,20 @@ export type ConfigErrorCode =
   | "tool_locked";
 
 /** A config that cannot be read or applied. */
-export class ConfigError extends CodedError<ConfigErrorCode> {}
+export class ConfigError extends CodedError<ConfigErrorCode> {
+  /** Everything that is wrong, one sentence each. The message has them all, one per line. */
+  readonly problems: readonly string[];
+
+  constructor(
+    code: ConfigErrorCode,
+    problems: string | readonly string[],
+    options?: CodedErrorOptions,
+  ) {
+    const all = typeof problems === "string" ? [problems] : problems;
+    super(code, all.join("\n"), options);
+    this.problems = all;
+  }
+}
 
 /** `where` is a file, with a line if it is known, a variable, or a flag. */
 export function configError(where: string, ...issues: readonly ConfigIssue[]): ConfigError {
@@ -26,7 +39,7 @@ export function configError(where: string, ...issues: readonly ConfigIssue[]): C
 
 /** Takes one line for each issue. */
 export function invalidConfigError(lines: readonly string[]): ConfigError {
-  return new ConfigError("config_invalid", lines.join("\n"), {
+  return new ConfigError("config_invalid", lines, {
     hint: "`jp config schema` lists every key. `jp config show --explain` shows where values come from.",
   });
 }

@@ -1,7 +1,7 @@
 /** Reads a config file of any format, without interpreting it. */
 import { readFileSync, statSync } from "node:fs";
 import path from "node:path";
-import { isJsonObject, parseJson } from "../util/index.ts";
+import { isJsonObject, parseJson, systemErrorCode } from "../util/index.ts";
 import { ConfigError, describeSyntaxError, syntaxError } from "./config-error.ts";
 import { type FindLine, keysInJson, keysInToml, lineFinder } from "./key-lines.ts";
 
@@ -101,7 +101,8 @@ function readDisk<Result>(file: string, read: () => Result): Result {
   try {
     return read();
   } catch (error) {
-    const reason = error instanceof Error && "code" in error ? ` (${String(error.code)})` : "";
+    const code = systemErrorCode(error);
+    const reason = code === undefined ? "" : ` (${code})`;
     throw new ConfigError("config_unreadable", `Cannot read ${file}${reason}.`, { cause: error });
   }
 }

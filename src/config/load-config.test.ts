@@ -468,6 +468,7 @@ function placed(
 async function failure(files: Files) {
   const { places, root } = placed(files, {});
   const error: unknown = await loadLayers({ places }).catch((cause: unknown) => cause);
-  const { code, message } = error as ConfigError;
-  return { code, lines: message.replaceAll(`${root}/`, "").split("\n") };
+  const { code, message, problems } = error as ConfigError;
+  expect(message).toBe(problems.join("\n"));
+  return { code, lines: problems.map((line) => line.replaceAll(`${root}/`, "")) };
 }

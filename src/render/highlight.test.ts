@@ -27,6 +27,17 @@ describe("highlighting", () => {
     );
   });
 
+  test("colours an indented line as part of what it is indented under", async () => {
+    const lines = ["[a]", "b = [", '  "c",', "]", "d = 1"];
+    expect(await highlightLines("toml", lines)).toEqual([
+      "<bold>[a]</>",
+      "<cyan>b</> = [",
+      '  <green>"c"</>,',
+      "]",
+      "<cyan>d</> = <magenta>1</>",
+    ]);
+  });
+
   test("keeps characters that HTML would escape", async () => {
     expect(await highlightLines("js", [`a < b && c > "d'&lt;"`])).toEqual([
       `a < b && c > <green>"d'&lt;"</>`,

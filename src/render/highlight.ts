@@ -2,7 +2,7 @@
  * Syntax highlighting, line by line. The highlighter and each language are loaded on first use, before the
  * first line of code; after that, everything is synchronous.
  */
-import type { HighlightResult, HLJSApi, LanguageFn } from "highlight.js";
+import type { HLJSApi, LanguageFn } from "highlight.js";
 import type { Paint, StyleName } from "./style.ts";
 
 /** Takes a neutralized line. */
@@ -12,7 +12,7 @@ let highlighter: HLJSApi | undefined;
 
 /** Longer lines stay plain; of a longer context, such as a comment, only the first line is kept. */
 const MAX_LINE = 2000;
-const MAX_CONTEXT = 1000;
+const MAX_CONTEXT = 200;
 
 const STYLES: Readonly<Record<string, StyleName>> = {
   addition: "green",
@@ -55,29 +55,38 @@ export function prepareLanguage(name: string): Promise<void> | undefined {
   return load().catch(() => undefined);
 }
 
-/** Remembers what is open from line to line, such as a comment. Plain if the language is not loaded. */
+/**
+ * Highlights each line after the lines it depends on: those since a comment or string began, or since the last
+ * line that is not indented. Plain if the language is not loaded.
+ */
 export function createLineHighlighter(name: string, paint: Paint): LineHighlighter {
   const language = findLanguage(name);
   if (language === undefined || !isReady(language.id)) return (line) => line;
   let context = "";
+  let isInSpan = false;
   return (line) => {
     if (line.length > MAX_LINE) return line;
-    const result = highlighter?.highlight(`${context}${line}`, {
+    if (!isInSpan && STARTS_AFRESH.test(line)) context = "";
+    const result = highlighter?.highlight(`${context}${line}\n`, {
       language: language.id,
       ignoreIllegals: true,
     });
     if (result === undefined) return line;
-    context = isAnythingOpen(result) ? shorten(`${context}${line}\n`) : "";
-    return paintLastLine(result.value, paint);
+    const wasInSpan = isInSpan;
+    isInSpan = ENDS_IN_SPAN.test(result.value);
+    if (isInSpan !== wasInSpan) context = "";
+    if (isInSpan || !wasInSpan) context = shorten(`${context}${line}\n`);
+    return paintLastLine(result.value.replace(/\n(?=(?:<\/span>)*$)/, ""), paint);
   };
 }
 
+/** Neither indented nor a closing bracket. */
+const STARTS_AFRESH = /^[^\s\]})]/;
+/** The line break belongs to a comment or string, which therefore continues on the next line. */
+const ENDS_IN_SPAN = /\n(?:<\/span>)+$/;
+
 function isReady(id: string): boolean {
   return highlighter?.getLanguage(id) !== undefined;
-}
-
-function isAnythingOpen({ _top: top }: HighlightResult): boolean {
-  return top !== undefined && "parent" in top && top.parent !== undefined;
 }
 
 /** The first line says what is open; the rest would be highlighted again for every line. */

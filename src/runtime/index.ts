@@ -1,7 +1,6 @@
 export type { Machine } from "./machine.ts";
 export { openProviders } from "./providers.ts";
-export type { TurnResult } from "./result.ts";
-export { createShippedTools, shippedConfig, shippedLayer } from "./shipped-tools.ts";
+export { createTurn, runTurn, streamTurn, type TurnOptions, type TurnResult } from "./turn.ts";
+export { createShippedTools, shippedConfig } from "./shipped-tools.ts";
 export { runToolCall, type ToolCallOptions } from "./tool-call.ts";
 export { findTool, openTools, type ToolConfigs, type Tools } from "./tools.ts";
-export { createTurn, runTurn, streamTurn, type TurnOptions } from "./turn.ts";

@@ -20,13 +20,8 @@ export function createShippedTools({
   return [createAskUser(), createDescribeTools(describe), ...createFileTools({ root })];
 }
 
-/** What they are by themselves; the user's config merges over it, field by field. */
-export function shippedConfig(): PartialConfig {
-  return shippedLayer().builtins;
-}
-
-/** The same for the loader of layers, with which of them need no trust. */
-export function shippedLayer() {
+/** Their config, over which the user's is merged field by field, and which of them need no trust. */
+export function shippedConfig() {
   const tools = createShippedTools({ root: "", describe: async () => undefined });
   const entries = tools.map(({ tool, config }) => [tool.name, config] as const);
   const builtins: PartialConfig = { conversation: { tools: Object.fromEntries(entries) } };

@@ -4,12 +4,14 @@
  */
 import {
   type Assistant,
+  type DetachedDenial,
   type InterruptMenu,
   noPrompter,
   type Observer,
   type Prompter,
   type Toolbox,
   Turn,
+  type TurnEnd,
   type TurnRequest,
   type TurnUpdate,
 } from "../agent/index.ts";
@@ -19,7 +21,12 @@ import {
   DEFAULT_LIMITS,
   resolveAssistant,
 } from "../config/index.ts";
-import type { Attachment } from "../conversation/index.ts";
+import {
+  type Attachment,
+  type ConversationEvent,
+  type ConversationStream,
+  eventsOf,
+} from "../conversation/index.ts";
 import { createInquiryBackend, type InquiryBackendOptions } from "../inquiry/index.ts";
 import {
   fromLanguageModel,
@@ -29,8 +36,7 @@ import {
 } from "../provider/index.ts";
 import type { ConversationWriter } from "../storage/index.ts";
 import type { BuiltinTool } from "../tool/index.ts";
-import { type Clock, systemClock } from "../util/index.ts";
-import { createResult, type TurnResult } from "./result.ts";
+import { assertNever, type Clock, systemClock } from "../util/index.ts";
 import { createOwnToolbox, type ToolConfigs } from "./tools.ts";
 
 /** What a turn is made of. Only the conversation and the model are required. */
@@ -237,5 +243,42 @@ class UpdateQueue implements AsyncIterable<TurnUpdate> {
       await this.#wake.promise;
       this.#wake = Promise.withResolvers();
     }
+  }
+}
+
+/** How a turn ended, told by `type`, and what came of it. */
+export type TurnResult = TurnEnd & {
+  /** What the assistant said last, without its thoughts; JSON where a schema was given. */
+  readonly text: string;
+  /** Everything that the turn added to the record. */
+  readonly events: readonly ConversationEvent[];
+  /** What was denied only because there was no one to ask. */
+  readonly denials: readonly DetachedDenial[];
+};
+
+/** Of the last turn in the stream. */
+function createResult(
+  end: TurnEnd,
+  { entries }: ConversationStream,
+  denials: readonly DetachedDenial[],
+): TurnResult {
+  const start = entries.findLastIndex(({ eventType }) => eventType === "turn_start");
+  const events = [...eventsOf(entries.slice(start))];
+  const reply = events.slice(events.findLastIndex(({ type }) => type !== "chat_response") + 1);
+  return { ...end, text: reply.flatMap(saidIn).join("\n\n"), events, denials };
+}
+
+function saidIn(event: ConversationEvent): readonly string[] {
+  if (event.type !== "chat_response") return [];
+  const { content } = event;
+  switch (content.type) {
+    case "message":
+      return [content.text];
+    case "structured":
+      return [JSON.stringify(content.data)];
+    case "reasoning":
+      return [];
+    default:
+      return assertNever(content);
   }
 }

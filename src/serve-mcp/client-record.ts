@@ -1,8 +1,7 @@
 /**
- * The conversation with the questions of one client. It is made with the first of them, and locked only
- * while a call is open. Each call is a turn: its start, the call, who let it run, its questions and
- * answers, its result. There is no request in it, for no person has said anything. Calls that overlap
- * share a turn, as calls of one reply do, since a turn is what stands between two starts.
+ * The conversation that records one client's questions. It is created with the first call, and locked only
+ * while a call is open. Each call is a turn without a user's request: the start, the call, the permission,
+ * the questions and answers, the result. Overlapping calls share a turn, like the calls of one reply.
  */
 import { createJournal, type Journal, PromptQueue, TurnState } from "../agent/index.ts";
 import {
@@ -15,7 +14,7 @@ import { isCodedError } from "../util/index.ts";
 import type { ServeSetup } from "./setup.ts";
 
 export interface OpenCall {
-  /** Of no other call, in any conversation: questions are looked for by ids that are made of it. */
+  /** Unique across conversations, because the ids of questions are derived from it. */
   readonly id: string;
   readonly journal: Journal;
   readonly state: TurnState;
@@ -26,7 +25,7 @@ interface OpenTurn extends Pick<OpenCall, "journal" | "state"> {
 }
 
 export class ClientRecord {
-  /** The client's user is asked one thing at a time. */
+  /** Asks the client's user one question at a time. */
   readonly prompts = new PromptQueue();
   readonly #setup: ServeSetup;
   #conversation: ConversationId | undefined;
@@ -44,8 +43,8 @@ export class ClientRecord {
   }
 
   /**
-   * `client` names the conversation, if it has to be made. When it resolves and no other call is open,
-   * the lock is given back. Throws what the store throws.
+   * Runs `work` with the conversation open, and unlocks it after the last open call. `client` becomes part of
+   * the title of a new conversation. Throws what the store throws.
    */
   async during<Value>(client: string, work: (call: OpenCall) => Promise<Value>): Promise<Value> {
     this.#openCalls += 1;
@@ -79,7 +78,7 @@ export class ClientRecord {
     try {
       return await conversations.open(this.#conversation);
     } catch (error) {
-      // Somebody has removed it, or put it away.
+      // The user has removed or archived it.
       const isGone = ["conversation_not_found", "conversation_archived"];
       if (isCodedError(error) && isGone.includes(error.code)) return create();
       throw error;
@@ -91,7 +90,7 @@ export class ClientRecord {
     this.#turn = undefined;
     this.#lastTurn = Promise.resolve(ended).then(
       (turn) => turn?.conversation.release(),
-      () => undefined, // It never began; whoever wanted it knows.
+      () => undefined, // It could not be opened, which its calls have reported.
     );
     await this.#lastTurn;
   }

@@ -1,4 +1,4 @@
-/** Takes the calls of `ask_user`: whoever makes them, and on whatever way they reach a person. */
+/** Handles calls of `ask_user` from all clients, and chooses how each reaches a person. */
 import { randomBytes, randomUUID } from "node:crypto";
 import { setImmediate } from "node:timers/promises";
 import type {
@@ -28,12 +28,12 @@ export interface AskedCall {
   readonly context: ServerContext;
 }
 
-/** What a client holds between two requests: signed, so that it can neither be made up nor changed. */
+/** Held by the client between two requests. Signed, so a client can neither invent nor change it. */
 interface RequestState {
   readonly call: string;
 }
 
-/** The one question of a result that asks. */
+/** The key of the only question in a result that asks for input. */
 const INPUT = "question";
 
 export class QuestionDesk {
@@ -43,7 +43,7 @@ export class QuestionDesk {
   readonly #paused: PausedCalls;
   readonly #open = new Set<Promise<unknown>>();
   readonly #stop = new AbortController();
-  /** There is one terminal, however many clients there are. */
+  /** All clients share one terminal. */
   readonly #prompts = new PromptQueue();
 
   constructor(sdk: Sdk, setup: ServeSetup) {
@@ -52,13 +52,13 @@ export class QuestionDesk {
     this.#paused = new PausedCalls(setup.clock);
     this.#states = sdk.createRequestStateCodec<RequestState>({
       key: randomBytes(32),
-      ttlSeconds: PATIENCE_MS / 1000,
+      ttlSeconds: PAUSE_TIMEOUT_MS / 1000,
       bind: ({ mcpReq: { envelope = {} } }) =>
         JSON.stringify((envelope as JsonObject)[sdk.CLIENT_INFO_META_KEY] ?? null),
     });
   }
 
-  /** For a server that passes states on: refused are those that are not ours, or too old. */
+  /** For the server: rejects states that are not ours, or too old. */
   get requestState() {
     return {
       verify: (state: string, context: ServerContext) => this.#states.verify(state, context),
@@ -69,13 +69,13 @@ export class QuestionDesk {
   async ask(asked: AskedCall): Promise<CallToolResult | InputRequiredResult> {
     const { client, record } = asked;
     if (client.era === "modern" && client.hasForms) return this.#askByResult(asked);
-    const way = client.hasForms
+    const route = client.hasForms
       ? { prompter: this.#clientPrompter(client, elicitBy(asked.context)), prompts: record.prompts }
       : { prompter: namingClient(this.#setup.person, client), prompts: this.#prompts };
-    return toResult(await this.#run(asked, { ...way, signal: signalOf(asked.context) }));
+    return toResult(await this.#run(asked, { ...route, signal: signalOf(asked.context) }));
   }
 
-  /** Ends everything that is open, and waits until that is on record and its results are sent. */
+  /** Ends all open calls, and waits until they are recorded and their results are sent. */
   async close(): Promise<void> {
     this.#stop.abort();
     while (this.#open.size > 0) await Promise.allSettled(this.#open);
@@ -86,7 +86,7 @@ export class QuestionDesk {
     const { context } = asked;
     const paused = this.#findPaused(context);
     const reply = this.#sdk.inputResponse(context.mcpReq.inputResponses, INPUT);
-    // A request without the answer gets the question once more; an answer without a question nothing.
+    // A request without an answer gets the question again. An answer that no call waits for is ignored.
     if (reply.kind === "elicit") paused?.answer(reply);
     const call = paused ?? this.#startRoundTrip(asked);
     const step = await call.next(signalOf(context));
@@ -109,17 +109,17 @@ export class QuestionDesk {
   #startRoundTrip(asked: AskedCall): RoundTripCall {
     return new RoundTripCall((elicit, signal) => {
       const prompter = this.#clientPrompter(asked.client, elicit);
-      // What is shown when is the client's business: it has all questions, and we only their answers.
+      // The client has all the questions, and decides what to show when.
       return this.#run(asked, { prompter, prompts: new PromptQueue(), signal });
     });
   }
 
-  async #run(asked: AskedCall, way: Way): Promise<ToolCallResponse> {
+  async #run(asked: AskedCall, route: PromptRoute): Promise<ToolCallResponse> {
     const { client, record, arguments: args } = asked;
     const { tools, clock } = this.#setup;
-    const signal = AbortSignal.any([way.signal, this.#stop.signal]);
+    const signal = AbortSignal.any([route.signal, this.#stop.signal]);
     const running = record.during(client.name, (open) =>
-      runToolCall({ ...way, ...open, tool: ASK_USER, arguments: args, tools, clock, signal }),
+      runToolCall({ ...route, ...open, tool: ASK_USER, arguments: args, tools, clock, signal }),
     );
     this.#open.add(running);
     try {
@@ -138,20 +138,20 @@ export class QuestionDesk {
   }
 }
 
-/** How a person is reached. */
-interface Way {
+/** How a call reaches a person. */
+interface PromptRoute {
   readonly prompter: Prompter;
   readonly prompts: PromptQueue;
   readonly signal: AbortSignal;
 }
 
-/** In the middle of a request, as it was until 2026. A person may take any time to answer. */
+/** Asks in the middle of a request, as the protocol did until 2026. A person may take any time to answer. */
 function elicitBy({ mcpReq }: ServerContext): Elicit {
   return (params, signal) =>
     mcpReq.send({ method: "elicitation/create", params }, { signal, timeout: MAX_TIMER_MS });
 }
 
-/** Whoever is asked at our terminal cannot know by itself where the question comes from. */
+/** Labels questions at our terminal with the client they come from. */
 function namingClient(person: Prompter, { name }: Client): Prompter {
   const labelOf = (label: string | undefined) =>
     label === undefined ? name : `${label} of ${name}`;
@@ -172,10 +172,10 @@ function namingClient(person: Prompter, { name }: Client): Prompter {
   };
 }
 
-/** Aborted when the client cancels the request, or when the line over which it came is cut. */
+/** Aborted when the client cancels the request, or when its connection is lost. */
 function signalOf({ mcpReq, http }: ServerContext): AbortSignal {
-  const line = http?.req?.signal;
-  return line === undefined ? mcpReq.signal : AbortSignal.any([mcpReq.signal, line]);
+  const connection = http?.req?.signal;
+  return connection === undefined ? mcpReq.signal : AbortSignal.any([mcpReq.signal, connection]);
 }
 
 function toResult({ content, isError }: ToolCallResponse): CallToolResult {
@@ -188,6 +188,7 @@ type Step =
 
 type RunWithForms = (elicit: Elicit, signal: AbortSignal) => Promise<ToolCallResponse>;
 
+/** A call whose questions are results, and whose answers arrive with later requests. */
 class RoundTripCall {
   readonly #stop = new AbortController();
   #step = Promise.withResolvers<Step>();
@@ -201,12 +202,12 @@ class RoundTripCall {
     void this.#follow(run(elicit, this.#stop.signal));
   }
 
-  /** Aborted once it is over, or about to be. */
+  /** Aborted when the call has ended or is being ended. */
   get signal(): AbortSignal {
     return this.#stop.signal;
   }
 
-  /** What it comes to; the same until it gets an answer. Aborting ends the call. Throws what it threw. */
+  /** The open question or the result; the same until `answer`. Aborting ends the call. Throws what the call throws. */
   async next(signal: AbortSignal): Promise<Step> {
     const stop = () => this.stop();
     signal.addEventListener("abort", stop);
@@ -235,19 +236,19 @@ class RoundTripCall {
       this.#step.resolve({ type: "ended", response });
     } catch (error) {
       this.#step.reject(error);
-      await this.#step.promise.catch(() => undefined); // Nobody may be left to hear of it.
+      await this.#step.promise.catch(() => undefined); // The client may not ask again; an unhandled rejection would end jp.
     } finally {
       this.stop();
     }
   }
 }
 
-/** A client that has gone does not say so: after this it is taken for gone. */
-export const PATIENCE_MS = 60 * 60 * 1000;
+/** Clients disconnect without notice. A paused call ends after this time. */
+export const PAUSE_TIMEOUT_MS = 60 * 60 * 1000;
 
 interface PausedCall {
   readonly call: RoundTripCall;
-  readonly taken: AbortController;
+  readonly resumed: AbortController;
 }
 
 class PausedCalls {
@@ -258,26 +259,26 @@ class PausedCalls {
     this.#clock = clock;
   }
 
-  /** What it is taken up by. A call that is being ended is not kept. */
+  /** Returns the key to resume it with. A call that is being ended is not kept. */
   pause(call: RoundTripCall): string {
     const key = randomUUID();
     if (call.signal.aborted) return key;
-    const taken = new AbortController();
-    this.#paused.set(key, { call, taken });
-    const waiting = AbortSignal.any([taken.signal, call.signal]);
-    void this.#clock.sleep(PATIENCE_MS, waiting).then(
+    const resumed = new AbortController();
+    this.#paused.set(key, { call, resumed });
+    const waiting = AbortSignal.any([resumed.signal, call.signal]);
+    void this.#clock.sleep(PAUSE_TIMEOUT_MS, waiting).then(
       () => call.stop(),
-      () => undefined, // It was taken up, or has ended by itself.
+      () => undefined, // It was resumed, or has ended.
     );
     call.signal.addEventListener("abort", () => this.#paused.delete(key), { once: true });
     return key;
   }
 
-  /** Undefined if it was taken up before, or has ended. */
+  /** Undefined if it was already resumed, or has ended. */
   take(key: string): RoundTripCall | undefined {
-    const { call, taken } = this.#paused.get(key) ?? {};
+    const { call, resumed } = this.#paused.get(key) ?? {};
     this.#paused.delete(key);
-    taken?.abort();
+    resumed?.abort();
     return call;
   }
 }

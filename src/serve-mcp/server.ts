@@ -17,7 +17,7 @@ import { ASK_USER, type InquiryFilter, type Sdk, type ServeSetup } from "./setup
 export interface ServerParts extends Omit<Connection, "server"> {
   readonly setup: ServeSetup;
   readonly desk: QuestionDesk;
-  /** Where the questions of a client go. */
+  /** Where a client's questions are recorded. */
   readonly recordOf: (client: Client) => ClientRecord;
 }
 
@@ -31,7 +31,7 @@ export function createServer(parts: ServerParts): Server {
     tools: await listTools(setup, mcpReq.signal),
   }));
   server.setRequestHandler("tools/call", async ({ params }, context) => {
-    const args = (params.arguments ?? {}) as JsonObject; // It came as JSON.
+    const args = (params.arguments ?? {}) as JsonObject; // Parsed from JSON.
     try {
       return await callTool({ ...parts, server, context }, params.name, args);
     } catch (error) {
@@ -47,7 +47,7 @@ async function listTools({ tools }: ServeSetup, signal: AbortSignal): Promise<To
   const askUser = await tools.find(ASK_USER, signal);
   if (askUser === undefined) return [LIST_INQUIRIES];
   const { name, summary, parameters } = askUser.description;
-  // Parameters are always those of an object.
+  // Parameters always describe an object.
   const inputSchema = parameters as Tool["inputSchema"];
   return [{ name, description: summary, inputSchema }, LIST_INQUIRIES];
 }
@@ -76,12 +76,12 @@ async function callTool(
 type Era = "legacy" | "modern";
 
 export interface Client {
-  /** One short line, safe to show. The client's own claim. */
+  /** One short line, safe to show. Chosen by the client, and not verified. */
   readonly name: string;
   readonly era: Era;
   /** It can show forms to its user. */
   readonly hasForms: boolean;
-  /** It predates titles for the options of a form. */
+  /** It does not know titles for options, only `enumNames`. */
   readonly knowsEnumNamesOnly: boolean;
 }
 
@@ -112,7 +112,7 @@ function nameOf(info: unknown): string {
   return line === "" ? "unnamed client" : line.slice(0, MAX_NAME_LENGTH).toWellFormed();
 }
 
-/** Forms came first: a client that names no kind has them. */
+/** Forms are the older kind: a client that names no kind supports them. */
 function hasForms(capabilities: ClientCapabilities | undefined): boolean {
   const { elicitation } = capabilities ?? {};
   if (elicitation === undefined) return false;

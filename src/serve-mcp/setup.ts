@@ -1,31 +1,31 @@
-/** What a server needs of the program around it. */
+/** What a server needs from the program that runs it. */
 import type * as server from "@modelcontextprotocol/server";
 import type { Prompter, Toolbox } from "../agent/index.ts";
 import type { ConversationStore, CreateOptions } from "../storage/index.ts";
 import type { Clock, JsonObject } from "../util/index.ts";
 
-/** The one tool that is offered. */
+/** The only tool that is offered, besides the list of inquiries. */
 export const ASK_USER = "ask_user";
 
 export interface ServeSetup {
   readonly version: string;
   readonly conversations: ConversationStore;
-  /** How conversations with questions of clients are made. */
+  /** For the conversations that record the questions of clients. */
   readonly newConversation: Omit<CreateOptions, "title">;
-  /** Of these only `ask_user` is offered, if it is among them. */
+  /** Only `ask_user` is offered, if it is enabled. */
   readonly tools: Toolbox;
   readonly readInquiries: ReadInquiries;
-  /** Who is asked where a client cannot pass a question on. */
+  /** Asked when a client cannot show forms. */
   readonly person: Prompter;
   readonly clock: Clock;
-  /** Something went wrong that no client is told of. One line of foreign text. Must not throw. */
+  /** Reports an error that no client gets. One line of foreign text. Must not throw. */
   readonly onProblem: (message: string) => void;
 }
 
-/** In the order of the record, as `jp inquiry ls --format json` prints them. May throw `CodedError`. */
+/** As `jp inquiry ls --format json` prints them, in recorded order. May throw `CodedError`. */
 export type ReadInquiries = (filter: InquiryFilter) => AsyncIterable<JsonObject>;
 
-/** Absent means all of them. */
+/** Without a field, all match. */
 export interface InquiryFilter {
   /** Targets, as on the command line. */
   readonly conversation?: readonly string[];

@@ -1,4 +1,4 @@
-/** A server for the one client that has started it, over its standard streams. */
+/** Serves the client that started this process, over the standard streams. */
 import type { Readable, Writable } from "node:stream";
 import { ClientRecord } from "./client-record.ts";
 import { QuestionDesk } from "./desk.ts";
@@ -10,7 +10,7 @@ export interface ClientStreams {
   readonly output: Writable;
 }
 
-/** Until the client is gone, or it is aborted. When it resolves, everything is on record. */
+/** Runs until the client disconnects or the signal aborts. Resolves when everything is recorded. */
 export async function serveStdio(
   setup: ServeSetup,
   { input, output }: ClientStreams,

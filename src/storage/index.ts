@@ -26,4 +26,4 @@ export type {
   RecordProblem,
   SessionStore,
 } from "./port.ts";
-export { StorageError, type StorageErrorCode } from "./storage-error.ts";
+export { conversationNotFoundError, StorageError, type StorageErrorCode } from "./storage-error.ts";

@@ -28,7 +28,7 @@ import type {
   MetadataChange,
   RecordPiece,
 } from "./port.ts";
-import { archivedError, notFoundError, StorageError } from "./storage-error.ts";
+import { archivedError, conversationNotFoundError, StorageError } from "./storage-error.ts";
 
 /** Takes the place of a conversation's files. */
 interface MemoryRecord {
@@ -133,7 +133,7 @@ export class MemoryConversationStore implements ConversationStore {
 
   #getRecord(id: ConversationId): MemoryRecord {
     const record = this.#records.get(id);
-    if (record === undefined) throw notFoundError(id);
+    if (record === undefined) throw conversationNotFoundError(id);
     return record;
   }
 

@@ -1,6 +1,6 @@
 /** The errors of storage, and how system errors become one of them. */
 import type { ConversationId } from "../conversation/index.ts";
-import { CodedError } from "../util/index.ts";
+import { CodedError, systemErrorCode } from "../util/index.ts";
 import type { RecordProblem } from "./port.ts";
 
 /** The codes of a `StorageError`. */
@@ -25,9 +25,10 @@ export class UnsafePathError extends Error {
   override readonly name = "UnsafePathError";
 }
 
-export function notFoundError(id: ConversationId): StorageError {
+/** What a store throws for an id that it does not have. */
+export function conversationNotFoundError(id: ConversationId): StorageError {
   return new StorageError("conversation_not_found", `Conversation ${id} not found.`, {
-    hint: "Run `jp conversation ls` to list conversations, with --archived for archived ones.",
+    hint: "`jp conversation ls` lists them; add --archived for archived ones.",
   });
 }
 
@@ -87,13 +88,6 @@ export function readError(file: string, cause: unknown): StorageError {
   if (cause instanceof StorageError) return cause;
   const { reason, ...hint } = explain(cause);
   return new StorageError("read_failed", `Cannot read ${file}: ${reason}.`, { cause, ...hint });
-}
-
-/** The code of a system error, such as `ENOENT`. */
-export function systemErrorCode(error: unknown): string | undefined {
-  return error instanceof Error && "code" in error && typeof error.code === "string"
-    ? error.code
-    : undefined;
 }
 
 function explain(cause: unknown): { readonly reason: string; readonly hint?: string } {

@@ -1,5 +1,5 @@
 /** The terminal this process belongs to, opened directly so that the standard streams may be redirected. */
-import { closeSync, openSync } from "node:fs";
+import { closeSync, fstatSync, openSync } from "node:fs";
 import type { Readable, Writable } from "node:stream";
 import type * as tty from "node:tty";
 
@@ -31,13 +31,40 @@ export const controllingTerminal: TerminalDevice = {
       return false;
     }
   },
-  openInput: () => new (loadTty().ReadStream)(openSync(PATH, "r")),
-  openOutput: () => new (loadTty().WriteStream)(openSync(PATH, "w")),
+  openInput: () => openStream("r", (descriptor) => new (loadTty().ReadStream)(descriptor)),
+  openOutput: () => openStream("w", (descriptor) => new (loadTty().WriteStream)(descriptor)),
   onResize: (listener) => {
     process.on("SIGWINCH", listener);
     return { [Symbol.dispose]: () => void process.off("SIGWINCH", listener) };
   },
 };
+
+/**
+ * Node usually opens the terminal again for its stream, and closes only that descriptor. Closes ours with the
+ * stream, unless Node used it and has closed it.
+ */
+function openStream<Stream extends tty.ReadStream | tty.WriteStream>(
+  flags: "r" | "w",
+  create: (descriptor: number) => Stream,
+): Stream {
+  const descriptor = openSync(PATH, flags);
+  const { rdev } = fstatSync(descriptor);
+  const close = () => {
+    try {
+      if (fstatSync(descriptor).rdev === rdev) closeSync(descriptor);
+    } catch {
+      // Node has closed it.
+    }
+  };
+  try {
+    const stream = create(descriptor);
+    stream.once("close", close);
+    return stream;
+  } catch (error) {
+    close();
+    throw error;
+  }
+}
 
 /** Takes three milliseconds, and most commands never ask. */
 function loadTty(): typeof tty {

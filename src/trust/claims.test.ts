@@ -8,6 +8,7 @@ import { writtenTables } from "../config/schema-node.ts";
 import { configSchema } from "../config/schema/config-schema.ts";
 import type { Json, JsonObject } from "../util/index.ts";
 import { findClaims, withoutClaims } from "./claims.ts";
+import { listClaims } from "./describe-claim.ts";
 import { trustRelevantToolFields } from "./trust-relevant-fields.ts";
 
 const BASE: readonly Layer[] = [
@@ -189,7 +190,7 @@ test("so does the same for such a tool under the user's own name for it", () => 
 test("a claim leaves out only what makes a question stricter", () => {
   counters("T-WORK-11");
   const policy = { enable: { state: true, allow_toggle: "any" } };
-  const own = { policy, isSetByUser: () => false, isReadOnly: false };
+  const own = { policy, timeoutSecs: Infinity, isSetByUser: () => false, isReadOnly: false };
   const questions = {
     strict: { target: { type: "user" }, exclusive: true },
     loose: { target: { type: "user" }, exclusive: false },
@@ -321,6 +322,59 @@ test.each<[string, JsonObject, JsonObject]>([
   ];
   counters("T-FILE-5");
   expect(claimed(...layers)).toEqual(["tool make"]);
+});
+
+describe("a time limit", () => {
+  const remote = { source: "mcp.s" };
+
+  test.each<[string, JsonObject, JsonObject, readonly string[]]>([
+    ["removed", { make: { ...LOCAL, timeout_secs: 60 } }, { make: { timeout_secs: 0 } }, ["make"]],
+    ["raised", { make: { ...LOCAL, timeout_secs: 60 } }, { make: { timeout_secs: 61 } }, ["make"]],
+    ["lowered", { make: { ...LOCAL, timeout_secs: 60 } }, { make: { timeout_secs: 9 } }, []],
+    ["given to a tool without", { make: LOCAL }, { make: { timeout_secs: 9 } }, []],
+    ["left at none", { make: LOCAL }, { make: { timeout_secs: 0 } }, []],
+    [
+      "removed that the user has set for all tools",
+      { make: LOCAL, "*": { timeout_secs: 60 } },
+      { make: { timeout_secs: 0 } },
+      ["make"],
+    ],
+    [
+      "removed for all tools",
+      { make: LOCAL, "*": { timeout_secs: 60 } },
+      { "*": { timeout_secs: 0 } },
+      ["*"],
+    ],
+    ["lowered for all tools", { "*": { timeout_secs: 60 } }, { "*": { timeout_secs: 9 } }, []],
+    [
+      "for all tools that the user's tool does not use",
+      { make: { ...LOCAL, timeout_secs: 60 } },
+      { "*": { timeout_secs: 0 } },
+      [],
+    ],
+    ["removed of an MCP tool", { far: remote }, { far: { timeout_secs: 0 } }, ["far"]],
+    ["removed of all MCP tools", { far: remote }, { "*": { timeout_secs: 0 } }, ["*"]],
+    ["lowered of an MCP tool", { far: remote }, { far: { timeout_secs: 299 } }, []],
+  ])("%s: of %j to %j needs trust: %j", (_name, own, said, names) => {
+    counters("T-WORK-4");
+    const layers = [user({ conversation: tools(own) }), workspace({ conversation: tools(said) })];
+    expect(claimed(...layers)).toEqual(names.map((name) => `tool ${name}`));
+  });
+
+  test("that is not trusted stays as the user has set it", () => {
+    counters("T-WORK-4");
+    const layers = [
+      ...BASE,
+      user({ conversation: tools({ make: { ...LOCAL, timeout_secs: 60 } }) }),
+      workspace({ conversation: tools({ make: { timeout_secs: 0 } }) }),
+    ];
+    const claims = findClaims(layers);
+    const { make } = withoutClaims(layers, claims).conversation?.tools ?? {};
+    expect([make?.timeout_secs, listClaims(claims)]).toEqual([
+      60,
+      [".jp/config.toml:", "- tool make: runs make, without a time limit"],
+    ]);
+  });
 });
 
 test("keeping a question of a user's tool from models needs no trust", () => {

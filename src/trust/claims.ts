@@ -12,6 +12,7 @@ import {
   omitPaths,
   parseToolSource,
   type PartialConfig,
+  resolveTools,
   valueAt,
   withValue,
 } from "../config/index.ts";
@@ -156,9 +157,20 @@ function ownTool(name: string, { own, user, readOnlyTools }: Views): OwnTool {
   const userTables = [name, "*"].map((one) => tableAt(user, [...TOOLS, one]));
   return {
     policy: toolPolicy(tableAt(own, [...TOOLS, "*"]), entry),
+    timeoutSecs: ownTimeout(name, own),
     isSetByUser: (key) => userTables.some((table) => table[key] !== undefined),
     isReadOnly: isReadOnly(name, entry, readOnlyTools),
   };
+}
+
+/** For the defaults of all tools, the shortest limit of the tools that use them. */
+function ownTimeout(name: string, own: PartialConfig): number {
+  const isAffected = (tool: string) =>
+    name === "*" ? tableAt(own, [...TOOLS, tool])["timeout_secs"] === undefined : tool === name;
+  const limits = [...resolveTools(own).values()]
+    .filter((tool) => isAffected(tool.name))
+    .map(({ timeoutMs = Infinity }) => timeoutMs / 1000);
+  return Math.min(...limits);
 }
 
 /** Defaults that the user has not set matter only if a tool that does more than read uses them. */

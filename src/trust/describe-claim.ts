@@ -91,7 +91,7 @@ function commandText(does: string, command: Json | undefined): string {
 
 /** What it allows without asking. Answers are not shown, because they may be secret. */
 function policyText(value: Entry): readonly string[] {
-  const { run, result, format, group, enable } = value;
+  const { run, result, format, group, enable, timeout_secs } = value;
   return [
     ...(isJsonObject(enable) ? enableText(enable) : []),
     run === "unattended" ? "without asking" : run === undefined ? "" : "is no longer skipped",
@@ -99,9 +99,14 @@ function policyText(value: Entry): readonly string[] {
     result === "ask" || result === "edit" ? "no longer skips its results" : "",
     format === "unattended" ? "formats its arguments before you approve" : "",
     group !== undefined ? `joins the group ${wordText(group)}` : "",
+    timeout_secs === undefined ? "" : timeoutText(timeout_secs),
     ...(isJsonObject(value["detached"]) ? detachedText(value["detached"]) : []),
     ...(isJsonObject(value["questions"]) ? questionsText(value["questions"]) : []),
   ];
+}
+
+function timeoutText(seconds: Json): string {
+  return seconds === 0 ? "without a time limit" : `may take up to ${wordText(seconds)} seconds`;
 }
 
 function enableText({ state, allow_toggle }: Entry): readonly string[] {

@@ -5,7 +5,7 @@
 import { isDeepStrictEqual } from "node:util";
 import { isJsonObject, type Json, type JsonObject } from "../util/index.ts";
 
-/** These fields of a tool never run, reach or allow more. */
+/** Of a tool that the workspace brings, these fields never run, reach or allow more. */
 const HARMLESS_TOOL_FIELDS = new Set([
   "enable",
   "group",
@@ -21,6 +21,8 @@ const HARMLESS_TOOL_FIELDS = new Set([
 export interface OwnTool {
   /** Its policy without the workspace: its own fields, else the defaults for all tools. */
   readonly policy: JsonObject;
+  /** Its time limit without the workspace, or infinite. */
+  readonly timeoutSecs: number;
   /** Whether the user's config sets this field, even to its default. */
   readonly isSetByUser: (key: string) => boolean;
   /** Ships with jp and only reads: a workspace may configure what the user has not. */
@@ -86,7 +88,7 @@ export function usesDefault(tool: JsonObject, key: string, claimed: Json): boole
 
 function looserFields(fields: JsonObject, own: OwnTool): JsonObject {
   const { policy } = own;
-  const { run, result, format, enable, group, options, parameters, access } = fields;
+  const { run, result, format, enable, group, timeout_secs, options, parameters, access } = fields;
   const ownFormat = policy["format"] ?? (policy["run"] === "unattended" ? "unattended" : "ask");
   const detached = pick(tableIn(fields, "detached"), (prompt, mode) =>
     isLooser(DETACHED, mode, tableIn(policy, "detached")[prompt]),
@@ -103,6 +105,7 @@ function looserFields(fields: JsonObject, own: OwnTool): JsonObject {
     ...(isJsonObject(enable) && isEnabling(enable, own) && { enable }),
     // Users switch on tools by the name of their group.
     ...(group !== undefined && group !== policy["group"] && { group }),
+    ...(isLonger(timeout_secs, own.timeoutSecs) && { timeout_secs }),
     ...(options !== undefined && { options }),
     ...(parameters !== undefined && { parameters }),
     ...(access !== undefined && { access }),
@@ -125,6 +128,11 @@ function isLooser(
     return found === -1 ? unknown : found;
   };
   return value !== undefined && rank(value, order.length) > rank(own, -1);
+}
+
+/** 0 is no limit. */
+function isLonger(seconds: Json | undefined, own: number): seconds is number {
+  return typeof seconds === "number" && (seconds === 0 ? Infinity : seconds) > own;
 }
 
 /** The tool would be on, or stay on where the user switches it off. */

@@ -1,12 +1,13 @@
 /// <reference types="node" preserve="true" />
 // The library's declarations use types of Node. Every folder imports this one, so all of them get these.
-export { abortable } from "./abortable.ts";
+export { abortable, settlesWithin } from "./promises.ts";
 export {
   assertNever,
   CodedError,
   type CodedErrorOptions,
   isCodedError,
   messageOf,
+  systemErrorCode,
 } from "./errors.ts";
 export { decodeBase64, encodeBase64, truncateBytes, truncationNotice } from "./utf8.ts";
 export { yieldToEventLoop, shouldYield } from "./event-loop.ts";
@@ -23,7 +24,6 @@ export {
   parseJson,
 } from "./json.ts";
 export { findClosest } from "./find-closest.ts";
-export { settlesWithin } from "./settles-within.ts";
 export {
   arrayField,
   booleanField,

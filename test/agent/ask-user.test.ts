@@ -36,7 +36,7 @@ const MISFIT =
 /** All shipped tools, under the user's config of the tools. */
 function settingsWith(tools: JsonObject, ...directives: readonly ToolDirective[]) {
   const user = parseConfigOrThrow("the test", { conversation: { tools } });
-  return resolveTools(applyDirectives(mergeConfig(shippedConfig(), user), directives));
+  return resolveTools(applyDirectives(mergeConfig(shippedConfig().builtins, user), directives));
 }
 
 function settingsOf(own: JsonObject, ...directives: readonly ToolDirective[]): ToolSettings {

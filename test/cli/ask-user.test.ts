@@ -566,7 +566,7 @@ test("what was asked and answered can be read afterwards", async () => {
     { source: "assistant" },
     [
       "  turn 1  assistant: Which way?",
-      `    Answer: ${shown} by user (terminal), just now  call_1_1.answer.1`,
+      `    ${shown} (you, via terminal), just now  call_1_1.answer.1`,
     ],
     [`  ? assistant asks: Which way? → ${shown} (you, via terminal)`],
   ]);

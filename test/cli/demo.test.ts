@@ -12,19 +12,19 @@ describe("the tour", () => {
     expect({
       status,
       isTold: /^No terminal is available: the answers come from \S+answers\.json$/m.test(stdout),
-      ends: stdout.match(/(?<=^ {4})(Answer: \S+ by \w+ \([^)]*\)|Cancelled \(\w+\))/gm),
+      ends: stdout.match(/(?<=^ {4})\S+ \([^)]*\)(?=, )/gm),
       touched,
     }).toEqual({
       status: 0,
       isTold: true,
       ends: [
-        "Answer: true by user (file)",
-        "Answer: true by user (file)",
-        "Answer: true by remembered (call_1.sure.1)",
-        "Answer: true by remembered (call_1.sure.1)",
-        'Answer: "mail" by user (file)',
-        "Answer: <redacted> by user (file)",
-        "Cancelled (no_prompt_backend)",
+        "yes (you, via file)",
+        "yes (you, via file)",
+        "yes (you said so earlier in this turn)",
+        "yes (you said so earlier in this turn)",
+        '"mail" (you, via file)',
+        "<redacted> (you, via file)",
+        "cancelled (no_prompt_backend)",
       ],
       touched: [project.root, project.home],
     });
@@ -55,11 +55,11 @@ describe("the tour", () => {
       record: [
         "  turn 1  fs_modify_file:",
         "    Apply these changes to package.json?",
-        "    Answer: true by user (terminal),",
-        "    just now  call_1.apply_changes.1",
+        "    yes (you, via terminal), just now",
+        "    call_1.apply_changes.1",
         ...["Frankfurt", "Oslo", "Lisbon"].flatMap((name, index) => [
           `  turn 2  deploy: Deploy to ${name}?`,
-          "    Cancelled (user), just now",
+          "    cancelled (user), just now",
           `    call_${index + 1}.sure.1`,
         ]),
       ],

@@ -20,18 +20,18 @@ describe("the list of questions", () => {
         lines(
           legacy.id,
           asked,
-          `    Answer: true, 1 week ago  ${id}`,
+          `    yes, 1 week ago  ${id}`,
           asked,
-          `    Answer: false, 1 week ago  ${id}`,
+          `    no, 1 week ago  ${id}`,
           asked,
           `    unanswered, 1 week ago  ${id}`,
           release.id,
           "  turn 1  fs_modify_file: Apply this change?",
-          "    Answer: true by user (terminal), 2 days ago  call_1.apply_changes.1",
+          "    yes (you, via terminal), 2 days ago  call_1.apply_changes.1",
           "  turn 2  npm_publish: One-time password",
-          "    Answer: <redacted> by user (terminal), 2 days ago  call_2.otp.1",
+          "    <redacted> (you, via terminal), 2 days ago  call_2.otp.1",
           "  turn 2  assistant: Announce it where?",
-          "    Cancelled (no_prompt_backend), 2 days ago  call_2.announce.1",
+          "    cancelled (no_prompt_backend), 2 days ago  call_2.announce.1",
         ),
       ),
     );
@@ -289,8 +289,7 @@ describe("one question in full", () => {
           "Kind          boolean",
           "Default       true",
           `Asked at      ${time(4)} UTC`,
-          "Outcome       Answer: true",
-          "Decided by    user (terminal)",
+          "Outcome       yes (you, via terminal)",
           `Closed at     ${time(5)} UTC`,
           "Context",
           "  -1.1.4",
@@ -314,7 +313,7 @@ describe("one question in full", () => {
         "Question      Announce it where?",
         "Kind          select; only a person may answer; asked every time",
         `Asked at      ${time(16)} UTC`,
-        "Outcome       Cancelled (no_prompt_backend)",
+        "Outcome       cancelled (no_prompt_backend)",
         `Closed at     ${time(17)} UTC`,
         "Options",
         '  "web": the site',
@@ -328,9 +327,24 @@ describe("one question in full", () => {
     placeLegacy(project);
     const { stdout } = await project.jp("inquiry", "show", "fs_modify_file_0.apply_changes");
     expect(stdout.match(/^Outcome .*$/gm)).toEqual([
-      "Outcome       Answer: true",
-      "Outcome       Answer: false",
+      "Outcome       yes",
+      "Outcome       no",
       "Outcome       unanswered",
+    ]);
+  });
+
+  test("names the question that a remembered answer came from", async () => {
+    const project = new Project();
+    const answeredBy = { kind: "remembered", from: "call_1.sure.1" };
+    const events = [
+      question(0, "call_2.sure.1"),
+      answer(1, "call_2.sure.1", { outcome: "answered", answer: true, answered_by: answeredBy }),
+    ];
+    project.place({ second: 0, title: "One", config: {}, events });
+    const { stdout } = await project.jp("inquiry", "show", "call_2.sure.1");
+    expect(stdout.match(/^(Outcome|Remembered) .*$/gm)).toEqual([
+      "Outcome          yes (you said so earlier in this turn)",
+      "Remembered from  call_1.sure.1",
     ]);
   });
 

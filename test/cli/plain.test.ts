@@ -95,7 +95,7 @@ describe("plain text", () => {
       status,
       isSecretShown: bytes.includes("hunter2"),
       isDrawn: bytes.includes("\u001b"),
-      isOnRecord: lines.some((line) => line.includes('Answer: "mail" by user (terminal)')),
+      isOnRecord: lines.some((line) => line.includes('"mail" (you, via terminal)')),
     }).toEqual({ status: 0, isSecretShown: false, isDrawn: false, isOnRecord: true });
   });
 });

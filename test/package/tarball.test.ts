@@ -123,7 +123,7 @@ describe("installed in an empty project", { timeout: LONG }, () => {
         help: { status: 0, stdout: expect.stringMatching(/^Usage: jp /), stderr: "" },
         tour: {
           status: 0,
-          stdout: expect.stringContaining("Answer: <redacted> by user (file)"),
+          stdout: expect.stringContaining("<redacted> (you, via file)"),
           stderr: expect.stringContaining("sign()"),
         },
       });

@@ -326,7 +326,7 @@ const workspace: Area = {
     {
       id: "T-WORK-4",
       threat:
-        "It loosens the user's settings: policies, answers, disabled tools, `inherit = false`, " +
+        "It loosens the user's settings: policies, time limits, answers, disabled tools, `inherit = false`, " +
         "parameters through which a provider reaches others, an address on another machine.",
       defence:
         "These are claims. Stricter settings and settings of appearance are not. Neither are " +

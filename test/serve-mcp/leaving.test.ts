@@ -1,7 +1,7 @@
 /** Clients that leave, servers that end, and answers that come from nowhere. */
 import type { Client } from "@modelcontextprotocol/client";
 import { describe, expect, test } from "vitest";
-import { PATIENCE_MS } from "../../src/serve-mcp/desk.ts";
+import { PAUSE_TIMEOUT_MS } from "../../src/serve-mcp/desk.ts";
 import type { JsonObject } from "../../src/util/index.ts";
 import { until } from "../mcp/support.ts";
 import { counters } from "../security/threats.ts";
@@ -92,7 +92,7 @@ describe("a question that is open", () => {
     const served = await Served.start();
     const client = await served.connect({ era: MODERN, elicit: () => ({ action: "cancel" }) });
     const { requestState } = await begin(client);
-    served.clock.advance(PATIENCE_MS - 1);
+    served.clock.advance(PAUSE_TIMEOUT_MS - 1);
     expect(await lines(served)).toEqual(OPEN);
     served.clock.advance(1);
     await untilClosed(served);

@@ -160,7 +160,7 @@ describe.each(ERAS)("a client %s", (_, era) => {
       "with a note that is no text",
       SURE,
       { answer: true, answer_note: 3 },
-      "`answer_note` is no text",
+      "`answer_note` is not a text",
     ],
   ])("cannot give an answer %s", async (_kind, question, content, problem) => {
     const served = await Served.start();

@@ -3,7 +3,7 @@
  * into the file named by the second.
  */
 import { spawnSync } from "node:child_process";
-import { writeFileSync } from "node:fs";
+import { readdirSync, readlinkSync, writeFileSync } from "node:fs";
 import { TerminalPrompter } from "../../src/terminal/index.ts";
 import { editByTask, type PrompterTask, runPrompterTask } from "./prompter-task.ts";
 
@@ -22,6 +22,23 @@ const prompter = new TerminalPrompter({
 });
 const result = await runPrompterTask(prompter, task, abort.signal);
 writeFileSync(file, JSON.stringify(result));
+// By then, all streams are closed.
+process.once("exit", () => {
+  if (task.countsDescriptors === true) writeFileSync(file, JSON.stringify(countDescriptors()));
+});
+
+function countDescriptors(): number {
+  return readdirSync("/proc/self/fd").filter(isPromptTerminal).length;
+}
+
+/** The standard streams lead to the terminal under another name. */
+function isPromptTerminal(descriptor: string): boolean {
+  try {
+    return readlinkSync(`/proc/self/fd/${descriptor}`) === "/dev/tty";
+  } catch {
+    return false; // The one that the folder was read with.
+  }
+}
 
 /** An editor that notices whether the terminal is as it likes it. */
 async function editText(text: string, { extension }: { extension: string }): Promise<string> {

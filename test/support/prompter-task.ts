@@ -19,6 +19,8 @@ export type PrompterTask = {
   readonly isPlain?: boolean;
   /** The same is asked twice at once. */
   readonly isTwice?: boolean;
+  /** The result is how many descriptors of `/dev/tty` are still open when the program exits. */
+  readonly countsDescriptors?: boolean;
 } & (
   | { readonly method: "ask"; readonly request: Omit<PromptRequest, "signal"> }
   | { readonly method: "askForm"; readonly request: Omit<FormRequest, "signal"> }

@@ -1,4 +1,4 @@
-import { readFileSync } from "node:fs";
+import { existsSync, readFileSync } from "node:fs";
 import path from "node:path";
 import { describe, expect, test } from "vitest";
 import type { InquiryId } from "../../src/conversation/index.ts";
@@ -26,7 +26,9 @@ const TYPES = Object.keys(QUESTIONS) as (keyof typeof QUESTIONS)[]; // Its own k
 const CANCELLED = { inquiryId, type: "cancelled" };
 const INTERRUPTED = { inquiryId, type: "interrupted" };
 
-type More = Partial<Pick<PrompterTask, "notification" | "isTwice" | "printFirst" | "edited">>;
+type More = Partial<
+  Pick<PrompterTask, "notification" | "isTwice" | "printFirst" | "edited" | "countsDescriptors">
+>;
 
 function open(question: InquiryQuestion, options: VirtualTerminalOptions = {}, more: More = {}) {
   return new PromptScreen({ method: "ask", request: { inquiryId, question }, ...more }, options);
@@ -181,6 +183,24 @@ describe("a window that changes its size", () => {
     await screen.end();
     expect(screen.lines).toEqual(["Above.", `✔ Name? ${typed} second`]);
   });
+
+  test.skipIf(!existsSync("/proc/self/fd"))(
+    "leaves no descriptor of the terminal open",
+    async () => {
+      const screen = openInShell('"$@"', booleanQuestion("q", text), { countsDescriptors: true });
+      await screen.answer(["[y,Y,n,N,?]", ""]);
+      for (const [columns, last] of [
+        [60, "does it not? [y,Y,n,N,?]"],
+        [120, `? ${text} [y,Y,n,N,?]`],
+        [60, "does it not? [y,Y,n,N,?]"],
+      ] as const) {
+        screen.resize(columns, 24);
+        await screen.untilShown((lines) => lines.at(-1) === last);
+      }
+      screen.type("y");
+      expect(await screen.result()).toBe(0);
+    },
+  );
 
   test.each([
     ["select", 40, "  Enter select · Tab add note"],

@@ -1,4 +1,4 @@
-import { readFileSync } from "node:fs";
+import { existsSync, readFileSync } from "node:fs";
 import path from "node:path";
 import { describe, expect, test } from "vitest";
 import type { InquiryId } from "../../src/conversation/index.ts";
@@ -25,7 +25,7 @@ const QUESTIONS = {
 };
 const TYPES = Object.keys(QUESTIONS) as (keyof typeof QUESTIONS)[]; // Its own keys.
 
-type More = Partial<Pick<PrompterTask, "notification" | "edited">>;
+type More = Partial<Pick<PrompterTask, "notification" | "edited" | "countsDescriptors">>;
 
 function open(question: InquiryQuestion, options: PromptProcessOptions = {}, more: More = {}) {
   const request = { inquiryId, question };
@@ -63,6 +63,15 @@ describe("a question in lines of text", () => {
       ],
     ]);
   });
+
+  test.skipIf(!existsSync("/proc/self/fd"))(
+    "leaves no descriptor of the terminal open, however many lines were typed",
+    async () => {
+      const screen = open(QUESTIONS.boolean, {}, { countsDescriptors: true });
+      await screen.answerLines("perhaps\r", "?\r", "well\r", "y\r");
+      expect(await screen.result()).toBe(0);
+    },
+  );
 
   test.each(TYPES)("of the type %s writes nothing but text", async (answerType) => {
     const screen = open({ ...QUESTIONS[answerType], context: "@@ -1 +1 @@\n-old\n+new" });

@@ -24,7 +24,7 @@ import { type DetectedModel, detectModels, keyVariable } from "../detect-models.
 import { ExitStatus, INTERRUPTED } from "../exit-status.ts";
 import { configPlaces } from "../load-config.ts";
 import { findQuietPrompter, type InteractionFlags } from "../prompter.ts";
-import { shippedLayer } from "../../runtime/index.ts";
+import { shippedConfig } from "../../runtime/index.ts";
 import { findClaims } from "../../trust/index.ts";
 import { workspaceTrust } from "../trust.ts";
 
@@ -72,7 +72,7 @@ async function inspectSituation(context: CommandContext): Promise<Situation> {
 async function trustChoices(root: string, context: CommandContext): Promise<void> {
   const { userFolder, variables } = configPlaces(context);
   const places = { userFolder, workspaceRoot: root, cwd: root, variables };
-  const { layers } = await loadLayers({ places, ...shippedLayer() });
+  const { layers } = await loadLayers({ places, ...shippedConfig() });
   await workspaceTrust(context, { root }).trust(findClaims(layers));
 }
 

@@ -1,9 +1,8 @@
 /** `jp inquiry ls` and `show`: the questions on record, with who asked and who answered. */
 import { type Decider, InquiryLog, timestampToMilliseconds } from "../../conversation/index.ts";
 import {
-  describeDecider,
+  describeAnswer,
   describeEdited,
-  describeOutcome,
   describeSource,
   firstLine,
   type InquiryRow,
@@ -84,14 +83,12 @@ function inquiryLines(row: InquiryRow, { output, clock }: CommandContext): strin
   const { paint, lineWidth } = output;
   const { request, response, turn, edited } = row;
   const ago = relativeTime(timestampToMilliseconds(request.timestamp), clock.now().getTime());
-  const decider = deciderOf(row);
   const who = oneLine(describeSource(request.source));
   const room = lineWidth - `  turn ${turn + 1}  ${who}: `.length;
   const head = `  ${paint("dim", `turn ${turn + 1}`)}  ${paint("cyan", who)}:`;
   const question = firstLine(request.question.text);
-  const end = response === undefined ? "unanswered" : oneLine(describeOutcome(response));
-  const by = decider === undefined ? "" : ` by ${oneLine(describeDecider(decider))}`;
-  const result = `${paint(STYLES[inquiryState(row)], end)}${by}${paint("dim", `, ${ago}  ${oneLine(request.id)}`)}`;
+  const end = response === undefined ? "unanswered" : oneLine(describeAnswer(response));
+  const result = `${paint(STYLES[inquiryState(row)], end)}${paint("dim", `, ${ago}  ${oneLine(request.id)}`)}`;
   return [
     ...(room < MIN_QUESTION_WIDTH
       ? [head, INDENT + truncate(question, lineWidth - INDENT.length)]
@@ -140,8 +137,8 @@ function printInquiry(row: InquiryRow, output: Output): void {
     Kind: kindOf(row),
     Default: question.default === undefined ? undefined : jsonLine(question.default),
     "Asked at": `${request.timestamp} UTC`,
-    Outcome: response === undefined ? "unanswered" : describeOutcome(response),
-    "Decided by": decider && describeDecider(decider),
+    Outcome: response === undefined ? "unanswered" : describeAnswer(response),
+    ...(decider?.kind === "remembered" && { "Remembered from": decider.from }),
     "Closed at": response && `${response.timestamp} UTC`,
   };
   printFields(fields, output);

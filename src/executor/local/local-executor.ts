@@ -13,7 +13,14 @@ import {
   runProcess,
 } from "../../process/index.ts";
 import { type Outcome, parseOutcome } from "../../tool/index.ts";
-import { assertNever, findJson, type JsonObject, messageOf, ShapeError } from "../../util/index.ts";
+import {
+  assertNever,
+  findJson,
+  type JsonObject,
+  messageOf,
+  ShapeError,
+  systemErrorCode,
+} from "../../util/index.ts";
 import { describeError } from "../builtin/builtin-executor.ts";
 import type { AttemptRequest, AttemptResult, Executor } from "../port.ts";
 import { renderCommand } from "./render-command.ts";
@@ -204,8 +211,7 @@ function readOutcome({ stdout }: ProcessOutput): ReadOutcome {
 
 /** Why a program could not be started, and what to do about it. */
 function describeStartFailure({ program, cwd }: ProcessRequest, error: unknown): string {
-  const code = error instanceof Error && "code" in error ? error.code : undefined;
-  switch (code) {
+  switch (systemErrorCode(error)) {
     case "ENOENT":
       if (!existsSync(cwd)) return `the folder ${cwd} does not exist.`;
       // The system reports the same for a script whose interpreter is missing.

@@ -9,8 +9,8 @@ import {
   metadataToJson,
   type Timestamp,
 } from "../../conversation/index.ts";
-import { isJsonObject, type JsonObject, parseJson } from "../../util/index.ts";
-import { readError, systemErrorCode, writeError } from "../storage-error.ts";
+import { isJsonObject, type JsonObject, parseJson, systemErrorCode } from "../../util/index.ts";
+import { readError, writeError } from "../storage-error.ts";
 import {
   BASE_CONFIG,
   type ConversationCopy,

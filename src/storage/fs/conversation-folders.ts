@@ -9,8 +9,9 @@ import {
   conversationIdToNumber,
   findIdInFolderName,
 } from "../../conversation/index.ts";
-import { readError, systemErrorCode } from "../storage-error.ts";
+import { readError } from "../storage-error.ts";
 import { assertNotLink } from "./safe-open.ts";
+import { systemErrorCode } from "../../util/index.ts";
 
 export const EVENTS = "events.json";
 export const METADATA = "metadata.json";

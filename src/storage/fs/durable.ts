@@ -2,8 +2,9 @@
 import { existsSync, lstatSync } from "node:fs";
 import { mkdir, open, rename, rm } from "node:fs/promises";
 import path from "node:path";
-import { systemErrorCode, writeError } from "../storage-error.ts";
+import { writeError } from "../storage-error.ts";
 import { readRegularFile } from "./safe-open.ts";
+import { systemErrorCode } from "../../util/index.ts";
 
 /**
  * `mode` applies to new files. Does not touch a file that already has the content, and refuses to

@@ -7,7 +7,7 @@ import {
   conversationIdToNumber,
 } from "../../conversation/index.ts";
 import { type Clock, isCodedError } from "../../util/index.ts";
-import { archivedError, noFreeIdError, notFoundError } from "../storage-error.ts";
+import { archivedError, noFreeIdError, conversationNotFoundError } from "../storage-error.ts";
 import { removeLeftovers } from "./conversation-files.ts";
 import {
   type ConversationCopy,
@@ -63,7 +63,7 @@ export class FsContext {
   /** Throws `conversation_not_found`. */
   copies(id: ConversationId): readonly ConversationCopy[] {
     const copies = copiesOf(this.roots(), id);
-    if (copies.length === 0) throw notFoundError(id);
+    if (copies.length === 0) throw conversationNotFoundError(id);
     return copies;
   }
 

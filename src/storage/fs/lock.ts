@@ -20,8 +20,8 @@ import {
   conversationIdFromNumber,
   conversationIdToNumber,
 } from "../../conversation/index.ts";
-import { isJsonObject, messageOf } from "../../util/index.ts";
-import { StorageError, systemErrorCode, writeError } from "../storage-error.ts";
+import { isJsonObject, messageOf, systemErrorCode } from "../../util/index.ts";
+import { StorageError, writeError } from "../storage-error.ts";
 import { makeFolder } from "./durable.ts";
 
 export interface ConversationLock {

@@ -16,7 +16,8 @@ import {
 } from "node:fs";
 import { type FileHandle, open } from "node:fs/promises";
 import path from "node:path";
-import { readError, systemErrorCode, UnsafePathError } from "../storage-error.ts";
+import { readError, UnsafePathError } from "../storage-error.ts";
+import { systemErrorCode } from "../../util/index.ts";
 
 /** Undefined on Windows, which the types do not say. */
 const POSIX_FLAGS: Partial<Pick<typeof constants, "O_NOFOLLOW" | "O_NONBLOCK">> = constants;

@@ -9,8 +9,7 @@ import {
   type Timestamp,
 } from "../../conversation/index.ts";
 import type { ConversationSummary } from "../port.ts";
-import { systemErrorCode } from "../storage-error.ts";
-import { messageOf, parseJson } from "../../util/index.ts";
+import { messageOf, parseJson, systemErrorCode } from "../../util/index.ts";
 import {
   BASE_CONFIG,
   type ConversationCopy,

@@ -2,8 +2,9 @@
 import { existsSync, readdirSync, readlinkSync, realpathSync, statSync } from "node:fs";
 import { symlink } from "node:fs/promises";
 import path from "node:path";
-import { systemErrorCode, writeError } from "../storage-error.ts";
+import { writeError } from "../storage-error.ts";
 import { makeFolder } from "./durable.ts";
+import { systemErrorCode } from "../../util/index.ts";
 
 /** The parts of the environment that storage reads. Passed in, never read from the process. */
 export interface UserEnvironment {

@@ -4,7 +4,7 @@ import path from "node:path";
 import { findProgram } from "../../process/index.ts";
 import type { Clock } from "../../util/index.ts";
 import type { ConversationStore, RecordFiles, SessionStore } from "../port.ts";
-import { readError, StorageError, systemErrorCode } from "../storage-error.ts";
+import { readError, StorageError } from "../storage-error.ts";
 import { makeFolder, writeDurably } from "./durable.ts";
 import type { OpenFile } from "./event-file.ts";
 import { FsConversationStore } from "./fs-store.ts";
@@ -18,6 +18,7 @@ import {
   userDataFolder,
   type UserEnvironment,
 } from "./user-data.ts";
+import { systemErrorCode } from "../../util/index.ts";
 
 /** An open workspace and its stores. */
 export interface Workspace {

@@ -129,12 +129,12 @@ function toCandidates(
 
 /** Ignores mistakes in the config, which other commands report. */
 async function quietConfig(context: CommandContext): Promise<PartialConfig> {
-  const builtins = shippedConfig();
+  const shipped = shippedConfig();
   try {
-    const { layers } = await loadLayers({ places: configPlaces(context), builtins });
+    const { layers } = await loadLayers({ places: configPlaces(context), ...shipped });
     return foldLayers(layers);
   } catch {
-    return builtins;
+    return shipped.builtins;
   }
 }
 

@@ -21,7 +21,7 @@ import { isCodedError } from "../../../util/index.ts";
 import type { CommandContext } from "../../context.ts";
 import { keyVariable, LOCAL_PROVIDERS } from "../../detect-models.ts";
 import { configPlaces, findWorkspace, machineOf } from "../../load-config.ts";
-import { openProviders, openTools, shippedLayer, type Tools } from "../../../runtime/index.ts";
+import { openProviders, openTools, shippedConfig, type Tools } from "../../../runtime/index.ts";
 import { describeWithheld, TRUST_HINT, withoutClaims } from "../../../trust/index.ts";
 import { workspaceTrust } from "../../trust.ts";
 import { type Finding, findingFromError } from "./finding.ts";
@@ -36,7 +36,7 @@ export async function checkConfig(context: CommandContext): Promise<CheckedConfi
   const check = "config";
   const places = configPlaces(context);
   try {
-    const { layers, warnings } = await loadLayers({ places, ...shippedLayer() });
+    const { layers, warnings } = await loadLayers({ places, ...shippedConfig() });
     const unusable = findUnusable(foldLayers(layers)).map(
       ({ path, message }) => `${pathToText(path)}: ${message}`,
     );
@@ -51,10 +51,11 @@ export async function checkConfig(context: CommandContext): Promise<CheckedConfi
     return { findings: [{ check, state: "ok", message }], layers };
   } catch (error) {
     if (!(error instanceof ConfigError)) throw error;
-    // The message has one line per mistake.
-    const findings = error.message
-      .split("\n")
-      .map((message): Finding => ({ check, state: "problem", message }));
+    const findings = error.problems.map((message): Finding => ({
+      check,
+      state: "problem",
+      message,
+    }));
     return { findings };
   }
 }

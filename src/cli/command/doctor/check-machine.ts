@@ -5,7 +5,7 @@ import path from "node:path";
 import type { PartialConfig } from "../../../config/index.ts";
 import type { StreamEntry } from "../../../conversation/index.ts";
 import { type RecordProblem, userDataFolder, type Workspace } from "../../../storage/index.ts";
-import { isJsonObject } from "../../../util/index.ts";
+import { isJsonObject, systemErrorCode } from "../../../util/index.ts";
 import type { CommandContext } from "../../context.ts";
 import { findEditor, NO_EDITOR_HINT } from "../../editor.ts";
 import { wantsPlainText } from "../../prompter.ts";
@@ -237,6 +237,6 @@ function isAlive(pid: number): boolean {
     return true;
   } catch (error) {
     // It exists, and belongs to another user.
-    return error instanceof Error && "code" in error && error.code === "EPERM";
+    return systemErrorCode(error) === "EPERM";
   }
 }

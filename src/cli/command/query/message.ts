@@ -1,9 +1,10 @@
 /** Where the message comes from: the command line, a file, standard input, or the editor. */
+import { readFile } from "node:fs/promises";
 import path from "node:path";
 import { text } from "node:stream/consumers";
+import { CodedError, systemErrorCode } from "../../../util/index.ts";
 import type { CommandContext } from "../../context.ts";
 import { type EditedText, editText } from "../../editor.ts";
-import { readTextFile } from "../../read-text-file.ts";
 
 export interface MessageFlags {
   /** `true`: always open the editor. `false`: never. */
@@ -58,6 +59,19 @@ async function readWords(words: readonly string[], { cwd }: CommandContext): Pro
     "A message that is just @name is read from that file. Add more words to send it as it is.";
   const said = await readTextFile(path.resolve(cwd, first.slice(1)), hint);
   return said.replace(/\r?\n$/, "");
+}
+
+/** A file that was named on the command line. Throws `file_not_read`. */
+export async function readTextFile(file: string, hint?: string): Promise<string> {
+  try {
+    return await readFile(file, "utf8");
+  } catch (cause) {
+    const reason = systemErrorCode(cause) ?? "";
+    throw new CodedError("file_not_read", `${file} could not be read: ${reason}.`, {
+      cause,
+      ...(hint !== undefined && { hint }),
+    });
+  }
 }
 
 async function editMessage(given: string, context: CommandContext): Promise<Message> {

@@ -13,7 +13,7 @@ import {
 } from "../../../util/index.ts";
 import type { CommandContext } from "../../context.ts";
 import { usageError } from "../../exit-status.ts";
-import { readTextFile } from "../../read-text-file.ts";
+import { readTextFile } from "./message.ts";
 
 /** From JSON, or from `@file`. Throws `usage`, `file_not_read`. */
 export async function readSchema(words: string, { cwd }: CommandContext): Promise<JsonObject> {

@@ -4,15 +4,10 @@ import { lstat, unlink } from "node:fs/promises";
 import { defineTool, type ToolContext } from "../../../tool/index.ts";
 import type { ShippedTool } from "../builtin-executor.ts";
 import type { WritingToolOptions } from "./create-file-tool.ts";
-import {
-  FileError,
-  fileChangedError,
-  notFoundError,
-  systemErrorCode,
-  toFileError,
-} from "./file-error.ts";
+import { FileError, fileChangedError, notFoundError, toFileError } from "./file-error.ts";
 import { openFolder } from "./folder.ts";
 import { type FileTarget, resolveTarget } from "./resolve-path.ts";
+import { systemErrorCode } from "../../../util/index.ts";
 
 interface DeleteFileArguments {
   readonly path: string;

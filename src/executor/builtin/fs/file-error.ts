@@ -1,4 +1,5 @@
 /** Errors of the file tools, worded so that a model can act on them: what failed, why, what to do. */
+import { systemErrorCode } from "../../../util/index.ts";
 
 export class FileError extends Error {
   override readonly name = "FileError";
@@ -23,11 +24,6 @@ export function notFoundError(displayPath: string): FileError {
   return new FileError(
     `${displayPath} does not exist. Use fs_list_files to see which files exist.`,
   );
-}
-
-export function systemErrorCode(error: unknown): string | undefined {
-  if (!(error instanceof Error) || error instanceof FileError) return undefined;
-  return "code" in error && typeof error.code === "string" ? error.code : undefined;
 }
 
 const REASONS: Readonly<Record<string, string>> = {

@@ -5,9 +5,10 @@
 import { randomUUID } from "node:crypto";
 import { constants, type Stats } from "node:fs";
 import { type FileHandle, link, lstat, open, rename, rm } from "node:fs/promises";
-import { FileError, fileChangedError, systemErrorCode, toFileError } from "./file-error.ts";
+import { FileError, fileChangedError, toFileError } from "./file-error.ts";
 import { type Folder, openFolder, openOrCreateFolder } from "./folder.ts";
 import type { FileTarget } from "./resolve-path.ts";
+import { systemErrorCode } from "../../../util/index.ts";
 
 /** Files to change or search are held in memory. */
 export const MAX_FILE_BYTES = 8 * 1024 * 1024;

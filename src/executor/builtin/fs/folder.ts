@@ -6,7 +6,8 @@
 import { constants } from "node:fs";
 import { type FileHandle, mkdir, open, readlink, realpath } from "node:fs/promises";
 import path from "node:path";
-import { FileError, systemErrorCode } from "./file-error.ts";
+import { FileError } from "./file-error.ts";
+import { systemErrorCode } from "../../../util/index.ts";
 
 export interface Folder extends AsyncDisposable {
   readonly realPath: string;

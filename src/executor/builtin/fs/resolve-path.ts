@@ -4,7 +4,8 @@
  */
 import { lstat, realpath, stat } from "node:fs/promises";
 import path from "node:path";
-import { FileError, systemErrorCode, toFileError } from "./file-error.ts";
+import { FileError, toFileError } from "./file-error.ts";
+import { systemErrorCode } from "../../../util/index.ts";
 
 export interface ResolvedPath {
   /** For messages: relative to the root, on one line. */

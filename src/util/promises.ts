@@ -1,4 +1,4 @@
-/** Abortable waiting, for work that does not take an `AbortSignal` itself. */
+/** Waiting for promises: until a signal aborts, or for a limited time. */
 
 /** Rejects with the signal's reason as soon as it aborts. The work itself is not cancelled. */
 export async function abortable<Value>(work: Promise<Value>, signal: AbortSignal): Promise<Value> {
@@ -11,5 +11,19 @@ export async function abortable<Value>(work: Promise<Value>, signal: AbortSignal
     return await Promise.race([work, aborted.promise]);
   } finally {
     signal.removeEventListener("abort", abort);
+  }
+}
+
+/** Waits for a promise for a limited time: true if it settled, either way, before the time was up. */
+export async function settlesWithin(
+  work: Promise<unknown>,
+  milliseconds: number,
+): Promise<boolean> {
+  const { promise: late, resolve } = Promise.withResolvers<false>();
+  const timer = setTimeout(resolve, milliseconds, false);
+  try {
+    return await Promise.race([Promise.allSettled([work]).then(() => true), late]);
+  } finally {
+    clearTimeout(timer);
   }
 }
