@@ -71,9 +71,9 @@ function toOptions(reasoning: ModelParameters["reasoning"], modelName: string): 
   if (reasoning === undefined || reasoning.type === "off") {
     return { ...toReasoningLevel(reasoning), options: {} };
   }
-  if (reasoning.type === "auto") return { options: { thinkingConfig: { includeThoughts: true } } };
-  const { effort, isHidden } = reasoning;
-  const includeThoughts = !isHidden;
+  const includeThoughts = reasoning.isHidden !== true;
+  if (reasoning.type === "auto") return { options: { thinkingConfig: { includeThoughts } } };
+  const { effort } = reasoning;
   if (typeof effort === "number") {
     return { options: { thinkingConfig: { thinkingBudget: effort, includeThoughts } } };
   }

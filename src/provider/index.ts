@@ -2,6 +2,7 @@ export type { Fetch, ModelInfo, ProviderSettings } from "./definition.ts";
 export {
   createProviders,
   PROVIDER_NAMES,
+  isLocalProvider,
   type ProviderName,
   type Providers,
   type ProvidersOptions,

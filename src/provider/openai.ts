@@ -95,6 +95,5 @@ function toOptions({ reasoning }: ModelParameters, schema: JsonObject | undefine
 function summary(reasoning: ModelParameters["reasoning"]): JsonObject {
   if (reasoning === undefined || reasoning.type === "off") return {};
   // Unless this is null, the SDK asks for a summary whenever an effort is set.
-  const isHidden = reasoning.type === "effort" && reasoning.isHidden;
-  return { reasoningSummary: isHidden ? null : "auto" };
+  return { reasoningSummary: reasoning.isHidden === true ? null : "auto" };
 }

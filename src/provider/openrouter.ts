@@ -101,10 +101,12 @@ function isComplete(detail: Json): boolean {
 }
 
 function toReasoning(reasoning: NonNullable<ModelParameters["reasoning"]>): JsonObject {
-  if (reasoning.type !== "effort") return { enabled: reasoning.type === "auto" };
-  const { effort, isHidden } = reasoning;
+  if (reasoning.type === "off") return { enabled: false };
+  const hidden = reasoning.isHidden === true && { exclude: true };
+  if (reasoning.type === "auto") return { enabled: true, ...hidden };
+  const { effort } = reasoning;
   const amount = typeof effort === "number" ? { max_tokens: effort } : { effort: toEffort(effort) };
-  return { ...amount, ...(isHidden && { exclude: true }) };
+  return { ...amount, ...hidden };
 }
 
 /** The SDK asks for strict mode, which does not allow optional fields. */

@@ -81,6 +81,11 @@ export function createProviders(options: ProvidersOptions): Providers {
   };
 }
 
+/** Whether its servers run on the user's machine, so that there may be none. */
+export function isLocalProvider(name: string): boolean {
+  return isProviderName(name) && DEFINITIONS[name].isLocal;
+}
+
 function isProviderName(name: string): name is ProviderName {
   return Object.hasOwn(DEFINITIONS, name);
 }

@@ -55,9 +55,23 @@ describe("the list of models", () => {
       {
         status: 1,
         stdout: "",
-        stderr: "No models available: no API key is set, and no local server is running.\n",
+        stderr: "No models available. Set an API key, or start a local server.\n",
       },
       { status: 1, stdout: "", stderr: "" },
+    ]);
+  });
+
+  test("says which provider with a key could not be reached", async () => {
+    const openai = `providers.llm.openai.base_url = "${await ModelServer.closedUrl()}"`;
+    const project = await projectWith(undefined, openai);
+    const { status, stderr } = await project.jpWith({ OPENAI_API_KEY: "a key" }, "model", "ls");
+    expect([status, stderr.split("\n")]).toEqual([
+      1,
+      [
+        expect.stringMatching(/^warning: openai: connection failed/),
+        "No models available. Set an API key, or start a local server.",
+        "",
+      ],
     ]);
   });
 

@@ -398,6 +398,18 @@ test("hidden reasoning is left out by providers that support it", async () => {
   });
 });
 
+test("hidden reasoning is left out even if its amount is up to the model", async () => {
+  const reasoning = { type: "auto", isHidden: true } as const;
+  const google = await bodyThinking("google", reasoning);
+  const openai = await bodyThinking("openai", reasoning);
+  const openrouter = await bodyThinking("openrouter", reasoning);
+  expect({ google, openrouter }).toMatchObject({
+    google: { generationConfig: { thinkingConfig: { includeThoughts: false } } },
+    openrouter: { reasoning: { enabled: true, exclude: true } },
+  });
+  expect(JSON.stringify(openai)).not.toContain("summary");
+});
+
 test.each([
   ["anthropic", { thinking: { type: "disabled" } }],
   ["google", { generationConfig: { thinkingConfig: { thinkingBudget: 0 } } }],

@@ -1,8 +1,8 @@
 /** `jp model ls`: the models that the providers list. */
-import { PROVIDER_NAMES, type Providers } from "../../provider/index.ts";
+import { isLocalProvider, PROVIDER_NAMES, type Providers } from "../../provider/index.ts";
 import { type Cell, jsonLine, oneLine, renderTable } from "../../render/index.ts";
 import type { Output } from "../../terminal/index.ts";
-import { isCodedError, messageOf } from "../../util/index.ts";
+import { CodedError, isCodedError, messageOf } from "../../util/index.ts";
 import { warn } from "../context.ts";
 import type { Call } from "../define.ts";
 import { ExitStatus } from "../exit-status.ts";
@@ -30,11 +30,11 @@ export async function listModels({ args, options, context }: Call<ListModelsFlag
   const names = wanted === undefined ? PROVIDER_NAMES : [wanted];
   const lists = await Promise.allSettled(names.map((name) => fetchModels(providers, name)));
   const models = lists.flatMap((result) => (result.status === "fulfilled" ? result.value : []));
-  for (const result of lists) {
+  for (const [index, result] of lists.entries()) {
     if (result.status === "fulfilled") continue;
     // Few users have every provider, so a missing one is not an error unless it was named.
     if (wanted !== undefined) throw result.reason;
-    if (!isExpected(result.reason)) warn(messageOf(result.reason), output);
+    if (!isUnused(names[index] ?? "", result.reason)) warn(messageOf(result.reason), output);
   }
   if (options.format === "json") for (const model of models) output.print(jsonLine(model));
   else printTable(models, output);
@@ -45,22 +45,28 @@ async function fetchModels(
   providers: Providers,
   provider: string,
 ): Promise<readonly ListedModel[]> {
-  const models = await providers.list(provider, AbortSignal.timeout(TIMEOUT_MS));
+  const signal = AbortSignal.timeout(TIMEOUT_MS);
+  const models = await providers.list(provider, signal).catch((error: unknown) => {
+    if (!signal.aborted) throw error;
+    const seconds = TIMEOUT_MS / 1000;
+    throw new CodedError("timeout", `${provider} did not list its models within ${seconds} s.`);
+  });
   return models.map(({ name, contextWindow }) => ({
     id: `${provider}/${name}`,
     ...(contextWindow !== undefined && { contextWindow }),
   }));
 }
 
-/** No key, or no server: the user does not use this provider. */
-function isExpected(error: unknown): boolean {
+/** No key, or no server on this machine: the user does not use this provider. */
+function isUnused(provider: string, error: unknown): boolean {
   if (!isCodedError(error)) return false;
-  return error.code === "provider_missing_key" || error.code === "provider_network";
+  if (error.code === "provider_network") return isLocalProvider(provider);
+  return error.code === "provider_missing_key";
 }
 
 function printTable(models: readonly ListedModel[], output: Output): void {
   if (models.length === 0) {
-    output.notice("No models available: no API key is set, and no local server is running.");
+    output.notice("No models available. Set an API key, or start a local server.");
     return;
   }
   const columns = [{ title: "MODEL", shrinks: true }, { title: "CONTEXT" }];
