@@ -232,7 +232,8 @@ type = "string"
   const Terminal = variables["JP_PLAIN"] === "1" ? ScreenProcess : Screen;
   const screen = new Terminal(project, ["query", "-v", HOSTILE], { variables });
   for (const [mark, keys] of answers) {
-    await screen.untilShown((lines) => lines.some((line) => line.includes(mark)));
+    if (screen instanceof ScreenProcess) await screen.untilLineAsked(mark);
+    else await screen.untilShown((lines) => lines.some((line) => line.includes(mark)));
     screen.type(keys);
   }
   const { status, bytes } = await screen.end();
