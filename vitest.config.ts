@@ -1,7 +1,14 @@
 import { defineConfig } from "vitest/config";
 
-/** Suites that take long: kills and torture, fuzzing, the package on other versions of Node. */
+/**
+ * Suites that take long: kills and torture, fuzzing, the package on other versions of Node, and the commands of
+ * the documentation typed one after the other.
+ */
 const LONG = [
+  "test/agent/killed-process.test.ts",
+  "test/storage/torn-append.test.ts",
+  "test/readme.test.ts",
+  "test/picture/picture.test.ts",
   "test/torture/**/*.test.ts",
   "test/fuzz/**/*.test.ts",
   "test/package/tarball.test.ts",
