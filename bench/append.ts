@@ -1,4 +1,4 @@
-/** An append to a long record against one to a short record. */
+/** Compares an append to a long record with one to a short record. */
 import path from "node:path";
 import { parseConversationId } from "../src/conversation/index.ts";
 import { event, writeRecord } from "./data.ts";

@@ -3,7 +3,7 @@ import { compareWithBaseline } from "./baseline.ts";
 
 const result = (name: string, ratio: number) => ({ name, ratio, detail: "" });
 
-test("a ratio that is worse by half, or new, is told; a noisy one is not", () => {
+test("reports ratios that are new or more than half worse, but not noise", () => {
   const results = [result("a", 1.5), result("b", 1.51), result("c", 1)];
   expect(compareWithBaseline(results, { a: 1, b: 1 })).toEqual([
     "b: 1.51, and was 1.00",

@@ -1,10 +1,10 @@
-/** The ratios of an earlier run, and which of the new ones are worse than they may be. */
+/** The ratios of an earlier run, and a comparison with new ones. */
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import type { Result } from "./measure.ts";
 
-/** Worse by half is no noise. */
-const MOST = 1.5;
+/** More than noise. */
+const MAX_GROWTH = 1.5;
 const FILE = path.join(import.meta.dirname, "baseline.json");
 
 type Baseline = Readonly<Record<string, number>>;
@@ -15,7 +15,7 @@ export function storeBaseline(results: readonly Result[]): void {
   writeFileSync(FILE, `${JSON.stringify(all, null, 2)}\n`);
 }
 
-/** A line for each that is worse by half, or that nobody has measured before. */
+/** One line per ratio that is more than half worse than the baseline, or new. */
 export function compareWithBaseline(
   results: readonly Result[],
   baseline: Baseline = readBaseline(),
@@ -23,7 +23,7 @@ export function compareWithBaseline(
   return results.flatMap(({ name, ratio }) => {
     const before = baseline[name];
     if (before === undefined) return [`${name}: not in the baseline; store it with --store`];
-    if (ratio <= before * MOST) return [];
+    if (ratio <= before * MAX_GROWTH) return [];
     return [`${name}: ${ratio.toFixed(2)}, and was ${before.toFixed(2)}`];
   });
 }

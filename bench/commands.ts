@@ -1,4 +1,4 @@
-/** The command as people start it, against the least that could do the same work. */
+/** Compares the command with minimal scripts that do the same work. */
 import path from "node:path";
 import { writeRecord } from "./data.ts";
 import { compare, type Result, runProgram } from "./measure.ts";

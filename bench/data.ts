@@ -1,19 +1,19 @@
-/** Records to measure with: plausible events of about a kilobyte, written as programs write them. */
+/** Records for benchmarks: plausible events of about a kilobyte, in the usual layout. */
 import { mkdirSync, openSync, writeSync, closeSync, statSync } from "node:fs";
 import path from "node:path";
 import { type ConversationEvent, eventToJson, type Timestamp } from "../src/conversation/index.ts";
 
-/** A record of `count` events; returns its size in bytes. */
+/** Writes a record of `count` events, and returns its size in bytes. */
 export function writeRecord(folder: string, count: number, title: string): number {
   return writeEvents(folder, title, eventsUpTo(count, LONG));
 }
 
-/** The same of events that say little: of these a record can have a million. */
+/** The same with short events, for records of a million. */
 export function writeTerseRecord(folder: string, count: number, title: string): number {
   return writeEvents(folder, title, eventsUpTo(count, TERSE));
 }
 
-/** How often each of them says the same. */
+/** How often each event repeats its text. */
 const LONG = 8;
 const TERSE = 1;
 

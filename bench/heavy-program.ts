@@ -1,6 +1,6 @@
 /**
- * One of the heavy scenarios, in a process of its own, with somebody typing in it:
- * `node bench/heavy-program.ts <scenario> <size> <folder>`. Prints what it took as JSON.
+ * Runs one heavy scenario in its own process, while keys are typed in it:
+ * `node bench/heavy-program.ts <scenario> <size> <folder>`. Prints the measurements as JSON.
  */
 import path from "node:path";
 import { parseConfigOrThrow, resolveAssistant } from "../src/config/index.ts";
@@ -25,21 +25,21 @@ import { openBenchWorkspace } from "./workspace.ts";
 
 export interface HeavyReport {
   readonly milliseconds: number;
-  /** The same in CPU time of the whole process, which others do not disturb. */
+  /** CPU time of the whole process, which other programs do not affect. */
   readonly cpu: number;
-  /** By how many bytes the process has grown at its peak. */
+  /** The growth of the process at its peak. */
   readonly bytes: number;
   readonly stalls: Stalls;
 }
 
-/** Of one conversation: what the fuller of them has to do with it. */
+/** The conversation of the scenarios with one long record. */
 export const LONG_ID = "10000000021";
 const QUESTIONS = 10;
 const APPENDS = 20;
 
 type Scenario = (size: number, folder: string) => Promise<() => Promise<void>>;
 
-/** Each prepares what it needs, and gives the work to be measured. */
+/** Each prepares its data, and returns the work to measure. */
 const SCENARIOS = {
   list: async (_size, folder) => {
     const { conversations } = openBenchWorkspace(folder);
@@ -114,7 +114,7 @@ const SCENARIOS = {
     });
     const inquire = async (index: number) => {
       const answer = await backend.inquire({
-        inquiryId: `call_${index}.ok.1` as InquiryId, // As the coordinator makes them.
+        inquiryId: `call_${index}.ok.1` as InquiryId, // In the format of the agent.
         toolCallId: `call_${index}`,
         toolName: "a_tool",
         question: booleanQuestion("ok", "Go on?"),
@@ -134,7 +134,7 @@ export type ScenarioName = keyof typeof SCENARIOS;
 
 const [, program = "", name = "", size = "", folder = ""] = process.argv;
 if (path.basename(program) === path.basename(import.meta.filename)) {
-  const scenario: Scenario = SCENARIOS[name as ScenarioName]; // Started by heavy.ts alone.
+  const scenario: Scenario = SCENARIOS[name as ScenarioName]; // Only heavy.ts starts it.
   const work = await scenario(Number(size), folder);
   const before = process.memoryUsage().rss;
   let [milliseconds, cpu] = [0, 0];

@@ -1,6 +1,6 @@
 /**
- * Much at once, against a tenth of it: what grows with its size stays at about ten. With somebody
- * typing in the same process, who must not notice.
+ * Compares heavy work with a tenth of it: linear growth gives a ratio of about ten. Meanwhile, keys are
+ * typed in the same process, which must not stall.
  */
 import { utimesSync } from "node:fs";
 import path from "node:path";
@@ -14,13 +14,13 @@ interface Heavy {
   readonly scenario: ScenarioName;
   readonly name: string;
   readonly size: number;
-  /** Writes what there has to be before. */
+  /** Writes the data that the scenario needs. */
   readonly fill: (folder: string, size: number) => void;
 }
 
-/** Ten times as much, and some noise. */
-const MOST_GROWTH = 12;
-const MOST_STALL_MS = 50;
+/** Linear growth, with some noise. */
+const MAX_GROWTH = 12;
+const MAX_STALL_MS = 50;
 const EVENTS_EACH = 40;
 const ROUNDS = 3;
 
@@ -47,13 +47,13 @@ function measureHeavy({ scenario, name, size, fill }: Heavy, folder: string): Re
   const [all, tenth] = [measure(size), measure(size / 10)];
   const time = [least(all, "cpu"), least(tenth, "cpu")] as const;
   const memory = [least(all, "bytes"), least(tenth, "bytes")] as const;
-  // Of times and memory the best round counts, since noise only adds; of stalls the worst one.
+  // For time and memory the best round counts, because noise only adds. For stalls the worst one counts.
   const stalls = all.map((each) => each.stalls).toSorted((one, two) => two.most - one.most);
-  const { most, mostCpu, delay, slowestKey, keys } = stalls[0] as Stalls; // There are some.
+  const { most, mostCpu, delay, slowestKey, keys } = stalls[0] as Stalls; // There is at least one.
   return [
     {
       name: `${name} / a tenth`,
-      aim: MOST_GROWTH,
+      aim: MAX_GROWTH,
       ratio: time[0] / time[1],
       detail:
         `${time[0].toFixed(0)} ms of CPU against ${time[1].toFixed(0)} ms; ` +
@@ -61,14 +61,14 @@ function measureHeavy({ scenario, name, size, fill }: Heavy, folder: string): Re
     },
     {
       name: `${scenario}: memory / of a tenth`,
-      aim: MOST_GROWTH,
+      aim: MAX_GROWTH,
       ratio: memory[0] / Math.max(memory[1], 1e6),
       detail: `${megabytes(memory[0])} against ${megabytes(memory[1])}`,
     },
     {
-      name: `${scenario}: longest stall / ${MOST_STALL_MS} ms`,
+      name: `${scenario}: longest stall / ${MAX_STALL_MS} ms`,
       aim: 1,
-      ratio: most / MOST_STALL_MS,
+      ratio: most / MAX_STALL_MS,
       detail:
         `${most.toFixed(1)} ms by the clock, ${mostCpu.toFixed(1)} ms of CPU; event loop: 99 % below ` +
         `${delay.p99.toFixed(1)} ms, at most ${delay.most.toFixed(1)} ms; slowest of ${keys} keys ` +
@@ -80,7 +80,7 @@ function measureHeavy({ scenario, name, size, fill }: Heavy, folder: string): Re
 function run(scenario: ScenarioName, size: number, folder: string): HeavyReport {
   const program = path.join(import.meta.dirname, "heavy-program.ts");
   const output = runProgram(process.execPath, [program, scenario, String(size), folder]);
-  return JSON.parse(output) as HeavyReport; // As the program writes it.
+  return JSON.parse(output) as HeavyReport; // Written by the program.
 }
 
 function least(reports: readonly HeavyReport[], key: "milliseconds" | "cpu" | "bytes"): number {
@@ -93,7 +93,7 @@ function fillMany(folder: string, count: number): void {
     const record = path.join(folder, ".jp", "conversations", `${id}-bench`);
     writeRecord(record, EVENTS_EACH, `Conversation ${index}`);
   }
-  // Of a folder that has just changed nothing is remembered.
+  // jp does not cache a folder that has just changed.
   const long = new Date(Date.now() - 60_000);
   utimesSync(path.join(folder, ".jp", "conversations"), long, long);
 }

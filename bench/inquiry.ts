@@ -1,4 +1,4 @@
-/** Many questions to the inquiry model at once, against the slowest of them alone. */
+/** Compares many concurrent questions to the inquiry model with the slowest of them alone. */
 import { setTimeout } from "node:timers/promises";
 import { parseConfigOrThrow, resolveAssistant } from "../src/config/index.ts";
 import type { InquiryId } from "../src/conversation/index.ts";
@@ -15,14 +15,14 @@ import { event } from "./data.ts";
 import { compare, type Result } from "./measure.ts";
 
 const ROUNDS = 9;
-/** Replies take between the least and the most, each its own time: as quick as a small model is. */
-const LATENCY_MS = { least: 150, most: 250 };
+/** The range of reply times, as for a small model. */
+const LATENCY_MS = { min: 150, max: 250 };
 
 export async function benchInquiry(): Promise<Result[]> {
   return [
     await benchAtOnce(10, 100),
     await benchAtOnce(100, 100),
-    // Each makes a request of the whole conversation, so this one grows with its length.
+    // Each sends the whole conversation, so this one grows with its length.
     await benchAtOnce(100, 1_000),
   ];
 }
@@ -38,11 +38,11 @@ async function benchAtOnce(count: number, events: number): Promise<Result> {
 /** The last one is the slowest. */
 function createInquiries(count: number, events: number): readonly (() => Promise<void>)[] {
   const stream = streamOf(...Array.from({ length: events }, (_, index) => event(index)));
-  const span = LATENCY_MS.most - LATENCY_MS.least;
+  const span = LATENCY_MS.max - LATENCY_MS.min;
   return Array.from({ length: count }, (_, index) => {
-    const backend = createBackend(LATENCY_MS.least + (span * (index + 1)) / count);
+    const backend = createBackend(LATENCY_MS.min + (span * (index + 1)) / count);
     const call: InquiryCall = {
-      inquiryId: `call_${index}.ok.1` as InquiryId, // As the coordinator makes them.
+      inquiryId: `call_${index}.ok.1` as InquiryId, // In the format of the agent.
       toolCallId: `call_${index}`,
       toolName: "a_tool",
       question: booleanQuestion("ok", "Go on?"),

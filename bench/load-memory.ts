@@ -1,4 +1,4 @@
-/** Prints by how many bytes a process grows, at its peak, when it loads a conversation. */
+/** Prints the peak growth in bytes of a process that loads a conversation. */
 import { parseConversationId } from "../src/conversation/index.ts";
 import { openBenchWorkspace } from "./workspace.ts";
 

@@ -1,4 +1,4 @@
-/** Loading a long conversation: its time against parsing the file, its memory against its size. */
+/** Loads a long conversation, and compares its time with parsing the file, and its memory with the file size. */
 import { readFileSync } from "node:fs";
 import path from "node:path";
 import { parseConversationId } from "../src/conversation/index.ts";

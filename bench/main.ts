@@ -1,7 +1,7 @@
 /**
- * `npm run bench`: one table of ratios, and the same as JSON in bench/results. With `-- --load` the
- * heavy scenarios instead, which take minutes and gigabytes; with `--compare` it fails if a ratio is
- * worse by half than in the stored baseline; `--store` makes this run the baseline.
+ * `npm run bench`: prints a table of ratios, and writes them as JSON to bench/results. `-- --load` runs the
+ * heavy scenarios instead, which take minutes and gigabytes. `--compare` fails if a ratio is more than half
+ * worse than in the stored baseline. `--store` makes this run the baseline.
  */
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -19,7 +19,7 @@ import { benchRequest } from "./request.ts";
 
 type Bench = (folder: string) => Promise<Result | Result[]>;
 
-const usual: readonly Bench[] = [
+const standard: readonly Bench[] = [
   benchStart,
   benchAppend,
   benchLoad,
@@ -34,15 +34,15 @@ const usual: readonly Bench[] = [
 
 const isLoad = process.argv.includes("--load");
 const results: Result[] = [];
-for (const bench of isLoad ? [benchHeavy] : usual) {
+for (const bench of isLoad ? [benchHeavy] : standard) {
   const folder = mkdtempSync(path.join(tmpdir(), "jp-bench-"));
   try {
     for (const result of [await bench(folder)].flat()) {
       results.push(result);
       const { name, ratio, aim, detail } = result;
       const verdict = aim === undefined ? "    " : ratio <= aim ? "ok  " : "over";
-      const wanted = aim === undefined ? "" : `  (aim ${aim})`;
-      console.log(`${verdict}  ${name.padEnd(39)} ${ratio.toFixed(2)}${wanted}  ${detail}`);
+      const limit = aim === undefined ? "" : `  (aim ${aim})`;
+      console.log(`${verdict}  ${name.padEnd(39)} ${ratio.toFixed(2)}${limit}  ${detail}`);
     }
   } finally {
     rmSync(folder, { recursive: true, force: true });

@@ -1,11 +1,11 @@
-/** Ratios in one run: the two sides take turns, so that a noisy machine disturbs both alike. */
+/** Measures ratios. The two sides take turns, so that noise affects both alike. */
 import { spawnSync } from "node:child_process";
 
 export interface Result {
   readonly name: string;
-  /** What is measured, divided by what it is measured against. */
+  /** The measured time or size, divided by that of the reference. */
   readonly ratio: number;
-  /** Absent where the number is only told. */
+  /** The maximum. Absent if the ratio is only for information. */
   readonly aim?: number;
   readonly detail: string;
 }
@@ -18,12 +18,12 @@ export async function compare(measured: Side, against: Side, rounds: number) {
   return ratioOf(ours, theirs);
 }
 
-/** How long each side takes in milliseconds, the first time not counted. */
+/** The median time of each side in milliseconds, without the first round. */
 export async function medians<Name extends string>(
   sides: Readonly<Record<Name, Side>>,
   rounds: number,
 ): Promise<Record<Name, number>> {
-  const names = Object.keys(sides) as Name[]; // The keys of a literal.
+  const names = Object.keys(sides) as Name[]; // Exactly these keys.
   const times = new Map(names.map((name) => [name, [] as number[]]));
   for (let round = 0; round <= rounds; round += 1) {
     for (const [name, taken] of times) {
@@ -45,7 +45,7 @@ export function median(values: readonly number[]): number {
   return sorted[Math.floor(sorted.length / 2)] ?? Number.NaN;
 }
 
-/** Runs a program and fails loudly if it does. */
+/** Runs a program, and throws if it fails. */
 export function runProgram(file: string, words: readonly string[], env = process.env): string {
   const { status, stdout, stderr } = spawnSync(file, words, {
     env,

@@ -1,4 +1,4 @@
-/** A llama.cpp server on loopback that notes when it was asked, and when it spoke. */
+/** A llama.cpp server on loopback that records the times of the last request and reply. */
 import { once } from "node:events";
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
@@ -7,17 +7,17 @@ import { setTimeout } from "node:timers/promises";
 
 /** About a token. */
 const PIECE = /[\s\S]{1,4}/g;
-/** Long enough for whoever asks to have nothing to do but wait. */
+/** Long enough for the client to finish its other work. */
 const THINKING_MS = 60;
-/** Between the first word and all others. */
-const SPEAKING_MS = 20;
+/** Between the first token and the rest. */
+const PAUSE_MS = 20;
 
 export class ModelServer implements AsyncDisposable {
-  /** The last time, as `performance.now()` tells it. */
+  /** When the last request arrived, by `performance.now()`. */
   askedAt = 0;
   spokeAt = 0;
   reply = "It is the first of many words.\n";
-  /** Whether the reply is announced before its first word is known, as most servers do. */
+  /** Whether the stream starts before the first token, as with most servers. */
   isAnnounced = true;
   readonly #server: Server;
 
@@ -53,7 +53,7 @@ export class ModelServer implements AsyncDisposable {
     this.spokeAt = performance.now();
     if (!this.isAnnounced) response.write(announcement);
     for (const [index, content] of (this.reply.match(PIECE) ?? []).entries()) {
-      if (index === 1) await setTimeout(SPEAKING_MS);
+      if (index === 1) await setTimeout(PAUSE_MS);
       response.write(chunk({ content }));
     }
     response.end(`${chunk({}, "stop")}data: [DONE]\n\n`);

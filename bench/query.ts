@@ -1,4 +1,4 @@
-/** `jp query` as people start it, with a model on loopback: when it asks, when it prints, what it costs. */
+/** `jp query` with a model on loopback: the time to the request, the time to print, and the CPU time. */
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { writeFileSync } from "node:fs";
@@ -11,8 +11,8 @@ const jp = path.join(path.dirname(import.meta.dirname), "bin", "jp");
 const START_ROUNDS = 15;
 const STREAM_ROUNDS = 3;
 const STREAMED_BYTES = 1e5;
-const MOST_MS_TO_PRINT = 5;
-/** The least that asks. */
+const MAX_MS_TO_PRINT = 5;
+/** A minimal request. */
 const ASK = 'fetch(process.argv[1], { method: "POST", body: "{}" }).then((reply) => reply.text())';
 
 export async function benchQueryStart(folder: string): Promise<Result[]> {
@@ -44,20 +44,20 @@ export async function benchQueryStart(folder: string): Promise<Result[]> {
     },
     { name: "jp query until it asks / node's fetch", ...ratioOf(took("query"), took("least")) },
     {
-      name: `first token to print / ${MOST_MS_TO_PRINT} ms`,
+      name: `first token to print / ${MAX_MS_TO_PRINT} ms`,
       aim: 1,
       ...toPrint(took("announced")),
     },
-    // Then all that reads a reply runs for the first time, and is loaded, behind the token.
+    // Then the code that reads a reply is only loaded after the token has arrived.
     { name: "the same, if nothing comes before it", aim: 1, ...toPrint(took("unannounced")) },
   ];
 }
 
 function toPrint(time: number) {
-  return { ratio: time / MOST_MS_TO_PRINT, detail: `${time.toFixed(2)} ms` };
+  return { ratio: time / MAX_MS_TO_PRINT, detail: `${time.toFixed(2)} ms` };
 }
 
-/** The whole command, less what it costs for a reply of one line. */
+/** The cost of the whole command, minus its cost for a reply of one line. */
 export async function benchStreaming(folder: string): Promise<Result> {
   await using server = await startServer(folder);
   const line = server.reply;
@@ -96,7 +96,7 @@ function queryWords(folder: string): readonly string[] {
   return ["-w", folder, "query", "--new", "--non-interactive", "Say something."];
 }
 
-/** What a program prints, and when its first byte was here. The server goes on meanwhile. */
+/** The output of a program, and the time of its first byte. Asynchronous, because the server runs here too. */
 async function run(file: string, words: readonly string[], env = process.env) {
   const child = spawn(file, words, { env, stdio: ["ignore", "pipe", "inherit"] });
   let firstByteAt = 0;
@@ -105,7 +105,7 @@ async function run(file: string, words: readonly string[], env = process.env) {
     firstByteAt ||= performance.now();
     output += text;
   });
-  const [status] = (await once(child, "close")) as [number | null]; // As Node emits it.
+  const [status] = (await once(child, "close")) as [number | null]; // By Node's documentation.
   if (status !== 0) throw new Error(`${file} ${words.join(" ")} ended with ${status}.`);
   return { output, firstByteAt };
 }

@@ -1,6 +1,6 @@
 /**
- * A question of a builtin tool, from its asking to the tool's next attempt, with both events on the
- * disk: at any length of the conversation, against the two appends that it cannot do without.
+ * A question of a builtin tool, up to the tool's next attempt, with both events on disk. Compares different
+ * lengths of the conversation, and the two appends that every question needs.
  */
 import { statSync } from "node:fs";
 import { open } from "node:fs/promises";
@@ -15,11 +15,11 @@ import { medians, ratioOf, type Result, type Side } from "./measure.ts";
 import { openBenchWorkspace } from "./workspace.ts";
 
 const ROUNDS = 60;
-/** Of one call. A tool that is entered again passes all earlier ones, so they are few. */
+/** Per call. Few, because each attempt repeats all earlier ones. */
 const QUESTIONS = 10;
 const TEXT = "Apply these changes?";
 const CONTEXT = "-const old = 1;\n+const fresh = 2;\n".repeat(4);
-/** An append writes over the bytes that close the list. */
+/** An append overwrites the bytes that close the list. */
 const CLOSING_BYTES = 3;
 
 export async function benchQuestion(folder: string): Promise<Result[]> {
@@ -60,10 +60,10 @@ export async function benchQuestion(folder: string): Promise<Result[]> {
 }
 
 interface Opened extends AsyncDisposable {
-  /** One call that asks all questions, and one that asks none. */
+  /** Makes a call that asks all questions; `silent` makes one that asks none. */
   readonly ask: Side;
   readonly silent: Side;
-  /** What one question writes. */
+  /** The number of bytes that one question writes. */
   readonly bytes: () => Promise<number>;
 }
 
@@ -101,7 +101,7 @@ async function openConversation(
     silent: () => call("silent"),
     bytes: async () => {
       const all = await written("asking");
-      // The results differ too: by the list of all answers.
+      // The results also differ, by the list of answers.
       const results =
         encodedLength(JSON.stringify(questions.map(() => true))) - encodedLength("[]");
       return (all - (await written("silent")) - results) / QUESTIONS + 2 * CLOSING_BYTES;
@@ -110,12 +110,12 @@ async function openConversation(
   };
 }
 
-/** As the record holds the content of a result. */
+/** The length of a result in the record. */
 function encodedLength(content: string): number {
   return Buffer.from(content).toString("base64").length;
 }
 
-/** The least that is as durable: two writes at the end of a file, each on the disk before the next. */
+/** The minimum for the same durability: two appends to a file, each synced before the next. */
 async function openAppends(file: string, bytes: number) {
   const handle = await open(file, "w");
   const half = Buffer.alloc(Math.ceil(bytes / 2), "x");

@@ -1,4 +1,4 @@
-/** The request of a long conversation, from its record to what a provider's package is given. */
+/** The request of a long conversation, from its record to the prompt of a provider's package. */
 import type { LanguageModelV4StreamPart } from "@ai-sdk/provider";
 import { eventToJson, intoParts, StreamEntry } from "../src/conversation/index.ts";
 import { fromLanguageModel } from "../src/provider/index.ts";
@@ -18,7 +18,7 @@ export async function benchRequest(): Promise<Result> {
   };
 }
 
-/** Entries are decoded when they are first looked at, so each request has its own. */
+/** Entries are decoded on first access, so each request gets new ones. */
 function requestOf(count: number): Side {
   const elements = Array.from({ length: count }, (_, index) => eventToJson(event(index)));
   let length = 0;
@@ -27,7 +27,7 @@ function requestOf(count: number): Side {
     provider: "anthropic.messages",
     modelId: "none",
     supportedUrls: {},
-    doGenerate: () => Promise.reject(new Error("nobody asks for it")),
+    doGenerate: () => Promise.reject(new Error("not used")),
     doStream: async ({ prompt }) => {
       ({ length } = prompt);
       const stream = new ReadableStream<LanguageModelV4StreamPart>({

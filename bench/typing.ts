@@ -1,6 +1,6 @@
 /**
- * A person who types while something else goes on in the same process: how long the event loop stands
- * still, and how long a key takes until it is seen.
+ * Types keys while other work runs in the same process, and measures how long the event loop stalls and how
+ * long a key takes to appear.
  */
 import { monitorEventLoopDelay } from "node:perf_hooks";
 import { plain } from "../src/render/index.ts";
@@ -12,35 +12,35 @@ import { textEntry } from "../src/terminal/text-entry.ts";
 
 /** In milliseconds. */
 export interface Stalls {
-  /** By the clock: the longest delay of the event loop, or of a key, whichever is longer. */
+  /** Wall-clock time: the longest delay of the event loop or of a key. */
   readonly most: number;
-  /** The CPU time of this thread between two keys, at most: what other programs do is not in it. */
+  /** The maximum CPU time of this thread between two keys, which other programs do not affect. */
   readonly mostCpu: number;
-  /** By the event loop's own account. Of a stall before its first look it knows nothing. */
+  /** As the event loop reports it, which misses a stall before its first sample. */
   readonly delay: { readonly most: number; readonly p99: number; readonly p50: number };
-  /** From when a key was due until its screen was drawn. */
+  /** From the time a key was due until it was drawn. */
   readonly slowestKey: number;
   readonly keys: number;
 }
 
-/** Faster than anybody types. */
+/** Faster than any typist. */
 const KEY_MS = 10;
 const RESOLUTION_MS = 1;
 
-/** Does the work with somebody at the keyboard. */
+/** Does the work while keys are typed. */
 export async function whileTyping(work: () => Promise<void>): Promise<Stalls> {
   const terminal = new Keyboard();
   const { signal } = new AbortController();
   const widget = textEntry({ message: "What else?", hasEditor: false }, { hasMore: false });
   const shown = showWidget(widget, bufferOf(""), { terminal, signal });
-  terminal.press("a"); // What runs for the first time is not what is measured.
+  terminal.press("a"); // Warms up.
   await new Promise((resolve) => setTimeout(resolve, 50));
   const delay = monitorEventLoopDelay({ resolution: RESOLUTION_MS });
   delay.enable();
   terminal.start();
   try {
     await work();
-    await new Promise((resolve) => setTimeout(resolve, 2 * KEY_MS)); // A key that waits is pressed.
+    await new Promise((resolve) => setTimeout(resolve, 2 * KEY_MS)); // Lets a delayed key arrive.
   } finally {
     delay.disable();
     terminal.stop();
@@ -88,7 +88,7 @@ class Keyboard implements Terminal {
       const { user, system } = process.threadCpuUsage(before);
       before = process.threadCpuUsage();
       this.mostCpu = Math.max(this.mostCpu, (user + system) / 1000);
-      // A line of words, and from its beginning again.
+      // Fills a line, then clears it.
       this.press(this.keys % 60 === 59 ? "\u0015" : "a");
       this.keys += 1;
       this.slowest = Math.max(this.slowest, performance.now() - this.#due);

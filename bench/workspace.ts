@@ -1,4 +1,4 @@
-/** A workspace in a folder of its own, user data included. */
+/** A workspace in a folder, including its user data. */
 import { mkdirSync } from "node:fs";
 import path from "node:path";
 import { openWorkspace, type Workspace } from "../src/storage/index.ts";

@@ -1,4 +1,4 @@
-/** An agent with one tool, which asks before it acts. Model and person are scripted: no key, no network. */
+/** An agent with one tool, which asks before it acts. Model and user are scripted: no API key, no network. */
 import { stdout } from "node:process";
 import { defineTool, MemoryConversationStore, runTurn, selectQuestion } from "jp-ts";
 import { ScriptedModel, ScriptedPrompter } from "jp-ts/testing";
@@ -32,7 +32,7 @@ const { text, events } = await runTurn(
   "Deploy version 1.4.",
 );
 
-// The record has the whole story: what was called, who let it run, what was asked, who answered.
+// The record has everything: the call, who allowed it, the question, and who answered.
 for (const { timestamp: _timestamp, ...event } of events) {
   stdout.write(`${JSON.stringify(event)}\n`);
 }

@@ -1,4 +1,4 @@
-/** A person who is asked in a way of the program's own, here line by line. The model is scripted. */
+/** A custom prompter, which asks the user line by line. The model is scripted. */
 import { stdin, stdout } from "node:process";
 import { createInterface } from "node:readline";
 import {
@@ -36,7 +36,7 @@ const prompter: Prompter = {
   askDelivery: async () => ({ type: "deliver" }),
 };
 
-/** Undefined if the question was withdrawn, or nobody is there any more. */
+/** Undefined if the question was withdrawn, or the input has ended. */
 async function readLine(text: string, signal: AbortSignal): Promise<string | undefined> {
   stdout.write(`${text}\n`);
   const withdrawn = Promise.withResolvers<undefined>();
@@ -64,7 +64,7 @@ const model = new ScriptedModel({
   replies: [[{ type: "tool_call", id: "call_1", name: "clean" }], "I have cleaned up."],
 });
 const conversation = await new MemoryConversationStore().create({});
-const toolConfig = { clean: { run: "ask" } }; // Without it, a tool of the program runs unattended.
+const toolConfig = { clean: { run: "ask" } }; // Tools of the program run unattended by default.
 const options = { conversation, model, tools: [clean], toolConfig, prompter };
 const { text, events } = await runTurn(options, "Clean up.");
 input.close();

@@ -8,7 +8,7 @@ import { readDocument } from "./support/documents.ts";
 import { temporaryFolder } from "../src/storage/temporary-workspace.fixture.ts";
 
 /** Each folder of src, and the folders it may import from. */
-const RINGS: Readonly<Record<string, readonly string[]>> = {
+const ALLOWED_IMPORTS: Readonly<Record<string, readonly string[]>> = {
   util: [],
   process: ["util"],
   tool: ["util"],
@@ -82,7 +82,7 @@ const RINGS: Readonly<Record<string, readonly string[]>> = {
     "agent",
   ],
 };
-/** src/index.ts: everything but what touches a terminal or the process. */
+/** For src/index.ts: everything but what needs a terminal or the process. */
 const LIBRARY = [
   "util",
   "tool",
@@ -98,10 +98,10 @@ const LIBRARY = [
   "runtime",
 ];
 
-/** To follow a question from a local tool to a person and back. */
-const MOST_FILES_FOR_A_QUESTION = 12;
-const MOST_LINES = 400;
-const MOST_TEST_LINES = 600;
+/** On the way of a question from a local tool to a person and back. */
+const MAX_FILES_FOR_A_QUESTION = 12;
+const MAX_LINES = 400;
+const MAX_TEST_LINES = 600;
 
 interface SourceFile {
   readonly name: string;
@@ -115,7 +115,7 @@ const files = globSync("src/**/*.ts").map(readSource);
 const sources = files.filter(({ name }) => !/\.(test|fixture)\.ts$/.test(name));
 
 describe("imports", () => {
-  test("go only from a folder to those it may know", () => {
+  test("go only to folders in the list", () => {
     const wrong = sources.flatMap(({ name, folder, imports }) =>
       imports
         .map((target) => folderOf(target))
@@ -125,7 +125,7 @@ describe("imports", () => {
     expect(wrong).toEqual([]);
   });
 
-  test("of another folder go through its index", () => {
+  test("from another folder go through its index", () => {
     const wrong = sources.flatMap(({ name, folder, imports }) =>
       imports
         .filter((target) => folderOf(target) !== folder && !target.endsWith("/index.ts"))
@@ -134,7 +134,7 @@ describe("imports", () => {
     expect(wrong).toEqual([]);
   });
 
-  test("of Node are absent from the tool protocol and the conversation", () => {
+  test("from Node are absent in tool and conversation", () => {
     const wrong = sources
       .filter(({ folder }) => folder === "tool" || folder === "conversation")
       .filter(({ text }) => /from "node:/.test(text))
@@ -142,7 +142,7 @@ describe("imports", () => {
     expect(wrong).toEqual([]);
   });
 
-  test("of fixtures are left to tests", () => {
+  test("of fixtures are only in tests", () => {
     const wrong = sources.flatMap(({ name, imports }) =>
       imports
         .filter((target) => target.endsWith(".fixture.ts"))
@@ -151,9 +151,9 @@ describe("imports", () => {
     expect(wrong).toEqual([]);
   });
 
-  test("never start from a folder that is not in the list of rings", () => {
+  test("are listed for every folder", () => {
     const folders = new Set(sources.map(({ folder }) => folder).filter((folder) => folder !== ""));
-    expect([...folders].filter((folder) => RINGS[folder] === undefined)).toEqual([]);
+    expect([...folders].filter((folder) => ALLOWED_IMPORTS[folder] === undefined)).toEqual([]);
   });
 });
 
@@ -161,20 +161,20 @@ describe("files", () => {
   test("are short enough to hold one concept", () => {
     const long = files
       .filter(({ name, text }) => {
-        const most = name.endsWith(".test.ts") ? MOST_TEST_LINES : MOST_LINES;
-        return text.split("\n").length > most;
+        const max = name.endsWith(".test.ts") ? MAX_TEST_LINES : MAX_LINES;
+        return text.split("\n").length > max;
       })
       .map(({ name }) => name);
     expect(long).toEqual([]);
   });
 
-  test("are few and whole: a reader should not have to open a dozen for one idea", () => {
+  test("are few, and not too small", () => {
     const lengths = sources.map(({ text }) => text.split("\n").length).toSorted((a, b) => a - b);
     expect(lengths.length).toBeLessThan(400);
     expect(lengths[lengths.length >> 1]).toBeGreaterThan(80);
   });
 
-  test("have names in kebab case that say what they own", () => {
+  test("have descriptive names in kebab case", () => {
     const banned = /(^|-)(utils?|helpers?|common|manager|misc)(\.|-|$)/;
     const wrong = files
       .map(({ name }) => path.basename(name))
@@ -185,12 +185,12 @@ describe("files", () => {
     expect(wrong).toEqual([]);
   });
 
-  test("name everything they export", () => {
+  test("export by name", () => {
     const wrong = sources.filter(({ text }) => /^export \*/m.test(text)).map(({ name }) => name);
     expect(wrong).toEqual([]);
   });
 
-  test("say in their first lines what they own", () => {
+  test("start with a comment on their purpose", () => {
     const wrong = sources
       .filter(({ name }) => !name.endsWith("/index.ts") && !name.endsWith(".d.ts"))
       .filter(({ text }) => !/^(#!.*\n)?(import .*\n|\n)*\/\*\*/.test(text))
@@ -199,8 +199,8 @@ describe("files", () => {
   });
 });
 
-test("a question passes through at most twelve files, which docs/architecture.md names in order", () => {
-  // The program's first lines say what counts. util is left out: it has nothing that is specific to jp.
+test("a question passes through at most twelve files, listed in order in docs/architecture.md", () => {
+  // The program's first lines say which files count. util does not: nothing in it is specific to jp.
   const program = path.join(import.meta.dirname, "support", "question-path-program.ts");
   const output = execFileSync(process.execPath, [program, temporaryFolder()], { encoding: "utf8" });
   const measured = (JSON.parse(output) as readonly string[])
@@ -212,11 +212,11 @@ test("a question passes through at most twelve files, which docs/architecture.md
   const named = [...list.matchAll(/^\d+\. `(?<file>[^`]+)`/gm)].map(
     ({ groups }) => groups?.["file"],
   );
-  expect(measured.length).toBeLessThanOrEqual(MOST_FILES_FOR_A_QUESTION);
+  expect(measured.length).toBeLessThanOrEqual(MAX_FILES_FOR_A_QUESTION);
   expect(named).toEqual(measured);
 });
 
-test("nothing in the agent knows a tool by its name", () => {
+test("the agent knows no tool by name", () => {
   verifies("083/answer-config/no-tool-name-in-routing", "083/ask-user/coordinator-does-the-rest");
   const names = [
     createAskUser(),
@@ -232,17 +232,17 @@ test("nothing in the agent knows a tool by its name", () => {
 
 test("the turn loop handles no inquiry events and asks no inquiry model", () => {
   verifies("028/goal/invisible-to-the-turn-loop");
-  const knowing = sources
+  const found = sources
     .filter(({ folder }) => folder === "agent")
     .filter(({ text }) => /inquiry_(request|response)|\.inquire\(/.test(text))
     .map(({ name }) => posix(name));
-  expect(knowing.toSorted()).toEqual(["src/agent/inquiry.ts", "src/agent/state.ts"]);
+  expect(found.toSorted()).toEqual(["src/agent/inquiry.ts", "src/agent/state.ts"]);
 });
 
-test("who asks is decided by the executor of each kind of tool, and nowhere else", () => {
+test("only the executors decide who asks", () => {
   verifies("082/source/rule-in-one-place");
   const deciding = sources
-    // The type itself, and its form in the record.
+    // The type itself, and its codec.
     .filter(({ name }) => !/(tool\/question|inquiry-codec)\.ts$/.test(name))
     .filter(({ text }) => /\bsource: "(tool|assistant|user|other)"/.test(text))
     .map(({ name }) => posix(name));
@@ -254,8 +254,8 @@ test("who asks is decided by the executor of each kind of tool, and nowhere else
   ]);
 });
 
-describe("only the command line", () => {
-  test("ends the process or reads its arguments", () => {
+describe("outside cli", () => {
+  test("nothing exits the process or reads its arguments, environment or folder", () => {
     const wrong = sources
       .filter(({ folder }) => folder !== "cli")
       .filter(({ text }) => /process\.(exit|argv|env|cwd)\b/.test(text))
@@ -263,9 +263,8 @@ describe("only the command line", () => {
     expect(wrong).toEqual([]);
   });
 
-  test("and the terminal write to the standard streams", () => {
+  test("only terminal and serve-tool write to the standard streams", () => {
     const wrong = sources
-      // A tool that is a program of its own speaks through its own streams.
       .filter(({ folder }) => !["cli", "terminal", "serve-tool"].includes(folder))
       .filter(({ text }) => /process\.(stdout|stderr)|console\.\w/.test(text))
       .map(({ name }) => name);
@@ -291,7 +290,7 @@ function folderOf(file: string): string {
 }
 
 function allowed(folder: string): readonly string[] {
-  return folder === "" ? LIBRARY : (RINGS[folder] ?? []);
+  return folder === "" ? LIBRARY : (ALLOWED_IMPORTS[folder] ?? []);
 }
 
 function posix(name: string): string {

@@ -1,4 +1,4 @@
-/** The committed schema, against the configs that people have: it must not flag one that jp accepts. */
+/** The committed schema must accept every config that jp accepts. */
 import { globSync, readFileSync } from "node:fs";
 import path from "node:path";
 import { Validator } from "@cfworker/json-schema";
@@ -36,7 +36,7 @@ describe("the schema accepts", () => {
     expect(problems(readToml(path.join(ROOT, name)))).toEqual([]);
   });
 
-  test("every config in the documents", () => {
+  test("every config in the documentation", () => {
     const blocks = blocksOf(readDocuments(), "toml");
     const flagged = blocks.filter(({ code }) => problems(parse(code)).length > 0);
     expect([blocks.length > 5, flagged.map(({ place }) => place)]).toEqual([true, []]);
@@ -56,7 +56,7 @@ describe("the schema accepts", () => {
     ["the address of a schema", { $schema: "./config.schema.json" }],
     ["a key that jp warns about", { assistant: { nmae: "Ada" }, unheard: { of: 1 } }],
     [
-      "keys of the Rust original that jp does not know",
+      "keys of the Rust version that jp does not know",
       {
         conversation: { labels: { team: "core" }, compaction: { rules: [] } },
         style: { inline_code: { color: 1 } },
@@ -78,7 +78,7 @@ test.each<[string, string, string]>([
   ["a tool with an invalid source", '[conversation.tools.x]\nsource = "mcp"', "/tools/x/source"],
   ["a text in place of a table", 'assistant = "jp"', "#/assistant"],
   ["an unknown transport", '[providers.mcp.s]\ntype = "smtp"', "/mcp/s/type"],
-])("the schema flags %s where it is", (_title, toml, place) => {
+])("the schema reports %s at its location", (_title, toml, place) => {
   const config = parse(toml);
   expect(problems(config).join("\n")).toContain(place);
   expect(parseConfig(config).errors).not.toEqual([]);
@@ -96,7 +96,7 @@ test("the schema has the description, the choices and the default of a key", () 
 function problems(config: unknown): readonly string[] {
   // Plain JSON, because TOML has dates.
   const value = JSON.parse(JSON.stringify(config)) as Json;
-  return validator.validate(value).errors.map((found) => found.instanceLocation);
+  return validator.validate(value).errors.map((error) => error.instanceLocation);
 }
 
 function readToml(file: string): unknown {

@@ -37,8 +37,8 @@ import {
 const documents = readDocuments();
 const readme = readDocument("README.md");
 
-describe("blocks in documents", () => {
-  test("are of a language that is checked, or of one that claims nothing", () => {
+describe("code blocks in the documentation", () => {
+  test("have a known language", () => {
     const known = new Set(["bash", "json", "python", "sh", "text", "toml", "ts"]);
     const others = documents.flatMap(({ blocks }) =>
       blocks.filter(({ language }) => !known.has(language)),
@@ -46,7 +46,7 @@ describe("blocks in documents", () => {
     expect(others.map(({ place }) => place)).toEqual([]);
   });
 
-  test("of commands have words and flags that the command takes", async () => {
+  test("of commands use existing commands and flags", async () => {
     const mistakes: string[] = [];
     for (const { place, code } of blocksOf(documents, "sh")) {
       for (const words of commandsIn(code)) {
@@ -57,7 +57,7 @@ describe("blocks in documents", () => {
     expect(mistakes).toEqual([]);
   });
 
-  test("of config can be read, and have no unknown key", () => {
+  test("of config are valid, without unknown keys", () => {
     const mistakes = blocksOf(documents, "toml").flatMap(({ place, code }) => {
       const { errors, warnings } = parseConfig(parse(code));
       return [...errors, ...warnings].map(({ path: keys, message }) => [place, keys, message]);
@@ -65,7 +65,7 @@ describe("blocks in documents", () => {
     expect(mistakes).toEqual([]);
   });
 
-  test("of programs are parts of the examples, word by word", () => {
+  test("of programs are copied from the examples", () => {
     const examples = globSync("examples/**/*.{ts,sh,py}", { cwd: ROOT }).map((name) =>
       readFileSync(path.join(ROOT, name), "utf8"),
     );
@@ -74,15 +74,15 @@ describe("blocks in documents", () => {
     expect(others.map(({ place }) => place)).toEqual([]);
   });
 
-  test("of JSON can be parsed, and are events where they have a time", () => {
+  test("of JSON are valid, and events if they have a timestamp", () => {
     const values = blocksOf(documents, "json").map(({ code }): unknown => JSON.parse(code));
     const events = values.filter((value) => isJsonObject(value) && "timestamp" in value);
     expect(events.map((event) => parseEvent(event).type)).toEqual(["inquiry_response"]);
   });
 });
 
-describe("names in documents", () => {
-  test("of links lead to files and headings that are there", () => {
+describe("the documentation mentions only", () => {
+  test("existing files and headings in links", () => {
     const broken = documents.flatMap((document) =>
       linksOf(document)
         .filter(([file, heading]) => !isThere(file, heading))
@@ -91,7 +91,7 @@ describe("names in documents", () => {
     expect(broken).toEqual([]);
   });
 
-  test("of references are those that lead somewhere", () => {
+  test("defined link references", () => {
     const unknown = documents.flatMap(({ name, prose }) =>
       [...prose.matchAll(/\]\[(?<reference>[^\]]+)\]/g)]
         .map(({ groups = {} }) => groups["reference"] ?? "")
@@ -101,19 +101,19 @@ describe("names in documents", () => {
     expect(unknown).toEqual([]);
   });
 
-  test("of commands, between words, are those of commands that there are", async () => {
+  test("existing commands", async () => {
     const mistakes: string[] = [];
     for (const document of documents) {
-      for (const said of codeWordsOf(document).filter((word) => /^jp [^…|]+$/.test(word))) {
-        const mistake = await findMistake(splitWords(said) ?? []);
+      for (const code of codeWordsOf(document).filter((word) => /^jp [^…|]+$/.test(word))) {
+        const mistake = await findMistake(splitWords(code) ?? []);
         if (mistake === undefined || mistake.includes("missing required argument")) continue;
-        mistakes.push(`${document.name}: ${said}: ${mistake}`);
+        mistakes.push(`${document.name}: ${code}: ${mistake}`);
       }
     }
     expect(mistakes).toEqual([]);
   });
 
-  test("of source files are those of files that are there", () => {
+  test("existing source files", () => {
     const folders = ["bench", "docs", "examples", "scripts", "src", "test"].join("|");
     const isFile = new RegExp(`^(?:(?:${folders})/[\\w./-]+|[\\w-]+(?:/[\\w-]+)+\\.ts)$`);
     const missing = documents.flatMap((document) =>
@@ -125,7 +125,7 @@ describe("names in documents", () => {
     expect(missing).toEqual([]);
   });
 
-  test("of config are those of keys that there are", () => {
+  test("existing config keys", () => {
     const sections = Object.keys(DEFAULTS).join("|");
     const isKey = new RegExp(`^(?:${sections})(?:\\.[\\w<>'*]+)+$`);
     const unknown = documents.flatMap((document) =>
@@ -139,7 +139,7 @@ describe("names in documents", () => {
 });
 
 describe("the README", () => {
-  test("names six files to read, which are short together", () => {
+  test("lists six short files to read", () => {
     const files = [...readme.text.matchAll(/^\d\. \[(src\/[^\]]+)\]/gm)].map(
       ([, file]) => file ?? "",
     );
@@ -150,7 +150,7 @@ describe("the README", () => {
     expect(lines.reduce((sum, count) => sum + count, 0)).toBeLessThan(1200);
   });
 
-  test("has a tool that works as it stands, and whose question is on record", async () => {
+  test("has a tool that works as printed, and whose question is recorded", async () => {
     await using server = await ModelServer.start((body) => {
       if (body["response_format"] !== undefined) return '{"answer": true}';
       if (body.messages.at(-1)?.role === "tool") return "It is deployed.";
@@ -190,12 +190,12 @@ describe("the README", () => {
   });
 });
 
-test("the example of an MCP server asks before it replaces, whoever answers", async () => {
+test("the example MCP server asks before it overwrites", async () => {
   const project = new Project();
   const place = (...names: readonly string[]) => path.join(project.root, ...names);
   cpSync(path.join(ROOT, "examples", "tools"), place("tools"), { recursive: true });
   cpSync(place("tools", "config.toml"), place(".jp", "config.toml"));
-  // The packages as a project that uses them has them.
+  // As installed in a project that uses them.
   symlinkSync(path.join(ROOT, "node_modules"), place("node_modules"));
   writeFileSync(place("notes.txt"), "one");
   const answer = "conversation.tools.backup_mcp.questions.overwrite.answer";
@@ -214,46 +214,46 @@ test("the example of an MCP server asks before it replaces, whoever answers", as
   ]);
 });
 
-describe("what documents say", () => {
-  test("of the keys of the config is what the schema says", async () => {
-    const { text: said } = readDocument(REFERENCE);
-    expect(said).toBe(await renderReference());
+describe("the documentation", () => {
+  test("has the config reference from the schema", async () => {
+    const { text } = readDocument(REFERENCE);
+    expect(text).toBe(await renderReference());
   });
 
-  test("of the commands is what each says with --help", async () => {
-    const { text: said, blocks } = readDocument(COMMANDS);
+  test("has the command reference from --help", async () => {
+    const { text, blocks } = readDocument(COMMANDS);
     const { stdout } = await new Project().jp("query", "--help");
-    expect(said).toBe(await renderCommands());
+    expect(text).toBe(await renderCommands());
     expect(blocks.map(({ code }) => code)).toContain(stdout);
   });
 
-  test("of a configured answer is that a tool has to ask before it gets it", () => {
+  test("says that a tool must ask before it gets a configured answer", () => {
     verifies("082/configured/contract-documented");
     expect(wordsOf("docs/configuration.md")).toContain(
       "`questions.<id>.answer` is delivered when the tool asks that question, and not before",
     );
   });
 
-  test("of the default of a secret question is that it is not redacted", () => {
+  test("says that the default of a secret question is not redacted", () => {
     verifies("082/secret/default-is-the-authors-duty");
     expect(wordsOf("docs/writing-tools.md")).toContain(
       "The default of a `secret` question is not redacted, so it must not contain anything sensitive",
     );
   });
 
-  test("of providers is where each is reached, and where its key is", () => {
-    const { text: said } = readDocument("docs/providers.md");
+  test("lists the address and key of every provider", () => {
+    const { text } = readDocument("docs/providers.md");
     const facts = PROVIDER_NAMES.flatMap((name) => {
       const { base_url = "?", ...rest } = DEFAULTS.providers?.llm?.[name] ?? {};
       const key = "api_key_env" in rest ? [String(rest.api_key_env)] : [];
       return [`| \`${name}\``, base_url, ...key];
     });
-    expect(facts.filter((fact) => !said.includes(fact))).toEqual([]);
+    expect(facts.filter((fact) => !text.includes(fact))).toEqual([]);
   });
 
-  test("of the architecture fits on a page, and has every folder in its picture", () => {
+  test("describes the architecture on one page, with every folder in its picture", () => {
     const { text: page, blocks } = readDocument("docs/architecture.md");
-    // These two stand beside it.
+    // These two are described below the picture.
     const shown = `${blocks[0]?.code} serve-tool testing`;
     expect(page.split("\n").length).toBeLessThanOrEqual(150);
     expect(sourceFolders().filter((folder) => !shown.includes(folder))).toEqual([]);

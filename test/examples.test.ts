@@ -1,4 +1,4 @@
-/** The programs of `examples/`, each run as a person would from a clone, and all that it prints. */
+/** Runs each program of `examples/` as from a clone, and checks its output. */
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import path from "node:path";
@@ -12,7 +12,7 @@ const STAMP = { timestamp: expect.stringMatching(/^\d{4}-\d\d-\d\d \d\d:\d\d:\d\
 const BY_POLICY = { kind: "policy", key: "conversation.tools.deploy.run" };
 
 describe("the examples", () => {
-  test("have an agent with one tool that asks", async () => {
+  test("include an agent with one tool that asks", async () => {
     expect(await run("asking-tool.ts")).toEqual(
       printed(
         lines(
@@ -30,7 +30,7 @@ describe("the examples", () => {
     );
   });
 
-  test("have a prompter of their own, which asks again what was not understood", async () => {
+  test("include a custom prompter, which repeats a question after an invalid answer", async () => {
     expect(await run("custom-prompter.ts", { input: "yes\nperhaps\nyes\n" })).toEqual(
       printed(
         lines(
@@ -45,7 +45,7 @@ describe("the examples", () => {
     );
   });
 
-  test("have a prompter that tells when nobody is there any more", async () => {
+  test("include a custom prompter that reports the end of input", async () => {
     expect(await run("custom-prompter.ts", { input: "yes\n" })).toEqual(
       printed(
         lines(
@@ -58,7 +58,7 @@ describe("the examples", () => {
     );
   });
 
-  test("have their questions answered by another program, and the record says by which", async () => {
+  test("include a program that answers questions, and is named in the record", async () => {
     expect(await run("answering-program/turn.ts")).toEqual(
       printed(
         lines(
@@ -74,7 +74,7 @@ describe("the examples", () => {
     );
   });
 
-  test("make an audit report of the record", async () => {
+  test("include an audit report", async () => {
     expect(await run("audit-report/report.ts")).toEqual(
       printed(
         lines(
@@ -101,7 +101,7 @@ describe("the examples", () => {
     );
   });
 
-  test("report of a workspace too, where ids are used again or are not there", async () => {
+  test("include an audit report of a workspace with repeated and missing ids", async () => {
     const project = new Project();
     const { id } = project.place({
       second: 0,
@@ -132,7 +132,7 @@ describe("the examples", () => {
     );
   });
 
-  test("take any model of the AI SDK, which is asked what its tool asks", async () => {
+  test("include an AI SDK model, which answers its tool's question", async () => {
     const finished = await run("ai-sdk-model/turn.ts");
     expect({ ...finished, stdout: jsonLines(finished) }).toEqual({
       status: 0,
@@ -195,7 +195,7 @@ interface RunOptions {
   readonly input?: string;
 }
 
-/** Without a key: the variables are those of nobody in particular. */
+/** Without API keys in the environment. */
 async function run(program: string, options: RunOptions = {}): Promise<Finished> {
   const { words = [], variables = { PATH: process.env["PATH"] ?? "" }, input = "" } = options;
   const file = path.join(EXAMPLES, program);

@@ -8,7 +8,7 @@ import { AllProviders } from "./support/all-providers.ts";
 import { readDocument, ROOT } from "./support/documents.ts";
 import { PseudoTerminal } from "./support/pseudo-terminal.ts";
 
-/** What a person presses when they are asked: nothing else may be asked. */
+/** The keys for each question. No other question may appear. */
 const ANSWERS: readonly (readonly [asked: string, keys: string])[] = [
   ["? Which model should answer?", "\r"],
   ["? Ask before commands and MCP tools run?", "\r"],
@@ -42,7 +42,7 @@ test("every command in the README and the cookbook works, typed on a terminal in
       await answer(terminal);
       const { status, lines } = await terminal.end();
       screens.set(line.replace(/ +# .*/, ""), lines.join("\n"));
-      // The one that cannot ask is denied what it needs to ask for.
+      // Without prompts, the tool is denied.
       const expected = line.includes("--non-interactive") ? 3 : 0;
       if (status !== expected) failed.push(line, ...lines);
     }
@@ -68,7 +68,7 @@ test("every command in the README and the cookbook works, typed on a terminal in
   });
 }, 120_000);
 
-/** Calls a tool if that is what was said last, and else tells that all is done. */
+/** Calls the tool that the last message asks for, or replies with text. */
 function reply(body: string): WireReply {
   const [last = ""] = /"role":"(?:user|tool)"(?!.*"role":"(?:user|tool)").*/s.exec(body) ?? [];
   if (last.startsWith('"role":"tool"')) return { text: "Done." };
@@ -83,7 +83,7 @@ function call(name: string, input: object): WireReply {
   return { calls: [{ id: "call_1", name, input: JSON.stringify(input) }] };
 }
 
-/** Until the command has ended. */
+/** Answers questions until the command ends. */
 async function answer(terminal: PseudoTerminal): Promise<void> {
   const isAsked = () =>
     terminal

@@ -1,5 +1,5 @@
-// Preloaded into a program: its CPU time in milliseconds becomes the last line it prints. With
-// FAKE_TERMINAL=1 it takes its output for a terminal.
+// Preload this into a program to print its CPU time in milliseconds as the last line. With
+// FAKE_TERMINAL=1, the program treats its output as a terminal.
 import { writeSync } from "node:fs";
 
 if (process.env.FAKE_TERMINAL === "1") {

@@ -1,4 +1,4 @@
-// The least that searches conversations: parse, decode what is encoded, look, count.
+// A minimal search of conversations: parse, decode, match, count.
 import { readdirSync, readFileSync } from "node:fs";
 
 const [folder, pattern] = process.argv.slice(2);

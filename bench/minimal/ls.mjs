@@ -1,4 +1,4 @@
-// The least that lists conversations: title and last event of each, newest last.
+// A minimal list of conversations: title and last event of each, newest last.
 import { closeSync, fstatSync, openSync, readdirSync, readFileSync, readSync } from "node:fs";
 
 const folder = process.argv[2];

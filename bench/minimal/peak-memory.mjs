@@ -1,4 +1,4 @@
-// Preloaded into a program: its peak memory in kilobytes becomes the last line it prints.
+// Preload this into a program to print its peak memory in kilobytes as the last line.
 import { writeSync } from "node:fs";
 
 process.on("exit", () => writeSync(1, `${process.resourceUsage().maxRSS}\n`));

@@ -1,10 +1,10 @@
-/** A model of the AI SDK as small as they come, without a key or a network. It has three replies. */
+/** A minimal AI SDK model with three fixed replies. It needs no API key and no network. */
 import type { LanguageModelV4, LanguageModelV4StreamPart } from "@ai-sdk/provider";
 
 export function createSmallModel(): LanguageModelV4 {
   const replies = [
     reply({ type: "tool-call", toolCallId: "call_1", toolName: "deploy", input: "{}" }),
-    reply(...textParts('{"answer": true}')), // To the question of its tool.
+    reply(...textParts('{"answer": true}')), // The answer to the tool's question.
     reply(...textParts("It is deployed.")),
   ];
   return {

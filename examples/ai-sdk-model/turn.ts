@@ -1,4 +1,4 @@
-/** Any language model of the AI SDK as the model. Nobody is there but the model: it answers its tool. */
+/** A turn with a language model of the AI SDK. Without a prompter, the model also answers its tool's question. */
 import { stdout } from "node:process";
 import { booleanQuestion, defineTool, MemoryConversationStore, streamTurn } from "jp-ts";
 import { createSmallModel } from "./small-model.ts";
@@ -11,7 +11,7 @@ const deploy = defineTool({
     (await ask(booleanQuestion("sure", "Deploy now?"))) ? "deployed" : "left alone",
 });
 
-// Any language model of the AI SDK goes here: anthropic("claude-sonnet-4-5"), for one.
+// Use any AI SDK language model here, such as anthropic("claude-sonnet-4-5").
 const model = createSmallModel();
 const conversation = await new MemoryConversationStore().create({ title: "A first conversation" });
 const options = { conversation, model, tools: [deploy] };

@@ -1,4 +1,4 @@
-/** Answers what turn.ts asks, as JSON over HTTP. It knows nothing of jp, and could be in any language. */
+/** Answers the questions of turn.ts, as JSON over HTTP. It does not depend on jp and could be in any language. */
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import process from "node:process";
 import { json } from "node:stream/consumers";
@@ -24,16 +24,16 @@ async function answer(request: IncomingMessage, response: ServerResponse): Promi
   response.end(JSON.stringify(reply));
 }
 
-function toReply({ tool, arguments: given, question }: Asked): Reply {
+function toReply({ tool, arguments: args, question }: Asked): Reply {
   if (question !== undefined) return { answer: "1.4" };
-  if (tool === "release" && given?.to === "test") return { answer: true };
+  if (tool === "release" && args?.to === "test") return { answer: true };
   return { answer: false, reason: "Not on a Friday." };
 }
 
-// Reached from this machine only. Whoever started it is told where, and it ends with them.
+// Listens on this machine only. Sends its address to the parent process, and ends with it.
 server.listen(0, "127.0.0.1", () => {
   const address = server.address();
-  if (address === null || typeof address === "string") throw new Error("there is no port");
+  if (address === null || typeof address === "string") throw new Error("no port");
   process.send?.(`http://127.0.0.1:${address.port}`);
 });
 process.once("disconnect", () => server.close().closeAllConnections());

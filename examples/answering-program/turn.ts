@@ -1,4 +1,4 @@
-/** A turn whose questions are answered by another program, program.ts, over HTTP on this machine. */
+/** A turn whose questions another program (program.ts) answers, over HTTP on this machine. */
 import { fork } from "node:child_process";
 import { once } from "node:events";
 import path from "node:path";
@@ -19,20 +19,20 @@ const prompter: Prompter = {
     if (reply?.answer === undefined) return { type: "cancelled", inquiryId };
     return { type: "answered", inquiryId, answer: reply.answer, isRemembered: false };
   },
-  async askPermission({ tool, arguments: given, signal }) {
-    const reply = await post("/permission", { tool, arguments: given }, signal);
+  async askPermission({ tool, arguments: args, signal }) {
+    const reply = await post("/permission", { tool, arguments: args }, signal);
     if (reply?.answer === true) return { type: "run", isRemembered: false };
-    return { type: "skip", isRemembered: false, reason: reply?.reason ?? "Nobody allowed it." };
+    return { type: "skip", isRemembered: false, reason: reply?.reason ?? "Not allowed." };
   },
   askDelivery: async () => ({ type: "deliver" }),
 };
 
-/** Undefined if it was withdrawn. If the program cannot be reached, it throws, and so it is recorded. */
+/** Undefined if the question was withdrawn. Throws if the program is unreachable; jp records that. */
 async function post(to: string, body: object, signal: AbortSignal): Promise<Reply | undefined> {
   const request = { method: "POST", body: JSON.stringify(body), signal };
   try {
     const response = await fetch(new URL(to, address), request);
-    return (await response.json()) as Reply; // What it answers is checked against the question.
+    return (await response.json()) as Reply; // jp checks the answer against the question.
   } catch (error) {
     if (signal.aborted) return undefined;
     throw error;

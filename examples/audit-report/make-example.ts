@@ -1,4 +1,4 @@
-/** A conversation with something to report: what was allowed, refused, answered, kept secret, cancelled. */
+/** A conversation to report on, with calls and questions of every outcome. */
 import {
   booleanQuestion,
   type ConversationStore,
@@ -67,7 +67,7 @@ export async function makeExample(): Promise<ConversationStore> {
   try {
     await runTurn({ conversation, model, tools, toolConfig, prompter, clock }, "Release it.");
   } finally {
-    await conversation.release(); // Until then nobody else can write to it.
+    await conversation.release(); // Releases the lock for other processes.
   }
   return store;
 }

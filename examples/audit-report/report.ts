@@ -1,6 +1,6 @@
 /**
- * The record as an audit report: for each call who let it run or refused it, and for each question who
- * asked it, who answered it, and how. Takes the folder of a workspace; without one, makes an example.
+ * Prints an audit report: who allowed or denied each call, and who asked and answered each question.
+ * Takes the folder of a workspace. Without one, it creates an example.
  */
 import { homedir } from "node:os";
 import process from "node:process";
@@ -24,7 +24,7 @@ for (const { id, metadata } of await conversations.list({ which: "all" })) {
   for (const { index, events } of turnsOf(stream.entries)) {
     print(1, `turn ${index + 1}`);
     for (const event of events) if (event.type === "tool_call_request") reportCall(event, events);
-    // Old records do not tell which call asked.
+    // Old records do not say which call asked.
     reportQuestions(2, events, undefined);
   }
 }
@@ -47,7 +47,7 @@ function reportCall(call: ToolCallRequest, events: readonly ConversationEvent[])
   reportQuestions(3, own, call.id);
 }
 
-/** Of one call, or of none. */
+/** The questions of one call, or those without a call. */
 function reportQuestions(
   depth: number,
   events: readonly ConversationEvent[],
@@ -62,7 +62,7 @@ function reportQuestions(
   }
 }
 
-/** Some providers use an id again within a turn: the events of a call end where that happens. */
+/** Some providers repeat an id within a turn. The events of a call end at the next call with its id. */
 function eventsOf(call: ToolCallRequest, events: readonly ConversationEvent[]) {
   const later = events.slice(events.indexOf(call) + 1);
   const again = later.findIndex(
@@ -71,7 +71,7 @@ function eventsOf(call: ToolCallRequest, events: readonly ConversationEvent[]) {
   return again === -1 ? later : later.slice(0, again);
 }
 
-/** What tools, models and people wrote is made harmless before it is shown. */
+/** Neutralizes text from tools, models and users before it is printed. */
 function print(depth: number, text: string): void {
   process.stdout.write(`${"  ".repeat(depth)}${render.oneLine(text)}\n`);
 }

@@ -1,4 +1,4 @@
-/** An MCP server with a tool for jp, and for any client that shows forms: keeps a copy of a file beside it. */
+/** An MCP server whose tool saves a backup of a file. For jp and any other client that shows forms. */
 import { existsSync } from "node:fs";
 import { copyFile } from "node:fs/promises";
 import { acceptedContent, inputRequired, McpServer } from "@modelcontextprotocol/server";

@@ -1,4 +1,4 @@
-"""A tool for jp: keeps a copy of a file beside it."""
+"""A tool for jp that saves a backup of a file."""
 
 import json
 import os

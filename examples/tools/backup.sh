@@ -1,6 +1,6 @@
 #!/bin/sh
-# A tool for jp: keeps a copy of a file beside it.
-# $1 is the file, $2 the answer to "overwrite": true, false, or null while nobody was asked.
+# A tool for jp that saves a backup of a file.
+# $1 is the file, $2 the answer to "overwrite": true, false, or null before it was asked.
 if [ -e "$1.bak" ] && [ "$2" = null ]; then
   cat <<'END'
 {

@@ -1,11 +1,11 @@
-/** `jp tool run` with a tool that asks for several things at once. */
+/** `jp tool run` with a tool that asks several questions at once. */
 import { expect, test } from "vitest";
 import { Screen } from "./screen.ts";
 import { lines, Project } from "./support.ts";
 
 const SURE = { question: "Sure?", answer_type: "boolean" };
-const WAY = { question: "Which way?", answer_type: "select", options: ["left", "right"] };
-const FORM = JSON.stringify({ ...SURE, more: [WAY, { question: "Why?" }] });
+const WHICH_WAY = { question: "Which way?", answer_type: "select", options: ["left", "right"] };
+const FORM = JSON.stringify({ ...SURE, more: [WHICH_WAY, { question: "Why?" }] });
 const QUESTIONS = "conversation.tools.ask_user.questions";
 
 function run(...settings: readonly string[]) {
@@ -13,7 +13,7 @@ function run(...settings: readonly string[]) {
   return new Project().jp(...words, ...settings.flatMap((setting) => ["--cfg", setting]));
 }
 
-test("a form is asked on the terminal, and its result is printed", async () => {
+test("jp tool run asks a form on the terminal and prints the result", async () => {
   const screen = new Screen(new Project(), ["tool", "run", "ask_user", "--args", FORM]);
   for (const [shown, keys] of [
     ["? (1/3) Sure?", "y"],
@@ -33,7 +33,7 @@ test("a form is asked on the terminal, and its result is printed", async () => {
   ]);
 });
 
-test("where nobody is, the first question that has no answer is named", async () => {
+test("without a terminal, the error names the first question without an answer", async () => {
   const first = await run();
   const second = await run(`${QUESTIONS}.answer.answer:=true`);
   expect([first, second]).toEqual([
@@ -56,7 +56,7 @@ test("where nobody is, the first question that has no answer is named", async ()
   ]);
 });
 
-test("a configured answer that does not fit is the one that is named, with what would fit", async () => {
+test("the error about a configured answer names its key and the valid answers", async () => {
   const key = `${QUESTIONS}.answer_2.answer`;
   expect(await run(`${QUESTIONS}.answer.answer:=true`, `${key}=straight on`)).toEqual({
     status: 1,

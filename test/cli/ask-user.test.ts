@@ -16,7 +16,7 @@ const ESCAPE = "\u001B";
 const NEW_LINE = "\u001B\r";
 const CONTROL_C = "\u0003";
 
-/** Keys, and what the screen shows before they are typed. */
+/** Keys, each typed when the screen shows the text before it. */
 type Step = readonly [shown: RegExp, keys: string];
 
 function asking(args: JsonObject): Reply {
@@ -27,7 +27,7 @@ function shows(screen: TerminalScreen, wanted: RegExp): Promise<void> {
   return screen.untilShown((lines) => wanted.test(lines.join("\n")));
 }
 
-/** One call, answered by typing: what is seen, what is on record, and what the model is told. */
+/** Answers one call on a terminal. Returns the screen, the recorded outcomes, and the result that the model gets. */
 async function answer(args: JsonObject, steps: readonly Step[]) {
   await using server = await ModelServer.start([asking(args), "Done."]);
   const project = queryProject({ server });
@@ -37,10 +37,10 @@ async function answer(args: JsonObject, steps: readonly Step[]) {
     screen.type(keys);
   }
   const { status, lines } = await screen.end();
-  return { status, lines, ends: endsIn(project), told: server.lastMessages.at(-1) };
+  return { status, lines, outcomes: outcomesIn(project), modelGot: server.lastMessages.at(-1) };
 }
 
-function endsIn(project: Project): readonly JsonObject[] {
+function outcomesIn(project: Project): readonly JsonObject[] {
   return entriesOf(recordOf(project), "inquiry_response").map((entry) => without(entry, "type"));
 }
 
@@ -57,7 +57,7 @@ const cancelled = (id: string): JsonObject => ({
   reason: "user",
 });
 
-const WAY = {
+const WHICH_WAY = {
   question: "Which way?",
   context: "There are\nsome ways.",
   answer_type: "select",
@@ -79,15 +79,15 @@ describe("a question on a terminal", () => {
       { answer_type: "boolean", answer: false },
     ],
     [
-      "yes or no, with what is suggested",
+      "yes or no, with a default",
       { ...SURE, default: true },
       [[/^\? Sure\? \[y,n,\?\] \(y\)$/m, "\r"]],
       ["Assistant", "✔ Sure? yes"],
       { answer_type: "boolean", answer: true },
     ],
     [
-      "a choice with the arrows, and what each comes to",
-      WAY,
+      "a choice with the arrow keys, with descriptions and previews",
+      WHICH_WAY,
       [
         [/^❯ backup\n {2}overwrite\n {2}abort\n {2}Other…$/m, DOWN],
         [/^❯ overwrite\n.*\n.*\n {4}Loses the old one\.\n {2}│ new:\n {2}│ {3}all of it$/m, "\r"],
@@ -96,8 +96,8 @@ describe("a question on a terminal", () => {
       { answer_type: "select", answer: "overwrite" },
     ],
     [
-      "a choice by typing a part of it, where one is suggested",
-      { ...WAY, context: "", default: "overwrite" },
+      "a choice by filter, with a default",
+      { ...WHICH_WAY, context: "", default: "overwrite" },
       [
         [/^❯ overwrite$/m, "ab"],
         [/^\? Which way\? ab\n❯ abort\n {2}Other…$/m, "\r"],
@@ -106,8 +106,8 @@ describe("a question on a terminal", () => {
       { answer_type: "select", answer: "abort" },
     ],
     [
-      "a choice in the person's own words",
-      { ...WAY, context: "" },
+      "a choice with free text from Other",
+      { ...WHICH_WAY, context: "" },
       [
         [/^\? Which way\?$/m, "\u001B[A"],
         [/^❯ Other…$/m, "\r"],
@@ -117,8 +117,8 @@ describe("a question on a terminal", () => {
       { answer_type: "select", answer: "first the dog", other: true },
     ],
     [
-      "a choice by typing what is no option",
-      { ...WAY, context: "" },
+      "a choice with free text typed in the list",
+      { ...WHICH_WAY, context: "" },
       [
         [/^\? Which way\?$/m, "the dog"],
         [/^❯ Other: the dog$/m, "\r"],
@@ -134,7 +134,7 @@ describe("a question on a terminal", () => {
       { answer_type: "text", answer: "/tmp/a b" },
     ],
     [
-      "the text that is suggested",
+      "the default text",
       { question: "Where to?", default: "/tmp" },
       [[/^\? Where to\? \(\/tmp\)$/m, "\r"]],
       ["Assistant", "✔ Where to? /tmp"],
@@ -161,7 +161,7 @@ describe("a question on a terminal", () => {
       ["Assistant", "✔ Sure? yes · note: but hurry"],
       { answer_type: "boolean", answer: true, note: "but hurry" },
     ],
-  ])("is answered: %s", async (_, args, steps, seen, result) => {
+  ])("accepts %s", async (_, args, steps, seen, result) => {
     verifies(
       "083/ask-user/called-like-any-tool",
       "083/ask-user/shown-as-inline-prompt",
@@ -181,19 +181,19 @@ describe("a question on a terminal", () => {
     expect(await answer(args, steps)).toEqual({
       status: 0,
       lines: ["I ask.", ...seen, "Done."],
-      ends: [answered("answer", given)],
-      told: JSON.stringify(result),
+      outcomes: [answered("answer", given)],
+      modelGot: JSON.stringify(result),
     });
   });
 
-  test("offers no way out of a strict choice", async () => {
-    const { lines, told } = await answer({ ...WAY, strict: true }, [
+  test("does not offer free text for a strict choice", async () => {
+    const { lines, modelGot } = await answer({ ...WHICH_WAY, strict: true }, [
       [/^ {2}abort$\n(?! {2}Other)/m, "zzz"],
       [/No matches for "zzz"\./, "\r"],
       [/No matches for "zzz"\./, "\u0015"],
       [/^❯ backup$/m, "\r"],
     ]);
-    expect([lines.at(-2), told]).toEqual([
+    expect([lines.at(-2), modelGot]).toEqual([
       "✔ Which way? backup",
       '{"answer_type":"select","answer":"backup"}',
     ]);
@@ -202,16 +202,16 @@ describe("a question on a terminal", () => {
   test.each([
     ["Escape", ESCAPE],
     ["Ctrl-C", CONTROL_C],
-  ])("is cancelled by %s, and the turn goes on without an answer", async (_, key) => {
+  ])("is cancelled by %s, and the turn continues without an answer", async (_, key) => {
     expect(await answer({ ...SURE, default: true }, [[/^\? Sure\?/m, key]])).toEqual({
       status: 0,
       lines: ["I ask.", "Assistant", "✖ Sure? cancelled", "Done."],
-      ends: [cancelled("answer")],
-      told: "Tool input cancelled by user.",
+      outcomes: [cancelled("answer")],
+      modelGot: "Tool input cancelled by user.",
     });
   });
 
-  test("is asked every time, and never offers to be remembered", async () => {
+  test("is asked every time, and never offers to remember the answer", async () => {
     verifies("083/ask-user/question-is-not-remembered");
     await using server = await ModelServer.start([asking(SURE), asking(SURE), "Done."]);
     const project = queryProject({ server });
@@ -221,10 +221,10 @@ describe("a question on a terminal", () => {
     await shows(screen, /✔ Sure\? yes\n[^]*^\? Sure\? \[y,n,\?\]$/m);
     screen.type("n");
     await screen.end();
-    expect(endsIn(project).map(({ answer: given }) => given)).toEqual([true, false]);
+    expect(outcomesIn(project).map(({ answer: value }) => value)).toEqual([true, false]);
   });
 
-  test("stays readable when the window changes, and keeps what was typed", async () => {
+  test("stays readable when the window is resized, and keeps what was typed", async () => {
     await using server = await ModelServer.start([
       asking({ question: "What is it that you would like to have written there?" }),
       "Done.",
@@ -253,10 +253,10 @@ describe("a question on a terminal", () => {
       ],
       "Done.",
     ]);
-    expect(endsIn(project)).toEqual([answered("answer", { answer: "these words and more" })]);
+    expect(outcomesIn(project)).toEqual([answered("answer", { answer: "these words and more" })]);
   });
 
-  test("of a model is harmless, whatever is in it", async () => {
+  test("neutralizes what the model wrote", async () => {
     await using server = await ModelServer.start([
       asking({
         question: "Sure?\u001B[2J\u001B]0;evil\u0007",
@@ -275,9 +275,9 @@ describe("a question on a terminal", () => {
     expect([bytes.includes("\u001B[2J"), bytes.includes("\u001B]0;evil")]).toEqual([false, false]);
   });
 
-  test("is asked on the terminal while the answer of the model goes to a file", async () => {
+  test("is asked on the terminal while the reply goes to a file", async () => {
     verifies("083/ask-user/shown-as-inline-prompt", "083/config/hidden-from-the-display");
-    await using server = await ModelServer.start([asking(WAY), "**Done.**"]);
+    await using server = await ModelServer.start([asking(WHICH_WAY), "**Done.**"]);
     const project = queryProject({ server });
     const line = `"$0" "$1" query x > answer.md 2> notices.txt < /dev/null`;
     const screen = new PseudoTerminal("sh", ["-c", line, process.execPath, JP], {
@@ -298,7 +298,7 @@ describe("a question on a terminal", () => {
 });
 
 describe("several questions on a terminal", () => {
-  const FORM = { ...WAY, more: [SURE, { question: "Why?", default: "no reason" }] };
+  const FORM = { ...WHICH_WAY, more: [SURE, { question: "Why?", default: "no reason" }] };
   const REVIEW = /^\? Send these answers\? \[y,e,1,2,3,\?\] \(y\)$/m;
   const FILLED: readonly Step[] = [
     [/^Assistant\nThere are\nsome ways\.\n\? \(1\/3\) Which way\?$/m, `${DOWN}\r`],
@@ -306,7 +306,7 @@ describe("several questions on a terminal", () => {
     [/^✔ \(2\/3\) Sure\? yes\n\? \(3\/3\) Why\? \(no reason\)$/m, "because\r"],
   ];
 
-  test("are a form: one at a time, with a look at all answers before they count", async () => {
+  test("are asked one at a time, and reviewed before they are sent", async () => {
     expect(await answer(FORM, [...FILLED, [REVIEW, "y"]])).toEqual({
       status: 0,
       lines: [
@@ -317,12 +317,12 @@ describe("several questions on a terminal", () => {
         "✔ Why? because",
         "Done.",
       ],
-      ends: [
+      outcomes: [
         answered("answer", { answer: "overwrite" }),
         answered("answer_2", { answer: true }),
         answered("answer_3", { answer: "because" }),
       ],
-      told: JSON.stringify({
+      modelGot: JSON.stringify({
         answer_type: "select",
         answer: "overwrite",
         more: [
@@ -333,8 +333,8 @@ describe("several questions on a terminal", () => {
     });
   });
 
-  test("can be changed in the review, in words of one's own and with a note", async () => {
-    const { ends, lines } = await answer(FORM, [
+  test("can be changed in the review, with free text and a note", async () => {
+    const { outcomes, lines } = await answer(FORM, [
       ...FILLED,
       [REVIEW, "1"],
       [/^\? \(1\/3\) Which way\?$/m, "none of them"],
@@ -343,7 +343,7 @@ describe("several questions on a terminal", () => {
       [/^ {2}Note: sorry$/m, "\r"],
       [REVIEW, "\r"],
     ]);
-    expect([ends, lines.slice(1, -1)]).toEqual([
+    expect([outcomes, lines.slice(1, -1)]).toEqual([
       [
         answered("answer", { answer: "none of them", other: true, note: "sorry" }),
         answered("answer_2", { answer: true }),
@@ -357,7 +357,7 @@ describe("several questions on a terminal", () => {
     ["Escape in the middle", [...FILLED.slice(0, 1), [/^\? \(2\/3\)/m, ESCAPE]]],
     ["Ctrl-C in the middle", [...FILLED.slice(0, 2), [/^\? \(3\/3\)/m, CONTROL_C]]],
     ["Escape in the review", [...FILLED, [REVIEW, ESCAPE]]],
-  ])("are cancelled together by %s: what was answered before does not count", async (_, steps) => {
+  ])("are cancelled together by %s, including those already answered", async (_, steps) => {
     expect(await answer(FORM, steps)).toEqual({
       status: 0,
       lines: [
@@ -368,12 +368,12 @@ describe("several questions on a terminal", () => {
         "✖ Why? cancelled",
         "Done.",
       ],
-      ends: ["answer", "answer_2", "answer_3"].map(cancelled),
-      told: "Tool input cancelled by user.",
+      outcomes: ["answer", "answer_2", "answer_3"].map(cancelled),
+      modelGot: "Tool input cancelled by user.",
     });
   });
 
-  test("stay a form when the window changes", async () => {
+  test("stay a form when the window is resized", async () => {
     await using server = await ModelServer.start([asking(FORM), "Done."]);
     const project = queryProject({ server });
     const screen = new Screen(project, ["q", "x"]);
@@ -395,12 +395,12 @@ describe("several questions on a terminal", () => {
   });
 });
 
-describe("with nobody there", () => {
-  const NOBODY_THERE =
+describe("without a terminal", () => {
+  const NO_TERMINAL =
     "ask_user cannot run because no interactive terminal is available. Do not retry this tool call " +
     "in this turn; continue without user input or explain what information is missing.";
 
-  test("the model is told so, no answer is made up, and nobody else is asked", async () => {
+  test("the model gets an error, and neither a default nor a model answers", async () => {
     verifies("083/ask-user/question-is-exclusive");
     await using server = await ModelServer.start([asking({ ...SURE, default: true }), "Then not."]);
     const project = queryProject({ server });
@@ -408,12 +408,12 @@ describe("with nobody there", () => {
     expect({
       status,
       stdout,
-      ends: endsIn(project),
-      told: server.lastMessages,
+      outcomes: outcomesIn(project),
+      modelGot: server.lastMessages,
     }).toEqual({
       status: 3,
       stdout: "I ask.\nThen not.\n",
-      ends: [
+      outcomes: [
         {
           outcome: "cancelled",
           id: "call_1_1.answer.1",
@@ -421,19 +421,19 @@ describe("with nobody there", () => {
           reason: "no_prompt_backend",
         },
       ],
-      told: ["x", NOBODY_THERE],
+      modelGot: ["x", NO_TERMINAL],
     });
   });
 
-  test("--non-interactive is the same, also on a terminal", async () => {
+  test("--non-interactive has the same effect on a terminal", async () => {
     verifies("083/scope/no-non-interactive-flag");
     await using server = await ModelServer.start([asking(SURE), "Then not."]);
     const project = queryProject({ server });
     const screen = new Screen(project, ["q", "--non-interactive", "x"]);
     const { status, lines } = await screen.end();
-    expect([status, server.lastMessages.at(-1), endsIn(project)]).toEqual([
+    expect([status, server.lastMessages.at(-1), outcomesIn(project)]).toEqual([
       3,
-      NOBODY_THERE,
+      NO_TERMINAL,
       [
         {
           outcome: "cancelled",
@@ -446,13 +446,18 @@ describe("with nobody there", () => {
     expect(lines.join("\n")).not.toContain("ask_user(");
   });
 
-  test("the person's own config may answer, and only in the options", async () => {
+  test("a configured answer is used if it is one of the options", async () => {
     verifies("083/answer-config/fixed-answer-supported");
-    await using server = await ModelServer.start([asking(WAY), "Done.", asking(WAY), "Done."]);
+    await using server = await ModelServer.start([
+      asking(WHICH_WAY),
+      "Done.",
+      asking(WHICH_WAY),
+      "Done.",
+    ]);
     const project = queryProject({ server });
     const key = "conversation.tools.ask_user.questions.answer.answer";
     await query(project, ["--cfg", `${key}=abort`, "x"]);
-    const first = [endsIn(project), server.lastMessages.at(-1)];
+    const first = [outcomesIn(project), server.lastMessages.at(-1)];
     const second = await query(project, ["--cfg", `${key}=something else`, "y"]);
     expect([...first, second.status, server.lastMessages.at(-1)]).toEqual([
       [
@@ -477,7 +482,7 @@ async function toolsSent(config: string, ...words: readonly string[]) {
   await query(queryProject({ server, config }), [...words, "--", "x"]);
   const tools = (server.requests[0]?.["tools"] ?? []) as readonly {
     readonly function: JsonObject;
-  }[]; // As the protocol has it.
+  }[]; // By the protocol.
   return tools.map((tool) => tool.function);
 }
 
@@ -485,8 +490,8 @@ async function namesSent(config: string, ...words: readonly string[]) {
   return (await toolsSent(config, ...words)).map(({ name }) => name);
 }
 
-describe("what a model is told of the tool", () => {
-  test("is its whole description and schema, with every request", async () => {
+describe("the ask_user tool", () => {
+  test("is sent with its full description and schema", async () => {
     verifies(
       "083/config/description-reaches-the-model",
       "083/config/registered-for-every-turn",
@@ -514,7 +519,7 @@ describe("what a model is told of the tool", () => {
     });
   });
 
-  test("is nothing where it is switched off, which bare -T does not do", async () => {
+  test("is not sent if disabled by name, but stays with a bare -T", async () => {
     verifies(
       "083/config/enabled-by-default",
       "083/config/registered-for-every-turn",
@@ -543,8 +548,8 @@ describe("what a model is told of the tool", () => {
   });
 });
 
-test("what was asked and answered can be read afterwards", async () => {
-  await using server = await ModelServer.start([asking({ ...WAY, context: "" }), "Done."]);
+test("questions and answers can be read afterwards", async () => {
+  await using server = await ModelServer.start([asking({ ...WHICH_WAY, context: "" }), "Done."]);
   const project = queryProject({ server });
   const screen = new Screen(project, ["q", "x"]);
   await shows(screen, /^❯ backup$/m);

@@ -1,9 +1,9 @@
-/** A model that calls tools, and what comes of the calls. */
+/** A model that calls tools, and the results and outcomes of its calls. */
 import type { Json, JsonObject } from "../../src/util/index.ts";
 import { type ChatBody, ModelServer, type Reply } from "./model-server.ts";
 import { entriesOf, type QueryRecord, without } from "./query-project.ts";
 
-/** The model calls these, each once, and then says "Done."; `inquiry` answers for a person. */
+/** Calls each of these tools once, then replies "Done."; `inquiry` answers the requests of the inquiry model. */
 export function calling(
   names: readonly string[],
   inquiry: (body: ChatBody) => Reply = () => "must not be asked",
@@ -19,14 +19,14 @@ export function isInquiry({ response_format: form }: ChatBody): boolean {
   return form !== undefined;
 }
 
-/** What the model was told of its calls, in the order in which it was told. */
+/** The results that the model got, in order. */
 export function resultsIn(server: ModelServer): readonly (Json | undefined)[] {
   const last = server.requests.findLast((body) => !isInquiry(body));
   const results = last?.messages.filter(({ role }) => role === "tool") ?? [];
   return results.map(({ content }) => content);
 }
 
-/** How each question ended. */
+/** The outcome of each question. */
 export function outcomesIn(record: QueryRecord): readonly JsonObject[] {
   return entriesOf(record, "inquiry_response").map((entry) => without(entry, "type", "id"));
 }

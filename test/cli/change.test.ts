@@ -19,7 +19,7 @@ function titled(second: number, title: string, more: Partial<Placed> = {}): Plac
   return { second, title, config: {}, events: [request(second, "Hi.")], ...more };
 }
 
-/** Where the conversation is that a fork printed. */
+/** The folder of the fork that a command printed. */
 async function folderOf(project: Project, { stdout }: Finished): Promise<string> {
   return (await project.jp("conversation", "path", stdout.trim())).stdout.trim();
 }
@@ -32,7 +32,7 @@ function turn(number: number): readonly JsonObject[] {
   return [turnStart(number * 10), request(number * 10 + 1, "Hi.")];
 }
 
-/** Where a conversation is when it is archived. */
+/** The folder of an archived conversation. */
 function archiveOf({ folder }: PlacedConversation): string {
   return path.join(path.dirname(folder), ".archive", path.basename(folder));
 }

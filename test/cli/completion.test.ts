@@ -157,7 +157,7 @@ describe("completion", () => {
   });
 
   test("offers nothing, silently, after an error, and changes nothing", async () => {
-    const project = projectWithConfig("this is no TOML");
+    const project = projectWithConfig("not TOML");
     const before = snapshotOf(project.root, project.home, project.data);
     expect([
       await complete(project, "unheard-of", "x"),
@@ -198,7 +198,7 @@ describe("the script", () => {
   });
 });
 
-/** A shell on a terminal, as its user has set it up. */
+/** How each shell is set up for completion. */
 const SHELLS = {
   bash: {
     words: ["--noprofile", "--rcfile", ".rc"],
@@ -239,7 +239,7 @@ async function start(shell: keyof typeof SHELLS, project: Project): Promise<Pseu
   return screen;
 }
 
-/** Types, then Tab; and takes it back when the line is as expected. */
+/** Types the text and Tab, waits for the completed line, and clears it. */
 async function untilCompleted(screen: PseudoTerminal, typed: string, wanted: string) {
   screen.type(`${typed}\t`);
   await screen.untilShown((shown) => shown.at(-1) === `${PROMPT}${wanted}`);
@@ -269,7 +269,7 @@ describe.each(["bash", "zsh", "fish"] as const)("in %s", (shell) => {
       ["jp q -c style.notification.be", "jp q -c style.notification.bell="],
       ["jp q -c style.notification.bell=tr", "jp q -c style.notification.bell=true"],
       ["jp q not", "jp q notes.txt"],
-      // Fish compares by itself what is offered with what was typed.
+      // Fish filters the candidates itself.
       ...(shell === "fish" ? [] : [["jp c show crash", `jp c show ${id}`] as const]),
     ];
     for (const [typed, completed] of cases) await untilCompleted(screen, typed, completed);
@@ -287,7 +287,7 @@ describe.each(["bash", "zsh", "fish"] as const)("in %s", (shell) => {
     "prints no errors into the command line",
     { timeout: 60_000 },
     async () => {
-      const screen = await start(shell, projectWithConfig("this is no TOML"));
+      const screen = await start(shell, projectWithConfig("not TOML"));
       await untilCompleted(screen, "jp tool run ask_", "jp tool run ask_user");
       expect(screen.lines.join("\n")).not.toContain("TOML");
     },

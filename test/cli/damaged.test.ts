@@ -9,7 +9,7 @@ import { type PlacedConversation, Project } from "./support.ts";
 /** The first events of a record whose last write was cut off. */
 const WHOLE = laidOut([request(0, "Hi."), question(1, "a.b"), answer(2, "a.b", { answer: 1 })]);
 const TORN = `${WHOLE.slice(0, -"\n]\n".length)},\n  {\n    "timestamp": "20`;
-/** A record with something in its middle that is no JSON. */
+/** A record with invalid JSON in the middle. */
 const DAMAGED = WHOLE.replace('"Go on?"', "Go on?");
 
 function torn(project: Project): PlacedConversation {

@@ -20,13 +20,13 @@ interface Finding {
 interface Examined {
   readonly status: number | null;
   readonly findings: readonly Finding[];
-  /** Those of one check. */
+  /** The lines of one check. */
   readonly of: (check: string) => readonly Finding[];
 }
 
 type Variables = Readonly<Record<string, string>>;
 
-/** A workspace in which only the server can be reached, if there is one. */
+/** A workspace that reaches no server but this one, if any. */
 async function projectWith(config = "", server?: ModelServer): Promise<Project> {
   const project = new Project();
   const closed = await ModelServer.closedUrl();
@@ -91,12 +91,12 @@ describe("a healthy workspace", () => {
 
   test("reports width, colors and notifications of the terminal", async () => {
     const project = await projectWith("style.notification.desktop = false");
-    const coloured = await new Screen(project, ["doctor"], { columns: 100 }).end();
+    const colored = await new Screen(project, ["doctor"], { columns: 100 }).end();
     const plain = await new Screen(project, ["doctor"], { variables: { NO_COLOR: "1" } }).end();
     const line = /terminal +(.*?)\s*$/m;
-    const told = [coloured, plain].map(({ lines }) => line.exec(lines.join("\n"))?.[1]);
-    expect(told[0]).toBe("prompts work, 100 columns, colors, notifications: bell");
-    expect(told[1]).toContain("prompts work, 80 columns, no colors");
+    const reported = [colored, plain].map(({ lines }) => line.exec(lines.join("\n"))?.[1]);
+    expect(reported[0]).toBe("prompts work, 100 columns, colors, notifications: bell");
+    expect(reported[1]).toContain("prompts work, 80 columns, no colors");
   });
 
   test("is not changed", async () => {
@@ -244,7 +244,7 @@ describe("the config", () => {
   });
 
   test("that is not valid TOML shows the place", async () => {
-    const project = await projectWith("this is no TOML");
+    const project = await projectWith("not TOML");
     const { of } = await examine(project);
     expect(of("config")).toMatchObject([
       { state: "problem", message: expect.stringMatching(/config\.toml: 3:\d+: invalid TOML/) },
@@ -363,12 +363,12 @@ describe("MCP servers", () => {
       '[conversation.tools.nowhere]\nsource = "mcp.unheard_of"\n',
     ].join("\n");
     const { status, of } = await examine(await projectWith(config, server));
-    const told = of("mcp").map(({ state, message, hint }) => [
+    const reported = of("mcp").map(({ state, message, hint }) => [
       state,
       /MCP server "(\w+)"/.exec(message)?.[1],
       hint !== undefined,
     ]);
-    expect([status, told]).toEqual([
+    expect([status, reported]).toEqual([
       1,
       [
         ["problem", "everything", true],
@@ -378,7 +378,7 @@ describe("MCP servers", () => {
     ]);
   });
 
-  test("that are optional are only a warning, and no server is waited for beyond the timeout", async () => {
+  test("that are optional are only a warning, and jp waits for none beyond the timeout", async () => {
     await using server = await ModelServer.start([]);
     const config = [
       MODEL,

@@ -21,7 +21,7 @@ function place(project: Project, more: Partial<Placed> = {}): PlacedConversation
   });
 }
 
-/** A conversation's metadata, wherever it is now. */
+/** A conversation's metadata, wherever its folder is now. */
 async function metadataOf(project: Project, { id }: PlacedConversation) {
   const { stdout } = await project.jp("conversation", "path", "--metadata", id);
   return JSON.parse(readFileSync(stdout.trim(), "utf8")) as Record<string, unknown>;
@@ -108,7 +108,7 @@ describe("editing a file", () => {
     const editor = project.editor(`sed -i 's/One/Two/' "$1"`);
     await project.jpWith(editor, "conversation", "edit", one.id, "--metadata");
     await project.jpWith(editor, "conversation", "edit", one.id, "--base-config");
-    // The folder is named by the title.
+    // The folder is named after the title.
     const folder = one.folder.replace(/-one$/, "-two");
     const config = readFileSync(path.join(folder, "base_config.json"), "utf8");
     expect([await metadataOf(project, one), JSON.parse(config)]).toEqual([

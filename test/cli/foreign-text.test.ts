@@ -15,18 +15,18 @@ import { show } from "./screen.ts";
 import { type PlacedConversation, Project } from "./support.ts";
 import { counters } from "../security/threats.ts";
 
-/** A colour we never use, a title, a cleared screen twice, a bell, and text that turns round. */
+/** A color that jp never uses, a title, a cleared screen twice, a bell, and text that changes direction. */
 const EVIL =
   "x\x1b[45mred\x1b]0;title\x07\x9b2J\x1b[2J\x85\u202eabc\u2066\u200f\u2028\r\b\x7f\nFORGED";
 
-/** What a terminal acts on, without line breaks and tabs. */
+/** What a terminal interprets, except line breaks and tabs. */
 const RAW =
   /[\0-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028\u2029\u202a-\u202e\u2066-\u2069\ufeff]/;
 
-/** What our own colours and weights look like. */
-const OWN_STYLES = /\x1b\[(?:1|2|22|3[1-6]|39)m/g;
+/** The styles that jp writes. */
+const JP_STYLES = /\x1b\[(?:1|2|22|3[1-6]|39)m/g;
 
-/** A conversation in which everything that can be foreign text is. */
+/** A conversation with hostile text in every field that takes text. */
 function placeEvil(project: Project): PlacedConversation {
   const decider = { kind: "user", channel: EVIL };
   const placed = project.place({
@@ -101,7 +101,7 @@ describe("text from a record never reaches the terminal raw", () => {
     placeEvil(project);
     const found = COMMANDS.map(async ([name, words]) => {
       const { status, bytes } = await show(project, words);
-      const text = bytes.replaceAll("\r\n", "\n").replaceAll(OWN_STYLES, "");
+      const text = bytes.replaceAll("\r\n", "\n").replaceAll(JP_STYLES, "");
       return [name, { status, raw: RAW.exec(text) }];
     });
     expect(await Promise.all(found)).toEqual(

@@ -17,7 +17,7 @@ import { lines, printed, Project } from "./support.ts";
 
 const NOTHING_FOUND = { status: 1, stdout: "", stderr: "" };
 
-/** A conversation that has the word in every place where there is text. */
+/** A conversation with the word in every kind of text. */
 function placeEverywhere(project: Project, word: string): string {
   const { id } = project.place({
     second: 0,

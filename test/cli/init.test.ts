@@ -14,7 +14,7 @@ interface Machine {
   readonly variables: Readonly<Record<string, string>>;
 }
 
-/** A machine on which no model can be had but those of the server, if there is one. */
+/** A machine with no models but those of the server, if any. */
 async function machine(server?: ModelServer, config = ""): Promise<Machine> {
   const project = new Project({ isBare: true });
   const closed = await ModelServer.closedUrl();
@@ -31,7 +31,7 @@ async function machine(server?: ModelServer, config = ""): Promise<Machine> {
   return { project, variables: { JP_GLOBAL_CONFIG_DIR: folder } };
 }
 
-/** Where nobody is asked. */
+/** Without prompts. */
 function init({ project, variables }: Machine, ...words: readonly string[]): Promise<Finished> {
   return project.jpWith({ ...variables, JP_NONINTERACTIVE: "1" }, "init", ...words);
 }

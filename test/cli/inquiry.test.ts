@@ -3,7 +3,7 @@ import { answer, question, request, time, turnStart } from "./records.ts";
 import { placeLegacy, placeRelease } from "./samples.ts";
 import { type Finished, jsonLines, lines, printed, Project } from "./support.ts";
 
-/** The ids of the questions in an output of JSON. */
+/** The ids of the questions in JSON output. */
 function idsIn(finished: Finished): unknown[] {
   return jsonLines(finished).map((line) => (line as { id: unknown }).id);
 }
@@ -212,18 +212,18 @@ describe("a filter", () => {
     return id;
   }
 
-  const everybody = Object.keys(deciders);
+  const allKinds = Object.keys(deciders);
 
   test("keeps only matching questions", async () => {
     const project = new Project();
     placeAll(project);
     const filters: readonly (readonly [flags: string, ids: readonly string[]])[] = [
-      ["--outcome answered", [...everybody, "nobody-knows-who"]],
+      ["--outcome answered", [...allKinds, "nobody-knows-who"]],
       ["--outcome redacted", ["secret"]],
       ["--outcome cancelled --outcome unanswered", ["cancelled", "open"]],
       ["--by user", ["by-user", "secret"]],
       ["--by assistant --by config", ["by-assistant", "by-config"]],
-      ["--by remembered --by policy --by default", everybody.slice(3)],
+      ["--by remembered --by policy --by default", allKinds.slice(3)],
       ["--by user --outcome redacted", ["secret"]],
       ["--by user --outcome cancelled", []],
     ];
@@ -264,10 +264,14 @@ describe("a filter", () => {
     async (flags, known) => {
       const project = new Project();
       const { status, stdout, stderr } = await project.jp("inquiry", "ls", ...flags);
-      expect({ status, stdout, told: stderr.includes(`Allowed choices are ${known}.`) }).toEqual({
+      expect({
+        status,
+        stdout,
+        listsChoices: stderr.includes(`Allowed choices are ${known}.`),
+      }).toEqual({
         status: 2,
         stdout: "",
-        told: true,
+        listsChoices: true,
       });
     },
   );

@@ -4,12 +4,12 @@ import { request, time } from "./records.ts";
 import { placeLegacy, placeRelease } from "./samples.ts";
 import { type Finished, jsonLines, lines, type Placed, printed, Project } from "./support.ts";
 
-/** A conversation whose only event happened at this moment. */
+/** A conversation with one event, at this time. */
 function used(second: number, title: string, more: Partial<Placed> = {}): Placed {
   return { second, title, config: {}, events: [request(second, "Hi.")], ...more };
 }
 
-/** The ids in a table, in its order. */
+/** The ids in a table, in order. */
 function idsIn({ stdout }: Finished): string[] {
   return stdout.match(/jp-c\d+/g) ?? [];
 }

@@ -1,4 +1,4 @@
-/** `jp mcp serve`, as other programs and people meet it. */
+/** `jp mcp serve`, for clients and on the command line. */
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
@@ -21,8 +21,8 @@ const SURE = { question: "Sure?", answer_type: "boolean" };
 const YES = '{"answer_type":"boolean","answer":true}';
 const MODERN = { versionNegotiation: { mode: { pin: "2026-07-28" } } } as const;
 const ERAS = [
-  ["of 2025", {}],
-  ["of 2026", MODERN],
+  ["of the 2025 protocol", {}],
+  ["of the 2026 protocol", MODERN],
 ] as const;
 
 type Elicited = () => ElicitResult | Promise<ElicitResult>;
@@ -47,7 +47,7 @@ async function overStdio(project: Project, client: Client): Promise<StdioClientT
   return transport;
 }
 
-/** To the address, and with the token, that it shows. */
+/** Connects to the address that the server prints, with its token. */
 async function overHttp(screen: Screen, client: Client, token?: string): Promise<void> {
   await screen.until("stop the server.");
   const [, url = ""] = /Listening on (\S+)/.exec(screen.bytes) ?? [];
@@ -63,7 +63,7 @@ async function call(client: Client, name: string, args: Record<string, unknown>)
   return { text: first?.type === "text" ? first.text : "", isError: isError ?? false };
 }
 
-/** Of every question in the record: how it ended, and by whom. */
+/** The outcome of every question in the record, and who answered. */
 async function inquiries(project: Project): Promise<readonly unknown[]> {
   const rows = jsonLines(await project.jp("inquiry", "ls", "--format", "json"));
   return rows.map((row) => {
@@ -79,32 +79,32 @@ const ANSWERED = {
 };
 const accept: Elicited = () => ({ action: "accept", content: { answer: true } });
 
-describe.each(ERAS)("over its standard streams, with a client %s,", (_, era) => {
-  test("it asks through the client, and what was asked is in a conversation", async () => {
+describe.each(ERAS)("over stdio, with a client %s", (_, era) => {
+  test("it asks through the client and records the question", async () => {
     const project = new Project();
     const client = createClient(accept, era);
     await overStdio(project, client);
     const { tools } = await client.listTools();
-    const told = await call(client, "ask_user", SURE);
+    const result = await call(client, "ask_user", SURE);
     const listed = await call(client, "list_inquiries", {});
     const printed = await project.jp("inquiry", "ls", "--format", "json");
     const shown = await project.jp("conversation", "print", "newest");
     expect({
       tools: tools.map(({ name }) => name),
-      told,
+      result,
       listed: listed.text,
       inquiries: await inquiries(project),
       shown: shown.stdout.split("\n").slice(1),
     }).toEqual({
       tools: ["ask_user", "list_inquiries"],
-      told: { text: YES, isError: false },
+      result: { text: YES, isError: false },
       listed: printed.stdout.trimEnd(),
       inquiries: [ANSWERED],
       shown: expect.arrayContaining([expect.stringContaining("Sure?")]),
     });
   });
 
-  test("it asks nobody if the client cannot", async () => {
+  test("the call fails if the client cannot ask", async () => {
     const project = new Project();
     const client = createClient(undefined, era);
     await overStdio(project, client);
@@ -115,7 +115,7 @@ describe.each(ERAS)("over its standard streams, with a client %s,", (_, era) => 
     ]);
   });
 
-  test("it closes what is open when the client goes, and goes too", async () => {
+  test("it closes open questions and exits when the client disconnects", async () => {
     const project = new Project();
     const opened = Promise.withResolvers<void>();
     const client = createClient(() => {
@@ -124,7 +124,7 @@ describe.each(ERAS)("over its standard streams, with a client %s,", (_, era) => 
     }, era);
     const transport = await overStdio(project, client);
     const { pid } = transport;
-    // Its own user keeps the client waiting, for ever.
+    // The client's user never answers.
     void call(client, "ask_user", SURE).catch(() => undefined);
     await opened.promise;
     await client.close();
@@ -133,7 +133,7 @@ describe.each(ERAS)("over its standard streams, with a client %s,", (_, era) => 
   });
 });
 
-test("over its standard streams it leaves the terminal to the client", async () => {
+test("over stdio, jp mcp serve leaves the terminal to the client", async () => {
   const project = new Project();
   const clientInfo = { name: "x", version: "1" };
   const hello = { protocolVersion: "2025-11-25", capabilities: {}, clientInfo };
@@ -160,7 +160,7 @@ test("over its standard streams it leaves the terminal to the client", async () 
   });
 });
 
-test("over its standard streams it ends in good order at a signal, and has said nothing else", async () => {
+test("over stdio, jp mcp serve exits cleanly on a signal, with no other output", async () => {
   const project = new Project();
   const child = spawn(process.execPath, [JP, "mcp", "serve"], {
     cwd: project.root,
@@ -179,14 +179,14 @@ test("over its standard streams it ends in good order at a signal, and has said 
   child.kill("SIGTERM");
   const [status] = (await once(child, "close")) as [number | null];
   const [stdout, stderr] = await output;
-  const said = stdout
+  const ids = stdout
     .trimEnd()
     .split("\n")
     .map((line) => (JSON.parse(line) as { id: number }).id);
-  expect({ status, said, stderr }).toEqual({ status: 0, said: [1], stderr: "" });
+  expect({ status, ids, stderr }).toEqual({ status: 0, ids: [1], stderr: "" });
 });
 
-test("the record is read with the filters of the command line", async () => {
+test("list_inquiries takes the filters of the command line", async () => {
   const project = new Project();
   const { id } = placeRelease(project);
   const client = createClient();
@@ -216,7 +216,7 @@ test("the record is read with the filters of the command line", async () => {
   });
 });
 
-test("a tool that is switched off is not offered", async () => {
+test("a disabled tool is not offered", async () => {
   const project = new Project();
   const config = "[conversation.tools.ask_user]\nenable = false\n";
   writeFileSync(path.join(project.root, ".jp", "config.toml"), config);
@@ -227,16 +227,16 @@ test("a tool that is switched off is not offered", async () => {
 });
 
 describe("over HTTP", () => {
-  test.each(ERAS)("a client %s that cannot ask has it asked on the terminal", async (_, era) => {
+  test.each(ERAS)("the terminal asks for a client %s that cannot", async (_, era) => {
     const project = new Project();
     const screen = new Screen(project, ["mcp", "serve", "--http"]);
     const client = createClient(undefined, era);
     await overHttp(screen, client);
-    const told = call(client, "ask_user", SURE);
+    const result = call(client, "ask_user", SURE);
     await screen.until("Assistant of tester");
     await screen.until("Sure?");
     screen.type("y");
-    expect((await told).text).toBe(YES);
+    expect((await result).text).toBe(YES);
     screen.type("\u0003");
     const { status } = await screen.end();
     expect([status, await inquiries(project)]).toEqual([
@@ -245,7 +245,7 @@ describe("over HTTP", () => {
     ]);
   });
 
-  test.each(ERAS)("a client %s that can ask does so, and not the terminal", async (_, era) => {
+  test.each(ERAS)("a client %s that can ask does, not the terminal", async (_, era) => {
     const project = new Project();
     const screen = new Screen(project, ["mcp", "serve", "--http", "--token-env", "TOKEN"], {
       variables: { TOKEN: "0123456789abcdef" },
@@ -260,7 +260,7 @@ describe("over HTTP", () => {
     expect(await inquiries(project)).toEqual([ANSWERED]);
   });
 
-  test("nobody is asked on a terminal if that is not wanted", async () => {
+  test("--non-interactive keeps the terminal from asking", async () => {
     const project = new Project();
     const screen = new Screen(project, ["mcp", "serve", "--http", "--non-interactive"]);
     const client = createClient();
@@ -269,7 +269,7 @@ describe("over HTTP", () => {
     expect([isError, screen.bytes.includes("Sure?")]).toEqual([true, false]);
   });
 
-  test("a question that is open when Ctrl-C comes is closed in the record", async () => {
+  test("Ctrl-C closes an open question in the record", async () => {
     const project = new Project();
     const screen = new Screen(project, ["mcp", "serve", "--http"]);
     const opened = Promise.withResolvers<void>();
@@ -278,7 +278,7 @@ describe("over HTTP", () => {
       return new Promise(() => undefined);
     }, MODERN);
     await overHttp(screen, client);
-    // Its own user keeps the client waiting, for ever.
+    // The client's user never answers.
     void call(client, "ask_user", SURE).catch(() => undefined);
     await opened.promise;
     screen.type("\u0003");
@@ -291,7 +291,7 @@ describe("over HTTP", () => {
   });
 });
 
-describe("wrong uses", () => {
+describe("jp mcp serve fails", () => {
   test.each([
     [["--port", "1234"], "jp: --port and --token-env need --http."],
     [["--token-env", "TOKEN"], "jp: --port and --token-env need --http."],
@@ -299,7 +299,7 @@ describe("wrong uses", () => {
       ["--http", "--token-env", "NOT_THERE"],
       "jp: NOT_THERE is not set to a token.\nSet it to at least 16 random characters.",
     ],
-  ])("%j are told", async (flags, message) => {
+  ])("with %j", async (flags, message) => {
     const project = new Project();
     expect(await project.jp("mcp", "serve", ...flags)).toEqual({
       status: 2,
@@ -308,7 +308,7 @@ describe("wrong uses", () => {
     });
   });
 
-  test("there must be a workspace", async () => {
+  test("outside a workspace", async () => {
     const project = new Project({ isBare: true });
     const { status, stderr } = await project.jp("mcp", "serve");
     expect([status, stderr.split("\n")[0]]).toEqual([

@@ -1,4 +1,4 @@
-/** A llama.cpp server on loopback that says what a test has written down, and keeps what it was asked. */
+/** A llama.cpp server on loopback that sends scripted replies and records requests. */
 import { once } from "node:events";
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
@@ -9,16 +9,16 @@ interface ReplyParts {
   readonly text?: string;
   readonly reasoning?: string;
   readonly calls?: readonly { readonly name: string; readonly arguments?: JsonObject }[];
-  /** Instead of all this. */
+  /** An HTTP error instead of a reply. */
   readonly status?: number;
-  /** Breaks the connection behind the text. */
+  /** Breaks the connection after the text. */
   readonly isCut?: boolean;
-  /** Says nothing more behind the text, and does not end. */
+  /** Sends nothing after the text, and never ends. */
   readonly hangs?: boolean;
-  /** The rest of the text comes when this is over. */
+  /** Sends the rest of the text when this resolves. */
   readonly after?: Promise<unknown>;
   readonly rest?: string;
-  /** Why it ends, if not because all is said. */
+  /** The finish reason, if not the usual one. */
   readonly finish?: string;
   readonly usage?: JsonObject;
 }
@@ -50,7 +50,7 @@ export class ModelServer implements AsyncDisposable {
     this.#server = createServer((request, response) => void this.#answer(request, response));
   }
 
-  /** One reply for each request in turn, or made for each. */
+  /** Takes one reply per request in order, or a function that makes them. */
   static async start(replies: Replies, models = ["scripted"]): Promise<ModelServer> {
     const server = new ModelServer(replies, models);
     server.#server.listen(0, "127.0.0.1");
@@ -58,7 +58,7 @@ export class ModelServer implements AsyncDisposable {
     return server;
   }
 
-  /** Where nobody listens: the port was free a moment ago. */
+  /** An address where no server listens: the port was free a moment ago. */
   static async closedUrl(): Promise<string> {
     await using server = await ModelServer.start([]);
     return server.url;
@@ -69,7 +69,7 @@ export class ModelServer implements AsyncDisposable {
     return `http://127.0.0.1:${port}`;
   }
 
-  /** What a workspace's config needs to reach it. */
+  /** The config that a workspace needs to use this server. */
   get config(): string {
     return [
       'assistant.model.id = "llamacpp/scripted"',
@@ -116,21 +116,21 @@ async function stream(reply: ReplyParts, index: number, response: ServerResponse
   response.writeHead(200, { "content-type": "text/event-stream" });
   const send = (delta: JsonObject, more: JsonObject = {}) =>
     response.write(`data: ${JSON.stringify(chunk(delta, more))}\n\n`);
-  const say = (words: string) => {
+  const sendText = (words: string) => {
     for (const piece of words.match(/[\s\S]{1,7}/g) ?? []) send({ content: piece });
   };
   if (reasoning !== undefined) send({ reasoning_content: reasoning });
-  say(text);
+  sendText(text);
   await after;
-  say(rest);
+  sendText(rest);
   if (isCut === true) {
-    await new Promise((resolve) => response.write("\n", resolve)); // All before it has gone out.
+    await new Promise((resolve) => response.write("\n", resolve)); // Wait until the text was sent.
     return void response.destroy();
   }
   if (hangs === true) return;
-  for (const [position, { name, arguments: given = {} }] of calls.entries()) {
+  for (const [position, { name, arguments: args = {} }] of calls.entries()) {
     const id = `call_${index + 1}_${position + 1}`;
-    const call = { name, arguments: JSON.stringify(given) };
+    const call = { name, arguments: JSON.stringify(args) };
     send({ tool_calls: [{ index: position, id, type: "function", function: call }] });
   }
   const { usage, finish = calls.length > 0 ? "tool_calls" : "stop" } = reply;

@@ -6,7 +6,7 @@ import { Screen } from "./screen.ts";
 
 const LOCAL = ["ollama", "llamacpp"] as const;
 
-/** A workspace that knows no server but this one, if any. */
+/** A workspace that reaches no server but this one, if any. */
 async function projectWith(server?: ModelServer, more = ""): Promise<Project> {
   const closed = await ModelServer.closedUrl();
   const urls = LOCAL.map((name) => {
@@ -39,7 +39,7 @@ describe("the list of models", () => {
     ]);
   });
 
-  test("is harmless whatever a server calls its models", async () => {
+  test("neutralizes the names of models", async () => {
     await using server = await ModelServer.start([], ["evil\u001b[2J\nname"]);
     const project = await projectWith(server);
     const screen = new Screen(project, ["model", "ls", "llamacpp"]);

@@ -12,7 +12,7 @@ import { jsonLines, type Project } from "./support.ts";
 
 const question = { id: "q", text: "Go on?", answer_type: { type: "boolean" } };
 
-/** Tools of every source, with keys that only we know. */
+/** Tools of every source, with keys that the Rust version does not know. */
 const CONFIG = `
 [conversation]
 max_cycles = 7
@@ -94,7 +94,7 @@ describe("the Rust version can open", () => {
   });
 });
 
-test("what it saves of a conversation has the same questions and the same config", async () => {
+test("a conversation that it saved keeps its questions and config", async () => {
   counters("T-COMPAT-2");
   await using server = await ModelServer.start([CALL, "Done.", CALL, "Done.", "Bye."]);
   const project = queryProject({ server, config: CONFIG, tools: [ASKER] });
@@ -194,7 +194,7 @@ function elementsIn(folder: string): readonly JsonObject[] {
   return JSON.parse(readFileSync(path.join(folder, "events.json"), "utf8")) as JsonObject[];
 }
 
-/** Why the original would not open it; empty if it would. */
+/** Why the Rust version would not open it; empty if it would. */
 function problemsIn(folder: string): readonly string[] {
   const base = readFileSync(path.join(folder, "base_config.json"), "utf8");
   const elements = elementsIn(folder);

@@ -49,7 +49,7 @@ describe("the output of every reading command", () => {
   test("has colors in a pipe with FORCE_COLOR", async () => {
     const project = new Project();
     placeRelease(project);
-    // What a search prints into a pipe is for programs.
+    // Piped search output is for programs.
     const words = READERS.filter((reader) => !reader.includes("grep"));
     const outputs = await Promise.all(
       words.map((reader) => project.jpProcessWith({ FORCE_COLOR: "1" }, ...reader)),

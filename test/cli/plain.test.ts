@@ -12,8 +12,8 @@ describe("plain text", () => {
   test.each([
     { name: "by the config", config: 'style.prompt = "plain"', variables: { TERM: "xterm" } },
     { name: "by a variable", config: "", variables: { TERM: "xterm", JP_PLAIN: "1" } },
-    { name: "where the terminal can do no more", config: "", variables: { TERM: "dumb" } },
-  ])("is all that a query writes, $name", async ({ config, variables }) => {
+    { name: "on a dumb terminal", config: "", variables: { TERM: "dumb" } },
+  ])("is all a query writes, $name", async ({ config, variables }) => {
     await using server = await ModelServer.start(REPLIES);
     const project = queryProject({ server, config, tools: [ASKER] });
     const screen = new ScreenProcess(project, ["q", "x"], {
@@ -40,18 +40,18 @@ describe("plain text", () => {
     expect(bytes.includes("\u001b")).toBe(false);
   });
 
-  test("has no links and nothing that moves, even with colors", async () => {
+  test("has no links and no cursor movement, even with colors", async () => {
     await using server = await ModelServer.start(REPLIES);
     const project = queryProject({ server, tools: [ASKER] });
     const variables = { TERM: "xterm", JP_PLAIN: "1", FORCE_COLOR: "1" };
     const screen = new ScreenProcess(project, ["q", "x"], { variables });
     await screen.answerLines("n\r");
     const { bytes } = await screen.end();
-    // oxlint-disable-next-line no-control-regex -- What a terminal acts on is looked for.
+    // oxlint-disable-next-line no-control-regex -- Looks for control characters.
     expect(bytes.replaceAll(/\u001b\[\d+m/g, "")).not.toMatch(/\u001b|\r(?!\n)/);
   });
 
-  test("can be switched off on a dumb terminal", async () => {
+  test("can be turned off on a dumb terminal", async () => {
     await using server = await ModelServer.start(REPLIES);
     const project = queryProject({ server, tools: [ASKER] });
     const screen = new Screen(project, ["q", "x"], { variables: { TERM: "dumb", JP_PLAIN: "0" } });

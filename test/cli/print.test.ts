@@ -14,7 +14,7 @@ function placeTurns(project: Project, count: number) {
   return project.place({ second: 0, config: {}, events: events.flat() });
 }
 
-/** Which requests an output has. */
+/** The requests in an output. */
 function requestsIn({ stdout }: Finished): string[] {
   return stdout.match(/Request \d/g) ?? [];
 }
@@ -25,7 +25,7 @@ describe("a printed conversation", () => {
     const { id } = placeRelease(project);
     const { stdout, ...rest } = await project.jp("conversation", "print", id);
     expect(rest).toEqual({ status: 0, stderr: "" });
-    // Where among these lines a permission stands is for the tests of rendering.
+    // The rendering tests cover the position of a permission.
     expect(stdout.replace("  fs_modify_file approved by user (terminal)\n", "")).toBe(
       lines(
         RULE(1, "2 days ago"),

@@ -15,10 +15,10 @@ import { type Finished, lines, printed, Project } from "./support.ts";
 
 const ECHO = () => "Yes.";
 
-describe("what goes wrong", () => {
+describe("when a query fails", () => {
   const LOCAL = ["providers.llm.ollama.base_url", "providers.llm.llamacpp.base_url"];
 
-  test("before anything was asked leaves no conversation", async () => {
+  test("before the first request, no conversation is created", async () => {
     await using server = await ModelServer.start([]);
     const project = queryProject({ server });
     const attempts = [
@@ -57,7 +57,7 @@ describe("what goes wrong", () => {
     expect([recordsOf(project), server.requests]).toEqual([[], []]);
   });
 
-  test("a conversation whose model has no key any more says how to go on", async () => {
+  test("because the conversation's model has no API key, the error says how to continue", async () => {
     const project = new Project();
     const model = { id: { provider: "anthropic", name: "any" } };
     const { id } = project.place({ second: 1, config: { assistant: { model } } });
@@ -73,12 +73,12 @@ describe("what goes wrong", () => {
   test.each([
     { how: "no workspace", isBare: true, flags: [], problem: "No jp workspace found" },
     {
-      how: "no such provider",
+      how: "an unknown provider",
       isBare: false,
       flags: ["-m", "nobody/x"],
       problem: 'Unknown provider "nobody".',
     },
-  ])("with $how is told before an editor opens", async ({ isBare, flags, problem }) => {
+  ])("with $how, the editor does not open", async ({ isBare, flags, problem }) => {
     const project = new Project({ isBare });
     const before = readdirSync(project.root);
     const variables = project.editor('echo "a long message" > "$1"; touch opened');
@@ -90,7 +90,7 @@ describe("what goes wrong", () => {
     ]);
   });
 
-  test("after a message was written in the editor does not lose it", async () => {
+  test("after writing in the editor, the message is kept as a draft", async () => {
     await using server = await ModelServer.start(ECHO);
     const project = queryProject({ server, config: "style.lock_wait.timeout_secs = 0" });
     await query(project, ["one"]);
@@ -107,7 +107,7 @@ describe("what goes wrong", () => {
     expect(stderr).toContain(drafts[0]);
   });
 
-  test("in a request that is not accepted is told, and what was asked is kept", async () => {
+  test("because the request is rejected, the message stays recorded", async () => {
     await using server = await ModelServer.start([{ status: 400 }, "Better."]);
     const project = queryProject({ server });
     const first = await query(project, ["one"]);
@@ -125,7 +125,7 @@ describe("what goes wrong", () => {
     ]);
   });
 
-  test("for a moment is tried again, and said", async () => {
+  test("temporarily, jp retries with a warning", async () => {
     await using server = await ModelServer.start([{ status: 503 }, { status: 503 }, "Here."]);
     const project = queryProject({ server });
     const problem =
@@ -140,7 +140,7 @@ describe("what goes wrong", () => {
     });
   });
 
-  test("for ever is not tried for ever", async () => {
+  test("repeatedly, jp stops retrying", async () => {
     await using server = await ModelServer.start(() => ({ status: 503 }));
     const project = queryProject({ server, config: "assistant.request.max_retries = 2" });
     const { status, stdout, stderr } = await query(project, ["one"]);
@@ -152,7 +152,7 @@ describe("what goes wrong", () => {
     ]);
   });
 
-  test("where no server is, says where it was looked for", async () => {
+  test("because no server is running, the error names the address", async () => {
     const url = await ModelServer.closedUrl();
     const project = queryProject({
       config: [
@@ -172,7 +172,7 @@ describe("what goes wrong", () => {
     expect(stderr).not.toContain("    at ");
   });
 
-  test("in the middle of a reply is continued, and reads as one text", async () => {
+  test("in the middle of a reply, jp retries and continues the text", async () => {
     await using server = await ModelServer.start([{ text: "Hello, wor", isCut: true }, "ld."]);
     const project = queryProject({ server });
     const { status, stdout, stderr } = await query(project, ["one"]);
@@ -190,9 +190,14 @@ describe("what goes wrong", () => {
   });
 
   test.each([
-    ["has refused", "content_filter", 1, "The model refused to answer."],
-    ["has reached its limit", "length", 0, "The reply was cut off: it reached its maximum length."],
-  ])("with a model that %s is told", async (_, finish, status, warning) => {
+    ["refuses", "content_filter", 1, "The model refused to answer."],
+    [
+      "reaches its length limit",
+      "length",
+      0,
+      "The reply was cut off: it reached its maximum length.",
+    ],
+  ])("because the model %s, jp warns", async (_, finish, status, warning) => {
     await using server = await ModelServer.start([{ text: "No", finish }]);
     expect(await query(queryProject({ server }), ["one"])).toEqual({
       status,
@@ -201,7 +206,7 @@ describe("what goes wrong", () => {
     });
   });
 
-  test("with a model that never comes to an end is a limit", async () => {
+  test("because the model never stops calling tools, a limit ends the turn", async () => {
     await using server = await ModelServer.start(() => ({ calls: [{ name: "greet" }] }));
     const project = queryProject({
       server,
@@ -217,11 +222,11 @@ describe("what goes wrong", () => {
     ]);
   });
 
-  describe("without a model", () => {
+  describe("without a configured model", () => {
     test.each([
       ["a server on this machine", "llamacpp", {}],
       ["a key in the environment", "openrouter", { OPENROUTER_API_KEY: "a key" }],
-    ])("is %s, and it stays with the conversation", async (_, provider, variables) => {
+    ])("uses %s, and keeps it for the conversation", async (_, provider, variables) => {
       await using server = await ModelServer.start(ECHO);
       const closed = await ModelServer.closedUrl();
       const urls = LOCAL.map((key) => `${key} = "${closed}"`);
@@ -243,7 +248,7 @@ describe("what goes wrong", () => {
       ]);
     });
 
-    test("it is looked for on this machine first, and then by the keys that are set", async () => {
+    test("tries local servers first, then the API keys that are set", async () => {
       await using providers = await AllProviders.start(() => ({ text: "Yes." }));
       const closed = await ModelServer.closedUrl();
       const order = ["ollama", "llamacpp", "anthropic", "openai", "google", "openrouter"];
@@ -260,7 +265,7 @@ describe("what goes wrong", () => {
       expect(providers.asked).toEqual(order);
     });
 
-    test("the ways to get one are told in five lines", async () => {
+    test("lists ways to get one in five lines if none is found", async () => {
       const closed = await ModelServer.closedUrl();
       const config = LOCAL.map((key) => `${key} = "${closed}"`);
       const project = queryProject({ config: config.join("\n") });
@@ -286,19 +291,19 @@ function failed(...stderr: readonly string[]): Finished {
   return { status: 1, stdout: "", stderr: lines(...stderr) };
 }
 
-describe("an answer in the form of a schema", () => {
+describe("an answer with a schema", () => {
   const SCHEMA = '{"type":"object","properties":{"a":{"type":"string"}},"required":["a"]}';
 
   test.each([
-    { how: "fits", text: '{"a": "ü"}', stdout: '{"a":"ü"}\n' },
+    { how: "is printed if it fits", text: '{"a": "ü"}', stdout: '{"a":"ü"}\n' },
     {
-      how: "does not fit",
+      how: "is printed with an error if it does not fit",
       text: '{"a":1}',
       stdout: '{"a":1}\n',
       stderr: ["jp: The answer does not fit the schema:", "- `a`: expected string, got 1"],
     },
     {
-      how: "is no JSON",
+      how: "is an error if it is not JSON",
       text: "I cannot.",
       stdout: "",
       stderr: [
@@ -306,7 +311,7 @@ describe("an answer in the form of a schema", () => {
         "Some models cannot. Try again, or choose another with -m.",
       ],
     },
-  ])("that $how", async ({ text, stdout, stderr = [] }) => {
+  ])("$how", async ({ text, stdout, stderr = [] }) => {
     await using server = await ModelServer.start([text]);
     const project = queryProject({ server, files: { "form.json": SCHEMA } });
     const finished = await query(project, ["hi", "--schema", "@form.json"]);
@@ -320,8 +325,8 @@ describe("an answer in the form of a schema", () => {
     expect(entriesOf(recordOf(project), "chat_request")[0]?.["schema"]).toEqual(JSON.parse(SCHEMA));
   });
 
-  test.each(["no JSON", "[]", '{"$ref":"#/nothing"}', '{"type":"objekt"}'])(
-    "is not asked for with %s",
+  test.each(["not JSON", "[]", '{"$ref":"#/nothing"}', '{"type":"objekt"}'])(
+    "is not requested with an invalid schema: %s",
     async (schema) => {
       await using server = await ModelServer.start(ECHO);
       const project = queryProject({ server });

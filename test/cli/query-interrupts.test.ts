@@ -21,7 +21,7 @@ import { Screen, ScreenProcess } from "./screen.ts";
 import { type Project, printed } from "./support.ts";
 
 const CTRL_C = "\u0003";
-const KEPT = "Interrupted. Everything up to here is saved.";
+const SAVED = "Interrupted. Everything up to here is saved.";
 const MENU = /^\? Interrupted \[[a-z,]+,\?\]$/m;
 const CANCELLATION = /^The user rejected this tool call on purpose\./;
 
@@ -29,7 +29,7 @@ function shows(screen: TerminalScreen, wanted: RegExp): Promise<void> {
   return screen.untilShown((lines) => wanted.test(lines.join("\n")));
 }
 
-/** What was said and done, one line each. */
+/** The events of a record, one line each. */
 function story({ entries }: QueryRecord): readonly string[] {
   return entries.flatMap((entry) => {
     const { type, content, message, name, outcome, reason = "" } = entry as Record<string, string>;
@@ -42,14 +42,14 @@ function story({ entries }: QueryRecord): readonly string[] {
   });
 }
 
-/** What is wrong with the record, by the rules of the documents. */
+/** How the stored record violates its documented rules. */
 function problemsIn(project: Project): readonly string[] {
   const file = path.join(recordOf(project).folder, "events.json");
   const stored = JSON.parse(readFileSync(file, "utf8")) as JsonObject[];
   return problemsOf(stored.map((json) => parseEvent(json)));
 }
 
-/** Waits for ever, and tells its id. */
+/** Never ends, and writes its pid to a file. */
 const STUCK: ScriptedTool = {
   name: "stuck",
   program: `(() => {
@@ -59,8 +59,8 @@ const STUCK: ScriptedTool = {
 })()`,
 };
 
-/** So does this, with a child that does the same; and nobody can ask them to end. */
-const DEAF: ScriptedTool = {
+/** The same with a child process. Both ignore signals. */
+const IGNORES_SIGNALS: ScriptedTool = {
   name: "stuck",
   program: `(() => {
   process.on("SIGTERM", () => {}).on("SIGINT", () => {});
@@ -82,13 +82,17 @@ function aliveIn(project: Project): readonly number[] {
   return startedIn(project).filter(isAlive);
 }
 
-/** A process cannot be waited for that is not ours: it is looked at again and again. */
+/** Polls, because there is no event for processes that are not our children. */
 async function until(isTrue: () => boolean): Promise<void> {
   while (!isTrue()) await new Promise((resolve) => setTimeout(resolve, 10));
 }
 
-describe("Ctrl-C while the model speaks", () => {
-  const SAYS: Reply = { text: "The beginning of it", hangs: true };
+function untilStarted(project: Project): Promise<void> {
+  return until(() => startedIn(project).length > 0);
+}
+
+describe("Ctrl-C while the model replies", () => {
+  const PARTIAL_REPLY: Reply = { text: "The beginning of it", hangs: true };
 
   async function choose(keys: readonly (readonly [RegExp, string])[], replies: readonly Reply[]) {
     await using server = await ModelServer.start(replies);
@@ -104,7 +108,7 @@ describe("Ctrl-C while the model speaks", () => {
     return { status, last: lines.at(-1), story: story(recordOf(project)) };
   }
 
-  test("and c: it goes on as if nothing had been", async () => {
+  test("then c continues the reply", async () => {
     const rest = Promise.withResolvers<void>();
     await using server = await ModelServer.start([
       { text: "The beginning of it", after: rest.promise, rest: " and the end." },
@@ -125,7 +129,7 @@ describe("Ctrl-C while the model speaks", () => {
     expect(lines.at(-1)).toMatch(/and the end\.$/);
   });
 
-  test("and c: a block of code that it was in the middle of goes on, too", async () => {
+  test("then c continues in the middle of a code block", async () => {
     const rest = Promise.withResolvers<void>();
     await using server = await ModelServer.start([
       { text: "```\nfirst\nsec", after: rest.promise, rest: "ond **x**\n```\n\nThe **end**." },
@@ -143,7 +147,7 @@ describe("Ctrl-C while the model speaks", () => {
 
   test.each([
     {
-      choice: "r and words: the model gets them",
+      choice: "r sends a message to the model",
       keys: [
         [MENU, "r"],
         [/^\? Reply:/m, "shorter\r"],
@@ -153,38 +157,38 @@ describe("Ctrl-C while the model speaks", () => {
       said: ["user: x", "assistant: The beginning of it", "user: shorter", "assistant: Again."],
     },
     {
-      choice: "s: what there is stays",
+      choice: "s stops and keeps the partial reply",
       keys: [[MENU, "s"]],
       status: 0,
       last: "Stopped.",
       said: ["user: x", "assistant: The beginning of it"],
     },
     {
-      choice: "a: nothing stays of the reply",
+      choice: "a discards the reply",
       keys: [[MENU, "a"]],
       status: 0,
       last: "Stopped.",
       said: ["user: x"],
     },
     {
-      choice: "Ctrl-C again: the command ends in good order",
+      choice: "Ctrl-C quits and keeps the partial reply",
       keys: [[MENU, CTRL_C]],
       status: 130,
-      last: KEPT,
+      last: SAVED,
       said: ["user: x", "assistant: The beginning of it"],
     },
     {
-      choice: "Escape: the same",
+      choice: "Escape quits and keeps the partial reply",
       keys: [[MENU, "\u001b"]],
       status: 130,
-      last: KEPT,
+      last: SAVED,
       said: ["user: x", "assistant: The beginning of it"],
     },
-  ] as const)("and $choice", async ({ keys, status, last, said }) => {
-    expect(await choose(keys, [SAYS, "Again."])).toEqual({ status, last, story: said });
+  ] as const)("then $choice", async ({ keys, status, last, said }) => {
+    expect(await choose(keys, [PARTIAL_REPLY, "Again."])).toEqual({ status, last, story: said });
   });
 
-  test("closes the menu by itself if the reply ends meanwhile", async () => {
+  test("opens a menu that closes when the reply ends", async () => {
     const rest = Promise.withResolvers<void>();
     await using server = await ModelServer.start([
       { text: "The beginning of it", after: rest.promise, rest: "." },
@@ -198,8 +202,8 @@ describe("Ctrl-C while the model speaks", () => {
     expect([status, lines.filter((line) => MENU.test(line))]).toEqual([0, []]);
   });
 
-  test("where nobody can choose ends it in good order", async () => {
-    await using server = await ModelServer.start([SAYS]);
+  test("quits and keeps the partial reply with --non-interactive", async () => {
+    await using server = await ModelServer.start([PARTIAL_REPLY]);
     const project = queryProject({ server });
     const screen = new Screen(project, ["q", "x", "--non-interactive"]);
     await shows(screen, /^The beginning of/m);
@@ -207,7 +211,7 @@ describe("Ctrl-C while the model speaks", () => {
     const { status, lines } = await screen.end();
     expect([status, lines.at(-1), story(recordOf(project))]).toEqual([
       130,
-      KEPT,
+      SAVED,
       ["user: x", "assistant: The beginning of it"],
     ]);
   });
@@ -221,12 +225,13 @@ describe("Ctrl-C while tools run", () => {
     const project = queryProject({ server, tools: [tool] });
     const screen = new Screen(project, ["q", "x"]);
     await shows(screen, RUNNING);
+    await untilStarted(project);
     screen.type(CTRL_C);
     await shows(screen, /^\? Interrupted \[c,r,s,t,\?\]$/m);
     return { project, screen };
   }
 
-  test("and r with words: the model gets them as the result", async () => {
+  test("then r sends a message as the result", async () => {
     await using server = await ModelServer.start([CALL, "Well then."]);
     const { project, screen } = await interrupted(STUCK, server);
     screen.type("r");
@@ -248,8 +253,8 @@ describe("Ctrl-C while tools run", () => {
 
   test.each([
     ["s", "s", 0, "Stopped."],
-    ["Ctrl-C again", CTRL_C, 130, KEPT],
-  ])("and %s: they are ended with all they started", async (_, key, status, last) => {
+    ["Ctrl-C", CTRL_C, 130, SAVED],
+  ])("then %s ends them and their processes", async (_, key, status, last) => {
     await using server = await ModelServer.start([CALL, "Later."]);
     const { project, screen } = await interrupted(STUCK, server);
     screen.type(key);
@@ -265,11 +270,11 @@ describe("Ctrl-C while tools run", () => {
       "call: stuck",
       expect.stringMatching(new RegExp(`^result: ${CANCELLATION.source.slice(1)}`)),
     ]);
-    // The conversation goes on from there.
+    // The conversation can be continued.
     expect(await query(project, ["y"])).toEqual(printed("Later.\n"));
   });
 
-  test("and c, then t: they go on, then begin again", async () => {
+  test("then c continues them, and t restarts them", async () => {
     await using server = await ModelServer.start([CALL]);
     const { project, screen } = await interrupted(STUCK, server);
     screen.type("c");
@@ -294,19 +299,20 @@ describe("Ctrl-C while tools run", () => {
     ]);
   });
 
-  test("three times: all is over at once, and nobody is left behind", async () => {
+  test("three times quits immediately and leaves no process behind", async () => {
     await using server = await ModelServer.start([CALL, "Later."]);
-    const project = queryProject({ server, tools: [DEAF] });
+    const project = queryProject({ server, tools: [IGNORES_SIGNALS] });
     const screen = new ScreenProcess(project, ["q", "x"]);
     await shows(screen, RUNNING);
+    await untilStarted(project);
     screen.type(CTRL_C);
     await shows(screen, MENU);
     screen.type(CTRL_C);
     await shows(screen, /^✖ Interrupted quit$/m);
-    // The key may still be read by the menu, which is closing.
+    // Not typed, because the closing menu might still read the key.
     process.kill(screen.pid, "SIGINT");
     const { status } = await screen.end();
-    await until(() => aliveIn(project).length === 0); // It takes the system a moment.
+    await until(() => aliveIn(project).length === 0); // The kernel takes a moment.
     expect([status, story(recordOf(project)).slice(2)]).toEqual([130, ["call: stuck"]]);
     expect(await query(project, ["y"])).toEqual(printed("Later.\n"));
     const [, second] = server.requests;
@@ -320,12 +326,13 @@ describe("Ctrl-C while tools run", () => {
   });
 
   test.each(["SIGTERM", "SIGHUP"] as const)(
-    "is not the only way: %s ends them too",
+    "is not the only way to end them: %s does too",
     async (name) => {
       await using server = await ModelServer.start([CALL]);
       const project = queryProject({ server, tools: [STUCK] });
       const screen = new ScreenProcess(project, ["q", "x"]);
       await shows(screen, RUNNING);
+      await untilStarted(project);
       process.kill(screen.pid, name);
       const { status, lines } = await screen.end();
       expect([status, aliveIn(project), problemsIn(project)]).toEqual([130, [], []]);
@@ -334,7 +341,7 @@ describe("Ctrl-C while tools run", () => {
   );
 });
 
-describe("Ctrl-C while something is asked", () => {
+describe("while a question is open", () => {
   const GO_ON = { id: "q", text: "Go on?", answer_type: { type: "boolean" } };
   const ASKER: ScriptedTool = { name: "asker", questions: [GO_ON] };
   const ECHO: ScriptedTool = { name: "echo", program: '"done"' };
@@ -344,7 +351,7 @@ describe("Ctrl-C while something is asked", () => {
     ["Ctrl-C", CTRL_C],
     ["Escape", "\u001b"],
     ["Ctrl-D", "\u0004"],
-  ])("of a person: %s cancels that question, and says so once", async (_, key) => {
+  ])("%s cancels that question, and the screen says so once", async (_, key) => {
     verifies("082/cancel/prompt-cancelled-is-user", "082/prompt/cancellation-carries-the-id");
     verifies("082/record/non-answer-is-cancelled", "082/reason/user-tag");
     verifies("082/cancel/end-of-input-is-user");
@@ -367,7 +374,7 @@ describe("Ctrl-C while something is asked", () => {
     expect(lines.filter((line) => line.includes("Go on?"))).toEqual(["✖ Go on? cancelled"]);
   });
 
-  test("of a person, the next question is asked all the same", async () => {
+  test("Ctrl-C cancels only that question, and the next one is asked", async () => {
     await using server = await ModelServer.start([
       { calls: [{ name: "asker" }, { name: "asker" }] },
       "Well then.",
@@ -387,7 +394,7 @@ describe("Ctrl-C while something is asked", () => {
     expect(problemsIn(project)).toEqual([]);
   });
 
-  test("of the inquiry model: the menu, and s ends the inquiry at once", async () => {
+  test("for the inquiry model, Ctrl-C opens the menu, and s ends the inquiry", async () => {
     verifies("082/cancel/signal-is-user", "028/backend/cancellation-stops-it");
     await using server = await ModelServer.start(({ response_format: form }) =>
       form === undefined ? CALL : { hangs: true },
@@ -396,6 +403,7 @@ describe("Ctrl-C while something is asked", () => {
     const project = queryProject({ server, tools: [{ ...ASKER, settings }] });
     const screen = new Screen(project, ["q", "x"]);
     await shows(screen, /^\S asker \d+\.\ds$/m);
+    await until(() => server.requests.length === 2);
     screen.type(CTRL_C);
     await shows(screen, MENU);
     screen.type("s");
@@ -416,7 +424,7 @@ describe("Ctrl-C while something is asked", () => {
       /^\? Deliver /m,
       "before the user decided whether you may see its result",
     ],
-  ] as const)("SIGTERM at %s does not say that the user rejected it", async (...row) => {
+  ] as const)("SIGTERM at %s is not recorded as a rejection by the user", async (...row) => {
     counters("T-PROV-8");
     const [, tool, shown, reached] = row;
     await using server = await ModelServer.start([{ calls: [{ name: tool.name }] }]);
@@ -426,7 +434,7 @@ describe("Ctrl-C while something is asked", () => {
     screen.signal("SIGTERM");
     const { status, lines } = await screen.end();
     const record = recordOf(project);
-    expect([status, lines.at(-1), problemsIn(project)]).toEqual([130, KEPT, []]);
+    expect([status, lines.at(-1), problemsIn(project)]).toEqual([130, SAVED, []]);
     expect(story(record).at(-1)).toMatch(
       new RegExp(`^result: .*interrupted ${reached}.* The user did not reject it\\.$`),
     );
@@ -436,7 +444,7 @@ describe("Ctrl-C while something is asked", () => {
     expect(named).toEqual([]);
   });
 
-  test("with the window closed: the record has an end, and no process is left", async () => {
+  test("closing the window completes the record and leaves no process behind", async () => {
     counters("T-PROV-8");
     await using server = await ModelServer.start([
       { text: "I call.", calls: [{ name: "asker" }, { name: "stuck" }] },
@@ -444,7 +452,7 @@ describe("Ctrl-C while something is asked", () => {
     const project = queryProject({ server, tools: [ASKER, STUCK] });
     const screen = new ScreenProcess(project, ["q", "x"]);
     await shows(screen, /^\? Go on\?/m);
-    await until(() => startedIn(project).length === 1);
+    await untilStarted(project);
     screen.hangUp();
     await until(() => !isAlive(screen.pid));
     const outcomes = story(recordOf(project)).filter((line) => line.startsWith("cancelled"));

@@ -1,4 +1,4 @@
-/** A workspace for `jp query`: its model server and tools, the command, and what it leaves behind. */
+/** A workspace for `jp query`: its model server and tools, the command, and the record it leaves. */
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
@@ -10,14 +10,14 @@ import { ChildProgram } from "../support/child-program.ts";
 import type { ModelServer } from "./model-server.ts";
 import { type Finished, JP, Project } from "./support.ts";
 
-/** A local tool, a small program of Node that has the call in `tool`. Its value is printed. */
+/** A local tool: a small Node program with the call in `tool`. It prints the value of `program`. */
 export interface ScriptedTool {
   readonly name: string;
   /** Asked one after the other before the program runs. */
   readonly questions?: readonly JsonObject[];
-  /** An expression. */
+  /** A JavaScript expression. */
   readonly program?: string;
-  /** More lines of its config. Without any, it runs without permission. */
+  /** Config lines. The default lets it run without asking. */
   readonly settings?: string;
 }
 
@@ -69,7 +69,7 @@ export function query(
   return runCommand(["query", ...words], { ...options, cwd: root, variables: all });
 }
 
-/** The same in a process of its own, in a session of its own: it has no terminal. */
+/** The same in a separate process and session, without a terminal. */
 export async function queryProcess(
   project: Project,
   words: readonly string[],
@@ -80,7 +80,7 @@ export async function queryProcess(
     env: { ...project.variables, ...variables },
     detached: true,
   });
-  child.stdin.on("error", () => {}).end(input); // Not everybody reads it.
+  child.stdin.on("error", () => {}).end(input); // The command may not read it.
   let stderr = "";
   child.stderr.setEncoding("utf8").on("data", (piece: string) => {
     stderr += piece;
@@ -93,15 +93,15 @@ export async function queryProcess(
   return { status, stdout, stderr };
 }
 
-/** Another process that writes to the only conversation, until it is told to release it. */
+/** Starts a process that holds the lock of the only conversation until it is told to release it. */
 export async function holdConversation(project: Project): Promise<ChildProgram> {
   const { id } = recordOf(project);
   const program = "hold-conversation-program.ts";
   const holder = ChildProgram.ofTests(program, project.root, project.data, id);
   await holder.nextJson();
   holder.tell("open");
-  const said = await holder.nextLine();
-  if (said !== '{"type":"opened"}') throw new Error(said);
+  const reply = await holder.nextLine();
+  if (reply !== '{"type":"opened"}') throw new Error(reply);
   return holder;
 }
 
@@ -110,11 +110,11 @@ export interface QueryRecord {
   readonly folder: string;
   readonly title: Json | undefined;
   readonly baseConfig: JsonObject;
-  /** Without their times, and with nothing encoded. */
+  /** Without timestamps, and decoded. */
   readonly entries: readonly JsonObject[];
 }
 
-/** Every conversation of the workspace, in the order of their beginning. */
+/** Every conversation of the workspace, oldest first. */
 export function recordsOf(project: Project): readonly QueryRecord[] {
   const parents = [path.join(project.root, ".jp"), project.userFolder];
   const folders = parents.flatMap((parent) => {
@@ -126,7 +126,7 @@ export function recordsOf(project: Project): readonly QueryRecord[] {
     .map(readRecord);
 }
 
-/** The only one. */
+/** The record of the only conversation. */
 export function recordOf(project: Project): QueryRecord {
   const [record, ...others] = recordsOf(project);
   if (record === undefined || others.length > 0) {
@@ -143,19 +143,19 @@ export function entriesOf(record: QueryRecord, type: string): readonly JsonObjec
   return record.entries.filter((entry) => entry["type"] === type);
 }
 
-/** An entry, or anything like it, with fewer fields. */
+/** A copy of the object without these keys. */
 export function without(entry: JsonObject, ...keys: readonly string[]): JsonObject {
   return Object.fromEntries(Object.entries(entry).filter(([key]) => !keys.includes(key)));
 }
 
-/** What an event says, apart from when. */
+/** The event without its timestamp, and decoded. */
 function plain(entry: JsonObject): JsonObject {
-  const { type, content, arguments: given, metadata } = entry;
-  // What an inquiry keeps there for the Rust original, it says itself too.
+  const { type, content, arguments: args, metadata } = entry;
+  // Metadata for the Rust version repeats fields of the event.
   const isMirror = isJsonObject(metadata) && Object.keys(metadata).join() === "jp_ts";
-  const said = without(entry, "timestamp", ...(isMirror ? ["metadata"] : []));
-  if (type === "tool_call_response") return { ...said, content: decoded(content ?? "") };
-  return given === undefined ? said : { ...said, arguments: decoded(given) };
+  const rest = without(entry, "timestamp", ...(isMirror ? ["metadata"] : []));
+  if (type === "tool_call_response") return { ...rest, content: decoded(content ?? "") };
+  return args === undefined ? rest : { ...rest, arguments: decoded(args) };
 }
 
 function readRecord(folder: string): QueryRecord {

@@ -16,7 +16,7 @@ describe("a secret", () => {
     program: "'got ' + tool.answers.q.length + ' characters'",
   };
 
-  /** Every file that has it, and every request. */
+  /** The files and requests that contain the secret. */
   function leaks(project: Project, server: ModelServer): readonly string[] {
     const folders = [project.root, project.data, project.home, project.temporary];
     const files = folders
@@ -32,7 +32,7 @@ describe("a secret", () => {
     ];
   }
 
-  test("that is configured reaches the tool, and nothing else", async () => {
+  test("from the config reaches only the tool", async () => {
     verifies("082/secret/configured-answer-redacted", "082/secret/value-nowhere-in-the-record");
     await using server = await calling(["asker"]);
     const project = queryProject({ server, tools: [SECRET_TOOL] });
@@ -51,7 +51,7 @@ describe("a secret", () => {
     ]);
   });
 
-  test("typed at the prompt reaches the tool, and nothing else", async () => {
+  test("typed at the prompt reaches only the tool", async () => {
     verifies("082/secret/prompt-answer-redacted", "082/secret/value-nowhere-in-the-record");
     verifies("082/secret/no-echo-at-the-prompt");
     await using server = await calling(["asker"]);

@@ -1,4 +1,4 @@
-import { readFileSync, writeFileSync } from "node:fs";
+import { globSync, readFileSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import { describe, expect, test } from "vitest";
 import type { JsonObject } from "../../src/util/index.ts";
@@ -12,7 +12,6 @@ import {
   queryProject,
   type QueryRecord,
   recordOf,
-  recordsOf,
   type ScriptedTool,
   without,
 } from "./query-project.ts";
@@ -21,7 +20,7 @@ import { JP, type Project } from "./support.ts";
 
 const GO_ON = { id: "q", text: "Go on?", answer_type: { type: "boolean" } } as const;
 
-/** Ends when this file is there. */
+/** A tool that ends when this file exists. */
 function waitingFor(name: string, file: string): ScriptedTool {
   const program = `(() => {
   const { existsSync } = require("node:fs");
@@ -62,7 +61,7 @@ describe("an answer on a terminal", () => {
     "```",
   ];
 
-  test("is rendered as Markdown, with dim thoughts above", async () => {
+  test("is rendered as Markdown, below dim reasoning", async () => {
     await using server = await ModelServer.start([REPLY]);
     const { status, bytes, lines } = await new Screen(queryProject({ server }), ["q", "x"]).end();
     expect([status, lines]).toEqual([0, SHOWN]);
@@ -70,18 +69,18 @@ describe("an answer on a terminal", () => {
     expect(bytes).toContain("\u001b[1mbold\u001b[22m");
   });
 
-  test("has no colours with NO_COLOR", async () => {
+  test("has no colors with NO_COLOR", async () => {
     await using server = await ModelServer.start([REPLY]);
     const variables = { NO_COLOR: "1" };
     const screen = new Screen(queryProject({ server }), ["q", "x"], { variables });
     const { bytes, lines } = await screen.end();
-    // Without colours, the signs of Markdown say what they would say.
+    // Without colors, the Markdown syntax stays visible.
     expect(lines).toEqual(SHOWN.with(1, "# Title").with(3, "Some **bold** words and `code`."));
-    // The status line, which shows on a slow machine, wipes itself away. Nothing else may be there.
+    // A slow machine may show the status line, which erases itself. No other sequence is allowed.
     expect(bytes.replaceAll("\u001b[K", "")).not.toContain("\u001b[");
   });
 
-  test("appears while it is being said, and wraps to the width of the screen", async () => {
+  test("appears while it is streamed, and wraps at the width of the screen", async () => {
     const more = Promise.withResolvers<void>();
     const text = "The first paragraph.\n\nThe second";
     await using server = await ModelServer.start([
@@ -99,7 +98,7 @@ describe("an answer on a terminal", () => {
     ]);
   });
 
-  test("is harmless whatever is in it", async () => {
+  test("is neutralized", async () => {
     await using server = await ModelServer.start([
       { reasoning: "\u001b]0;evil\u0007", text: "a \u001b[2J\u001b]0;evil\u0007 b\r\u0008c" },
     ]);
@@ -111,11 +110,11 @@ describe("an answer on a terminal", () => {
     ]).toEqual([false, false, false]);
   });
 
-  test("is awaited by a line that says for how long", async () => {
+  test("is preceded by a status line with the waiting time", async () => {
     const start = Promise.withResolvers<void>();
     await using server = await ModelServer.start([{ after: start.promise, rest: "Here." }]);
     const screen = new Screen(queryProject({ server }), ["q", "x"]);
-    await shows(screen, /^\S Waiting for llamacpp\/scripted 0\.[4-9]s$/m);
+    await shows(screen, /^\S Waiting for llamacpp\/scripted (0\.[4-9]|[1-9]\d*\.\d)s$/m);
     start.resolve();
     const { lines } = await screen.end();
     expect(lines).toEqual(["Here."]);
@@ -123,7 +122,7 @@ describe("an answer on a terminal", () => {
 });
 
 describe("the message", () => {
-  test("is written in the editor if there are no words", async () => {
+  test("is written in the editor if the command line has none", async () => {
     await using server = await ModelServer.start(["Yes."]);
     const project = queryProject({ server });
     const variables = project.editor('echo "from the editor" > "$1"');
@@ -131,7 +130,7 @@ describe("the message", () => {
     expect([status, lines, server.lastMessages]).toEqual([0, ["Yes."], ["from the editor"]]);
   });
 
-  test("is not with -E; and without an editor, the command says what to set", async () => {
+  test("is not edited with -E, and without an editor jp says what to set", async () => {
     await using server = await ModelServer.start([]);
     const project = queryProject({ server });
     const never = project.editor("exit 9");
@@ -147,7 +146,7 @@ describe("the message", () => {
 });
 
 describe("tool calls on a terminal", () => {
-  test("are a line each, with the time it took and the beginning of the result", async () => {
+  test("have one line each, with the duration and the start of the result", async () => {
     await using server = await ModelServer.start([
       { calls: [{ name: "many", arguments: { path: "a.txt", deep: { x: [1, 2] } } }] },
       "Done.",
@@ -170,7 +169,7 @@ describe("tool calls on a terminal", () => {
     ]);
   });
 
-  test("that run are named with the time since they began, whoever else has ended", async () => {
+  test("that run are listed with the time since they started, even after others end", async () => {
     await using server = await ModelServer.start([calls("slow", "quick"), "Done."]);
     const tools = [waitingFor("slow", "end-slow"), waitingFor("quick", "end-quick")];
     const project = queryProject({ server, tools });
@@ -202,7 +201,7 @@ describe("permission", () => {
   const CALL: Reply = { calls: [{ name: "greet", arguments: { name: "Ada" } }] };
   const USER = { kind: "user", channel: "terminal" };
 
-  /** Each of the keys is typed when the screen shows what stands before it. */
+  /** Types the keys, each when the screen matches the pattern before it. */
   async function decide(
     replies: readonly Reply[],
     steps: readonly (readonly [shown: RegExp, keys: string])[],
@@ -224,7 +223,7 @@ describe("permission", () => {
 
   const ASKED = /^\? Run local greet tool\? \[y,Y,n,N,p,r,e,\?\]$/m;
 
-  test("is asked for with what the tool is to be run with on the screen", async () => {
+  test("is asked below the arguments of the call", async () => {
     await using server = await ModelServer.start([CALL, "Done."]);
     const screen = new Screen(queryProject({ server, tools: [GREET] }), ["q", "x"]);
     await shows(screen, ASKED);
@@ -268,7 +267,7 @@ describe("permission", () => {
       result: "Tool skipped by user: too early",
     },
     {
-      name: "e and other arguments",
+      name: "e and edited arguments",
       steps: [
         [ASKED, "e"],
         [/Edit arguments:/, `${"\u007F".repeat(30)}{"name":"Bob"}\r`],
@@ -287,14 +286,14 @@ describe("permission", () => {
       decision: { decision: "denied", decided_by: USER },
       result: "Tool skipped by user.",
     },
-  ] as const)("by $name", async ({ steps, closed, decision, result, ...of }) => {
+  ] as const)("can be decided with $name", async ({ steps, closed, decision, result, ...of }) => {
     const decided = await decide([CALL, "Done."], steps);
     expect(decided).toMatchObject({ status: 0, decisions: [decision], results: [result] });
     const shown = [closed, ...("call" in of ? [of.call] : [])];
     expect(decided.lines).toEqual(expect.arrayContaining(shown));
   });
 
-  test("with other arguments is told wherever the call and its question are", async () => {
+  test("with edited arguments shows them wherever the call is shown", async () => {
     counters("T-TERM-10");
     const calling = { calls: [{ name: "greet", arguments: { name: "Ada" } }] };
     await using server = await ModelServer.start([calling, "Done."]);
@@ -325,7 +324,7 @@ describe("permission", () => {
   test.each([
     ["Y", "yes", "approved", "hi Ada", "hi Ada"],
     ["N", "no", "denied", "Tool skipped by user.", "Tool skipped by user (remembered)."],
-  ])("by %s holds until the turn ends", async (key, said, decision, first, then) => {
+  ])("with %s holds until the turn ends", async (key, said, decision, first, then) => {
     verifies("082/remember/permissions-keyed-by-tool");
     const decided = await decide([CALL, CALL, "Done."], [[ASKED, key]]);
     expect(decided).toMatchObject({
@@ -353,7 +352,7 @@ describe("a question in the middle of a turn", () => {
     { type: { type: "boolean" }, keys: "n", answer: false },
     { type: { type: "text" }, keys: "some words\r", answer: "some words" },
     { type: { type: "select", options: ["a", "b", "c"] }, keys: "\u001b[B\r", answer: "b" },
-  ])("of the type $type.type is answered", async ({ type, keys, answer }) => {
+  ])("of type $type.type is answered", async ({ type, keys, answer }) => {
     verifies("082/record/prompt-answer", "083/routing/user-target-with-a-person");
     verifies("082/prompt/answer-carries-the-id", "082/record/otherwise-routed");
     await using server = await ModelServer.start([calls("asker"), "Done."]);
@@ -371,7 +370,7 @@ describe("a question in the middle of a turn", () => {
     ]);
   });
 
-  test("is not asked again once it is answered for the turn", async () => {
+  test("is not asked again after an answer for the turn", async () => {
     verifies("082/remember/answers-keyed-by-tool-and-question", "082/record/remembered-answer");
     verifies("083/prompt/turn-offers-to-remember");
     await using server = await ModelServer.start([calls("asker"), calls("asker"), "Done."]);
@@ -390,7 +389,7 @@ describe("a question in the middle of a turn", () => {
     ]);
   });
 
-  test("that memory answers is shown whole with its context, also where calls are hidden", async () => {
+  test("with a remembered answer is shown in full with its context, even if calls are hidden", async () => {
     counters("T-TERM-9");
     await using server = await ModelServer.start([calls("asker"), calls("asker"), "Done."]);
     const context = Array.from({ length: 30 }, (_, index) => `+line ${index + 1}`).join("\n");
@@ -438,7 +437,7 @@ describe("a question in the middle of a turn", () => {
     ]);
   });
 
-  test("is asked on the terminal while the answer goes to a file", async () => {
+  test("is asked on the terminal while the reply goes to a file", async () => {
     await using server = await ModelServer.start([calls("asker"), "**Done.**"]);
     const project = queryProject({ server, tools: [{ name: "asker", questions: [GO_ON] }] });
     const line = `"$0" "$1" query x > answer.md 2> notices.txt < /dev/null`;
@@ -458,7 +457,7 @@ describe("a question in the middle of a turn", () => {
     ]);
   });
 
-  test("stays readable when the window changes", async () => {
+  test("stays readable when the window is resized", async () => {
     await using server = await ModelServer.start([calls("asker"), "Done."]);
     const text = "Is this a question that is longer than a narrow screen is wide?";
     const project = queryProject({
@@ -486,9 +485,12 @@ describe("a question in the middle of a turn", () => {
   });
 });
 
-/** A file cannot be waited for: it is looked at again and again. */
+/** Polls the text of the records, because it may be read in the middle of a write. */
 async function untilRecorded(project: Project, content: string): Promise<void> {
-  const isThere = () =>
-    recordsOf(project).some((record) => responses(record).some((one) => one === content));
-  while (!isThere()) await new Promise((resolve) => setTimeout(resolve, 10));
+  const encoded = Buffer.from(content).toString("base64");
+  const isRecorded = () =>
+    globSync(path.join(project.root, ".jp", "conversations", "*", "events.json")).some((file) =>
+      readFileSync(file, "utf8").includes(encoded),
+    );
+  while (!isRecorded()) await new Promise((resolve) => setTimeout(resolve, 10));
 }

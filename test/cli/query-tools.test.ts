@@ -19,7 +19,7 @@ import {
 } from "./query-project.ts";
 import { lines } from "./support.ts";
 
-/** Who decided what about the calls. */
+/** The permission and delivery decisions. */
 function decisionsIn(record: QueryRecord): readonly JsonObject[] {
   return entriesOf(record, "permission_decision").map((entry) =>
     without(entry, "type", "tool_call_id"),
@@ -38,8 +38,8 @@ function asker(question: JsonObject, settings = ""): ScriptedTool {
   };
 }
 
-/** An expression that has a value when another call has its result on record. */
-const AFTER_ANOTHER = `(() => {
+/** An expression that blocks until the result of another call is recorded. */
+const WAIT_FOR_ANOTHER = `(() => {
   const { globSync, readFileSync } = require("node:fs");
   const [file] = globSync(".jp/conversations/*/events.json");
   while (!readFileSync(file, "utf8").includes("tool_call_response"));
@@ -47,7 +47,7 @@ const AFTER_ANOTHER = `(() => {
 })()`;
 
 describe("a tool", () => {
-  test("that needs no permission runs: a line for it, and the result for the model", async () => {
+  test("that needs no permission runs, and the model gets its result", async () => {
     await using server = await calling(["greet"]);
     const project = queryProject({ server, tools: [{ name: "greet", program: "'hi\\nthere'" }] });
     const { status, stdout, stderr } = await query(project, ["one"]);
@@ -68,7 +68,7 @@ describe("a tool", () => {
     ]);
   });
 
-  test("that needs a person's permission is denied where nobody is, by policy", async () => {
+  test("that needs permission is denied by policy without a terminal", async () => {
     verifies("082/permission/is-not-an-inquiry");
     counters("T-RUN-4");
     await using server = await calling(["touch"]);
@@ -106,9 +106,9 @@ describe("a tool", () => {
   });
 
   test.each([
-    ["of its own", 'detached = { run = "auto" }', ""],
+    ["of the tool", 'detached = { run = "auto" }', ""],
     ["of all tools", "", "[conversation.tools.'*']\ndetached = { run = \"auto\" }"],
-  ])("runs where nobody is, if the policy %s lets it", async (_, settings, config) => {
+  ])("runs without a terminal if the policy %s allows it", async (_, settings, config) => {
     await using server = await calling(["greet"]);
     const tools = [{ name: "greet", program: "'hi'", settings }];
     const project = queryProject({ server, tools, config });
@@ -133,23 +133,29 @@ describe("a tool", () => {
       "Result delivery skipped by configuration.",
       "denied",
     ],
-  ])("whose result a person is to see is %s where nobody is", async (_, more, told, decision) => {
-    await using server = await calling(["greet"]);
-    const settings = `run = "unattended"\nresult = "ask"\n${more}`;
-    const project = queryProject({ server, tools: [{ name: "greet", program: "'hi'", settings }] });
-    await query(project, ["one"]);
-    expect([resultsIn(server), decisionsIn(recordOf(project)).at(-1)]).toEqual([
-      [told],
-      {
-        tool: "greet",
-        action: "deliver",
-        decision,
-        decided_by: { kind: "policy", key: "conversation.tools.greet.detached.deliver" },
-      },
-    ]);
-  });
+  ])(
+    "that asks before delivery has its result %s without a terminal",
+    async (_, more, content, decision) => {
+      await using server = await calling(["greet"]);
+      const settings = `run = "unattended"\nresult = "ask"\n${more}`;
+      const project = queryProject({
+        server,
+        tools: [{ name: "greet", program: "'hi'", settings }],
+      });
+      await query(project, ["one"]);
+      expect([resultsIn(server), decisionsIn(recordOf(project)).at(-1)]).toEqual([
+        [content],
+        {
+          tool: "greet",
+          action: "deliver",
+          decision,
+          decided_by: { kind: "policy", key: "conversation.tools.greet.detached.deliver" },
+        },
+      ]);
+    },
+  );
 
-  test("that cannot run, is not there or gets wrong arguments is an error for the model", async () => {
+  test("that fails, is unknown or gets invalid arguments is an error for the model", async () => {
     await using server = await ModelServer.start([
       {
         calls: [
@@ -174,12 +180,12 @@ describe("a tool", () => {
     expect(stderr.match(/^✗ .*\(/gm)).toEqual(["✗ nothing(", "✗ broken(", "✗ broken("]);
   });
 
-  test("that is slow keeps its place: results are told in the order of the calls", async () => {
+  test("that is slow keeps its place: the model gets results in the order of the calls", async () => {
     await using server = await calling(["slow", "quick"]);
     const project = queryProject({
       server,
       tools: [
-        { name: "slow", program: AFTER_ANOTHER },
+        { name: "slow", program: WAIT_FOR_ANOTHER },
         { name: "quick", program: "'quick'" },
       ],
     });
@@ -192,7 +198,7 @@ describe("a tool", () => {
   });
 });
 
-test("a tool of an MCP server is called like any other, and its server is ended", async () => {
+test("a tool of an MCP server is called like any other, and its server is stopped", async () => {
   await using server = await ModelServer.start([
     { calls: [{ name: "echo", arguments: { text: "from afar" } }, { name: "pid" }] },
     "Done.",
@@ -219,8 +225,8 @@ pid = { source = "mcp.test", run = "unattended" }
   ]);
 });
 
-describe("a question where nobody is", () => {
-  const NOBODY =
+describe("a question without a terminal", () => {
+  const NO_TERMINAL =
     "asker cannot run because no interactive terminal is available. Do not retry this tool call " +
     "in this turn; continue without user input or explain what information is missing.";
   const REFUSED = { outcome: "cancelled", answer: null, reason: "no_prompt_backend" };
@@ -229,47 +235,47 @@ describe("a question where nobody is", () => {
 
   test.each([
     {
-      policy: "nothing said",
+      policy: "the default policy",
       isModelAsked: true,
       question: {},
       result: 'got {"q":true}',
       outcome: { outcome: "answered", answer: true, answered_by: BY_MODEL },
     },
     {
-      policy: "defaults and a default",
+      policy: "defaults, with a default",
       settings: 'detached = "defaults"',
       question: { default: false },
       result: 'got {"q":false}',
       outcome: BY_DEFAULT,
     },
     {
-      policy: "defaults and none",
+      policy: "defaults, without a default",
       settings: 'detached = { tool = "defaults" }',
       question: {},
-      result: NOBODY,
+      result: NO_TERMINAL,
       outcome: REFUSED,
     },
     {
       policy: "deny",
       settings: 'detached = { tool = "deny" }',
       question: { default: true },
-      result: NOBODY,
+      result: NO_TERMINAL,
       outcome: REFUSED,
     },
     {
       policy: "an exclusive question",
       question: { exclusive: true, default: true },
       settings: 'detached = "defaults"',
-      result: NOBODY,
+      result: NO_TERMINAL,
       outcome: REFUSED,
     },
     {
       policy: "a secret",
       question: { answer_type: { type: "secret" } },
-      result: NOBODY,
+      result: NO_TERMINAL,
       outcome: REFUSED,
     },
-  ])("ends by policy: $policy", async ({ isModelAsked = false, ...row }) => {
+  ])("is decided by policy: $policy", async ({ isModelAsked = false, ...row }) => {
     const { question, settings, result, outcome } = row;
     verifies("028/coordinator/nobody-there-goes-to-the-model");
     verifies("083/routing/user-target-nobody-not-exclusive", "082/secret/nobody-there-is-refused");
@@ -292,7 +298,7 @@ describe("a question where nobody is", () => {
   });
 });
 
-test("a tool that asks under a new id each time is stopped where the config says so", async () => {
+test("a tool that asks under a new id each time is stopped by a limit", async () => {
   counters("T-RUN-5");
   await using server = await calling(["loop"], () => '{"answer":true}');
   const program = `(() => {
@@ -313,7 +319,7 @@ test("a tool that asks under a new id each time is stopped where the config says
   ]);
 });
 
-describe("the exit status where nobody is", () => {
+describe("the exit status without a terminal", () => {
   test.each([
     {
       what: "3 for several denials, in JSON too",
@@ -329,7 +335,7 @@ describe("the exit status where nobody is", () => {
       denied: ["touch (permission)", "asker (question)", "read (delivery)"],
     },
     {
-      what: "0 for what config forbids to everybody, and for a result that is delivered",
+      what: "0 for what the config always forbids, and for a delivered result",
       tools: [
         { name: "touch", settings: 'run = "skip"' },
         { name: "read", settings: 'run = "unattended"\nresult = "ask"' },
@@ -343,11 +349,11 @@ describe("the exit status where nobody is", () => {
     await using server = await calling(tools.map(({ name }) => name));
     const project = queryProject({ server, tools });
     const { stdout, stderr, ...end } = await query(project, ["one", "--format", "json"]);
-    const told =
+    const named =
       /denied, because no terminal was available to ask you: (.*)\./
         .exec(stderr)?.[1]
         ?.split(", ") ?? [];
-    expect([end.status, told.toSorted(), stdout.includes("Done.")]).toEqual([
+    expect([end.status, named.toSorted(), stdout.includes("Done.")]).toEqual([
       status,
       denied.toSorted(),
       true,
@@ -356,7 +362,7 @@ describe("the exit status where nobody is", () => {
 });
 
 describe("a configured answer", () => {
-  test("is given without anybody being asked, also to an exclusive question", async () => {
+  test("is used without asking, even for an exclusive question", async () => {
     verifies("082/record/configured-answer", "083/configured/allowed-for-exclusive");
     verifies("083/routing/configured-answer-first", "082/configured/given-on-the-next-attempt");
     await using server = await calling(["asker"]);
@@ -375,7 +381,7 @@ describe("a configured answer", () => {
     expect(stderr).toContain("  ? asker asks: Go on? → no (config: ");
   });
 
-  test("that does not fit fails the call, and says which setting it is", async () => {
+  test("that does not fit fails the call, and the error names the setting", async () => {
     verifies("083/configured/misfit-fails-the-call", "083/configured/error-names-the-setting");
     verifies("083/configured/misfit-recorded", "083/configured/validated-before-use");
     await using server = await calling(["asker"]);
@@ -391,7 +397,7 @@ describe("a configured answer", () => {
     ]);
   });
 
-  test("that is never taken is not given for ever", async () => {
+  test("that the tool ignores is not repeated forever", async () => {
     await using server = await calling(["deaf"]);
     const question = { ...GO_ON, answer_type: { type: "text" } };
     const deaf = { type: "needs_input", question };
@@ -477,7 +483,7 @@ describe("the inquiry model", () => {
     expect(JSON.stringify(entries)).not.toContain("paused");
   });
 
-  test("is the one that the question, or the config of inquiries, names", async () => {
+  test("is the one named by the question or the inquiry config", async () => {
     await using server = await calling(["one", "two"], () => '{"answer":"x"}');
     const question = { ...GO_ON, answer_type: { type: "text" } };
     const target = 'questions.q.target = { model = { id = "llamacpp/of-question" } }';
@@ -517,7 +523,7 @@ describe("the inquiry model", () => {
     ]);
   });
 
-  test("answers one question after the other; the tool gets all answers so far", async () => {
+  test("answers questions one by one, and the tool gets all answers so far", async () => {
     verifies("028/inquiry/answers-accumulate", "005/record/one-pair-per-question");
     verifies("028/schema/select", "028/schema/text", "082/id/three-segments");
     await using server = await calling(["asker"], ({ messages }) =>
@@ -543,7 +549,7 @@ describe("the inquiry model", () => {
     ]);
   });
 
-  test("that does not answer fails the call, after it was told twice what is wrong", async () => {
+  test("that gives no valid answer fails the call after two corrections", async () => {
     verifies("028/coordinator/failure-ends-the-call-with-an-error", "028/goal/answers-are-typed");
     verifies("082/cancel/unusable-answer-is-backend-error");
     await using server = await calling(["asker"], () => '{"answer":"maybe"}');
@@ -565,7 +571,7 @@ describe("the inquiry model", () => {
   test.each([
     ["an exclusive question", { exclusive: true }],
     ["a secret", { answer_type: { type: "secret" } }],
-  ])("is never asked %s, also if the config wants it", async (_, question) => {
+  ])("is never asked %s, even if the config says so", async (_, question) => {
     verifies("083/exclusive/assistant-target-fails-the-call");
     verifies("083/exclusive/assistant-target-error-text", "082/secret/assistant-target-is-refused");
     verifies("083/exclusive/assistant-target-recorded", "082/secret/guard-shared-with-exclusive");

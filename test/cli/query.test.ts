@@ -18,33 +18,43 @@ import { jsonLines, printed, type Project } from "./support.ts";
 
 const ECHO = () => "Yes.";
 
-/** Everything that a command could have written. */
+/** Every file that a command could have written. */
 function everythingIn({ root, data, home, temporary }: Project) {
   return { files: snapshotOf(root, data, home), temporary: readdirSync(temporary) };
 }
 
-describe("what is asked", () => {
+describe("the message", () => {
   test.each([
     { from: "words", words: ["How", "are you?"], asked: "How are you?" },
     { from: "a file", words: ["@notes.md"], asked: "# From\n\na file" },
-    { from: "what is piped in", words: [], input: "  piped\n", asked: "  piped" },
-    { from: "both", words: ["Why?"], input: "a log\nof it\n", asked: "Why?\n\na log\nof it" },
-    { from: "a file and a pipe", words: ["@notes.md"], input: "x", asked: "# From\n\na file\n\nx" },
-    { from: "words with a sign", words: ["@ada", "hello"], asked: "@ada hello" },
-    { from: "a sign alone", words: ["@@ada"], asked: "@@ada" },
+    { from: "standard input", words: [], input: "  piped\n", asked: "  piped" },
+    {
+      from: "words and standard input",
+      words: ["Why?"],
+      input: "a log\nof it\n",
+      asked: "Why?\n\na log\nof it",
+    },
+    {
+      from: "a file and standard input",
+      words: ["@notes.md"],
+      input: "x",
+      asked: "# From\n\na file\n\nx",
+    },
+    { from: "words that start with @", words: ["@ada", "hello"], asked: "@ada hello" },
+    { from: "a word that starts with @@", words: ["@@ada"], asked: "@@ada" },
   ])("comes from $from", async ({ words, input, asked }) => {
     await using server = await ModelServer.start(ECHO);
     const project = queryProject({ server, files: { "notes.md": "# From\n\na file\n" } });
     const { status } = await query(project, words, { input: input ?? "" });
-    const [said] = entriesOf(recordOf(project), "chat_request");
-    expect([status, server.lastMessages, said]).toEqual([
+    const [request] = entriesOf(recordOf(project), "chat_request");
+    expect([status, server.lastMessages, request]).toEqual([
       0,
       [asked],
       { type: "chat_request", content: asked },
     ]);
   });
 
-  test("is written in the editor with -e, which begins with what there is", async () => {
+  test("is written in the editor with -e, starting from the words", async () => {
     await using server = await ModelServer.start(ECHO);
     const project = queryProject({ server });
     const variables = project.editor('printf "\\nand more\\n" >> "$1"');
@@ -53,11 +63,11 @@ describe("what is asked", () => {
   });
 
   test.each([
-    { how: "nothing is said", words: [], input: "" },
-    { how: "only space is piped in", words: [], input: " \n\n" },
+    { how: "there are no words", words: [], input: "" },
+    { how: "standard input is blank", words: [], input: " \n\n" },
     { how: "the editor is left empty", words: ["-e"], input: "", script: ': > "$1"' },
-    { how: "the words are space", words: [" ", ""], input: "" },
-  ])("is nothing if $how: then nothing is written", async ({ words, input, script = "exit 9" }) => {
+    { how: "the words are blank", words: [" ", ""], input: "" },
+  ])("is empty if $how, and nothing is written", async ({ words, input, script = "exit 9" }) => {
     await using server = await ModelServer.start(ECHO);
     const project = queryProject({ server });
     const variables = project.editor(script);
@@ -71,7 +81,7 @@ describe("what is asked", () => {
     expect([server.requests, everythingIn(project)]).toEqual([[], before]);
   });
 
-  test("is told the author's name, if the config has one", async () => {
+  test("has the author's name if the config sets one", async () => {
     await using server = await ModelServer.start(ECHO);
     const project = queryProject({ server, config: 'user.name = "Ada"' });
     await query(project, ["hi"]);
@@ -81,7 +91,7 @@ describe("what is asked", () => {
   });
 });
 
-/** What the model got to see, without what it is told first. */
+/** The messages of each request, without the system prompt. */
 function dialogues(server: ModelServer): readonly Json[] {
   return server.requests.map(({ messages }) =>
     messages.slice(1).map(({ content = null }) => content),
@@ -89,7 +99,7 @@ function dialogues(server: ModelServer): readonly Json[] {
 }
 
 describe("the conversation", () => {
-  test("goes on in this terminal until -n, and --id goes back", async () => {
+  test("continues in this terminal until -n, and --id returns to it", async () => {
     await using server = await ModelServer.start(["A.", "B.", "C.", "D."]);
     const project = queryProject({ server });
     await query(project, ["one"]);
@@ -106,7 +116,7 @@ describe("the conversation", () => {
     expect(recordsOf(project).map(({ title }) => title)).toEqual(["one", "three"]);
   });
 
-  test("is another in another terminal", async () => {
+  test("is a different one in another terminal", async () => {
     await using server = await ModelServer.start(["A.", "B."]);
     const project = queryProject({ server });
     await query(project, ["one"]);
@@ -116,17 +126,17 @@ describe("the conversation", () => {
 
   test.each([
     ["was removed", (folder: string) => rmSync(folder, { recursive: true })],
-    ["is in the archive", moveToArchive],
-  ])("is a new one if the active one %s", async (_, takeAway) => {
+    ["is archived", moveToArchive],
+  ])("is new if the active one %s", async (_, remove) => {
     await using server = await ModelServer.start(["A.", "B."]);
     const project = queryProject({ server });
     await query(project, ["one"]);
-    takeAway(recordOf(project).folder);
+    remove(recordOf(project).folder);
     const { status } = await query(project, ["two"]);
     expect([status, dialogues(server)]).toEqual([0, [["one"], ["two"]]]);
   });
 
-  test("is named by the first line of what is asked, or as the user says", async () => {
+  test("is named after the first line of the message, or by --title", async () => {
     await using server = await ModelServer.start(ECHO);
     const project = queryProject({ server });
     await query(project, ["-n"], { input: "A question\nin two lines" });
@@ -139,7 +149,7 @@ describe("the conversation", () => {
     ]);
   });
 
-  test("is the user's own with --local", async () => {
+  test("is stored for the user alone with --local", async () => {
     await using server = await ModelServer.start(ECHO);
     const project = queryProject({ server });
     await query(project, ["hi", "--local"]);
@@ -148,7 +158,7 @@ describe("the conversation", () => {
     );
   });
 
-  test("leaves no byte with --no-persist, and is known all the same", async () => {
+  test("is read but not written with --no-persist", async () => {
     await using server = await ModelServer.start(["A.", "B.", "C."]);
     const project = queryProject({ server });
     await query(project, ["one"]);
@@ -160,7 +170,7 @@ describe("the conversation", () => {
     expect(everythingIn(project)).toEqual(before);
   });
 
-  test("has an id only when it has begun", async () => {
+  test("with -n has no id, and an unknown id is an error", async () => {
     const project = queryProject({});
     const both = await query(project, ["-n", "--id", "jp-c17000000000", "hi"]);
     const unknown = await query(project, ["--id", "jp-c17000000000", "hi"]);
@@ -209,10 +219,10 @@ function seen({ model, temperature, tools = [] }: JsonObject): JsonObject {
   return { model: model ?? "", tools: named, ...(temperature !== undefined && { temperature }) };
 }
 
-describe("what the command line says of the config", () => {
+describe("config from the command line", () => {
   const TOOLS = [{ name: "greet", program: "'hi'", settings: 'enable = "off"' }];
 
-  test("holds for the turns that follow, and is on record once, as what differs", async () => {
+  test("applies to later turns, and is recorded once, as a delta", async () => {
     await using server = await ModelServer.start(ECHO);
     const project = queryProject({ server, tools: TOOLS });
     const flags = ["-m", "llamacpp/other", "-p", "temperature=0.5", "-t", "greet"];
@@ -256,7 +266,7 @@ describe("what the command line says of the config", () => {
     );
   });
 
-  test("is never on record where it is an answer", async () => {
+  test("is never recorded if it is an answer", async () => {
     await using server = await ModelServer.start(ECHO);
     const project = queryProject({
       server,
@@ -284,7 +294,7 @@ describe("what the command line says of the config", () => {
 });
 
 describe("the answer", () => {
-  test("is printed where it is piped exactly as it was sent", async () => {
+  test("is printed unchanged into a pipe", async () => {
     const text = "# Not *rendered*\n\n\u001b[31mred\u001b[0m\t`x`\r\n😀\u0000 end";
     await using server = await ModelServer.start([{ text, reasoning: "Hm." }, `${text}\n\n`]);
     const project = queryProject({ server });
@@ -297,7 +307,7 @@ describe("the answer", () => {
     ]);
   });
 
-  test("stands without thoughts if they are not wanted", async () => {
+  test("is printed without reasoning if that is hidden", async () => {
     await using server = await ModelServer.start(() => ({ text: "A.", reasoning: "Hm." }));
     const project = queryProject({ server });
     const hidden = await query(project, ["one", "--hide-reasoning"]);
@@ -309,7 +319,7 @@ describe("the answer", () => {
     });
   });
 
-  test("costs what is told with -v, all requests together", async () => {
+  test("is followed by the token usage of all requests with -v", async () => {
     const usage = {
       prompt_tokens: 1200,
       completion_tokens: 30,
@@ -328,7 +338,7 @@ describe("the answer", () => {
     ]);
   });
 
-  test("is one event a line with --format json, as they are on record", async () => {
+  test("is one event per line with --format json, as recorded", async () => {
     await using server = await ModelServer.start([
       { text: "I ask.", reasoning: "Hm.", calls: [{ name: "asker", arguments: { a: "ü" } }] },
       "Done.",

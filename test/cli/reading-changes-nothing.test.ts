@@ -5,7 +5,7 @@ import { request } from "./records.ts";
 import { placeLegacy, placeRelease } from "./samples.ts";
 import { Project } from "./support.ts";
 
-/** Every command that only reads, in all of its forms that read differently. */
+/** Every command that only reads, in each form that reads differently. */
 const READERS = [
   ["conversation", "ls"],
   ["conversation", "ls", "--archived"],
@@ -24,7 +24,7 @@ const READERS = [
   ["inquiry", "show", "fs_modify_file_0.apply_changes"],
 ];
 
-/** Records that a program that writes would want to put right. */
+/** Includes records that a command that writes would repair. */
 function placeAll(project: Project): void {
   placeRelease(project);
   placeLegacy(project);
@@ -46,7 +46,7 @@ async function statusesOfAll(project: Project): Promise<(number | null)[]> {
 
 const ALL_DONE = READERS.map(() => 0);
 
-describe("commands that read change not a byte, name or time", () => {
+describe("commands that read change no byte, name or time", () => {
   test("of a workspace and of the user's data", async () => {
     const project = new Project();
     placeAll(project);

@@ -1,18 +1,18 @@
 /**
- * Records as the Rust original writes them, put down here by hand and not by our own codecs: the
- * keys, their order, and base64 where it has base64.
+ * Records as the Rust version writes them, with the same keys, order and base64. Written here without jp's own
+ * codecs, to test these.
  */
 import type { JsonObject } from "../../src/util/index.ts";
 
 const START = Math.floor(Date.now() / 1000) * 1000 - 50 * 3600_000;
 
-/** A moment so many seconds after one that is two days ago, and stays so for most of a day. */
+/** A time this many seconds after a start about two days ago, so that jp prints it as "2 days ago" during the tests. */
 export function time(second: number): string {
   const text = new Date(START + second * 1000).toISOString();
   return `${text.slice(0, 10)} ${text.slice(11, 19)}.0`;
 }
 
-/** The digits of the id that a conversation of this moment has. */
+/** The digits in the id of a conversation created at this time. */
 export function digits(second: number): number {
   return START / 100 + second * 10;
 }
@@ -62,7 +62,7 @@ export function result(second: number, id: string, content: string, isError = fa
   return { timestamp: time(second), type, id, content: base64(content), is_error: isError };
 }
 
-/** What is not said is a yes or no asked by `a_tool`. */
+/** By default, a boolean question from `a_tool`. */
 export function question(second: number, id: string, fields: JsonObject = {}): JsonObject {
   const { source, tool_call_id: callId, question_id: questionId, ...asked } = fields;
   return {
@@ -76,7 +76,7 @@ export function question(second: number, id: string, fields: JsonObject = {}): J
   };
 }
 
-/** With `{ answer }` alone, as before there were outcomes. */
+/** With only `{ answer }`, it has the format before outcomes. */
 export function answer(second: number, id: string, fields: JsonObject): JsonObject {
   return { timestamp: time(second), type: "inquiry_response", id, ...fields };
 }

@@ -1,4 +1,4 @@
-/** Conversations that many tests read: one in today's form, one as the original first wrote them. */
+/** Conversations that many tests read: one in the current format, one in the oldest. */
 import type { JsonObject } from "../../src/util/index.ts";
 import type { PlacedConversation, Project } from "./support.ts";
 import {
@@ -15,7 +15,7 @@ import {
   turnStart,
 } from "./records.ts";
 
-/** Split, two turns, with every kind of event, and one of a kind that nobody knows. */
+/** Split into files, two turns, with every kind of event and an unknown one. */
 export function placeRelease(project: Project): PlacedConversation {
   return project.place({
     second: 0,
@@ -78,7 +78,7 @@ export function placeRelease(project: Project): PlacedConversation {
   });
 }
 
-/** Packed, without turns, with two-segment ids, ids used twice, and a question nobody closed. */
+/** Packed, without turns, with two-segment ids, repeated ids, and an unanswered question. */
 export function placeLegacy(project: Project): PlacedConversation {
   return project.place({
     second: -864_000,

@@ -1,4 +1,4 @@
-/** The command on a terminal: inside the test, or built and in a process of its own. */
+/** The command on a terminal: inside the test's process, or built and in a separate process. */
 import type { WriteStream } from "node:tty";
 import { run } from "../../src/cli/run.ts";
 import { createHost } from "../support/command-host.ts";
@@ -18,7 +18,7 @@ export class Screen extends VirtualTerminal {
   constructor(project: Project, words: readonly string[], options: ScreenOptions = {}) {
     const variables = { TERM: "xterm-256color", ...project.variables, ...options.variables };
     super({ variables, columns: options.columns });
-    // Commands use of these streams only what a virtual one has.
+    // Commands only use what a virtual stream has.
     const open = () => this.openOutput() as unknown as WriteStream;
     const stdout = open();
     const host = {
@@ -60,7 +60,7 @@ export class Screen extends VirtualTerminal {
   }
 }
 
-/** For what depends on the process or the kernel: its signals, the terminal's settings, its streams. */
+/** For what depends on the process or the kernel: signals, terminal settings, streams. */
 export class ScreenProcess extends PseudoTerminal {
   constructor(project: Project, words: readonly string[], options: ScreenOptions = {}) {
     super(process.execPath, [JP, ...words], {

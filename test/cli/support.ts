@@ -1,4 +1,4 @@
-/** The built command, run as a child process in a workspace of the test's own. */
+/** A temporary workspace, and the command in it: inside the test's process, or built and in a child process. */
 import { spawn } from "node:child_process";
 import { createHash } from "node:crypto";
 import { once } from "node:events";
@@ -16,21 +16,21 @@ import { digits, time } from "./records.ts";
 
 const ROOT = path.join(import.meta.dirname, "..", "..");
 export const JP = path.join(ROOT, "dist", "bin", "jp.cjs");
-/** The command starts a little faster the second time. */
+/** Makes the command start faster after the first time. */
 const NODE_COMPILE_CACHE = path.join(ROOT, "node_modules", ".cache", "node-compile");
 const SESSION = "the-test";
 
-/** A conversation to put in place. Its moment is its id; what is not said is not in its files. */
+/** A conversation to create. Its id follows from its time; its files contain only what is given. */
 export interface Placed {
   readonly second: number;
   readonly title?: string;
-  /** More of its metadata; `null` for a conversation without the file. */
+  /** More metadata, or `null` to leave the file out. */
   readonly metadata?: JsonObject | string | null;
   readonly events?: readonly JsonObject[] | string | null;
-  /** Absent in the packed form. */
+  /** Absent in the packed format. */
   readonly config?: JsonObject | string;
   readonly where?: "live" | "archive" | "local";
-  /** What stands behind the digits in the name of its folder. */
+  /** The part of the folder name after the digits. */
   readonly slug?: string;
 }
 
@@ -52,14 +52,14 @@ export class Project {
   /** Where drafts and demonstrations go. */
   readonly temporary: string;
 
-  /** An empty workspace, unless `isBare`: then there is only a folder. */
+  /** An empty workspace, or with `isBare` just a folder. */
   constructor({ isBare = false, id = "abc12" }: { isBare?: boolean; id?: string | null } = {}) {
     const folder = temporaryFolder();
     this.root = path.join(folder, "project");
     this.data = path.join(folder, "data");
     this.home = path.join(folder, "home");
     this.temporary = path.join(folder, "tmp");
-    for (const made of [this.root, this.home, this.temporary]) mkdirSync(made);
+    for (const each of [this.root, this.home, this.temporary]) mkdirSync(each);
     if (isBare) return;
     mkdirSync(path.join(this.root, ".jp"));
     if (id !== null) writeFileSync(path.join(this.root, ".jp", ".id"), `# Do not edit.\n${id}`);
@@ -85,7 +85,7 @@ export class Project {
     return this.jpWith({}, ...words);
   }
 
-  /** The same with more variables in its environment. */
+  /** The same with more environment variables. */
   jpWith(variables: Variables, ...words: readonly string[]): Promise<Finished> {
     return runCommand(words, {
       cwd: this.root,
@@ -93,7 +93,7 @@ export class Project {
     });
   }
 
-  /** The built command, in a process of its own. */
+  /** The built command, in a separate process. */
   jpProcess(...words: readonly string[]): Promise<Finished> {
     return this.jpProcessWith({}, ...words);
   }
@@ -144,7 +144,7 @@ export class Project {
     };
   }
 
-  /** Writes the session's file: these conversations were used in it, the last one first. */
+  /** Writes the session's file with these conversations, most recent first. */
   activate(...conversations: readonly PlacedConversation[]): void {
     const digest = createHash("sha256").update(SESSION).digest("hex").slice(0, 16);
     const folder = path.join(this.userFolder, "sessions");
@@ -160,7 +160,7 @@ export class Project {
     );
   }
 
-  /** A program in the place of an editor: `script` is told the file's name as `$1`. */
+  /** An editor that runs this script. The file name is `$1`. */
   editor(script: string): Variables {
     const file = path.join(this.home, "editor");
     writeFileSync(file, `#!/bin/sh\n${script}\n`);
@@ -181,12 +181,12 @@ export function jsonLines({ stdout }: Finished): unknown[] {
     .map((line) => JSON.parse(line) as unknown);
 }
 
-/** The lines, each ended by a newline: what a command should have printed. */
+/** The expected output of a command: each line ends with a newline. */
 export function lines(...all: readonly string[]): string {
   return all.map((line) => `${line}\n`).join("");
 }
 
-/** A command that did its work and printed this, and said nothing beside it. */
+/** A command that succeeded with this output and nothing on stderr. */
 export function printed(stdout: string): Finished {
   return { status: 0, stdout, stderr: "" };
 }

@@ -4,12 +4,12 @@ import { describe, expect, test } from "vitest";
 import { digits, request, time } from "./records.ts";
 import { type Finished, lines, type Placed, type PlacedConversation, Project } from "./support.ts";
 
-/** A conversation whose only event happened when it was started. */
+/** A conversation with one event, at its start. */
 function titled(second: number, title: string, more: Partial<Placed> = {}): Placed {
   return { second, title, config: {}, events: [request(second, "Hi.")], ...more };
 }
 
-/** The conversation that a command shows; its words if it shows none. */
+/** The conversation that a command shows, or its error. */
 function shownBy({ stdout, stderr }: Finished): string {
   return /^ID +(\S+)/.exec(stdout)?.[1] ?? stderr;
 }
@@ -224,7 +224,7 @@ describe("using a conversation", () => {
     const project = new Project();
     project.place(titled(0, "First"));
     const { status, stdout, stderr } = await project.jp("conversation", "use");
-    // Nobody called anything "previous" here.
+    // No conversation has "previous" in its title.
     expect({ status, stdout, isAboutATitle: stderr.includes("is called") }).toEqual({
       status: 1,
       stdout: "",
@@ -254,7 +254,7 @@ function metadataOf({ metadata }: PlacedConversation): Record<string, unknown> {
   return JSON.parse(readFileSync(metadata, "utf8")) as Record<string, unknown>;
 }
 
-/** Each conversation is the only one that one of the keywords means. */
+/** Each conversation matches exactly one keyword. */
 function placeForKeywords(project: Project) {
   const placed = {
     active: project.place(titled(0, "one")),

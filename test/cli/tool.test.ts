@@ -9,7 +9,7 @@ import { jsonLines, lines, printed, Project } from "./support.ts";
 
 const EXAMPLES = path.join(import.meta.dirname, "..", "..", "examples", "tools");
 
-/** A workspace with a config, and with files. */
+/** A workspace with a config and files. */
 function projectWith(config: string, files: Readonly<Record<string, string>> = {}): Project {
   const project = new Project();
   writeFileSync(path.join(project.root, ".jp", "config.toml"), config);
@@ -20,7 +20,7 @@ function projectWith(config: string, files: Readonly<Record<string, string>> = {
   return project;
 }
 
-/** A tool that asks one question and prints the answer it got. */
+/** A tool that asks one question and prints the answer. */
 function asking(answerType: string, more = ""): Project {
   const question = `{"id":"q","text":"What then?","answer_type":${answerType}${more}}`;
   const script = `
@@ -32,8 +32,8 @@ console.log("q" in call.answers
   return projectWith(config, { "asker.cjs": script });
 }
 
-describe("a tool that is run by hand", () => {
-  test("gets its arguments, and its result is printed", async () => {
+describe("jp tool run", () => {
+  test("passes the arguments to the tool and prints its result", async () => {
     const project = projectWith(`
       [conversation.tools.greet]
       source = "local"
@@ -52,7 +52,7 @@ describe("a tool that is run by hand", () => {
     ]);
   });
 
-  test("is not run with arguments that do not fit", async () => {
+  test("does not run a tool with invalid arguments", async () => {
     const project = projectWith(`
       [conversation.tools.touch]
       source = "local"
@@ -67,7 +67,7 @@ describe("a tool that is run by hand", () => {
     }).toEqual({ status: 1, isNamed: true, isRun: false });
   });
 
-  test("that fails is an error on standard error, with status 1", async () => {
+  test("prints the error of a failing tool on stderr and exits with status 1", async () => {
     const project = projectWith(`
       [conversation.tools.fail]
       source = "local"
@@ -80,7 +80,7 @@ describe("a tool that is run by hand", () => {
     });
   });
 
-  test("asks nobody where nobody is, and says what to do", async () => {
+  test("fails if the tool asks and no terminal is available, and says what to do", async () => {
     counters("T-RUN-4");
     const project = asking('{"type":"text"}');
     expect(await project.jp("tool", "run", "asker", "--non-interactive")).toEqual({
@@ -93,7 +93,7 @@ describe("a tool that is run by hand", () => {
     });
   });
 
-  test("takes the question's default where nobody is, if its config says so", async () => {
+  test("uses the question's default without a terminal if the config says so", async () => {
     const detached = "conversation.tools.asker.detached";
     const run = (project: Project, policy: string) =>
       project.jp("tool", "run", "asker", "--non-interactive", "--cfg", `${detached}=${policy}`);
@@ -111,12 +111,12 @@ describe("a tool that is run by hand", () => {
     ['{"type":"select","options":[]}', "", "a select needs at least one option"],
     ['{"type":"select","options":["a","a"]}', "", 'duplicate option "a"'],
     ['{"type":"boolean"}', ',"default":"maybe"', "expected true or false, got string"],
-  ])("that asks %s%s is told what is wrong with that", async (type, more, problem) => {
+  ])("explains an invalid question: %s%s", async (type, more, problem) => {
     const { status, stderr } = await asking(type, more).jp("tool", "run", "asker");
     expect([status, stderr.includes(problem)]).toEqual([1, true]);
   });
 
-  test("takes a configured answer, and only one that fits", async () => {
+  test("uses a configured answer, if it fits", async () => {
     const project = asking('{"type":"boolean"}');
     const key = "conversation.tools.asker.questions.q.answer";
     const run = (setting: string) =>
@@ -134,7 +134,7 @@ describe("a tool that is run by hand", () => {
     ]);
   });
 
-  test("that never takes an answer is not asked for ever", async () => {
+  test("stops a tool that ignores its answer", async () => {
     const question = '{"id":"q","text":"Again?","answer_type":{"type":"text"}}';
     const project = projectWith(
       `
@@ -155,7 +155,7 @@ describe("a tool that is run by hand", () => {
     });
   });
 
-  test("that takes no default is not asked for ever either", async () => {
+  test("stops a tool that ignores its default", async () => {
     const question = '{"id":"q","text":"Again?","answer_type":{"type":"text"},"default":"x"}';
     const project = projectWith(
       `
@@ -176,7 +176,7 @@ describe("a tool that is run by hand", () => {
     ]);
   });
 
-  test("may ask several different questions", async () => {
+  test("lets a tool ask several different questions", async () => {
     const script = `
 const { answers } = JSON.parse(require("fs").readFileSync(0, "utf8")).tool;
 const id = ["a", "b", "c", "d", "e"].find((each) => !(each in answers));
@@ -190,7 +190,7 @@ console.log(id === undefined ? Object.values(answers).join("") : JSON.stringify(
     expect(await project.jp("tool", "run", "curious")).toEqual(printed(lines("abcde")));
   });
 
-  test("can be the one that describes others", async () => {
+  test("can run describe_tools", async () => {
     const project = projectWith(`
       [conversation.tools.greet]
       source = "local"
@@ -216,7 +216,7 @@ console.log(id === undefined ? Object.values(answers).join("") : JSON.stringify(
     ]);
   });
 
-  test("is unknown, or its arguments are no arguments: that is told", async () => {
+  test("reports unknown tools and malformed arguments", async () => {
     const project = projectWith("");
     const results = await Promise.all([
       project.jp("tool", "run", "nothing"),
@@ -240,7 +240,7 @@ describe("a question on a terminal", () => {
     { type: '{"type":"text"}', more: ',"default":"as ever"', keys: "\r", got: 'got "as ever"' },
     { type: '{"type":"secret"}', keys: "hunter2\r", got: 'got "hunter2"' },
     { type: '{"type":"select","options":["a","b","c"]}', keys: "\u001b[B\r", got: 'got "b"' },
-  ])("of the type $type is answered by $keys", async ({ type, more, keys, got }) => {
+  ])("of type $type is answered by $keys", async ({ type, more, keys, got }) => {
     const screen = new Screen(asking(type, more), ["tool", "run", "asker"]);
     await screen.until("What then?");
     screen.type(keys);
@@ -248,7 +248,7 @@ describe("a question on a terminal", () => {
     expect({ status, last: shown.at(-1) }).toEqual({ status: 0, last: got });
   });
 
-  test("that asks for a secret shows nothing of it until the tool does", async () => {
+  test("of type secret does not show the answer", async () => {
     verifies(
       "082/secret/no-echo-at-the-prompt",
       "082/secret/local-tool-declares-it-in-its-output",
@@ -281,7 +281,7 @@ describe("a question on a terminal", () => {
     expect({ status, last: shown.at(-1) }).toEqual({ status: 130, last: "Cancelled." });
   });
 
-  test("shows the context, made harmless", async () => {
+  test("shows the neutralized context", async () => {
     const more = ',"context":"-old\\u001b[2J\\n+new"';
     const screen = new Screen(asking('{"type":"boolean"}', more), ["tool", "run", "asker"]);
     await screen.until("What then?");
@@ -291,14 +291,14 @@ describe("a question on a terminal", () => {
   });
 });
 
-test("a tool that runs is ended by Ctrl-C, with everything it started", async () => {
+test("Ctrl-C ends a running tool and the processes it started", async () => {
   const project = projectWith(`
     [conversation.tools.slow]
     source = "local"
     command = { program = "sleep 60 & echo $! >&2; wait", shell = true }
   `);
   const screen = new Screen(project, ["tool", "run", "slow"]);
-  await screen.until("\n");
+  await screen.untilShown((shown) => shown.some((line) => /^\d+$/.test(line)));
   screen.type("\u0003");
   const { status, lines: shown } = await screen.end();
   const pid = Number(shown.find((line) => /^\d+$/.test(line)));
@@ -309,41 +309,44 @@ test("a tool that runs is ended by Ctrl-C, with everything it started", async ()
   });
 });
 
-describe("the examples of tools", () => {
-  test.each(["backup_sh", "backup_py", "backup_ts"])("%s asks before it replaces", async (tool) => {
-    const project = projectWith(readFileSync(path.join(EXAMPLES, "config.toml"), "utf8"), {
-      "notes.txt": "one",
-    });
-    cpSync(EXAMPLES, path.join(project.root, "tools"), { recursive: true });
-    // The package as a project that uses it has it.
-    mkdirSync(path.join(project.root, "node_modules"));
-    symlinkSync(
-      path.join(import.meta.dirname, "..", ".."),
-      path.join(project.root, "node_modules", "jp-ts"),
-    );
-    const answer = `conversation.tools.${tool}.questions.overwrite.answer`;
-    const run = (...more: readonly string[]) =>
-      project.jp("tool", "run", tool, "--non-interactive", "--arg", "path=notes.txt", ...more);
-    const saved = () => readFileSync(path.join(project.root, "notes.txt.bak"), "utf8");
-    const first = await run();
-    writeFileSync(path.join(project.root, "notes.txt"), "two");
-    const refused = await run();
-    const kept = await run("--cfg", `${answer}:=false`);
-    const before = saved();
-    const replaced = await run("--cfg", `${answer}:=true`);
-    expect([first, refused.status, kept, before, replaced, saved()]).toEqual([
-      printed(lines("Saved notes.txt.bak")),
-      3,
-      printed(lines("The old backup was kept.")),
-      "one",
-      printed(lines("Saved notes.txt.bak")),
-      "two",
-    ]);
-  });
+describe("the example tools", () => {
+  test.each(["backup_sh", "backup_py", "backup_ts"])(
+    "%s asks before it overwrites",
+    async (tool) => {
+      const project = projectWith(readFileSync(path.join(EXAMPLES, "config.toml"), "utf8"), {
+        "notes.txt": "one",
+      });
+      cpSync(EXAMPLES, path.join(project.root, "tools"), { recursive: true });
+      // As installed in a project that uses the package.
+      mkdirSync(path.join(project.root, "node_modules"));
+      symlinkSync(
+        path.join(import.meta.dirname, "..", ".."),
+        path.join(project.root, "node_modules", "jp-ts"),
+      );
+      const answer = `conversation.tools.${tool}.questions.overwrite.answer`;
+      const run = (...more: readonly string[]) =>
+        project.jp("tool", "run", tool, "--non-interactive", "--arg", "path=notes.txt", ...more);
+      const saved = () => readFileSync(path.join(project.root, "notes.txt.bak"), "utf8");
+      const first = await run();
+      writeFileSync(path.join(project.root, "notes.txt"), "two");
+      const refused = await run();
+      const kept = await run("--cfg", `${answer}:=false`);
+      const before = saved();
+      const replaced = await run("--cfg", `${answer}:=true`);
+      expect([first, refused.status, kept, before, replaced, saved()]).toEqual([
+        printed(lines("Saved notes.txt.bak")),
+        3,
+        printed(lines("The old backup was kept.")),
+        "one",
+        printed(lines("Saved notes.txt.bak")),
+        "two",
+      ]);
+    },
+  );
 });
 
 describe("the list of tools", () => {
-  test("has those of the config and those that come with the program", async () => {
+  test("has the tools of the config and the builtin ones", async () => {
     const project = projectWith(`
       [conversation.tools.greet]
       source = "local.hello"
@@ -367,7 +370,7 @@ describe("the list of tools", () => {
     expect(listed.map(({ name }) => name)).toContain("describe_tools");
   });
 
-  test("shows what -t and -T would change, one after the other", async () => {
+  test("applies -t and -T in order", async () => {
     const project = projectWith(`
       [conversation.tools]
       a = { source = "local", command = "true" }
@@ -407,7 +410,7 @@ describe("the list of tools", () => {
     });
   });
 
-  test("refuses to switch off what is locked, and what there is not", async () => {
+  test("reports locked and unknown tools", async () => {
     const project = projectWith("");
     const first = async (...flags: readonly string[]) => {
       const { status, stderr } = await project.jp("tool", "ls", ...flags);
@@ -419,7 +422,7 @@ describe("the list of tools", () => {
     ]);
   });
 
-  test("shows one of them as a model sees it", async () => {
+  test("includes jp tool show, which prints a tool as the model sees it", async () => {
     const project = projectWith(`
       [conversation.tools.greet]
       source = "local"
@@ -442,7 +445,7 @@ describe("the list of tools", () => {
   });
 });
 
-describe("the config of a tool that comes with the program", () => {
+describe("the config of a builtin tool", () => {
   interface Listed {
     readonly name: string;
     readonly summary: string;
@@ -452,7 +455,7 @@ describe("the config of a tool that comes with the program", () => {
     return jsonLines(await project.jp("tool", "ls", "--format", "json", ...more)) as Listed[];
   }
 
-  test("is changed field by field: what the user does not say stays, for every tool", async () => {
+  test("is merged field by field, for every builtin tool", async () => {
     verifies(
       "083/merge/builtin-defaults-under-user-config",
       "083/merge/single-override-keeps-the-rest",
@@ -469,7 +472,7 @@ describe("the config of a tool that comes with the program", () => {
     );
   });
 
-  test("may replace its source; parameters and the rest stay until they are replaced too", async () => {
+  test("can replace the source, and keeps parameters and other defaults", async () => {
     verifies("083/merge/source-may-be-replaced", "083/merge/replaced-source-keeps-other-defaults");
     const project = projectWith(`
       [conversation.tools.describe_tools]

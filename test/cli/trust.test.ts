@@ -7,10 +7,10 @@ import { Screen } from "./screen.ts";
 import { type Finished, type Project } from "./support.ts";
 import { counters } from "../security/threats.ts";
 
-/** A person on a machine of their own, who has trusted nothing yet. */
+/** A user who has not trusted anything yet. */
 const NOTHING_TRUSTED = { JP_TRUSTED_WORKSPACES: "" };
 
-/** A workspace as it comes with a clone: its tool leaves a trace when it runs. */
+/** A cloned workspace. Its tool leaves a trace when it runs. */
 function clone(config = ""): Project {
   const program = `(require("node:fs").writeFileSync("RAN", ""), "ran")`;
   return queryProject({ tools: [{ name: "build", program }], config });
@@ -268,7 +268,7 @@ describe("trust", () => {
       1,
       'the record of this conversation:\n- tool build: runs sh -c "touch RAN", without asking\n',
     ]);
-    await jp(project, "trust", "--yes"); // The query has made it the active one.
+    await jp(project, "trust", "--yes"); // The query made it the active one.
     const again = await query(project, ["Go."]);
     expect(again.stderr).not.toContain("trusted");
   });

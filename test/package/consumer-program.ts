@@ -1,6 +1,6 @@
 /**
- * What somebody writes who has installed the package: a turn in the workspace that is named, with a
- * tool of theirs that asks. It is checked and run outside of this repository, from the tarball.
+ * A program of someone who installed the package: a turn in the given workspace, with a tool that asks.
+ * It is type-checked and run outside this repository, against the tarball.
  */
 import { homedir } from "node:os";
 import process from "node:process";
@@ -30,7 +30,7 @@ const prompter: Prompter = {
   channel: "consumer",
   canAsk: () => true,
   ask: async ({ inquiryId, question }) => {
-    // The compiler knows what is asked: a text in this place would be none of its types.
+    // The type of the answer narrows with the type of the question.
     const options = question.answerType.type === "select" ? question.answerType.options : [];
     const answer = options[0]?.value ?? null;
     return { type: "answered", inquiryId, answer, isRemembered: false };
@@ -64,6 +64,6 @@ await conversation.release();
 const results = events.flatMap((event) =>
   event.type === "tool_call_response" ? [event.content] : [],
 );
-// @ts-expect-error A wrong name is found by the compiler: the types are there, and are not `any`.
+// @ts-expect-error The compiler finds a wrong name, so the types exist and are not `any`.
 const nothing: unknown = conversation.nothing;
 process.stdout.write(`${JSON.stringify({ type, text, results, nothing })}\n`);

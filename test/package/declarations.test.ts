@@ -7,9 +7,9 @@ import { ROOT } from "./tarball.ts";
 interface Declaration {
   readonly file: string;
   readonly name: string;
-  /** Without what is said about it and its parts. */
+  /** Without comments. */
   readonly code: string;
-  readonly isExplained: boolean;
+  readonly isDocumented: boolean;
 }
 
 const manifest = JSON.parse(readFileSync(path.join(ROOT, "package.json"), "utf8")) as {
@@ -19,16 +19,16 @@ const [main = "", ...others] = Object.values(manifest.exports).flatMap((entry) =
   typeof entry === "string" ? [] : [path.join(entry.types)],
 );
 
-describe("names that are exported", () => {
-  test("have a sentence that an editor shows", () => {
-    const silent = [main, ...others]
+describe("exported names", () => {
+  test("have a doc comment", () => {
+    const undocumented = [main, ...others]
       .flatMap(declarationsOf)
-      .filter(({ isExplained }) => !isExplained)
+      .filter(({ isDocumented }) => !isDocumented)
       .map(({ file, name }) => `${file} ${name}`);
-    expect([...new Set(silent)]).toEqual([]);
+    expect([...new Set(undocumented)]).toEqual([]);
   });
 
-  test("of the main entry are declared by names that it exports too", () => {
+  test("of the main entry only refer to names that it exports too", () => {
     const known = new Set(exportsOf(main).keys());
     const unknown = declarationsOf(main).flatMap(({ file, name, code }) =>
       namesOf(file)
@@ -56,23 +56,23 @@ function findDeclaration(file: string, name: string): Declaration {
     file,
     name,
     code: code.replaceAll(/\/\*\*[\s\S]*?\*\//g, ""),
-    isExplained: text.slice(0, index).trimEnd().endsWith("*/"),
+    isDocumented: text.slice(0, index).trimEnd().endsWith("*/"),
   };
 }
 
-/** What an index passes on, and from which files. Nothing is renamed on the way. */
+/** The names that an index re-exports, with their files. Re-exports never rename. */
 function exportsOf(file: string): ReadonlyMap<string, string> {
-  const passed = new Map<string, string>();
+  const found = new Map<string, string>();
   for (const [, names = "", from = ""] of read(file).matchAll(
     /^export (?:type )?\{([^}]*)\} from "(.+)\.ts";/gm,
   )) {
     const source = path.join(path.dirname(file), `${from}.d.ts`);
-    for (const name of namesIn(names)) passed.set(name, source);
+    for (const name of namesIn(names)) found.set(name, source);
   }
-  return passed;
+  return found;
 }
 
-/** The names of ours that a file imports or exports. */
+/** The names from this package that a file imports or declares. */
 function namesOf(file: string): readonly string[] {
   const text = read(file);
   const imported = [...text.matchAll(/^import (?:type )?\{([^}]*)\} from "\./gm)];

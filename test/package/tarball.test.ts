@@ -2,28 +2,28 @@ import { readFileSync, writeFileSync } from "node:fs";
 import { rm } from "node:fs/promises";
 import path from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { install, makeFolder, pack, ROOT, run, runWell, type Tarball } from "./tarball.ts";
+import { install, makeFolder, pack, ROOT, run, runOrThrow, type Tarball } from "./tarball.ts";
 
 const folder = makeFolder();
 const manifest = JSON.parse(readFileSync(path.join(ROOT, "package.json"), "utf8")) as {
   readonly version: string;
   readonly exports: Readonly<Record<string, string | { readonly default: string }>>;
 };
-/** Each with a name to import it by. */
+/** Each entry with the name that imports it. */
 const ENTRIES = Object.entries(manifest.exports).flatMap(([name, target]) =>
   typeof target === "string" ? [] : [{ name: path.join("jp-ts", name), file: target.default }],
 );
-/** A machine may be busy, and the registry slow; alone, all of it takes half a minute. */
-const LONG = 180_000;
+/** On an idle machine this takes half a minute, but the machine may be busy and the registry slow. */
+const TIMEOUT_MS = 180_000;
 let tarball: Tarball;
 
 beforeAll(async () => {
   tarball = await pack(folder);
-}, LONG);
-afterAll(() => rm(folder, { recursive: true, force: true }), LONG);
+}, TIMEOUT_MS);
+afterAll(() => rm(folder, { recursive: true, force: true }), TIMEOUT_MS);
 
-describe("the package", { timeout: LONG }, () => {
-  test("has the command, the library, and what there is to know about them", () => {
+describe("the package", { timeout: TIMEOUT_MS }, () => {
+  test("contains the command, the library, the schema and the documents", () => {
     const others = tarball.contents.filter(
       (file) => !/^dist\/bin\/[\w-]+\.cjs$|^dist\/lib\/[\w/-]+\.(?:js|d\.ts)$/.test(file),
     );
@@ -38,50 +38,50 @@ describe("the package", { timeout: LONG }, () => {
     ]);
   });
 
-  test("has no file in its library that no import leads to", () => {
+  test("contains no library file that nothing imports", () => {
     const modules = tarball.contents
       .filter((file) => file.startsWith("dist/lib/"))
       .map((file) => file.replace(/\.(?:js|d\.ts)$/, ""));
-    const reached = reachedFrom(ENTRIES.map(({ file }) => path.join(file.replace(/\.js$/, ""))));
-    expect([...new Set(modules)].toSorted()).toEqual([...reached].toSorted());
+    const imported = importedFrom(ENTRIES.map(({ file }) => path.join(file.replace(/\.js$/, ""))));
+    expect([...new Set(modules)].toSorted()).toEqual([...imported].toSorted());
   });
 
-  test("has types that every way of resolving ES modules finds", async () => {
-    // It is ESM only: what `require` of old and node10 do not find, they are not meant to.
+  test("has types that every ESM resolution finds", async () => {
+    // ESM only: `require` and node10 resolution are not supported.
     const { status, stdout } = await run("attw", [tarball.file, "--profile", "esm-only"]);
     expect({ status, stdout }).toEqual({ status: 0, stdout: expect.stringContaining('"jp-ts"') });
   });
 });
 
-describe("installed in an empty project", { timeout: LONG }, () => {
+describe("the package in an empty project", { timeout: TIMEOUT_MS }, () => {
   let project: string;
   let oldest: string;
 
   beforeAll(async () => {
-    // What the oldest Node is, and whether it is here, is told by the script that puts it in place.
+    // The script knows the oldest supported Node, and downloads it if needed.
     const bootstrap = path.join(ROOT, "scripts", "bootstrap.mjs");
     const words = [bootstrap, "--oldest-node", "node", "-p", "process.execPath"];
-    oldest = path.dirname((await runWell("node", words)).trim());
+    oldest = path.dirname((await runOrThrow("node", words)).trim());
     project = await install(tarball.file, folder);
     const lines = ENTRIES.map(({ name }, index) => `export * as entry${index} from "${name}";`);
     writeFileSync(path.join(project, "entries.ts"), `${lines.join("\n")}\n`);
-  }, LONG);
+  }, TIMEOUT_MS);
 
   test.each([
-    ["as Node resolves modules, every declaration checked", ["--module", "nodenext"]],
+    ["with Node's resolution, checking every declaration", ["--module", "nodenext"]],
     [
-      "as bundlers resolve modules",
+      "with a bundler's resolution",
       ["--module", "preserve", "--moduleResolution", "bundler", "--skipLibCheck"],
     ],
-  ])("it is typed, %s", async (_title, resolution) => {
+  ])("type-checks %s", async (_title, resolution) => {
     const strict = ["--strict", "--exactOptionalPropertyTypes"];
     const words = ["--noEmit", "--target", "es2024", ...strict, ...resolution];
     const found = await run("tsc", [...words, "main.ts", "entries.ts"], { cwd: project });
     expect(found).toEqual({ status: 0, stdout: "", stderr: "" });
   });
 
-  test("it can be tried on the oldest Node that it is for", async () => {
-    expect(await runWell("node", ["--version"], { node: oldest })).toMatch(/^v22\./);
+  test("can be tested on the oldest supported Node", async () => {
+    expect(await runOrThrow("node", ["--version"], { node: oldest })).toMatch(/^v22\./);
   });
 
   describe.each(["this Node", "the oldest Node"])("on %s", (which) => {
@@ -91,12 +91,12 @@ describe("installed in an empty project", { timeout: LONG }, () => {
       variables: { HOME: home, TMPDIR: folder, JP_USER_DATA_DIR: home },
       ...(which === "the oldest Node" && { node: oldest }),
     });
-    /** As `npx jp` runs it: by its first line, on the first Node there is. */
+    /** As `npx jp` runs it: through its first line, on the first Node in PATH. */
     const jp = (...words: readonly string[]) =>
       run(path.join(project, "node_modules", ".bin", "jp"), words, options());
 
-    test("the library is loaded, and runs a turn that the command reports", async () => {
-      const quiet = "--disable-warning=ExperimentalWarning"; // Of the stripping of types.
+    test("the library runs a turn that the command can list", async () => {
+      const quiet = "--disable-warning=ExperimentalWarning"; // About type stripping.
       const loaded = await run("node", [quiet, "entries.ts"], options());
       const turn = await run("node", [quiet, "main.ts", project], options());
       const listed = await jp("inquiry", "ls", "--format", "json");
@@ -116,10 +116,10 @@ describe("installed in an empty project", { timeout: LONG }, () => {
       });
     });
 
-    test("the command starts, helps, and gives its tour", async () => {
-      const [told, help, tour] = [await jp("--version"), await jp("--help"), await jp("demo")];
-      expect({ told, help, tour }).toEqual({
-        told: { status: 0, stdout: `jp ${manifest.version}\n`, stderr: "" },
+    test("the command prints its version and help, and runs the tour", async () => {
+      const [version, help, tour] = [await jp("--version"), await jp("--help"), await jp("demo")];
+      expect({ version, help, tour }).toEqual({
+        version: { status: 0, stdout: `jp ${manifest.version}\n`, stderr: "" },
         help: { status: 0, stdout: expect.stringMatching(/^Usage: jp /), stderr: "" },
         tour: {
           status: 0,
@@ -131,18 +131,18 @@ describe("installed in an empty project", { timeout: LONG }, () => {
   });
 });
 
-/** All modules that these lead to, by what runs and by what is declared. */
-function reachedFrom(entries: readonly string[]): ReadonlySet<string> {
-  const reached = new Set(entries);
-  for (const module of reached) {
+/** All modules that these import, in the code and in the declarations. */
+function importedFrom(entries: readonly string[]): ReadonlySet<string> {
+  const imported = new Set(entries);
+  for (const module of imported) {
     for (const suffix of [".js", ".d.ts"]) {
       const code = readFileSync(path.join(ROOT, module + suffix), "utf8");
       for (const [, target = ""] of code.matchAll(
         /(?:from |import |import\()"(\.[^"]+)\.[jt]s"/g,
       )) {
-        reached.add(path.join(path.dirname(module), target));
+        imported.add(path.join(path.dirname(module), target));
       }
     }
   }
-  return reached;
+  return imported;
 }

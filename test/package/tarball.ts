@@ -1,4 +1,4 @@
-/** The package as it would be published, and an empty project in which it is installed. */
+/** The package as npm would publish it, and an empty project that installs it. */
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { copyFileSync, mkdirSync, mkdtempSync, realpathSync, writeFileSync } from "node:fs";
@@ -17,12 +17,12 @@ export interface Finished {
 
 export interface RunOptions {
   readonly cwd?: string;
-  /** The folder of the Node to run on; the one of the tests if absent. */
+  /** The folder of the Node to run on. The default is the Node that runs the tests. */
   readonly node?: string;
   readonly variables?: Readonly<Record<string, string>>;
 }
 
-/** Runs a command without a terminal. The commands of this repository are found too, as the last ones. */
+/** Runs a command without a terminal. Commands in node_modules/.bin come last in PATH. */
 export async function run(
   command: string,
   words: readonly string[],
@@ -42,8 +42,8 @@ export async function run(
   return { status, stdout, stderr };
 }
 
-/** What it printed. Throws what it said, if it failed. */
-export async function runWell(
+/** Returns the output of a command. Throws if it fails. */
+export async function runOrThrow(
   command: string,
   words: readonly string[],
   options: RunOptions = {},
@@ -60,21 +60,21 @@ export function makeFolder(): string {
 
 export interface Tarball {
   readonly file: string;
-  /** The paths of the files in it. */
+  /** The paths of its files. */
   readonly contents: readonly string[];
 }
 
-/** Of `dist` as it is: `npm test` has built it. */
+/** Packs `dist` as it is; `npm test` builds it. */
 export async function pack(folder: string): Promise<Tarball> {
   const words = ["pack", "--ignore-scripts", "--json", "--pack-destination", folder];
-  const told = JSON.parse(await runWell("npm", words)) as readonly [
+  const packed = JSON.parse(await runOrThrow("npm", words)) as readonly [
     { readonly filename: string; readonly files: readonly { readonly path: string }[] },
   ];
-  const [{ filename, files }] = told;
+  const [{ filename, files }] = packed;
   return { file: path.join(folder, filename), contents: files.map((file) => file.path) };
 }
 
-/** An empty project with the package in it, as `npm install` leaves it. */
+/** Installs the package in an empty project. */
 export async function install(tarball: string, folder: string): Promise<string> {
   const project = path.join(folder, "project");
   mkdirSync(path.join(project, ".jp"), { recursive: true });
@@ -87,7 +87,7 @@ export async function install(tarball: string, folder: string): Promise<string> 
     "--no-audit",
     "--no-fund",
   ];
-  await runWell("npm", words, { cwd: project });
+  await runOrThrow("npm", words, { cwd: project });
   copyFileSync(
     path.join(import.meta.dirname, "consumer-program.ts"),
     path.join(project, "main.ts"),

@@ -1,17 +1,17 @@
-/** A recording as frames: what the screen shows, cell by cell, and for how long. */
+/** Turns a recording into frames: the cells of the screen, and how long to show them. */
 import headless, { type IBufferCell, type IBufferLine } from "@xterm/headless";
 import { COLUMNS, type Moment, ROWS } from "./recording.ts";
 
 export interface Frame {
   readonly rows: readonly (readonly Run[])[];
   readonly holdMs: number;
-  /** While somebody is being asked. */
+  /** While a question is open. */
   readonly cursor?: { readonly row: number; readonly column: number };
-  /** What is being pressed. */
+  /** The keys being pressed. */
   readonly keys?: string;
 }
 
-/** Characters of one style, side by side. One that not every font has stands alone. */
+/** Adjacent characters of one style. A character outside ASCII is a run of its own. */
 export interface Run {
   readonly column: number;
   /** In cells. */
@@ -21,21 +21,21 @@ export interface Run {
 }
 
 export interface Style {
-  /** One of the sixteen colours of a terminal; absent for the usual one. */
-  readonly colour?: number;
+  /** One of the 16 terminal colors; absent for the default. */
+  readonly color?: number;
   readonly isBold: boolean;
   readonly isDim: boolean;
 }
 
 type Terminal = InstanceType<typeof headless.Terminal>;
 
-/** As long as one needs to read it. */
+/** Long enough to read. */
 const PARAGRAPH_MS = 800;
 const QUESTION_MS = 2000;
 const KEYS_MS = 600;
 const END_MS = 6000;
 
-/** Everything at once would be too much to follow: it comes by the paragraph. */
+/** One frame per paragraph, because all output at once is hard to follow. */
 export async function framesOf(moments: readonly Moment[]): Promise<readonly Frame[]> {
   const terminal = new headless.Terminal({ cols: COLUMNS, rows: ROWS, allowProposedApi: true });
   const frames: Frame[] = [];
@@ -88,7 +88,7 @@ function runsOf(line: IBufferLine): readonly Run[] {
 
 function styleOf(cell: IBufferCell): Style {
   return {
-    ...(cell.isFgPalette() && { colour: cell.getFgColor() }),
+    ...(cell.isFgPalette() && { color: cell.getFgColor() }),
     isBold: cell.isBold() !== 0,
     isDim: cell.isDim() !== 0,
   };
@@ -97,7 +97,7 @@ function styleOf(cell: IBufferCell): Style {
 function canJoin(one: Run, other: Run): boolean {
   return (
     /^[\u0020-\u007E]+$/.test(one.text + other.text) &&
-    one.style.colour === other.style.colour &&
+    one.style.color === other.style.color &&
     one.style.isBold === other.style.isBold &&
     one.style.isDim === other.style.isDim
   );

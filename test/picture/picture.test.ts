@@ -9,7 +9,7 @@ import { renderSvg } from "./svg.ts";
 const WINDOW = { title: "a <title>", description: "a & b", columns: 86, rows: 23 };
 
 describe("the picture", () => {
-  test("is what the tour shows; if it is not, test/picture/picture.ts makes it again", async () => {
+  test("is up to date; test/picture/picture.ts generates it", async () => {
     const stored = readFileSync(path.join(ROOT, PICTURE), "utf8");
     const made = await makePicture();
     expect(rowsIn(made)).toEqual(rowsIn(stored));
@@ -21,7 +21,7 @@ describe("the picture", () => {
     const [frame] = await framesOf([{ output }]);
     const plain = { isBold: false, isDim: false };
     expect(frame?.rows[0]).toEqual([
-      { column: 0, width: 1, text: "✔", style: { colour: 2, isBold: true, isDim: false } },
+      { column: 0, width: 1, text: "✔", style: { color: 2, isBold: true, isDim: false } },
       { column: 2, width: 2, text: "日", style: plain },
       { column: 4, width: 2, text: "本", style: plain },
       { column: 7, width: 2, text: "is", style: plain },
@@ -29,18 +29,18 @@ describe("the picture", () => {
     ]);
   });
 
-  test("comes by the paragraph, and shows what is pressed", async () => {
+  test("has one frame per paragraph, and shows the keys", async () => {
     const frames = await framesOf([
       { output: "One.\r\n\r\nTwo? ", keys: "y" },
       { output: "\r\nThree." },
     ]);
-    const told = frames.map(({ rows, cursor, keys }) => [
+    const shown = frames.map(({ rows, cursor, keys }) => [
       rows.flat().map(({ text }) => text),
       cursor,
       keys,
     ]);
     const cursor = { row: 2, column: 5 };
-    expect(told).toEqual([
+    expect(shown).toEqual([
       [["One."], undefined, undefined],
       [["One.", "Two?"], cursor, undefined],
       [["One.", "Two?"], cursor, "y"],
@@ -48,7 +48,7 @@ describe("the picture", () => {
     ]);
   });
 
-  test("has no script, keeps text from being markup, and rests on its last frame", async () => {
+  test("has no script, escapes text, and rests on its last frame", async () => {
     const frames = await framesOf([{ output: "<script>&\r\n\r\nlast" }]);
     const svg = renderSvg(frames, WINDOW);
     expect({
@@ -74,7 +74,7 @@ describe("the picture", () => {
   });
 });
 
-/** The text of every row that is shown in any frame. */
+/** The text of every row in any frame. */
 function rowsIn(svg: string): readonly string[] {
   return (svg.match(/^<g id="r\d+">.*$/gm) ?? []).map((row) =>
     row.replaceAll(/<[^>]*>/g, " ").trim(),

@@ -1,4 +1,4 @@
-/** docs/demo.svg, made from the tour itself. Run as a program, it writes the file. */
+/** Generates docs/demo.svg from the tour. Run it as a program to write the file. */
 import { writeFileSync } from "node:fs";
 import path from "node:path";
 import process from "node:process";
@@ -14,7 +14,7 @@ export async function makePicture(): Promise<string> {
     title: "jp demo",
     description:
       "A terminal. A tool shows a diff and asks whether to apply it; three calls share one answer; " +
-      "the assistant asks which of three options; a passphrase is typed and redacted; with nobody there " +
+      "the assistant asks which of three options; a passphrase is typed and redacted; without a terminal " +
       "a question is refused; a list shows every question, who asked it and who answered.",
     columns: COLUMNS,
     rows: ROWS,

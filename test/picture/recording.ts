@@ -1,4 +1,4 @@
-/** `jp demo` on a real terminal with somebody at the keys: what it writes between one answer and the next. */
+/** Records `jp demo` on a pseudo-terminal: its output up to each answer. */
 import { mkdtempSync, realpathSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import path from "node:path";
@@ -13,14 +13,14 @@ export const COLUMNS = 86;
 export const ROWS = 23;
 
 export interface Moment {
-  /** As it was written, but for what is different every time. */
+  /** With everything replaced that differs between runs. */
   readonly output: string;
-  /** What is pressed when it has been read, in words; absent at the end. */
+  /** A label for the keys pressed after this output; absent at the end. */
   readonly keys?: string;
 }
 
 interface Answer {
-  /** What is there when the question is. */
+  /** Text that is on the screen with the question. */
   readonly shown: string;
   readonly keys: readonly string[];
   readonly label: string;
@@ -39,15 +39,15 @@ const ANSWERS: readonly Answer[] = [
   { shown: "Upload the pictures.", keys: ["\u0003"], label: "Ctrl-C" },
 ];
 
-/** Where the tour makes its workspace: a short name, so that lines are as long as anywhere. */
+/** Where the tour creates its workspace. A fixed folder, because its length affects line breaks. */
 const TMPDIR = "/tmp";
 const MADE_FOLDER = /jp-demo-\w{6}/;
 
-/** A pause in what is written: the program waits for somebody. */
+/** Without output for this long, the program waits for an answer. */
 const QUIET_MS = 60;
 const BETWEEN_KEYS_MS = 15;
 
-/** Runs the built command. Nothing of it is left afterwards. */
+/** Runs the built command, and removes what it created. */
 export async function recordDemo(): Promise<readonly Moment[]> {
   const folder = mkdtempSync(path.join(realpathSync(tmpdir()), "jp-picture-"));
   const demo = new Demo(folder);
@@ -64,7 +64,7 @@ export async function recordDemo(): Promise<readonly Moment[]> {
     const [made] = MADE_FOLDER.exec(end) ?? [];
     if (made !== undefined) rmSync(path.join(TMPDIR, made), { recursive: true, force: true });
     moments.push({ output: end });
-    return moments.map((moment) => ({ ...moment, output: withoutChance(moment.output) }));
+    return moments.map((moment) => ({ ...moment, output: normalize(moment.output) }));
   } finally {
     demo.close();
     rmSync(folder, { recursive: true, force: true });
@@ -73,7 +73,7 @@ export async function recordDemo(): Promise<readonly Moment[]> {
 
 class Demo {
   readonly #pty: IPty;
-  /** Answers what a program asks its terminal, where the cursor is for example. */
+  /** Replies to terminal queries, such as the cursor position. */
   readonly #terminal = new headless.Terminal({ cols: COLUMNS, rows: ROWS, allowProposedApi: true });
   #output = "";
   #isEnded = false;
@@ -101,7 +101,7 @@ class Demo {
     if (!this.#isEnded) this.#pty.write(keys);
   }
 
-  /** What was written since the last time, when this is among it and no more comes. */
+  /** The output since the last call, once it contains this text and has paused. */
   async untilShown(text: string): Promise<string> {
     for (let length = -1; length !== this.#output.length || !this.#output.includes(text);) {
       if (this.#isEnded) throw new Error(`The tour ended without “${text}”:\n${this.#output}`);
@@ -128,8 +128,8 @@ class Demo {
   }
 }
 
-/** The same at any time and on any machine: how long it took, the conversation's id, the folder, the sign that something works. */
-function withoutChance(output: string): string {
+/** Replaces what differs between runs: durations, the conversation id, the folder, the status line. */
+function normalize(output: string): string {
   return output
     .replaceAll(new RegExp(MADE_FOLDER, "g"), "jp-demo-k3Xw9a")
     .replaceAll(/(?<!\d)\d{11}(?!\d)/g, "17947338624")

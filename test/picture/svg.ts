@@ -1,9 +1,9 @@
-/** Frames as one animated SVG: a strip that moves by a frame at a time behind a window. No script, no font. */
+/** Frames as one animated SVG: a strip that moves frame by frame behind a window. No scripts, no fonts. */
 import type { Frame, Run, Style } from "./frame.ts";
 
 export interface Window {
   readonly title: string;
-  /** For whoever cannot see it. */
+  /** For screen readers. */
   readonly description: string;
   readonly columns: number;
   readonly rows: number;
@@ -14,7 +14,7 @@ const PADDING = 18;
 const BAR = 36;
 
 const BACKGROUND = "#0d1117";
-const COLOURS = [
+const COLORS = [
   "#484f58",
   "#ff7b72",
   "#7ee787",
@@ -48,7 +48,7 @@ export function renderSvg(frames: readonly Frame[], window: Window): string {
     `</defs>`,
     `<rect class="window" x=".5" y=".5" width="${width - 1}" height="${height - 1}" rx="10"/>`,
     ...["#ff5f57", "#febc2e", "#28c840"].map(
-      (colour, index) => `<circle cx="${22 + 20 * index}" cy="18" r="6" fill="${colour}"/>`,
+      (color, index) => `<circle cx="${22 + 20 * index}" cy="18" r="6" fill="${color}"/>`,
     ),
     `<text class="title" x="${width / 2}" y="23">${escape(window.title)}</text>`,
     `<svg width="${width}" height="${height}"><g class="strip" xml:space="preserve">`,
@@ -59,7 +59,7 @@ export function renderSvg(frames: readonly Frame[], window: Window): string {
   ].join("\n");
 }
 
-/** Rows that are the same in several frames are drawn once. */
+/** Draws rows that several frames share only once. */
 class RowNames {
   readonly #names = new Map<string, string>();
 
@@ -85,7 +85,7 @@ function renderFrame({ rows, cursor, keys }: Frame, left: number, names: RowName
   return `<g transform="translate(${round(left)} 0)">${screen}${keys === undefined ? "" : renderKeys(keys)}</g>`;
 }
 
-/** Fonts differ in the width of their letters, the cells do not. */
+/** Sets the length of the text, because fonts differ in their widths. */
 function renderRun({ column, width, text, style }: Run): string {
   const classes = classesOf(style);
   const length = text.length > 1 ? ` textLength="${round(width * CELL.width)}"` : "";
@@ -93,8 +93,8 @@ function renderRun({ column, width, text, style }: Run): string {
   return `<text x="${round(column * CELL.width)}" y="14"${length} lengthAdjust="spacingAndGlyphs"${name}>${escape(text)}</text>`;
 }
 
-function classesOf({ colour, isBold, isDim }: Style): string {
-  const classes = [colour === undefined ? "" : `c${colour}`, isBold ? "b" : "", isDim ? "d" : ""];
+function classesOf({ color, isBold, isDim }: Style): string {
+  const classes = [color === undefined ? "" : `c${color}`, isBold ? "b" : "", isDim ? "d" : ""];
   return classes.filter((name) => name !== "").join(" ");
 }
 
@@ -102,13 +102,13 @@ function renderCursor({ row, column }: { row: number; column: number }): string 
   return `<rect class="cursor" x="${round(column * CELL.width)}" y="${row * CELL.height}" width="${CELL.width}" height="${CELL.height - 1}"/>`;
 }
 
-/** On the bar of the window, at the right, where nothing else is. */
+/** In the title bar, on the right. */
 function renderKeys(keys: string): string {
   const width = keys.length * CELL.width + 18;
   return `<g class="keys"><rect x="${-width}" width="${width}" height="24" rx="5"/><text x="${-width / 2}" y="16.5">${escape(keys)}</text></g>`;
 }
 
-/** Without motion, and where no style is read, the last frame is shown: the record. */
+/** Without animation, shows the last frame: the record. */
 function renderStyle(frames: readonly Frame[], width: number): string {
   const total = frames.reduce((sum, { holdMs }) => sum + holdMs, 0);
   let start = 0;
@@ -128,7 +128,7 @@ function renderStyle(frames: readonly Frame[], width: number): string {
     `.keys text{font-weight:600;text-anchor:middle;fill:#fff}`,
     `.b{font-weight:700}`,
     `.d{opacity:.6}`,
-    ...COLOURS.map((colour, index) => `.c${index}{fill:${colour}}`),
+    ...COLORS.map((color, index) => `.c${index}{fill:${color}}`),
     `.strip{transform:translateX(${round(-(frames.length - 1) * width)}px)}`,
     `@media (prefers-reduced-motion:no-preference){.strip{animation:play ${total / 1000}s step-end infinite}}`,
     `@keyframes play{`,
@@ -144,5 +144,5 @@ function round(value: number): number {
 
 function escape(text: string): string {
   const names: Readonly<Record<string, string>> = { "&": "&amp;", "<": "&lt;", ">": "&gt;" };
-  return text.replaceAll(/[&<>]/g, (sign) => names[sign] ?? sign);
+  return text.replaceAll(/[&<>]/g, (character) => names[character] ?? character);
 }

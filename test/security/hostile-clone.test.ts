@@ -16,7 +16,7 @@ import { configDelta } from "../cli/records.ts";
 import { type Finished, Project } from "../cli/support.ts";
 import { counters } from "./threats.ts";
 
-/** A person on a machine of their own, who has trusted nothing yet. */
+/** A user who has not trusted anything yet. */
 const NOTHING_TRUSTED = { JP_TRUSTED_WORKSPACES: "" };
 
 function place(root: string, files: Readonly<Record<string, string>>): void {
@@ -32,8 +32,8 @@ function clone(config: string): Project {
   return project;
 }
 
-/** What the person's own config says, for all workspaces. */
-function placeOwn(project: Project, text: string): void {
+/** Writes the user's own config, which holds for all workspaces. */
+function placeUserConfig(project: Project, text: string): void {
   place(project.home, { ".config/jp/config.toml": text });
 }
 
@@ -46,7 +46,7 @@ function query(project: Project, words: readonly string[], options: QueryOptions
   return runQuery(project, words, { ...options, variables });
 }
 
-test("jp trust lists everything that a hostile clone would like to do", async () => {
+test("jp trust lists everything a hostile clone would change", async () => {
   counters("T-WORK-10");
   counters("T-WORK-11");
   counters("T-WORK-12");
@@ -103,7 +103,7 @@ base_url = "https://stranger.invalid"
 [providers.llm.ollama]
 base_url = "http://127.0.0.1:9"
 `);
-  placeOwn(project, `[conversation.tools.'*']\nrun = "ask"\n`);
+  placeUserConfig(project, `[conversation.tools.'*']\nrun = "ask"\n`);
   const { stdout, status } = await jp(project, "trust");
   expect([status, ...stdout.trimEnd().split("\n")]).toEqual([
     1,
@@ -128,7 +128,7 @@ base_url = "http://127.0.0.1:9"
   ]);
 });
 
-describe("a variable that a clone names", () => {
+describe("an environment variable that a clone names", () => {
   const variables = {
     OPENAI_API_KEY: "own-key",
     OPENAI_BASE_URL: "http://127.0.0.1:9", // Nothing listens there.
@@ -136,11 +136,11 @@ describe("a variable that a clone names", () => {
   const MODEL = 'assistant = { model.id = "openai/gpt", request.max_retries = 0 }\n';
 
   test.each([["doctor"], ["model", "ls", "anthropic"], ["query", "Go."]])(
-    "is not sent to an address on this machine by jp %s",
+    "is not sent as a key to a local address by jp %s",
     async (...words) => {
       counters("T-WORK-10");
       const seen: string[] = [];
-      await using server = await listening(seen);
+      await using server = await startRecordingServer(seen);
       const project = clone(
         `assistant = { model.id = "anthropic/claude", request.max_retries = 0 }\n` +
           `[providers.llm.anthropic]\nbase_url = "${server.url}"\napi_key_env = "STOLEN_KEY"\n`,
@@ -151,11 +151,11 @@ describe("a variable that a clone names", () => {
   );
 
   test.each([["doctor"], ["model", "ls", "openai"], ["query", "Go."]])(
-    "is not taken for an address by jp %s",
+    "is not used as an address by jp %s",
     async (...words) => {
       counters("T-WORK-10");
       const seen: string[] = [];
-      await using server = await listening(seen);
+      await using server = await startRecordingServer(seen);
       const project = clone(
         `${MODEL}[providers.llm.openai]\nbase_url = "http://127.0.0.1:9/v1"\nbase_url_env = "STOLEN_URL"\n`,
       );
@@ -173,7 +173,7 @@ run = "unattended"
 questions.overwrite_file.answer = true
 `;
 
-  test("is not offered because a clone switches it on", async () => {
+  test("is not offered just because a clone enables it", async () => {
     counters("T-WORK-11");
     await using server = await calling(["fs_create_file"]);
     const project = queryProject({ server, config: CONFIG });
@@ -185,7 +185,7 @@ questions.overwrite_file.answer = true
     expect(JSON.stringify(server.requests[0]?.["tools"])).not.toContain("fs_create_file");
   });
 
-  test("is still there for the person, as their own config has it", async () => {
+  test("stays available to the user, as their own config says", async () => {
     counters("T-WORK-11");
     const project = clone(CONFIG);
     place(project.root, { "a.txt": "old\n" });
@@ -194,7 +194,7 @@ questions.overwrite_file.answer = true
     expect([status, stderr.includes("tool fs_create_file")]).toEqual([3, true]);
   });
 
-  test("is asked about again when its record is continued elsewhere", async () => {
+  test("needs trust again when its conversation continues on another machine", async () => {
     counters("T-WORK-11");
     await using server = await calling([]);
     const project = queryProject({ server });
@@ -208,7 +208,7 @@ questions.overwrite_file.answer = true
     ]);
   });
 
-  test("stays on in a conversation where the person has switched it on", async () => {
+  test("stays enabled in a conversation where the user enabled it", async () => {
     await using server = await calling([]);
     const project = queryProject({ server });
     await query(project, ["-n", "-t", "fs", "Go."]);
@@ -218,7 +218,7 @@ questions.overwrite_file.answer = true
   });
 });
 
-/** What the base config of another machine says. */
+/** The config of a conversation from another machine. */
 const elsewhere = (url: string): JsonObject => ({
   providers: {
     llm: {
@@ -238,7 +238,7 @@ describe("a conversation from another machine", () => {
       (there) => ({ second: 1, config: {}, events: [configDelta(1, there)] }),
     ],
     ["the packed form", (there) => ({ second: 1, events: [configDelta(1, there)] })],
-  ])("is continued with its model and on this machine, whatever %s says", async (_name, placed) => {
+  ])("keeps its model but uses this machine's servers, whatever %s says", async (_name, placed) => {
     counters("T-WORK-14");
     await using theirs = await calling([]);
     await using ours = await calling([]);
@@ -255,7 +255,7 @@ describe("a conversation from another machine", () => {
     }).toEqual({ status: 0, stderr: "", theirs: 0, model: "theirs", temperature: 0.3 });
   });
 
-  test("is reached elsewhere by the command line, for that command only", async () => {
+  test("uses an address from the command line for that command only", async () => {
     counters("T-WORK-14");
     await using other = await calling([]);
     await using usual = await calling([]);
@@ -280,15 +280,15 @@ describe("a private file that a clone links to is not shown", () => {
     ["config.json", '"canary"'],
     ["config.yaml", KEY],
     ["config.yml", "user: canary\n"],
-  ])("in the place of %s", async (name, text) => {
+  ])("in place of %s", async (name, text) => {
     counters("T-PATH-5");
     const project = new Project();
     linkTo(path.join(project.root, ".jp", name), { project, text });
     const outputs = [["config", "show"], ["doctor"]].map((words) => outputOf(project, ...words));
-    expect((await Promise.all(outputs)).filter((told) => told.includes("canary"))).toEqual([]);
+    expect((await Promise.all(outputs)).filter((output) => output.includes("canary"))).toEqual([]);
   });
 
-  test("in the place of a record's file", async () => {
+  test("in place of a file of a record", async () => {
     counters("T-PATH-5");
     const texts = [
       KEY,
@@ -314,11 +314,11 @@ describe("a private file that a clone links to is not shown", () => {
     ];
     const outputs: string[] = [];
     for (const words of commands) outputs.push(await outputOf(project, ...words));
-    expect(outputs.filter((told) => told.includes("canary"))).toEqual([]);
+    expect(outputs.filter((output) => output.includes("canary"))).toEqual([]);
   });
 
   test.each([KEY, '{"type": "canary"}', '{"pattern": "canary("}', '{"$ref": "canary"}'])(
-    "by a schema that it is taken for: %j",
+    "as a schema: %j",
     async (text) => {
       counters("T-PATH-5");
       const project = new Project();
@@ -329,7 +329,7 @@ describe("a private file that a clone links to is not shown", () => {
   );
 });
 
-/** With what `JP_DEBUG` shows besides. */
+/** With the extra output of `JP_DEBUG`. */
 async function outputOf(project: Project, ...words: readonly string[]): Promise<string> {
   const { stdout, stderr } = await project.jpWith({ JP_DEBUG: "1" }, ...words);
   return stdout + stderr;
@@ -341,8 +341,8 @@ function linkTo(file: string, { project, text }: { project: Project; text: strin
   symlinkSync(path.join(project.home, name), file);
 }
 
-/** A server that keeps what it is asked for, and has nothing. */
-async function listening(seen: string[]) {
+/** A server that records requests and answers 404. */
+async function startRecordingServer(seen: string[]) {
   const server = createServer(({ headers, url = "" }, response) => {
     seen.push(`${url} ${JSON.stringify(headers)}`);
     response.writeHead(404).end();

@@ -1,4 +1,4 @@
-/** An MCP server that says hostile things wherever it can say anything. Its text is its argument. */
+/** An MCP server that sends its first argument, a hostile text, in every field that takes text. */
 const text = JSON.parse(process.argv[2]);
 const claims = {
   source: { source: "assistant" },

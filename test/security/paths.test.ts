@@ -14,7 +14,7 @@ import { query, queryProject, recordsOf } from "../cli/query-project.ts";
 import { Project } from "../cli/support.ts";
 import { counters } from "./threats.ts";
 
-const WAYS_OUT = [
+const TRAVERSALS = [
   "../../../out",
   "/tmp/out",
   "..\\..\\out",
@@ -29,8 +29,8 @@ const WAYS_OUT = [
   "\u2025/out",
 ];
 
-/** All names around a workspace, but for what is inside its own folders. */
-function around({ root, data }: Project): readonly string[] {
+/** The names namesAround a workspace and directly in its folders. */
+function namesAround({ root, data }: Project): readonly string[] {
   const parent = path.dirname(root);
   return [
     ...readdirSync(parent),
@@ -40,29 +40,29 @@ function around({ root, data }: Project): readonly string[] {
   ].toSorted();
 }
 
-test("no title has its conversation kept anywhere but where conversations are", async () => {
+test("no title stores its conversation outside the conversations folder", async () => {
   counters("T-PATH-3");
   await using server = await calling([]);
   const project = queryProject({ server });
   await query(project, ["--title", "plain", "-n", "one"]);
-  const before = around(project);
-  for (const title of WAYS_OUT) await query(project, ["--title", title, "-n", "one"]);
+  const before = namesAround(project);
+  for (const title of TRAVERSALS) await query(project, ["--title", title, "-n", "one"]);
   const folders = recordsOf(project).map(({ folder }) => path.basename(folder));
   expect([
-    around(project),
+    namesAround(project),
     folders.length,
     folders.filter((name) => !/^\d+(?:-[\w-]+)?$/.test(name)),
-  ]).toEqual([before, WAYS_OUT.length + 1, []]);
+  ]).toEqual([before, TRAVERSALS.length + 1, []]);
 });
 
-test("no target leads to a record outside of the workspace", async () => {
+test("no target reaches a record outside the workspace", async () => {
   counters("T-PATH-3");
   const project = new Project();
   const outside = path.join(path.dirname(project.root), "out");
   mkdirSync(outside);
   writeFileSync(path.join(outside, "events.json"), "[]");
   writeFileSync(path.join(outside, "metadata.json"), "{}");
-  const ends = WAYS_OUT.flatMap((target) =>
+  const ends = TRAVERSALS.flatMap((target) =>
     [
       ["conversation", "show"],
       ["conversation", "rm", "--yes"],
@@ -72,26 +72,26 @@ test("no target leads to a record outside of the workspace", async () => {
   expect([(await Promise.all(ends)).filter(Boolean), readdirSync(outside).length]).toEqual([[], 2]);
 });
 
-test("no name of a session leads out of the folder of sessions", async () => {
+test("no session name leads outside the sessions folder", async () => {
   counters("T-PATH-3");
   const project = new Project();
   const { id } = project.place({ second: 0, config: {} });
   await project.jp("conversation", "use", id);
-  const before = around(project);
-  for (const name of WAYS_OUT)
+  const before = namesAround(project);
+  for (const name of TRAVERSALS)
     await project.jpWith({ JP_SESSION: name }, "conversation", "use", id);
   const sessions = readdirSync(path.join(project.userFolder, "sessions"));
   expect([
-    around(project),
+    namesAround(project),
     sessions.every((name) => /^env-JP_SESSION-[0-9a-f]+\.json$/.test(name)),
   ]).toEqual([before, true]);
 });
 
-test("what a config extends, or a schema names, is not shown if it is none", async () => {
+test("a file that is not a config or schema is not shown when one refers to it", async () => {
   counters("T-PATH-5");
   const project = new Project();
   const outside = path.join(project.home, "private");
-  writeFileSync(outside, "canary: a line that is no TOML\n");
+  writeFileSync(outside, "canary: a line that is not TOML\n");
   writeFileSync(path.join(project.home, "private.toml"), 'canary = "canary-value"\n');
   const texts = [
     `extends = ["${outside}"]`,
@@ -110,7 +110,7 @@ test("what a config extends, or a schema names, is not shown if it is none", asy
   expect([...outputs, stderr].filter((text) => /a line that|canary-value/.test(text))).toEqual([]);
 });
 
-test("reading commands show nothing of what a linked record leads to, and go on with the others", async () => {
+test("commands that read never show the target of a linked record, and still show other records", async () => {
   counters("T-PATH-7");
   const project = new Project();
   const good = project.place({ second: 0, title: "Good", config: {} });
@@ -139,7 +139,7 @@ test("reading commands show nothing of what a linked record leads to, and go on 
   expect(searched.stdout).toContain(good.id);
 });
 
-test("no program of a clone is run because PATH has an empty or relative entry", async () => {
+test("an empty or relative entry in PATH never runs a program of a clone", async () => {
   counters("T-PROG-1");
   await using server = await calling(["shell"]);
   const project = queryProject({
@@ -160,7 +160,7 @@ test("no program of a clone is run because PATH has an empty or relative entry",
   expect([existsSync(ran), server.requests.length]).toEqual([false, 2]);
 });
 
-test("a flock(1) that fails is told of, and the query goes on", async () => {
+test("a failing flock(1) is reported, and the query continues", async () => {
   counters("T-LOCK-1");
   await using server = await calling([]);
   const project = queryProject({ server });

@@ -23,7 +23,7 @@ function hasSecret(text: string): boolean {
   return FORMS.some((form) => text.includes(form));
 }
 
-/** Every file of the workspace, the user and the temporary folder that has it. */
+/** The files with the secret in the workspace, the user's folders and the temporary folder. */
 function filesWithSecret({ root, data, home, temporary }: Project): readonly string[] {
   return [root, data, home, temporary]
     .filter((folder) => existsSync(folder))
@@ -35,10 +35,10 @@ function filesWithSecret({ root, data, home, temporary }: Project): readonly str
 }
 
 /**
- * Asks for a secret and, when it has it, looks for it while it runs: in what the system shows of it, of
- * jp and of jp's other children, and in all files. It says where, and not what.
+ * Gets a secret and looks for it while it runs: in /proc of itself, jp and jp's other children, and in all files.
+ * Its result says where the secret was, without repeating it.
  */
-const LOOKING = `
+const FIND_SECRET = `
 (() => {
   const { readdirSync, readFileSync } = require("node:fs");
   const key = tool.answers.q;
@@ -58,7 +58,7 @@ const LOOKING = `
 const LOOKER = {
   name: "looker",
   questions: [{ id: "q", text: "The word?", answer_type: { type: "secret" } }],
-  program: LOOKING,
+  program: FIND_SECRET,
 };
 
 interface Seen {
@@ -69,12 +69,12 @@ interface Seen {
 }
 
 function seenBy(server: ModelServer): readonly Seen[] {
-  return resultsIn(server).map((text) => JSON.parse(text as string) as Seen); // As it prints it.
+  return resultsIn(server).map((text) => JSON.parse(text as string) as Seen); // Printed by FIND_SECRET.
 }
 
 const NOWHERE = JSON.stringify({ length: CANARY.length, family: true, shown: [], files: [] });
 
-test("a secret that is typed is nowhere to be seen while the tool has it, and not afterwards", async () => {
+test("a typed secret appears nowhere, neither while the tool runs nor afterwards", async () => {
   counters("T-SEC-1");
   await using server = await calling(["looker"]);
   const project = queryProject({ server, tools: [LOOKER] });
@@ -92,7 +92,7 @@ test("a secret that is typed is nowhere to be seen while the tool has it, and no
   ]).toEqual([[NOWHERE], false, [], false]);
 });
 
-test("a secret in the config is in that file, and nowhere else", async () => {
+test("a secret in the config appears only in that file", async () => {
   counters("T-SEC-2");
   await using server = await calling(["looker"]);
   const project = queryProject({ server, tools: [LOOKER] });
@@ -115,7 +115,7 @@ test("a secret in the config is in that file, and nowhere else", async () => {
   ]).toEqual([[[]], outputs.map(() => false), [config], false]);
 });
 
-test("a secret that an MCP server may ask for reaches it, and nothing else", async () => {
+test("a secret that an MCP server may ask for reaches only that server", async () => {
   counters("T-SEC-3");
   await using server = await calling(["hostile"]);
   const project = queryProject({
@@ -145,8 +145,8 @@ run = "unattended"
   ]).toEqual(["redacted", false, [], false]);
 });
 
-/** Answers every request with what it was sent, as an error. */
-async function echoing(): Promise<{
+/** Answers every request with an error that repeats its headers. */
+async function startEchoServer(): Promise<{
   readonly server: Server;
   readonly url: string;
   readonly seen: string[];
@@ -168,33 +168,30 @@ test.each([
   ["anthropic", "ANTHROPIC_API_KEY"],
   ["google", "GEMINI_API_KEY"],
   ["openrouter", "OPENROUTER_API_KEY"],
-])(
-  "the key of %s reaches its address, and is in no error, log or record",
-  async (provider, name) => {
-    counters("T-SEC-4");
-    const { server, url, seen } = await echoing();
-    const project = queryProject({
-      config: `assistant.model.id = "${provider}/x"\nproviders.llm.${provider}.base_url = "${url}"\n`,
-    });
-    const variables = { [name]: CANARY, JP_DEBUG: "1" };
-    const outputs = [
-      await query(project, ["-v", "one"], { variables }),
-      await project.jpWith(variables, "doctor"),
-      await project.jpWith(variables, "model", "ls", provider),
-      await project.jpWith(variables, "config", "show", "--explain"),
-    ];
-    server.close();
-    expect([
-      hasSecret(seen.join("\n")),
-      outputs.map(({ stdout, stderr }) => hasSecret(stdout + stderr)),
-      filesWithSecret(project),
-    ]).toEqual([true, outputs.map(() => false), []]);
-  },
-);
+])("the API key of %s reaches its address, and no error, log or record", async (provider, name) => {
+  counters("T-SEC-4");
+  const { server, url, seen } = await startEchoServer();
+  const project = queryProject({
+    config: `assistant.model.id = "${provider}/x"\nproviders.llm.${provider}.base_url = "${url}"\n`,
+  });
+  const variables = { [name]: CANARY, JP_DEBUG: "1" };
+  const outputs = [
+    await query(project, ["-v", "one"], { variables }),
+    await project.jpWith(variables, "doctor"),
+    await project.jpWith(variables, "model", "ls", provider),
+    await project.jpWith(variables, "config", "show", "--explain"),
+  ];
+  server.close();
+  expect([
+    hasSecret(seen.join("\n")),
+    outputs.map(({ stdout, stderr }) => hasSecret(stdout + stderr)),
+    filesWithSecret(project),
+  ]).toEqual([true, outputs.map(() => false), []]);
+});
 
-test("a variable in the header of an MCP server reaches its address, and is in no error or record", async () => {
+test("a variable in the header of an MCP server reaches its address, and no error or record", async () => {
   counters("T-SEC-5");
-  const { server: stranger, url, seen } = await echoing();
+  const { server: stranger, url, seen } = await startEchoServer();
   await using server = await calling(["far"]);
   const project = queryProject({
     server,
@@ -225,10 +222,10 @@ run = "unattended"
   ]).toEqual([true, outputs.map(() => false), [], false]);
 });
 
-describe("a secret on our own command line", () => {
+describe("a secret on jp's command line", () => {
   const key = "conversation.tools.looker.questions.q.answer";
 
-  test("is in no error about it", async () => {
+  test("is not repeated in errors", async () => {
     counters("T-SEC-6");
     const project = queryProject({ tools: [LOOKER] });
     const words = [
@@ -255,13 +252,13 @@ describe("a secret on our own command line", () => {
     ]);
   });
 
-  test("goes to the tool, and to no other process or file", async () => {
+  test("reaches the tool, and no other process or file", async () => {
     counters("T-SEC-6");
     await using server = await calling(["looker"]);
     const project = queryProject({ server, tools: [LOOKER] });
     await queryProcess(project, ["one", "--cfg", `${key}=${CANARY}`]);
     const [result] = seenBy(server);
-    // Its own, which others on the machine can read.
+    // jp's own command line, which every user of the machine can read.
     expect([result, filesWithSecret(project)]).toEqual([
       { length: CANARY.length, family: true, shown: ["cmdline"], files: [] },
       [],
@@ -269,7 +266,7 @@ describe("a secret on our own command line", () => {
   });
 });
 
-test("a crash while a secret is known leaves no report, and says nothing of it", async () => {
+test("a crash while jp knows a secret leaves no report and does not print it", async () => {
   counters("T-SEC-7");
   await using server = await calling(["looker"]);
   const crash = `

@@ -14,7 +14,7 @@ import { counters } from "./threats.ts";
 
 const SERVER = path.join(import.meta.dirname, "hostile-server.cjs");
 
-/** A text in the notation of TOML, which escapes more than JSON does. */
+/** A TOML string, which escapes more than a JSON string. */
 function toml(value: string | readonly string[]): string {
   return JSON.stringify(value).replaceAll(
     /[\x7f-\x9f]/g,
@@ -22,14 +22,14 @@ function toml(value: string | readonly string[]): string {
   );
 }
 
-/** A workspace whose config is this. */
-function configured(config: JsonObject): Project {
+/** A workspace with this config. */
+function projectWith(config: JsonObject): Project {
   const project = new Project();
   writeFileSync(path.join(project.root, ".jp", "config.json"), JSON.stringify(config));
   return project;
 }
 
-/** Each of the commands on a terminal, and what of its bytes is foreign. */
+/** Runs each command on a terminal, and returns what it printed unneutralized. */
 async function foreignOf(
   project: Project,
   commands: readonly (readonly string[])[],
@@ -39,15 +39,15 @@ async function foreignOf(
   for (const words of commands) {
     const { bytes } = await new Screen(project, words, { variables }).end();
     const foreign = foreignIn(bytes);
-    // Else nothing would be shown by it.
+    // Otherwise the command would prove nothing.
     if (!/FORGED|␛\[45m/.test(bytes))
-      found.push(`${words.join(" ").slice(0, 40)}: nothing hostile`);
+      found.push(`${words.join(" ").slice(0, 40)}: no hostile text`);
     if (foreign !== null) found.push(`${words.join(" ").slice(0, 40)}: ${foreign}`);
   }
   return found;
 }
 
-/** Everything in a config that people can name, say or point to. */
+/** Hostile text in every part of a config that takes text. */
 const CONFIG: JsonObject = {
   extends: [`${HOSTILE}.toml`],
   config_load_paths: [HOSTILE],
@@ -86,14 +86,14 @@ const CONFIG: JsonObject = {
   [HOSTILE]: HOSTILE,
 };
 
-test("what is looked for would be found", () => {
+test("the check finds hostile text", () => {
   counters("T-TERM-1");
   const texts = [HOSTILE, LONG, "\rFORGED", "a\u200bb", "\x1b]8;;https://a.b\x07"];
   expect(texts.map((text) => foreignIn(text) === null)).toEqual(texts.map(() => false));
 });
 
-describe("nothing hostile in a config reaches the terminal", () => {
-  test("whichever command shows it", async () => {
+describe("hostile text in a config never reaches the terminal raw", () => {
+  test("in any command that shows it", async () => {
     counters("T-TERM-1");
     const commands = [
       ["config", "show"],
@@ -116,10 +116,10 @@ describe("nothing hostile in a config reaches the terminal", () => {
       ["model", "ls", "ollama"],
       ["model", "ls", HOSTILE],
     ];
-    expect(await foreignOf(configured(CONFIG), commands)).toEqual([]);
+    expect(await foreignOf(projectWith(CONFIG), commands)).toEqual([]);
   });
 
-  test("also before it is trusted", async () => {
+  test("before it is trusted", async () => {
     counters("T-TERM-1");
     const commands = [
       ["tool", "run", HOSTILE, "--non-interactive"],
@@ -127,14 +127,14 @@ describe("nothing hostile in a config reaches the terminal", () => {
       ["doctor"],
     ];
     const untrusted = { JP_TRUSTED_WORKSPACES: "" };
-    expect(await foreignOf(configured(CONFIG), commands, untrusted)).toEqual([]);
+    expect(await foreignOf(projectWith(CONFIG), commands, untrusted)).toEqual([]);
   });
 
-  test("when it is wrong, and the error says where", async () => {
+  test("in an error about the config", async () => {
     counters("T-TERM-1");
     const projects = [
-      configured({ conversation: { tools: { [HOSTILE]: { run: HOSTILE, source: HOSTILE } } } }),
-      configured({ assistant: { model: { id: HOSTILE } } }),
+      projectWith({ conversation: { tools: { [HOSTILE]: { run: HOSTILE, source: HOSTILE } } } }),
+      projectWith({ assistant: { model: { id: HOSTILE } } }),
     ];
     const broken = new Project();
     writeFileSync(path.join(broken.root, ".jp", "config.json"), `{"a": 1, ${HOSTILE}`);
@@ -144,7 +144,7 @@ describe("nothing hostile in a config reaches the terminal", () => {
   });
 });
 
-test("nothing hostile in paths, names and variables of the machine reaches the terminal", async () => {
+test("hostile paths, names and environment variables never reach the terminal raw", async () => {
   counters("T-TERM-2");
   const project = new Project();
   const root = path.join(project.root, HOSTILE.replaceAll("/", ""));
@@ -169,7 +169,7 @@ test("nothing hostile in paths, names and variables of the machine reaches the t
   expect(await foreignOf(project, commands, variables)).toEqual([]);
 });
 
-/** A tool that says hostile things on every stream, asks for everything, and then ends in this way. */
+/** A tool that writes hostile text to every stream, asks questions of every type, and then ends like this. */
 function hostileTool(ending: string): { readonly name: string; readonly script: string } {
   const questions = [
     { id: "q1", text: `${LONG} Q1`, context: LONG, answer_type: { type: "boolean" } },
@@ -200,7 +200,7 @@ const ENDINGS: Readonly<Record<string, string>> = {
   "a failure": `console.log(${JSON.stringify(HOSTILE)}); process.exit(3)`,
 };
 
-/** A turn in which the model and its tool say hostile things, and each question is answered by these keys. */
+/** A turn in which the model and its tool send hostile text. Each question is answered with these keys. */
 async function hostileTurn(
   ending: string,
   answers: readonly (readonly [mark: string, keys: string])[],
@@ -228,7 +228,7 @@ type = "string"
 `,
     files: { "hostile.cjs": hostileTool(ending).script },
   });
-  // Lines of text are read by the terminal itself.
+  // In plain text, the kernel edits the lines.
   const Terminal = variables["JP_PLAIN"] === "1" ? ScreenProcess : Screen;
   const screen = new Terminal(project, ["query", "-v", HOSTILE], { variables });
   for (const [mark, keys] of answers) {
@@ -240,7 +240,7 @@ type = "string"
   return [status, foreignIn(bytes)];
 }
 
-describe("nothing hostile that a model or a tool says reaches the terminal", () => {
+describe("hostile text from a model or a tool never reaches the terminal raw", () => {
   test.each(Object.entries(ENDINGS))("in a turn with questions and %s", async (_name, ending) => {
     counters("T-TERM-3");
     const answers = [
@@ -255,7 +255,7 @@ describe("nothing hostile that a model or a tool says reaches the terminal", () 
     expect(await hostileTurn(ending, answers)).toEqual([0, null]);
   });
 
-  test("in a turn whose questions are lines of text", async () => {
+  test("in a turn with plain-text questions", async () => {
     counters("T-TERM-3");
     const answers = [
       ["Run local hostile", "y\r"],
@@ -268,7 +268,7 @@ describe("nothing hostile that a model or a tool says reaches the terminal", () 
     expect(await hostileTurn(ENDINGS["a result"] ?? "", answers, variables)).toEqual([0, null]);
   });
 
-  test("when a tool is run by hand", async () => {
+  test("in jp tool run", async () => {
     counters("T-TERM-3");
     const tools = Object.entries(ENDINGS).map(
       ([name, ending]) =>
@@ -288,7 +288,7 @@ describe("nothing hostile that a model or a tool says reaches the terminal", () 
     expect((await Promise.all(found)).flat()).toEqual([]);
   });
 
-  test("in the error of a provider", async () => {
+  test("in an error from a provider", async () => {
     counters("T-TERM-3");
     const body = JSON.stringify({ error: { message: LONG, code: HOSTILE, type: HOSTILE } });
     const server = createServer((_request, response) => {
@@ -306,21 +306,33 @@ describe("nothing hostile that a model or a tool says reaches the terminal", () 
   });
 });
 
-test("nothing hostile in an error that nobody expected reaches the terminal", async () => {
+/** A module that crashes jp in this way when the file CRASH exists. */
+function crashWhenTold(crash: string): string {
+  return `
+const { existsSync } = require("node:fs");
+const isJp = process.argv[1]?.endsWith("jp.cjs");
+if (isJp) setInterval(() => { if (existsSync("CRASH")) ${crash}; }, 10).unref();`;
+}
+
+test("hostile text in an unexpected error never reaches the terminal raw", async () => {
   counters("T-TERM-6");
   const thrown = `new Error(${JSON.stringify(HOSTILE)})`;
   const crashes = {
-    "thrown.cjs": `setTimeout(() => { throw ${thrown}; }, 50);`,
-    "rejected.cjs": `setTimeout(() => { void Promise.reject(${thrown}); }, 50);`,
+    "thrown.cjs": crashWhenTold(`throw ${thrown}`),
+    "rejected.cjs": crashWhenTold(`void Promise.reject(${thrown})`),
   };
-  await using server = await ModelServer.start([{ text: "So", hangs: true }]);
+  await using server = await ModelServer.start(() => ({
+    text: "The beginning of it",
+    hangs: true,
+  }));
   const ends: unknown[] = [];
   for (const file of Object.keys(crashes)) {
     const project = queryProject({ server, files: crashes });
     const variables = { NODE_OPTIONS: `--require=${path.join(project.root, file)}` };
-    const { status, bytes } = await new ScreenProcess(project, ["query", "one"], {
-      variables,
-    }).end();
+    const screen = new ScreenProcess(project, ["query", "one"], { variables });
+    await screen.until("The beginning");
+    writeFileSync(path.join(project.root, "CRASH"), "");
+    const { status, bytes } = await screen.end();
     ends.push([status, bytes.includes("FORGED"), foreignIn(bytes), bytes.includes("at ")]);
   }
   expect(ends).toEqual([
@@ -329,8 +341,8 @@ test("nothing hostile in an error that nobody expected reaches the terminal", as
   ]);
 });
 
-/** A tool of a server that says hostile things, and behaves in this way. */
-function ofStranger(mode: string): string {
+/** A tool of the hostile server in this mode. */
+function hostileServerTool(mode: string): string {
   return `
 [providers.mcp.stranger]
 command = "${process.execPath}"
@@ -343,10 +355,10 @@ bell = false
 `;
 }
 
-describe("nothing hostile that an MCP server says reaches the terminal", () => {
-  test.each(["answer", "fail", "ask"])("as it answers: %s", async (mode) => {
+describe("hostile text from an MCP server never reaches the terminal raw", () => {
+  test.each(["answer", "fail", "ask"])("in its reply to a call: %s", async (mode) => {
     counters("T-TERM-4");
-    const project = queryProject({ config: ofStranger(mode) });
+    const project = queryProject({ config: hostileServerTool(mode) });
     const screen = new Screen(project, ["tool", "run", "hostile"]);
     if (mode === "ask") {
       await screen.untilShown((lines) => lines.some((line) => line.startsWith("? ")));
@@ -356,10 +368,10 @@ describe("nothing hostile that an MCP server says reaches the terminal", () => {
     expect([bytes.includes("FORGED"), foreignIn(bytes)]).toEqual([true, null]);
   });
 
-  test("as it describes itself, or does not start", async () => {
+  test("in its description, or in the error if it does not start", async () => {
     counters("T-TERM-4");
     const project = queryProject({
-      config: `${ofStranger("answer")}
+      config: `${hostileServerTool("answer")}
 [providers.mcp.broken]
 command = "sh"
 arguments = ${toml(["-c", `printf '%s' "$1" >&2; exit 3`, "sh", HOSTILE])}

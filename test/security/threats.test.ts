@@ -7,7 +7,7 @@ import { areas } from "./threats.ts";
 const cited = findCitations(".");
 const ids = areas.flatMap(({ threats }) => threats.map(({ id }) => id));
 
-test("every threat has an id of its own", () => {
+test("every threat has a unique id", () => {
   expect(ids.filter((id, index) => ids.indexOf(id) !== index)).toEqual([]);
 });
 
@@ -15,7 +15,7 @@ test("every threat is countered by a test", () => {
   expect(ids.filter((id) => !cited.has(id))).toEqual([]);
 });
 
-test("no test counters a threat that there is not, or stands outside of a test", () => {
+test("every citation names a known threat and is inside a test", () => {
   const known = new Set(ids);
   const wrong = [...cited].filter(
     ([id, citations]) => !known.has(id) || citations.some(({ title }) => title === ""),
@@ -23,6 +23,6 @@ test("no test counters a threat that there is not, or stands outside of a test",
   expect(wrong).toEqual([]);
 });
 
-test("docs/threat-model.md says what the threats and the tests say", () => {
+test("docs/threat-model.md is up to date", () => {
   expect(readFileSync(documentFile, "utf8")).toBe(renderDocument());
 });

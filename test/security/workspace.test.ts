@@ -19,12 +19,12 @@ import { type Finished, Project } from "../cli/support.ts";
 import { temporaryFolder } from "../../src/storage/temporary-workspace.fixture.ts";
 import { counters } from "./threats.ts";
 
-/** A person on a machine of their own, who has trusted nothing yet. */
+/** A user who has not trusted anything yet. */
 const NOTHING_TRUSTED = { JP_TRUSTED_WORKSPACES: "" };
 
-/** What a clone would like to have run. */
-const RUNS = `source = "local"\nrun = "unattended"\ncommand = "sh -c 'touch RAN; echo ran'"\n`;
-const TOOL = `[conversation.tools.build]\n${RUNS}`;
+/** A tool that leaves a trace when it runs. */
+const TRACED_COMMAND = `source = "local"\nrun = "unattended"\ncommand = "sh -c 'touch RAN; echo ran'"\n`;
+const TOOL = `[conversation.tools.build]\n${TRACED_COMMAND}`;
 
 const REFUSAL = "The tool build comes with this workspace, which you have not trusted yet.";
 
@@ -42,8 +42,8 @@ function place(root: string, files: Readonly<Record<string, string>>): void {
   }
 }
 
-/** What the person's own config says, for all workspaces. */
-function placeOwn(project: Project, text: string): void {
+/** Writes the user's own config, which holds for all workspaces. */
+function placeUserConfig(project: Project, text: string): void {
   place(project.home, { ".config/jp/config.toml": text });
 }
 
@@ -60,7 +60,7 @@ function hasRun(project: Project): boolean {
   return existsSync(path.join(project.root, "RAN"));
 }
 
-/** Tries to run the tool, and says what came of it. */
+/** Tries to run the tool, and returns whether jp refused and whether it ran. */
 async function tryToRun(project: Project, ...words: readonly string[]) {
   const { stderr } = await jp(project, "tool", "run", "build", ...words);
   return { isRefused: stderr.includes(REFUSAL), hasRun: hasRun(project) };
@@ -76,7 +76,7 @@ const JSON_TOOL = JSON.stringify({
 const YAML_TOOL =
   "conversation:\n  tools:\n    build: {source: local, run: unattended, command: sh -c 'touch RAN'}\n";
 
-describe("a cloned workspace runs nothing, wherever its config stands", () => {
+describe("a cloned workspace runs nothing, whatever holds its config:", () => {
   test.each<[string, Readonly<Record<string, string>>]>([
     [".jp/config.toml", { ".jp/config.toml": TOOL }],
     [".jp/config.json", { ".jp/config.json": JSON_TOOL }],
@@ -92,7 +92,7 @@ describe("a cloned workspace runs nothing, wherever its config stands", () => {
       },
     ],
     ["a file that does not inherit", { ".jp/config.toml": `inherit = false\n${TOOL}` }],
-    ["YAML that says the same of another name", { ".jp.yaml": YAML_TOOL }],
+    [".jp.yaml at the root", { ".jp.yaml": YAML_TOOL }],
   ])("%s", async (_name, files) => {
     counters("T-WORK-1");
     expect(await tryToRun(clone(files))).toEqual(NOT_RUN);
@@ -105,7 +105,7 @@ describe("a cloned workspace runs nothing, wherever its config stands", () => {
     expect(await tryToRun(project, ...words)).toEqual(NOT_RUN);
   });
 
-  test("a symbolic link to a file outside of it", async () => {
+  test("a symbolic link to a file outside the workspace", async () => {
     counters("T-WORK-1");
     const project = clone({});
     const outside = path.join(temporaryFolder(), "config.toml");
@@ -114,7 +114,7 @@ describe("a cloned workspace runs nothing, wherever its config stands", () => {
     expect(await tryToRun(project)).toEqual(NOT_RUN);
   });
 
-  test("a name for --cfg, in a folder that it names itself, inside or outside", async () => {
+  test("a name for --cfg in a load path that the clone sets, inside or outside the workspace", async () => {
     counters("T-WORK-1");
     const outside = temporaryFolder();
     place(outside, { "tools.toml": TOOL });
@@ -138,7 +138,7 @@ describe("a cloned workspace runs nothing, wherever its config stands", () => {
     expect([ends, hasRun(project)]).toEqual([[true, true], false]);
   });
 
-  test("a file that somebody names with --cfg by another path to the workspace", async () => {
+  test("a file named with --cfg by another path to the workspace", async () => {
     counters("T-WORK-1");
     const project = clone({ "more.toml": TOOL });
     const link = path.join(temporaryFolder(), "link");
@@ -147,7 +147,7 @@ describe("a cloned workspace runs nothing, wherever its config stands", () => {
     expect(await tryToRun(project, ...words)).toEqual(NOT_RUN);
   });
 
-  test("a file of a command that does not ask for tools", async () => {
+  test("a tool, in commands that do not run tools", async () => {
     counters("T-WORK-1");
     const project = clone({ ".jp/config.toml": TOOL });
     const commands = [
@@ -167,7 +167,7 @@ describe("a cloned workspace runs nothing, wherever its config stands", () => {
   });
 });
 
-test("a cloned workspace does not name the editor", async () => {
+test("a cloned workspace cannot set the editor", async () => {
   counters("T-WORK-9");
   await using server = await calling([]);
   const project = queryProject({
@@ -187,7 +187,7 @@ describe("a cloned record runs nothing", () => {
     ["a change of its config", { config: {}, events: [configDelta(0, config)] }],
     ["the packed form", { events: [configDelta(0, config)] }],
     [
-      "the form before there were deltas",
+      "the format before deltas",
       { events: [{ type: "config_delta", timestamp: time(0), ...config, inherit: false }] },
     ],
   ])("by %s", async (_name, files) => {
@@ -199,7 +199,7 @@ describe("a cloned record runs nothing", () => {
     expect([status, hasRun(project)]).toEqual([0, false]);
   });
 
-  test("also when it changes behind the question", async () => {
+  test("when it changes between two queries", async () => {
     counters("T-WORK-2");
     await using server = await ModelServer.start(({ messages }) =>
       messages.at(-1)?.role === "tool" ? "Done." : { calls: [{ name: "build" }] },
@@ -216,7 +216,7 @@ describe("a cloned record runs nothing", () => {
   });
 });
 
-test("a cloned record that leads to a file elsewhere does not have that file changed", async () => {
+test("a linked file in a cloned record is never written through", async () => {
   counters("T-PATH-4");
   await using server = await calling([]);
   const project = queryProject({ server });
@@ -234,11 +234,11 @@ test("a cloned record that leads to a file elsewhere does not have that file cha
 });
 
 describe("the id of another workspace", () => {
-  test("does not make the person's config for that one hold for a clone", async () => {
+  test("does not apply the user's config for that workspace to a clone", async () => {
     counters("T-WORK-3");
     const real = new Project();
     const { id } = real.place({ second: 0, config: {} });
-    await jp(real, "conversation", "use", id); // Has the folder made.
+    await jp(real, "conversation", "use", id); // Creates the folder.
     const [name = ""] = readdirSync(path.join(real.data, "workspace"));
     place(path.join(real.data, "workspace", name), {
       "config.toml":
@@ -263,11 +263,11 @@ describe("the id of another workspace", () => {
   });
 });
 
-describe("a cloned workspace does not loosen what holds for the person", () => {
-  test("by silencing the person's own config", async () => {
+describe("a cloned workspace cannot loosen the user's settings", () => {
+  test("by disabling the user's own config", async () => {
     counters("T-WORK-4");
     const project = clone({ ".jp/config.toml": "inherit = false" });
-    placeOwn(project, '[conversation.tools."*"]\ndetached.tool = "deny"\n');
+    placeUserConfig(project, '[conversation.tools."*"]\ndetached.tool = "deny"\n');
     const { stdout, stderr } = await jp(project, "trust");
     expect([stdout, stderr]).toEqual([
       `${path.join(project.root, ".jp", "config.toml")}:\n` +
@@ -276,7 +276,7 @@ describe("a cloned workspace does not loosen what holds for the person", () => {
     ]);
   });
 
-  test("by parameters that a provider takes as tools of its own", async () => {
+  test("by model parameters that add tools at the provider", async () => {
     counters("T-WORK-4");
     await using server = await calling([]);
     const project = queryProject({
@@ -290,7 +290,7 @@ describe("a cloned workspace does not loosen what holds for the person", () => {
     ]).toEqual([true, false]);
   });
 
-  test("by doing otherwise with a tool of jp's than the person has said", async () => {
+  test("by overriding the user's settings for a builtin tool", async () => {
     counters("T-WORK-4");
     await using server = await calling([]);
     const config = '[conversation.tools.fs_read_file]\nrun = "unattended"\n';
@@ -303,7 +303,7 @@ describe("a cloned workspace does not loosen what holds for the person", () => {
     expect([unsaid, stderr.includes("tool fs_read_file")]).toEqual(["", true]);
   });
 
-  test("for longer than a variable says that it may", async () => {
+  test("after a command that trusted it by a variable", async () => {
     counters("T-WORK-5");
     await using server = await calling(["build"]);
     const project = queryProject({ server, config: TOOL });
@@ -313,7 +313,7 @@ describe("a cloned workspace does not loosen what holds for the person", () => {
   });
 });
 
-test("a variable trusts no folder that is elsewhere than it seems", async () => {
+test("a variable does not trust a folder that is really somewhere else", async () => {
   counters("T-WORK-5");
   const project = clone({ ".jp/config.toml": TOOL });
   const folder = temporaryFolder();
@@ -325,18 +325,14 @@ test("a variable trusts no folder that is elsewhere than it seems", async () => 
   expect([await Promise.all(ends), hasRun(project)]).toEqual([[1, 1, 1, 1, 1], false]);
 });
 
-async function askedOnTerminal(project: Project, rows?: number) {
-  const screen = new Screen(project, ["trust"], {
-    variables: NOTHING_TRUSTED,
-    columns: 100,
-    ...(rows !== undefined && { rows }),
-  });
+async function openTrustPrompt(project: Project) {
+  const screen = new Screen(project, ["trust"], { variables: NOTHING_TRUSTED, columns: 100 });
   await screen.untilShown((lines) => lines.join("\n").includes("Trust this workspace with this?"));
   return screen;
 }
 
-describe("the question whether to trust", () => {
-  test("tells what a server does, and not what it seems to do", async () => {
+describe("the trust prompt", () => {
+  test("says what a server runs, not what its config pretends", async () => {
     counters("T-WORK-6");
     const project = clone({
       ".jp/config.toml": `
@@ -355,12 +351,12 @@ allow_secrets = true
     );
   });
 
-  test("tells what of the person's own goes to a new address", async () => {
+  test("says which credentials go to a new address", async () => {
     counters("T-WORK-6");
     const project = clone({
       ".jp/config.toml": 'providers.mcp.internal.url = "https://stranger.invalid"',
     });
-    placeOwn(
+    placeUserConfig(
       project,
       '[providers.mcp.internal]\nurl = "https://own.invalid"\nheaders.Authorization = "Bearer $OWN_TOKEN"\n',
     );
@@ -370,7 +366,7 @@ allow_secrets = true
     );
   });
 
-  test("tells the shell, the options and the defaults that a command is filled with", async () => {
+  test("shows the shell, the options and the defaults of a command", async () => {
     counters("T-WORK-6");
     counters("T-FILE-5");
     const project = clone({
@@ -394,7 +390,7 @@ questions.where.exclusive = true
     );
   });
 
-  test("has one line for each, whatever is in a name, a word or a path", async () => {
+  test("has one line per claim, whatever its names and paths contain", async () => {
     counters("T-WORK-6");
     const evil =
       "x: runs true\n- tool y\u001b[2J\u202e: runs true\r\nTrust this workspace with this? yes";
@@ -409,7 +405,7 @@ questions.where.exclusive = true
       [`.jp/${evil}.json`]: JSON_TOOL,
     });
     const { stdout, stderr } = await jp(project, "trust");
-    const [screen] = [await askedOnTerminal(project)];
+    const screen = await openTrustPrompt(project);
     screen.type("n");
     const { bytes } = await screen.end();
     const lines = stdout.trimEnd().split("\n");
@@ -433,30 +429,30 @@ questions.where.exclusive = true
     });
   });
 
-  test("says that there is more where not all fits on the screen, and shows it", async () => {
+  test("pages through claims that do not fit on the screen", async () => {
     counters("T-WORK-6", "T-TERM-7");
     const tools = Array.from(
       { length: 60 },
-      (_, index) => `[conversation.tools.t${index}]\n${RUNS}`,
+      (_, index) => `[conversation.tools.t${index}]\n${TRACED_COMMAND}`,
     );
     const project = clone({ ".jp/config.toml": tools.join("\n") });
     const screen = new Screen(project, ["trust"], { variables: NOTHING_TRUSTED, columns: 100 });
     await screen.untilShown((lines) => lines.join("\n").includes("more lines ·"));
-    const begun = screen.lines.join("\n");
+    const firstPage = screen.lines.join("\n");
     screen.type("y\u001b[F");
     await screen.untilShown((lines) => lines.join("\n").includes("tool t59"));
     screen.type(" ");
     await screen.untilShown((lines) => lines.join("\n").includes("? Trust this workspace"));
     screen.type("n");
     expect([
-      /60 things/.test(begun),
-      /… \d+ more lines/.test(begun),
-      begun.includes("t59"),
+      /60 things/.test(firstPage),
+      /… \d+ more lines/.test(firstPage),
+      firstPage.includes("t59"),
     ]).toEqual([true, true, false]);
     expect((await screen.end()).status).toBe(1);
   });
 
-  test("is about what was shown, also if the file changes while it is open", async () => {
+  test("covers only what it showed, even if the file changes meanwhile", async () => {
     counters("T-WORK-7");
     const project = clone({ ".jp/config.toml": TOOL.replace("touch RAN; ", "") });
     const screen = new Screen(project, ["tool", "run", "build"], { variables: NOTHING_TRUSTED });
@@ -468,13 +464,13 @@ questions.where.exclusive = true
   });
 });
 
-/** A tool of the workspace with more lines of its config. */
+/** A tool of the workspace with these config lines. */
 function toolWith(more: string): string {
   return `[conversation.tools.build]\n${more}\nsource = "local"\n`;
 }
 
-describe("what is trusted", () => {
-  test("is the same whatever the order of keys, and nothing else is", async () => {
+describe("trust", () => {
+  test("ignores the order of keys, and no other change", async () => {
     counters("T-WORK-7");
     const project = clone({
       ".jp/config.toml": toolWith('command = "echo a"\noptions = { a = 1, b = 2 }'),
@@ -493,11 +489,11 @@ describe("what is trusted", () => {
       place(project.root, { ".jp/config.toml": toolWith(variant) });
       ends.push((await jp(project, "tool", "run", "build")).status);
     }
-    // A key that every object has is no key of a table.
+    // `__proto__` does not count as a key.
     expect(ends).toEqual([0, 1, 0, 1, 1, 1]);
   });
 
-  test("is kept by two processes that trust at once, and by neither in the workspace", async () => {
+  test("survives concurrent processes, and is not stored in the workspace", async () => {
     counters("T-WORK-7");
     const project = clone({ ".jp/config.toml": TOOL });
     const before = readdirSync(project.root, { recursive: true });
@@ -508,18 +504,18 @@ describe("what is trusted", () => {
     ]).toEqual([0, before]);
   });
 
-  test("is not what the person's own config said, once it says so no more", async () => {
+  test("ends when the user's own config no longer includes the tool", async () => {
     counters("T-WORK-7");
     await using server = await calling(["build"]);
     const project = queryProject({ server, config: TOOL });
-    placeOwn(project, TOOL);
+    placeUserConfig(project, TOOL);
     await query(project, ["Go."]);
-    placeOwn(project, "");
+    placeUserConfig(project, "");
     rmSync(path.join(project.root, "RAN"));
     expect([resultsIn(server), await tryToRun(project)]).toEqual([["ran\n"], NOT_RUN]);
   });
 
-  test("is not read from the workspace, whatever it brings", async () => {
+  test("is never read from the workspace", async () => {
     counters("T-WORK-7");
     const project = clone({ ".jp/config.toml": TOOL });
     await jp(project, "trust", "--yes");

@@ -1,4 +1,4 @@
-/** The six providers on one port of this machine, each in the words of its own API. */
+/** A local server that speaks the APIs of all six providers. */
 import { once } from "node:events";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
@@ -10,7 +10,7 @@ import { WIRE, type WireReply } from "../provider/wire.ts";
 export type Reply = (body: string) => WireReply;
 
 export class AllProviders implements AsyncDisposable {
-  /** Who was asked, in this order. */
+  /** The providers that got requests, in order. */
   readonly asked: ProviderName[] = [];
   readonly #reply: Reply;
   readonly #server = createServer((request, response) => void this.#serve(request, response));
@@ -26,13 +26,13 @@ export class AllProviders implements AsyncDisposable {
     return providers;
   }
 
-  /** What an environment needs to reach them. */
+  /** The variables that make jp use this server. */
   get variables(): Readonly<Record<string, string>> {
     const { port } = this.#server.address() as AddressInfo; // It listens on a port.
     return Object.fromEntries(
       PROVIDER_NAMES.map((name) => [
         `JP_CFG_PROVIDERS_LLM_${name.toUpperCase()}_BASE_URL`,
-        // A path of its own tells whom a request is for.
+        // The path says which provider a request is for.
         `http://127.0.0.1:${port}/${name}`,
       ]),
     );

@@ -1,4 +1,4 @@
-/** Generators of stories: what tools ask, who answers how, and what comes in between. */
+/** Arbitrary stories: what tools ask, how people and models react, and what interrupts them. */
 import * as fc from "fast-check";
 import {
   booleanQuestion,
@@ -10,19 +10,19 @@ import {
 
 export interface Story {
   readonly turns: readonly (readonly Cycle[])[];
-  /** Each kind of reaction is used up in order, and then from its beginning again. */
+  /** Reactions of each kind are used in order, then from the start again. */
   readonly answers: readonly PersonReaction[];
   readonly inquiries: readonly ModelReaction[];
   readonly permissions: readonly PermissionReaction[];
   readonly deliveries: readonly DeliveryReaction[];
-  /** Whether the person can be asked several questions at once. */
+  /** Whether the prompter supports forms. */
   readonly hasForms: boolean;
 }
 
 export interface Cycle {
   readonly calls: readonly Call[];
   readonly disturbances: readonly Disturbance[];
-  /** Before it begins, another process takes over. */
+  /** Another process takes over before this cycle. */
   readonly isResumed: boolean;
 }
 
@@ -32,11 +32,11 @@ interface Call {
   readonly plan: Plan;
 }
 
-/** What a call asks with each attempt, whatever it is told; then it ends. */
+/** What a call asks in each attempt, whatever the answers. Then it ends. */
 export type Plan = readonly (readonly Question[])[];
 
 export interface Disturbance {
-  /** How many rounds of the event loop pass before. */
+  /** The number of event loop iterations before it happens. */
   readonly after: number;
   readonly what: "stop" | "stop with a word" | "restart" | "close the prompt" | "leave" | "come";
 }
@@ -53,7 +53,7 @@ export type ModelReaction = "answer" | "misfit" | "fail" | "cancel" | "never";
 export type PermissionReaction = "run" | "remember" | "skip" | "cancel" | "never";
 export type DeliveryReaction = "deliver" | "edit" | "withhold" | "cancel" | "never";
 
-/** Of every type and policy; some share an id, as a careless tool would have it. */
+/** Questions of every type and persistence. Some share an id, as in a careless tool. */
 export const QUESTIONS: readonly Question[] = [
   booleanQuestion("sure", "Sure?"),
   booleanQuestion("sure", "Really sure?", { persistence: "none" }),

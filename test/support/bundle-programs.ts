@@ -1,4 +1,4 @@
-/** Programs in one file each: hundreds of files take longer to load than the program to run. */
+/** Bundles each program into one file, because loading hundreds of files is slow. */
 import { rm } from "node:fs/promises";
 import path from "node:path";
 import { rolldown } from "rolldown";
@@ -6,11 +6,11 @@ import { rolldown } from "rolldown";
 const ROOT = path.join(import.meta.dirname, "..", "..");
 
 export interface BundledPrograms extends AsyncDisposable {
-  /** Has `name.mjs` for each. */
+  /** Contains `name.mjs` for each program. */
   readonly folder: string;
 }
 
-/** They are inside the project, from where their dependencies are found, until they are disposed of. */
+/** Writes them inside the project, where their dependencies resolve. Disposing removes them. */
 export async function bundlePrograms(
   programs: Readonly<Record<string, string>>,
 ): Promise<BundledPrograms> {
@@ -19,7 +19,7 @@ export async function bundlePrograms(
     input: programs,
     platform: "node",
     cwd: ROOT,
-    // These find a binary beside their own files.
+    // These load a binary relative to their own files.
     external: ["fs-native-extensions", "minijinja-js", /^node:/],
     logLevel: "silent",
   });

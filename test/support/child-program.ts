@@ -1,4 +1,4 @@
-/** Another process, talked to line by line. It is gone when the test is. */
+/** A child process that communicates line by line. It is killed when the test ends. */
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import path from "node:path";
@@ -8,7 +8,7 @@ import { onTestFinished } from "vitest";
 
 const ROOT = path.join(import.meta.dirname, "..", "..");
 
-/** Programs in TypeScript start three times as fast the second time. */
+/** Makes TypeScript programs start three times as fast after the first time. */
 const NODE_COMPILE_CACHE = path.join(ROOT, "node_modules", ".cache", "node-compile");
 
 export class ChildProgram {
@@ -23,7 +23,7 @@ export class ChildProgram {
     return new ChildProgram(process.execPath, [file, ...args]);
   }
 
-  /** The same, on a machine without any other command. */
+  /** The same with an empty PATH. */
   static alone(name: string, ...args: readonly string[]): ChildProgram {
     const file = path.join(ROOT, "test", "storage", name);
     return new ChildProgram(process.execPath, [file, ...args], { PATH: "" });
@@ -44,7 +44,7 @@ export class ChildProgram {
     return this.#child.pid ?? 0;
   }
 
-  /** Throws, with what it wrote to standard error, if the program has ended. */
+  /** Throws if the program has ended, with its stderr. */
   async nextLine(): Promise<string> {
     const line = await this.#lines.next();
     if (line.done === true) throw new Error(`the program has ended: ${this.#errors}`);
@@ -68,7 +68,7 @@ export class ChildProgram {
     this.#child.stdin?.write(`${line}\n`);
   }
 
-  /** As if somebody had pulled its plug. Resolves when the process is gone. */
+  /** Kills the process without warning. Resolves when it has ended. */
   async kill(): Promise<void> {
     this.#child.kill("SIGKILL");
     await this.#ended;

@@ -1,4 +1,4 @@
-/** Runs `jp` inside the test's own process, where starting one would show nothing more. */
+/** Runs `jp` inside the test's process, for tests that do not need a separate one. */
 import { Readable, Writable } from "node:stream";
 import type { WriteStream } from "node:tty";
 import type { Host } from "../../src/cli/host.ts";
@@ -8,9 +8,9 @@ import type { TerminalDevice } from "../../src/terminal/index.ts";
 export interface HostOptions {
   readonly cwd?: string;
   readonly variables?: Readonly<Record<string, string>>;
-  /** What is piped in; nothing if absent. */
+  /** Standard input; empty by default. */
   readonly input?: string;
-  /** For each piece of what it writes to standard error. */
+  /** Called for each write to stderr. */
   readonly onNotice?: (text: string) => void;
 }
 
@@ -20,7 +20,7 @@ export interface Finished {
   readonly stderr: string;
 }
 
-/** No terminal, no signals; the environment is just the variables that are given. */
+/** Without a terminal or signals. The environment has only the given variables. */
 export async function runCommand(
   words: readonly string[],
   { onNotice, ...options }: HostOptions = {},
@@ -38,7 +38,7 @@ export function createHost(
   return {
     version: "0.0.0-test",
     stdin: Readable.from(input === "" ? [] : [input]),
-    // What these streams have beyond others, a command uses on a terminal only.
+    // Commands use the members of WriteStream only on a terminal.
     stdout: stdout as Writable as WriteStream,
     stderr: stderr as Writable as WriteStream,
     writeOut: (text) => void stdout.write(text),
@@ -50,7 +50,7 @@ export function createHost(
     terminal: NO_TERMINAL,
     onSignal: () => ({ [Symbol.dispose]: () => {} }),
     exit: (status) => {
-      throw new Error(`the command wants to end its process with status ${status}`);
+      throw new Error(`the command tried to exit with status ${status}`);
     },
   };
 }

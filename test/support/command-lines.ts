@@ -1,4 +1,4 @@
-/** Commands as documents show them, parsed by the command's own parser without doing anything. */
+/** Checks the commands in documents with jp's own parser, without running them. */
 import { existsSync, readFileSync } from "node:fs";
 import path from "node:path";
 import { type Command, CommanderError } from "commander";
@@ -8,7 +8,7 @@ import { splitWords } from "../../src/config/schema/command.ts";
 import type { JsonObject } from "../../src/util/index.ts";
 import { ROOT } from "./documents.ts";
 
-/** The words of each command in a block, without comments, pipes, redirections and variables in front. */
+/** The words of each command in a block, without comments, pipes, redirections and leading variables. */
 export function commandsIn(code: string): readonly (readonly string[])[] {
   return code
     .split("\n")
@@ -20,10 +20,10 @@ export function commandsIn(code: string): readonly (readonly string[])[] {
     .filter((words) => words.length > 0);
 }
 
-/** Programs of the system that documents use. */
+/** Other programs that the documents use. */
 const OTHERS = new Set(["cat", "export", "git"]);
 
-/** What is wrong with it; undefined if nothing is. */
+/** The mistake in a command, if any. */
 export async function findMistake(words: readonly string[]): Promise<string | undefined> {
   const [program = "", ...rest] = words;
   const [first = "", second = ""] = rest;

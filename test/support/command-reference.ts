@@ -1,4 +1,4 @@
-/** docs/commands.md, made of the `--help` of every command. Run as a program, it writes the file. */
+/** Renders docs/commands.md from the `--help` of every command. Run it as a program to write the file. */
 import { writeFileSync } from "node:fs";
 import path from "node:path";
 import process from "node:process";
@@ -9,14 +9,14 @@ import { ROOT } from "./documents.ts";
 
 export const COMMANDS = path.join("docs", "commands.md");
 
-/** As on a terminal of this width. */
+/** The width of the help text. */
 const COLUMNS = 80;
 
 export async function renderCommands(): Promise<string> {
   const program = await createProgram(createHost(), []);
   const sections = [`## jp`, helpOf(program)];
   for (const shown of shownCommands(program)) {
-    // A command is defined when it is named.
+    // createProgram only defines the command that is named.
     const name = shown.name();
     const { commands } = await createProgram(createHost(), [name]);
     const command = commands.find((one) => one.name() === name);
@@ -35,13 +35,13 @@ function describe(command: Command, name: string): readonly string[] {
   return [`## ${name}`, helpOf(command), ...inner];
 }
 
-/** Without those that are for programs. */
+/** Without hidden commands. */
 function shownCommands(command: Command): readonly Command[] {
   const shown = command.createHelp().visibleCommands(command);
   return command.commands.filter((one) => shown.includes(one));
 }
 
-/** With what stands before and after it, as a block. */
+/** The complete help, as a code block. */
 function helpOf(command: Command): string {
   let text = "";
   command.configureOutput({

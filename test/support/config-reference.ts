@@ -1,4 +1,4 @@
-/** Renders docs/config-reference.md from the schema and the defaults. Run as a program, it writes the file. */
+/** Renders docs/config-reference.md from the schema and the defaults. Run it as a program to write the file. */
 import { writeFileSync } from "node:fs";
 import path from "node:path";
 import process from "node:process";

@@ -1,4 +1,4 @@
-/** schema/config.schema.json, made from the schema and the defaults. Run as a program, it writes the file. */
+/** Renders schema/config.schema.json from the schema and the defaults. Run it as a program to write the file. */
 import { mkdirSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import process from "node:process";

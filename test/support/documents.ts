@@ -1,4 +1,4 @@
-/** The documents of this repository as a test reads them: their blocks, links and words in code. */
+/** The repository's Markdown documents: their code blocks, links and inline code. */
 import { globSync, readFileSync } from "node:fs";
 import path from "node:path";
 
@@ -9,12 +9,12 @@ export interface Document {
   readonly name: string;
   readonly text: string;
   readonly blocks: readonly Block[];
-  /** The text without its blocks. */
+  /** The text without code blocks. */
   readonly prose: string;
 }
 
 export interface Block {
-  /** The document, and the line at which it begins. */
+  /** The document and line number. */
   readonly place: string;
   readonly language: string;
   readonly code: string;
@@ -22,7 +22,7 @@ export interface Block {
 
 const BLOCK = /^```(?<language>\S*)\n(?<code>[\s\S]*?)^```$/gm;
 
-/** All but the one that is generated. */
+/** All documents but the generated conformance.md. */
 export function readDocuments(): readonly Document[] {
   return globSync(["*.md", "docs/*.md"], { cwd: ROOT })
     .filter((name) => name !== path.join("docs", "conformance.md"))
@@ -63,14 +63,14 @@ export function linksOf({ name, prose }: Document): readonly (readonly [string, 
     });
 }
 
-/** What stands between single backticks. */
+/** The inline code. */
 export function codeWordsOf({ prose }: Document): readonly string[] {
   return [...prose.matchAll(/`(?<words>[^`\n]+)`/g)].map(
     ({ groups = {} }) => groups["words"] ?? "",
   );
 }
 
-/** As GitHub makes the anchor of a heading. */
+/** The anchors of the headings, as GitHub generates them. */
 export function headingsOf({ prose }: Document): readonly string[] {
   return [...prose.matchAll(/^#+ (?<title>.+)$/gm)].map(({ groups = {} }) =>
     (groups["title"] ?? "")

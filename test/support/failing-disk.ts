@@ -1,4 +1,4 @@
-/** A real file on a disk that fails when it is told to. */
+/** A real file whose operations fail on request. */
 import { readFileSync } from "node:fs";
 import { type FileHandle, open } from "node:fs/promises";
 import type { OpenFile } from "../../src/storage/index.ts";
@@ -8,23 +8,23 @@ type Operation = "write" | "truncate" | "datasync" | "close";
 interface PlannedFailure {
   readonly operation: Operation;
   readonly code: string;
-  /** How many bytes the write takes before it fails. */
+  /** The number of bytes written before the failure. */
   readonly after: number;
 }
 
 export class FailingDisk {
-  /** What the file was after each operation that changed it. */
+  /** The file's content after each operation that changed it. */
   readonly states: Buffer[] = [];
-  /** Runs when data is about to be synced. */
+  /** Called before each sync. */
   onSync: () => void = () => undefined;
   readonly #plan: PlannedFailure[] = [];
 
-  /** The next call of the operation fails, once; those planned later fail after it. */
+  /** Makes the next call of this operation fail once. Failures happen in the order they are planned. */
   failNext(operation: Operation, code: string, after = 0): void {
     this.#plan.push({ operation, code, after });
   }
 
-  /** Is passed to the workspace. */
+  /** For the `openFile` option of a workspace. */
   readonly openFile: OpenFile = async (file) => {
     const handle = await open(file, "r+");
     const change = async <Value>(result: Promise<Value>): Promise<Value> => {

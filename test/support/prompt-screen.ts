@@ -1,4 +1,4 @@
-/** The terminal prompter at work on a terminal: inside the test, or in a process of its own. */
+/** The terminal prompter on a terminal: inside the test's process, or in a separate one. */
 import { existsSync, readFileSync } from "node:fs";
 import path from "node:path";
 import { inject } from "vitest";
@@ -40,7 +40,7 @@ export class PromptScreen extends VirtualTerminal {
     return this.#result;
   }
 
-  /** Undefined while it is being asked. */
+  /** Undefined while the prompt is open. */
   get resultSoFar(): unknown {
     return this.#resultSoFar;
   }
@@ -54,16 +54,16 @@ export class PromptScreen extends VirtualTerminal {
 }
 
 export interface PromptProcessOptions extends VirtualTerminalOptions {
-  /** Words of a shell around the program, which is `"$@"` in them. */
+  /** A shell script that runs the program as `"$@"`. */
   readonly shell?: string;
 }
 
 const ROOT = path.join(import.meta.dirname, "..", "..");
 const PROGRAM = path.join(inject("programs"), "prompter.mjs");
-/** Programs in TypeScript start three times as fast the second time. */
+/** Makes TypeScript programs start three times as fast after the first time. */
 const NODE_COMPILE_CACHE = path.join(ROOT, "node_modules", ".cache", "node-compile");
 
-/** For what depends on the kernel: lines that the terminal edits, its settings, redirected streams. */
+/** For what depends on the kernel: line editing, terminal settings, redirected streams. */
 export class PromptProcess extends PseudoTerminal {
   readonly folder: string;
 
@@ -86,13 +86,13 @@ export class PromptProcess extends PseudoTerminal {
     process.kill(this.pid, "SIGUSR1");
   }
 
-  /** What came of it, when the program has ended. */
+  /** The result, after the program has ended. */
   async result(): Promise<unknown> {
     await this.end();
     return this.resultSoFar;
   }
 
-  /** Undefined while it is being asked. */
+  /** Undefined while the prompt is open. */
   get resultSoFar(): unknown {
     const file = path.join(this.folder, "result");
     return existsSync(file) ? JSON.parse(readFileSync(file, "utf8")) : undefined;

@@ -1,6 +1,6 @@
 /**
- * The terminal prompter as a program: does what its first argument says, and writes what comes of it
- * into the file named by the second.
+ * The terminal prompter as a program: runs the task in its first argument, and writes the result to the
+ * file in the second.
  */
 import { spawnSync } from "node:child_process";
 import { readdirSync, readlinkSync, writeFileSync } from "node:fs";
@@ -11,7 +11,7 @@ const [, , words = "", file = ""] = process.argv;
 const task = JSON.parse(words) as PrompterTask;
 const abort = new AbortController();
 process.on("SIGUSR1", () => abort.abort());
-// The terminal goes away, and the program lives to tell.
+// Survives a closed terminal to report the result.
 process.on("SIGHUP", () => {});
 
 if (task.printFirst !== undefined) process.stdout.write(task.printFirst);
@@ -40,7 +40,7 @@ function isPromptTerminal(descriptor: string): boolean {
   }
 }
 
-/** An editor that notices whether the terminal is as it likes it. */
+/** An editor that fails unless the terminal is in its usual mode. */
 async function editText(text: string, { extension }: { extension: string }): Promise<string> {
   const { stdout } = spawnSync("stty", ["-F", "/dev/tty", "-a"], { encoding: "utf8" });
   const isUsual = / icanon /.test(stdout) && / echo /.test(stdout);

@@ -1,4 +1,4 @@
-/** What a prompter is told to do. */
+/** A task for a prompter. */
 import type {
   DeliveryRequest,
   FormRequest,
@@ -11,13 +11,13 @@ import type {
 
 export type PrompterTask = {
   readonly notification?: { readonly bell: boolean; readonly desktop: boolean };
-  /** What an editor makes of a text; `$TEXT` stands for it, `fail` for an editor that fails. */
+  /** The text that the editor returns; `$TEXT` stands for the original. With `fail`, the editor fails. */
   readonly edited?: string;
-  /** Without a line break at its end, perhaps. */
+  /** Output before the prompt, possibly without a line break at the end. */
   readonly printFirst?: string;
-  /** Asked in lines of text. */
+  /** Uses plain text. */
   readonly isPlain?: boolean;
-  /** The same is asked twice at once. */
+  /** Asks twice at the same time. */
   readonly isTwice?: boolean;
   /** The result is how many descriptors of `/dev/tty` are still open when the program exits. */
   readonly countsDescriptors?: boolean;
@@ -27,14 +27,14 @@ export type PrompterTask = {
   | {
       readonly method: "askPermission";
       readonly request: Omit<PermissionRequest, "signal" | "check">;
-      /** The arguments, as JSON, that the check does not accept. */
+      /** The arguments, as JSON, that the check rejects. */
       readonly refused?: string;
     }
   | { readonly method: "askDelivery"; readonly request: Omit<DeliveryRequest, "signal"> }
   | { readonly method: "choose"; readonly request: Omit<InterruptRequest, "signal"> }
 );
 
-/** What comes of it, as JSON keeps it: a result, two of them, or the error. */
+/** The result, both results, or the error, after a round trip through JSON. */
 export async function runPrompterTask(
   prompter: Required<Prompter> & InterruptMenu,
   task: PrompterTask,
@@ -75,7 +75,7 @@ function start(
   }
 }
 
-/** What the editor of a task makes of a text. */
+/** The editor of a task. */
 export function editByTask({ edited = "" }: PrompterTask, text: string, extension: string): string {
   if (edited === "fail") throw new Error("No editor \u001b[2Jis set.");
   return edited.replace("$TEXT", text).replace("$EXTENSION", extension);

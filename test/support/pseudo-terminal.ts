@@ -1,10 +1,10 @@
-/** A command in a process of its own, on a pseudo-terminal of its own. */
+/** A command in a separate process, on a pseudo-terminal. */
 import { setTimeout } from "node:timers/promises";
 import { type IPty, spawn } from "@lydell/node-pty";
 import { onTestFinished } from "vitest";
 import { type ScreenSize, TerminalScreen } from "./terminal-screen.ts";
 
-/** What is written at once may arrive in pieces; behind the last of them it is quiet for so long. */
+/** One write may arrive in several pieces. After the last one, nothing arrives for this long. */
 const QUIET_MS = 10;
 
 export interface PseudoTerminalOptions extends ScreenSize {
@@ -45,7 +45,7 @@ export class PseudoTerminal extends TerminalScreen {
     if (!this.#isGone) this.#pty.write(keys);
   }
 
-  /** Types each of the lines when plain text asks for the next one: what comes before is dropped. */
+  /** Types each line when the plain-text prompt asks for it, because earlier input is dropped. */
   async answerLines(...typed: readonly string[]): Promise<void> {
     for (const keys of typed) {
       await this.untilLineAsked();
@@ -53,7 +53,7 @@ export class PseudoTerminal extends TerminalScreen {
     }
   }
 
-  /** Until plain text asks for another line, with this on the screen. */
+  /** Waits until the plain-text prompt asks for another line, with this text on the screen. */
   async untilLineAsked(shown = ""): Promise<void> {
     await this.untilShown(
       (lines) =>
@@ -69,10 +69,10 @@ export class PseudoTerminal extends TerminalScreen {
     this.#pty.resize(columns, rows);
   }
 
-  /** Needs a process that runs no other test file. */
+  /** Only works in a process that runs no other test file. */
   hangUp(): void {
     this.#isGone = true;
-    (this.#pty as IPty & { destroy(): void }).destroy(); // Not among its types.
+    (this.#pty as IPty & { destroy(): void }).destroy(); // Missing from the types.
   }
 
   protected settle(): Promise<void> {

@@ -4,17 +4,17 @@ import { mkdtempSync, rmdirSync } from "node:fs";
 import { tmpdir } from "node:os";
 import path from "node:path";
 
-/** Over a folder, which has to be there. False if that is not allowed. */
+/** Mounts it over an existing folder. Returns false if the machine does not allow it. */
 export function mountDisk(folder: string): boolean {
   return mount("-t", "tmpfs", "-o", "size=256k", "tmpfs", folder);
 }
 
-/** Throws if that is refused. */
+/** Throws if the machine does not allow it. */
 export function remountDisk(folder: string, mode: "ro" | "rw"): void {
   if (!mount("-o", `remount,${mode}`, folder)) throw new Error(`cannot remount ${folder}`);
 }
 
-/** Even if somebody still has a file of it open. */
+/** Works even while a process has a file open. */
 export function unmountDisk(folder: string): void {
   spawnSync("umount", ["--lazy", folder]);
 }

@@ -1,4 +1,4 @@
-/** Plays a story: people and models react as it says, and what they said is kept to be compared. */
+/** Runs a story: people and models react as it says. Their answers are kept, to compare with the record. */
 import { setImmediate } from "node:timers/promises";
 import {
   type DeliveryResult,
@@ -33,7 +33,7 @@ import { ToolTurn } from "../../src/agent/tool-turn.fixture.ts";
 
 interface StoryTool {
   readonly config: JsonObject;
-  /** Which of its questions has an answer in its config. */
+  /** The question with a configured answer. */
   readonly configured?: string;
 }
 
@@ -49,24 +49,24 @@ export const TOOLS: Readonly<Record<string, StoryTool>> = {
   },
 };
 
-/** Longer than anybody waits. */
+/** Never settles. */
 const NEVER = new Promise<never>(() => undefined);
 
 export class StoryTurn {
   readonly #turn: ToolTurn;
-  /** What people and models have said, with the inquiry for which they said it. */
-  readonly #said: Set<string>;
+  /** The answers of people and models, each with the id of its inquiry. */
+  readonly #answers: Set<string>;
   readonly #plans: Plan[];
 
-  private constructor(turn: ToolTurn, said: Set<string>, plans: Plan[]) {
+  private constructor(turn: ToolTurn, answers: Set<string>, plans: Plan[]) {
     this.#turn = turn;
-    this.#said = said;
+    this.#answers = answers;
     this.#plans = plans;
   }
 
   static async start(story: Story): Promise<StoryTurn> {
     const plans: Plan[] = [];
-    const said = new Set<string>();
+    const answers = new Set<string>();
     const attempts = new Map<number, number>();
     const turn = await ToolTurn.start({
       tools: Object.keys(TOOLS).map((name) => ({
@@ -74,7 +74,7 @@ export class StoryTurn {
         executor: { attempt: (request) => followPlan(name, { plans, attempts }, request) },
       })),
       config: Object.fromEntries(Object.entries(TOOLS).map(([name, { config }]) => [name, config])),
-      answers: inTurn(story.inquiries, (reaction, call) => inquire(reaction, call, said)),
+      answers: inTurn(story.inquiries, (reaction, call) => inquire(reaction, call, answers)),
       script: {
         permissions: inTurn(story.permissions, permit),
         deliveries: inTurn(story.deliveries, deliver),
@@ -82,12 +82,12 @@ export class StoryTurn {
     });
     const { prompter } = turn;
     const react = inTurn(story.answers, (reaction: PersonReaction, request: PromptRequest) =>
-      answer(reaction, request, said),
+      answer(reaction, request, answers),
     );
     const fill = inTurn(story.answers, (reaction: PersonReaction, request: FormRequest) =>
-      fillIn(reaction, request, said),
+      fillIn(reaction, request, answers),
     );
-    // The scripted person always answers the question that was asked; this one may not.
+    // The scripted prompter always answers the right question. This one may not.
     const person: Prompter = {
       channel: "story",
       canAsk: () => prompter.canAsk(),
@@ -107,7 +107,7 @@ export class StoryTurn {
       askDelivery: (request) => prompter.askDelivery(request),
     };
     turn.parts = { ...turn.parts, prompter: person };
-    return new StoryTurn(turn, said, plans);
+    return new StoryTurn(turn, answers, plans);
   }
 
   get events(): readonly ConversationEvent[] {
@@ -118,7 +118,7 @@ export class StoryTurn {
     return this.#turn.parts.state;
   }
 
-  /** The key under which a call finds its plan. */
+  /** Adds a plan, and returns the key with which a call finds it. */
   plan(plan: Plan): number {
     return this.#plans.push(plan) - 1;
   }
@@ -131,7 +131,7 @@ export class StoryTurn {
     return this.#turn.nextTurn();
   }
 
-  /** Another process takes the turn up, with nothing but the record. */
+  /** Resumes the turn from the record, as another process would. */
   resume(): void {
     const state = TurnState.fromEvents(turnsIn(this.events).at(-1) ?? []);
     this.#turn.parts = { ...this.#turn.parts, state };
@@ -149,28 +149,28 @@ export class StoryTurn {
     return this.#turn.prompter.questions.some(({ inquiryId }) => inquiryId === id);
   }
 
-  /** Ids begin again in each turn, so there may have been several answers under one. */
-  hasAnswered(id: string, given: Json): boolean {
-    return this.#said.has(saying(id, given));
+  /** Ids restart in each turn, so one id may have several answers. */
+  hasAnswered(id: string, value: Json): boolean {
+    return this.#answers.has(answerKey(id, value));
   }
 
-  wasInquired(id: string, given: Json): boolean {
+  wasInquired(id: string, value: Json): boolean {
     const isAsked = this.#turn.inquiries.calls.some(({ inquiryId }) => inquiryId === id);
-    return isAsked && this.hasAnswered(id, given);
+    return isAsked && this.hasAnswered(id, value);
   }
 }
 
-function saying(id: string, given: Json): string {
-  return JSON.stringify([id, given]);
+function answerKey(id: string, value: Json): string {
+  return JSON.stringify([id, value]);
 }
 
 interface Plans {
   readonly plans: readonly Plan[];
-  /** How often each was entered. */
+  /** The number of attempts per plan. */
   readonly attempts: Map<number, number>;
 }
 
-/** Asks what is planned for the call, some of it with each attempt. */
+/** Asks the questions planned for this attempt of the call. */
 async function followPlan(
   name: string,
   { plans, attempts }: Plans,
@@ -203,7 +203,7 @@ function whenAborted<Result>(
   return promise;
 }
 
-/** The reactions one after the other, each after a while, and from the first again. */
+/** Uses the reactions in order, then from the start again. Waits a few iterations before some. */
 function inTurn<Reaction, Request, Result>(
   reactions: readonly Reaction[],
   react: (reaction: Reaction, request: Request) => Result | Promise<Result>,
@@ -213,21 +213,21 @@ function inTurn<Reaction, Request, Result>(
     const reaction = reactions[used % reactions.length];
     used += 1;
     for (let wait = used % 3; wait > 0; wait -= 1) await setImmediate();
-    if (reaction === undefined) throw new Error("There is no reaction.");
+    if (reaction === undefined) throw new Error("There are no reactions.");
     return react(reaction, request);
   };
 }
 
-/** All of it, with what is wrong about the last of its fields only. */
+/** Answers a form. Only the last field gets the reaction. */
 async function fillIn(
   reaction: PersonReaction,
   { fields, signal }: FormRequest,
-  said: Set<string>,
+  answers: Set<string>,
 ): Promise<FormResult> {
   if (reaction === "cancel") return { type: "cancelled" };
   const results = fields.map(async (field, index) => {
     const isLast = index === fields.length - 1;
-    return answer(isLast ? reaction : "answer", { ...field, signal }, said);
+    return answer(isLast ? reaction : "answer", { ...field, signal }, answers);
   });
   return { type: "answered", results: await Promise.all(results) };
 }
@@ -235,14 +235,14 @@ async function fillIn(
 function answer(
   reaction: PersonReaction,
   { inquiryId, question }: PromptRequest,
-  said: Set<string>,
+  answers: Set<string>,
 ): PromptResult | Promise<PromptResult> {
   if (reaction === "never") return NEVER;
   if (reaction === "fail") throw new Error("The terminal is gone.");
   if (reaction === "cancel") return { type: "cancelled", inquiryId };
   const value = reaction === "misfit" ? { s3cret: 5 } : fitting(question, inquiryId);
   const isMine = reaction === "answer" || reaction === "remember";
-  if (isMine) said.add(saying(inquiryId, value));
+  if (isMine) answers.add(answerKey(inquiryId, value));
   return {
     type: "answered",
     inquiryId: reaction === "another question" ? ("another.one.1" as InquiryId) : inquiryId,
@@ -254,17 +254,17 @@ function answer(
 function inquire(
   reaction: ModelReaction,
   { inquiryId, question }: InquiryCall,
-  said: Set<string>,
+  answers: Set<string>,
 ): InquiryAnswer | Promise<InquiryAnswer> {
   if (reaction === "never") return NEVER;
   if (reaction === "cancel") return { type: "cancelled" };
   if (reaction === "fail") return { type: "failed", kind: "provider", message: "503" };
   const value = reaction === "misfit" ? 5 : fitting(question, inquiryId);
-  said.add(saying(inquiryId, value));
+  answers.add(answerKey(inquiryId, value));
   return { type: "answered", answer: value, model: "test/model" };
 }
 
-/** Texts name the question that they are for. */
+/** A fitting answer. Texts contain the id of their inquiry. */
 function fitting({ answerType }: InquiryQuestion, inquiryId: string): Json {
   if (answerType.type === "boolean") return inquiryId.length % 2 === 0;
   if (answerType.type === "select") return answerType.allowsOther === true ? "c" : "b";

@@ -1,4 +1,4 @@
-/** What a terminal shows of what is written to it, and the person in front of it. */
+/** The screen of a terminal, and the keys typed on it. */
 import headless from "@xterm/headless";
 import { onTestFinished } from "vitest";
 
@@ -9,9 +9,9 @@ export interface ScreenSize {
 
 export interface ScreenEnd {
   readonly status: number;
-  /** Everything that was written, as it was written. */
+  /** All output, unchanged. */
   readonly bytes: string;
-  /** The lines of the screen, those that scrolled away included, without empty ones at the end. */
+  /** The lines on the screen and in the scrollback, without empty ones at the end. */
   readonly lines: readonly string[];
 }
 
@@ -28,7 +28,7 @@ export abstract class TerminalScreen {
       scrollback: 1000,
       allowProposedApi: true,
     });
-    // What a terminal sends by itself, such as its cursor position.
+    // Replies of the terminal itself, such as the cursor position.
     this.#terminal.onData((data) => {
       if (!this.isEnded) this.type(data);
     });
@@ -38,7 +38,7 @@ export abstract class TerminalScreen {
   abstract type(keys: string): void;
   /** The window is closed, or the connection is lost. */
   abstract hangUp(): void;
-  /** Waits until the rest of what is being written is there. */
+  /** Waits for the rest of the current output. */
   protected abstract settle(): Promise<void>;
 
   get isEnded(): boolean {
@@ -66,7 +66,7 @@ export abstract class TerminalScreen {
     return all.slice(0, all.findLastIndex((line) => line !== "") + 1);
   }
 
-  /** Where the cursor is: which of the lines, and before which column. */
+  /** The line and column of the cursor. */
   get cursor(): { readonly line: number; readonly column: number } {
     const { active } = this.#terminal.buffer;
     return { line: active.baseY + active.cursorY, column: active.cursorX };
@@ -76,21 +76,21 @@ export abstract class TerminalScreen {
     this.#terminal.resize(columns, rows);
   }
 
-  /** Until this has been written. Throws if the command ends without. */
+  /** Waits until this was written. Throws if the command ends first. */
   async until(text: string): Promise<void> {
     await this.#untilTrue(() => this.#bytes.includes(text));
   }
 
-  /** Until the screen is like this. Throws, with what it shows, if the command ends before. */
-  async untilShown(isRight: (lines: readonly string[]) => boolean): Promise<void> {
+  /** Waits until the screen matches. Throws, with the screen, if the command ends first. */
+  async untilShown(isMatch: (lines: readonly string[]) => boolean): Promise<void> {
     for (let length = -1; length !== this.#bytes.length;) {
-      await this.#untilTrue(() => isRight(this.lines));
+      await this.#untilTrue(() => isMatch(this.lines));
       length = this.#bytes.length;
       await this.settle();
     }
   }
 
-  /** Types one key after the other, each when the screen shows what is expected before it. */
+  /** Types the keys, each when the screen shows the text before it. */
   async answer(...steps: readonly (readonly [shown: string, keys: string])[]): Promise<void> {
     for (const [shown, keys] of steps) {
       await this.untilShown((lines) => lines.join("\n").includes(shown));

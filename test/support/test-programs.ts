@@ -1,4 +1,4 @@
-/** The programs that many tests start, made once for all of them. */
+/** Bundles the programs that many tests start, once for all tests. */
 import path from "node:path";
 import type { TestProject } from "vitest/node";
 import { bundlePrograms } from "./bundle-programs.ts";

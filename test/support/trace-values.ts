@@ -13,7 +13,7 @@ const ROOT = path.join(import.meta.dirname, "..", "..");
 /** The name under which instrumented functions find where to report. */
 const REPORT = "reportTracedValues";
 
-/** Is told of each call and each return, with the file and the values. */
+/** Called for each call and each return, with the file and the values. */
 export type OnValues = (file: string, values: readonly unknown[]) => void;
 
 export function traceValues(onValues: OnValues): void {

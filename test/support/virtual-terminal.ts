@@ -1,6 +1,6 @@
 /**
- * A terminal inside the test's own process: streams that behave like those of a terminal, and its screen.
- * For what the kernel does besides (line editing, suspending), there is `PseudoTerminal`.
+ * A terminal inside the test's process: streams that behave like those of a terminal, and its screen.
+ * For what the kernel does (line editing, suspending), use `PseudoTerminal`.
  */
 import { Readable, Writable } from "node:stream";
 import { setImmediate } from "node:timers/promises";
@@ -20,7 +20,7 @@ export abstract class VirtualTerminal extends TerminalScreen {
   readonly #inputs = new Set<VirtualInput>();
   readonly #outputs = new Set<VirtualOutput>();
   readonly #resizing = new Set<() => void>();
-  /** Typed while nobody reads. */
+  /** Typed while no prompt is open. */
   #typedAhead = "";
   #isHungUp = false;
 
@@ -39,19 +39,19 @@ export abstract class VirtualTerminal extends TerminalScreen {
     };
   }
 
-  /** Whether keys are read one by one, without being echoed. */
+  /** Whether a prompt reads single keys, without echo. */
   get isRaw(): boolean {
     return [...this.#inputs].some(({ isRaw }) => isRaw);
   }
 
-  /** Ctrl-C while keys are not read one by one. */
+  /** Called on Ctrl-C outside raw mode. */
   protected onInterrupt(): void {}
   protected onHangUp(): void {}
 
   openOutput(): VirtualOutput {
     this.#throwIfHungUp();
     const output = new VirtualOutput(this, this.#variables, (text) => {
-      // As the kernel does, in raw mode too.
+      // The kernel does this in raw mode too.
       if (!this.#isHungUp) this.show(text.replaceAll("\n", "\r\n"));
     });
     this.#outputs.add(output);

@@ -5,12 +5,12 @@ import { counters } from "../security/threats.ts";
 import { PromptScreen } from "../support/prompt-screen.ts";
 import type { VirtualTerminalOptions } from "../support/virtual-terminal.ts";
 
-const inquiryId = "call_1.q.1" as InquiryId; // Ids are made by the coordinator.
+const inquiryId = "call_1.q.1" as InquiryId; // In the format of the agent.
 const ESCAPE = "\u001b";
 const LAST = "\u001b[F";
-const BAD = "\u001b[31m\u001b]0;x\u0007\u202e";
-const SHOWN = "␛[31m␛]0;x␇<U+202E>";
-const ACTS = /\u001b\[31m|\u001b\]0|\u0007|\u202e/;
+const HOSTILE = "\u001b[31m\u001b]0;x\u0007\u202e";
+const NEUTRALIZED = "␛[31m␛]0;x␇<U+202E>";
+const RAW = /\u001b\[31m|\u001b\]0|\u0007|\u202e/;
 
 function open(question: InquiryQuestion, options: VirtualTerminalOptions = {}) {
   return new PromptScreen({ method: "ask", request: { inquiryId, question } }, options);
@@ -20,10 +20,10 @@ function answered(answer: unknown) {
   return { inquiryId, type: "answered", answer, isRemembered: false };
 }
 
-describe("a select question with a way out", () => {
+describe("a select question that allows other answers", () => {
   const QUESTION = selectQuestion("q", "Which?", { options: ["one", "two"], allowsOther: true });
 
-  test("takes a text of the person's own", async () => {
+  test("accepts free text", async () => {
     const screen = open(QUESTION);
     await screen.answer(["Other…", LAST], ["❯ Other…", "\r"], ["Which? Other:", "日本\nthree"]);
     await screen.answer(["  three", ""]);
@@ -36,7 +36,7 @@ describe("a select question with a way out", () => {
     ]);
   });
 
-  test("takes what was typed in the list", async () => {
+  test("accepts text typed in the list", async () => {
     const screen = open(QUESTION);
     await screen.answer(["Which?", "a third"], ["❯ Other: a third", "\r"]);
     expect([await screen.result(), screen.lines]).toEqual([
@@ -47,33 +47,42 @@ describe("a select question with a way out", () => {
 
   test.each([
     ["Escape", `half${ESCAPE}`],
-    ["an empty text", "\r"],
-    ["a blank text", "  \r"],
-  ])("goes back to the list after %s", async (_what, keys) => {
+    ["empty text", "\r"],
+    ["blank text", "  \r"],
+  ])("returns to the list after %s", async (_input, keys) => {
     const screen = open(QUESTION);
     await screen.answer(["Other…", `${LAST}\r`], ["Which? Other:", keys]);
     await screen.answer(["❯ Other…", "\u001b[H"], ["❯ one", "\r"]);
     expect([await screen.result(), screen.lines]).toEqual([answered("one"), ["✔ Which? one"]]);
   });
 
-  test("goes on with what was typed where an option has it in it", async () => {
+  test("keeps the filter as the start of the free text", async () => {
     const screen = open(QUESTION);
     await screen.answer(["Other…", `on${LAST}`], ["❯ Other…", "\r"], ["Other: on", "e of us\r"]);
     expect(await screen.result()).toEqual(answered("one of us"));
   });
 
-  test("begins with a text of the person's own, if that is the default", async () => {
+  test("preselects a default that is not an option", async () => {
     const screen = open({ ...QUESTION, default: "three" });
     await screen.answer(["❯ three", "\r"]);
     expect(await screen.result()).toEqual(answered("three"));
   });
 
-  test("is cancelled in the list, and wiped away in the text", async () => {
-    const [left, aborted] = [open(QUESTION), open(QUESTION)];
-    await left.answer(["Other…", `${LAST}\r`], ["Which? Other:", ESCAPE], ["❯ Other…", ESCAPE]);
+  test("is cancelled by Escape in the list, and erased when the signal aborts", async () => {
+    const [cancelled, aborted] = [open(QUESTION), open(QUESTION)];
+    await cancelled.answer(
+      ["Other…", `${LAST}\r`],
+      ["Which? Other:", ESCAPE],
+      ["❯ Other…", ESCAPE],
+    );
     await aborted.answer(["Other…", `${LAST}\r`], ["Which? Other:", ""]);
     aborted.abort();
-    expect([await left.result(), left.lines, await aborted.result(), aborted.lines]).toEqual([
+    expect([
+      await cancelled.result(),
+      cancelled.lines,
+      await aborted.result(),
+      aborted.lines,
+    ]).toEqual([
       { inquiryId, type: "cancelled" },
       ["✖ Which? cancelled"],
       { inquiryId, type: "interrupted" },
@@ -81,11 +90,11 @@ describe("a select question with a way out", () => {
     ]);
   });
 
-  test("makes a hostile text visible wherever it is seen", async () => {
+  test("neutralizes hostile text", async () => {
     const screen = open(QUESTION);
-    const paste = `\u001b[200~${BAD.replaceAll("\u001b", "")}\u001b[201~`;
+    const paste = `\u001b[200~${HOSTILE.replaceAll("\u001b", "")}\u001b[201~`;
     await screen.answer(["Other…", paste], ["❯ Other: [31m]0;x␇<U+202E>", "\r"]);
-    expect([await screen.result(), screen.lines, ACTS.test(screen.bytes)]).toEqual([
+    expect([await screen.result(), screen.lines, RAW.test(screen.bytes)]).toEqual([
       answered("[31m]0;x\u0007\u202e"),
       ["✔ Which? [31m]0;x␇<U+202E>"],
       false,
@@ -93,14 +102,14 @@ describe("a select question with a way out", () => {
   });
 });
 
-describe("a select question with several answers", () => {
-  const MANY = selectQuestion("q", "Which?", {
+describe("a multiple-choice question", () => {
+  const QUESTION = selectQuestion("q", "Which?", {
     options: ["one", { value: { a: 1 } }, "three"],
     isMultiple: true,
   });
 
-  test("shows what is marked, and sends it in the order of the options", async () => {
-    const screen = open({ ...MANY, default: ["three"] });
+  test("shows the selected options and submits them in the order of the list", async () => {
+    const screen = open({ ...QUESTION, default: ["three"] });
     await screen.answer(["❯ [x] three", "\u001b[A "], ["❯ [x] {", ""]);
     const { lines } = screen;
     screen.type("\r");
@@ -117,13 +126,13 @@ describe("a select question with several answers", () => {
     ]);
   });
 
-  test("may have none", async () => {
-    const screen = open(MANY);
+  test("accepts an empty selection", async () => {
+    const screen = open(QUESTION);
     await screen.answer(["[ ] three", "\r"]);
     expect([await screen.result(), screen.lines]).toEqual([answered([]), ["✔ Which? none"]]);
   });
 
-  test("takes texts of the person's own besides", async () => {
+  test("accepts free text in addition to options", async () => {
     const options = ["one", "two"];
     const screen = open(
       selectQuestion("q", "Which?", { options, isMultiple: true, allowsOther: true }),
@@ -132,7 +141,7 @@ describe("a select question with several answers", () => {
       ["[ ] Other…", "three four"],
       ["❯ [ ] Other: three four", "\r"],
       ["❯ [x] three four", "\u001b[B "],
-      ["Which? Other:", "two\r"], // Is there already.
+      ["Which? Other:", "two\r"], // Already an option.
       ["❯ [x] two\n  [x] three four\n  [ ] Other…", `${LAST}\r`],
       ["Which? Other:", ESCAPE],
       ["❯ [ ] Other…", "\u001b[H"],
@@ -144,7 +153,7 @@ describe("a select question with several answers", () => {
     ]);
   });
 
-  test("keeps its marks when the window gets wider, and stays as one line", async () => {
+  test("keeps its selection when the window gets wider, and collapses to one line", async () => {
     const options = ["日本語日本語日本語日本語", "b".repeat(40)];
     const question = selectQuestion("q", "Which?", { options, isMultiple: true });
     const screen = open(question, { columns: 20 });
@@ -177,7 +186,7 @@ describe("a preview of an option", () => {
     ],
   });
 
-  test("is seen with its option, and read whole", async () => {
+  test("is shown below the list, and in full with Ctrl-O", async () => {
     const screen = open(QUESTION, { rows: 18 });
     await screen.answer(["more lines", ""]);
     const { lines } = screen;
@@ -201,7 +210,7 @@ describe("a preview of an option", () => {
     ]);
   });
 
-  test("must be read to its end before its option is chosen", async () => {
+  test("must be read to the end before its option can be chosen", async () => {
     counters("T-TERM-7");
     const screen = open(QUESTION, { rows: 18 });
     await screen.answer(
@@ -215,7 +224,7 @@ describe("a preview of an option", () => {
     expect(await screen.result()).toEqual(answered("long"));
   });
 
-  test("is read before a long context", async () => {
+  test("comes before a long context in the full view", async () => {
     const context = Array.from({ length: 60 }, (_, index) => `context ${index + 1}`).join("\n");
     const screen = open({ ...QUESTION, context }, { rows: 20 });
     await screen.answer(
@@ -234,7 +243,7 @@ describe("a preview of an option", () => {
     expect(seen).toEqual(["line 39", "line 40", "", "context 1"]);
   });
 
-  test("has the colours of a diff", async () => {
+  test("has the colors of a diff", async () => {
     const screen = open({ ...QUESTION, default: "diff" }, { variables: { TERM: "xterm" } });
     await screen.answer(["│ +new", "\r"]);
     const { bytes } = await screen.end();
@@ -243,13 +252,17 @@ describe("a preview of an option", () => {
     ).toEqual([true, true]);
   });
 
-  test("is made harmless, here and where it is read whole", async () => {
-    const options = [{ value: `a${BAD}`, preview: `b${BAD}\nc` }];
+  test("is neutralized in the list and in the full view", async () => {
+    const options = [{ value: `a${HOSTILE}`, preview: `b${HOSTILE}\nc` }];
     const screen = open(selectQuestion("q", "Which?", { options, allowsOther: true }));
-    await screen.answer([`│ b${SHOWN}`, "\u000f"], [`b${SHOWN}\nc`, "q"], ["? Which?", "\r"]);
-    expect([await screen.result(), screen.lines, ACTS.test(screen.bytes)]).toEqual([
-      answered(`a${BAD}`),
-      [`✔ Which? a${SHOWN}`],
+    await screen.answer(
+      [`│ b${NEUTRALIZED}`, "\u000f"],
+      [`b${NEUTRALIZED}\nc`, "q"],
+      ["? Which?", "\r"],
+    );
+    expect([await screen.result(), screen.lines, RAW.test(screen.bytes)]).toEqual([
+      answered(`a${HOSTILE}`),
+      [`✔ Which? a${NEUTRALIZED}`],
       false,
     ]);
   });

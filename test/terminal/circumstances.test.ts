@@ -15,14 +15,14 @@ import type { PrompterTask } from "../support/prompter-task.ts";
 import type { VirtualTerminalOptions } from "../support/virtual-terminal.ts";
 import { counters } from "../security/threats.ts";
 
-const inquiryId = "call_1.q.1" as InquiryId; // Ids are made by the coordinator.
+const inquiryId = "call_1.q.1" as InquiryId; // In the format of the agent.
 const QUESTIONS = {
   boolean: booleanQuestion("q", "What then?"),
   select: selectQuestion("q", "What then?", { options: ["a", "b"] }),
   text: textQuestion("q", "What then?"),
   secret: secretQuestion("q", "What then?"),
 };
-const TYPES = Object.keys(QUESTIONS) as (keyof typeof QUESTIONS)[]; // Its own keys.
+const TYPES = Object.keys(QUESTIONS) as (keyof typeof QUESTIONS)[]; // Exactly these keys.
 const CANCELLED = { inquiryId, type: "cancelled" };
 const INTERRUPTED = { inquiryId, type: "interrupted" };
 
@@ -39,8 +39,8 @@ function openInShell(shell: string, question: InquiryQuestion, more: More = {}) 
   return new PromptProcess(task, { shell });
 }
 
-/** The rest of a long text is skipped on purpose. */
-const SKIPPED = [
+/** Skips the rest of a long text. */
+const SKIP = [
   ["more lines ·", "\u001b[F"],
   ["go to the question", " "],
 ] as const;
@@ -54,16 +54,16 @@ describe("a question", () => {
         { name: "Ctrl-D", key: "\u0004" },
       ].map((one) => ({ type, ...one })),
     ),
-  )("of the type $type is cancelled by $name", async ({ type, key }) => {
+  )("of type $type is cancelled by $name", async ({ type, key }) => {
     verifies("082/prompt/cancellation-carries-the-id");
     const screen = open(QUESTIONS[type]);
     await screen.answer(["What then?", key]);
     expect([await screen.result(), screen.lines]).toEqual([CANCELLED, ["✖ What then? cancelled"]]);
   });
 
-  test.each(TYPES)("of the type %s is closed and wiped away by the signal", async (type) => {
+  test.each(TYPES)("of type %s is closed and erased when the signal aborts", async (type) => {
     const screen = open({ ...QUESTIONS[type], context: "Look." });
-    // Of a secret nothing is seen: a key might arrive when the question is closed already.
+    // Typing a secret shows nothing, so there would be nothing to wait for.
     const key = { boolean: "?", select: "x", text: "x", secret: "" }[type];
     const changed = { boolean: "show this help", select: '"x"', text: "then? x", secret: "then?" }[
       type
@@ -73,7 +73,7 @@ describe("a question", () => {
     expect([await screen.result(), screen.lines]).toEqual([INTERRUPTED, ["Look."]]);
   });
 
-  test.each(TYPES)("of the type %s is interrupted when the terminal goes away", async (type) => {
+  test.each(TYPES)("of type %s is interrupted when the terminal closes", async (type) => {
     counters("T-PROV-8");
     const screen = open(QUESTIONS[type]);
     await screen.answer(["What then?", ""]);
@@ -81,7 +81,7 @@ describe("a question", () => {
     expect(await screen.result()).toEqual(INTERRUPTED);
   });
 
-  test("is asked on the terminal when the standard streams go elsewhere", async () => {
+  test("is asked on the terminal when the standard streams are redirected", async () => {
     const shell = 'echo no | "$@" 2>errors | cat >output';
     const screen = openInShell(shell, QUESTIONS.boolean, { printFirst: "words\n" });
     await screen.answer(["What then?", "y"]);
@@ -95,9 +95,9 @@ describe("a question", () => {
     ]);
   });
 
-  test("is not answered by what was typed before it was asked", async () => {
+  test("ignores keys typed before it was asked", async () => {
     counters("T-PROV-7");
-    // The line is not read by anybody until the question is there.
+    // Nothing reads the key until the question is shown.
     const shell = 'echo started; "$@"';
     const screen = openInShell(shell, QUESTIONS.boolean);
     await screen.answer(["started", "y"], ["? What then?", "n"]);
@@ -109,7 +109,7 @@ describe("a question", () => {
     });
   });
 
-  test("waits while another one is open", async () => {
+  test("waits while another question is open", async () => {
     const screen = open(QUESTIONS.text, {}, { isTwice: true });
     await screen.answer(["? What then?", "one\r"], ["✔ What then? one\n? What then?", "two\r"]);
     const result = (await screen.result()) as readonly { readonly answer: string }[];
@@ -119,7 +119,7 @@ describe("a question", () => {
     ]);
   });
 
-  test("leaves the terminal as it was", async () => {
+  test("restores the terminal settings", async () => {
     const shell = 'stty -a >before; "$@"; stty -a >after';
     const screen = openInShell(shell, QUESTIONS.text);
     await screen.answer(["What then?", "x\r"]);
@@ -131,7 +131,7 @@ describe("a question", () => {
     ]);
   });
 
-  test("that nobody can be shown is an error", async () => {
+  test("fails without a terminal", async () => {
     const shell = 'setsid -w "$@" </dev/null; echo done';
     const screen = openInShell(shell, QUESTIONS.text);
     await screen.until("done");
@@ -142,7 +142,7 @@ describe("a question", () => {
   });
 });
 
-describe("a window that changes its size", () => {
+describe("resizing the window", () => {
   const text = "A question that takes most of a line of eighty columns, does it not?";
 
   test.each([
@@ -153,7 +153,7 @@ describe("a window that changes its size", () => {
     ],
     [120, [`? ${text} [y,Y,n,N,?]`], 2],
     [90, [`? ${text} [y,Y,n,N,?]`], 2],
-  ])("to %i columns has the question once, as it should be", async (columns, lines, count) => {
+  ])("to %i columns shows the question once, in the new layout", async (columns, lines, count) => {
     const screen = open(booleanQuestion("q", text, { context: "Above." }), { columns: 100 });
     await screen.answer(["[y,Y,n,N,?]", ""]);
     screen.resize(columns, 24);
@@ -163,7 +163,7 @@ describe("a window that changes its size", () => {
     expect([screen.lines[0], screen.lines.length]).toEqual(["Above.", count]);
   });
 
-  test("again and again has it once, with what was typed", async () => {
+  test("several times shows the question once, with the text typed so far", async () => {
     const typed = "ab".repeat(40);
     const screen = open(textQuestion("q", "Name?", { context: "Above." }), { columns: 100 });
     await screen.answer(["Name?", `${typed}\nsecond`], ["second", ""]);
@@ -207,7 +207,7 @@ describe("a window that changes its size", () => {
     ["select", 20, "  Tab add note"],
     ["text", 30, "  Tab add note"],
   ] as const)(
-    "has a %s question once if its hints need more rows: %i",
+    "shows a %s question once if its hints need more rows at %i columns",
     async (type, columns, last) => {
       const question = { ...QUESTIONS[type], context: "Above.", allowsNote: true };
       const screen = open(question, { columns: 60 }, { edited: "" });
@@ -221,10 +221,10 @@ describe("a window that changes its size", () => {
     },
   );
 
-  test("while all of a context is shown comes back to the question", async () => {
+  test("in the full view keeps the way back to the question", async () => {
     const context = Array.from({ length: 50 }, (_, index) => `line ${index + 1}`).join("\n");
     const screen = open(booleanQuestion("q", text, { context }), { columns: 100, rows: 10 });
-    await screen.answer(...SKIPPED, ["v show all", "v"], ["1-9 of 52", ""]);
+    await screen.answer(...SKIP, ["v show all", "v"], ["1-9 of 52", ""]);
     screen.resize(50, 8);
     await screen.answer(["1-7 of 53", "q"], ["does it not? [", "y"]);
     await screen.end();
@@ -245,9 +245,9 @@ describe("a long context", () => {
     ["select", "\u000f"],
     ["text", "\u000f"],
     ["secret", "\u000f"],
-  ] as const)("above a %s question is shown whole by %j", async (type, key) => {
+  ] as const)("above a %s question is shown in full by %j", async (type, key) => {
     const screen = open({ ...QUESTIONS[type], context }, { rows: 12 });
-    await screen.answer(...SKIPPED, ["show all", key], ["1-11 of 52", "\u001b[6~"]);
+    await screen.answer(...SKIP, ["show all", key], ["1-11 of 52", "\u001b[6~"]);
     await screen.answer(["12-22 of 52", "\u001b[F"], ["42-52 of 52", ""]);
     const { lines } = screen;
     screen.type("\u001b");
@@ -262,32 +262,32 @@ describe("a long context", () => {
     ]);
   });
 
-  test("leaves room for the question, and says how much there is", async () => {
+  test("leaves room for the question, and says how much is hidden", async () => {
     const screen = open({ ...QUESTIONS.boolean, context }, { rows: 10 });
-    await screen.answer(...SKIPPED, ["show all", ""]);
+    await screen.answer(...SKIP, ["show all", ""]);
     const { lines } = screen;
     screen.type("y");
     await screen.end();
-    const begun = Array.from({ length: 7 }, (_, index) => `line ${index + 1}`);
-    const shown = [...begun, "… 43 more lines"];
+    const firstLines = Array.from({ length: 7 }, (_, index) => `line ${index + 1}`);
+    const shown = [...firstLines, "… 43 more lines"];
     expect([lines, screen.lines]).toEqual([
       [...shown, "? What then? [y,Y,n,N,?]", "  v show all"],
       [...shown, "✔ What then? yes"],
     ]);
   });
 
-  test("is still there with what was typed when the view is left", async () => {
+  test("keeps the typed text while it is shown in full", async () => {
     const screen = open({ ...QUESTIONS.text, context }, { rows: 10 });
-    await screen.answer(...SKIPPED, ["show all", "abc"], ["? What then? abc", "\u000f"]);
+    await screen.answer(...SKIP, ["show all", "abc"], ["? What then? abc", "\u000f"]);
     await screen.answer(["1-9 of 52", "q"], ["? What then? abc", "\r"]);
     expect(await screen.result()).toMatchObject({ answer: "abc" });
   });
 });
 
-describe("colours", () => {
+describe("colors", () => {
   const context = "--- a\n+++ b\n@@ -1 +1 @@\n-old\n+new";
 
-  test("mark a diff", async () => {
+  test("highlight a diff", async () => {
     const screen = open({ ...QUESTIONS.boolean, context }, { variables: { TERM: "xterm" } });
     await screen.answer(["What then?", "y"]);
     const { bytes } = await screen.end();
@@ -296,7 +296,7 @@ describe("colours", () => {
     ).toEqual([true, true]);
   });
 
-  test("are left out where nobody wants them", async () => {
+  test("are left out with NO_COLOR", async () => {
     const variables = { TERM: "xterm", NO_COLOR: "1" };
     const screen = open({ ...QUESTIONS.select, context }, { variables });
     await screen.answer(["What then?", "\r"]);
@@ -318,12 +318,12 @@ test.each([
     { bell: false, desktop: false },
     { bell: false, desktop: false },
   ],
-])("somebody is called as wanted: %j", async (notification, called) => {
+])("a question notifies as configured: %j", async (notification, notified) => {
   const question = textQuestion("q", "What\u001b]9;x\u0007 then?");
   const screen = open(question, {}, { notification });
   await screen.answer(["then?", "\u0003"]);
   const { bytes } = await screen.end();
   const message = "\u001b]9;jp: What␛]9;x␇ then?\u0007";
   const rest = bytes.replace(message, "");
-  expect({ bell: rest.includes("\u0007"), desktop: bytes.includes(message) }).toEqual(called);
+  expect({ bell: rest.includes("\u0007"), desktop: bytes.includes(message) }).toEqual(notified);
 });

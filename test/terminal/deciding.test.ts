@@ -14,7 +14,7 @@ interface PermissionOptions {
   readonly tool?: string;
 }
 
-const LONG = { columns: 100 };
+const WIDE = { columns: 100 };
 
 function permission(options: PermissionOptions = {}): PromptScreen {
   const { refused, edited, ...rest } = options;
@@ -31,20 +31,20 @@ function permission(options: PermissionOptions = {}): PromptScreen {
     ...(refused !== undefined && { refused }),
     ...(edited !== undefined && { edited }),
   };
-  return new PromptScreen(task, LONG);
+  return new PromptScreen(task, WIDE);
 }
 
 const CALL = '• sweep(path: "a")';
 const QUESTION = "Run local sweep tool?";
 const OPEN = `? ${QUESTION} [y,Y,n,N,p,r,e,?]`;
 
-describe("whether a tool may run", () => {
+describe("a permission prompt", () => {
   test.each([
     ["y", { type: "run", isRemembered: false }, "yes"],
     ["Y", { type: "run", isRemembered: true }, "yes to every call to `sweep` this turn"],
     ["n", { type: "skip", isRemembered: false }, "no"],
     ["N", { type: "skip", isRemembered: true }, "no to every call to `sweep` this turn"],
-  ])("is decided by %s", async (key, result, said) => {
+  ])("is answered by %s", async (key, result, said) => {
     const screen = permission();
     await screen.answer([OPEN, key]);
     expect([await screen.result(), screen.lines]).toEqual([
@@ -56,7 +56,7 @@ describe("whether a tool may run", () => {
   test.each([
     [{ type: "builtin" }, "? Run built-in sweep tool? [y,Y,n,N,p,r,e,?]"],
     [{ type: "mcp", server: "broom" }, "? Run MCP sweep tool from broom server? [y,Y,n,N,p,r,e,?]"],
-  ] as const)("says where it comes from: %j", async (origin, line) => {
+  ] as const)("says where the tool comes from: %j", async (origin, line) => {
     const screen = permission({ origin });
     await screen.untilShown((lines) => lines[1] === line);
     screen.type("\u0003");
@@ -87,7 +87,7 @@ describe("whether a tool may run", () => {
     ]);
   });
 
-  test("is asked again after the arguments are printed, made harmless", async () => {
+  test("comes back after printing the neutralized arguments", async () => {
     const screen = permission({ arguments: { path: "a\u202e\u009b2J" }, tool: "sw\u001b[2Jeep" });
     await screen.answer(["[y,Y,n,N,p,r,e,?]", "p"], ["}\n? Run local", "y"]);
     expect([await screen.result(), screen.lines]).toEqual([
@@ -106,7 +106,7 @@ describe("whether a tool may run", () => {
     ["not today\r", { type: "skip", isRemembered: false, reason: "not today" }, "no: not today"],
     ["\r", { type: "skip", isRemembered: false }, "no"],
     ["half\u001b", { type: "skip", isRemembered: false }, "no"],
-  ])("is denied with a reason, if one is typed: %j", async (keys, result, said) => {
+  ])("takes an optional reason to skip: %j", async (keys, result, said) => {
     const screen = permission();
     await screen.answer([OPEN, "r"], ["? Reason for skipping (optional):", keys]);
     const lines = [CALL, `✔ ${QUESTION} ${said}`];
@@ -114,12 +114,12 @@ describe("whether a tool may run", () => {
   });
 });
 
-/** The text `{"path": "a"}` in three lines, with the cursor behind it. */
+/** The text `{"path": "a"}` in three lines, with the cursor at the end. */
 const EDIT = ["? Edit arguments:", "  {", '    "path": "a"', "  }"];
 const CLEAR = "\u0015\u007f\u0015\u007f\u0015";
 
-describe("arguments", () => {
-  test("are edited, and run when they can be used", async () => {
+describe("the arguments of a call", () => {
+  test("can be edited until they are valid", async () => {
     const screen = permission({ refused: '{"path":"b"}' });
     await screen.answer(
       [OPEN, "e"],
@@ -135,7 +135,7 @@ describe("arguments", () => {
     ]);
   });
 
-  test("are opened at once where they are to be looked at", async () => {
+  test("open for editing right away if the request says so", async () => {
     const screen = permission({ isEditing: true });
     await screen.untilShown((lines) => lines.length === 5);
     const { lines } = screen;
@@ -147,13 +147,13 @@ describe("arguments", () => {
     ]);
   });
 
-  test("that are emptied lead back to the question", async () => {
+  test("lead back to the question when cleared", async () => {
     const screen = permission({ isEditing: true });
     await screen.answer([EDIT.join("\n"), `${CLEAR}\r`], [OPEN, "n"]);
     expect(await screen.result()).toEqual({ type: "skip", isRemembered: false });
   });
 
-  test("whose edit is cancelled are not used", async () => {
+  test("skip the call if the edit is cancelled", async () => {
     const screen = permission();
     await screen.answer([OPEN, "e"], [EDIT.join("\n"), "\u001b"]);
     expect([await screen.result(), screen.lines]).toEqual([
@@ -162,7 +162,7 @@ describe("arguments", () => {
     ]);
   });
 
-  test("are edited in an editor, which has the terminal to itself", async () => {
+  test("can be edited in an editor, which gets the terminal to itself", async () => {
     const screen = permission({ edited: '{"was":$TEXT,"in":"$EXTENSION"}\n' });
     await screen.answer([OPEN, "e"], ["Ctrl-X editor", "\u0018"], ['"in":".json"}', "\r"]);
     expect(await screen.result()).toEqual({
@@ -172,7 +172,7 @@ describe("arguments", () => {
     });
   });
 
-  test("are kept when the editor fails, and the reason is shown", async () => {
+  test("stay as they are if the editor fails, with the reason", async () => {
     const screen = permission({ edited: "fail" });
     await screen.answer(
       [OPEN, "e"],
@@ -188,23 +188,23 @@ const MENU = `? ${LINE} [y,n,e,p,?] (y)`;
 
 function delivery(more: { readonly isEditing?: boolean; readonly content?: string } = {}) {
   const request = { tool: "sweep", content: "two\nlines", isError: false, isEditing: false };
-  return new PromptScreen({ method: "askDelivery", request: { ...request, ...more } }, LONG);
+  return new PromptScreen({ method: "askDelivery", request: { ...request, ...more } }, WIDE);
 }
 
-describe("a result", () => {
+describe("a delivery prompt", () => {
   test.each([
     ["y", { type: "deliver" }, `✔ ${LINE} yes`],
     ["\r", { type: "deliver" }, `✔ ${LINE} yes`],
     ["n", { type: "withhold" }, `✔ ${LINE} no`],
     ["\u001b", { type: "cancelled" }, `✖ ${LINE} cancelled`],
     ["\u0003", { type: "cancelled" }, `✖ ${LINE} cancelled`],
-  ])("is delivered or not by %j", async (key, result, line) => {
+  ])("is answered by %j", async (key, result, line) => {
     const screen = delivery();
     await screen.answer([MENU, key]);
     expect([await screen.result(), screen.lines]).toEqual([result, ["two", "lines", line]]);
   });
 
-  test("is printed, made harmless, and asked about again", async () => {
+  test("comes back after printing the neutralized result", async () => {
     const screen = delivery({ content: "one\u001b[2J\n\u0007two\n" });
     await screen.answer([MENU, "p"], ["␇two\none␛[2J\n␇two\n? Deliver", "n"]);
     expect([await screen.result(), screen.lines]).toEqual([
@@ -218,7 +218,7 @@ describe("a result", () => {
     ["\r", { type: "deliver" }, "yes"],
     ["\u0015\u007f\u0015\r", { type: "deliver" }, "yes"],
     ["x\u001b", { type: "deliver" }, "yes"],
-  ])("is edited by %j", async (keys, result, said) => {
+  ])("edits the result: %j", async (keys, result, said) => {
     const [byKey, atOnce] = [delivery(), delivery({ isEditing: true })];
     await Promise.all([
       byKey.answer([MENU, "e"], ["? Edit the result:", keys]),
@@ -232,7 +232,7 @@ describe("a result", () => {
   });
 });
 
-describe("an interrupt", () => {
+describe("the interrupt menu", () => {
   const TOOLS: readonly InterruptChoice["type"][] = ["continue", "reply", "stop", "restart"];
   const STREAMING: readonly InterruptChoice["type"][] = ["continue", "reply", "stop", "discard"];
 
@@ -256,7 +256,7 @@ describe("an interrupt", () => {
   test.each([
     ["so\u001b\rand so\r", "so\nand so", "reply: so and so"],
     ["\r", "", "reply"],
-  ])("is replied to with %j", async (keys, message, said) => {
+  ])("takes a reply: %j", async (keys, message, said) => {
     const screen = interrupt();
     await screen.answer(["[c,r,s,t,?]", "r"], ["? Reply:", keys]);
     expect([await screen.result(), screen.lines]).toEqual([
@@ -265,20 +265,20 @@ describe("an interrupt", () => {
     ]);
   });
 
-  test("comes back when the reply is given up", async () => {
+  test("comes back if the reply is cancelled", async () => {
     const screen = interrupt();
     await screen.answer(["[c,r,s,t,?]", "r"], ["? Reply:", "x\u001b"], ["[c,r,s,t,?]", "c"]);
     expect(await screen.result()).toEqual({ type: "continue" });
   });
 
-  test("that has become needless is wiped away", async () => {
+  test("is erased when the signal aborts", async () => {
     const screen = interrupt(TOOLS, "some words\r\n");
     await screen.answer(["[c,r,s,t,?]", "?"], ["show this help", ""]);
     screen.abort();
     expect([await screen.result(), screen.lines]).toEqual([{ type: "continue" }, ["some words"]]);
   });
 
-  test("begins a line of its own in the middle of what is written", async () => {
+  test("starts on a new line in the middle of output", async () => {
     const screen = interrupt(TOOLS, "half a li^C");
     await screen.answer(["[c,r,s,t,?]", "c"]);
     await screen.end();
@@ -286,29 +286,25 @@ describe("an interrupt", () => {
   });
 });
 
-describe("when the terminal goes away", () => {
+describe("when the terminal closes", () => {
   test.each([
-    ["a permission", () => permission(), [[OPEN, ""]]],
+    ["a permission prompt", () => permission(), [[OPEN, ""]]],
     [
-      "a permission whose arguments are being edited",
+      "an edit of the arguments",
       () => permission({ isEditing: true }),
       [["? Edit arguments:", ""]],
     ],
     [
-      "a reason to skip",
+      "a prompt for a reason",
       () => permission(),
       [
         [OPEN, "r"],
         ["? Reason", ""],
       ],
     ],
-    ["a result", () => delivery(), [[MENU, ""]]],
-    [
-      "a result that is being edited",
-      () => delivery({ isEditing: true }),
-      [["? Edit the result:", ""]],
-    ],
-  ] as const)("%s is interrupted, and not decided", async (_what, open, steps) => {
+    ["a delivery prompt", () => delivery(), [[MENU, ""]]],
+    ["an edit of the result", () => delivery({ isEditing: true }), [["? Edit the result:", ""]]],
+  ] as const)("%s is interrupted, not answered", async (_prompt, open, steps) => {
     counters("T-PROV-8");
     const screen = open();
     for (const step of steps) await screen.answer(step);
@@ -316,7 +312,7 @@ describe("when the terminal goes away", () => {
     expect(await screen.result()).toEqual({ type: "interrupted" });
   });
 
-  test("nothing is chosen in the menu", async () => {
+  test("the interrupt menu fails instead of choosing", async () => {
     counters("T-PROV-8");
     const screen = new PromptScreen({ method: "choose", request: { choices: ["continue"] } });
     await screen.answer(["? Interrupted", ""]);

@@ -1,4 +1,4 @@
-/** The prompters that there are, each with its own way of being answered. */
+/** Every prompter, each with its own way to answer it. */
 import { holdPrompt, type PrompterScript, ScriptedPrompter } from "../../src/testing/index.ts";
 import { PromptProcess, PromptScreen } from "../support/prompt-screen.ts";
 import { type PrompterTask, runPrompterTask } from "../support/prompter-task.ts";
@@ -6,13 +6,13 @@ import { type PrompterTask, runPrompterTask } from "../support/prompter-task.ts"
 export interface Behaviour {
   readonly title: string;
   readonly task: PrompterTask;
-  /** How a person at a terminal does it: what is seen, and then typed. */
+  /** The keys on a terminal, each typed when the screen shows the text before it. */
   readonly typed: readonly (readonly [shown: string, keys: string])[];
-  /** How it is done where everything is a line of text. */
+  /** The same in plain text, line by line. */
   readonly lines: readonly (readonly [shown: string, keys: string])[];
-  /** How a script does it; one that is held open without it. */
+  /** The answers of a scripted prompter. Without them, its prompt stays open. */
   readonly script?: PrompterScript;
-  /** The signal comes when the prompt is open. */
+  /** The signal aborts while the prompt is open. */
   readonly isAborted?: true;
   readonly result: object;
 }
@@ -21,9 +21,9 @@ export const PROMPTERS: readonly {
   readonly name: string;
   readonly run: (behaviour: Behaviour) => Promise<unknown>;
 }[] = [
-  { name: "the terminal", run: runOnTerminal },
-  { name: "a terminal in lines of text", run: runInLines },
-  { name: "a script", run: runScript },
+  { name: "the terminal prompter", run: runOnTerminal },
+  { name: "the plain-text prompter", run: runInLines },
+  { name: "the scripted prompter", run: runScript },
 ];
 
 async function runOnTerminal({ task, typed, isAborted }: Behaviour): Promise<unknown> {
@@ -33,7 +33,7 @@ async function runOnTerminal({ task, typed, isAborted }: Behaviour): Promise<unk
   return await screen.result();
 }
 
-/** A line is typed when it is asked for: what comes before is dropped. */
+/** Types each line when the prompter asks for it, because it drops earlier input. */
 async function runInLines({ task, lines, isAborted }: Behaviour): Promise<unknown> {
   const screen = new PromptProcess({ ...task, isPlain: true }, { columns: 100 });
   for (const [shown, keys] of lines) {

@@ -15,9 +15,9 @@ import type { PrompterTask } from "../support/prompter-task.ts";
 import type { VirtualTerminalOptions } from "../support/virtual-terminal.ts";
 
 const ESCAPE = "\u001b";
-const BAD = "\u001b[31m\u001b]0;x\u0007\u202e";
-const SHOWN = "␛[31m␛]0;x␇<U+202E>";
-const ACTS = /\u001b\[31m|\u001b\]0|\u0007|\u202e/;
+const HOSTILE = "\u001b[31m\u001b]0;x\u0007\u202e";
+const NEUTRALIZED = "␛[31m␛]0;x␇<U+202E>";
+const RAW = /\u001b\[31m|\u001b\]0|\u0007|\u202e/;
 
 const APPLY = booleanQuestion("a", "Apply it?", { context: "Look.", allowsNote: true });
 const WHICH = selectQuestion("b", "Which?", { options: ["one", "two"], allowsOther: true });
@@ -35,7 +35,7 @@ function fieldsOf(questions: readonly InquiryQuestion[], label?: string): FormRe
 }
 
 function field(number: number) {
-  return { inquiryId: `call_1.q.${number}` as InquiryId }; // Ids are made by the coordinator.
+  return { inquiryId: `call_1.q.${number}` as InquiryId }; // In the format of the agent.
 }
 
 interface FormOptions extends VirtualTerminalOptions {
@@ -53,7 +53,7 @@ function answered(number: number, answer: unknown, more: object = {}) {
   return { ...field(number), type: "answered", answer, isRemembered: false, ...more };
 }
 
-/** Up to where the answers are looked at. */
+/** A form whose questions are all answered, at its review. */
 async function review(questions: readonly InquiryQuestion[], keys: readonly string[]) {
   const screen = open(questions);
   for (const [index, key] of keys.entries()) {
@@ -68,7 +68,7 @@ function wide(count: number): string {
 }
 
 describe("a form", () => {
-  test("asks one question at a time, and keeps what was answered in sight", async () => {
+  test("asks one question at a time, and keeps earlier answers visible", async () => {
     const screen = open([APPLY, WHICH, PASSWORD], { label: "Assistant" });
     const seen: (readonly string[])[] = [];
     for (const [shown, keys] of [
@@ -117,13 +117,13 @@ describe("a form", () => {
     expect(screen.bytes.includes("hunter")).toBe(false);
   });
 
-  test("says at each question that Escape gives up all of them", async () => {
+  test("says at each question that Escape cancels all of them", async () => {
     const screen = open([APPLY, NAME]);
     await screen.answer(["(1/2)", "?"], ["  Esc  cancel all questions", ESCAPE]);
     expect(await screen.result()).toEqual({ type: "cancelled" });
   });
 
-  test("with one question is that question", async () => {
+  test("with one question looks like that question alone", async () => {
     const screen = open([APPLY], { label: "Assistant" });
     await screen.answer(["? Apply it?", ""]);
     const { lines } = screen;
@@ -135,7 +135,7 @@ describe("a form", () => {
     ]);
   });
 
-  test("with one question is cancelled with it", async () => {
+  test("with one question is cancelled like that question", async () => {
     const screen = open([NAME]);
     await screen.answer(["? Name?", ESCAPE]);
     expect([await screen.result(), screen.lines]).toEqual([
@@ -144,7 +144,7 @@ describe("a form", () => {
     ]);
   });
 
-  test("without questions is answered", async () => {
+  test("without questions is answered immediately", async () => {
     const screen = open([]);
     expect([await screen.result(), screen.lines]).toEqual([{ type: "answered", results: [] }, []]);
   });
@@ -177,7 +177,7 @@ describe("a form", () => {
       ],
     ],
     [
-      "in a change",
+      "while an answer is changed",
       [
         ["(1/2)", "y"],
         ["(2/2)", "\r"],
@@ -225,14 +225,14 @@ describe("a form", () => {
         ["Which answer", ""],
       ],
     ],
-  ] as const)("is closed and wiped away by the signal, with its %s", async (_what, steps) => {
+  ] as const)("is closed and erased when the signal aborts, at a %s", async (_where, steps) => {
     const screen = open([APPLY, NAME], { label: "Assistant" });
     for (const step of steps) await screen.answer(step);
     screen.abort();
     expect([await screen.result(), screen.lines]).toEqual([{ type: "interrupted" }, ["Assistant"]]);
   });
 
-  test("is interrupted when the terminal goes away", async () => {
+  test("is interrupted when the terminal closes", async () => {
     const screen = open([APPLY, NAME]);
     await screen.answer(["(1/2)", "y"], ["(2/2)", ""]);
     screen.hangUp();
@@ -240,7 +240,7 @@ describe("a form", () => {
     expect(await screen.result()).toEqual(interrupted);
   });
 
-  test("calls somebody once", async () => {
+  test("notifies once", async () => {
     const notification = { bell: true, desktop: true };
     const screen = open([APPLY, NAME], { task: { notification } });
     await screen.answer(["(1/2)", "y"], ["(2/2)", "\r"], ["Send these", "\r"]);
@@ -251,7 +251,7 @@ describe("a form", () => {
     ]);
   });
 
-  test("is asked on the terminal when the standard streams go elsewhere", async () => {
+  test("is asked on the terminal when the standard streams are redirected", async () => {
     const shell = 'echo no | "$@" 2>errors | cat >output';
     const request = { fields: fieldsOf([APPLY, NAME]) };
     const task = { method: "askForm", request, printFirst: "words\n" } as const;
@@ -267,26 +267,30 @@ describe("a form", () => {
     ]);
   });
 
-  test("makes everything harmless that is foreign", async () => {
-    const options = [{ value: `a${BAD}`, description: `b${BAD}`, preview: `c${BAD}` }];
-    const text = `Really${BAD}?`;
+  test("neutralizes all untrusted text", async () => {
+    const options = [{ value: `a${HOSTILE}`, description: `b${HOSTILE}`, preview: `c${HOSTILE}` }];
+    const text = `Really${HOSTILE}?`;
     const screen = open(
       [
-        { ...selectQuestion("q", text, { options }), context: `Look${BAD}` },
-        textQuestion("q", text, { default: `Ada${BAD}` }),
+        { ...selectQuestion("q", text, { options }), context: `Look${HOSTILE}` },
+        textQuestion("q", text, { default: `Ada${HOSTILE}` }),
       ],
-      { label: `Assistant${BAD}`, columns: 100 },
+      { label: `Assistant${HOSTILE}`, columns: 100 },
     );
     await screen.answer(
-      [`Look${SHOWN}\n? (1/2) Really${SHOWN}?\n❯ a${SHOWN}`, "\r"],
-      [`(Ada${SHOWN})`, "\r"],
-      [`✔ (2/2) Really${SHOWN}? Ada${SHOWN}\n? Send`, "e"],
-      [`❯ (1/2) Really${SHOWN}? a${SHOWN}`, ESCAPE],
+      [`Look${NEUTRALIZED}\n? (1/2) Really${NEUTRALIZED}?\n❯ a${NEUTRALIZED}`, "\r"],
+      [`(Ada${NEUTRALIZED})`, "\r"],
+      [`✔ (2/2) Really${NEUTRALIZED}? Ada${NEUTRALIZED}\n? Send`, "e"],
+      [`❯ (1/2) Really${NEUTRALIZED}? a${NEUTRALIZED}`, ESCAPE],
       ["Send these", "y"],
     );
     const { lines, bytes } = await screen.end();
-    expect([lines, ACTS.test(bytes)]).toEqual([
-      [`Assistant${SHOWN}`, `✔ Really${SHOWN}? a${SHOWN}`, `✔ Really${SHOWN}? Ada${SHOWN}`],
+    expect([lines, RAW.test(bytes)]).toEqual([
+      [
+        `Assistant${NEUTRALIZED}`,
+        `✔ Really${NEUTRALIZED}? a${NEUTRALIZED}`,
+        `✔ Really${NEUTRALIZED}? Ada${NEUTRALIZED}`,
+      ],
       false,
     ]);
   });
@@ -322,7 +326,7 @@ describe("the review of a form", () => {
     ["secret", PASSWORD, "hunter2\r", "input is hidden", "\r", { answer: "" }],
     ["multiple", SEVERAL, "b \r", "❯ [x] b", "\r", { answer: ["b"] }],
     ["multiple", SEVERAL, "\u0001\r", "❯ [x] a", " \r", { answer: ["b"] }],
-  ] as const)("changes a %s answer, which is there as it was", async (...row) => {
+  ] as const)("changes a %s answer, starting from the earlier one", async (...row) => {
     const [, question, keys, shown, changed, result] = row;
     const screen = await review([APPLY, question], ["y", keys]);
     await screen.answer(["Send these", "2"], [shown, changed], ["✔ (2/2)", "y"]);
@@ -332,7 +336,7 @@ describe("the review of a form", () => {
     });
   });
 
-  test("changes one that is chosen with the arrows, in its place, and its note", async () => {
+  test("changes an answer chosen with the arrow keys, in place, with its note", async () => {
     const screen = await review([WHICH, APPLY, NAME], ["\r", "y", "\r"]);
     await screen.answer(["Send these", "e"], ["❯ (1/3)", "\u001b[B"], ["❯ (2/3)", ""]);
     const choosing = screen.lines;
@@ -342,7 +346,7 @@ describe("the review of a form", () => {
     screen.type("\t");
     await screen.answer(["Note:", "not yet\r"], ["Note: not yet", "n"], [REVIEW, ""]);
     const reviewed = screen.lines;
-    screen.type("2"); // The note is there when it is changed again.
+    screen.type("2"); // The note is still there for the next change.
     await screen.answer(["[y,Y,n,N,?] (n)\n  Note: not yet", "\r"], [REVIEW, "y"]);
     expect([choosing, changing, reviewed, await screen.result()]).toEqual([
       [
@@ -367,17 +371,17 @@ describe("the review of a form", () => {
     ]);
   });
 
-  test("comes back when no answer is chosen", async () => {
+  test("comes back if no answer is chosen", async () => {
     const screen = await review([APPLY, NAME], ["y", "\r"]);
     await screen.answer(["Send these", "e"], ["Which answer", ESCAPE], ["Send these", "y"]);
     expect(await screen.result()).toMatchObject({ type: "answered" });
   });
 });
 
-describe("on a screen", () => {
+describe("a form on a screen", () => {
   const context = Array.from({ length: 50 }, (_, index) => `line ${index + 1}`).join("\n");
 
-  test("of few rows a long context leaves room, and is shown whole by a key", async () => {
+  test("with few rows leaves room below a long context, and shows it in full on a key", async () => {
     const screen = open([NAME, { ...APPLY, context }], { rows: 12 });
     await screen.answer(
       ["(1/2)", "\r"],
@@ -401,7 +405,7 @@ describe("on a screen", () => {
     ]);
   });
 
-  test("of few columns every line is cut, wide characters too", async () => {
+  test("with few columns truncates every line, including wide characters", async () => {
     const screen = open([NAME, textQuestion("q", "日本語日本語?")], { columns: 24 });
     await screen.answer(["(1/2)", `${"日本語".repeat(5)}\r`], ["(2/2)", "x\r"], ["Send", ""]);
     const { lines } = screen;
@@ -418,11 +422,11 @@ describe("on a screen", () => {
     ]);
   });
 
-  test("that changes its size the block is there once", async () => {
+  test("that is resized is shown once", async () => {
     const screen = open([NAME, { ...APPLY, context: wide(39) }], { columns: 100 });
     await screen.answer(["(1/2)", `${wide(20)}\r`], ["(2/2)", ""]);
     for (const { columns, above } of [
-      // A wide character that does not fit leaves a column free: two rows become three.
+      // A wide character that does not fit leaves a column empty: two rows become three.
       { columns: 39, above: [`${wide(11)}…`, wide(19), wide(19), wide(1)] },
       { columns: 50, above: [`${wide(17)}…`, wide(24), wide(15)] },
       { columns: 90, above: [wide(20), wide(39)] },

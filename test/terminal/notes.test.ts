@@ -10,7 +10,7 @@ import {
 import { PromptScreen } from "../support/prompt-screen.ts";
 import type { VirtualTerminalOptions } from "../support/virtual-terminal.ts";
 
-const inquiryId = "call_1.q.1" as InquiryId; // Ids are made by the coordinator.
+const inquiryId = "call_1.q.1" as InquiryId; // In the format of the agent.
 const ESCAPE = "\u001b";
 
 const options = ["one", "two"];
@@ -18,7 +18,7 @@ const NOTED = {
   boolean: {
     question: booleanQuestion("q", "What then?", { allowsNote: true }),
     open: ["? What then? [y,Y,n,N,?]", "  Tab add note"],
-    begun: { keys: "?", shown: "show this help" },
+    draft: { keys: "?", shown: "show this help" },
     keys: "Y",
     answer: { answer: true, isRemembered: true },
     said: "yes for the rest of the turn",
@@ -31,7 +31,7 @@ const NOTED = {
       "  two",
       "  ↑↓ move · type to filter · Enter select · Tab add note",
     ],
-    begun: { keys: "tw", shown: "❯ two" },
+    draft: { keys: "tw", shown: "❯ two" },
     keys: "\r",
     answer: { answer: "two", isRemembered: false },
     said: "two",
@@ -44,7 +44,7 @@ const NOTED = {
       "  [ ] two",
       "  ↑↓ move · type to filter · Space select · Enter submit · Tab add note",
     ],
-    begun: { keys: " ", shown: "[x] one" },
+    draft: { keys: " ", shown: "[x] one" },
     keys: "\r",
     answer: { answer: ["one"], isRemembered: false },
     said: "one",
@@ -52,13 +52,13 @@ const NOTED = {
   text: {
     question: textQuestion("q", "What then?", { allowsNote: true }),
     open: ["? What then?", "  Enter submit · Alt-Enter new line · Tab add note"],
-    begun: { keys: "ab\u001b[D", shown: "then? ab" },
+    draft: { keys: "ab\u001b[D", shown: "then? ab" },
     keys: "x\r",
     answer: { answer: "axb", isRemembered: false },
     said: "axb",
   },
 };
-const TYPES = Object.keys(NOTED) as (keyof typeof NOTED)[]; // Its own keys.
+const TYPES = Object.keys(NOTED) as (keyof typeof NOTED)[]; // Exactly these keys.
 
 function open(
   question: InquiryQuestion,
@@ -73,14 +73,14 @@ function open(
 }
 
 describe.each(TYPES)("a note to a %s question", (type) => {
-  const { question, open: screen, begun, keys, answer, said } = NOTED[type];
+  const { question, open: screen, draft, keys, answer, said } = NOTED[type];
 
-  test("is added in the middle of the answer, and goes with it", async () => {
+  test("can be added while answering, and is sent with the answer", async () => {
     const opened = open(question);
     await opened.untilShown((lines) => lines.length >= screen.length);
     const before = opened.lines;
-    opened.type(begun.keys);
-    await opened.answer([begun.shown, "\t"], ["Note:", "only\ntoday"], ["  today", ""]);
+    opened.type(draft.keys);
+    await opened.answer([draft.shown, "\t"], ["Note:", "only\ntoday"], ["  today", ""]);
     const noting = opened.lines;
     opened.type("\r");
     await opened.answer(["  Note: only today", keys]);
@@ -97,7 +97,7 @@ describe.each(TYPES)("a note to a %s question", (type) => {
     ]);
   });
 
-  test("is dropped by Escape", async () => {
+  test("is discarded by Escape", async () => {
     const opened = open(question);
     await opened.answer(["Tab add note", "\t"], ["? Note:", "first\r"]);
     await opened.answer(["Note: first", "\t"], ["? Note: first", ESCAPE]);
@@ -109,24 +109,24 @@ describe.each(TYPES)("a note to a %s question", (type) => {
     ]);
   });
 
-  test("that is empty is none", async () => {
+  test("is left out if blank", async () => {
     const opened = open(question);
-    await opened.answer(["Tab add note", begun.keys], [begun.shown, "\t"], ["? Note:", "  \r"]);
-    await opened.answer([begun.shown, keys]);
+    await opened.answer(["Tab add note", draft.keys], [draft.shown, "\t"], ["? Note:", "  \r"]);
+    await opened.answer([draft.shown, keys]);
     expect([await opened.result(), opened.lines]).toEqual([
       { inquiryId, type: "answered", ...answer },
       [`✔ What then? ${said}`],
     ]);
   });
 
-  test("is closed and wiped away by the signal", async () => {
+  test("is closed and erased when the signal aborts", async () => {
     const opened = open(question);
     await opened.answer(["Tab add note", "\t"], ["? Note:", "half"], ["half", ""]);
     opened.abort();
     expect([await opened.result(), opened.lines]).toEqual([{ inquiryId, type: "interrupted" }, []]);
   });
 
-  test("is one harmless line that ends where the screen does", async () => {
+  test("is shown neutralized, on one line that fits the screen", async () => {
     const opened = open(question, { columns: 30 });
     const paste = "\u001b[200~日本\u202e\u009b2J\nand so on for a while\u001b[201~\r";
     await opened.answer(["What", "\t"], ["? Note:", paste]);
@@ -136,7 +136,7 @@ describe.each(TYPES)("a note to a %s question", (type) => {
   });
 });
 
-test("a note can be written in an editor, and more of it be seen in a wider window", async () => {
+test("a note can be written in an editor, and a wider window shows more of it", async () => {
   const question = booleanQuestion("q", "What then?", { allowsNote: true });
   const screen = open(question, { edited: "a note of many words, too long\n", columns: 30 });
   const cut = "? What then? [y,Y,n,N,?]\n  Note: a note of many words…";
@@ -151,7 +151,7 @@ test("a note can be written in an editor, and more of it be seen in a wider wind
   });
 });
 
-test("a note can be added to a text of the person's own", async () => {
+test("a note can be added to free text", async () => {
   const question = selectQuestion("q", "Which?", { options, allowsOther: true, allowsNote: true });
   const screen = open(question);
   await screen.answer(
@@ -166,7 +166,7 @@ test("a note can be added to a text of the person's own", async () => {
   ]);
 });
 
-test("a secret takes no note", async () => {
+test("a secret question does not take a note", async () => {
   const screen = open({ ...secretQuestion("q", "Password?"), allowsNote: true });
   await screen.answer(["input is hidden", "a\tb"]);
   const { lines } = screen;

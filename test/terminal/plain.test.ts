@@ -14,7 +14,7 @@ import { counters } from "../security/threats.ts";
 import { PromptProcess, type PromptProcessOptions } from "../support/prompt-screen.ts";
 import type { PrompterTask } from "../support/prompter-task.ts";
 
-const inquiryId = "call_1.q.1" as InquiryId; // Ids are made by the coordinator.
+const inquiryId = "call_1.q.1" as InquiryId; // In the format of the agent.
 const CANCELLED = { inquiryId, type: "cancelled" };
 const INTERRUPTED = { inquiryId, type: "interrupted" };
 const QUESTIONS = {
@@ -23,7 +23,7 @@ const QUESTIONS = {
   text: textQuestion("q", "What then?"),
   secret: secretQuestion("q", "What then?"),
 };
-const TYPES = Object.keys(QUESTIONS) as (keyof typeof QUESTIONS)[]; // Its own keys.
+const TYPES = Object.keys(QUESTIONS) as (keyof typeof QUESTIONS)[]; // Exactly these keys.
 
 type More = Partial<Pick<PrompterTask, "notification" | "edited" | "countsDescriptors">>;
 
@@ -38,8 +38,8 @@ async function answered(question: InquiryQuestion, ...typed: readonly string[]) 
   return { result: await screen.result(), lines: screen.lines };
 }
 
-describe("a question in lines of text", () => {
-  test("says what may be typed, explains what is wrong, and stays on the screen", async () => {
+describe("a plain-text question", () => {
+  test("says what to type, explains mistakes, and stays on the screen", async () => {
     const { result, lines } = await answered(QUESTIONS.boolean, "perhaps", "?", "", "Y");
     expect([result, lines]).toEqual([
       { inquiryId, type: "answered", answer: true, isRemembered: true },
@@ -73,11 +73,11 @@ describe("a question in lines of text", () => {
     },
   );
 
-  test.each(TYPES)("of the type %s writes nothing but text", async (answerType) => {
+  test.each(TYPES)("of type %s writes no control characters", async (answerType) => {
     const screen = open({ ...QUESTIONS[answerType], context: "@@ -1 +1 @@\n-old\n+new" });
     await screen.answerLines(answerType === "boolean" ? "y\r" : "1\r");
     const { bytes } = await screen.end();
-    // oxlint-disable-next-line no-control-regex -- What a terminal acts on is looked for.
+    // oxlint-disable-next-line no-control-regex -- Looks for control characters.
     expect(bytes.replaceAll(/\r*\n/g, "\n")).not.toMatch(/[\0-\u0009\u000b-\u001f]/);
   });
 
@@ -89,7 +89,7 @@ describe("a question in lines of text", () => {
         { name: "Escape and Enter", key: answerType === "secret" ? "\u001b" : "\u001b\r" },
       ].map((one) => ({ answerType, ...one })),
     ),
-  )("of the type $answerType is cancelled by $name", async ({ answerType, key }) => {
+  )("of type $answerType is cancelled by $name", async ({ answerType, key }) => {
     verifies("082/cancel/end-of-input-is-user");
     const screen = open(QUESTIONS[answerType]);
     await screen.answerLines(key);
@@ -97,25 +97,22 @@ describe("a question in lines of text", () => {
     expect([result, screen.lines.at(-1)]).toEqual([CANCELLED, "Cancelled: What then?"]);
   });
 
-  test.each(TYPES)(
-    "of the type %s is interrupted when the terminal goes away",
-    async (answerType) => {
-      counters("T-PROV-8");
-      const screen = open(QUESTIONS[answerType]);
-      await screen.answerLines("");
-      screen.hangUp();
-      expect(await screen.result()).toEqual(INTERRUPTED);
-    },
-  );
+  test.each(TYPES)("of type %s is interrupted when the terminal closes", async (answerType) => {
+    counters("T-PROV-8");
+    const screen = open(QUESTIONS[answerType]);
+    await screen.answerLines("");
+    screen.hangUp();
+    expect(await screen.result()).toEqual(INTERRUPTED);
+  });
 
-  test("is not answered by what was typed before it was asked, with or without Enter", async () => {
+  test("ignores input typed before it was asked, with or without Enter", async () => {
     const screen = open(QUESTIONS.boolean, { shell: 'echo started; "$@"' });
     await screen.answer(["started", "y\rn"]);
     await screen.answerLines("N\r");
     expect(await screen.result()).toMatchObject({ answer: false, isRemembered: true });
   });
 
-  test("leaves the terminal as it was", async () => {
+  test("restores the terminal settings", async () => {
     const screen = open(QUESTIONS.secret, { shell: 'stty -a >before; "$@"; stty -a >after' });
     await screen.answerLines("x\r");
     await screen.end();
@@ -123,7 +120,7 @@ describe("a question in lines of text", () => {
     expect(read("after")).toBe(read("before"));
   });
 
-  test("shows nothing of a secret, and lets it be mended", async () => {
+  test("does not echo a secret, and lets the user correct it", async () => {
     const screen = open(QUESTIONS.secret);
     await screen.answerLines("hunter3\u007f2\r");
     expect([await screen.result(), screen.bytes.includes("hunter")]).toEqual([
@@ -132,14 +129,14 @@ describe("a question in lines of text", () => {
     ]);
   });
 
-  test("rings the bell, and asks for nothing on the desktop", async () => {
+  test("rings the bell, and sends no desktop notification", async () => {
     const screen = open(QUESTIONS.text, {}, { notification: { bell: true, desktop: true } });
     await screen.answerLines("x\r");
     const { bytes } = await screen.end();
     expect([bytes.split("\u0007").length, bytes.includes("\u001b")]).toEqual([2, false]);
   });
 
-  test("begins with all of a context, and all of its text, however long they are", async () => {
+  test("shows all of its context and text, however long", async () => {
     counters("T-TERM-7");
     const context = Array.from({ length: 700 }, (_, index) => `line ${index + 1}`);
     const text = `Delete ${"a ".repeat(200)}and /home for ever?`;
@@ -152,8 +149,8 @@ describe("a question in lines of text", () => {
   });
 });
 
-describe("a text", () => {
-  test("is changed in an editor, looked at, and sent", async () => {
+describe("a plain-text text question", () => {
+  test("can be answered in an editor, and shows the text before it is sent", async () => {
     const screen = open(textQuestion("q", "What then?"), {}, { edited: "first\nsecond\n" });
     await screen.answerLines("/edit\r", "\r");
     const result = await screen.result();
@@ -163,12 +160,12 @@ describe("a text", () => {
     ]);
   });
 
-  test("of several lines may have a full stop in a line, and a word that is a command", async () => {
+  test("takes full stops and command words literally in a multi-line answer", async () => {
     const { result } = await answered(QUESTIONS.text, "/lines\r..\r/cancel\r?\r.");
     expect(result).toMatchObject({ answer: ".\n/cancel\n?" });
   });
 
-  test("that is empty stands for the default", async () => {
+  test("uses the default for an empty answer", async () => {
     const question = textQuestion("q", "What then?", { default: "as usual" });
     expect((await answered(question, "")).result).toMatchObject({ answer: "as usual" });
   });

@@ -11,7 +11,7 @@ import { verifies } from "../conformance/manifest.ts";
 import type { PrompterTask } from "../support/prompter-task.ts";
 import { type Behaviour, PROMPTERS } from "./every-prompter.ts";
 
-const inquiryId = "call_1.q.3" as InquiryId; // Ids are made by the coordinator.
+const inquiryId = "call_1.q.3" as InquiryId; // In the format of the agent.
 
 function ask(question: InquiryQuestion): PrompterTask {
   return { method: "ask", request: { inquiryId, question, label: "Assistant" } };
@@ -23,7 +23,7 @@ function form(...questions: readonly InquiryQuestion[]): PrompterTask {
 }
 
 function fieldId(index: number): InquiryId {
-  return `call_1.q.${index}` as InquiryId; // Ids are made by the coordinator.
+  return `call_1.q.${index}` as InquiryId; // In the format of the agent.
 }
 
 const FORM = form(booleanQuestion("a", "Really?"), textQuestion("b", "What?"));
@@ -41,10 +41,10 @@ const INTERRUPT: PrompterTask = {
   request: { choices: ["continue", "reply", "stop", "discard"] },
 };
 
-/** What everybody who asks a person must do alike. */
+/** What every prompter must do. */
 const BEHAVIOURS: readonly Behaviour[] = [
   {
-    title: "an answer comes back with the id of its question",
+    title: "returns an answer with the id of its question",
     task: YES_OR_NO,
     typed: [["Really?", "y"]],
     lines: [["Really?", "y\r"]],
@@ -52,7 +52,7 @@ const BEHAVIOURS: readonly Behaviour[] = [
     result: { inquiryId, type: "answered", answer: true, isRemembered: false },
   },
   {
-    title: "an answer may be meant for the whole turn",
+    title: "returns an answer for the rest of the turn",
     task: YES_OR_NO,
     typed: [["Really?", "N"]],
     lines: [["Really?", "N\r"]],
@@ -60,7 +60,7 @@ const BEHAVIOURS: readonly Behaviour[] = [
     result: { inquiryId, type: "answered", answer: false, isRemembered: true },
   },
   {
-    title: "one of several options is chosen",
+    title: "returns the chosen option",
     task: ask(selectQuestion("q", "Which?", { options: ["a", "b"] })),
     typed: [["Which?", "b\r"]],
     lines: [["Which?", "2\r"]],
@@ -68,7 +68,7 @@ const BEHAVIOURS: readonly Behaviour[] = [
     result: { inquiryId, type: "answered", answer: "b", isRemembered: false },
   },
   {
-    title: "a text of one's own is an answer, where that is allowed",
+    title: "accepts free text if the question allows it",
     task: ask(selectQuestion("q", "Which?", { options: ["a", "b"], allowsOther: true })),
     typed: [
       ["Which?", "c"],
@@ -79,7 +79,7 @@ const BEHAVIOURS: readonly Behaviour[] = [
     result: { inquiryId, type: "answered", answer: "c", isRemembered: false },
   },
   {
-    title: "several of the options are chosen",
+    title: "returns all chosen options",
     task: ask(selectQuestion("q", "Which?", { options: ["a", "b", "c"], isMultiple: true })),
     typed: [["Which?", " \u001b[F \r"]],
     lines: [["Which?", "1, c\r"]],
@@ -87,7 +87,7 @@ const BEHAVIOURS: readonly Behaviour[] = [
     result: { inquiryId, type: "answered", answer: ["a", "c"], isRemembered: false },
   },
   {
-    title: "a note goes with an answer",
+    title: "returns a note with the answer",
     task: ask(booleanQuestion("q", "Really?", { allowsNote: true })),
     typed: [
       ["Really?", "\t"],
@@ -103,7 +103,7 @@ const BEHAVIOURS: readonly Behaviour[] = [
     result: { inquiryId, type: "answered", answer: true, isRemembered: false, note: "why not" },
   },
   {
-    title: "the answers of a form come in the order of its fields",
+    title: "returns the answers of a form in the order of its fields",
     task: FORM,
     typed: [
       ["Really?", "Y"],
@@ -125,7 +125,7 @@ const BEHAVIOURS: readonly Behaviour[] = [
     },
   },
   {
-    title: "a form with a cancelled question is a cancelled one",
+    title: "cancels a form if one of its questions is cancelled",
     task: FORM,
     typed: [
       ["Really?", "y"],
@@ -139,7 +139,7 @@ const BEHAVIOURS: readonly Behaviour[] = [
     result: { type: "cancelled" },
   },
   {
-    title: "an aborted form is an interrupted one",
+    title: "interrupts a form when the signal aborts",
     task: FORM,
     typed: [["Really?", ""]],
     lines: [["Really?", ""]],
@@ -147,7 +147,7 @@ const BEHAVIOURS: readonly Behaviour[] = [
     result: { type: "interrupted" },
   },
   {
-    title: "a text may have several lines",
+    title: "accepts text of several lines",
     task: ask(textQuestion("q", "What?")),
     typed: [["What?", "one\ntwo\r"]],
     lines: [["What?", "/lines\rone\rtwo\r.\r"]],
@@ -155,7 +155,7 @@ const BEHAVIOURS: readonly Behaviour[] = [
     result: { inquiryId, type: "answered", answer: "one\ntwo", isRemembered: false },
   },
   {
-    title: "a secret is answered like everything else",
+    title: "returns a secret like any other answer",
     task: ask(secretQuestion("q", "Password?")),
     typed: [["Password?", "hunter2\r"]],
     lines: [["Password?", "hunter2\r"]],
@@ -163,7 +163,7 @@ const BEHAVIOURS: readonly Behaviour[] = [
     result: { inquiryId, type: "answered", answer: "hunter2", isRemembered: false },
   },
   {
-    title: "a cancelled question comes back with its id",
+    title: "returns a cancellation with the id of its question",
     task: YES_OR_NO,
     typed: [["Really?", "\u001b"]],
     lines: [["Really?", "\u0003"]],
@@ -171,7 +171,7 @@ const BEHAVIOURS: readonly Behaviour[] = [
     result: { inquiryId, type: "cancelled" },
   },
   {
-    title: "an aborted question is an interrupted one",
+    title: "interrupts a question when the signal aborts",
     task: YES_OR_NO,
     typed: [["Really?", ""]],
     lines: [["Really?", ""]],
@@ -179,7 +179,7 @@ const BEHAVIOURS: readonly Behaviour[] = [
     result: { inquiryId, type: "interrupted" },
   },
   {
-    title: "a tool is let run, for the rest of the turn",
+    title: "allows a tool for the rest of the turn",
     task: PERMISSION,
     typed: [["Run built-in sweep tool?", "Y"]],
     lines: [["Run built-in sweep tool?", "Y\r"]],
@@ -187,7 +187,7 @@ const BEHAVIOURS: readonly Behaviour[] = [
     result: { type: "run", isRemembered: true },
   },
   {
-    title: "a tool is let run with other arguments",
+    title: "allows a tool with edited arguments",
     task: PERMISSION,
     typed: [
       ["Run built-in sweep tool?", "e"],
@@ -201,7 +201,7 @@ const BEHAVIOURS: readonly Behaviour[] = [
     result: { type: "run", isRemembered: false, arguments: { a: 1 } },
   },
   {
-    title: "a tool is skipped for a reason",
+    title: "skips a tool with a reason",
     task: PERMISSION,
     typed: [
       ["Run built-in sweep tool?", "r"],
@@ -215,7 +215,7 @@ const BEHAVIOURS: readonly Behaviour[] = [
     result: { type: "skip", isRemembered: false, reason: "no" },
   },
   {
-    title: "an aborted permission is an interrupted one",
+    title: "interrupts a permission prompt when the signal aborts",
     task: PERMISSION,
     typed: [["Run built-in sweep tool?", ""]],
     lines: [["Run built-in sweep tool?", ""]],
@@ -223,7 +223,7 @@ const BEHAVIOURS: readonly Behaviour[] = [
     result: { type: "interrupted" },
   },
   {
-    title: "a result is withheld",
+    title: "withholds a result",
     task: DELIVERY,
     typed: [["Deliver sweep result to assistant?", "n"]],
     lines: [["Deliver sweep result to assistant?", "n\r"]],
@@ -231,7 +231,7 @@ const BEHAVIOURS: readonly Behaviour[] = [
     result: { type: "withhold" },
   },
   {
-    title: "an aborted delivery is an interrupted one",
+    title: "interrupts a delivery prompt when the signal aborts",
     task: DELIVERY,
     typed: [["Deliver sweep result to assistant?", ""]],
     lines: [["Deliver sweep result to assistant?", ""]],
@@ -239,7 +239,7 @@ const BEHAVIOURS: readonly Behaviour[] = [
     result: { type: "interrupted" },
   },
   {
-    title: "an interrupt is replied to",
+    title: "returns a reply to an interrupt",
     task: INTERRUPT,
     typed: [
       ["Interrupted", "r"],
@@ -253,7 +253,7 @@ const BEHAVIOURS: readonly Behaviour[] = [
     result: { type: "reply", message: "wait" },
   },
   {
-    title: "an interrupt that has become needless goes on",
+    title: "continues after an interrupt when the signal aborts",
     task: INTERRUPT,
     typed: [["Interrupted", ""]],
     lines: [["Interrupted", ""]],
@@ -262,7 +262,7 @@ const BEHAVIOURS: readonly Behaviour[] = [
   },
 ];
 
-describe.each(PROMPTERS)("on $name", ({ run }) => {
+describe.each(PROMPTERS)("$name", ({ run }) => {
   test.each(BEHAVIOURS)("$title", async (behaviour) => {
     verifies("082/prompt/answer-carries-the-id", "082/prompt/cancellation-carries-the-id");
     expect(await run(behaviour)).toEqual(behaviour.result);

@@ -12,7 +12,7 @@ import { verifies } from "../conformance/manifest.ts";
 import { PromptScreen } from "../support/prompt-screen.ts";
 import type { VirtualTerminalOptions } from "../support/virtual-terminal.ts";
 
-const inquiryId = "call_1.q.1" as InquiryId; // Ids are made by the coordinator.
+const inquiryId = "call_1.q.1" as InquiryId; // In the format of the agent.
 
 function open(
   question: InquiryQuestion,
@@ -31,7 +31,7 @@ interface Pinned {
   readonly result: object;
 }
 
-/** Every type of answer with every policy. The capitals are the only thing that a policy changes. */
+/** Every type of answer, for each persistence. Only the capital letters depend on the persistence. */
 const PINNED: Readonly<Record<string, (persistence: AnswerReusePolicy) => Pinned>> = {
   boolean: (persistence) => ({
     question: booleanQuestion("q", "Apply it?", { persistence, default: true }),
@@ -81,7 +81,7 @@ const COMBINATIONS = Object.keys(PINNED).flatMap((type) =>
 );
 
 test.each(COMBINATIONS)(
-  "a $type question, persistence $persistence, label $label",
+  "a $type question with persistence $persistence and label $label looks as pinned",
   async ({ type, persistence, label }) => {
     verifies(
       "083/label/shown-above-the-question",
@@ -114,7 +114,7 @@ describe("a boolean question", () => {
     ["Y", true, true, "yes for the rest of the turn"],
     ["n", false, false, "no"],
     ["N", false, true, "no for the rest of the turn"],
-  ])("is answered by %s alone", async (keys, answer, isRemembered, said) => {
+  ])("is answered by %s without Enter", async (keys, answer, isRemembered, said) => {
     verifies("083/prompt/turn-offers-to-remember");
     const screen = open(booleanQuestion("q", "Apply it?"));
     await screen.answer(["Apply it?", keys]);
@@ -124,7 +124,7 @@ describe("a boolean question", () => {
     ]);
   });
 
-  test("explains itself, and forgets the explanation when it is answered", async () => {
+  test("shows help, and removes it once answered", async () => {
     const screen = open(booleanQuestion("q", "Apply it?", { persistence: "none" }));
     await screen.answer(["Apply it?", "Y"], ["show this help", ""]);
     const help = screen.lines;
@@ -144,7 +144,7 @@ describe("a boolean question", () => {
 });
 
 describe("a select question", () => {
-  test("may have values of any kind", async () => {
+  test("accepts options of any JSON type", async () => {
     const options = [{ value: 1 }, { value: { a: [null] } }, { value: true }];
     const screen = open(selectQuestion("q", "Which?", { options, default: { a: [null] } }));
     await screen.answer(["true", "\r"]);
@@ -154,7 +154,7 @@ describe("a select question", () => {
     ]);
   });
 
-  test("is filtered key by key", async () => {
+  test("filters its options as you type", async () => {
     const screen = open(selectQuestion("q", "Which?", { options: ["日本", "apple", "本日"] }));
     await screen.answer(["apple", "本"], ["? Which? 本", "日"], ["? Which? 本日", ""]);
     const filtered = screen.lines.slice(0, 2);
@@ -169,7 +169,7 @@ describe("a select question", () => {
 });
 
 describe("a text question", () => {
-  test("takes its default for nothing", async () => {
+  test("uses its default for an empty answer", async () => {
     const screen = open(textQuestion("q", "Name?", { default: "Ada\nLovelace" }));
     await screen.answer(["(Ada Lovelace)", "\r"]);
     expect([await screen.result(), screen.lines]).toEqual([
@@ -178,7 +178,7 @@ describe("a text question", () => {
     ]);
   });
 
-  test("takes several lines, typed or pasted, and wide characters", async () => {
+  test("accepts several lines, typed or pasted, and wide characters", async () => {
     const screen = open(textQuestion("q", "Message?"));
     await screen.answer(
       ["Message?", "日本x"],
@@ -204,7 +204,7 @@ describe("a text question", () => {
     ]);
   });
 
-  test("goes on in the next row where the screen ends, and stays whole with the beginning of its answer", async () => {
+  test("wraps at the edge of the screen, and keeps all of the question with the start of its answer", async () => {
     const screen = open(textQuestion("q", "Tell me all about it?"), { columns: 20 });
     await screen.answer(["about it?", "0123456789日本"], ["本", ""]);
     const { lines } = screen;
@@ -224,15 +224,15 @@ describe("a text question", () => {
   });
 });
 
-describe("a secret", () => {
-  test("is in nothing that is written, typed or pasted", async () => {
+describe("a secret question", () => {
+  test("never shows the answer, typed or pasted", async () => {
     verifies("082/secret/no-echo-at-the-prompt", "082/secret/prompter-picks-no-echo-by-type");
     const screen = open(secretQuestion("q", "Password?"));
     await screen.answer(["input is hidden", ""]);
     for (const keys of ["h", "unter2", "\u001b[200~canary\r\u001b[201~", "\u001b[D", "\u001b[C"]) {
       const { length } = screen.bytes;
       screen.type(keys);
-      await screen.untilShown(() => screen.bytes.length > length); // It is drawn again.
+      await screen.untilShown(() => screen.bytes.length > length); // It was redrawn.
     }
     screen.type("\r");
     expect([await screen.result(), /unter|canary/.test(screen.bytes), screen.lines]).toEqual([
@@ -242,7 +242,7 @@ describe("a secret", () => {
     ]);
   });
 
-  test("that is given up is in nothing that is written", async () => {
+  test("never shows the input of a cancelled prompt", async () => {
     const screen = open(secretQuestion("q", "Password?"));
     await screen.answer(["input is hidden", "hunter2\u0003"]);
     expect([await screen.result(), screen.bytes.includes("hunter"), screen.lines]).toEqual([
@@ -253,29 +253,26 @@ describe("a secret", () => {
   });
 });
 
-test.each(Object.keys(PINNED))(
-  "escape sequences in a %s question are made visible",
-  async (type) => {
-    const bad = "\u001b[31m\u001b]0;x\u0007\u202e";
-    const { question } = PINNED[type]?.("turn") ?? {};
-    if (question === undefined) throw new Error(`Nothing is pinned for ${type}.`);
-    const hostile: InquiryQuestion = {
-      ...question,
-      text: `Really${bad}?`,
-      context: `Look${bad}`,
-      ...(type === "text" && { default: `Ada${bad}` }),
-      ...(type === "select" && {
-        default: `a${bad}`,
-        answerType: { type, options: [{ value: `a${bad}`, description: `b${bad}` }] },
-      }),
-    };
-    const screen = open(hostile, { label: `Assistant${bad}` });
-    const shown = "␛[31m␛]0;x␇<U+202E>";
-    await screen.answer([`Really${shown}?`, "\u001b"]);
-    const { lines, bytes } = await screen.end();
-    expect([lines, /\u001b\[31m|\u001b\]0|\u0007|\u202e/.test(bytes)]).toEqual([
-      [`Look${shown}`, `Assistant${shown}`, `✖ Really${shown}? cancelled`],
-      false,
-    ]);
-  },
-);
+test.each(Object.keys(PINNED))("a %s question neutralizes escape sequences", async (type) => {
+  const bad = "\u001b[31m\u001b]0;x\u0007\u202e";
+  const { question } = PINNED[type]?.("turn") ?? {};
+  if (question === undefined) throw new Error(`Nothing is pinned for ${type}.`);
+  const hostile: InquiryQuestion = {
+    ...question,
+    text: `Really${bad}?`,
+    context: `Look${bad}`,
+    ...(type === "text" && { default: `Ada${bad}` }),
+    ...(type === "select" && {
+      default: `a${bad}`,
+      answerType: { type, options: [{ value: `a${bad}`, description: `b${bad}` }] },
+    }),
+  };
+  const screen = open(hostile, { label: `Assistant${bad}` });
+  const shown = "␛[31m␛]0;x␇<U+202E>";
+  await screen.answer([`Really${shown}?`, "\u001b"]);
+  const { lines, bytes } = await screen.end();
+  expect([lines, /\u001b\[31m|\u001b\]0|\u0007|\u202e/.test(bytes)]).toEqual([
+    [`Look${shown}`, `Assistant${shown}`, `✖ Really${shown}? cancelled`],
+    false,
+  ]);
+});

@@ -12,11 +12,11 @@ import { counters } from "../security/threats.ts";
 import { PromptScreen } from "../support/prompt-screen.ts";
 import type { VirtualTerminalOptions } from "../support/virtual-terminal.ts";
 
-const inquiryId = "call_1.q.1" as InquiryId; // Ids are made by the coordinator.
+const inquiryId = "call_1.q.1" as InquiryId; // In the format of the agent.
 const END = "\u001b[F";
 const PAGE_DOWN = "\u001b[6~";
 const START = "Delete /home for ever?";
-/** It begins with what matters, and ends like something harmless. */
+/** Starts with what matters, and ends like something harmless. */
 const LONG = `${START} ${"So be it. ".repeat(300)}Show the version?`;
 
 const QUESTIONS = {
@@ -26,29 +26,29 @@ const QUESTIONS = {
   text: textQuestion("q", LONG, { default: "yes" }),
   secret: secretQuestion("q", LONG),
 };
-const TYPES = Object.keys(QUESTIONS) as (keyof typeof QUESTIONS)[]; // Its own keys.
+const TYPES = Object.keys(QUESTIONS) as (keyof typeof QUESTIONS)[]; // Exactly these keys.
 
 function open(question: InquiryQuestion, options: VirtualTerminalOptions = { rows: 12 }) {
   return new PromptScreen({ method: "ask", request: { inquiryId, question } }, options);
 }
 
-/** By the number of lines that follow: those change with every key that does something. */
-async function hidden(screen: PromptScreen): Promise<string> {
+/** The status row. It counts the lines that follow, so it changes with every key that scrolls. */
+async function statusRow(screen: PromptScreen): Promise<string> {
   await screen.untilShown((lines) => /… \d+ more lines ·/.test(lines.at(-1) ?? ""));
   return screen.lines.at(-1) ?? "";
 }
 
-describe("a question that is longer than the screen", () => {
-  test.each(TYPES)("of the type %s shows its beginning, and no key answers it", async (type) => {
+describe("a question longer than the screen", () => {
+  test.each(TYPES)("of type %s shows its start, and no key answers it", async (type) => {
     counters("T-TERM-7");
     const screen = open(QUESTIONS[type]);
-    const before = await hidden(screen);
+    const before = await statusRow(screen);
     const first = screen.lines[0] ?? "";
     screen.type("yY1nNq\r\t");
-    // Enter goes on by a line.
+    // Enter scrolls by a line.
     await screen.untilShown((lines) => lines.at(-1) !== before);
     screen.type("x\u001b[B");
-    await hidden(screen);
+    await statusRow(screen);
     const result = screen.resultSoFar;
     screen.type("\u001b");
     expect([first.startsWith(START), result, await screen.result()]).toEqual([
@@ -58,14 +58,14 @@ describe("a question that is longer than the screen", () => {
     ]);
   });
 
-  test.each(TYPES)("of the type %s is answered once the rest was skipped", async (type) => {
+  test.each(TYPES)("of type %s can be answered after skipping to the end", async (type) => {
     const keys = { boolean: "y", select: "\r", several: " \r", text: "x\r", secret: "x\r" }[type];
     const screen = open(QUESTIONS[type]);
     await screen.answer(["more lines ·", END], ["go to the question", " "], [`? ${START}`, keys]);
     expect(await screen.result()).toMatchObject({ type: "answered" });
   });
 
-  test("is read page by page, and then shows its beginning with the keys", async () => {
+  test("is shown page by page, then from its start with the keys", async () => {
     const screen = open(QUESTIONS.boolean, { rows: 12, columns: 80 });
     const pages: string[] = [];
     for (let status = ""; !status.startsWith("End of text");) {
@@ -82,10 +82,10 @@ describe("a question that is longer than the screen", () => {
     expect([lines[0]?.startsWith(`? ${START}`), lines.length]).toEqual([true, 12]);
   });
 
-  test("is not answered when the window gets so small that it does not fit any more unread", async () => {
+  test("is not answered unread when the window shrinks or grows", async () => {
     counters("T-TERM-7");
     const screen = open(QUESTIONS.boolean, { rows: 12 });
-    const before = await hidden(screen);
+    const before = await statusRow(screen);
     for (const [columns, rows] of [
       [40, 6],
       [100, 20],
@@ -109,15 +109,15 @@ describe("a question that is longer than the screen", () => {
     ["wide characters", "日本".repeat(1500)],
     ["blank lines in its context", "Above\n".concat("\n".repeat(500), "Below")],
     ["thousands of lines", "line\n".repeat(5000)],
-  ])("because of %s says how much follows", async (_what, context) => {
+  ])("because of %s says how many lines follow", async (_cause, context) => {
     const screen = open({ ...booleanQuestion("q", "Go on?"), context }, { rows: 10 });
-    const status = await hidden(screen);
+    const status = await statusRow(screen);
     screen.type("\u001b");
     await screen.end();
     expect(status).toMatch(/^… \d+ more lines · Space\/PgDn continue · End skip to the end · Esc/);
   });
 
-  test("on a screen of five rows can be read and answered", async () => {
+  test("can be read and answered on a screen of five rows", async () => {
     const screen = open(booleanQuestion("q", "Go on, or not?", { context: "1\n2\n3\n4\n5" }), {
       rows: 5,
       columns: 40,
@@ -127,7 +127,7 @@ describe("a question that is longer than the screen", () => {
   });
 });
 
-test("a question that fits is not gone through page by page", async () => {
+test("a question that fits is not paged", async () => {
   const screen = open(booleanQuestion("q", "Go on?", { context: "1\n2\n3" }), { rows: 5 });
   await screen.answer(["? Go on?", "y"]);
   expect([await screen.result(), screen.lines]).toMatchObject([
@@ -136,10 +136,10 @@ test("a question that fits is not gone through page by page", async () => {
   ]);
 });
 
-test("a default that is longer than the screen is read before Enter takes it", async () => {
+test("a default longer than the screen must be read before Enter accepts it", async () => {
   counters("T-TERM-7");
   const screen = open(textQuestion("q", "Which?", { default: `ls; ${"x ".repeat(500)}rm -rf /` }));
-  const before = await hidden(screen);
+  const before = await statusRow(screen);
   screen.type("\r");
   await screen.untilShown((lines) => lines.at(-1) !== before);
   const result = screen.resultSoFar;
@@ -154,7 +154,7 @@ function permission(args: JsonObject, isEditing = false): PromptScreen {
 }
 
 describe("the arguments of a call", () => {
-  test("are shown to their end before it is let run, in lines if they have any", async () => {
+  test("are shown in full before it may run, with their line breaks", async () => {
     counters("T-TERM-7");
     const command = `echo ${"a ".repeat(60)}; rm -rf /`;
     const screen = permission({ command, script: "one\n  path: two" });
@@ -169,11 +169,11 @@ describe("the arguments of a call", () => {
   });
 
   test.each([false, true])(
-    "that are too long must be read, also to be edited: %j",
+    "that are too long must be read first, even when editing (%j)",
     async (isEditing) => {
       counters("T-TERM-7");
       const screen = permission({ command: `${"ls; ".repeat(400)}rm -rf /` }, isEditing);
-      const before = await hidden(screen);
+      const before = await statusRow(screen);
       screen.type("yY\r");
       await screen.untilShown((lines) => lines.at(-1) !== before);
       const result = screen.resultSoFar;
@@ -187,11 +187,11 @@ describe("the arguments of a call", () => {
   );
 });
 
-test("a result that is too long must be read before it is delivered", async () => {
+test("a result that is too long must be read before delivery", async () => {
   counters("T-TERM-7");
   const request = { tool: "sh", content: "line\n".repeat(50), isError: false, isEditing: false };
   const screen = new PromptScreen({ method: "askDelivery", request }, { rows: 12 });
-  const before = await hidden(screen);
+  const before = await statusRow(screen);
   screen.type("y\r");
   await screen.untilShown((lines) => lines.at(-1) !== before);
   const result = screen.resultSoFar;
@@ -199,7 +199,7 @@ test("a result that is too long must be read before it is delivered", async () =
   expect([result, await screen.result()]).toEqual([undefined, { type: "deliver" }]);
 });
 
-test("the answers of a form that do not fit are gone through before they are sent", async () => {
+test("the answers of a form that do not fit must be read before they are sent", async () => {
   counters("T-TERM-7");
   const fields = Array.from({ length: 8 }, (_, index) => ({
     inquiryId,
@@ -208,7 +208,7 @@ test("the answers of a form that do not fit are gone through before they are sen
   const screen = new PromptScreen({ method: "askForm", request: { fields } }, { rows: 7 });
   for (const { question } of fields)
     await screen.answer([`? (${question.text.replace(/\D/g, "")}/8)`, "y"]);
-  const before = await hidden(screen);
+  const before = await statusRow(screen);
   screen.type("y\r");
   await screen.untilShown((lines) => lines.at(-1) !== before);
   const result = screen.resultSoFar;
@@ -217,7 +217,7 @@ test("the answers of a form that do not fit are gone through before they are sen
 });
 
 describe("an answer for the rest of the turn", () => {
-  test("says which questions of which tool it covers", async () => {
+  test("says which tool and question it covers", async () => {
     counters("T-TERM-9");
     const question = booleanQuestion("sure", "Go on?");
     const request = { inquiryId, question, tool: "deploy", questionId: "sure" };
