@@ -23,7 +23,7 @@ import { fuzz, thrownBy } from "./fuzz.ts";
 import { explainGrowth } from "./growth.ts";
 import { changedJson, hostileJson, withDepths } from "./hostile-json.ts";
 import { hostileText } from "./hostile-text.ts";
-import { ScriptedTransport } from "./scripted-transport.ts";
+import { ScriptedTransport } from "../mcp/scripted-server.ts";
 
 const MEBIBYTE = 1024 * 1024;
 

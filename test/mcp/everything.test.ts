@@ -6,7 +6,15 @@ import type { McpServer, McpServers } from "../../src/mcp/index.ts";
 import type { JsonObject } from "../../src/util/index.ts";
 import { AttemptedCall, createTool, questionsOf } from "./attempted-call.ts";
 import { type HttpProgram, startEverything } from "./http-programs.ts";
-import { call, EVERYTHING, getServer, never, openServers, programSettings } from "./support.ts";
+import {
+  call,
+  EVERYTHING,
+  getServer,
+  httpSettings,
+  never,
+  openServers,
+  programSettings,
+} from "./support.ts";
 
 describe.each(["stdio", "http"] as const)("the reference server over %s", (way) => {
   let servers: McpServers;
@@ -197,18 +205,7 @@ function rawResultOf(result: AttemptResult): unknown {
 }
 
 function settingsOf(program: HttpProgram | undefined): McpServerSettings {
-  const settings = programSettings("everything", [EVERYTHING, "stdio"]);
-  if (program === undefined) return settings;
-  const { name, isOptional, allowsSecrets, allowsSampling, startupTimeoutMs } = settings;
-  const { url, headers } = program;
-  return {
-    type: "http",
-    name,
-    isOptional,
-    allowsSecrets,
-    allowsSampling,
-    startupTimeoutMs,
-    url,
-    headers,
-  };
+  return program === undefined
+    ? programSettings("everything", [EVERYTHING, "stdio"])
+    : httpSettings("everything", program.url);
 }

@@ -1,7 +1,7 @@
 /** Servers of the protocol of 2025 and of 2026, and how they are told apart. */
 import { expect, test } from "vitest";
 import { AttemptedCall, answersOf, createTool } from "./attempted-call.ts";
-import { call, isRunning, testServer } from "./support.ts";
+import { call, inProcessServer, isRunning, testServer } from "./support.ts";
 
 test.each([
   ["that knows both", "both", "newer"],
@@ -28,7 +28,7 @@ test("a server that exits on the version request is restarted without it", async
 test.each(["2025-06-18", "2025-11-25"])(
   "a server that knows %s and nothing else asks",
   async (version) => {
-    const { servers, get } = testServer(["--mode=older", `--version=${version}`]);
+    const { servers, get } = inProcessServer("older", { versions: [version] });
     const { executor } = await createTool(servers, { source: "mcp.test.ask" });
     const attempted = new AttemptedCall(executor);
     expect((await attempted.ask()).question.id).toBe("name");

@@ -8,7 +8,6 @@ import { EVERYTHING, NODE_COMPILE_CACHE, TEST_PROGRAM } from "./support.ts";
 
 export interface HttpProgram {
   readonly url: string;
-  readonly headers: Readonly<Record<string, string>>;
   readonly port: number;
   readonly output: () => string;
   /** As if its power was cut. */
@@ -21,12 +20,9 @@ export async function startEverything(port?: number): Promise<HttpProgram> {
 }
 
 /** The test server, which speaks both generations of the protocol without sessions. */
-export async function startTestServer(
-  flags: readonly string[] = [],
-  port?: number,
-): Promise<HttpProgram> {
+export async function startTestServer(port?: number): Promise<HttpProgram> {
   const chosen = port ?? (await freePort());
-  return start(chosen, [TEST_PROGRAM, "--mode=http", `--port=${chosen}`, ...flags], {});
+  return start(chosen, [TEST_PROGRAM, "--mode=http", `--port=${chosen}`], {});
 }
 
 /** A port that nothing listens on. */
@@ -56,7 +52,7 @@ async function start(
     child.kill("SIGKILL");
     await once(child, "exit");
   };
-  return { url: `http://127.0.0.1:${port}/mcp`, headers: {}, port, output: () => output, stop };
+  return { url: `http://127.0.0.1:${port}/mcp`, port, output: () => output, stop };
 }
 
 async function untilListening(child: ChildProcess, port: number): Promise<void> {

@@ -8,12 +8,14 @@ import { verifies } from "../conformance/manifest.ts";
 import { AttemptedCall, answersOf, createTool, questionsOf } from "./attempted-call.ts";
 import {
   call,
-  untilLogged,
+  GENERATIONS,
+  inProcessServer,
   isRunning,
   never,
   type TestServer,
   testServer,
   until,
+  untilLogged,
   untilStartedAgain,
 } from "./support.ts";
 
@@ -24,7 +26,7 @@ describe("a call of an older server that gets no answer", () => {
     ["cancelled", "cancel"],
     ["refused", "decline"],
   ] as const)("because it was %s gets %s, and is cancelled", async (reason, action) => {
-    const { servers, log } = testServer(["--mode=older"]);
+    const { servers, log } = inProcessServer("older");
     const asked = await (await begin(servers, "ask_and_wait")).ask();
     asked.onUnanswered?.(reason);
     await until(() => log().includes("cancelled"));
@@ -33,7 +35,7 @@ describe("a call of an older server that gets no answer", () => {
   });
 
   test("because of an abort is refused the answer, and cancelled", async () => {
-    const { servers, get, log } = testServer(["--mode=older"]);
+    const { servers, get, log } = inProcessServer("older");
     const controller = new AbortController();
     const attempted = await begin(servers, "ask_and_wait");
     await attempted.ask({}, controller.signal);
@@ -44,7 +46,7 @@ describe("a call of an older server that gets no answer", () => {
   });
 
   test("and is continued after an abort is cancelled, too", async () => {
-    const { servers, log } = testServer(["--mode=older"]);
+    const { servers, log } = inProcessServer("older");
     const attempted = await begin(servers, "ask_and_wait");
     await attempted.ask();
     expect(await attempted.enter({ name: "Io" }, AbortSignal.abort())).toEqual({
@@ -55,7 +57,7 @@ describe("a call of an older server that gets no answer", () => {
 });
 
 test("a call of a newer server that gets no answer is not made again", async () => {
-  const { servers, get, log } = testServer(["--mode=newer"]);
+  const { servers, get, log } = inProcessServer("newer");
   const asked = await (await begin(servers, "ask")).ask();
   asked.onUnanswered?.("refused");
   expect((await call(await get(), "generation")).content).toBe("newer");
@@ -64,7 +66,7 @@ test("a call of a newer server that gets no answer is not made again", async () 
 
 describe("a question is closed", () => {
   test("when its server withdraws it, and the call continues", async () => {
-    const { servers } = testServer(["--mode=older"]);
+    const { servers } = inProcessServer("older");
     const attempted = await begin(servers, "ask_and_withdraw");
     const { closed = never } = await attempted.ask();
     expect(closed.aborted).toBe(false);
@@ -73,7 +75,7 @@ describe("a question is closed", () => {
   });
 
   test("when the call has ended without waiting for the answer", async () => {
-    const { servers, log } = testServer(["--mode=older"]);
+    const { servers, log } = inProcessServer("older");
     const attempted = await begin(servers, "ask_and_go");
     const { closed = never } = await attempted.ask();
     await until(() => closed.aborted);
@@ -106,10 +108,10 @@ test("a newer server may crash during a question: the answer goes to its success
   expect(pids()).toHaveLength(2);
 });
 
-describe.each(["older", "newer"])("the time limit of a call of an %s server", (mode) => {
+describe.each(GENERATIONS)("the time limit of a call (%s protocol)", (generation) => {
   test("pauses while an answer is awaited", async () => {
     const clock = new FakeClock();
-    const { servers } = testServer([`--mode=${mode}`], { context: { clock } });
+    const { servers } = inProcessServer(generation, { context: { clock } });
     const attempted = await begin(servers, "ask", 10);
     await attempted.ask();
     expect(clock.sleepers).toBe(0);
@@ -119,7 +121,7 @@ describe.each(["older", "newer"])("the time limit of a call of an %s server", (m
 
   test("counts what was used before the question", async () => {
     const clock = new FakeClock();
-    const { servers, log } = testServer([`--mode=${mode}`], { context: { clock } });
+    const { servers, log } = inProcessServer(generation, { context: { clock } });
     const attempted = await begin(servers, "wait_ask_wait", 10);
     const asking = attempted.ask();
     await until(() => log().includes("waiting"));
@@ -228,11 +230,11 @@ describe("a secret", () => {
     },
   ];
 
-  test.each(["older", "newer"])(
+  test.each(GENERATIONS)(
     "stays a secret all the way if the %s server may ask",
-    async (mode) => {
+    async (generation) => {
       verifies("082/secret/mcp-tool-cannot-declare-it");
-      const { servers } = testServer([`--mode=${mode}`], { allowsSecrets: true });
+      const { servers } = inProcessServer(generation, { settings: { allowsSecrets: true } });
       const { executor } = await createTool(servers, { source: "mcp.test.ask" });
       const attempted = new AttemptedCall(executor, { rounds });
       const [, secret] = questionsOf(await attempted.ask());
@@ -254,7 +256,7 @@ describe("a secret", () => {
 
   test("is declined if it may not ask, and the call is cancelled", async () => {
     verifies("082/secret/mcp-tool-cannot-declare-it");
-    const { servers, log } = testServer(["--mode=older"]);
+    const { servers, log } = inProcessServer("older");
     const { executor } = await createTool(servers, { source: "mcp.test.ask" });
     const asked = await new AttemptedCall(executor, { rounds }).ask();
     expect(asked.refusal?.content).toContain('for a secret ("apiKey") in a form');
@@ -264,13 +266,13 @@ describe("a secret", () => {
 });
 
 test('an older server that requests sampling gets "method not found"', async () => {
-  const { get, log } = testServer(["--mode=older"]);
+  const { get, log } = inProcessServer("older");
   expect((await call(await get(), "ask_model")).content).toBe("no model");
   expect(log().at(-1)).toBe("ProtocolError: Method not found");
 });
 
 test("a newer server may ask for a retry without a question", async () => {
-  const { servers } = testServer(["--mode=newer"]);
+  const { servers } = inProcessServer("newer");
   const attempted = await begin(servers, "ask_again");
   expect(await attempted.enter()).toEqual({ type: "success", content: "enough" });
 });
@@ -303,5 +305,5 @@ async function begin(
 function withUnscoped() {
   const unscoped: UnscopedQuestion[] = [];
   const context = { onUnscopedQuestion: (question: UnscopedQuestion) => unscoped.push(question) };
-  return { server: testServer(["--mode=older"], { context }), unscoped };
+  return { server: inProcessServer("older", { context }), unscoped };
 }

@@ -1,30 +1,39 @@
 /** What servers ask in the middle of a call, in both generations of the protocol. */
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import type { McpServerSettings } from "../../src/config/index.ts";
 import type { Executor } from "../../src/executor/index.ts";
 import type { McpServers } from "../../src/mcp/index.ts";
 import type { JsonObject } from "../../src/util/index.ts";
 import { AttemptedCall, answersOf, createTool, questionsOf } from "./attempted-call.ts";
-import { type HttpProgram, startTestServer } from "./http-programs.ts";
-import { openServers, programSettings, TEST_PROGRAM, testServer } from "./support.ts";
+import {
+  httpSettings,
+  inProcessServer,
+  openServers,
+  programSettings,
+  TEST_PROGRAM,
+} from "./support.ts";
+import { type HttpTestServer, serveHttp } from "./test-server-http.ts";
 import { counters } from "../security/threats.ts";
 
 const MOON = form("Which moon?", { name: { type: "string" } });
 
-describe.each(["older", "newer", "http"])("a question of a server of the kind %s", (mode) => {
-  let program: HttpProgram | undefined;
+describe.each(["older", "newer", "http"])("a question of a server (%s)", (mode) => {
+  let web: HttpTestServer | undefined;
   let servers: McpServers;
   let ask: Executor;
 
   beforeAll(async () => {
-    program = mode === "http" ? await startTestServer() : undefined;
-    servers = openServers([settingsOf(mode, program)]);
+    web = mode === "http" ? await serveHttp() : undefined;
+    servers = openServers([
+      web === undefined
+        ? programSettings("test", [TEST_PROGRAM, `--mode=${mode}`])
+        : httpSettings("test", web.url),
+    ]);
     ask = (await createTool(servers, { source: "mcp.test.ask" })).executor;
   });
 
   afterAll(async () => {
     await servers.close();
-    await program?.stop();
+    web?.close();
   });
 
   function begin(...rounds: readonly JsonObject[]): AttemptedCall {
@@ -200,7 +209,7 @@ describe.each(["older", "newer", "http"])("a question of a server of the kind %s
 });
 
 test("several questions of a newer server are asked together, each for its own answer", async () => {
-  const { servers } = testServer(["--mode=newer"]);
+  const { servers } = inProcessServer("newer");
   const { executor } = await createTool(servers, { source: "mcp.test.ask" });
   const rounds = [{ a: MOON, b: MOON, c: visit("https://moon.example/"), d: form("", {}) }];
   const call = new AttemptedCall(executor, { rounds });
@@ -218,7 +227,7 @@ test("several questions of a newer server are asked together, each for its own a
 });
 
 test("several questions of one call of an older server are asked one after the other", async () => {
-  const { executor } = await createTool(testServer(["--mode=older"]).servers, {
+  const { executor } = await createTool(inProcessServer("older").servers, {
     source: "mcp.test.ask",
   });
   const call = new AttemptedCall(executor, { rounds: [{ a: MOON, b: MOON }] });
@@ -231,14 +240,6 @@ test("several questions of one call of an older server are asked one after the o
     },
   ]);
 });
-
-function settingsOf(mode: string, program: HttpProgram | undefined): McpServerSettings {
-  const settings = programSettings("test", [TEST_PROGRAM, `--mode=${mode}`]);
-  if (program === undefined) return settings;
-  const { name, isOptional, allowsSecrets, allowsSampling, startupTimeoutMs } = settings;
-  const common = { name, isOptional, allowsSecrets, allowsSampling, startupTimeoutMs };
-  return { type: "http", ...common, url: program.url, headers: program.headers };
-}
 
 /** Fields are texts unless they say otherwise. */
 function form(message: string, fields: Readonly<Record<string, JsonObject>>): JsonObject {

@@ -16,7 +16,7 @@ import { REQUEST_LIMITS } from "../../src/agent/model-turn.fixture.ts";
 import { toolboxOf } from "../../src/agent/tool-turn.fixture.ts";
 import { transcript } from "../../src/conversation/transcript.fixture.ts";
 import { createTool } from "./attempted-call.ts";
-import { call, untilLogged, testServer, until } from "./support.ts";
+import { call, inProcessServer, until, untilLogged } from "./support.ts";
 
 test("a question outside of a call is recorded as asked by the server", async () => {
   const scene = await start("ask_later");
@@ -114,7 +114,7 @@ async function start(tool: string, timeoutSeconds = 0) {
     unscoped.push(question);
     for (const tell of listeners) tell(toRefusedQuestions(question));
   };
-  const { servers, get, log } = testServer(["--mode=older"], {
+  const { servers, get, log } = inProcessServer("older", {
     context: { clock, onUnscopedQuestion },
   });
   const config = { source: `mcp.test.${tool}`, timeout_secs: timeoutSeconds };

@@ -12,7 +12,7 @@ import { Project } from "../cli/support.ts";
 import { foreignIn, HOSTILE, LONG } from "./hostile.ts";
 import { counters } from "./threats.ts";
 
-const SERVER = path.join(import.meta.dirname, "hostile-server.cjs");
+const SERVER = path.join(import.meta.dirname, "hostile-server-program.ts");
 
 /** A text in the notation of TOML, which escapes more than JSON does. */
 function toml(value: string | readonly string[]): string {
