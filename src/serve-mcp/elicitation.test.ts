@@ -101,8 +101,8 @@ describe("what was filled in", () => {
   test.each<[string, JsonObject, string]>([
     ["nothing", {}, "`answer` has no answer"],
     ["another text among the options", { answer: "c" }, '`answer`: expected one of 1, "1x"'],
-    ["words that are none", { answer_other: ["c"] }, "`answer_other` is no text"],
-    ["a note that is none", { answer: "1", answer_note: {} }, "`answer_note` is no text"],
+    ["free text that is not text", { answer_other: ["c"] }, "`answer_other` is not text"],
+    ["a note that is not text", { answer: "1", answer_note: {} }, "`answer_note` is not text"],
   ])("is refused if it is %s", (_, content, problem) => {
     expect(() => readForm(fieldsOf(open), content)).toThrow(problem);
   });

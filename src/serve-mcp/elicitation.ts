@@ -254,7 +254,7 @@ function checked({ answerType }: InquiryQuestion, key: string, answer: Json): Js
 
 function readText(content: JsonObject, key: string): string {
   const text = content[key] ?? "";
-  if (typeof text !== "string") throw new Error(`\`${key}\` is no text`);
+  if (typeof text !== "string") throw new Error(`\`${key}\` is not text`);
   return text.trim();
 }
 

@@ -1,4 +1,4 @@
-/** A server for any number of clients on this machine that have its token. */
+/** The HTTP server of `jp mcp serve`, for any number of local clients that have its token. */
 import { createHash, randomUUID, timingSafeEqual } from "node:crypto";
 import { once } from "node:events";
 import {
@@ -19,21 +19,21 @@ import { createServer, type ServerParts } from "./server.ts";
 import { loadSdk, type Sdk, type ServeSetup } from "./setup.ts";
 
 export interface HttpOptions {
-  /** 0 for any that is free. */
+  /** 0 for any free port. */
   readonly port: number;
   readonly token: string;
 }
 
 export interface HttpService {
   readonly url: string;
-  /** When it resolves, everything is on record and no client is connected. */
+  /** Resolves when everything is recorded and no client is connected. */
   close(): Promise<void>;
 }
 
 const ADDRESS = "127.0.0.1";
 const PATH = "/mcp";
-/** For clients that do not read what they were sent. */
-const GOODBYE_MS = 1000;
+/** How long closing waits for clients to read their responses. */
+const CLOSE_MS = 1000;
 
 /** Throws `port_in_use`. */
 export async function serveHttp(
@@ -49,7 +49,7 @@ export async function serveHttp(
     const refusal = findRefusal(request.headers, { port, token });
     if (refusal !== undefined) return refuse(response, refusal.status, refusal.message);
     const [path] = request.url?.split("?") ?? [];
-    if (path !== PATH) return refuse(response, 404, `There is nothing here but ${PATH}.`);
+    if (path !== PATH) return refuse(response, 404, `Not found. The MCP endpoint is ${PATH}.`);
     const responding = respond(request, response);
     open.add(responding);
     void responding.finally(() => open.delete(responding));
@@ -60,7 +60,7 @@ export async function serveHttp(
       await sendWebResponse(answer, response);
     } catch (error) {
       setup.onProblem(messageOf(error));
-      if (!response.headersSent) refuse(response, 500, "Something unexpected happened.");
+      if (!response.headersSent) refuse(response, 500, "Internal error.");
     }
   };
   http.listen(wanted, ADDRESS);
@@ -76,8 +76,8 @@ export async function serveHttp(
       await desk.close();
       await clients.close();
       const done = new AbortController();
-      const patience = setup.clock.sleep(GOODBYE_MS, done.signal);
-      await Promise.race([Promise.allSettled(open), patience]);
+      const timeout = setup.clock.sleep(CLOSE_MS, done.signal);
+      await Promise.race([Promise.allSettled(open), timeout]);
       done.abort();
       http.closeAllConnections();
       await closed;
@@ -90,10 +90,10 @@ interface Served {
   readonly desk: QuestionDesk;
 }
 
-/** Clients of both kinds, told apart by their requests. */
+/** Handles clients of both generations, which differ in their requests. */
 function createHandler(sdk: Sdk, { setup, desk }: Served) {
   const older = new OlderSessions({ sdk, setup, desk });
-  // These have no sessions: for the record, who has the same name is the same client.
+  // Newer clients have no sessions: for the record, the same name means the same client.
   const records = new Map<string, ClientRecord>();
   const recordOf = ({ name }: { readonly name: string }) => {
     const record = records.get(name) ?? new ClientRecord(setup);
@@ -127,7 +127,7 @@ function cannotListen(error: unknown, port: number): unknown {
   if (code !== "EADDRINUSE" && code !== "EACCES") return error;
   const why = code === "EACCES" ? "is not allowed" : "is in use";
   return new CodedError("port_in_use", `Port ${port} of ${ADDRESS} ${why}.`, {
-    hint: "Give another one with --port, or none for any that is free.",
+    hint: "Choose another port with --port, or omit it to use any free port.",
     cause: error,
   });
 }
@@ -137,12 +137,12 @@ interface OlderSession {
   readonly record: ClientRecord;
 }
 
-/** Few clients say goodbye. */
-const MOST_SESSIONS = 64;
+/** Most clients never close their session. */
+const MAX_SESSIONS = 64;
 
 class OlderSessions {
   readonly #parts: Omit<ServerParts, "era" | "recordOf">;
-  /** The one that was not used for the longest time comes first. */
+  /** The least recently used comes first. */
   readonly #sessions = new Map<string, OlderSession>();
 
   constructor(parts: Omit<ServerParts, "era" | "recordOf">) {
@@ -160,7 +160,7 @@ class OlderSessions {
     await Promise.all([...this.#sessions.values()].map(({ transport }) => transport.close()));
   }
 
-  /** It counts once its client has introduced itself; anything else is refused by the transport. */
+  /** It is added when the client initializes it; the transport refuses any other first request. */
   async #open(): Promise<OlderSession> {
     const { sdk, setup } = this.#parts;
     const record = new ClientRecord(setup);
@@ -186,7 +186,7 @@ class OlderSessions {
 
   #add(id: string, session: OlderSession): void {
     this.#sessions.set(id, session);
-    if (this.#sessions.size <= MOST_SESSIONS) return;
+    if (this.#sessions.size <= MAX_SESSIONS) return;
     const oldest = [...this.#sessions].find(([, { record }]) => !record.isInUse);
     if (oldest === undefined) return;
     this.#sessions.delete(oldest[0]);
@@ -212,33 +212,33 @@ interface Refusal {
 const NAMES = ["127.0.0.1", "localhost"];
 
 /**
- * A host name that was pointed at this machine shows in `host`, a page in `origin`. Both are
- * looked at first: such a caller must not even learn whether a token is right.
+ * `host` reveals DNS rebinding, `origin` a web page. Both are checked before the token, so that such a
+ * caller cannot find out whether a token is valid.
  */
 function findRefusal(headers: IncomingHttpHeaders, { port, token }: Guarded): Refusal | undefined {
   const own = NAMES.map((name) => new URL(`http://${name}:${port}`));
   if (!own.some(({ host }) => host === headers.host)) {
-    return { status: 403, message: "The Host header names another server." };
+    return { status: 403, message: "The Host header does not match this server." };
   }
   const { origin } = headers;
   if (origin !== undefined && !own.some((url) => url.origin === origin)) {
-    return { status: 403, message: "Pages of other origins are not served." };
+    return { status: 403, message: "Requests from other origins are not allowed." };
   }
   if (isEqual(headers.authorization ?? "", `Bearer ${token}`)) return undefined;
-  return { status: 401, message: "The Authorization header does not hold the token." };
+  return { status: 401, message: "The Authorization header does not contain the token." };
 }
 
-/** Takes the same time wherever they differ, and however long they are. */
+/** In constant time, whatever the lengths and the differences. */
 function isEqual(given: string, expected: string): boolean {
   const [left, right] = [given, expected].map((text) => createHash("sha256").update(text).digest());
   return left !== undefined && right !== undefined && timingSafeEqual(left, right);
 }
 
-/** The signal of the request is aborted when its line is cut before the response was sent. */
+/** Its signal is aborted if the client disconnects before the response is sent. */
 function toWebRequest(request: IncomingMessage, response: ServerResponse): Request {
-  const cut = new AbortController();
+  const disconnected = new AbortController();
   response.once("close", () => {
-    if (!response.writableFinished) cut.abort();
+    if (!response.writableFinished) disconnected.abort();
   });
   const headers = new Headers();
   for (const [name, value] of Object.entries(request.headersDistinct)) {
@@ -246,16 +246,16 @@ function toWebRequest(request: IncomingMessage, response: ServerResponse): Reque
   }
   const { method = "GET" } = request;
   const hasBody = method !== "GET" && method !== "HEAD";
-  // What was asked for by whom is decided before: nothing depends on the address any more.
+  // Host and path are already checked, so the URL no longer matters.
   return new Request("http://localhost/mcp", {
     method,
     headers,
-    signal: cut.signal,
+    signal: disconnected.signal,
     ...(hasBody && { body: Readable.toWeb(request) as BodyInit, duplex: "half" }),
   });
 }
 
-/** Never rejects: a client that does not listen any more is no problem of ours. */
+/** Never rejects: the client may have disconnected. */
 async function sendWebResponse(answer: Response, response: ServerResponse): Promise<void> {
   response.writeHead(answer.status, Object.fromEntries(answer.headers));
   if (answer.body === null) {
@@ -263,6 +263,6 @@ async function sendWebResponse(answer: Response, response: ServerResponse): Prom
     return;
   }
   response.flushHeaders();
-  const body = Readable.fromWeb(answer.body as ReadableStream); // The same, by two names.
+  const body = Readable.fromWeb(answer.body as ReadableStream); // The same type, by two names.
   await pipeline(body, response).catch(() => undefined);
 }
