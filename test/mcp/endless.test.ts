@@ -1,4 +1,4 @@
-/** Servers that never come to an end: silent ones, and ones that do not stop. */
+/** Servers that never respond, and servers that never stop sending. */
 import { once } from "node:events";
 import type { ServerResponse } from "node:http";
 import { describe, expect, onTestFinished, test } from "vitest";
@@ -32,7 +32,7 @@ const PROGRESS = {
 };
 
 describe.each(GENERATIONS)("a call (%s protocol)", (generation) => {
-  test("that gets no response ends after five minutes, if the config sets no other limit", async () => {
+  test("without a response ends after five minutes by default", async () => {
     counters("T-MCP-1");
     const clock = new FakeClock();
     const server = inProcessServer(generation, { context: { clock } });
@@ -41,11 +41,11 @@ describe.each(GENERATIONS)("a call (%s protocol)", (generation) => {
     clock.advance(FIVE_MINUTES - 1);
     expect(await Promise.race([result, until(() => clock.sleepers === 1)])).toBeUndefined();
     clock.advance(1);
-    expect(await result).toEqual({ type: "error", content: outOfTime("wait") });
+    expect(await result).toEqual({ type: "error", content: timedOut("wait") });
     await until(() => server.log().includes("cancelled"));
   });
 
-  test("that only reports progress ends, too, and shows only a few lines of it", async () => {
+  test("that only reports progress ends as well, and shows only a few lines of it", async () => {
     counters("T-MCP-1");
     counters("T-MCP-2");
     const clock = new FakeClock();
@@ -58,13 +58,13 @@ describe.each(GENERATIONS)("a call (%s protocol)", (generation) => {
     });
     await begun.promise;
     for (let minute = 0; minute < 5; minute += 1) clock.advance(60_000);
-    expect(await result).toEqual({ type: "error", content: outOfTime("flood") });
+    expect(await result).toEqual({ type: "error", content: timedOut("flood") });
     expect(shown.length).toBeLessThan(20 * 6 + 1);
     expect(Math.max(...shown.map(({ length }) => length))).toBe(1000);
   });
 });
 
-test("a server that reads no replies is treated like one that crashes", async () => {
+test("a server that does not read replies is treated as crashed", async () => {
   counters("T-MCP-2");
   const server = testServer(["--mode=older"]);
   const line = { jsonrpc: "2.0", id: "COUNT", method: "ping" };
@@ -102,7 +102,7 @@ describe("a server over HTTP", () => {
     ["a result", 200, "application/json", " "],
     ["an event", 200, "text/event-stream", "data: x\n"],
     ["an error", 500, "text/plain", "x"],
-  ])("that sends %s without end is disconnected", async (_, status, type, piece) => {
+  ])("that sends %s endlessly is disconnected", async (_, status, type, piece) => {
     counters("T-MCP-2");
     const web = await scriptedServers((response) => {
       response.writeHead(status, { "content-type": type });
@@ -115,7 +115,7 @@ describe("a server over HTTP", () => {
     );
   });
 
-  test("is no longer read once its call was cancelled", async () => {
+  test("is disconnected when its call is cancelled", async () => {
     counters("T-MCP-2");
     const called = Promise.withResolvers<ServerResponse>();
     const web = await scriptedServers((response) => {
@@ -165,7 +165,7 @@ async function attempt(
   });
 }
 
-function outOfTime(tool: string): string {
+function timedOut(tool: string): string {
   return (
     `The MCP server "test" did not run "${tool}" within 300 s. It was cancelled. ` +
     "The limit is conversation.tools.my_tool.timeout_secs."

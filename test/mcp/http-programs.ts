@@ -1,4 +1,4 @@
-/** Servers that are reached over HTTP, on free ports of this machine. */
+/** HTTP servers as programs, on free local ports. */
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { connect, createServer } from "node:net";
@@ -10,7 +10,7 @@ export interface HttpProgram {
   readonly url: string;
   readonly port: number;
   readonly output: () => string;
-  /** As if its power was cut. */
+  /** Kills it. */
   readonly stop: () => Promise<void>;
 }
 
@@ -19,7 +19,7 @@ export async function startEverything(port?: number): Promise<HttpProgram> {
   return start(chosen, [EVERYTHING, "streamableHttp"], { PORT: String(chosen) });
 }
 
-/** The test server, which speaks both generations of the protocol without sessions. */
+/** The test server, which supports both generations of the protocol, without sessions. */
 export async function startTestServer(port?: number): Promise<HttpProgram> {
   const chosen = port ?? (await freePort());
   return start(chosen, [TEST_PROGRAM, "--mode=http", `--port=${chosen}`], {});

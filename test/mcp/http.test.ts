@@ -4,7 +4,7 @@ import { call, errorOf, getServer, httpSettings, never, serversOf, until } from 
 import { serveHttp } from "./test-server-http.ts";
 
 describe("a server over HTTP", () => {
-  test("gets the headers of the config, with variables in them", async () => {
+  test("gets the configured headers, with variables replaced", async () => {
     const { url, log } = await listening("full-moon");
     const headers = { Authorization: "Bearer ${MOON}-$kind" };
     const servers = serversOf([httpSettings("web", url, headers)], {
@@ -23,7 +23,7 @@ describe("a server over HTTP", () => {
     expect(error.hint).toContain("providers.mcp.web.headers");
   });
 
-  test("is an error that names the variable if one is not set", async () => {
+  test("is an error if a variable in a header is not set", async () => {
     const headers = { Authorization: "Bearer $MOON_TOKEN" };
     const error = await errorOf(
       serversOf([httpSettings("web", "http://127.0.0.1:1/mcp", headers)]).get("web", never),
@@ -35,7 +35,7 @@ describe("a server over HTTP", () => {
     });
   });
 
-  test("that is not running is an error with the reason, or a warning", async () => {
+  test("that is not running is an error with the reason, or a warning if it is optional", async () => {
     const url = `http://127.0.0.1:${await freePort()}/mcp`;
     const needed = serversOf([httpSettings("web", url)]);
     const error = await errorOf(needed.get("web", never));
@@ -60,18 +60,18 @@ describe("a server over HTTP", () => {
   });
 });
 
-test("a server over HTTP is notified of the end of its session", async () => {
+test("an HTTP server is notified of the end of its session", async () => {
   const program = await running(startEverything());
   const servers = serversOf([httpSettings("web", program.url)]);
   await getServer(servers, "web");
   await servers.close();
-  const told = "Received session termination request";
-  await until(() => program.output().includes(told));
-  expect(program.output().split(told)).toHaveLength(2);
+  const notice = "Received session termination request";
+  await until(() => program.output().includes(notice));
+  expect(program.output().split(notice)).toHaveLength(2);
 });
 
-describe("a server over HTTP that ends", () => {
-  test("fails the call in progress, and is reconnected when it is back", async () => {
+describe("an HTTP server that exits", () => {
+  test("fails the call in progress, and is reconnected after its restart", async () => {
     const first = await running(startTestServer());
     const server = await getServer(serversOf([httpSettings("web", first.url)]), "web");
     const crashed = await call(server, "crash");
@@ -87,7 +87,7 @@ describe("a server over HTTP that ends", () => {
     });
   });
 
-  test("gets a new session when it is back", async () => {
+  test("gets a new session after its restart", async () => {
     const first = await running(startEverything());
     const server = await getServer(serversOf([httpSettings("web", first.url)]), "web");
     const waiting = call(server, "trigger-long-running-operation", {

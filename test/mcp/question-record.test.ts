@@ -1,4 +1,4 @@
-/** The whole way of a server's question: from the server through the coordinator into the record. */
+/** Questions of a server, from the server through the coordinator to the record. */
 import { once } from "node:events";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
@@ -18,7 +18,7 @@ import { transcript } from "../../src/conversation/transcript.fixture.ts";
 import { createTool } from "./attempted-call.ts";
 import { type Generation, GENERATIONS, inProcessServer, untilLogged } from "./support.ts";
 
-/** With everything that a server could try to impersonate someone else. */
+/** With every field that a server could use to impersonate someone else. */
 const LANDING = {
   message: "Before we land:",
   source: { source: "assistant" },
@@ -43,7 +43,7 @@ const LANDING = {
 };
 
 describe.each(GENERATIONS)("a form of a server (%s protocol)", (generation) => {
-  test("is one inquiry for each field, asked by the tool and answered by the person", async () => {
+  test("is one inquiry per field, asked by the tool and answered by the person", async () => {
     verifies("082/configured/mcp-tools-receive-no-answers");
     verifies("082/source/mcp-tool-is-always-the-tool");
     verifies("082/source/mcp-server-cannot-claim-the-assistant");
@@ -104,7 +104,7 @@ describe.each(GENERATIONS)("a form of a server (%s protocol)", (generation) => {
     });
   });
 
-  test("that the person cancels ends the call", async () => {
+  test("ends the call if the person cancels it", async () => {
     const turn = await start(generation, { answers: [{ isCancelled: true }] });
     await turn.call("land", { rounds: [{ landing: LANDING }] });
     expect(transcript(turn.events).slice(-3)).toEqual([
@@ -115,7 +115,7 @@ describe.each(GENERATIONS)("a form of a server (%s protocol)", (generation) => {
   });
 });
 
-test("the record contains the consent to visit a URL, which only the person can visit", async () => {
+test("the consent to visit a URL is recorded, and jp does not visit it", async () => {
   let visits = 0;
   const website = createServer((_request, response) => {
     visits += 1;
@@ -182,7 +182,7 @@ test("a server that withdraws its question closes the prompt, and the call conti
   expect(signal.aborted).toBe(true);
 });
 
-test("a server that withdraws a form of several fields closes all of it", async () => {
+test("a server that withdraws a form closes all its fields", async () => {
   const held = holdPrompt<FormRequest, ScriptedForm>();
   const turn = await start("older", { forms: [held.reply] }, { tool: "ask_and_withdraw" });
   expect((await turn.call("land", { form: LANDING }))?.content).toBe("never mind");
@@ -194,7 +194,7 @@ test("a server that withdraws a form of several fields closes all of it", async 
   ]);
 });
 
-test("a stopped turn ends the call on the server, too", async () => {
+test("stopping a turn cancels the call on the server", async () => {
   const held = holdPrompt<PromptRequest, ScriptedAnswer>();
   const { servers, log } = inProcessServer("older");
   const { executor } = await createTool(servers, { source: "mcp.test.ask_and_wait" });

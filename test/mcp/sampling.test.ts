@@ -1,4 +1,4 @@
-/** Servers that have words for a model, in both generations: the whole way, into the record. */
+/** Sampling requests of servers in both generations of the protocol, up to the record. */
 import { describe, expect, onTestFinished, test } from "vitest";
 import {
   type AssistantSettings,
@@ -45,7 +45,7 @@ const ASKED = "The MCP server test asks a model.";
 const DENY = { detached: "deny" } as const;
 
 describe.each(GENERATIONS)("sampling requests (%s protocol)", (generation) => {
-  test("are answered by the inquiry model, which sees nothing else", async () => {
+  test("are answered by the inquiry model, which does not see the conversation", async () => {
     const { turn, model } = await start({ generation, replies: ["Io, of course."] });
     await turn.conversation.append(chatRequest("My plans are secret."));
     const response = await turn.call("land", { rounds: [{ model: PROMPT }] });
@@ -106,7 +106,7 @@ describe.each(GENERATIONS)("sampling requests (%s protocol)", (generation) => {
     expect([answersOf(response), model.requests]).toEqual([[{ model: result }], []]);
   });
 
-  test("go to the model that the config names for them", async () => {
+  test("go to the configured model", async () => {
     const id = { provider: "test", name: "small" };
     const config = { questions: { sampling: { target: { model: { id } } } } };
     const { turn, asked } = await start({ generation, replies: ["Io"], config });
@@ -114,7 +114,7 @@ describe.each(GENERATIONS)("sampling requests (%s protocol)", (generation) => {
     expect(asked.map(({ model }) => model)).toEqual([id]);
   });
 
-  test("may be cut off at their limit, and the server is told", async () => {
+  test("may be cut off at the token limit, and the server gets the stop reason", async () => {
     const reply = [
       { type: "text", text: "Callis" },
       { type: "end", reason: "length" },
@@ -162,7 +162,7 @@ describe.each(GENERATIONS)("sampling requests (%s protocol)", (generation) => {
     ]);
   });
 
-  test("get no answer if the model fails, and the call ends", async () => {
+  test("end the call if the model fails", async () => {
     const error = new ProviderError("invalid_request", "no moons", { isRetryable: false });
     const { turn } = await start({ generation, replies: [[{ type: "error", error }]] });
     const response = await turn.call("land", { rounds: [{ model: PROMPT }] });
@@ -173,7 +173,7 @@ describe.each(GENERATIONS)("sampling requests (%s protocol)", (generation) => {
     expect(turn.recorded("inquiry_response")).toMatchObject([{ reason: "backend_error" }]);
   });
 
-  test("end at once on abort", async () => {
+  test("end on abort", async () => {
     const { turn, model } = await start({ generation, replies: [[{ type: "hang" }]] });
     const cycle = await turn.begin(toolCall("call_1", "land", { rounds: [{ model: PROMPT }] }));
     const responses = cycle.run();
@@ -185,7 +185,7 @@ describe.each(GENERATIONS)("sampling requests (%s protocol)", (generation) => {
   });
 });
 
-test("a sampling request may come together with a form for a person", async () => {
+test("a sampling request can be combined with a form for a person (newer protocol)", async () => {
   const { turn } = await start({ generation: "newer", replies: ["Io"], answers: ["Europa"] });
   const form = { type: "object", properties: { sampling: { type: "string" } } };
   const round = { model: PROMPT, form: { message: "?", requestedSchema: form } };
@@ -207,7 +207,7 @@ test("sampling requests with tools are refused", async () => {
   ]);
 });
 
-test("a sampling request that an older server withdraws is not answered", async () => {
+test("a withdrawn sampling request is not answered (older protocol)", async () => {
   const replies = [[{ type: "hang" }] as const];
   const { turn, model } = await start({
     generation: "older",
@@ -224,20 +224,20 @@ describe("a server without permission to sample", () => {
     const servers = [false, true].map((allowsSampling) =>
       inProcessServer(generation, { settings: { allowsSampling } }),
     );
-    const told = await Promise.all(
+    const offered = await Promise.all(
       servers.map(async ({ get }) => (await call(await get(), "capabilities")).content),
     );
-    expect(told.map((text) => text.includes('"sampling":{}'))).toEqual([false, true]);
+    expect(offered.map((text) => text.includes('"sampling":{}'))).toEqual([false, true]);
   });
 
-  test('gets "method not found" if it is an older one', async () => {
+  test('gets "method not found" if it asks anyway (older protocol)', async () => {
     const { get, log } = inProcessServer("older");
     expect((await call(await get(), "ask_model")).content).toBe("no model");
     expect(log().at(-1)).toBe("ProtocolError: Method not found");
   });
 });
 
-test("an older server gets an error for a rejected sampling request", async () => {
+test("a rejected sampling request is an error for the server (older protocol)", async () => {
   const { turn, log } = await start({ generation: "older", replies: [], tool: "ask_model" });
   expect((await turn.call("land"))?.isError).toBe(true);
   await untilLogged(log, "ProtocolError: Request rejected");
@@ -294,7 +294,7 @@ interface Scene {
   readonly isInteractive?: boolean;
 }
 
-/** A tool `land` of a server that may have a model, and the model. */
+/** A turn with a tool `land` of a server that may ask a model, and the model. */
 async function start(scene: Scene) {
   const { generation, replies, answers = [], config = {}, tool = "ask" } = scene;
   const { isInteractive = true } = scene;
@@ -336,7 +336,7 @@ function resultOf(text: string): JsonObject {
   return { role: "assistant", content, model: "test/scripted", stopReason: "endTurn" };
 }
 
-/** What the server has been answered, in each round. */
+/** The responses that the server got, by round. */
 function answersOf(response: ToolCallResponse | undefined): unknown {
   return JSON.parse(response?.content ?? "");
 }

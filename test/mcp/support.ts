@@ -197,7 +197,7 @@ export interface CallOptions {
   readonly onProgress?: (message: string) => void;
 }
 
-/** Of a tool that does not ask. */
+/** Calls a tool that does not ask. */
 export async function call(
   server: McpServer,
   name: string,
@@ -218,14 +218,14 @@ export async function errorOf(work: Promise<unknown>): Promise<McpError> {
     if (error instanceof McpError) return error;
     throw error;
   }
-  throw new Error("it did not fail");
+  throw new Error("it did not throw");
 }
 
-/** Throws if it has not come true after ten seconds. */
+/** Waits for a condition, for at most ten seconds. */
 export async function until(isTrue: () => boolean): Promise<void> {
   const deadline = Date.now() + 10_000;
   while (!isTrue()) {
-    if (Date.now() > deadline) throw new Error(`this never came true: ${String(isTrue)}`);
+    if (Date.now() > deadline) throw new Error(`timed out waiting for ${String(isTrue)}`);
     await delay(10);
   }
 }
@@ -235,15 +235,15 @@ export function untilLogged(log: TestServer["log"], ...lines: readonly string[])
   return until(() => lines.every((line) => log().includes(line)));
 }
 
-/** After a crash, that is. A call in the moment of the crash may still meet it. */
-export async function untilStartedAgain(server: McpServer): Promise<void> {
+/** Waits for the restart after a crash. A call during the crash may still fail. */
+export async function untilRestarted(server: McpServer): Promise<void> {
   const deadline = Date.now() + 10_000;
   while ((await call(server, "pid")).type !== "success") {
-    if (Date.now() > deadline) throw new Error("it was never started again");
+    if (Date.now() > deadline) throw new Error("it was not restarted");
   }
 }
 
-/** False for one that has ended and only waits for its parent to notice. */
+/** False for a zombie. */
 export function isRunning(pid: number): boolean {
   try {
     process.kill(pid, 0);

@@ -1,4 +1,4 @@
-/** The tools of the test server, each for one thing that a server can do to its client. */
+/** The tools of the test server. Each does one thing that a client has to handle. */
 import { spawn } from "node:child_process";
 import {
   type CallToolResult,
@@ -68,7 +68,7 @@ const TOOLS: Readonly<Record<string, Run>> = {
     }
     return text("finished");
   },
-  /** `line` over and over, with TOKEN and COUNT filled in; it reads nothing meanwhile. */
+  /** Sends `line` endlessly, with TOKEN and COUNT replaced, and reads nothing meanwhile. */
   flood: ({ given, context }) => {
     const { _meta: { progressToken = 0 } = {} } = context.mcpReq;
     const line = JSON.stringify(given["line"]).replace('"TOKEN"', JSON.stringify(progressToken));
@@ -82,7 +82,7 @@ const TOOLS: Readonly<Record<string, Run>> = {
     write();
     return new Promise(() => undefined);
   },
-  /** The same once it was cancelled. */
+  /** The same, but only when it is cancelled. */
   flood_when_cancelled: (call) => {
     call.context.mcpReq.signal.addEventListener("abort", () => void TOOLS["flood"]?.(call));
     call.log("waiting");
@@ -97,7 +97,7 @@ const TOOLS: Readonly<Record<string, Run>> = {
   escaped: () => text(String(startWaiting(true))),
 };
 
-/** A process that holds our standard streams, in our process group or in one of its own. */
+/** Starts a process that inherits our standard streams, in our process group or in a new one. */
 function startWaiting(detached: boolean): number | undefined {
   const wait = "setInterval(() => undefined, 1000)";
   return spawn(process.execPath, ["-e", wait], { stdio: "inherit", detached }).pid;

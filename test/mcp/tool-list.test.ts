@@ -10,7 +10,7 @@ import {
 } from "./support.ts";
 
 describe("the list of tools", () => {
-  test("contains all pages, and is requested once", async () => {
+  test("contains all pages, and is requested only once", async () => {
     const { get, log } = inProcessServer("newer", { pages: 200 });
     const server = await get();
     const [tools, same] = await Promise.all([server.tools(never), server.tools(never)]);
@@ -37,7 +37,7 @@ describe("the list of tools", () => {
     },
   );
 
-  test("is an error if the server refuses it, and is requested again next time", async () => {
+  test("is an error if the request fails, and is requested again next time", async () => {
     const { servers, get, log } = inProcessServer("newer", { refusals: 1 });
     expect(await errorOf(servers.get("test", never))).toMatchObject({
       code: "mcp_listing_failed",
@@ -47,7 +47,7 @@ describe("the list of tools", () => {
     expect(log()).toEqual(["connected", "listed page 0"]);
   });
 
-  test("is a warning if an optional server refuses it", async () => {
+  test("is a warning if the request fails and the server is optional", async () => {
     const { servers } = inProcessServer("newer", { refusals: 1, settings: { isOptional: true } });
     expect(await servers.get("test", never)).toMatchObject({
       type: "absent",
@@ -55,7 +55,7 @@ describe("the list of tools", () => {
     });
   });
 
-  test("is an error if the server exits meanwhile", async () => {
+  test("is an error if the server exits while listing", async () => {
     const { servers, log, pids } = testServer(["--pages=1000"]);
     const listing = errorOf(servers.get("test", never));
     await until(() => log().includes("listed page 3"));

@@ -1,4 +1,4 @@
-/** Questions that belong to no call in progress: refused by the client, recorded by the turn. */
+/** Questions outside of a call are refused and recorded. */
 import { expect, test } from "vitest";
 import { Turn } from "../../src/agent/index.ts";
 import { eventsOf } from "../../src/conversation/index.ts";
@@ -98,7 +98,7 @@ test("a question between two turns is refused and not recorded", async () => {
   const scene = await start("ask_later");
   const { events } = await scene.run(() => "Done.");
   await untilLogged(scene.log, 'answered {"action":"decline"}');
-  await call(await scene.get(), "pid"); // Whatever came of it has come by now.
+  await call(await scene.get(), "pid"); // Anything that follows has happened by then.
   expect([scene.unscoped.map(({ message }) => message), scene.recorded()]).toEqual([
     ["Which moon?"],
     events,
@@ -112,7 +112,7 @@ async function start(tool: string, timeoutSeconds = 0) {
   const listeners = new Set<(refused: RefusedQuestions) => void>();
   const onUnscopedQuestion = (question: UnscopedQuestion) => {
     unscoped.push(question);
-    for (const tell of listeners) tell(toRefusedQuestions(question));
+    for (const notify of listeners) notify(toRefusedQuestions(question));
   };
   const { servers, get, log } = inProcessServer("older", {
     context: { clock, onUnscopedQuestion },
