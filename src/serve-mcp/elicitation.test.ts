@@ -75,12 +75,12 @@ describe("a form", () => {
       selectQuestion("a", "Which?", { options: ["x"], isMultiple: true }),
       "the client cannot show such a choice",
     ],
-  ])("never has %s in it", (_, question, problem) => {
+  ])("never contains %s", (_, question, problem) => {
     expect(() => toForm(fieldsOf(question), "titles")).toThrow(problem);
   });
 });
 
-describe("what was filled in", () => {
+describe("a submitted form", () => {
   const open = selectQuestion("a", "Which?", {
     options: [{ value: 1 }, { value: "1x" }],
     allowsOther: true,
