@@ -268,12 +268,6 @@ describe("a secret", () => {
   });
 });
 
-test('a sampling request gets "method not found" if it is not allowed (older protocol)', async () => {
-  const { get, log } = inProcessServer("older");
-  expect((await call(await get(), "ask_model")).content).toBe("no model");
-  expect(log().at(-1)).toBe("ProtocolError: Method not found");
-});
-
 test("a server may request a retry without a question (newer protocol)", async () => {
   const { servers } = inProcessServer("newer");
   const attempted = await begin(servers, "ask_again");
