@@ -5,7 +5,7 @@ import { abortable, type Json } from "../util/index.ts";
 import type { FormRequest, FormResult, Prompter, PromptResult } from "./index.ts";
 import type { NamedExecutor } from "./tool-turn.fixture.ts";
 
-/** Asks for all that it was not told yet, and keeps what it was told with each attempt. */
+/** Asks all questions without an answer, and keeps the answers of each attempt. */
 export class FormTool implements NamedExecutor {
   readonly name: string;
   readonly attempts: Pick<AttemptRequest, "answers" | "notes" | "secretAnswers">[] = [];

@@ -366,7 +366,7 @@ describe("a prompt for a model", () => {
 });
 
 test("refused questions are recorded and end the call", async () => {
-  const told: string[] = [];
+  const reasons: string[] = [];
   const executor = {
     attempt: async (): Promise<AttemptResult> => ({
       type: "needs_input",
@@ -374,12 +374,12 @@ test("refused questions are recorded and end the call", async () => {
       more: [secretQuestion("pin", "PIN?")],
       source: { source: "tool", name: "x" },
       refusal: { reason: "no_prompt_backend", content: "It asked for a secret." },
-      onUnanswered: (reason) => told.push(reason),
+      onUnanswered: (reason) => reasons.push(reason),
     }),
   };
   const turn = await ToolTurn.start({ tools: [{ name: "x", executor }], script: {} });
   const response = await turn.call("x");
-  expect([response?.content, response?.isError, told, turn.prompter.questions]).toEqual([
+  expect([response?.content, response?.isError, reasons, turn.prompter.questions]).toEqual([
     "It asked for a secret.",
     true,
     ["refused"],

@@ -53,7 +53,7 @@ describe("a tool that asks forever, each time with a new id", () => {
     expect(turn.recorded("inquiry_response").at(-1)).toMatchObject(EXHAUSTED);
   });
 
-  test("is stopped by the default limits, too", async () => {
+  test("is also stopped by the default limits", async () => {
     counters("T-RUN-5");
     const turn = await start({}, { config: { x: { detached: "defaults" } } });
     await turn.call("x");

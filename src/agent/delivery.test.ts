@@ -37,7 +37,7 @@ async function callWith({ tool = read, config, args = {}, ...options }: Setting)
     .filter(({ action }) => action === "deliver")
     .map(({ decision, decidedBy }) => [decision, decidedBy]);
   return {
-    told: [response?.content, response?.isError],
+    result: [response?.content, response?.isError],
     decisions,
     asked: turn.prompter.deliveries.map(({ tool: name, content, isError, isEditing }) => {
       return { tool: name, content, isError, isEditing };
@@ -50,7 +50,7 @@ const SHOWN = { tool: "read", content: "content", isError: false, isEditing: fal
 describe("without asking a person", () => {
   test("an `unattended` result goes to the model, and no decision is recorded", async () => {
     expect(await callWith({ config: { result: "unattended" } })).toEqual({
-      told: ["content", false],
+      result: ["content", false],
       decisions: [],
       asked: [],
     });
@@ -58,7 +58,7 @@ describe("without asking a person", () => {
 
   test("a skipped result does not reach the model", async () => {
     expect(await callWith({ config: { result: "skip" } })).toEqual({
-      told: ["Result delivery skipped by configuration.", false],
+      result: ["Result delivery skipped by configuration.", false],
       decisions: [["denied", { kind: "policy", key: "conversation.tools.read.result" }]],
       asked: [],
     });
@@ -73,7 +73,7 @@ describe("without asking a person", () => {
     for (const result of ["ask", "edit"]) {
       const detached = mode === undefined ? {} : { deliver: mode };
       expect(await callWith({ config: { result, detached }, isInteractive: false })).toEqual({
-        told: [content, false],
+        result: [content, false],
         decisions: [[made, { kind: "policy", key: "conversation.tools.read.detached.deliver" }]],
         asked: [],
       });
@@ -98,7 +98,7 @@ describe("a person who is asked about a result", () => {
     verifies("082/permission/is-not-an-inquiry");
     const script = { deliveries: [delivery] };
     expect(await callWith({ config: { result: "ask" }, script })).toEqual({
-      told: [content, false],
+      result: [content, false],
       decisions: [[made, USER]],
       asked: [SHOWN],
     });
@@ -107,7 +107,7 @@ describe("a person who is asked about a result", () => {
   test("sees an error as an error, and it stays one", async () => {
     const script = { deliveries: [{ type: "deliver" as const, content: "no" }] };
     expect(await callWith({ config: { result: "edit" }, args: { fails: true }, script })).toEqual({
-      told: ["no", true],
+      result: ["no", true],
       decisions: [["edited", USER]],
       asked: [{ tool: "read", content: "no such file", isError: true, isEditing: true }],
     });
@@ -116,7 +116,7 @@ describe("a person who is asked about a result", () => {
   test("cannot be shown the result: the model learns that, and not the result", async () => {
     const script = { deliveries: () => Promise.reject(new Error("the terminal is gone")) };
     expect(await callWith({ config: { result: "ask" }, script })).toEqual({
-      told: ["Delivery prompt failed: the terminal is gone", true],
+      result: ["Delivery prompt failed: the terminal is gone", true],
       decisions: [],
       asked: [SHOWN],
     });
@@ -150,16 +150,16 @@ describe("a person who is asked about a result", () => {
 });
 
 describe("a tool without a result, because its question got no answer", () => {
-  const nobodyThere =
+  const refusal =
     "read cannot run because no interactive terminal is available. Do not retry this tool call in " +
     "this turn; continue without user input or explain what information is missing.";
 
   test.each(["ask", "edit", "skip"])(
-    "has no result to be decided on: with `result` = `%s` the model is told of the cancelled question",
+    "is not subject to delivery: with `result` = `%s` the model sees that the question was cancelled",
     async (result) => {
       const script = { answers: [{ isCancelled: true as const }] };
       expect(await callWith({ tool: ask, config: { result }, script })).toEqual({
-        told: ["Tool input cancelled by user.", false],
+        result: ["Tool input cancelled by user.", false],
         decisions: [],
         asked: [],
       });
@@ -173,7 +173,7 @@ describe("a tool without a result, because its question got no answer", () => {
       const tool = questioner("read", secretQuestion("q", "?"));
       const config = { result, detached: { deliver: "deny" } };
       expect(await callWith({ tool, config, isInteractive: false })).toEqual({
-        told: [nobodyThere, true],
+        result: [refusal, true],
         decisions: [],
         asked: [],
       });
@@ -184,9 +184,9 @@ describe("a tool without a result, because its question got no answer", () => {
 test("a prompt that closes before the user decides withholds the result without recording a decision", async () => {
   counters("T-PROV-8");
   const script = { deliveries: [{ type: "interrupted" } as const] };
-  const { told, decisions } = await callWith({ config: { result: "ask" }, script });
-  expect({ told, decisions }).toEqual({
-    told: [
+  const { result, decisions } = await callWith({ config: { result: "ask" }, script });
+  expect({ result, decisions }).toEqual({
+    result: [
       "The tool ran, but the call was interrupted before the user decided whether you may see " +
         "its result. The user did not reject it.",
       true,

@@ -63,11 +63,11 @@ async function start(setting: Setting) {
 async function ask(setting: Setting) {
   const started = await start(setting);
   const response = await started.turn.call("x");
-  return told(started, [response?.content, response?.isError]);
+  return summaryOf(started, [response?.content, response?.isError]);
 }
 
 /** Everything about the call, once it has ended. */
-function told({ tool, person, turn }: Awaited<ReturnType<typeof start>>, result: unknown) {
+function summaryOf({ tool, person, turn }: Awaited<ReturnType<typeof start>>, result: unknown) {
   expect(problemsOf(turn.events)).toEqual([]);
   const kinds = turn.events.map(({ type }) => type).filter((type) => type.startsWith("inquiry"));
   expect(kinds).toEqual(kinds.toSorted((one, other) => (one < other ? -1 : one > other ? 1 : 0)));
@@ -79,7 +79,7 @@ function told({ tool, person, turn }: Awaited<ReturnType<typeof start>>, result:
     shown: person.shown,
     attempts: tool.attempts.map(({ answers }) => answers),
     unanswered: tool.unanswered,
-    told: result,
+    result,
   };
 }
 
@@ -98,7 +98,7 @@ function allEnded(reason: string, content: string) {
     ends: Object.fromEntries(IDS.map((id) => [id, reason])),
     attempts: [{}],
     unanswered: [reason === "user" ? "cancelled" : "refused"],
-    told: [content, reason !== "user"],
+    result: [content, reason !== "user"],
   };
 }
 
@@ -120,7 +120,7 @@ describe("questions that belong together", () => {
       shown: [IDS],
       attempts: [{}, { a: "text", b: true, c: "y" }],
       unanswered: [],
-      told: ['{"a":"text","b":true,"c":"y"}', false],
+      result: ['{"a":"text","b":true,"c":"y"}', false],
     });
   });
 
@@ -230,7 +230,7 @@ describe("a question that needs no person", () => {
     const config = { a: { answer: "set" }, b: { answer: true } };
     expect(await ask({ config, react: ["y"] })).toMatchObject({
       shown: [["call_1.c.1"]],
-      told: ['{"a":"set","b":true,"c":"y"}', false],
+      result: ['{"a":"set","b":true,"c":"y"}', false],
     });
   });
 
@@ -238,7 +238,7 @@ describe("a question that needs no person", () => {
     const config = { a: { answer: "set" }, b: { answer: true }, c: { answer: "x" } };
     expect(await ask({ config, isInteractive: false })).toMatchObject({
       shown: [],
-      told: ['{"a":"set","b":true,"c":"x"}', false],
+      result: ['{"a":"set","b":true,"c":"x"}', false],
     });
   });
 
@@ -247,7 +247,7 @@ describe("a question that needs no person", () => {
     expect(await ask({ config, answers: { "call_1.c.1": "neither" } })).toMatchObject({
       ends: Object.fromEntries(IDS.map((id) => [id, "backend_error"])),
       shown: [],
-      told: [expect.stringContaining('Error: expected one of "x", "y".'), true],
+      result: [expect.stringContaining('Error: expected one of "x", "y".'), true],
     });
   });
 
@@ -367,7 +367,7 @@ describe("a person who", () => {
         "call_1.c.1": reason,
       },
       attempts: [{}],
-      told: [content, reason !== "user"],
+      result: [content, reason !== "user"],
     });
   });
 
@@ -415,7 +415,7 @@ describe("a form that is stopped", () => {
     await until(() => started.person.forms.length === 1);
     cycle.stop("user");
     await running;
-    const { ends, shown } = told(started, undefined);
+    const { ends, shown } = summaryOf(started, undefined);
     expect([ends, shown]).toEqual([Object.fromEntries(IDS.map((id) => [id, "user"])), [IDS]]);
   });
 
@@ -425,7 +425,7 @@ describe("a form that is stopped", () => {
     await until(() => started.person.forms.length === 1);
     started.turn.parts.prompts.cancelOpen();
     const response = await running;
-    expect(told(started, [response?.content, response?.isError])).toEqual({
+    expect(summaryOf(started, [response?.content, response?.isError])).toEqual({
       ...allEnded("user", CANCELLED),
       shown: [IDS],
     });
@@ -439,7 +439,7 @@ describe("a form that is stopped", () => {
     await until(() => started.turn.inquiries.calls.length === 1);
     cycle.stop("user");
     await running;
-    const { ends, shown } = told(started, undefined);
+    const { ends, shown } = summaryOf(started, undefined);
     expect([ends, shown]).toEqual([Object.fromEntries(IDS.map((id) => [id, "user"])), []]);
   });
 

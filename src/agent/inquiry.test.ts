@@ -17,7 +17,7 @@ import { ToolTurn, type ToolTurnOptions } from "./tool-turn.fixture.ts";
 
 const SURE = booleanQuestion("q", "Sure?");
 
-const NO_ONE_TO_ASK =
+const NO_TERMINAL =
   "x cannot run because no interactive terminal is available. Do not retry this tool call in this " +
   "turn; continue without user input or explain what information is missing.";
 const NEEDS_HUMAN =
@@ -52,7 +52,7 @@ async function failureOf(setting: Setting) {
   return {
     requests: turn.recorded("inquiry_request").map(({ id }) => id),
     responses: responsesOf(turn),
-    told: [response?.content, response?.isError],
+    result: [response?.content, response?.isError],
     asked: [turn.prompter.questions.length, turn.inquiries.calls.length],
   };
 }
@@ -74,10 +74,10 @@ describe("a person who is asked", () => {
   test("and can no longer answer did not cancel: the reason is `interrupted`", async () => {
     counters("T-PROV-8");
     const prompter = prompterThat(async ({ inquiryId }) => ({ type: "interrupted", inquiryId }));
-    const { responses, told } = await failureOf({ parts: { prompter } });
-    expect({ responses, told }).toEqual({
+    const { responses, result } = await failureOf({ parts: { prompter } });
+    expect({ responses, result }).toEqual({
       responses: cancelledBy("interrupted"),
-      told: [
+      result: [
         "The call was interrupted before its question was answered. The user did not reject it.",
         true,
       ],
@@ -94,7 +94,7 @@ describe("a person who is asked", () => {
     expect(await failureOf({ script: { answers: [{ isCancelled: true }] } })).toEqual({
       requests: ["call_1.q.1"],
       responses: cancelledBy("user"),
-      told: ["Tool input cancelled by user.", false],
+      result: ["Tool input cancelled by user.", false],
       asked: [1, 0],
     });
   });
@@ -105,7 +105,7 @@ describe("a person who is asked", () => {
     expect(await failureOf({ script })).toEqual({
       requests: ["call_1.q.1"],
       responses: cancelledBy("backend_error"),
-      told: ["Question prompt failed: the terminal is gone", true],
+      result: ["Question prompt failed: the terminal is gone", true],
       asked: [1, 0],
     });
   });
@@ -124,13 +124,13 @@ describe("a person who is asked", () => {
     expect(await failureOf({ question, script: { answers: [{ answer }] } })).toEqual({
       requests: ["call_1.q.1"],
       responses: cancelledBy("backend_error"),
-      told: [`Question prompt failed: ${problem}`, true],
+      result: [`Question prompt failed: ${problem}`, true],
       asked: [1, 0],
     });
   });
 
   test.each(["answered", "cancelled"] as const)(
-    "has %s another question: nothing of that reaches this one",
+    "who has %s another question does not affect this one",
     async (type) => {
       verifies("082/prompt/answer-carries-the-id");
       const prompter = prompterThat(async () => {
@@ -178,13 +178,13 @@ describe("config that says whether a question is exclusive", () => {
     expect(await failureOf(away)).toEqual({
       requests: ["call_1.q.1"],
       responses: cancelledBy("no_prompt_backend"),
-      told: [NO_ONE_TO_ASK, true],
+      result: [NO_TERMINAL, true],
       asked: [0, 0],
     });
     expect(await failureOf({ config: { ...config, target: "assistant" }, answers })).toEqual({
       requests: ["call_1.q.1"],
       responses: cancelledBy("assistant_routing_denied"),
-      told: [NEEDS_HUMAN, true],
+      result: [NEEDS_HUMAN, true],
       asked: [0, 0],
     });
     const { turn } = await ask(away);
@@ -218,17 +218,17 @@ describe("a model that is asked", () => {
       expect(await failureOf({ config, answers })).toEqual({
         requests: ["call_1.q.1"],
         responses: cancelledBy("backend_error"),
-        told: [secondary("503 from above"), true],
+        result: [secondary("503 from above"), true],
         asked: [0, 1],
       });
     },
   );
 
-  test("and gives up by itself is not recorded as the user's decision", async () => {
+  test("and is cancelled without the user is not recorded as the user's decision", async () => {
     expect(await failureOf({ config, answers: () => ({ type: "cancelled" }) })).toEqual({
       requests: ["call_1.q.1"],
       responses: cancelledBy("interrupted"),
-      told: [
+      result: [
         "The call was interrupted before its question was answered. The user did not reject it.",
         true,
       ],
@@ -241,7 +241,7 @@ describe("a model that is asked", () => {
     expect(await failureOf({ config, answers: { "call_1.q.1": "true" } })).toEqual({
       requests: ["call_1.q.1"],
       responses: cancelledBy("backend_error"),
-      told: [secondary("expected true or false, got string"), true],
+      result: [secondary("expected true or false, got string"), true],
       asked: [0, 1],
     });
   });
@@ -252,7 +252,7 @@ describe("a model that is asked", () => {
     expect(await failureOf(setting)).toEqual({
       requests: ["call_1.q.1"],
       responses: cancelledBy("backend_error"),
-      told: [secondary("a bug"), true],
+      result: [secondary("a bug"), true],
       asked: [0, 1],
     });
   });
@@ -330,10 +330,10 @@ describe("a question that cannot be routed as configured", () => {
     ["exclusive", booleanQuestion("q", "?", { exclusive: true, default: true })],
     ["exclusive text", textQuestion("q", "?", { exclusive: true, persistence: "none" })],
   ];
-  const nobody = { responses: cancelledBy("no_prompt_backend"), told: [NO_ONE_TO_ASK, true] };
+  const refused = { responses: cancelledBy("no_prompt_backend"), result: [NO_TERMINAL, true] };
 
   test.each(forPeople)(
-    "%s, with nobody there: refused, whatever `detached` says",
+    "%s is refused in a non-interactive run, whatever `detached` says",
     async (_, question) => {
       verifies(
         "082/secret/nobody-there-is-refused",
@@ -343,28 +343,31 @@ describe("a question that cannot be routed as configured", () => {
       );
       for (const detached of ["auto", "defaults", "deny"]) {
         const failure = await failureOf({ question, detached, isInteractive: false });
-        expect(failure).toEqual({ requests: ["call_1.q.1"], ...nobody, asked: [0, 0] });
+        expect(failure).toEqual({ requests: ["call_1.q.1"], ...refused, asked: [0, 0] });
       }
     },
   );
 
-  test.each(forPeople)("%s, for the assistant: refused, whoever is there", async (_, question) => {
-    verifies(
-      "082/secret/assistant-target-is-refused",
-      "083/exclusive/assistant-target-fails-the-call",
-      "083/exclusive/assistant-target-recorded",
-      "083/exclusive/assistant-target-error-text",
-    );
-    for (const isInteractive of [true, false]) {
-      const config = { target: "assistant" };
-      expect(await failureOf({ question, config, isInteractive })).toEqual({
-        requests: ["call_1.q.1"],
-        responses: cancelledBy("assistant_routing_denied"),
-        told: [NEEDS_HUMAN, true],
-        asked: [0, 0],
-      });
-    }
-  });
+  test.each(forPeople)(
+    "%s is refused with target `assistant`, whether a person is available or not",
+    async (_, question) => {
+      verifies(
+        "082/secret/assistant-target-is-refused",
+        "083/exclusive/assistant-target-fails-the-call",
+        "083/exclusive/assistant-target-recorded",
+        "083/exclusive/assistant-target-error-text",
+      );
+      for (const isInteractive of [true, false]) {
+        const config = { target: "assistant" };
+        expect(await failureOf({ question, config, isInteractive })).toEqual({
+          requests: ["call_1.q.1"],
+          responses: cancelledBy("assistant_routing_denied"),
+          result: [NEEDS_HUMAN, true],
+          asked: [0, 0],
+        });
+      }
+    },
+  );
 
   test.each([
     ["yes or no", SURE, "yes"],
@@ -380,7 +383,7 @@ describe("a question that cannot be routed as configured", () => {
     expect(await failureOf({ question, config: { answer } })).toEqual({
       requests: ["call_1.q.1"],
       responses: cancelledBy("invalid_static_answer"),
-      told: [MISFIT, true],
+      result: [MISFIT, true],
       asked: [0, 0],
     });
   });
@@ -393,7 +396,7 @@ describe("a question that cannot be routed as configured", () => {
       await failureOf({ detached, isInteractive: false, question: misfit }),
       await failureOf({ detached: { tool: "deny" }, isInteractive: false }),
     ];
-    const expected = { requests: ["call_1.q.1"], ...nobody, asked: [0, 0] };
+    const expected = { requests: ["call_1.q.1"], ...refused, asked: [0, 0] };
     expect(failures).toEqual([expected, expected, expected]);
   });
 });

@@ -59,14 +59,14 @@ describe("tools that a person interrupts", () => {
   test.each([
     ["the person's message", "Rather the other one", TOLD],
     ["the configured response to an empty message", "", "Stopped."],
-  ])("end with %s, and the model continues", async (_what, message, told) => {
+  ])("end with %s, and the model continues", async (_what, message, content) => {
     const { turn, slow, end } = await interrupt([{ type: "reply", message }]);
     expect({ end: await end, results: results(turn), cancellations: slow.cancellations }).toEqual({
       end: { type: "done", reason: "stop" },
-      results: ["b gives: nothing", `a gives: ${told}`],
+      results: ["b gives: nothing", `a gives: ${content}`],
       cancellations: 1,
     });
-    expect(turn.shown[1]?.slice(-2)).toEqual([`a gives: ${told}`, "b gives: nothing"]);
+    expect(turn.shown[1]?.slice(-2)).toEqual([`a gives: ${content}`, "b gives: nothing"]);
   });
 
   test.each<[InterruptChoice, string]>([
@@ -123,13 +123,14 @@ describe("tools that a person interrupts", () => {
       }
       return [await end, slow.cancellations, results(turn)];
     });
-    const told = "The call was interrupted while the tool was running. The tool may have done part";
+    const content =
+      "The call was interrupted while the tool was running. The tool may have done part";
     expect(await Promise.all(outcomes)).toEqual([
       [{ type: "interrupted" }, 1, ["b gives: nothing", "a gives: Stopped."]],
       [
         { type: "interrupted" },
         1,
-        ["b gives: nothing", expect.stringMatching(new RegExp(`^a fails: ${told}`))],
+        ["b gives: nothing", expect.stringMatching(new RegExp(`^a fails: ${content}`))],
       ],
     ]);
   });
@@ -306,14 +307,14 @@ describe("an inquiry model", () => {
     [{ type: "reply", message: "Rather the other one" }, TOLD, "done"],
     [{ type: "stop" }, "Stopped.", "stopped"],
     [{ type: "leave" }, "Stopped.", "interrupted"],
-  ])("is cancelled at once by %o", async (choice, told, type) => {
+  ])("is cancelled at once by %o", async (choice, content, type) => {
     verifies("082/cancel/signal-is-user");
     const { turn, end } = await interruptInquiry(choice);
     expect((await end).type).toBe(type);
     expect(turn.record.slice(4, 7)).toEqual([
       "a.sure.1 asks: Are you sure?",
       'a.sure.1 cancelled: "user"',
-      `a gives: ${told}`,
+      `a gives: ${content}`,
     ]);
   });
 

@@ -36,7 +36,7 @@ async function start(options: Omit<ToolTurnOptions, "tools">) {
 async function callWith(run: string, options: Omit<ToolTurnOptions, "tools" | "config"> = {}) {
   const turn = await start({ ...options, config: { write: { run } } });
   const response = await turn.call("write", { path: "a" });
-  return { turn, ...resultOf(turn), told: [response?.content, response?.isError] };
+  return { turn, ...resultOf(turn), toolResponse: [response?.content, response?.isError] };
 }
 
 function resultOf(turn: ToolTurn) {
@@ -70,14 +70,14 @@ describe("without asking a person", () => {
   test.each([
     ["unattended", "approved", RAN],
     ["skip", "denied", ["Tool skipped by configuration.", false]],
-  ])("`run` = `%s` decides, and the record says so", async (run, made, told) => {
+  ])("`run` = `%s` decides, and the record says so", async (run, made, toolResponse) => {
     for (const isInteractive of [true, false]) {
       const { turn: _turn, ...result } = await callWith(run, { isInteractive });
       const decidedBy = { kind: "policy", key: "conversation.tools.write.run" };
       expect(result).toEqual({
         decisions: [decision({ decision: made, decidedBy })],
         asked: 0,
-        told,
+        toolResponse,
       });
     }
   });
@@ -87,7 +87,7 @@ describe("without asking a person", () => {
     ["defaults", "denied", undefined],
     ["deny", "denied", undefined],
     [undefined, "denied", undefined],
-  ])("in a non-interactive run `detached.run` = `%s` decides", async (mode, made, told) => {
+  ])("in a non-interactive run `detached.run` = `%s` decides", async (mode, made, toolResponse) => {
     const refusal =
       "Tool 'write' needs the user's permission to run, but this run is non-interactive. Do not " +
       "retry this tool call in this turn; continue without it or explain what is missing.";
@@ -97,10 +97,10 @@ describe("without asking a person", () => {
       const turn = await start({ config, isInteractive: false });
       const response = await turn.call("write", { path: "a" });
       const decidedBy = { kind: "policy", key: "conversation.tools.write.detached.run" };
-      expect({ ...resultOf(turn), told: [response?.content, response?.isError] }).toEqual({
+      expect({ ...resultOf(turn), toolResponse: [response?.content, response?.isError] }).toEqual({
         decisions: [decision({ decision: made, decidedBy })],
         asked: 0,
-        told: told ?? [refusal, true],
+        toolResponse: toolResponse ?? [refusal, true],
       });
     }
   });
@@ -150,11 +150,11 @@ describe("a person who is asked", () => {
       { decision: "denied", decidedBy: USER },
       ["Tool skipped by user.", false],
     ],
-  ])("%s", async (_, answer, decided, told) => {
+  ])("%s", async (_, answer, decided, toolResponse) => {
     counters("T-TERM-10");
     verifies("082/permission/is-not-an-inquiry", "082/remember/permission-only-on-request");
     const { turn, ...result } = await callWith("ask", { script: { permissions: [answer] } });
-    expect(result).toEqual({ decisions: [decision({ ...decided })], asked: 1, told });
+    expect(result).toEqual({ decisions: [decision({ ...decided })], asked: 1, toolResponse });
     expect(turn.recorded("inquiry_request")).toEqual([]);
   });
 
@@ -180,7 +180,7 @@ describe("a person who is asked", () => {
     expect(result).toEqual({
       decisions: [],
       asked: 1,
-      told: ["Permission prompt failed: the terminal is gone", true],
+      toolResponse: ["Permission prompt failed: the terminal is gone", true],
     });
   });
 
@@ -294,9 +294,12 @@ test("a permission is recorded before the tool runs", async () => {
 test("a prompt that closes before the user decides is not a decision, and the call does not run", async () => {
   counters("T-PROV-8");
   const end = await callWith("ask", { script: { permissions: [{ type: "interrupted" }] } });
-  expect({ decisions: end.decisions, told: end.told }).toEqual({
+  expect({ decisions: end.decisions, toolResponse: end.toolResponse }).toEqual({
     decisions: [],
-    told: ["The call was interrupted before the tool ran. The user did not reject it.", true],
+    toolResponse: [
+      "The call was interrupted before the tool ran. The user did not reject it.",
+      true,
+    ],
   });
 });
 

@@ -19,7 +19,7 @@ export function questioner(name: string, ...questions: readonly Question[]): Bui
   });
 }
 
-/** Asks so many times, whatever it is told, and keeps the answers of each attempt. */
+/** Asks a fixed number of times, whatever the answers, and keeps the answers of each attempt. */
 export class StubbornTool implements NamedExecutor {
   readonly name: string;
   readonly attempts: Readonly<Record<string, Json>>[] = [];

@@ -296,7 +296,7 @@ describe("a prompt for a model", () => {
   const model: Route = { type: "model", target: { type: "assistant", assistant: {} } };
 
   test.each([true, false])(
-    "go to a model, whoever is there (%s) and whatever they want",
+    "goes to a model, whether a person is available or not (%s)",
     (canAsk) => {
       const routes = ["auto", "defaults", "deny"].map((detached) =>
         decideRoute({

@@ -297,7 +297,7 @@ test("no error repeats an answer, whatever its form", () => {
     `conversation.tools.x.questions:={"q":{"answer":"${SECRET}"`,
     `conversation.tools.x.question.q.answer=${SECRET}`,
   ];
-  const told = wrong.filter((words) => {
+  const revealing = wrong.filter((words) => {
     try {
       apply(words);
       return true;
@@ -305,7 +305,7 @@ test("no error repeats an answer, whatever its form", () => {
       return String(error).includes(SECRET);
     }
   });
-  expect(told).toEqual([]);
+  expect(revealing).toEqual([]);
 });
 
 function valueOf(words: string) {

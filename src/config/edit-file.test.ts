@@ -85,16 +85,13 @@ describe("a TOML file", () => {
     ["a new list of tables", ["assistant", "instructions"], [{ title: "a", items: ["b"] }]],
     ["another type", ["conversation", "tools", "*", "detached"], "deny"],
     ["a text with everything", ["user", "name"], 'a "b" \\ \n ä 😀 # no comment'],
-  ])(
-    "is valid afterwards, says what it said and what was set, with its comments: %s",
-    async (_name, keys, value) => {
-      const text = await set("c.toml", TOML, keys, value);
-      expect(plain(parse(text))).toEqual(expected(plain(parse(TOML)), keys, value));
-      const lost = comments(TOML).filter((comment) => !text.includes(comment));
-      // What stands inside of the value that is replaced may go with it.
-      expect(lost.filter((comment) => comment !== "# first")).toEqual([]);
-    },
-  );
+  ])("stays valid and keeps its comments and other values: %s", async (_name, keys, value) => {
+    const text = await set("c.toml", TOML, keys, value);
+    expect(plain(parse(text))).toEqual(expected(plain(parse(TOML)), keys, value));
+    const lost = comments(TOML).filter((comment) => !text.includes(comment));
+    // What stands inside of the value that is replaced may go with it.
+    expect(lost.filter((comment) => comment !== "# first")).toEqual([]);
+  });
 
   test("keeps its dotted keys", async () => {
     const text = 'assistant.model.id = "a/b" # it\nuser.name = "me"\n';
@@ -127,29 +124,22 @@ describe("a TOML file", () => {
     });
   });
 
-  test.each(LAYOUTS)(
-    "says what it said and what was set, whatever is set where: %j",
-    async (text) => {
-      const before = plain(parse(text));
-      const key = fc.constantFrom("assistant", "model", "conversation", "tools", "*", "x", "run");
-      const value = fc.oneof(
-        fc.string(),
-        fc.integer(),
-        fc.boolean(),
-        fc.array(fc.string(), { maxLength: 2 }),
-      );
-      await fc.assert(
-        fc.asyncProperty(
-          fc.array(key, { minLength: 1, maxLength: 4 }),
-          value,
-          async (keys, own) => {
-            const after = parse(await set("c.toml", text, keys, own));
-            expect(plain(after)).toEqual(expected(before, keys, own));
-          },
-        ),
-      );
-    },
-  );
+  test.each(LAYOUTS)("keeps its other values, whatever is set: %j", async (text) => {
+    const before = plain(parse(text));
+    const key = fc.constantFrom("assistant", "model", "conversation", "tools", "*", "x", "run");
+    const value = fc.oneof(
+      fc.string(),
+      fc.integer(),
+      fc.boolean(),
+      fc.array(fc.string(), { maxLength: 2 }),
+    );
+    await fc.assert(
+      fc.asyncProperty(fc.array(key, { minLength: 1, maxLength: 4 }), value, async (keys, own) => {
+        const after = parse(await set("c.toml", text, keys, own));
+        expect(plain(after)).toEqual(expected(before, keys, own));
+      }),
+    );
+  });
 
   test("gets a new tool below tables in any order", async () => {
     const keys = ["conversation", "tools", "fs_read_file", "run"];

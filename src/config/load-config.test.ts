@@ -464,7 +464,7 @@ function placed(
   return { places, root };
 }
 
-/** What is told of a config that cannot be loaded, with files by their place in the test's folder. */
+/** The error for a config that cannot be loaded, with paths relative to the test's folder. */
 async function failure(files: Files) {
   const { places, root } = placed(files, {});
   const error: unknown = await loadLayers({ places }).catch((cause: unknown) => cause);

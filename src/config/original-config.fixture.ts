@@ -113,7 +113,7 @@ const parameters: Spec = {
   },
   rest: json,
 };
-// It panics at an alias that nobody has resolved, so ours are resolved where it looks for a model.
+// It panics on an unresolved alias, so we resolve ours where it looks for a model.
 const model = keys({ id: modelId, parameters });
 const optionalModel = keys({ id: modelId, parameters }, "id");
 

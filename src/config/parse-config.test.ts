@@ -282,10 +282,10 @@ test("no error repeats a wrong value", () => {
     (value: Json) => ({ providers: { mcp: { s: { type: value, checksum: value } } } }),
     (value: Json) => value,
   ];
-  const told = places.flatMap((place) =>
+  const messages = places.flatMap((place) =>
     wrong.flatMap((value) => parseConfig(place(value)).errors.map(({ message }) => message)),
   );
-  expect([told.length > 60, told.filter((text) => /hunter2|7654321/.test(text))]).toEqual([
+  expect([messages.length > 60, messages.filter((text) => /hunter2|7654321/.test(text))]).toEqual([
     true,
     [],
   ]);

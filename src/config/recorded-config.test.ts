@@ -75,7 +75,7 @@ describe("a new conversation", () => {
     ],
     ["a conversation that it could not save", { conversation: { default_id: "jp-c17" } }],
     [
-      "an attachment that is no address",
+      "an attachment that is not a URL",
       { conversation: { attachments: { value: ["a.md"], strategy: "replace" } } },
     ],
     ["how questions are drawn", { style: { prompt: "plain" } }],
@@ -98,7 +98,7 @@ describe("a new conversation", () => {
 
   test.each<[string, JsonObject]>([
     ["tools that come with jp", ofTool({ source: "builtin", run: "skip" })],
-    ["a tool that nobody has", ofTool({ run: "skip" })],
+    ["a tool without a source", ofTool({ run: "skip" })],
   ])("records apart %s", (_name, config) => {
     expect(recordNew({ ...MODEL, ...config })).toEqual({ shared: REQUIRED, own: config });
   });

@@ -87,7 +87,7 @@ describe("each kind of event has one JSON form with a fixed order of keys", () =
         '"reason":"not today"}',
     ],
     [
-      "the delivery of a result, remembered for the turn, with what was edited",
+      "the delivery of an edited result, remembered for the turn",
       {
         ...permission("call_1"),
         action: "deliver",
@@ -100,7 +100,7 @@ describe("each kind of event has one JSON form with a fixed order of keys", () =
         '"decided_by":{"kind":"user","channel":"tty","scope":"turn"}}',
     ],
     [
-      "metadata behind everything else",
+      "metadata last",
       { metadata: { signature: "c2ln", cached: true }, extra: { later: "x" }, ...reasoning("") },
       `{${head("chat_response")},"reasoning":"","later":"x",` +
         '"metadata":{"signature":"YzJsbg==","cached":true}}',
@@ -201,17 +201,17 @@ describe("reading is lenient where records differ", () => {
 
   test.each<[string, JsonObject, ConversationEvent]>([
     [
-      "a call that says nothing of arguments has none",
+      "a call without arguments",
       { type: "tool_call_request", id: "c", name: "n" },
       toolCall("c", "n"),
     ],
     [
-      "an argument that was never encoded is read as it is",
+      "an argument that was never encoded is read unchanged",
       { type: "tool_call_request", id: "c", name: "n", arguments: { path: "src/main.rs" } },
       toolCall("c", "n", { path: "src/main.rs" }),
     ],
     [
-      "a result that was never encoded is read as it is",
+      "a result that was never encoded is read unchanged",
       { type: "tool_call_response", id: "c", content: "not found", is_error: true },
       toolResult("c", "not found", true),
     ],
@@ -315,7 +315,7 @@ describe("reading is strict about required fields", () => {
       'expected "approved" or "denied" or "edited", got another string',
     ],
     [
-      "a permission that nobody gave",
+      "a permission without a decider",
       { type: "permission_decision", tool_call_id: "c", tool: "t", decision: "approved" },
       "decided_by",
       "expected an object, got nothing",

@@ -282,7 +282,7 @@ describe("a response has exactly one outcome", () => {
     ],
     ["no id", { id: null, answer: true }, "id", "expected a string, got null"],
     [
-      "a reason that is no text",
+      "a reason that is not text",
       { outcome: "cancelled", reason: 3 },
       "reason",
       "expected a string, got number",
@@ -398,12 +398,7 @@ describe("a request", () => {
   });
 
   test.each<[string, JsonObject, string, string]>([
-    [
-      "nobody who asks",
-      { source: undefined as never },
-      "source",
-      "expected an object, got nothing",
-    ],
+    ["no source", { source: undefined as never }, "source", "expected an object, got nothing"],
     [
       "a tool without a name",
       { source: { source: "tool" } },

@@ -73,7 +73,7 @@ test.each<[string, unknown, string, string]>([
     'expected a time like "2026-01-02 03:04:05.678", got boolean',
   ],
   [
-    "a title that is no text",
+    "a title that is not text",
     { last_activated_at: time, title: 3 },
     "title",
     "expected a string, got number",
@@ -85,7 +85,7 @@ test.each<[string, unknown, string, string]>([
     "expected an object, got array",
   ],
   [
-    "a label that is no text",
+    "a label that is not text",
     { last_activated_at: time, labels: { done: true } },
     "labels.done",
     "expected a string, got boolean",

@@ -23,7 +23,7 @@ describe("the base config", () => {
   test.each<[string, JsonObject | undefined, JsonObject[], JsonObject, JsonObject[]]>([
     ["is the file of its own, if there is one", { a: 1 }, [request], { a: 1 }, [request]],
     [
-      "is the file of its own, and a first delta stays a delta",
+      "is a separate file, and a first delta stays a delta",
       { a: 1 },
       [delta, request],
       { a: 1 },

@@ -266,7 +266,7 @@ describe("an invalid reply", () => {
       },
     ],
     [
-      "a call beside an answer",
+      "a call next to an answer",
       [
         { type: "text", text: YES },
         { type: "tool_call", id: "c", name: "no such tool\n" },

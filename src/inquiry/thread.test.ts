@@ -203,7 +203,7 @@ test("the asking call is paused with its question, which is not an error", () =>
 test("other calls are still running, unless they have ended", () => {
   const open = [toolCall("a"), toolCall("b"), toolCall("c"), toolCall("d")];
   const stream = streamOf(...firstTurn, ...open, toolResult("c"));
-  expect(told(stream, "b")).toEqual([
+  expect(responsesFor(stream, "b")).toEqual([
     ["a", RUNNING],
     ["b", PAUSED],
     ["d", RUNNING],
@@ -212,13 +212,13 @@ test("other calls are still running, unless they have ended", () => {
 
 test("open calls of earlier turns are not reported as running", () => {
   const stream = streamOf(...firstTurn, toolCall("old"), ...firstTurn, toolCall("a"));
-  expect(told(stream, "a")).toEqual([["a", PAUSED]]);
+  expect(responsesFor(stream, "a")).toEqual([["a", PAUSED]]);
 });
 
 describe("if two calls share an id", () => {
   test("the one with the tool's name is paused", () => {
     const stream = streamOf(...firstTurn, toolCall("x", "other"), toolCall("x", "asking"));
-    expect(told(stream, "x", "asking")).toEqual([
+    expect(responsesFor(stream, "x", "asking")).toEqual([
       ["x", RUNNING],
       ["x", PAUSED],
     ]);
@@ -226,12 +226,15 @@ describe("if two calls share an id", () => {
 
   test("one with a response is not the asking one", () => {
     const stream = streamOf(...firstTurn, toolCall("x"), toolResult("x"), toolCall("x"));
-    expect(told(stream, "x")).toEqual([["x", PAUSED]]);
+    expect(responsesFor(stream, "x")).toEqual([["x", PAUSED]]);
   });
 });
 
 test("an unknown call is not closed", () => {
-  expect([told(streamOf(...firstTurn), "gone"), told(streamOf(), "gone")]).toEqual([[], []]);
+  expect([responsesFor(streamOf(...firstTurn), "gone"), responsesFor(streamOf(), "gone")]).toEqual([
+    [],
+    [],
+  ]);
 });
 
 test("afterwards every call of the last turn has a response", () => {
@@ -252,6 +255,6 @@ function close(stream: ConversationStream, toolCallId: string, toolName = "a_too
   return closeOpenCalls({ toolCallId, toolName, question, stream }, NOW);
 }
 
-function told(...call: Parameters<typeof close>) {
+function responsesFor(...call: Parameters<typeof close>) {
   return close(...call).map(({ id, content }) => [id, content]);
 }

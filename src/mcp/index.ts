@@ -6,4 +6,4 @@ export type { InputRequest, InputResponse } from "./pending-calls.ts";
 export type { CallResult, RemoteTool } from "./remote-tool.ts";
 export { parseSampling, SAMPLING } from "./sampling.ts";
 export type { Asks, CallStep, ServerCall } from "./server-call.ts";
-export type { Variables } from "./transport.ts";
+export type { ServerLink, Variables } from "./transport.ts";

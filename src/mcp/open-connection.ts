@@ -30,6 +30,8 @@ export interface OpenOptions extends Listeners {
   readonly context: LinkOptions<"http">["context"] & {
     /** Our own name and version, for the servers. */
     readonly clientInfo: { readonly name: string; readonly version: string };
+    /** How to reach a server; by the type of its settings if absent. */
+    readonly createLink?: (settings: McpServerSettings) => ServerLink;
   };
   readonly signal: AbortSignal;
 }
@@ -98,13 +100,17 @@ async function connect(start: Start): Promise<Connection> {
 }
 
 /** Throws `McpError` for settings that cannot work. */
-async function createLink({ sdk, settings, context, signal }: Start): Promise<ServerLink> {
-  const link =
-    settings.type === "http"
-      ? createHttpLink({ sdk, settings, context, signal })
-      : await createStdioLink({ sdk, settings, context, signal });
+async function createLink(start: Start): Promise<ServerLink> {
+  const { settings, context } = start;
+  const link = context.createLink?.(settings) ?? (await createLinkByType(start));
   limitOpenRequests(link.transport, (reason) => link.fail(reason));
   return link;
+}
+
+async function createLinkByType({ sdk, settings, context, signal }: Start): Promise<ServerLink> {
+  return settings.type === "http"
+    ? createHttpLink({ sdk, settings, context, signal })
+    : createStdioLink({ sdk, settings, context, signal });
 }
 
 function toStartError({ sdk, settings, signal }: Start, link: ServerLink, error: unknown): unknown {

@@ -33,7 +33,7 @@ test.each([
   "start().track(); process.exit(130);",
   "start().track(); process.exitCode = 1;",
   "start().track(); process.kill(process.pid, 'SIGKILL');",
-  // Before the watchdog was told which group it is.
+  // Before the watchdog knows the group.
   "start(); process.kill(process.pid, 'SIGKILL');",
 ])("a group does not outlive a process that runs `%s`", async (script) => {
   const [pid = 0] = await sleepersOf(script);

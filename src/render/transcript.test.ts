@@ -97,7 +97,7 @@ describe("a turn on the screen", () => {
     ]);
   });
 
-  test("omits reasoning if told to, and always if it is empty", () => {
+  test("omits reasoning on request, and always if it is empty", () => {
     const events = [reasoning("Hm."), reasoning(" ")];
     expect([body(events), body(events, { showsReasoning: false })]).toEqual([["Hm.", ""], []]);
   });
@@ -331,15 +331,15 @@ describe("relative time", () => {
     [365 * DAY - 1, "12 months ago"],
     [365 * DAY, "1 year ago"],
     [20 * 365 * DAY, "20 years ago"],
-  ])("%d milliseconds before now is %s", (distance, told) => {
-    expect(relativeTime(MOMENT - distance, MOMENT)).toBe(told);
+  ])("%d milliseconds before now is %s", (distance, text) => {
+    expect(relativeTime(MOMENT - distance, MOMENT)).toBe(text);
   });
 
   test.each([
     [MINUTE - 1, "just now"],
     [MINUTE, "in 1 minute"],
     [3 * DAY, "in 3 days"],
-  ])("%d milliseconds after now is %s", (distance, told) => {
-    expect(relativeTime(MOMENT + distance, MOMENT)).toBe(told);
+  ])("%d milliseconds after now is %s", (distance, text) => {
+    expect(relativeTime(MOMENT + distance, MOMENT)).toBe(text);
   });
 });

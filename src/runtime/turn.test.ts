@@ -30,8 +30,8 @@ async function openConversation() {
 
 const replies = [[{ type: "tool_call", id: "call_1", name: "deploy" }] as const, "It is done."];
 
-describe("a turn of a program", () => {
-  test("has the program's own model, tool and prompter, and the same record", async () => {
+describe("a turn in an embedding program", () => {
+  test("uses the program's model, tool and prompter, and records as usual", async () => {
     const conversation = await openConversation();
     const model = new ScriptedModel({ replies });
     const prompter = new ScriptedPrompter({ answers: [{ answer: true }] }, "web");
@@ -63,7 +63,7 @@ describe("a turn of a program", () => {
     );
   });
 
-  test("with nobody there has its questions answered by the model, as policy says", async () => {
+  test("lets the model answer questions in a non-interactive run, as the policy says", async () => {
     const conversation = await openConversation();
     const model = new ScriptedModel({ replies });
     const inquiryModel = new ScriptedModel({
@@ -79,7 +79,7 @@ describe("a turn of a program", () => {
     );
   });
 
-  test("asks a model about a question with the tools and documents that the turn has", async () => {
+  test("asks the inquiry model with the tools and attachments of the turn", async () => {
     const conversation = await openConversation();
     const call = replies[0] ?? "";
     const model = new ScriptedModel({
@@ -107,7 +107,7 @@ describe("a turn of a program", () => {
     ]);
   });
 
-  test("runs nothing that the model calls when it is asked for an answer", async () => {
+  test("runs no tools that the inquiry model calls", async () => {
     counters("T-INQ-2");
     const conversation = await openConversation();
     let runs = 0;
@@ -131,7 +131,7 @@ describe("a turn of a program", () => {
     });
   });
 
-  test("takes the config of its tools as a config file has it", async () => {
+  test("accepts tool config as in a config file", async () => {
     const conversation = await openConversation();
     const model = new ScriptedModel({ replies });
     const toolConfig = { deploy: { run: "skip" } };
@@ -141,13 +141,13 @@ describe("a turn of a program", () => {
     );
   });
 
-  test("takes any language model of the AI SDK", async () => {
+  test("accepts any language model of the AI SDK", async () => {
     const conversation = await openConversation();
     const end = await runTurn({ conversation, model: sdkModel("Hello."), clock }, "Hi.");
     expect(end).toMatchObject({ type: "done", reason: "stop", text: "Hello." });
   });
 
-  test("gives the events and the words of this turn alone, and no thoughts", async () => {
+  test("returns only the events and the text of this turn, without reasoning", async () => {
     const conversation = await openConversation();
     const second = [
       { type: "reasoning", text: "Hm." } as const,
@@ -162,7 +162,7 @@ describe("a turn of a program", () => {
     });
   });
 
-  test("may want an answer that fits a schema, from somebody with a name", async () => {
+  test("can request structured output, for a named author", async () => {
     const conversation = await openConversation();
     const data = { colours: ["red"] };
     const model = new ScriptedModel({ replies: [[{ type: "structured", data }]] });
@@ -178,7 +178,7 @@ describe("a turn of a program", () => {
     });
   });
 
-  test("is ended in good order by its signal", async () => {
+  test("ends cleanly when its signal is aborted", async () => {
     const conversation = await openConversation();
     const abort = new AbortController();
     const model = new ScriptedModel({
@@ -193,7 +193,7 @@ describe("a turn of a program", () => {
     expect(await runTurn(options, "Hi.")).toMatchObject({ type: "interrupted", text: "I " });
   });
 
-  test("whose signal ends an open question does not say that the user did it", async () => {
+  test("does not blame the user if its signal closes an open question", async () => {
     counters("T-PROV-8");
     const abort = new AbortController();
     const prompter = new ScriptedPrompter({
@@ -220,20 +220,20 @@ describe("a turn of a program", () => {
   });
 });
 
-describe("a turn that is streamed", () => {
-  test("tells everything as it happens, and how it ended", async () => {
+describe("a streamed turn", () => {
+  test("yields every update as it happens, and the end", async () => {
     const conversation = await openConversation();
     const stream = streamTurn(
       { conversation, model: new ScriptedModel({ replies: ["One two."] }), clock },
       "Hi.",
     );
-    const told: string[] = [];
+    const updates: string[] = [];
     let last = await stream.next();
     for (; last.done !== true; last = await stream.next()) {
-      told.push(last.value.type === "event" ? last.value.event.type : last.value.type);
+      updates.push(last.value.type === "event" ? last.value.event.type : last.value.type);
     }
     expect(last.value).toMatchObject({ type: "done", reason: "stop", text: "One two." });
-    expect(told).toEqual([
+    expect(updates).toEqual([
       "turn_start",
       "chat_request",
       "cycle_start",
@@ -244,7 +244,7 @@ describe("a turn that is streamed", () => {
     ]);
   });
 
-  test("ends when nobody listens any more, with what was said on record", async () => {
+  test("ends when its consumer stops, and keeps the text so far", async () => {
     const conversation = await openConversation();
     const model = new ScriptedModel({
       replies: [[{ type: "text", text: "I begin " }, { type: "hang" }]],
@@ -259,7 +259,7 @@ describe("a turn that is streamed", () => {
     ]);
   });
 
-  test("throws what the turn throws", async () => {
+  test("throws the error of the turn", async () => {
     const conversation = await openConversation();
     const model = new ScriptedModel({ replies: [[{ type: "error", error: new Error("oh") }]] });
     const updates = streamTurn({ conversation, model, clock }, "Hi.");

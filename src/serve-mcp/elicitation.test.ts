@@ -75,12 +75,12 @@ describe("a form", () => {
       selectQuestion("a", "Which?", { options: ["x"], isMultiple: true }),
       "the client cannot show such a choice",
     ],
-  ])("never has %s in it", (_, question, problem) => {
+  ])("never contains %s", (_, question, problem) => {
     expect(() => toForm(fieldsOf(question), "titles")).toThrow(problem);
   });
 });
 
-describe("what was filled in", () => {
+describe("a submitted form", () => {
   const open = selectQuestion("a", "Which?", {
     options: [{ value: 1 }, { value: "1x" }],
     allowsOther: true,
@@ -101,8 +101,8 @@ describe("what was filled in", () => {
   test.each<[string, JsonObject, string]>([
     ["nothing", {}, "`answer` has no answer"],
     ["another text among the options", { answer: "c" }, '`answer`: expected one of 1, "1x"'],
-    ["words that are none", { answer_other: ["c"] }, "`answer_other` is not a text"],
-    ["a note that is none", { answer: "1", answer_note: {} }, "`answer_note` is not a text"],
+    ["free text that is not text", { answer_other: ["c"] }, "`answer_other` is not text"],
+    ["a note that is not text", { answer: "1", answer_note: {} }, "`answer_note` is not text"],
   ])("is refused if it is %s", (_, content, problem) => {
     expect(() => readForm(fieldsOf(open), content)).toThrow(problem);
   });

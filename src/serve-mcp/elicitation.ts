@@ -1,4 +1,4 @@
-/** Asks a person through an MCP client, with the client's own forms. */
+/** A person who is reached through the client of a server, with the client's own forms. */
 import type { ElicitRequestFormParams } from "@modelcontextprotocol/server";
 import type {
   DeliveryResult,
@@ -17,10 +17,10 @@ import {
 } from "../tool/index.ts";
 import { assertNever, isJsonObject, type Json, type JsonObject } from "../util/index.ts";
 
-/** Shows a form to the client's user. Rejects if the client cannot, or when aborted. */
+/** Puts a form before the client's user. Rejects if that is not possible, or when it is aborted. */
 export type Elicit = (form: Form, signal: AbortSignal) => Promise<ElicitReply>;
 
-/** As the client sent it, unchecked. */
+/** As a client sends it: what it holds is not checked. */
 export interface ElicitReply {
   readonly action: "accept" | "decline" | "cancel";
   readonly content?: unknown;
@@ -69,12 +69,12 @@ export function createElicitationPrompter(parts: ElicitationParts): Prompter {
   };
 }
 
-/** The user closed the form, unless the call was aborted. */
+/** By the user, unless everything was ended. */
 function closedBy({ aborted }: AbortSignal): "cancelled" | "interrupted" {
   return aborted ? "interrupted" : "cancelled";
 }
 
-/** Undefined if the user declined, or the call was aborted. */
+/** Undefined if the user did not want to, or does not have to any more. */
 async function fillIn(
   elicit: Elicit,
   form: Form,
@@ -116,7 +116,7 @@ export type Form = ElicitRequestFormParams;
 type Properties = Form["requestedSchema"]["properties"];
 type Property = Properties[string];
 
-/** How options with a description are written for this client. */
+/** How a client is told of options that have a description. */
 type OptionNotation = "titles" | "enumNames";
 
 /** Throws if a question cannot be part of a form: a secret, or a choice of several. */
@@ -134,13 +134,13 @@ export function toForm(fields: readonly Field[], notation: OptionNotation): Form
     message: messages.join("\n\n"),
     requestedSchema: {
       type: "object",
-      properties: Object.assign({}, ...properties) as Properties, // Each part is a set of properties.
+      properties: Object.assign({}, ...properties) as Properties, // Each is a part of it.
       required,
     },
   };
 }
 
-/** Throws if the content does not fit. The error never quotes it, since the client sent it. */
+/** What is in it was sent by a client. Throws what is wrong, without quoting any of it. */
 export function readForm(fields: readonly Field[], content: JsonObject): readonly PromptResult[] {
   return fields.map(({ inquiryId, question }, index) => {
     const key = keyOf(index);
@@ -159,7 +159,7 @@ function keyOf(index: number): string {
   return index === 0 ? "answer" : `answer_${index + 1}`;
 }
 
-/** Everything the user needs to know, because some clients show little else of a form. */
+/** Everything that the user needs to know: some clients show little else of a form. */
 function describe({ text, context, answerType }: InquiryQuestion): string {
   const options = answerType.type === "select" ? answerType.options : [];
   const previews = options.flatMap(({ value, preview }) =>
@@ -228,7 +228,7 @@ function optionsOf({ options }: SelectType, notation: OptionNotation) {
   return { oneOf: values.map((value, index) => ({ const: value, title: titles[index] ?? value })) };
 }
 
-/** In forms, options are strings. */
+/** Forms have texts only. */
 function optionText(value: Json): string {
   return typeof value === "string" ? value : JSON.stringify(value);
 }
@@ -236,7 +236,7 @@ function optionText(value: Json): string {
 function readAnswer(question: InquiryQuestion, key: string, content: JsonObject): Json {
   const { answerType } = question;
   const own = hasOther(question) ? readText(content, `${key}_other`) : "";
-  // The form may preselect an option, but a text was always typed by the user.
+  // An option may have been chosen in advance, by the form; a text is there only if it was written.
   if (own !== "") return own;
   const given = content[key];
   if (given === undefined) throw new Error(`\`${key}\` has no answer`);
@@ -245,7 +245,7 @@ function readAnswer(question: InquiryQuestion, key: string, content: JsonObject)
   return checked(question, key, option?.value ?? given);
 }
 
-/** The answer must be one of the options, because custom answers have their own field. */
+/** What stands among the options must be one of them, also where other answers have a place. */
 function checked({ answerType }: InquiryQuestion, key: string, answer: Json): Json {
   const misfit = explainMismatch(withoutOther(answerType), answer);
   if (misfit !== undefined) throw new Error(`\`${key}\`: ${misfit}`);
@@ -254,7 +254,7 @@ function checked({ answerType }: InquiryQuestion, key: string, answer: Json): Js
 
 function readText(content: JsonObject, key: string): string {
   const text = content[key] ?? "";
-  if (typeof text !== "string") throw new Error(`\`${key}\` is not a text`);
+  if (typeof text !== "string") throw new Error(`\`${key}\` is not text`);
   return text.trim();
 }
 

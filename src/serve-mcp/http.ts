@@ -1,4 +1,4 @@
-/** Serves any number of clients on this machine, if they have the token. */
+/** The HTTP server of `jp mcp serve`, for any number of local clients that have its token. */
 import { createHash, randomUUID, timingSafeEqual } from "node:crypto";
 import { once } from "node:events";
 import {
@@ -26,14 +26,14 @@ export interface HttpOptions {
 
 export interface HttpService {
   readonly url: string;
-  /** Resolves when everything is recorded and all clients are disconnected. */
+  /** Resolves when everything is recorded and no client is connected. */
   close(): Promise<void>;
 }
 
 const ADDRESS = "127.0.0.1";
 const PATH = "/mcp";
-/** For clients that do not read their responses. */
-const CLOSE_TIMEOUT_MS = 1000;
+/** How long closing waits for clients to read their responses. */
+const CLOSE_MS = 1000;
 
 /** Throws `port_in_use`. */
 export async function serveHttp(
@@ -49,7 +49,7 @@ export async function serveHttp(
     const refusal = findRefusal(request.headers, { port, token });
     if (refusal !== undefined) return refuse(response, refusal.status, refusal.message);
     const [path] = request.url?.split("?") ?? [];
-    if (path !== PATH) return refuse(response, 404, `Not found. The server is at ${PATH}.`);
+    if (path !== PATH) return refuse(response, 404, `Not found. The MCP endpoint is ${PATH}.`);
     const responding = respond(request, response);
     open.add(responding);
     void responding.finally(() => open.delete(responding));
@@ -60,7 +60,7 @@ export async function serveHttp(
       await sendWebResponse(answer, response);
     } catch (error) {
       setup.onProblem(messageOf(error));
-      if (!response.headersSent) refuse(response, 500, "Something unexpected happened.");
+      if (!response.headersSent) refuse(response, 500, "Internal error.");
     }
   };
   http.listen(wanted, ADDRESS);
@@ -76,7 +76,7 @@ export async function serveHttp(
       await desk.close();
       await clients.close();
       const done = new AbortController();
-      const timeout = setup.clock.sleep(CLOSE_TIMEOUT_MS, done.signal);
+      const timeout = setup.clock.sleep(CLOSE_MS, done.signal);
       await Promise.race([Promise.allSettled(open), timeout]);
       done.abort();
       http.closeAllConnections();
@@ -90,10 +90,10 @@ interface Served {
   readonly desk: QuestionDesk;
 }
 
-/** Serves both versions of the protocol, told apart by the request. */
+/** Handles clients of both generations, which differ in their requests. */
 function createHandler(sdk: Sdk, { setup, desk }: Served) {
   const older = new OlderSessions({ sdk, setup, desk });
-  // Modern clients have no sessions. Those with the same name share a record.
+  // Newer clients have no sessions: for the record, the same name means the same client.
   const records = new Map<string, ClientRecord>();
   const recordOf = ({ name }: { readonly name: string }) => {
     const record = records.get(name) ?? new ClientRecord(setup);
@@ -102,7 +102,7 @@ function createHandler(sdk: Sdk, { setup, desk }: Served) {
   };
   const newer = sdk.createMcpHandler(
     ({ era }) => createServer({ sdk, setup, desk, era, recordOf }),
-    // A stream starts at once; a person may take longer than clients wait for the first byte.
+    // A person may take longer than a client waits for the first byte of a response.
     { legacy: "reject", responseMode: "sse" },
   );
   return {
@@ -123,11 +123,11 @@ function refuse(response: ServerResponse, status: number, message: string): void
 }
 
 function cannotListen(error: unknown, port: number): unknown {
-  const { code } = error as NodeJS.ErrnoException; // `listen` throws these.
+  const { code } = error as NodeJS.ErrnoException; // That is what listening throws.
   if (code !== "EADDRINUSE" && code !== "EACCES") return error;
   const why = code === "EACCES" ? "is not allowed" : "is in use";
   return new CodedError("port_in_use", `Port ${port} of ${ADDRESS} ${why}.`, {
-    hint: "Give another one with --port, or none for any that is free.",
+    hint: "Choose another port with --port, or omit it to use any free port.",
     cause: error,
   });
 }
@@ -137,12 +137,12 @@ interface OlderSession {
   readonly record: ClientRecord;
 }
 
-/** Few clients close their session. */
+/** Most clients never close their session. */
 const MAX_SESSIONS = 64;
 
 class OlderSessions {
   readonly #parts: Omit<ServerParts, "era" | "recordOf">;
-  /** Least recently used first. */
+  /** The least recently used comes first. */
   readonly #sessions = new Map<string, OlderSession>();
 
   constructor(parts: Omit<ServerParts, "era" | "recordOf">) {
@@ -160,7 +160,7 @@ class OlderSessions {
     await Promise.all([...this.#sessions.values()].map(({ transport }) => transport.close()));
   }
 
-  /** Kept only after the client has initialized it; the transport rejects other requests. */
+  /** It is added when the client initializes it; the transport refuses any other first request. */
   async #open(): Promise<OlderSession> {
     const { sdk, setup } = this.#parts;
     const record = new ClientRecord(setup);
@@ -212,33 +212,33 @@ interface Refusal {
 const NAMES = ["127.0.0.1", "localhost"];
 
 /**
- * `Host` reveals DNS rebinding, and `Origin` a web page. Both are checked before the token, so that such
- * callers cannot learn whether a token is right.
+ * `host` reveals DNS rebinding, `origin` a web page. Both are checked before the token, so that such a
+ * caller cannot find out whether a token is valid.
  */
 function findRefusal(headers: IncomingHttpHeaders, { port, token }: Guarded): Refusal | undefined {
   const own = NAMES.map((name) => new URL(`http://${name}:${port}`));
   if (!own.some(({ host }) => host === headers.host)) {
-    return { status: 403, message: "The Host header names another server." };
+    return { status: 403, message: "The Host header does not match this server." };
   }
   const { origin } = headers;
   if (origin !== undefined && !own.some((url) => url.origin === origin)) {
-    return { status: 403, message: "Requests from other origins are not served." };
+    return { status: 403, message: "Requests from other origins are not allowed." };
   }
   if (isEqual(headers.authorization ?? "", `Bearer ${token}`)) return undefined;
   return { status: 401, message: "The Authorization header does not contain the token." };
 }
 
-/** In constant time. */
+/** In constant time, whatever the lengths and the differences. */
 function isEqual(given: string, expected: string): boolean {
   const [left, right] = [given, expected].map((text) => createHash("sha256").update(text).digest());
   return left !== undefined && right !== undefined && timingSafeEqual(left, right);
 }
 
-/** The request's signal is aborted if the connection is lost before the response is sent. */
+/** Its signal is aborted if the client disconnects before the response is sent. */
 function toWebRequest(request: IncomingMessage, response: ServerResponse): Request {
-  const lost = new AbortController();
+  const disconnected = new AbortController();
   response.once("close", () => {
-    if (!response.writableFinished) lost.abort();
+    if (!response.writableFinished) disconnected.abort();
   });
   const headers = new Headers();
   for (const [name, value] of Object.entries(request.headersDistinct)) {
@@ -246,16 +246,16 @@ function toWebRequest(request: IncomingMessage, response: ServerResponse): Reque
   }
   const { method = "GET" } = request;
   const hasBody = method !== "GET" && method !== "HEAD";
-  // Host and path were checked before; nothing depends on the URL any more.
+  // Host and path are already checked, so the URL no longer matters.
   return new Request("http://localhost/mcp", {
     method,
     headers,
-    signal: lost.signal,
+    signal: disconnected.signal,
     ...(hasBody && { body: Readable.toWeb(request) as BodyInit, duplex: "half" }),
   });
 }
 
-/** Never rejects: if the client is gone, there is nothing to do. */
+/** Never rejects: the client may have disconnected. */
 async function sendWebResponse(answer: Response, response: ServerResponse): Promise<void> {
   response.writeHead(answer.status, Object.fromEntries(answer.headers));
   if (answer.body === null) {
@@ -263,6 +263,6 @@ async function sendWebResponse(answer: Response, response: ServerResponse): Prom
     return;
   }
   response.flushHeaders();
-  const body = Readable.fromWeb(answer.body as ReadableStream); // The same type under two names.
+  const body = Readable.fromWeb(answer.body as ReadableStream); // The same type, by two names.
   await pipeline(body, response).catch(() => undefined);
 }

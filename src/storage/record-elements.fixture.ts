@@ -11,7 +11,7 @@ export function laidOut(elements: readonly unknown[]): string {
   return `${JSON.stringify(elements, null, 2)}\n`;
 }
 
-/** A request that can be told from others by its number, which is also its time. */
+/** A request with a unique number, which is also its time. */
 export function numbered(number: number): ConversationEvent {
   return { type: "chat_request", timestamp: time(number), content: `number ${number}` };
 }

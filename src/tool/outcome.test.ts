@@ -74,7 +74,7 @@ const ASKED = { id: "a", text: "?", answer_type: { type: "text" } };
 test.each<[string, unknown, string, string]>([
   ["a success without content", { type: "success" }, "content", "expected a string, got nothing"],
   [
-    "a success whose content is no text",
+    "a success whose content is not text",
     { type: "success", content: { a: 1 } },
     "content",
     "expected a string, got object",
@@ -108,7 +108,7 @@ test.each<[string, unknown, string, string]>([
     "expected a value, got nothing",
   ],
   [
-    "a needs_input whose `more` is no list",
+    "a needs_input whose `more` is not a list",
     { type: "needs_input", question: ASKED, more: { ...ASKED, id: "b" } },
     "more",
     "expected an array, got object",
@@ -120,7 +120,7 @@ test.each<[string, unknown, string, string]>([
     "expected a string, got nothing",
   ],
   [
-    "a needs_input with a further question that nobody can answer",
+    "a needs_input with an unanswerable further question",
     {
       type: "needs_input",
       question: ASKED,

@@ -55,11 +55,7 @@ test.each<[string, JsonObject, readonly string[]]>([
   ["a server", { providers: { mcp: { s: { command: "s" } } } }, ["mcp s"]],
   ["an address", { providers: { llm: { openai: { base_url: "https://a.b" } } } }, ["llm openai"]],
   ["a key's name", { providers: { llm: { google: { api_key_env: "X" } } } }, ["llm google"]],
-  [
-    "an address of its own",
-    { providers: { llm: { ollama: { base_url: "http://a.b" } } } },
-    ["llm ollama"],
-  ],
+  ["its own URL", { providers: { llm: { ollama: { base_url: "http://a.b" } } } }, ["llm ollama"]],
   [
     "an address that only looks near",
     { providers: { llm: { ollama: { base_url: "http://127.0.0.1.a.b" } } } },
@@ -72,7 +68,7 @@ test.each<[string, JsonObject, readonly string[]]>([
     ["tool *", "tool make"],
   ],
   [
-    "a policy for all that every builtin has of its own",
+    "a policy for all tools that every builtin overrides",
     { conversation: tools({ "*": { run: "unattended" } }) },
     [],
   ],

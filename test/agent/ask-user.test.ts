@@ -1,4 +1,4 @@
-/** The assistant's own question, with the config it is shipped with and what a user makes of that. */
+/** The `ask_user` tool, with its default config and with the user's. */
 import { describe, expect, test } from "vitest";
 import type { CallableTool, Toolbox } from "../../src/agent/index.ts";
 import { shippedConfig } from "../../src/runtime/shipped-tools.ts";
@@ -22,18 +22,18 @@ import { ToolTurn, type ToolTurnOptions } from "../../src/agent/tool-turn.fixtur
 const SELECT = { question: "Which?", answer_type: "select", options: ["backup", "abort"] };
 const SURE = { question: "Sure?", answer_type: "boolean" };
 
-const NOBODY_THERE =
+const NO_TERMINAL =
   "ask_user cannot run because no interactive terminal is available. Do not retry this tool call " +
   "in this turn; continue without user input or explain what information is missing.";
 const NEEDS_HUMAN =
   "ask_user requires a human answer and cannot be routed to the assistant. Do not retry this tool " +
   "call in this turn.";
 const KEY = "conversation.tools.ask_user.questions.answer.answer";
-const MISFIT =
+const MISMATCH =
   `ask_user: the configured ${KEY} value does not match the question's answer_type. Update the ` +
   "configuration; do not retry.";
 
-/** All shipped tools, under the user's config of the tools. */
+/** The settings of all builtin tools, merged with the user's config. */
 function settingsWith(tools: JsonObject, ...directives: readonly ToolDirective[]) {
   const user = parseConfigOrThrow("the test", { conversation: { tools } });
   return resolveTools(applyDirectives(mergeConfig(shippedConfig().builtins, user), directives));
@@ -41,7 +41,7 @@ function settingsWith(tools: JsonObject, ...directives: readonly ToolDirective[]
 
 function settingsOf(own: JsonObject, ...directives: readonly ToolDirective[]): ToolSettings {
   const settings = settingsWith({ ask_user: own }, ...directives).get("ask_user");
-  if (settings === undefined) throw new Error("There is no ask_user.");
+  if (settings === undefined) throw new Error("ask_user is not configured");
   return settings;
 }
 
@@ -79,10 +79,10 @@ async function start({ config = {}, tools = {}, ...options }: Setting): Promise<
 async function ask(args: JsonObject, setting: Setting = {}) {
   const turn = await start(setting);
   const response = await turn.call("ask_user", args);
-  return told(turn, [response?.content, response?.isError]);
+  return summaryOf(turn, [response?.content, response?.isError]);
 }
 
-function told(turn: ToolTurn, results: unknown) {
+function summaryOf(turn: ToolTurn, results: unknown) {
   expect(problemsOf(turn.events)).toEqual([]);
   const { questions, permissions, deliveries } = turn.prompter;
   return {
@@ -93,14 +93,14 @@ function told(turn: ToolTurn, results: unknown) {
     asked: questions.map(({ question, label }) => [label, question.text]),
     otherPrompts: permissions.length + deliveries.length,
     models: turn.inquiries.calls.length,
-    told: results,
+    result: results,
   };
 }
 
 const USER = { kind: "user", channel: "scripted" };
 
-describe("a call", () => {
-  test("is a question to the person, and the answer is what the model is told", async () => {
+describe("a call of ask_user", () => {
+  test("asks the user, and returns the answer to the model", async () => {
     verifies(
       "083/ask-user/called-like-any-tool",
       "083/ask-user/answer-becomes-the-result",
@@ -117,11 +117,11 @@ describe("a call", () => {
       asked: [["Assistant", "Which?"]],
       otherPrompts: 0,
       models: 0,
-      told: ['{"answer_type":"select","answer":"backup"}', false],
+      result: ['{"answer_type":"select","answer":"backup"}', false],
     });
   });
 
-  test("records the question as it was asked", async () => {
+  test("records the question", async () => {
     verifies("083/ask-user/recorded-as-the-assistants", "083/ask-user/policy-set-by-the-author");
     const args = { ...SURE, context: "First,\nsecond.", default: true };
     const turn = await start({ script: { answers: [{ answer: false }] } });
@@ -144,7 +144,7 @@ describe("a call", () => {
     ]);
   });
 
-  test("needs no permission, also where all tools do", async () => {
+  test("needs no permission, even if all other tools do", async () => {
     verifies(
       "083/config/runs-without-permission-prompt",
       "083/config/result-delivered-without-prompt",
@@ -157,7 +157,7 @@ describe("a call", () => {
     });
   });
 
-  test("asks anew every time, whatever was to be remembered", async () => {
+  test("asks every time, even if an answer should be remembered", async () => {
     verifies("083/ask-user/question-is-not-remembered", "083/ask-user/policy-set-by-the-author");
     const turn = await start({ script: { answers: () => ({ answer: true, isRemembered: true }) } });
     await turn.run(toolCall("call_1", "ask_user", SURE), toolCall("call_2", "ask_user", SURE));
@@ -167,7 +167,7 @@ describe("a call", () => {
     ]).toEqual([2, [USER, USER]]);
   });
 
-  test("that makes no sense asks nobody, and tells the model what to change", async () => {
+  test("with invalid arguments asks nothing, and tells the model what to change", async () => {
     verifies(
       "083/ask-user/errors-tell-the-model-what-to-change",
       "083/ask-user/select-without-options-is-an-error",
@@ -178,19 +178,19 @@ describe("a call", () => {
       asked: [],
       otherPrompts: 0,
       models: 0,
-      told: ["`options` is missing or empty: a select needs options to choose from.", true],
+      result: ["`options` is missing or empty: a select needs options to choose from.", true],
     });
   });
 
-  test("that the person cancels is told so, and is no failure", async () => {
+  test("that the user cancels returns that, and is not an error", async () => {
     const script = { answers: [{ isCancelled: true as const }] };
     expect(await ask(SURE, { script })).toMatchObject({
       ends: [{ outcome: "cancelled", reason: "user" }],
-      told: ["Tool input cancelled by user.", false],
+      result: ["Tool input cancelled by user.", false],
     });
   });
 
-  test("with `more` asks all of them and returns the answers in their order", async () => {
+  test("with `more` asks several questions and returns the answers in order", async () => {
     const answers = [{ answer: true }, { answer: "neither" }, { answer: "because" }];
     const args = { ...SURE, more: [SELECT, { question: "Why?" }] };
     expect(await ask(args, { script: { answers } })).toMatchObject({
@@ -205,7 +205,7 @@ describe("a call", () => {
         ["Assistant", "Which?"],
         ["Assistant", "Why?"],
       ],
-      told: [
+      result: [
         JSON.stringify({
           answer_type: "boolean",
           answer: true,
@@ -220,9 +220,9 @@ describe("a call", () => {
   });
 });
 
-describe("with nobody there", () => {
+describe("in a non-interactive run", () => {
   test.each(["auto", "defaults", "deny"])(
-    "it is refused and no answer is made up, whatever `detached` says: %s",
+    "a call is refused and no answer is invented, whatever `detached` says: %s",
     async (detached) => {
       verifies("083/ask-user/question-is-exclusive", "083/ask-user/policy-set-by-the-author");
       const config = { detached };
@@ -232,7 +232,7 @@ describe("with nobody there", () => {
         asked: [],
         otherPrompts: 0,
         models: 0,
-        told: [NOBODY_THERE, true],
+        result: [NO_TERMINAL, true],
       });
     },
   );
@@ -242,13 +242,13 @@ describe("with nobody there", () => {
     expect(await ask({ ...SURE, more }, { isInteractive: false })).toMatchObject({
       ends: [1, 2, 3].map(() => ({ outcome: "cancelled", reason: "no_prompt_backend" })),
       models: 0,
-      told: [NOBODY_THERE, true],
+      result: [NO_TERMINAL, true],
     });
   });
 });
 
-describe("its question in the config", () => {
-  test.each([true, false])("cannot go to a model (somebody there: %s)", async (isInteractive) => {
+describe("the question of ask_user in the config", () => {
+  test.each([true, false])("cannot go to a model (interactive: %s)", async (isInteractive) => {
     verifies(
       "083/answer-config/assistant-target-rejected",
       "083/answer-config/no-tool-name-in-routing",
@@ -258,11 +258,11 @@ describe("its question in the config", () => {
       ends: [{ outcome: "cancelled", reason: "assistant_routing_denied" }],
       asked: [],
       models: 0,
-      told: [NEEDS_HUMAN, true],
+      result: [NEEDS_HUMAN, true],
     });
   });
 
-  test("goes to a model only where the config lifts what the tool says", async () => {
+  test("goes to a model only if the config sets `exclusive = false`", async () => {
     const config = { questions: { answer: { exclusive: false } } };
     const turn = await start({ config, isInteractive: false });
     await turn.call("ask_user", SURE);
@@ -277,7 +277,7 @@ describe("its question in the config", () => {
     [SURE, false, '{"answer_type":"boolean","answer":false}'],
     [SELECT, "abort", '{"answer_type":"select","answer":"abort"}'],
     [{ question: "Where?" }, "/tmp", '{"answer_type":"text","answer":"/tmp"}'],
-  ])("may have its answer, and then nobody is asked: %j %j", async (args, answer, content) => {
+  ])("may have an answer, which is used without a prompt: %j %j", async (args, answer, content) => {
     verifies("083/answer-config/fixed-answer-supported");
     const config = { questions: { answer: { answer } } };
     expect(await ask(args, { config, isInteractive: false })).toEqual({
@@ -286,24 +286,24 @@ describe("its question in the config", () => {
       asked: [],
       otherPrompts: 0,
       models: 0,
-      told: [content, false],
+      result: [content, false],
     });
   });
 
   test.each<[string, JsonObject, Json]>([
     ["of another type", SURE, "yes"],
-    ["that is no option, though a person could say it", SELECT, "overwrite"],
-    ["that is no option of a strict choice", { ...SELECT, strict: true }, "overwrite"],
-  ])("may not have an answer %s", async (_, args, answer) => {
+    ["that is not an option, although a person could type it", SELECT, "overwrite"],
+    ["that is not an option of a strict select", { ...SELECT, strict: true }, "overwrite"],
+  ])("must not have an answer %s", async (_, args, answer) => {
     const config = { questions: { answer: { answer } } };
     expect(await ask(args, { config })).toMatchObject({
       ends: [{ outcome: "cancelled", reason: "invalid_static_answer" }],
       asked: [],
-      told: [MISFIT, true],
+      result: [MISMATCH, true],
     });
   });
 
-  test("may have another label, and keeps everything else", async () => {
+  test("may have another label, which leaves everything else unchanged", async () => {
     verifies("083/answer-config/label-supported");
     const before = settingsOf({});
     const after = settingsOf({ questions: { answer: { prompt_label: "JP" } } });
@@ -330,8 +330,8 @@ function state({ isEnabled, allowToggle }: ToolSettings): unknown {
   return [isEnabled, allowToggle];
 }
 
-describe("it is switched", () => {
-  test("on from the beginning, and off only by its name", () => {
+describe("ask_user", () => {
+  test("is enabled by default, and is disabled only by name", () => {
     verifies(
       "083/config/enabled-by-default",
       "083/config/bare-disable-all-keeps-it",
@@ -345,7 +345,7 @@ describe("it is switched", () => {
     ]);
   });
 
-  test("off beside all the others that may be", () => {
+  test("can be disabled together with all other tools", () => {
     verifies("083/config/bare-disable-all-keeps-it", "083/config/disable-all-and-by-name");
     const tools = { mine: { source: "local", command: "true" } };
     const enabled = (...directives: readonly ToolDirective[]) =>
@@ -359,7 +359,7 @@ describe("it is switched", () => {
     expect(enabled(off(), off("ask_user"))).toEqual([["describe_tools", "never"]]);
   });
 
-  test("off by its state, which leaves the rule, or by the short form, which resets it", () => {
+  test("keeps its toggle rule if disabled by `state`, and loses it if disabled by the shorthand", () => {
     verifies("083/config/disabled-by-state", "083/config/bool-shorthand-resets-the-rule");
     expect([
       state(settingsOf({ enable: { state: false } })),
@@ -372,19 +372,19 @@ describe("it is switched", () => {
     ]);
   });
 
-  test("off, it is not there for the model to call", async () => {
+  test("cannot be called when disabled", async () => {
     const response = await ask(SURE, { config: { enable: { state: false } } });
-    expect([response.requests, response.told]).toEqual([
+    expect([response.requests, response.result]).toEqual([
       [],
       [expect.stringContaining("Tool 'ask_user' is not available."), true],
     ]);
   });
 });
 
-describe("under another name", () => {
+describe("ask_user under another name", () => {
   const alias = { source: "builtin.ask_user", run: "unattended" };
 
-  test("it is found if the source says which builtin is meant", async () => {
+  test("works if the source names the builtin", async () => {
     verifies("083/config/lookup-by-config-key");
     const turn = await start({ tools: { ask: alias }, script: { answers: [{ answer: "x" }] } });
     const response = await turn.call("ask", { question: "Which?" });
@@ -394,7 +394,7 @@ describe("under another name", () => {
     ]);
   });
 
-  test("and without that it is not, and the model is told when it calls it", async () => {
+  test("is unavailable otherwise, and a call says so", async () => {
     verifies("083/config/lookup-by-config-key");
     const turn = await start({ tools: { ask: { ...alias, source: "builtin" } } });
     const response = await turn.call("ask", { question: "Which?" });
@@ -404,12 +404,12 @@ describe("under another name", () => {
     ]);
   });
 
-  test("it refuses by the question, and not by its own name", async () => {
+  test("is refused because its question is exclusive, not because of its name", async () => {
     verifies("083/answer-config/no-tool-name-in-routing");
     const turn = await start({ tools: { ask: alias }, isInteractive: false });
     const response = await turn.call("ask", { question: "Which?" });
     expect([response?.content, turn.inquiries.calls]).toEqual([
-      NOBODY_THERE.replace("ask_user", "ask"),
+      NO_TERMINAL.replace("ask_user", "ask"),
       [],
     ]);
   });

@@ -1,4 +1,4 @@
-/** The record cannot be written any more, at whichever event: nothing may go on, and nothing may hang. */
+/** If a write to the record fails, at any event, nothing may continue and nothing may hang. */
 import { setImmediate } from "node:timers/promises";
 import { describe, expect, onTestFinished, test } from "vitest";
 import type { TurnUpdate } from "../../src/agent/index.ts";
@@ -13,16 +13,16 @@ import { failureOf } from "../../src/storage/record-elements.fixture.ts";
 import { booleanQuestion, secretQuestion } from "../../src/tool/index.ts";
 import { isAlive } from "../../src/util/is-alive.fixture.ts";
 
-/** A call of each kind, all of them with something to record at every stage. */
+/** A call of each kind. Together they record every kind of event. */
 const CALLS = ["asks", "modest", "configured", "secretive", "local", "asks"].map((name, index) =>
   toolCall(`call_${index}`, name),
 );
 
 describe.each([
   ["one write fails", (written: number, lost: number) => written === lost],
-  ["no write succeeds any more", (written: number, lost: number) => written >= lost],
+  ["all further writes fail", (written: number, lost: number) => written >= lost],
 ])("%s", (_, isLost) => {
-  test("whichever it is: the cycle ends and says so, and no process and no prompt is left", async () => {
+  test("the cycle ends with an error, and leaves no process and no prompt", async () => {
     const unhandled = catchUnhandled();
     const left: unknown[] = [];
     let lost = 0;
@@ -49,11 +49,11 @@ describe.each([
     await setImmediate();
     const expected = Array.from({ length: lost - 1 }, () => expect.objectContaining(WRITE_FAILED));
     expect({ left, unhandled }).toEqual({ left: expected, unhandled: [] });
-    // Decisions, questions, their ends, results; each of the calls has some of them.
+    // Decisions, questions, their ends, results: each call has some of them.
     expect(lost).toBeGreaterThan(20);
   });
 
-  test("while others are at work, at a person and at a model: all of it ends", async () => {
+  test("open prompts and inquiries of other calls end, too", async () => {
     const unhandled = catchUnhandled();
     const pids: number[] = [];
     const slow = new SlowTool();
@@ -93,7 +93,7 @@ describe.each([
   });
 });
 
-test("a write that fails while the model still speaks is told by `run`, and nothing runs", async () => {
+test("a write that fails while the model still streams rejects `run`, and no tool runs", async () => {
   const unhandled = catchUnhandled();
   const slow = new SlowTool();
   const turn = await ToolTurn.start({ tools: [slow] });
@@ -104,7 +104,7 @@ test("a write that fails while the model still speaks is told by `run`, and noth
   expect([slow.starts, unhandled]).toEqual([0, []]);
 });
 
-test("an inquiry whose request cannot be recorded is put to nobody", async () => {
+test("a question whose request cannot be recorded is not asked", async () => {
   const turn = await ToolTurn.start({
     tools: [questioner("asks", booleanQuestion("q", "?"))],
     script: { answers: [{ answer: true }] },
@@ -115,7 +115,7 @@ test("an inquiry whose request cannot be recorded is put to nobody", async () =>
   expect(turn.prompter.questions).toEqual([]);
 });
 
-test("an answer that cannot be recorded is neither given to the tool nor remembered", async () => {
+test("an answer that cannot be recorded neither reaches the tool nor is remembered", async () => {
   const entered: unknown[] = [];
   const tool = questioner("asks", booleanQuestion("q", "?"));
   const turn = await ToolTurn.start({
@@ -128,7 +128,7 @@ test("an answer that cannot be recorded is neither given to the tool nor remembe
   expect([entered, turn.parts.state.findAnswer("asks", "q")]).toEqual([[{}], undefined]);
 });
 
-/** Tools of every kind, with people and models who answer after a while. */
+/** Tools of every kind, with a person and a model that answer after a delay. */
 async function startAll(
   pids: number[],
   command: string,
@@ -183,7 +183,7 @@ function localTool(command: string) {
   });
 }
 
-/** What is still being asked: nobody has closed it. */
+/** The prompts and inquiries that are still open. */
 function openPrompts({ prompter, inquiries, events }: ToolTurn): readonly string[] {
   const closed = new Set(
     events.flatMap((event) => (event.type === "inquiry_response" ? [event.id] : [])),

@@ -1,4 +1,4 @@
-/** What a person, a model and config may decide about a change that a file tool wants to make. */
+/** What a person, a model and config may decide about the changes of the file tools. */
 import { readdirSync, readFileSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import { describe, expect, test } from "vitest";
@@ -33,7 +33,7 @@ async function start({ questions = {}, detached = "auto", ...options }: Scene) {
   return { root, turn };
 }
 
-/** One call after the other, in the same turn. */
+/** The calls, one after the other, in the same turn. */
 async function callBoth({ turn, root }: Awaited<ReturnType<typeof start>>, tool: Called) {
   for (const file of FILES) {
     await turn.run(toolCall(`call_${file}`, tool.name, tool.arguments(file)));
@@ -55,7 +55,7 @@ interface Called {
   readonly name: string;
   readonly question: string;
   readonly arguments: (file: string) => JsonObject;
-  /** What is there once both calls were answered with yes. */
+  /** The files after both calls were answered with yes. */
   readonly after: readonly string[];
 }
 
@@ -115,7 +115,7 @@ describe("yes for the rest of the turn", () => {
 });
 
 describe("in a non-interactive run", () => {
-  test.each(ALL)("no model answers %s, and no default does", async (_, tool) => {
+  test.each(ALL)("neither a model nor a default answers %s", async (_, tool) => {
     counters("T-FILE-2");
     for (const detached of ["auto", "defaults", "deny"]) {
       const scene = await start({ isInteractive: false, detached });
@@ -129,7 +129,7 @@ describe("in a non-interactive run", () => {
     }
   });
 
-  test.each(ALL)("%s is not handed to a model by its target alone", async (id, tool) => {
+  test.each(ALL)("the target alone does not let a model answer %s", async (id, tool) => {
     counters("T-FILE-2");
     const questions = { [id]: { target: "assistant" } };
     const { deciders, files } = await callBoth(await start({ questions }), tool);
@@ -142,7 +142,7 @@ describe("in a non-interactive run", () => {
     expect([deciders, files]).toEqual([["config", "config"], tool.after]);
   });
 
-  test.each(ALL)("config may let a model answer %s, and the record says so", async (id, tool) => {
+  test.each(ALL)("config may let a model answer %s, and the record shows it", async (id, tool) => {
     const questions = { [id]: { exclusive: false } };
     const scene = await start({ isInteractive: false, questions, answers: agree });
     const { deciders, files } = await callBoth(scene, tool);

@@ -1,4 +1,4 @@
-/** Any story of calls, questions, answers and interruptions leaves a record in good order. */
+/** Any sequence of calls, questions, answers and interruptions leaves a consistent record. */
 import { setImmediate } from "node:timers/promises";
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
@@ -17,7 +17,7 @@ import {
 import { problemsOf, turnsIn } from "../../src/conversation/record-rules.fixture.ts";
 import { StoryTurn, TOOLS } from "../support/story-turn.ts";
 
-test("each question has one end in its turn, by one who may give it, and each call one response", async () => {
+test("each question ends once, in its turn, by an allowed decider, and each call has one response", async () => {
   verifies(
     "082/record/pair-for-every-question",
     "082/record/non-answer-is-cancelled",
@@ -32,13 +32,13 @@ test("each question has one end in its turn, by one who may give it, and each ca
   );
   await fc.assert(
     fc.asyncProperty(anyStory, async (story) => {
-      const told = await tell(story);
-      const { events } = told.turn;
+      const outcome = await play(story);
+      const { events } = outcome.turn;
       expect({
         problems: problemsOf(events),
-        wrongDeciders: turnsIn(events).flatMap((turn) => wrongDeciders(turn, told)),
-        wrongOrder: told.wrongOrder,
-        forgotten: differences(told.turn),
+        wrongDeciders: turnsIn(events).flatMap((turn) => wrongDeciders(turn, outcome)),
+        wrongOrder: outcome.wrongOrder,
+        forgotten: differences(outcome.turn),
         hasSecret: JSON.stringify(events).includes("s3cret"),
       }).toEqual({
         problems: [],
@@ -52,12 +52,12 @@ test("each question has one end in its turn, by one who may give it, and each ca
   );
 });
 
-interface Told {
+interface Outcome {
   readonly turn: StoryTurn;
   readonly wrongOrder: readonly string[];
 }
 
-async function tell(story: Story): Promise<Told> {
+async function play(story: Story): Promise<Outcome> {
   const turn = await StoryTurn.start(story);
   const wrongOrder: string[] = [];
   for (const [index, cycles] of story.turns.entries()) {
@@ -84,7 +84,7 @@ async function tellCycle(turn: StoryTurn, { calls, disturbances, isResumed }: Cy
     await pass(after);
     disturb[what]();
   }
-  // Somebody may be asked who never answers: then all of it is stopped in the end.
+  // A person or a model may never answer: stop in that case.
   await Promise.race([running, pass(40)]);
   cycle.stop("user");
   const ids = (await running).map(({ id }) => id);
@@ -95,12 +95,12 @@ async function pass(times: number): Promise<void> {
   for (let count = 0; count < times; count += 1) await setImmediate();
 }
 
-/** What the record says about who answered, held against what people and models were asked. */
-function wrongDeciders(events: readonly ConversationEvent[], { turn }: Told): readonly string[] {
+/** The responses whose recorded decider does not match what people and models were asked. */
+function wrongDeciders(events: readonly ConversationEvent[], { turn }: Outcome): readonly string[] {
   const toolOf = new Map<string, string>();
   const asked = new Map<string, { readonly tool: string; readonly request: InquiryRequest }>();
-  /** What people have said for the turn. */
-  const kept = new Map<string, Json>();
+  /** Answers that people gave for the rest of the turn. */
+  const remembered = new Map<string, Json>();
   const wrong: string[] = [];
   for (const event of events) {
     if (event.type === "tool_call_request") toolOf.set(event.id, event.name);
@@ -109,7 +109,7 @@ function wrongDeciders(events: readonly ConversationEvent[], { turn }: Told): re
     }
     if (event.type !== "inquiry_response" || event.outcome === "cancelled") continue;
     const { tool = "", request } = asked.get(event.id) ?? {};
-    if (request === undefined) continue; // The rules of the record tell.
+    if (request === undefined) continue; // `problemsOf` reports it.
     const { question, questionId = "" } = request;
     const isSecret = question.answerType.type === "secret";
     const isForPeople = isSecret || question.exclusive;
@@ -125,17 +125,17 @@ function wrongDeciders(events: readonly ConversationEvent[], { turn }: Told): re
         !isSecret &&
         question.persistence === "turn" &&
         by.kind === "remembered" &&
-        kept.get(place(by.from)) === answer,
+        remembered.get(place(by.from)) === answer,
       policy: () => false,
       unknown: () => false,
     }[by.kind]();
-    if (by.kind === "user" && by.scope === "turn") kept.set(place(event.id), answer);
+    if (by.kind === "user" && by.scope === "turn") remembered.set(place(event.id), answer);
     if (!isRight || isSecret !== (event.outcome === "redacted")) wrong.push(JSON.stringify(event));
   }
   return wrong;
 }
 
-/** What the last turn knows that cannot be told from its events, or the other way round. */
+/** Differences between the state of the last turn and the state rebuilt from its events. */
 function differences(turn: StoryTurn): readonly string[] {
   const live = turn.state;
   const rebuilt = TurnState.fromEvents(turnsIn(turn.events).at(-1) ?? []);

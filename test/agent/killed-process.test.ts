@@ -1,4 +1,4 @@
-/** A process is killed while its tools ask: each question has its end, or is closed as interrupted. */
+/** If a process is killed while its tools ask, each question has an end, or is closed as interrupted. */
 import { readFileSync } from "node:fs";
 import path from "node:path";
 import { expect, test } from "vitest";
@@ -17,12 +17,12 @@ import {
 
 const ROUNDS = 3;
 const RECORDS = 2;
-const PROGRAM = path.join(import.meta.dirname, "ask-for-ever-program.ts");
+const PROGRAM = path.join(import.meta.dirname, "ask-forever-program.ts");
 
-test("only what was open at that moment has no end, and a reader closes it in its own turn", async () => {
+test("only questions that were open have no end, and a reader closes them in their own turn", async () => {
   const workspace = temporaryWorkspace();
   const records = await Promise.all(Array.from({ length: RECORDS }, () => newRecord(workspace)));
-  const found = await Promise.all(records.map((id) => killAgainAndAgain(workspace, id)));
+  const found = await Promise.all(records.map((id) => killRepeatedly(workspace, id)));
   const nothing = { lost: [], unclosed: [], misplaced: [], hasSecret: false };
   expect(found).toEqual(Array.from({ length: RECORDS }, () => nothing));
 });
@@ -32,8 +32,8 @@ async function newRecord({ conversations }: TemporaryWorkspace): Promise<Convers
   return writer.id;
 }
 
-async function killAgainAndAgain(workspace: TemporaryWorkspace, id: ConversationId) {
-  /** How many turns there were when a process was killed: the last one of them may be torn. */
+async function killRepeatedly(workspace: TemporaryWorkspace, id: ConversationId) {
+  /** The indexes of the turns in which a process was killed. */
   const killedIn = new Set<number>();
   for (let round = 0; round < ROUNDS; round += 1) {
     await killOne(workspace, id);
@@ -53,7 +53,7 @@ async function killAgainAndAgain(workspace: TemporaryWorkspace, id: Conversation
   };
 }
 
-/** At a moment of no special kind, but after so many events. */
+/** Kills a process after a random number of events. */
 async function killOne({ root, data }: TemporaryWorkspace, id: ConversationId): Promise<void> {
   const program = new ChildProgram(process.execPath, [PROGRAM, root, data, id]);
   for (let count = 1 + Math.floor(Math.random() * 60); count > 0; count -= 1) {
@@ -71,7 +71,7 @@ function isExcused(problem: string, killedIn: ReadonlySet<number>): boolean {
   return killedIn.has(Number(turn)) && rest.endsWith("has no response");
 }
 
-/** Ends that the view has and the record has not, and that are not those of an interruption. */
+/** Ends that the view adds to the record and that are not interruptions. */
 function wrongEnds(
   view: readonly ConversationEvent[],
   recorded: readonly ConversationEvent[],

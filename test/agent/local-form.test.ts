@@ -1,4 +1,4 @@
-/** A tool of one's own, a real process, that asks for several things at once. */
+/** A local tool, as a real process, that asks several questions at once. */
 import { describe, expect, test } from "vitest";
 import { createLocalExecutor } from "../../src/executor/index.ts";
 import type { InquiryId } from "../../src/conversation/index.ts";
@@ -12,7 +12,7 @@ const MORE = [
   { id: "key", text: "Key?", answer_type: { type: "secret" } },
 ];
 
-/** Prints what it needs, and with the answers what it was told. */
+/** Prints its questions, or the answers once it has them. */
 async function run(need: object, react: FormReaction) {
   const program = `
     const { tool } = JSON.parse(require("node:fs").readFileSync(0, "utf8"));
@@ -32,18 +32,18 @@ async function run(need: object, react: FormReaction) {
   const turn = await ToolTurn.start({ tools, parts: { prompter } });
   const response = await turn.call("deploy");
   expect(problemsOf(turn.events)).toEqual([]);
-  return { turn, prompter, told: [response?.content, response?.isError] };
+  return { turn, prompter, result: [response?.content, response?.isError] };
 }
 
 describe("a program that prints `more`", () => {
   test("gets all answers and notes at once, and keeps its secret out of the record", async () => {
     const note = "since you ask";
     const inquiryId = "call_1.sure.1" as InquiryId; // As the coordinator makes it.
-    const { turn, prompter, told } = await run(
+    const { turn, prompter, result } = await run(
       { type: "needs_input", question: QUESTION, more: MORE },
       ["dev", { type: "answered", inquiryId, answer: true, note, isRemembered: false }, "hunter2"],
     );
-    expect([prompter.shown, told]).toEqual([
+    expect([prompter.shown, result]).toEqual([
       [["call_1.env.1", "call_1.sure.1", "call_1.key.1"]],
       [
         JSON.stringify({
@@ -56,19 +56,19 @@ describe("a program that prints `more`", () => {
     expect(JSON.stringify(turn.recorded("inquiry_response"))).not.toContain("hunter2");
   });
 
-  test("is run once if the person cancels", async () => {
+  test("runs only once if the person cancels", async () => {
     const need = { type: "needs_input", question: QUESTION, more: MORE };
-    const { turn, told } = await run(need, () => ({ type: "cancelled" }));
-    expect([told, turn.recorded("inquiry_response").map(({ outcome }) => outcome)]).toEqual([
+    const { turn, result } = await run(need, () => ({ type: "cancelled" }));
+    expect([result, turn.recorded("inquiry_response").map(({ outcome }) => outcome)]).toEqual([
       ["Tool input cancelled by user.", false],
       ["cancelled", "cancelled", "cancelled"],
     ]);
   });
 
-  test("that asks the same thing twice is told what is wrong, and nobody is asked", async () => {
+  test("that uses a question id twice gets an error, and nothing is asked", async () => {
     const need = { type: "needs_input", question: QUESTION, more: [QUESTION] };
-    const { prompter, told } = await run(need, []);
-    expect([prompter.shown, told]).toEqual([
+    const { prompter, result } = await run(need, []);
+    expect([prompter.shown, result]).toEqual([
       [],
       [expect.stringContaining('more: duplicate question "env"'), true],
     ]);

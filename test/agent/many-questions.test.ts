@@ -1,4 +1,4 @@
-/** Many tools ask at once, and are answered from everywhere: no answer goes to another's question. */
+/** Many tools ask at once and get answers from all sources. No answer goes to the wrong question. */
 import { setImmediate } from "node:timers/promises";
 import { expect, onTestFinished, test } from "vitest";
 import { DEFAULT_LIMITS } from "../../src/config/index.ts";
@@ -10,12 +10,12 @@ import { toolCall } from "../../src/conversation/events.fixture.ts";
 import { problemsOf } from "../../src/conversation/record-rules.fixture.ts";
 import { ToolTurn } from "../../src/agent/tool-turn.fixture.ts";
 
-/** Every call has a word of its own, and asks for it; only who answers differs. */
+/** Each call asks for its own word. They differ in who answers. */
 const KINDS = ["person", "model", "config", "remembered"] as const;
 
 type Kind = (typeof KINDS)[number];
 
-test.each([100, 500])("%i calls, each of which gets its own answer", async (count) => {
+test.each([100, 500])("each of %i calls gets its own answer", async (count) => {
   verifies(
     "028/goal/parallel-inquiries",
     "082/prompt/answer-carries-the-id",
@@ -47,7 +47,7 @@ test.each([100, 500])("%i calls, each of which gets its own answer", async (coun
   });
 });
 
-/** Models are quick or slow; the person is slow enough for all others to get ahead. */
+/** Models are fast or slow. The person is slower than all of them. */
 function startTurn(count: number): Promise<ToolTurn> {
   const names = Array.from({ length: count }, (_, number) => callOf(number).name);
   const tools = [...new Set(names)].map((name) =>
@@ -83,7 +83,7 @@ function startTurn(count: number): Promise<ToolTurn> {
   });
 }
 
-/** Tools of people and models share their name; each configured one is a tool of its own. */
+/** Calls that ask a person or a model share a tool. Each configured answer has a separate tool. */
 function callOf(number: number): ToolCallRequest {
   const kind = kindOf(number);
   const name = kind === "config" ? `config_${number}` : kind;
@@ -112,7 +112,7 @@ function countDeciders(turn: ToolTurn): Readonly<Record<string, number>> {
   const counts: Record<string, number> = {};
   for (const event of turn.recorded("inquiry_response")) {
     const kind = event.outcome === "answered" ? event.answeredBy?.kind : event.outcome;
-    counts[kind ?? "nobody"] = (counts[kind ?? "nobody"] ?? 0) + 1;
+    counts[kind ?? "none"] = (counts[kind ?? "none"] ?? 0) + 1;
   }
   return counts;
 }

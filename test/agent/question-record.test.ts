@@ -1,4 +1,4 @@
-/** What the record says of a question, beyond how it ended, and what a turn keeps of it. */
+/** What is recorded about a question besides its end, and which answers a turn remembers. */
 import { describe, expect, test, vi } from "vitest";
 import { prompterThat, questioner, StubbornTool } from "../../src/agent/questioner.fixture.ts";
 import { settingsOf, ToolTurn } from "../../src/agent/tool-turn.fixture.ts";
@@ -20,13 +20,13 @@ import { counters } from "../security/threats.ts";
 
 const SURE = booleanQuestion("q", "Sure?");
 
-describe("what may be remembered", () => {
+describe("remembering", () => {
   const never: readonly (readonly [string, Question])[] = [
     ["with persistence `none`", textQuestion("q", "?", { persistence: "none" })],
     ["that is a secret", secretQuestion("q", "?")],
   ];
 
-  test.each(never)("an answer to a question %s is not kept", async (_, question) => {
+  test.each(never)("skips the answer to a question %s", async (_, question) => {
     verifies("083/remember/none-is-not-stored", "082/secret/not-remembered");
     const turn = await ToolTurn.start({
       tools: [questioner("x", question)],
@@ -40,7 +40,7 @@ describe("what may be remembered", () => {
     }).toEqual({ asked: 2, kept: undefined, scopes: [] });
   });
 
-  test.each(never)("an answer that is kept is not used for a question %s", async (_, question) => {
+  test.each(never)("does not answer a question %s", async (_, question) => {
     verifies(
       "083/remember/none-is-asked-every-time",
       "082/secret/remembered-answer-not-used",
@@ -59,7 +59,7 @@ describe("what may be remembered", () => {
     expect(tool.attempts).toEqual([{}, { q: "kept" }, { q: "typed" }, { q: "kept" }]);
   });
 
-  test("an answer that is kept but does not fit the question any more is not used", async () => {
+  test("does not use an answer that no longer fits the question", async () => {
     const tool = new StubbornTool("x", [textQuestion("q", "?"), SURE]);
     const answers = [{ answer: "text", isRemembered: true }, { answer: true }];
     const turn = await ToolTurn.start({ tools: [tool], script: { answers } });
@@ -67,7 +67,7 @@ describe("what may be remembered", () => {
     expect(tool.attempts).toEqual([{}, { q: "text" }, { q: true }]);
   });
 
-  test("nothing that a model or the config has said", async () => {
+  test("skips answers of models and of the config", async () => {
     const tool = new StubbornTool("x", [SURE, booleanQuestion("r", "?")]);
     const turn = await ToolTurn.start({
       tools: [tool],
@@ -83,8 +83,8 @@ describe("what may be remembered", () => {
   });
 });
 
-describe("who asks", () => {
-  test("is recorded as the executor says it, whatever it is", async () => {
+describe("the source of a question", () => {
+  test("is recorded as the executor sets it", async () => {
     verifies("082/source/coordinator-copies-it", "082/source/doubles-set-it-directly");
     const sources: readonly InquirySource[] = [
       { source: "assistant" },
@@ -104,7 +104,7 @@ describe("who asks", () => {
     expect(recorded).toEqual(sources);
   });
 
-  test("is not for the config to say: a label is for the eye, and comes from nowhere else", async () => {
+  test("cannot be configured: a label is only for display, and comes only from the config", async () => {
     counters("T-PROV-1");
     verifies(
       "082/source/config-has-no-say",
@@ -135,7 +135,7 @@ describe("who asks", () => {
   });
 });
 
-test("the record has the question as it was asked, with its type, context, default and policy", async () => {
+test("a question is recorded with its type, context, default and policy", async () => {
   verifies(
     "082/record/request-keeps-the-answer-type",
     "083/record/asked-question-recorded-with-its-policy",
@@ -160,7 +160,7 @@ test("the record has the question as it was asked, with its type, context, defau
   );
 });
 
-test("whether a question is secret is for the tool to say, and for no setting of it", async () => {
+test("only the tool decides whether a question is secret, not the config", async () => {
   verifies("082/secret/config-has-no-say", "082/secret/declared-by-the-tool-author");
   const settings = [
     {},
@@ -189,7 +189,7 @@ test("whether a question is secret is for the tool to say, and for no setting of
   expect(outcomes).toEqual(settings.map(() => expected));
 });
 
-test("the request is on record before anybody is looked for, and before anybody is asked", async () => {
+test("the request is recorded before routing and before prompting", async () => {
   verifies(
     "082/record/request-before-routing",
     "082/id/final-before-the-request-is-stored",
@@ -217,7 +217,7 @@ test("the request is on record before anybody is looked for, and before anybody 
   expect(turn.recorded("inquiry_response").map(({ id }) => id)).toEqual(["call_1.q.1"]);
 });
 
-test("answers of models are taken one at a time, in the order in which they come", async () => {
+test("answers of models are handled one at a time, in order of arrival", async () => {
   verifies("028/inquiry/results-handled-one-at-a-time");
   const ids = ["a.q.1", "b.q.1", "c.q.1"];
   const turn = await ToolTurn.start({
@@ -238,7 +238,7 @@ test("answers of models are taken one at a time, in the order in which they come
   ]);
 });
 
-test("tools of one's own and of ours keep a question to people, and ask it each time", async () => {
+test("local and builtin tools can ask exclusive questions that are never remembered", async () => {
   verifies("083/question/any-tool-may-opt-in");
   const question = textQuestion("q", "?", { exclusive: true, persistence: "none" });
   const program = `
@@ -277,7 +277,7 @@ test("tools of one's own and of ours keep a question to people, and ask it each 
   ]);
 });
 
-test("a question that says nothing of who may answer, and how often, is one of the old kind", async () => {
+test("a question without `exclusive` and `persistence` is handled as before", async () => {
   verifies("083/question/defaults-change-nothing");
   const old = { id: "q", text: "Sure?", answer_type: { type: "boolean" } };
   const turn = await ToolTurn.start({

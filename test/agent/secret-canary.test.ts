@@ -1,6 +1,6 @@
 /**
- * A secret is followed through the whole program: typed by a person or taken from the config, asked by
- * a builtin tool or by a process. It is looked for everywhere it must not be.
+ * Follows a secret through the whole program: typed by a person or configured, requested by a builtin tool
+ * or by a process. Searches for it everywhere it must not be.
  */
 import { readdirSync, readFileSync } from "node:fs";
 import path from "node:path";
@@ -24,10 +24,10 @@ import { counters } from "../security/threats.ts";
 
 const CANARY = "canary-7f3b9c-do-not-sing";
 
-/** Forms in which it could hide: as it is, and as the record writes strings of tools. */
+/** The secret, plain and in the encodings in which it could appear. */
 const FORMS = [CANARY, Buffer.from(CANARY).toString("base64"), encodeURIComponent(CANARY)];
 
-/** Says what it could see of the secret, and where, without saying the secret. */
+/** Returns only the length of the secret. */
 const builtin = defineTool({
   name: "login",
   description: "",
@@ -39,7 +39,7 @@ const builtin = defineTool({
   },
 });
 
-/** The same as a process, which also looks at what the system shows of it to everybody. */
+/** The same as a process, which also checks what the system shows to other processes. */
 const PROGRAM = `
   const { readFileSync } = require("node:fs");
   const document = readFileSync(0, "utf8");
@@ -64,7 +64,7 @@ const PROGRAM = `
 
 const PROCESS_ARGUMENTS = ["-e", PROGRAM, "{{tool}}", "{{tool.answers|tojson}}", "{{context}}"];
 
-/** Asks, and wants the answer as an argument. */
+/** Takes the secret as an argument. */
 const LEAKY_ARGUMENTS = [
   "-c",
   `echo '{"type":"needs_input","question":{"id":"key","text":"Key?","answer_type":{"type":"secret"}}}'`,
@@ -80,11 +80,11 @@ const LOCAL_RESULT = {
   inEnvironment: false,
 };
 
-/** A tool that asks a model: so that a model is shown what there is when the secret is known. */
-const modest = questioner("modest", booleanQuestion("q", "Was there a secret?"));
+/** Asks a model, so that a model sees the conversation after the secret is known. */
+const inquiring = questioner("inquiring", booleanQuestion("q", "Was there a secret?"));
 
-/** The same question, but what it asks for is no secret. */
-const told = questioner("told", textQuestion("key", "Key?"));
+/** The same question, but not secret. */
+const plain = questioner("plain", textQuestion("key", "Key?"));
 
 interface Scene {
   readonly workspace: TemporaryWorkspace;
@@ -102,13 +102,13 @@ async function setScene(config: JsonObject, answer: Json): Promise<Scene> {
       builtin,
       localTool(workspace, "process", { program: process.execPath, args: PROCESS_ARGUMENTS }),
       localTool(workspace, "leaky", { program: "sh", args: LEAKY_ARGUMENTS }),
-      told,
-      modest,
+      plain,
+      inquiring,
     ],
     config: {
       login: config,
       process: config,
-      modest: { questions: { q: { target: "assistant" } } },
+      inquiring: { questions: { q: { target: "assistant" } } },
     },
     script: { answers: () => ({ answer, isRemembered: true }) },
     answers: () => ({ type: "answered", answer: true, model: "test/model" }),
@@ -128,8 +128,8 @@ function localTool(
   return { name, executor: createLocalExecutor(settings, { ...place, variables: process.env }) };
 }
 
-/** Everywhere that it was found. */
-function whereabouts({ workspace, turn, updates }: Scene): readonly string[] {
+/** The places where the secret was found. */
+function placesWithSecret({ workspace, turn, updates }: Scene): readonly string[] {
   const places: readonly (readonly [string, string])[] = [
     ...filesBelow(path.dirname(workspace.root)).map((file): [string, string] => [
       file,
@@ -150,7 +150,7 @@ function whereabouts({ workspace, turn, updates }: Scene): readonly string[] {
     .map(([place]) => place);
 }
 
-/** All that a model could be shown of a call. */
+/** Everything that a model could see in an inquiry. */
 function textOf({ stream, ...call }: InquiryCall): string {
   return JSON.stringify([call, stream.baseConfig, stream.entries.map(({ raw }) => raw)]);
 }
@@ -161,18 +161,18 @@ function filesBelow(folder: string): string[] {
     .map((entry) => path.join(entry.parentPath, entry.name));
 }
 
-const calls = [toolCall("a", "login"), toolCall("b", "process"), toolCall("c", "modest")];
+const calls = [toolCall("a", "login"), toolCall("b", "process"), toolCall("c", "inquiring")];
 
 describe.each<[string, JsonObject, string, object]>([
   ["typed by a person", {}, CANARY, { kind: "user", channel: "scripted" }],
   [
-    "taken from the config",
+    "from the config",
     { questions: { key: { answer: CANARY, prompt_label: "The vault" } } },
     "not asked for",
     { kind: "config" },
   ],
 ])("a secret %s", (_, config, answer, answeredBy) => {
-  test("reaches the tool on its standard input, and is found nowhere else", async () => {
+  test("reaches the tool on its standard input, and appears nowhere else", async () => {
     counters("T-SEC-1");
     verifies(
       "082/secret/prompt-answer-redacted",
@@ -185,7 +185,7 @@ describe.each<[string, JsonObject, string, object]>([
     );
     const scene = await setScene(config, answer);
     const responses = await scene.turn.run(...calls);
-    const later = await scene.turn.run(toolCall("d", "modest"));
+    const later = await scene.turn.run(toolCall("d", "inquiring"));
     expect([...responses, ...later].map(({ content }) => JSON.parse(content) as Json)).toEqual([
       BUILTIN_RESULT,
       LOCAL_RESULT,
@@ -201,12 +201,12 @@ describe.each<[string, JsonObject, string, object]>([
       "c.q.1",
       "d.q.1",
     ]);
-    expect(whereabouts(scene)).toEqual([]);
+    expect(placesWithSecret(scene)).toEqual([]);
     await scene.turn.conversation.release();
-    expect(whereabouts(scene)).toEqual([]);
+    expect(placesWithSecret(scene)).toEqual([]);
   });
 
-  test("is asked for again by every call, in the same turn and in the next", async () => {
+  test("is requested again by every call, in the same turn and in the next", async () => {
     verifies("082/secret/not-remembered", "082/secret/remembered-answer-not-used");
     const scene = await setScene(config, answer);
     await scene.turn.run(toolCall("a", "login"), toolCall("b", "login"));
@@ -215,11 +215,11 @@ describe.each<[string, JsonObject, string, object]>([
     const kinds = scene.turn.recorded("inquiry_response").map(({ outcome }) => outcome);
     expect(kinds).toEqual(["redacted", "redacted", "redacted"]);
     expect(scene.turn.parts.state.findAnswer("login", "key")).toBeUndefined();
-    expect(whereabouts(scene)).toEqual([]);
+    expect(placesWithSecret(scene)).toEqual([]);
   });
 });
 
-describe("a secret that goes wrong", () => {
+describe("a failed secret", () => {
   test.each<[string, JsonObject, Json]>([
     ["has the wrong type in the config", { questions: { key: { answer: [CANARY] } } }, ""],
     ["has the wrong type at the prompt", {}, { value: CANARY }],
@@ -228,39 +228,39 @@ describe("a secret that goes wrong", () => {
       { questions: { key: { answer: { [CANARY]: 1 }, target: "assistant" } } },
       "",
     ],
-  ])("because it %s is in no error either", async (_, config, answer) => {
+  ])("that %s is not in the error", async (_, config, answer) => {
     const scene = await setScene(config, answer);
     const responses = await scene.turn.run(...calls);
     expect(responses.map(({ isError }) => isError)).toEqual([true, true, false]);
     expect(JSON.stringify(responses)).not.toContain(CANARY);
-    expect(whereabouts(scene)).toEqual([]);
+    expect(placesWithSecret(scene)).toEqual([]);
   });
 
-  test("because the tool wants it on its command line is in no error either", async () => {
+  test("that the tool expects on its command line is not in the error", async () => {
     counters("T-SEC-9");
     const scene = await setScene({}, CANARY);
     const [response] = await scene.turn.run(toolCall("a", "leaky"));
     expect(response?.isError).toBe(true);
     expect(response?.content).toContain('the answer to "key" is a secret');
-    expect(whereabouts(scene)).toEqual([]);
+    expect(placesWithSecret(scene)).toEqual([]);
   });
 
-  test("because the record cannot be written is in no error either", async () => {
+  test("whose record cannot be written is not in the error", async () => {
     const scene = await setScene({}, CANARY);
     const { parts } = scene.turn;
     const journal = losing(parts.journal, ({ type }) => type === "inquiry_response");
     scene.turn.parts = { ...parts, journal };
     const error = await failureOf(scene.turn.run(toolCall("a", "login"), toolCall("b", "process")));
     expect(error).toEqual(WRITE_FAILED);
-    expect(whereabouts(scene)).toEqual([]);
+    expect(placesWithSecret(scene)).toEqual([]);
   });
 });
 
-test("the search would find it: a text that is no secret is in the record and before the model", async () => {
+test("the search works: it finds a text that is not secret, in the record and in the inquiry", async () => {
   const scene = await setScene({}, CANARY);
-  await scene.turn.run(toolCall("a", "told"));
-  await scene.turn.run(toolCall("b", "modest"));
-  expect(new Set(whereabouts(scene).map((place) => path.basename(place)))).toEqual(
+  await scene.turn.run(toolCall("a", "plain"));
+  await scene.turn.run(toolCall("b", "inquiring"));
+  expect(new Set(placesWithSecret(scene).map((place) => path.basename(place)))).toEqual(
     new Set(["events.json", "an inquiry", "an update", "the record in memory"]),
   );
 });

@@ -1,4 +1,4 @@
-/** A person stops tools, or begins again with them, at every stage that a call goes through. */
+/** Stopping and restarting tools at every stage of a call. */
 import { describe, expect, test } from "vitest";
 import type { Journal, TurnUpdate } from "../../src/agent/index.ts";
 import { createLocalExecutor } from "../../src/executor/index.ts";
@@ -14,7 +14,7 @@ import { settingsOf, ToolTurn, type ToolTurnOptions } from "../../src/agent/tool
 import { transcript } from "../../src/conversation/transcript.fixture.ts";
 import { echo, SlowTool } from "../../src/agent/turn-tools.fixture.ts";
 
-/** Who is asked does not answer. */
+/** Nothing is ever answered. */
 const SILENT = {
   answers: () => new Promise<never>(() => undefined),
   permissions: () => new Promise<never>(() => undefined),
@@ -26,12 +26,12 @@ const REJECTED = "No, thank you.";
 
 interface Stage {
   readonly options: Partial<ToolTurnOptions>;
-  /** How many calls of the tool there are; the last one is the one that is looked at. */
+  /** How many calls of the tool there are. The test checks the last one. */
   readonly calls: number;
   readonly hasArrived: (turn: ToolTurn) => boolean;
-  /** What the last call has left in the record when it was stopped, besides its response. */
+  /** What is recorded for the last call when it is stopped, besides its response. */
   readonly trace: readonly string[];
-  /** How far it came, as the model is told of an interruption. */
+  /** How far it got, as an interruption tells the model. */
   readonly reached: string;
 }
 
@@ -39,14 +39,14 @@ const config = (fields: object) => ({ x: { cancellation_response: REJECTED, ...f
 const asks = { tools: [questioner("x", SURE)], script: SILENT };
 
 const STAGES: Readonly<Record<string, Stage>> = {
-  "asks for its permission": {
+  "asks for permission": {
     options: { config: config({ run: "ask" }) },
     calls: 1,
     hasArrived: ({ prompter }) => prompter.permissions.length === 1,
     trace: [],
     reached: "before the tool ran",
   },
-  "waits to ask for its permission": {
+  "waits to ask for permission": {
     options: { config: config({ run: "ask" }) },
     calls: 2,
     hasArrived: ({ prompter }) => prompter.permissions.length === 1,
@@ -85,14 +85,14 @@ const STAGES: Readonly<Record<string, Stage>> = {
     trace: ["b approved (run)", "b.q.1 asks: Sure?", 'b.q.1 cancelled: "user"'],
     reached: "before its question was answered",
   },
-  "has a result that is being looked at": {
+  "has a result under review": {
     options: { config: config({ result: "ask" }) },
     calls: 1,
     hasArrived: ({ prompter }) => prompter.deliveries.length === 1,
     trace: ["b approved (run)"],
     reached: "before the user decided whether you may see its result",
   },
-  "has a result that waits to be looked at": {
+  "has a result that waits for review": {
     options: { tools: [{ ...echo, name: "x" }], config: config({ result: "ask" }) },
     calls: 2,
     hasArrived: ({ prompter }) => prompter.deliveries.length === 1,
@@ -118,7 +118,7 @@ function traceOf(turn: ToolTurn): readonly string[] {
 }
 
 describe.each(stages)("a call that %s", (_, stage) => {
-  test("is stopped: the model is told what the tool's config says, and nothing stays open", async () => {
+  test("is stopped: the model gets the configured response, and nothing stays open", async () => {
     verifies("082/cancel/signal-is-user", "028/backend/cancellation-stops-it");
     const { turn, cycle, responses } = await arriveAt(stage);
     cycle.stop("user");
@@ -131,7 +131,7 @@ describe.each(stages)("a call that %s", (_, stage) => {
     });
   });
 
-  test("is stopped with a word: the model is told it", async () => {
+  test("is stopped with a message: the model gets the message", async () => {
     const { turn, cycle, responses } = await arriveAt(stage);
     cycle.stop("user", "Use sed.");
     const [content, isError] = lastOf(await responses);
@@ -143,7 +143,7 @@ describe.each(stages)("a call that %s", (_, stage) => {
     });
   });
 
-  test("is interrupted: the record names no user, and the model is told how far it came", async () => {
+  test("is interrupted: the record does not blame the user, and the model learns how far it got", async () => {
     counters("T-PROV-8");
     verifies("028/backend/cancellation-stops-it");
     const { turn, cycle, responses } = await arriveAt(stage);
@@ -159,7 +159,7 @@ describe.each(stages)("a call that %s", (_, stage) => {
     });
   });
 
-  test("leaves the way free for whatever is asked next", async () => {
+  test("does not block the next prompt", async () => {
     const { turn, cycle, responses } = await arriveAt(stage);
     cycle.stop("user");
     await responses;
@@ -170,8 +170,8 @@ describe.each(stages)("a call that %s", (_, stage) => {
   });
 });
 
-describe("what is stopped before it began", () => {
-  test("does not run, whether its permission is there or not", async () => {
+describe("stopping", () => {
+  test("prevents calls that have not started, with or without permission", async () => {
     const slow = new SlowTool("x");
     const turn = await ToolTurn.start({ tools: [slow], config: config({}) });
     const cycle = await turn.begin(toolCall("a", "x"));
@@ -182,9 +182,9 @@ describe("what is stopped before it began", () => {
     expect(slow.starts).toBe(0);
   });
 
-  test("is told what the person said, also if its tool could not even be found in time", async () => {
+  test("with a message reaches the model even if the tool was not found yet", async () => {
     const turn = await ToolTurn.start({ tools: [] });
-    const tools = { ...turn.parts.tools, find: startForEver };
+    const tools = { ...turn.parts.tools, find: neverFind };
     turn.parts = { ...turn.parts, tools };
     const cycle = await turn.begin(toolCall("a", "remote"));
     cycle.stop("user", "Never mind.");
@@ -196,7 +196,7 @@ describe("what is stopped before it began", () => {
     ]);
   });
 
-  test("gets no answer to a question that is just being recorded, not even one of the config", async () => {
+  test("cancels a question that is being recorded, even if the config has an answer", async () => {
     const questions = { q: { answer: true } };
     const turn = await ToolTurn.start({ ...asks, config: config({ questions }) });
     const { journal } = turn.parts;
@@ -214,7 +214,7 @@ describe("what is stopped before it began", () => {
     ]);
   });
 
-  test("has ended before: what is stopped later stays as it was", async () => {
+  test("does not change a call that has ended", async () => {
     const slow = new SlowTool();
     const turn = await ToolTurn.start({ tools: [{ ...echo, name: "x" }, slow] });
     const cycle = await turn.begin(toolCall("a", "x"), toolCall("b", "slow"));
@@ -229,8 +229,8 @@ describe("what is stopped before it began", () => {
   });
 });
 
-describe("beginning again", () => {
-  test("closes the questions that are open, at people and models, and asks them anew", async () => {
+describe("restarting", () => {
+  test("closes open questions to people and models, and asks them again", async () => {
     verifies("082/cancel/signal-is-user", "082/id/asking-again-counts-up");
     for (const where of ["asks a person", "waits to ask a person", "asks a model"]) {
       const { turn, cycle, responses } = await arriveAt(stageOf(where));
@@ -252,8 +252,8 @@ describe("beginning again", () => {
     }
   });
 
-  test("changes nothing about permissions and results that are being decided on", async () => {
-    for (const where of ["asks for its permission", "has a result that is being looked at"]) {
+  test("does not affect open permission and delivery prompts", async () => {
+    for (const where of ["asks for permission", "has a result under review"]) {
       const stage = stageOf(where);
       const { turn, cycle, responses } = await arriveAt(stage);
       cycle.restart();
@@ -267,7 +267,7 @@ describe("beginning again", () => {
     }
   });
 
-  test("leaves alone what has ended, and runs the rest once more with the same permission", async () => {
+  test("keeps calls that have ended, and runs the others again with the same permission", async () => {
     const slow = new SlowTool();
     const turn = await ToolTurn.start({
       tools: [slow, echo],
@@ -290,7 +290,7 @@ describe("beginning again", () => {
     }).toEqual({ cancelled: 2, asked: 1, ended: ["a", "b"] });
   });
 
-  test("asks again what was answered for the call alone, and not what was remembered", async () => {
+  test("repeats questions answered for this call, but not remembered ones", async () => {
     const tool = questioner("x", SURE, booleanQuestion("r", "Really?"), booleanQuestion("s", "S?"));
     const turn = await ToolTurn.start({
       tools: [tool],
@@ -317,7 +317,7 @@ describe("beginning again", () => {
 });
 
 describe("the processes of local tools", () => {
-  /** Says who it is and who its child is, and would never end by itself. */
+  /** Prints its process id and that of its child, and never exits. */
   const script = "sleep 1000 & echo $$ $! >&2; wait";
   const settings = settingsOf("x", {
     source: "local",
@@ -349,7 +349,7 @@ describe("the processes of local tools", () => {
     return { pids, cycle, responses };
   }
 
-  test("are gone when a stopped cycle has ended, with all that they started", async () => {
+  test("have exited, with their children, when a stopped cycle ends", async () => {
     const { pids, cycle, responses } = await startProcesses(3);
     const before = pids.filter(isAlive).length;
     cycle.stop("user", "Enough.");
@@ -364,7 +364,7 @@ describe("the processes of local tools", () => {
     });
   });
 
-  test("are gone before they are started again", async () => {
+  test("have exited before they are started again", async () => {
     const { pids, cycle, responses } = await startProcesses(1);
     cycle.restart();
     await until(() => pids.length === 4);
@@ -385,12 +385,12 @@ function lastOf(responses: readonly { readonly content: string; readonly isError
 
 function stageOf(name: string): Stage {
   const stage = STAGES[name];
-  if (stage === undefined) throw new Error(`There is no stage "${name}".`);
+  if (stage === undefined) throw new Error(`unknown stage "${name}"`);
   return stage;
 }
 
-/** A server that does not come up before it is given up. */
-function startForEver(_name: string, signal: AbortSignal): Promise<undefined> {
+/** A tool whose server never starts. */
+function neverFind(_name: string, signal: AbortSignal): Promise<undefined> {
   const { promise, reject } = Promise.withResolvers<undefined>();
   signal.addEventListener("abort", () => reject(new Error("aborted")));
   return promise;

@@ -1,4 +1,4 @@
-/** A disk that takes its time: nothing goes on before what it depends on was written. */
+/** On a slow disk, each step waits until what it depends on is written. */
 import { describe, expect, test, vi } from "vitest";
 import type { Journal } from "../../src/agent/index.ts";
 import type { ConversationEvent } from "../../src/conversation/index.ts";
@@ -23,7 +23,7 @@ const WAYS: readonly (readonly [string, Way])[] = [
   ["a person", {}],
   ["a model", { config: { target: "assistant" } }],
   ["the config", { config: { answer: true } }],
-  ["what was remembered", { isRemembered: true }],
+  ["a remembered answer", { isRemembered: true }],
   [
     "its default",
     {
@@ -34,8 +34,8 @@ const WAYS: readonly (readonly [string, Way])[] = [
   ],
 ];
 
-describe.each(WAYS)("a question that is answered by %s", (_, way) => {
-  test("is written before anything is decided about it", async () => {
+describe.each(WAYS)("a question answered by %s", (_, way) => {
+  test("is on disk before it is routed", async () => {
     verifies(
       "082/record/request-before-routing",
       "005/record/request-when-the-inquiry-starts",
@@ -49,7 +49,7 @@ describe.each(WAYS)("a question that is answered by %s", (_, way) => {
     expect(await scene.result).toMatchObject({ content: "[true]", isError: false });
   });
 
-  test("is answered on the disk before the tool has the answer, and before its call ends", async () => {
+  test("has its answer on disk before the tool gets it, and before the call ends", async () => {
     verifies("005/record/inside-the-tool-call", "005/record/response-when-the-answer-arrives");
     const scene = await begin(way, "inquiry_response");
     await scene.disk.reached;
@@ -65,7 +65,7 @@ describe.each(WAYS)("a question that is answered by %s", (_, way) => {
   });
 });
 
-/** A call that asks, on a disk that holds the first event of the type. */
+/** A call that asks, on a disk that holds back the first event of the type. */
 async function begin(way: Way, type: ConversationEvent["type"]) {
   const { question = booleanQuestion("q", "Sure?"), config = {}, detached = "auto" } = way;
   const { isInteractive = true, isRemembered = false } = way;

@@ -1,4 +1,4 @@
-// Owns the shape of one entry of the conformance manifest; the entries are in the files beside it.
+// One entry of the conformance manifest. The entries are in the rfd files.
 export interface Requirement {
   readonly id: string;
   readonly source: string;

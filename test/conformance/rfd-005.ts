@@ -1,4 +1,4 @@
-// Owns the requirements taken from RFD 005 (first-class inquiry events).
+// Requirements from RFD 005 (first-class inquiry events).
 import type { Requirement } from "./requirement.ts";
 
 export const rfd005: readonly Requirement[] = [
@@ -25,21 +25,21 @@ export const rfd005: readonly Requirement[] = [
   {
     id: "005/visibility/new-kinds-hidden-by-default",
     source: "RFD 005, Event Visibility",
-    text: "A kind that nobody has opted in is hidden from providers, unknown kinds included.",
+    text:
+      "Providers see only the event kinds that are listed as visible; all others, unknown ones " +
+      "included, are hidden.",
     state: "met",
   },
   {
     id: "005/visibility/decided-by-kind",
     source: "RFD 005, Overview",
-    text:
-      "Visibility follows from the kind of an event alone; no single event can carry a flag that " +
-      "changes it.",
+    text: "Visibility depends only on the kind of an event; no flag on an event can change it.",
     state: "met",
   },
   {
     id: "005/goal/complete-audit-trail",
     source: "RFD 005, Design Goals",
-    text: "Every inquiry that happens leaves its events in the stored conversation.",
+    text: "Every inquiry is stored in the conversation.",
     state: "met",
   },
   {
@@ -93,9 +93,7 @@ export const rfd005: readonly Requirement[] = [
   {
     id: "005/thread/no-way-around-the-filter",
     source: "RFD 005, Thread Decomposition and Alternatives",
-    text:
-      "A provider has no way to obtain the events of a thread other than through the filtering " +
-      "decomposition.",
+    text: "A provider can get the events of a thread only through the filtering decomposition.",
     state: "met",
   },
   {
@@ -118,13 +116,12 @@ export const rfd005: readonly Requirement[] = [
     id: "005/thread/events-keep-their-config",
     source: "RFD 005, Provider Migration, Anthropic",
     text:
-      "For each filtered event a provider can still learn which configuration was in force when " +
+      "For each filtered event, a provider can still find the configuration that applied when " +
       "it was written.",
     state: "met",
     deviation:
-      "Events come without config; whatever decides how one goes back to a provider, such as " +
-      "its signature, is in the metadata of the event itself, so that the config that was in " +
-      "force need not be kept with it.",
+      "Events carry no config. What a provider needs to get an event back, such as its " +
+      "signature, is in the metadata of the event, so the config of that time is not needed.",
   },
   {
     id: "005/schema/trailing-inquiry-does-not-hide-the-schema",
@@ -184,7 +181,7 @@ export const rfd005: readonly Requirement[] = [
     id: "005/record/inside-the-tool-call",
     source: "RFD 005, Recording Inquiry Events; RFD 082, What changes for stream readers",
     text:
-      "The events of an inquiry stand after the tool call that asked and before the response to " +
+      "The events of an inquiry come after the tool call that asked and before the response to " +
       "that call.",
     state: "met",
   },
@@ -229,7 +226,7 @@ export const rfd005: readonly Requirement[] = [
     source: "RFD 005, Thread Decomposition",
     text:
       "Providers that take one flat message list (OpenAI, Ollama, llama.cpp) receive filtered " +
-      "events without code of their own.",
+      "events without provider-specific code.",
     state: "met",
   },
   {
@@ -298,8 +295,8 @@ export const rfd005: readonly Requirement[] = [
       "shared thread types.",
     state: "met",
     deviation:
-      "The points are counted where requests are written, for every API that takes cache marks, " +
-      "because OpenRouter takes those of Claude as well; the thread types know nothing of it.",
+      "The request builder counts the points for every API that accepts cache marks, because " +
+      "OpenRouter accepts Claude's too. The thread types do not contain them.",
   },
   {
     id: "005/provider/anthropic-signature-by-event-model",
@@ -309,7 +306,7 @@ export const rfd005: readonly Requirement[] = [
       "when the event was written.",
     state: "met",
     deviation:
-      "It depends on what the event itself carries, a signature or redacted thinking, and not " +
-      "on the model that was configured, because that is what the API gave and takes back.",
+      "It depends on what the event carries, a signature or redacted thinking, and not on the " +
+      "configured model: the API expects back what it sent.",
   },
 ];

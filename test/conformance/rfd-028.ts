@@ -1,4 +1,4 @@
-// Owns the requirements taken from RFD 028 (structured inquiry system).
+// Requirements from RFD 028 (structured inquiry system).
 import type { Requirement } from "./requirement.ts";
 
 export const rfd028: readonly Requirement[] = [
@@ -6,7 +6,7 @@ export const rfd028: readonly Requirement[] = [
     id: "028/goal/arguments-sent-once",
     source: "RFD 028, Design Goals",
     text:
-      "Answering a tool's question never makes the model transmit the arguments of the call " +
+      "Answering a tool's question never requires the model to send the arguments of the call " +
       "again.",
     state: "met",
   },
@@ -35,13 +35,13 @@ export const rfd028: readonly Requirement[] = [
   {
     id: "028/goal/invisible-to-the-turn-loop",
     source: "RFD 028, Design Goals",
-    text: "The turn loop knows nothing of inquiries; they happen inside the tool coordinator.",
+    text: "The turn loop does not handle inquiries; the tool coordinator does.",
     state: "met",
   },
   {
     id: "028/goal/nothing-printed",
     source: "RFD 028, Design Goals",
-    text: "Asking the inquiry model prints nothing of its exchange on the terminal.",
+    text: "The exchange with the inquiry model is not printed on the terminal.",
     state: "met",
   },
   {
@@ -57,7 +57,7 @@ export const rfd028: readonly Requirement[] = [
     id: "028/goal/parallel-inquiries",
     source: "RFD 028, Design Goals and Data Flow",
     text:
-      "Several tools can have an inquiry under way at the same time, and none waits for or " +
+      "Several tools can have an inquiry in progress at the same time, and none waits for or " +
       "blocks another.",
     state: "met",
   },
@@ -90,14 +90,14 @@ export const rfd028: readonly Requirement[] = [
     source: "RFD 028, Overview",
     text:
       "The conversation receives exactly one response for the original call id, however many " +
-      "questions were answered on the way.",
+      "questions the call asked.",
     state: "met",
   },
   {
     id: "028/inquiry/answers-accumulate",
     source: "RFD 028, Data Flow",
     text:
-      "With several questions each one repeats the same cycle, and a later attempt receives all " +
+      "Each of several questions repeats the same cycle, and a later attempt receives all " +
       "earlier answers.",
     state: "met",
   },
@@ -107,15 +107,15 @@ export const rfd028: readonly Requirement[] = [
     text: "Results of parallel inquiries are handled one at a time, in the order of arrival.",
     state: "met",
     deviation:
-      "Each call takes its own result; only what calls share, the record and what the turn " +
-      "remembers, is written one result after the other, in the order of arrival.",
+      "Each call handles its own result. Only shared state, the record and the remembered " +
+      "answers, is updated one result at a time, in the order of arrival.",
   },
   {
     id: "028/backend/is-a-port",
     source: "RFD 028, InquiryBackend Trait",
     text:
-      "The coordinator reaches the inquiry model only through a port, so a test can put a double " +
-      "in its place.",
+      "The coordinator reaches the inquiry model only through a port, which a test can replace " +
+      "with a double.",
     state: "met",
   },
   {
@@ -126,14 +126,13 @@ export const rfd028: readonly Requirement[] = [
       "signal.",
     state: "met",
     deviation:
-      "It receives the record itself, which it cannot change, with the call and the target of " +
-      "the question; the backend makes the copy, because only it knows how much of it fits the " +
-      "model.",
+      "It receives a read-only view of the record, the call and the target of the question. " +
+      "The backend makes the copy, because only it knows how much of it fits the model.",
   },
   {
     id: "028/backend/failure-is-a-result",
     source: "RFD 028, InquiryBackend Trait",
-    text: "An inquiry gives either a JSON value or a typed failure.",
+    text: "An inquiry returns either a JSON value or a typed failure.",
     state: "met",
   },
   {
@@ -170,16 +169,16 @@ export const rfd028: readonly Requirement[] = [
       "the answer schema attached.",
     state: "met",
     deviation:
-      "Where a provider makes a part of the prompt of a schema, only the last of three attempts " +
-      "sends it, and none where it would replace the tools; the others describe it in words, " +
+      "If a provider turns the schema into part of the prompt, only the last of three attempts " +
+      "sends it; if it would replace the tools, none does. The others describe it in words, " +
       "because a schema in the prompt would invalidate the cache of the conversation.",
   },
   {
     id: "028/backend/structured-call-is-retried",
     source: "RFD 028, InquiryBackend Trait",
     text:
-      "A structured call that fails in a way worth repeating is repeated before the inquiry " +
-      "counts as failed.",
+      "A structured call that fails with a retryable error is retried before the inquiry " +
+      "fails.",
     state: "met",
   },
   {
@@ -187,7 +186,7 @@ export const rfd028: readonly Requirement[] = [
     source: "RFD 028, InquiryBackend Trait",
     text:
       "The answer is taken from the structured reply and checked against the question before " +
-      "anyone uses it.",
+      "it is used.",
     state: "met",
   },
   {
@@ -207,7 +206,7 @@ export const rfd028: readonly Requirement[] = [
   {
     id: "028/schema/boolean",
     source: "RFD 028, Schema Generation",
-    text: "For a boolean question the schema wants a boolean `answer`.",
+    text: "For a boolean question, the schema requires a boolean `answer`.",
     state: "met",
   },
   {
@@ -219,7 +218,7 @@ export const rfd028: readonly Requirement[] = [
   {
     id: "028/schema/text",
     source: "RFD 028, Schema Generation",
-    text: "For a text question the schema wants a string `answer`.",
+    text: "For a text question, the schema requires a string `answer`.",
     state: "met",
   },
   {
@@ -237,7 +236,7 @@ export const rfd028: readonly Requirement[] = [
   {
     id: "028/schema/const-becomes-one-value-enum",
     source: "RFD 028, Schema Generation",
-    text: "A provider that does not know `const` gets an `enum` with a single value instead.",
+    text: "A provider that does not support `const` gets an `enum` with a single value instead.",
     state: "met",
   },
   {
@@ -260,9 +259,8 @@ export const rfd028: readonly Requirement[] = [
     text: "A question meant for the user goes to the inquiry model when no person can be asked.",
     state: "met",
     deviation:
-      "This holds for the detached policy `auto` and never for secret or exclusive questions; " +
-      "the policies `defaults` and `deny` keep the model out, so that an operator can rule it " +
-      "out.",
+      "This applies to the detached policy `auto`, and never to secret or exclusive questions. " +
+      "With `defaults` and `deny` the model is not asked, so that an operator can exclude it.",
   },
   {
     id: "028/snapshot/copied-only-when-asked",
@@ -272,7 +270,7 @@ export const rfd028: readonly Requirement[] = [
       "questions.",
     state: "met",
     deviation:
-      "The coordinator hands on the record only when a model is asked, and the backend copies " +
+      "The coordinator passes on the record only when a model is asked, and the backend copies " +
       "it.",
   },
   {
@@ -281,8 +279,8 @@ export const rfd028: readonly Requirement[] = [
     text: "The copy holds the events as they are when the inquiry starts.",
     state: "met",
     deviation:
-      "The copy is made when the first request is written, after the model was set up, so that " +
-      "a call that ended meanwhile shows its result; corrections keep that copy.",
+      "The copy is made when the first request is built, after the model is set up, so that a " +
+      "call that has ended by then shows its result. Corrections reuse that copy.",
   },
   {
     id: "028/snapshot/paused-response-closes-the-call",
@@ -301,22 +299,22 @@ export const rfd028: readonly Requirement[] = [
   {
     id: "028/snapshot/calls-well-formed",
     source: "RFD 028, Conversation Snapshot",
-    text: "The model that answers sees every tool call on the copy together with a response.",
+    text: "On the copy, every tool call has a response.",
     state: "met",
     deviation:
-      "Sibling calls that have already finished show their real results instead of being treated " +
-      "as interrupted, because the model should answer with what is known.",
+      "Sibling calls that have already finished show their real results instead of being " +
+      "treated as interrupted, so that the model has all information for its answer.",
   },
   {
     id: "028/tool-answers/old-field-ignored",
     source: "RFD 028, Removal of tool_answers",
     text:
-      "A `tool_answers` field in an old conversation file has no meaning and does not stop the " +
+      "A `tool_answers` field in an old conversation file is ignored and does not prevent the " +
       "file from loading.",
     state: "met",
     deviation:
-      "The field is ignored but kept when the file is written again, because fields we do not " +
-      "know survive.",
+      "The field is ignored, but kept when the file is written again, like every unknown " +
+      "field.",
   },
   {
     id: "028/tool-answers/not-mixed-into-arguments",

@@ -1,4 +1,4 @@
-// Owns the requirements taken from RFD 082 on ids, recording, cancellation and remembering.
+// Requirements from RFD 082 on ids, recording, cancellation and remembering.
 import type { Requirement } from "./requirement.ts";
 
 export const rfd082Lifecycle: readonly Requirement[] = [
@@ -26,8 +26,8 @@ export const rfd082Lifecycle: readonly Requirement[] = [
     id: "082/id/later-cycle-continues-the-count",
     source: "RFD 082, Inquiry ID format and phase 3 tests",
     text:
-      "If a provider uses the same call id again in a later cycle of the turn, the count for the " +
-      "same question goes on instead of starting again.",
+      "If a provider reuses a call id in a later cycle of the turn, the count for the same " +
+      "question continues instead of restarting.",
     state: "met",
   },
   {
@@ -55,7 +55,7 @@ export const rfd082Lifecycle: readonly Requirement[] = [
     state: "met",
     deviation:
       "The next attempt is derived from the recorded requests of the turn, so that a turn " +
-      "resumed after a crash goes on counting.",
+      "resumed after a crash continues the count.",
   },
   {
     id: "082/id/not-the-key-of-remembered-answers",
@@ -82,7 +82,7 @@ export const rfd082Lifecycle: readonly Requirement[] = [
   {
     id: "082/answers/tool-sees-no-attempt",
     source: "RFD 082, Inquiry ID format",
-    text: "A tool is told neither the inquiry id nor the attempt.",
+    text: "A tool receives neither the inquiry id nor the attempt.",
     state: "met",
   },
   {
@@ -96,17 +96,15 @@ export const rfd082Lifecycle: readonly Requirement[] = [
   {
     id: "082/record/pair-for-every-question",
     source: "RFD 082, What changes for stream readers and phase 4",
-    text:
-      "Every question a tool asks leaves a request and a response in the record, whoever or " +
-      "whatever resolves it.",
+    text: "Every question of a tool is recorded as a request and a response, whatever resolves it.",
     state: "met",
   },
   {
     id: "082/record/request-before-routing",
     source: "RFD 082, Recording lifecycle and phase 3",
     text:
-      "The request is recorded before anything is decided about who answers, remembered and " +
-      "configured answers included.",
+      "The request is recorded before routing, and before remembered and configured answers " +
+      "are looked up.",
     state: "met",
   },
   {
@@ -121,8 +119,8 @@ export const rfd082Lifecycle: readonly Requirement[] = [
     id: "082/record/remembered-answer",
     source: "RFD 082, Recording lifecycle and phase 3",
     text:
-      "A remembered answer is recorded as answered with the remembered value, the call goes on " +
-      "and no prompt appears.",
+      "A remembered answer is recorded as answered with the remembered value, the call " +
+      "continues and no prompt appears.",
     state: "met",
   },
   {
@@ -130,7 +128,7 @@ export const rfd082Lifecycle: readonly Requirement[] = [
     source: "RFD 082, Recording lifecycle and phase 3",
     text:
       "A configured answer to a question that is not secret is recorded as answered, the call " +
-      "goes on and no prompt appears.",
+      "continues and no prompt appears.",
     state: "met",
     deviation:
       "A call that gets three automatic answers in a row to the same question fails with " +
@@ -140,7 +138,7 @@ export const rfd082Lifecycle: readonly Requirement[] = [
   {
     id: "082/record/remembered-before-configured",
     source: "RFD 082, Recording lifecycle",
-    text: "A remembered answer is looked for first, a configured one second.",
+    text: "A remembered answer takes precedence over a configured one.",
     state: "met",
   },
   {
@@ -162,15 +160,15 @@ export const rfd082Lifecycle: readonly Requirement[] = [
   {
     id: "082/record/model-answer",
     source: "RFD 082, Recording lifecycle and phase 3",
-    text: "An answer of the inquiry model is recorded as answered with its value.",
+    text: "An answer from the inquiry model is recorded as answered with its value.",
     state: "met",
   },
   {
     id: "082/record/non-answer-is-cancelled",
     source: "RFD 082, Recording lifecycle",
     text:
-      "A question that ends without an answer is recorded as cancelled with a reason, so no " +
-      "request stays open because of a failure.",
+      "A question that ends without an answer is recorded as cancelled with a reason, so a " +
+      "failure leaves no request open.",
     state: "met",
   },
   {
@@ -193,8 +191,8 @@ export const rfd082Lifecycle: readonly Requirement[] = [
     text: "An end of input or another read error at the prompt is recorded with the reason `user`.",
     state: "met",
     deviation:
-      "Ctrl-D is. A terminal that goes away is told apart, as the document foresees, and recorded " +
-      "with a reason of its own, `interrupted`.",
+      "This applies to Ctrl-D. A closed terminal is recorded with the separate reason " +
+      "`interrupted`, which the RFD leaves room for.",
   },
   {
     id: "082/cancel/signal-is-user",
@@ -204,8 +202,8 @@ export const rfd082Lifecycle: readonly Requirement[] = [
       "with the reason `user` and not as a failure.",
     state: "met",
     deviation:
-      "Where the user fired it. SIGTERM, SIGHUP, a client that leaves or the program around it are " +
-      "recorded as `interrupted`: the user did nothing.",
+      "This applies if the user caused it. SIGTERM, SIGHUP, a client that disconnects and an " +
+      "embedding program are recorded as `interrupted`, because the user did nothing.",
   },
   {
     id: "082/cancel/provider-failure-is-backend-error",
@@ -222,9 +220,7 @@ export const rfd082Lifecycle: readonly Requirement[] = [
   {
     id: "082/cancel/unusable-answer-is-backend-error",
     source: "RFD 082, Recording lifecycle, reason table, and phase 3 tests",
-    text:
-      "An inquiry reply from which no answer can be taken is recorded with the reason " +
-      "`backend_error`.",
+    text: "An inquiry reply without a usable answer is recorded with the reason `backend_error`.",
     state: "met",
   },
   {
@@ -236,13 +232,13 @@ export const rfd082Lifecycle: readonly Requirement[] = [
   {
     id: "082/cancel/says-nothing-about-retrying",
     source: "RFD 082, Recording lifecycle",
-    text: "A cancellation reason is for the record only and carries no retry policy.",
+    text: "A cancellation reason is only for the record and implies no retry policy.",
     state: "met",
   },
   {
     id: "082/cancel/retry-advice-only-in-the-tool-response",
     source: "RFD 082, Recording lifecycle",
-    text: "Whether the model may try again is said only in the text of the tool response.",
+    text: "Only the text of the tool response tells the model whether it may try again.",
     state: "met",
   },
   {
@@ -255,7 +251,7 @@ export const rfd082Lifecycle: readonly Requirement[] = [
     id: "082/remember/answers-keyed-by-tool-and-question",
     source: "RFD 082, Splitting the turn-cache state and phase 2",
     text:
-      "A remembered answer is found by tool name and question id, across all calls of the tool " +
+      "A remembered answer is keyed by tool name and question id, across all calls of the tool " +
       "in the turn.",
     state: "met",
   },
@@ -268,15 +264,13 @@ export const rfd082Lifecycle: readonly Requirement[] = [
   {
     id: "082/remember/permissions-kept-apart",
     source: "RFD 082, Splitting the turn-cache state and phase 2 tests",
-    text:
-      "Remembered answers and remembered permissions are separate, and neither side can see an " +
-      "entry of the other.",
+    text: "Remembered answers and remembered permissions are stored separately and never mix.",
     state: "met",
   },
   {
     id: "082/remember/permissions-keyed-by-tool",
     source: "RFD 082, Splitting the turn-cache state",
-    text: "A remembered permission is found by tool name and says yes or no.",
+    text: "A remembered permission is keyed by tool name and is yes or no.",
     state: "met",
   },
   {
@@ -296,26 +290,26 @@ export const rfd082Lifecycle: readonly Requirement[] = [
   {
     id: "082/permission/is-not-an-inquiry",
     source: "RFD 082, Non-Goals",
-    text: "Permission and result delivery prompts leave no inquiry events.",
+    text: "Permission and result delivery prompts are not recorded as inquiries.",
     state: "met",
     deviation:
-      "They leave no inquiry events, but each permission decision is recorded as a " +
-      "`permission_decision` event, because an audit needs to know who let a tool run.",
+      "They are not, but each permission decision is recorded as a `permission_decision` " +
+      "event, because an audit needs to know who allowed a tool to run.",
   },
   {
     id: "082/configured/not-given-on-the-first-attempt",
     source: "RFD 082, Pre-seed removal and phase 3",
     text:
-      "A configured answer is not among the answers of the first attempt; the tool has to ask " +
-      "before it receives it.",
+      "The first attempt does not receive a configured answer; the tool has to ask for it " +
+      "first.",
     state: "met",
   },
   {
     id: "082/configured/given-on-the-next-attempt",
     source: "RFD 082, Pre-seed removal",
     text:
-      "Once the tool asks, the configured answer is in the answers of the attempt that follows " +
-      "at once.",
+      "Once the tool asks, the next attempt, which follows immediately, receives the " +
+      "configured answer.",
     state: "met",
   },
   {
@@ -346,9 +340,9 @@ export const rfd082Lifecycle: readonly Requirement[] = [
     text: "An MCP tool is never given answers.",
     state: "met",
     deviation:
-      "An MCP server that asks through elicitation or an `input_required` result has its " +
-      "question recorded with source `tool` and gets the answer, because its questions deserve " +
-      "the same care as those of other tools.",
+      "An MCP server may ask through elicitation or an `input_required` result. Its question " +
+      "is recorded with source `tool`, and it gets the answer, so that its questions are " +
+      "handled like those of other tools.",
   },
   {
     id: "082/configured/contract-documented",
@@ -390,8 +384,8 @@ export const rfd082Lifecycle: readonly Requirement[] = [
     id: "082/prompt/id-never-rebuilt",
     source: "RFD 082, Coordinator plumbing",
     text:
-      "Nothing that handles an answer or a cancellation puts an inquiry id together again from " +
-      "its parts.",
+      "Code that handles an answer or a cancellation never rebuilds an inquiry id from its " +
+      "parts.",
     state: "met",
   },
   {

@@ -1,4 +1,4 @@
-// Owns the requirements taken from RFD 082 on stored forms, pairing, repair, readers, tool wire.
+// Requirements from RFD 082 on stored forms, pairing, repair, readers and the tool wire.
 import type { Requirement } from "./requirement.ts";
 
 export const rfd082Record: readonly Requirement[] = [
@@ -14,14 +14,15 @@ export const rfd082Record: readonly Requirement[] = [
     text: "An answered response is written as `outcome` `answered` with `id` and `answer`.",
     state: "met",
     deviation:
-      "An optional `answered_by` says who decided, because an audit needs it besides who asked.",
+      "An optional `answered_by` says who decided, because an audit needs that as well as who " +
+      "asked.",
   },
   {
     id: "082/response/cancelled-form",
     source: "RFD 082, InquiryResponse serialization and phase 2 tests",
     text: "A cancelled response is written as `outcome` `cancelled` with `id` and `reason`.",
     state: "met",
-    deviation: "An `answer` of null stands beside it, because the Rust original requires one.",
+    deviation: "It also has an `answer` of null, because the Rust original requires one.",
   },
   {
     id: "082/response/redacted-form",
@@ -31,8 +32,8 @@ export const rfd082Record: readonly Requirement[] = [
       "answer nor a reason.",
     state: "met",
     deviation:
-      "An optional `answered_by` says who decided, because an audit needs it besides who asked. An " +
-      "`answer` of null stands beside it, because the Rust original requires one.",
+      "An optional `answered_by` says who decided, because an audit needs that as well as who " +
+      "asked. There is also an `answer` of null, because the Rust original requires one.",
   },
   {
     id: "082/response/redacted-yields-no-answer",
@@ -43,9 +44,7 @@ export const rfd082Record: readonly Requirement[] = [
   {
     id: "082/response/exactly-one-outcome",
     source: "RFD 082, InquiryResponse serialization",
-    text:
-      "A response in memory is answered, cancelled or redacted, and cannot be two of these or " +
-      "none.",
+    text: "A response in memory is exactly one of answered, cancelled and redacted.",
     state: "met",
   },
   {
@@ -54,8 +53,8 @@ export const rfd082Record: readonly Requirement[] = [
     text: "A response with `id` and `answer` but no `outcome` reads as answered.",
     state: "met",
     deviation:
-      "Null without an outcome reads as no answer: the Rust original leaves it of a response that " +
-      "had none.",
+      "Null without an outcome reads as no answer: the Rust original writes it for a response " +
+      "without one.",
   },
   {
     id: "082/response/no-migration-step",
@@ -95,7 +94,9 @@ export const rfd082Record: readonly Requirement[] = [
   {
     id: "082/reason/no-prompt-backend-tag",
     source: "RFD 082, InquiryResponse serialization",
-    text: "A human-only question with nobody to ask is stored with the reason `no_prompt_backend`.",
+    text:
+      "A human-only question in a non-interactive run is stored with the reason " +
+      "`no_prompt_backend`.",
     state: "met",
   },
   {
@@ -159,8 +160,8 @@ export const rfd082Record: readonly Requirement[] = [
     text: "A stored request carries `id`, `source` and `question`.",
     state: "met",
     deviation:
-      "It also carries optional `tool_call_id` and `question_id`, so that a reader or a resumed " +
-      "turn never has to take an id apart.",
+      "It also carries optional `tool_call_id` and `question_id`, so that a reader or a " +
+      "resumed turn never has to split an id.",
   },
   {
     id: "082/pairing/request-and-response-share-the-id",
@@ -171,7 +172,7 @@ export const rfd082Record: readonly Requirement[] = [
   {
     id: "082/pairing/ids-are-opaque-to-readers",
     source: "RFD 082, Inquiry ID format",
-    text: "A reader compares inquiry ids as whole strings and never takes segments out of them.",
+    text: "A reader compares inquiry ids as whole strings and never splits them.",
     state: "met",
   },
   {
@@ -290,7 +291,7 @@ export const rfd082Record: readonly Requirement[] = [
   {
     id: "082/render/terminal-view-skips-inquiries",
     source: "RFD 082, Reader behavior; RFD 005, Non-Goals",
-    text: "The view of a turn on the terminal leaves inquiry events out.",
+    text: "The terminal view of a turn omits inquiry events.",
     state: "met",
     deviation:
       "The terminal view shows each inquiry folded to one line, because a reader should see that " +
@@ -337,37 +338,37 @@ export const rfd082Record: readonly Requirement[] = [
       '`{"Select":{"options":[…]}}` on the tool wire.',
     state: "met",
     deviation:
-      "We write the tagged notation and still read the older one, so that existing tools go on " +
-      "working.",
+      "We write the tagged notation and still read the older one, so that existing tools " +
+      "continue to work.",
   },
   {
     id: "082/wire/needs-input-carries-the-question",
     source: "RFD 082, phase 3 tests",
     text:
-      "A tool asks by giving an outcome of type `needs_input` with a `question` that has an " +
+      "A tool asks with an outcome of type `needs_input`, whose `question` has an " +
       "`answer_type`.",
     state: "met",
   },
   {
     id: "082/wire/secret-constructor",
     source: "RFD 082, phase 3",
-    text: "A secret question can be constructed like a text, boolean or select question.",
+    text: "There is a constructor for secret questions, as for text, boolean and select questions.",
     state: "met",
   },
   {
     id: "082/wire/constructors-hide-the-notation",
     source: "RFD 082, Drawbacks and phase 3",
     text:
-      "A tool author who uses the question constructors never writes the notation of answer " +
-      "types by hand.",
+      "A tool author who uses the question constructors never has to write the notation of " +
+      "answer types.",
     state: "met",
   },
   {
     id: "082/wire/no-secret-flag",
     source: "RFD 082, Secret questions and phase 3",
     text:
-      "Secrecy is an answer type of its own and not a flag, so a secret boolean or a secret " +
-      "select cannot be expressed.",
+      "Secret is a separate answer type and not a flag, so a secret boolean or select cannot " +
+      "be expressed.",
     state: "met",
   },
 ];

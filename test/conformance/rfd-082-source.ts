@@ -1,4 +1,4 @@
-// Owns the requirements taken from RFD 082 on who asks and on secret questions.
+// Requirements from RFD 082 on who asks and on secret questions.
 import type { Requirement } from "./requirement.ts";
 
 export const rfd082Source: readonly Requirement[] = [
@@ -70,7 +70,7 @@ export const rfd082Source: readonly Requirement[] = [
     id: "082/source/executor-decides",
     source: "RFD 082, Crossing the executor boundary and phase 1",
     text:
-      "The executor puts the source on its needs-input result before the coordinator sees the " +
+      "The executor adds the source to its needs-input result before the coordinator sees the " +
       "question.",
     state: "met",
   },
@@ -98,14 +98,14 @@ export const rfd082Source: readonly Requirement[] = [
       "changes only the executor.",
     state: "met",
     deviation:
-      "Each kind of tool has its rule in its own executor, and nothing outside of them knows " +
-      "one, so a new kind brings its own.",
+      "Each kind of tool has the rule in its own executor and nowhere else, so a new kind " +
+      "brings its own.",
   },
   {
     id: "082/source/doubles-set-it-directly",
     source: "RFD 082, Crossing the executor boundary and phase 1",
     text:
-      "A scripted executor in a test can give any source, so the assistant's path is testable " +
+      "A scripted executor in a test can use any source, so the assistant's path can be tested " +
       "without a real builtin tool.",
     state: "met",
   },
@@ -118,13 +118,13 @@ export const rfd082Source: readonly Requirement[] = [
   {
     id: "082/secret/config-has-no-say",
     source: "RFD 082, Secret questions",
-    text: "No configuration makes a question secret or stops it from being secret.",
+    text: "No setting makes a question secret, or makes a secret question an ordinary one.",
     state: "met",
   },
   {
     id: "082/secret/builtin-declares-it-in-the-question",
     source: "RFD 082, Secret questions",
-    text: "A builtin tool asks a secret by giving its question the secret answer type.",
+    text: "A builtin tool asks for a secret by giving its question the secret answer type.",
     state: "met",
   },
   {
@@ -141,8 +141,8 @@ export const rfd082Source: readonly Requirement[] = [
     text: "An MCP tool has no way to ask a secret question.",
     state: "met",
     deviation:
-      "A form of an MCP server may ask for a secret if the user allows it for that server with " +
-      "`allow_secrets`, and is declined otherwise, because some servers cannot be used without.",
+      "A form of an MCP server may ask for a secret if the user sets `allow_secrets` for that " +
+      "server, because some servers cannot be used without one. Otherwise it is declined.",
   },
   {
     id: "082/secret/default-copied-as-it-is",
@@ -206,8 +206,8 @@ export const rfd082Source: readonly Requirement[] = [
     id: "082/secret/local-tool-gets-it-on-the-next-run",
     source: "RFD 082, phase 3 tests",
     text:
-      "A local tool that asked a secret finds the answer in `tool.answers` of the JSON context " +
-      "of its next run.",
+      "A local tool that asked for a secret finds the answer in `tool.answers` of the JSON " +
+      "context of its next run.",
     state: "met",
     deviation:
       "The secret is in the document on standard input only; argument templates and the " +
@@ -235,12 +235,12 @@ export const rfd082Source: readonly Requirement[] = [
     id: "082/secret/nobody-there-is-refused",
     source: "RFD 082, Secret questions, reason table and phase 3 tests",
     text:
-      "With no person to ask, a secret question fails the call with a tool error and is recorded " +
-      "as cancelled with `no_prompt_backend`.",
+      "In a non-interactive run, a secret question fails the call with a tool error and is " +
+      "recorded as cancelled with `no_prompt_backend`.",
     state: "met",
     deviation:
-      "A person can be asked whenever `/dev/tty` opens and non-interactive mode is off, wherever " +
-      "standard output goes, because piping output does not send the person away.",
+      "A person can be asked whenever `/dev/tty` opens and non-interactive mode is off, even " +
+      "if standard output is piped, because the person is still there.",
   },
   {
     id: "082/secret/assistant-target-is-refused",
@@ -253,7 +253,9 @@ export const rfd082Source: readonly Requirement[] = [
   {
     id: "082/secret/guard-looks-at-the-type-only",
     source: "RFD 082, Secret questions",
-    text: "The refusal of secret questions depends on the answer type and on no tool name.",
+    text:
+      "Secret questions are refused because of their answer type, never because of a tool's " +
+      "name.",
     state: "met",
   },
   {

@@ -1,4 +1,4 @@
-// Owns the requirements taken from RFD 082 (unified recording), gathered from its topic files.
+// Requirements from RFD 082 (unified recording), collected from the files by topic.
 import type { Requirement } from "./requirement.ts";
 import { rfd082Lifecycle } from "./rfd-082-lifecycle.ts";
 import { rfd082Record } from "./rfd-082-record.ts";

@@ -1,4 +1,4 @@
-// Owns the requirements taken from RFD 083 on the ask_user tool and its configuration.
+// Requirements from RFD 083 on the ask_user tool and its configuration.
 import type { Requirement } from "./requirement.ts";
 
 export const rfd083AskUser: readonly Requirement[] = [
@@ -18,8 +18,8 @@ export const rfd083AskUser: readonly Requirement[] = [
     id: "083/ask-user/answer-becomes-the-result",
     source: "RFD 083, User-visible behavior",
     text:
-      "The person's answer becomes the result of the call and the turn goes on without a new " +
-      "query.",
+      "The person's answer becomes the result of the call, and the turn continues without a " +
+      "new query.",
     state: "met",
   },
   {
@@ -37,9 +37,7 @@ export const rfd083AskUser: readonly Requirement[] = [
   {
     id: "083/ask-user/parameter-answer-type",
     source: "RFD 083, Tool configuration, parameters",
-    text:
-      "The schema offers `answer_type` as an optional string out of `boolean`, `select` and " +
-      "`text`.",
+    text: "The schema offers `answer_type` as an optional string: `boolean`, `select` or `text`.",
     state: "met",
   },
   {
@@ -47,9 +45,7 @@ export const rfd083AskUser: readonly Requirement[] = [
     source: "RFD 083, Tool configuration, parameters",
     text: "The schema offers `options` as an optional array of strings.",
     state: "met",
-    deviation:
-      "An option may also be an object with a `value`, a `description` and a `preview`; texts alone " +
-      "work as written.",
+    deviation: "An option may also be an object with a `value`, a `description` and a `preview`.",
   },
   {
     id: "083/ask-user/parameter-default",
@@ -116,7 +112,7 @@ export const rfd083AskUser: readonly Requirement[] = [
   {
     id: "083/ask-user/options-without-select-is-an-error",
     source: "RFD 083, Arguments",
-    text: "A call with `options` and another answer type than `select` ends in an error.",
+    text: "A call with `options` and an answer type other than `select` ends in an error.",
     state: "met",
   },
   {
@@ -141,39 +137,40 @@ export const rfd083AskUser: readonly Requirement[] = [
     id: "083/ask-user/answer-of-wrong-type-is-an-error",
     source: "RFD 083, Arguments",
     text:
-      "When the tool is entered with an answer that does not have the requested type, it ends in " +
-      "an error.",
+      "If the tool is run with an answer that does not have the requested type, it ends in an " +
+      "error.",
     state: "met",
   },
   {
     id: "083/ask-user/answer-outside-options-is-an-error",
     source: "RFD 083, Arguments",
     text:
-      "When the tool is entered with a select answer that is not one of the options, it ends in " +
-      "an error.",
+      "If the tool is run with a select answer that is not one of the options, it ends in an " +
+      "error.",
     state: "met",
     deviation:
-      "A person may answer a select in words of their own, and the result then says `other`; with " +
-      "`strict` only the options count. Configured answers and defaults must always be options.",
+      "A person may answer a select question with their own text, and the result then says " +
+      "`other`; with `strict`, only the options are allowed. Configured answers and defaults " +
+      "must always be options.",
   },
   {
     id: "083/ask-user/answer-error-wording-is-generic",
     source: "RFD 083, Arguments",
     text:
       "The tool's own error about an answer says `the accumulated answer does not match the " +
-      "requested answer type` and blames no source.",
+      "requested answer type` and names no source.",
     state: "met",
   },
   {
     id: "083/ask-user/first-entry-asks",
     source: "RFD 083, Execution flow and phase 2 tests",
-    text: "Entered without answers and with valid arguments, the tool asks its question.",
+    text: "Run without answers and with valid arguments, the tool asks its question.",
     state: "met",
   },
   {
     id: "083/ask-user/second-entry-succeeds",
     source: "RFD 083, Execution flow and phase 2 tests",
-    text: "Entered again with the answer, the tool succeeds with that answer.",
+    text: "Run again with the answer, the tool succeeds with that answer.",
     state: "met",
   },
   {
@@ -201,8 +198,8 @@ export const rfd083AskUser: readonly Requirement[] = [
     id: "083/ask-user/policy-set-by-the-author",
     source: "RFD 083, Tool configuration",
     text:
-      "That the question is exclusive and not remembered comes from the tool's code and not from " +
-      "configuration.",
+      "The tool's code, not configuration, makes the question exclusive and keeps its answer " +
+      "from being remembered.",
     state: "met",
     deviation:
       "A person's own config may lift it with `questions.<id>.exclusive = false`, which RFD 049 adds " +
@@ -242,8 +239,8 @@ export const rfd083AskUser: readonly Requirement[] = [
     id: "083/ask-user/coordinator-does-the-rest",
     source: "RFD 083, Execution flow",
     text:
-      "Prompting, passing the answer on, entering the tool again and recording the response are " +
-      "the coordinator's work, with no special case for the tool.",
+      "The coordinator prompts, passes on the answer, runs the tool again and records the " +
+      "response, without a special case for the tool.",
     state: "met",
   },
   {
@@ -279,7 +276,7 @@ export const rfd083AskUser: readonly Requirement[] = [
   {
     id: "083/config/disable-all-and-by-name",
     source: "RFD 083, Drawbacks",
-    text: "`-T -T ask_user` leaves no tool enabled that may be switched off.",
+    text: "`-T -T ask_user` disables every tool that can be disabled.",
     state: "met",
   },
   {
@@ -287,19 +284,19 @@ export const rfd083AskUser: readonly Requirement[] = [
     source: "RFD 083, Tool configuration",
     text:
       "Setting `enable = { state = false }` disables the tool and keeps the rule that only its " +
-      "name switches it.",
+      "name toggles it.",
     state: "met",
   },
   {
     id: "083/config/bool-shorthand-resets-the-rule",
     source: "RFD 083, Tool configuration",
     text:
-      "Setting `enable = false` disables the tool and resets its toggle rule to `always`, the " +
-      "freely switchable one.",
+      "Setting `enable = false` disables the tool and resets its toggle rule to `always`, " +
+      "which allows any toggle.",
     state: "met",
     deviation:
-      "The freely switchable rule is called `any`, because `always` as a shorthand already means " +
-      "locked on.",
+      "The rule that allows any toggle is called `any`, because the shorthand `always` already " +
+      "means locked on.",
   },
   {
     id: "083/config/runs-without-permission-prompt",
@@ -354,7 +351,7 @@ export const rfd083AskUser: readonly Requirement[] = [
   {
     id: "083/config/registered-for-every-turn",
     source: "RFD 083, phase 2",
-    text: "The tool is available in every turn unless it has been disabled.",
+    text: "The tool is available in every turn unless it is disabled.",
     state: "met",
   },
   {
@@ -365,8 +362,8 @@ export const rfd083AskUser: readonly Requirement[] = [
       "name fails as not found when it is called.",
     state: "met",
     deviation:
-      "The source `builtin.ask_user` names the builtin that is meant, so that it may be " +
-      "configured under another name. Without that the key decides, as written.",
+      "The source `builtin.ask_user` names the builtin, so that it can be configured under " +
+      "another name. Otherwise the key decides.",
   },
   {
     id: "083/answer-config/fixed-answer-supported",
@@ -398,7 +395,7 @@ export const rfd083AskUser: readonly Requirement[] = [
     id: "083/answer-config/no-tool-name-in-routing",
     source: "RFD 083, Supported questions.answer configuration and Alternatives",
     text:
-      "Routing never looks at the name of the tool; the refusal follows from the question being " +
+      "Routing never looks at the name of the tool; the question is refused because it is " +
       "exclusive.",
     state: "met",
   },

@@ -1,4 +1,4 @@
-// Owns the requirements taken from RFD 083 on question policies, labels and routing.
+// Requirements from RFD 083 on question policies, labels and routing.
 import type { Requirement } from "./requirement.ts";
 
 export const rfd083Question: readonly Requirement[] = [
@@ -41,10 +41,10 @@ export const rfd083Question: readonly Requirement[] = [
   {
     id: "083/question/context-replaces-pre-amble",
     source: "RFD 083, phase 1, step 1",
-    text: "The text shown above a question is called `context`; the name `pre_amble` is given up.",
+    text: "The text shown above a question is called `context` instead of `pre_amble`.",
     state: "met",
     deviation:
-      "We write `context` and still read `pre_amble`, so that existing tools go on working.",
+      "We write `context` and still read `pre_amble`, so that existing tools continue to work.",
   },
   {
     id: "083/question/constructors-use-the-defaults",
@@ -84,12 +84,12 @@ export const rfd083Question: readonly Requirement[] = [
     id: "083/question/any-tool-may-opt-in",
     source: "RFD 083, Generic enrichments and Alternatives",
     text:
-      "Every tool that asks can use `exclusive` and `persistence`; they are not special to one " +
-      "tool.",
+      "Every tool that asks can use `exclusive` and `persistence`; they are not specific to " +
+      "one tool.",
     state: "met",
     deviation:
-      "Builtin and local tools say it themselves; the forms of MCP servers have no place for " +
-      "it, so their fields take the defaults and addresses to visit are exclusive.",
+      "Builtin and local tools can. The forms of MCP servers have no such fields, so their " +
+      "questions use the defaults, and URLs to visit are exclusive.",
   },
   {
     id: "083/question/defaults-change-nothing",
@@ -101,22 +101,20 @@ export const rfd083Question: readonly Requirement[] = [
     id: "083/record/question-context",
     source: "RFD 083, Propagating to the persisted shape",
     text:
-      "A recorded question has the `context` that the person saw, and no such field when there " +
-      "was none.",
+      "A recorded question has the `context` that the person saw; without one, the field is " +
+      "absent.",
     state: "met",
   },
   {
     id: "083/record/question-exclusive",
     source: "RFD 083, Propagating to the persisted shape",
-    text: "A recorded question has `exclusive` when it is true and no such field otherwise.",
+    text: "A recorded question has `exclusive` only if it is true.",
     state: "met",
   },
   {
     id: "083/record/question-persistence",
     source: "RFD 083, Propagating to the persisted shape",
-    text:
-      "A recorded question has `persistence` when it is `none` and no such field when it is " +
-      "`turn`.",
+    text: "A recorded question has `persistence` only if it is `none`.",
     state: "met",
   },
   {
@@ -144,7 +142,7 @@ export const rfd083Question: readonly Requirement[] = [
   {
     id: "083/record/invalid-static-answer-tag",
     source: "RFD 083, Persisted recording and phase 1, step 7",
-    text: "A misfitting configured answer is stored with the reason `invalid_static_answer`.",
+    text: "An invalid configured answer is stored with the reason `invalid_static_answer`.",
     state: "met",
   },
   {
@@ -156,7 +154,7 @@ export const rfd083Question: readonly Requirement[] = [
   {
     id: "083/label/shown-above-the-question",
     source: "RFD 083, Generic enrichments",
-    text: "A configured label is shown above the question as the one who asks.",
+    text: "A configured label is shown above the question as its sender.",
     state: "met",
   },
   {
@@ -182,15 +180,13 @@ export const rfd083Question: readonly Requirement[] = [
   {
     id: "083/label/merges-across-layers",
     source: "RFD 083, phase 1, step 2",
-    text:
-      "A label set by a builtin tool, then by the user's file, then by a flag ends up as the " +
-      "last one set.",
+    text: "If a builtin tool, the user's file and a flag all set a label, the last one wins.",
     state: "met",
   },
   {
     id: "083/label/in-the-config-schema",
     source: "RFD 083, phase 1, step 2",
-    text: "The published configuration schema knows `prompt_label`.",
+    text: "The published configuration schema contains `prompt_label`.",
     state: "met",
   },
   {
@@ -219,8 +215,8 @@ export const rfd083Question: readonly Requirement[] = [
     id: "083/prompt/combinations-pinned",
     source: "RFD 083, phase 1 tests",
     text:
-      "For every combination of answer type, persistence and label a test pins what the prompt " +
-      "looks like.",
+      "Tests pin the appearance of the prompt for every combination of answer type, " +
+      "persistence and label.",
     state: "met",
   },
   {
@@ -277,8 +273,8 @@ export const rfd083Question: readonly Requirement[] = [
     id: "083/configured/checked-before-the-tool-can-complain",
     source: "RFD 083, Arguments",
     text:
-      "A misfit in the configuration is reported by the coordinator, so the tool's own check " +
-      "only catches other paths.",
+      "The coordinator reports an invalid configured answer, so the tool's own check only " +
+      "catches other cases.",
     state: "met",
   },
   {
@@ -301,12 +297,12 @@ export const rfd083Question: readonly Requirement[] = [
     id: "083/exclusive/nobody-there-fails-the-call",
     source: "RFD 083, Non-interactive behavior, precedence table, and phase 1 tests",
     text:
-      "With target `user` and nobody present, an exclusive question fails the call and the " +
-      "inquiry model is not asked.",
+      "In a non-interactive run with target `user`, an exclusive question fails the call and " +
+      "the inquiry model is not asked.",
     state: "met",
     deviation:
-      "A person can be asked whenever `/dev/tty` opens and non-interactive mode is off, wherever " +
-      "standard output goes, because piping output does not send the person away.",
+      "A person can be asked whenever `/dev/tty` opens and non-interactive mode is off, even " +
+      "if standard output is piped, because the person is still there.",
   },
   {
     id: "083/exclusive/nobody-there-error-text",
@@ -321,7 +317,7 @@ export const rfd083Question: readonly Requirement[] = [
     id: "083/exclusive/nobody-there-recorded",
     source: "RFD 083, Persisted recording, reason table, and phase 1 tests",
     text:
-      "An exclusive question with nobody to ask is recorded as cancelled with " +
+      "In a non-interactive run, an exclusive question is recorded as cancelled with " +
       "`no_prompt_backend`.",
     state: "met",
   },
@@ -359,14 +355,14 @@ export const rfd083Question: readonly Requirement[] = [
     id: "083/exclusive/no-retry-flag",
     source: "RFD 083, phase 1, step 7",
     text:
-      "That a refused call should not be retried is said in the text of the error, since no flag " +
+      "The text of the error says that a refused call should not be retried, since no flag " +
       "reaches the model.",
     state: "met",
   },
   {
     id: "083/routing/configured-answer-first",
     source: "RFD 083, Non-interactive behavior, precedence table",
-    text: "With a configured answer the question is not routed at all.",
+    text: "A question with a configured answer is not routed.",
     state: "met",
   },
   {
@@ -375,19 +371,19 @@ export const rfd083Question: readonly Requirement[] = [
     text: "With target `user` and a person present the person is asked.",
     state: "met",
     deviation:
-      "A person can be asked whenever `/dev/tty` opens and non-interactive mode is off, wherever " +
-      "standard output goes, because piping output does not send the person away.",
+      "A person can be asked whenever `/dev/tty` opens and non-interactive mode is off, even " +
+      "if standard output is piped, because the person is still there.",
   },
   {
     id: "083/routing/user-target-nobody-not-exclusive",
     source: "RFD 083, Non-interactive behavior, precedence table",
     text:
-      "With target `user`, nobody present and a question that is not exclusive, the inquiry " +
-      "model is asked.",
+      "In a non-interactive run with target `user`, a question that is not exclusive goes to " +
+      "the inquiry model.",
     state: "met",
     deviation:
-      "This is the policy `auto`; the detached policies `defaults` and `deny` take the " +
-      "question's default or refuse, so that an operator can keep the model out.",
+      "This is the policy `auto`. The detached policies `defaults` and `deny` use the " +
+      "question's default or refuse, so that an operator can exclude the model.",
   },
   {
     id: "083/routing/assistant-target-not-exclusive",
@@ -403,32 +399,32 @@ export const rfd083Question: readonly Requirement[] = [
       "decides.",
     state: "met",
     deviation:
-      "`questions.<id>.exclusive` exists, as RFD 049 describes it and this RFD foresees; where it is " +
-      "not set, the tool's author decides.",
+      "`questions.<id>.exclusive` exists, as RFD 049 describes it and this RFD anticipates. If " +
+      "it is not set, the tool's author decides.",
   },
   {
     id: "083/scope/no-detached-policy",
     source: "RFD 083, Non-interactive behavior, scope table",
-    text: "There is no policy setting for what happens when nobody is present.",
+    text: "No setting decides what happens in a non-interactive run.",
     state: "met",
     deviation:
-      "`detached` settings with `auto`, `defaults` and `deny` exist per tool and for all tools, " +
-      "because unattended runs need a declared policy; `auto` behaves as the precedence table " +
-      "says.",
+      "`detached` settings with `auto`, `defaults` and `deny` exist per tool and for all " +
+      "tools, because unattended runs need an explicit policy. `auto` follows the precedence " +
+      "table.",
   },
   {
     id: "083/scope/no-non-interactive-flag",
     source: "RFD 083, Non-interactive behavior, scope table",
-    text: "There is no flag that turns prompting off.",
+    text: "No flag turns prompting off.",
     state: "met",
     deviation:
       "`--non-interactive` and `JP_NONINTERACTIVE=1` turn prompting off, because a script must " +
-      "be able to say that nobody is there.",
+      "be able to disable prompts.",
   },
   {
     id: "083/merge/builtin-defaults-under-user-config",
     source: "RFD 083, phase 1, step 3",
-    text: "The defaults of a builtin tool merge under what the user configured for it.",
+    text: "The user's configuration of a builtin tool is merged over the tool's defaults.",
     state: "met",
   },
   {

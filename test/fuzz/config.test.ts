@@ -1,4 +1,4 @@
-/** Config from every place it can come from: it is read, or refused with where and what. */
+/** Config from every source is read, or rejected with a place and a reason. */
 /* oxlint-disable vitest/no-standalone-expect -- `fuzz` makes a test of each property. */
 import { mkdirSync, rmSync, writeFileSync } from "node:fs";
 import path from "node:path";
@@ -34,7 +34,7 @@ const FORMATS: Readonly<Record<string, (value: object) => string>> = {
   yaml: (value) => dump(value),
 };
 
-/** A config with an answer in it, and perhaps with mistakes beside it. */
+/** A config with an answer in it, and perhaps mistakes elsewhere. */
 const withAnswer: fc.Arbitrary<JsonObject> = fc
   .tuple(anyConfig(), changedJson(anyConfig()))
   .map(([first, second]) => {
@@ -42,7 +42,7 @@ const withAnswer: fc.Arbitrary<JsonObject> = fc
     return { ...config, ...ofTool({ questions: { q: { answer: SECRET } }, run: "sometimes" }) };
   });
 
-/** As people write by hand, with what programs do not write. */
+/** Config as people write it, with notations that programs do not use. */
 const HAND_WRITTEN: Readonly<Record<string, readonly string[]>> = {
   toml: [
     '# A comment\nextends = ["more*.toml", { path = "none.toml", strategy = "after" }]\ninherit = false\n',
@@ -79,7 +79,7 @@ const generated = fc
 const anyText = fc.oneof(generated, handWritten);
 
 fuzz(
-  "a file is a layer, or refused by its name without a word of an answer",
+  "a file is parsed, or rejected by name without revealing an answer",
   400,
   fc.asyncProperty(anyText, async ({ format, text }) => {
     const file = place(`.jp/config.${format}`, text);
@@ -97,7 +97,7 @@ fuzz(
 );
 
 fuzz(
-  "an answer is in no error about what stands beside it",
+  "errors about other keys do not reveal an answer",
   300,
   fc.asyncProperty(
     withAnswer,
@@ -113,7 +113,7 @@ fuzz(
 );
 
 fuzz(
-  "a document of any shape is a layer, or told what is wrong about it",
+  "a document of any shape is parsed, or rejected with a reason",
   600,
   fc.property(fc.oneof(changedJson(anyConfig()), hostileJson), (marked) => {
     const { config, errors } = parseConfig(withDepths(marked));
@@ -163,7 +163,7 @@ const anySetting = fc.oneof(
 );
 
 fuzz(
-  "words of the command line are a layer, or refused",
+  "command-line assignments are parsed, or rejected",
   500,
   fc.asyncProperty(fc.array(anySetting, { minLength: 1, maxLength: 3 }), async (settings) => {
     await load({ settings });
@@ -171,7 +171,7 @@ fuzz(
 );
 
 fuzz(
-  "a value on the command line is not repeated in an error about it",
+  "errors do not repeat a value from the command line",
   300,
   fc.asyncProperty(
     fc.constantFrom(...KEYS),
@@ -188,7 +188,7 @@ fuzz(
 );
 
 fuzz(
-  "variables of the environment are layers, told as unknown, or refused by their names",
+  "environment variables are parsed, reported as unknown, or rejected by name",
   400,
   fc.asyncProperty(
     fc.array(
@@ -244,7 +244,7 @@ test.each<[string, (count: number) => string]>([
   ["parts of a key", (count) => `${"a.".repeat(count)}b=x`],
   ["characters of a key", (count) => `assistant.${"x".repeat(count)}=x`],
   [
-    "words of a command",
+    "arguments of a command",
     (count) => `conversation.tools.x.command=${"a\\ 'b' \"c\" ".repeat(count)}'`,
   ],
 ])("many %s on the command line take no longer than they are many", async (_what, make) => {
@@ -252,13 +252,13 @@ test.each<[string, (count: number) => string]>([
   expect(await explainGrowth(2_000, read)).toBeUndefined();
 });
 
-test("a variable that could mean many things is read in time", async () => {
+test("an ambiguous variable is read in linear time", async () => {
   const names = "A_PROPERTIES_".repeat(40);
   const variables = { [`JP_CFG_CONVERSATION_TOOLS_X_PARAMETERS_${names}`]: "x" };
   expect(await load({}, variables)).not.toBeInstanceOf(ConfigError);
 });
 
-/** What is loaded, or the error; anything else is thrown. All that others make of it is made of it. */
+/** Loads and resolves the config, or returns the error. Throws unexpected errors. */
 async function load(
   options: Omit<LoadOptions, "places">,
   variables: Record<string, string> = {},
@@ -301,11 +301,11 @@ function written(format: string, value: Json): string {
   try {
     return FORMATS[format]?.(withoutNulls(value) as object) ?? "";
   } catch {
-    return JSON.stringify(value); // Not every format can say everything.
+    return JSON.stringify(value); // The format cannot express it.
   }
 }
 
-/** TOML has none. */
+/** TOML has no null. */
 function withoutNulls(value: Json): Json {
   if (Array.isArray(value)) return value.filter((item) => item !== null).map(withoutNulls);
   if (!isJsonObject(value)) return value;
@@ -313,7 +313,7 @@ function withoutNulls(value: Json): Json {
   return Object.fromEntries(entries.map(([key, member]) => [key, withoutNulls(member)]));
 }
 
-/** Whether the answer stands anywhere but where answers stand. */
+/** Whether the answer appears outside of the fields for answers. */
 function holdsElsewhere(value: Json): boolean {
   const { conversation: _conversation, ...others } = value as JsonObject;
   return JSON.stringify(others).includes(SECRET);

@@ -1,6 +1,6 @@
 /**
- * `node test/fuzz/coverage-program.ts [words]`: which branches of the fuzzed files the short mode reaches, as
- * V8 counts them. With words, only files that have one of them in their path, and what is missed there.
+ * `node test/fuzz/coverage-program.ts [words]`: prints which branches of the fuzzed files the short mode
+ * covers, according to V8. With words: only files whose path contains one of them, with the uncovered lines.
  */
 import { spawnSync } from "node:child_process";
 import { mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
@@ -41,14 +41,14 @@ try {
   rmSync(folder, { recursive: true, force: true });
 }
 
-/** Without Vite's own loader, so that places are those of the files; each file on its own. */
+/** Without Vite's loader, so that offsets match the files, and each test file in isolation. */
 function run(): void {
   const vitest = path.join(ROOT, "node_modules", "vitest", "vitest.mjs");
   const options = [
     "--experimental.viteModuleRunner=false",
     "--pool=forks",
     "--isolate",
-    // What is counted block by block is not compiled as usual, so that its growth says nothing.
+    // Code with block coverage is compiled differently, so its growth means nothing.
     "--testNamePattern=^(?!.*takes? no longer)",
   ];
   const { status } = spawnSync(process.execPath, [vitest, "run", "test/fuzz", ...options], {
@@ -59,7 +59,7 @@ function run(): void {
   if (status !== 0) throw new Error(`The tests ended with ${String(status)}.`);
 }
 
-/** By file, what each worker that has loaded it counted. */
+/** The counts of each worker, by file. */
 function merged(): ReadonlyMap<string, readonly (readonly Range[])[]> {
   const files = new Map<string, (readonly Range[])[]>();
   for (const name of readdirSync(folder)) {
@@ -98,7 +98,7 @@ function keyOf({ startOffset, endOffset }: Range): string {
   return `${startOffset}-${endOffset}`;
 }
 
-/** A worker tells of a branch only if it was entered less or more often than what is around it. */
+/** V8 reports a branch only if its count differs from that of the enclosing block. */
 function isReached(branch: Range, workers: readonly (readonly Range[])[]): boolean {
   return workers.some((ranges) => {
     const around = ranges.filter(

@@ -1,4 +1,4 @@
-/** The codec of the record: whatever stands in a file, and whatever was done to the file. */
+/** The codec of the record, with any content of a file and any damage to it. */
 /* oxlint-disable vitest/no-standalone-expect -- `fuzz` makes a test of each property. */
 import { writeFileSync } from "node:fs";
 import path from "node:path";
@@ -25,7 +25,7 @@ import { scratchFolder } from "./scratch-folder.ts";
 const folder = scratchFolder();
 afterAll(() => folder[Symbol.dispose]());
 
-/** What stands between values is not looked at too closely. */
+/** The reader tolerates stray characters between values. */
 const EMPTY_LIST = /^[\x01-\x20,\ufeff]*\[[\x01-\x20,\ufeff]*\][\x01-\x20,\ufeff]*$/;
 
 const compaction: fc.Arbitrary<JsonObject> = fc.record({
@@ -40,7 +40,7 @@ const compaction: fc.Arbitrary<JsonObject> = fc.record({
   ),
 });
 
-/** Forms that other and older programs wrote. */
+/** Notations of other and older programs. */
 const older: fc.Arbitrary<JsonObject> = fc.constantFrom<JsonObject>(
   { timestamp: at(0), type: "inquiry_response", id: "a", answer: false },
   { timestamp: at(0), type: "inquiry_response", id: "a" },
@@ -65,7 +65,7 @@ const older: fc.Arbitrary<JsonObject> = fc.constantFrom<JsonObject>(
   },
 );
 
-/** Everything that may stand in a record, in its written form. */
+/** All kinds of elements of a record, as JSON. */
 const element: fc.Arbitrary<JsonObject> = fc.oneof(
   { weight: 2, arbitrary: older },
   { weight: 8, arbitrary: anyEvent.map(eventToJson) },
@@ -89,7 +89,7 @@ const metadata = fc.record({
 });
 
 fuzz(
-  "an event is read, or refused with what is wrong about it",
+  "an event is decoded, or rejected with a reason",
   1500,
   fc.property(fc.oneof(changedJson(element), hostileJson), (value) => {
     const error = thrownBy(() => parseEvent(withDepths(value)));
@@ -98,7 +98,7 @@ fuzz(
 );
 
 fuzz(
-  "an entry is always something, and is written as it was read",
+  "any entry can be read, and is written back unchanged",
   1000,
   fc.property(changedJson(element), (value) => {
     if (!isJsonObject(value)) return;
@@ -112,7 +112,7 @@ fuzz(
 );
 
 fuzz(
-  "an entry is something, however deep it goes",
+  "an entry of any depth can be read",
   150,
   fc.property(changedJson(element), (marked) => {
     const value = withDepths(marked);
@@ -121,7 +121,7 @@ fuzz(
 );
 
 fuzz(
-  "an event of any text is read back as it was, and so are fields that nobody knows",
+  "events with any text and with unknown fields survive a round trip",
   600,
   fc.property(
     anyEvent,
@@ -139,7 +139,7 @@ fuzz(
 );
 
 fuzz(
-  "metadata is read, or refused, and what nobody knows of it is kept",
+  "metadata is decoded or rejected, and unknown fields are kept",
   500,
   fc.property(changedJson(metadata), (value) => {
     const error = thrownBy(() => parseMetadata(value));
@@ -153,7 +153,7 @@ fuzz(
 );
 
 fuzz(
-  "a damaged file gives all that is readable in it and says what is not",
+  "all readable elements of a damaged file are read, and the damage is reported",
   250,
   fc.property(damagedText(fc.array(element, { maxLength: 5 }).map(laidOut)), (text) => {
     const { elements, problems } = read(text);
@@ -167,7 +167,7 @@ fuzz(
 );
 
 fuzz(
-  "damage inside of one element costs no other one",
+  "damage in one element does not affect the others",
   250,
   fc.property(
     fc.array(anyEvent.map(eventToJson), { minLength: 3, maxLength: 6 }),
@@ -192,7 +192,7 @@ fuzz(
 );
 
 fuzz(
-  "a file that was cut off gives every element before the cut",
+  "every element before the cut of a truncated file is read",
   200,
   fc.property(
     fc.array(element, { minLength: 1, maxLength: 5 }),
@@ -220,10 +220,10 @@ function read(text: string | Buffer) {
   };
 }
 
-/** What a parser makes of a text that is a list of objects. */
+/** The elements according to `JSON.parse`, if the text is a list of objects. */
 function parseList(text: string): readonly JsonObject[] | undefined {
   try {
-    // Bytes are what is read: half a character is none.
+    // Files contain bytes, which cannot encode half a character.
     const value: unknown = JSON.parse(text.toWellFormed().replace(/^\ufeff/, ""));
     return Array.isArray(value) && value.every(isJsonObject) ? value : undefined;
   } catch {
@@ -231,7 +231,7 @@ function parseList(text: string): readonly JsonObject[] | undefined {
   }
 }
 
-/** The text in every field that takes any. */
+/** An event with the text in every free field. */
 function withText(event: ConversationEvent, text: string): ConversationEvent {
   switch (event.type) {
     case "chat_request":

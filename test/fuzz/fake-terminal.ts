@@ -1,4 +1,4 @@
-/** A terminal without one: what is sent comes in, what is written is kept. */
+/** An in-memory terminal: it delivers the keys that a test sends, and keeps the output. */
 import { styleText } from "node:util";
 import type { Paint } from "../../src/render/index.ts";
 import type { Terminal } from "../../src/terminal/terminal.ts";

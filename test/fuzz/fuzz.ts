@@ -40,7 +40,7 @@ function foreignMembers(): readonly string[] {
   return Object.getOwnPropertyNames(Object.prototype).filter((name) => !OWN_MEMBERS.has(name));
 }
 
-/** What a call throws, or undefined. */
+/** The error that a call throws, or undefined. */
 export function thrownBy(call: () => unknown): unknown {
   try {
     call();

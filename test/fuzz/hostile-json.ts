@@ -1,9 +1,9 @@
-/** Generators of JSON that is meant to do harm, and of harm done to JSON that was meant well. */
+/** Generators of hostile JSON, and of mutations of valid JSON. */
 import * as fc from "fast-check";
 import { isJsonObject, type Json, type JsonObject } from "../../src/util/index.ts";
 import { hostileText } from "./hostile-text.ts";
 
-/** Deeper than a stack goes, if somebody climbs down step by step. */
+/** Deeper than the stack allows for recursion. */
 const DEEP = 20_000;
 
 const hostileKey: fc.Arbitrary<string> = fc.oneof(
@@ -35,7 +35,7 @@ const scalar: fc.Arbitrary<Json> = fc.oneof(
   { weight: 1, arbitrary: fc.constantFrom("(deep list)", "(deep object)", "(deep prototype)") },
 );
 
-/** Any JSON, and with preference what a reader does not expect. Objects may have `__proto__`. */
+/** Any JSON, preferably unexpected. Objects may have `__proto__`. */
 export const hostileJson: fc.Arbitrary<Json> = fc.letrec<{ json: Json }>((tie) => ({
   json: fc.oneof(
     { depthSize: "small", withCrossShrink: true },
@@ -45,14 +45,14 @@ export const hostileJson: fc.Arbitrary<Json> = fc.letrec<{ json: Json }>((tie) =
   ),
 })).json;
 
-/** Stand for values nested so deeply that nobody means it, and that nothing could print. */
+/** Markers for values that are nested too deeply to print. */
 const MARKS: Readonly<Record<string, readonly [open: string, core: string, close: string]>> = {
   "(deep list)": ["[", "", "]"],
   "(deep object)": ['{"a":', "1", "}"],
   "(deep prototype)": ['{"__proto__":', "1", "}"],
 };
 
-/** The value with what the marks in it stand for. */
+/** Replaces the markers in a value. */
 export function withDepths(value: Json): Json {
   if (typeof value === "string") return Object.hasOwn(MARKS, value) ? deepJson(value) : value;
   if (Array.isArray(value)) return value.map(withDepths);
@@ -62,11 +62,11 @@ export function withDepths(value: Json): Json {
 
 function deepJson(mark: string): Json {
   const [open, core, close] = MARKS[mark] ?? ["", "null", ""];
-  return JSON.parse(open.repeat(DEEP) + core + close.repeat(DEEP)) as Json; // JSON.parse gives JSON.
+  return JSON.parse(open.repeat(DEEP) + core + close.repeat(DEEP)) as Json; // `JSON.parse` returns JSON.
 }
 
 interface Change {
-  /** Counts the values in the document, as far as it goes. */
+  /** Counts the values in the document. */
   readonly at: number;
   readonly how: "replace" | "drop" | "rename" | "wrap" | "double";
   readonly value: Json;
@@ -80,11 +80,11 @@ const anyChange: fc.Arbitrary<Change> = fc.record({
   key: hostileKey,
 });
 
-/** The document as it was, or with a few of its values and keys changed. It may have marks in it. */
+/** The document, unchanged or with a few values and keys changed. It may contain markers. */
 export function changedJson(document: fc.Arbitrary<unknown>): fc.Arbitrary<Json> {
   return fc
     .tuple(document, fc.array(anyChange, { maxLength: 3 }))
-    .map(([value, changes]) => changes.reduce<Json>(changed, value as Json)); // Told by the caller.
+    .map(([value, changes]) => changes.reduce<Json>(changed, value as Json)); // The caller guarantees it.
 }
 
 function changed(document: Json, change: Change): Json {
@@ -139,7 +139,7 @@ function applyTo(value: Json, { how, value: other, key }: Change): Json {
   }
 }
 
-/** With `__proto__` as a key like any other. */
+/** With `__proto__` as an ordinary key. */
 function objectOf(entries: readonly (readonly [string, Json])[]): JsonObject {
   return Object.fromEntries(entries);
 }

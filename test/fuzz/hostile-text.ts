@@ -1,9 +1,9 @@
-/** Generators of text that is meant to do harm, and of harm done to text. */
+/** Generators of hostile text, and of mutations of text. */
 import * as fc from "fast-check";
 
-/** Single characters and sequences that readers, terminals and people stumble over. */
+/** Characters and sequences that confuse parsers, terminals and people. */
 const HOSTILE_PIECES: readonly string[] = [
-  // Sequences of terminals, whole and torn.
+  // Terminal sequences, complete and truncated.
   "\u001b[2J",
   "\u001b[31m",
   "\u001b[6n",
@@ -19,7 +19,7 @@ const HOSTILE_PIECES: readonly string[] = [
   "\b\b\b",
   "\u007f",
   "\0",
-  // Marks that turn, hide or join text.
+  // Marks that reverse, hide or join text.
   "\u202e",
   "\u2066",
   "\u2069",
@@ -33,13 +33,13 @@ const HOSTILE_PIECES: readonly string[] = [
   "日本",
   "\ud800",
   "\udfff",
-  // Ends of lines.
+  // Line endings.
   "\r\n",
   "\r",
   "\n",
   "\t",
   "\u0085",
-  // Names that every object has, and what JSON and other formats are made of.
+  // Names of built-in members, and the syntax of JSON and other formats.
   "__proto__",
   "constructor",
   "prototype",
@@ -87,7 +87,7 @@ export const hostileText: fc.Arbitrary<string> = fc.oneof(
 
 type Damage = (text: string, at: number, end: number) => string;
 
-/** `at` and `end` are places in the text, in their order. */
+/** `at` and `end` are positions in the text, in order. */
 const anyDamage: fc.Arbitrary<Damage> = fc.oneof(
   fc.constantFrom<Damage>(
     (text, at) => text.slice(0, at),
@@ -111,7 +111,7 @@ const anyDamage: fc.Arbitrary<Damage> = fc.oneof(
   ),
 );
 
-/** The text as it was, or with a few places of it cut, doubled, turned or replaced. */
+/** The text, unchanged or with a few parts cut, doubled, reversed or replaced. */
 export function damagedText(text: fc.Arbitrary<string>): fc.Arbitrary<string> {
   const place = fc.double({ min: 0, max: 1, noNaN: true });
   const damages = fc.array(fc.tuple(anyDamage, place, place), { maxLength: 3 });
@@ -123,7 +123,7 @@ function damage(text: string, [apply, one, other]: readonly [Damage, number, num
   return apply(text, Math.min(at ?? 0, end ?? 0), Math.max(at ?? 0, end ?? 0));
 }
 
-/** The same text in pieces, cut anywhere: also within a character or a sequence. */
+/** The text in pieces, split anywhere, even within a character or a sequence. */
 export function inPieces(text: fc.Arbitrary<string>): fc.Arbitrary<readonly string[]> {
   const lengths = fc.array(fc.integer({ min: 0, max: 9 }), { minLength: 1, maxLength: 6 });
   return fc.tuple(text, lengths).map(([whole, cycle]) => {

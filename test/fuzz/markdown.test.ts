@@ -1,4 +1,4 @@
-/** Markdown as it comes from models: in any pieces, of any text, of any length. */
+/** Markdown from models: any text of any length, in any pieces. */
 /* oxlint-disable vitest/no-standalone-expect -- `fuzz` makes a test of each property. */
 import * as fc from "fast-check";
 import stringWidth from "fast-string-width";
@@ -10,7 +10,7 @@ import { explainGrowth } from "./growth.ts";
 import { damagedText, hostilePiece, hostileText, inPieces } from "./hostile-text.ts";
 
 const ansi: Paint = (style, text) => `\u001b[${style.length}m${text}\u001b[0m`;
-/** Colours, and links with nothing but printable characters in their addresses. */
+/** Colours, and links whose URLs contain only printable characters. */
 const OURS = /\u001b\[\d+m|\u001b\]8;;[\x21-\x7e]*\u001b\\/g;
 const UNSAFE =
   /[\0-\x08\x0b-\x1f\x7f-\x9f\u061c\u180e\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb]/;
@@ -69,7 +69,7 @@ const anyDocument = fc
   .map((lines) => lines.flat().join(""));
 
 fuzz(
-  "what is written depends on the text alone, not on its pieces",
+  "the output depends only on the text, not on how it is split",
   150,
   fc.asyncProperty(
     inPieces(anyDocument),
@@ -85,7 +85,7 @@ fuzz(
 );
 
 fuzz(
-  "nothing that a terminal acts on comes out, but our own colours and links",
+  "the output contains no terminal sequences except our own colours and links",
   250,
   fc.asyncProperty(inPieces(anyDocument), fc.boolean(), async (pieces, hyperlinks) => {
     const coloured = await streamMarkdown(pieces, { width: 40, hyperlinks, paint: ansi });
@@ -96,7 +96,7 @@ fuzz(
   }),
 );
 
-/** Words that fit on a line, so that nothing but a mistake makes one too long. */
+/** Words that fit on a line. */
 const word = fc.constantFrom(
   "a",
   "**be**",
@@ -119,20 +119,20 @@ const prose = fc
     { maxLength: 6 },
   )
   .map((lines) => lines.join("\n"));
-/** With its margin of at most four levels, and the room that is always left. */
-const LEAST_WIDTH = 24;
+/** Of the page: a margin of at most four levels, and the minimum for the text. */
+const MIN_WIDTH = 24;
 
 fuzz(
-  "no line of words is wider than the page",
+  "no line of text is wider than the page",
   150,
-  fc.asyncProperty(prose, fc.integer({ min: LEAST_WIDTH, max: 90 }), async (document, width) => {
+  fc.asyncProperty(prose, fc.integer({ min: MIN_WIDTH, max: 90 }), async (document, width) => {
     const text = await streamMarkdown([document], { width });
     expect(text.split("\n").filter((each) => stringWidth(each) > width)).toEqual([]);
   }),
 );
 
 fuzz(
-  "every word of a text without marks is there, in its order",
+  "plain text keeps all its words, in order",
   100,
   fc.asyncProperty(
     fc.array(fc.stringMatching(/^[a-z日本é]{1,12}$/), { maxLength: 60 }),
@@ -191,7 +191,7 @@ const REPEATED: readonly string[] = [
   '"',
 ];
 
-test.each(REPEATED)("%j over and over takes no longer than it is long", async (piece) => {
+test.each(REPEATED)("repeating %j takes linear time", async (piece) => {
   const render = async (length: number) => {
     const text = piece.repeat(Math.ceil(length / piece.length));
     await streamMarkdown([text], { width: 80, paint: ansi, hyperlinks: true });
@@ -203,26 +203,23 @@ test.each(REPEATED)("%j over and over takes no longer than it is long", async (p
 
 test.each([
   [
-    "a line of bars below titles",
+    "a line of bars below headings",
     (count: number) => `|a${"|a".repeat(count)}\n|${"-|".repeat(count)}-\n`,
   ],
   ["a long row", (count: number) => `|a|b|\n|-|-|\n|${"x ".repeat(count)}|y|\n`],
   ["a long cell", (count: number) => `|a|b|\n|-|-|\n|${"x".repeat(count)}|y|\n`],
   ["many rows", (count: number) => `|a|b|\n|-|-|\n${"|x|y|\n".repeat(count / 6)}`],
   ["a heading", (count: number) => `# ${"x ".repeat(count)} #`],
-  ["blanks behind a heading", (count: number) => `# x${" ".repeat(count)}y`],
-  ["a rule that is none", (count: number) => `${"- ".repeat(count)}x`],
-  [
-    "a definition that is none",
-    (count: number) => `[${"a ".repeat(count)}]: ${"b".repeat(count)} "`,
-  ],
+  ["blanks after a heading", (count: number) => `# x${" ".repeat(count)}y`],
+  ["an invalid rule", (count: number) => `${"- ".repeat(count)}x`],
+  ["an invalid definition", (count: number) => `[${"a ".repeat(count)}]: ${"b".repeat(count)} "`],
   ["code", (count: number) => `\`\`\`js\n${"let x = `${1}`; /* */ ".repeat(count / 20)}\n\`\`\`\n`],
   [
     "nested lists",
     (count: number) =>
       Array.from({ length: Math.sqrt(count) }, (_, level) => `${"  ".repeat(level)}- a`).join("\n"),
   ],
-])("%s takes no longer than it is long", async (_what, make) => {
+])("%s takes linear time", async (_what, make) => {
   const render = (count: number) =>
     streamMarkdown([make(count)], { width: 80, paint: ansi, hyperlinks: true });
   expect(await explainGrowth(4_000, render)).toBeUndefined();

@@ -1,4 +1,4 @@
-/** What MCP servers say: results, lists of tools, questions, and the schemas of all of them. */
+/** Data from MCP servers: results, lists of tools, questions and schemas. */
 /* oxlint-disable vitest/no-standalone-expect -- `fuzz` makes a test of each property. */
 import { Client } from "@modelcontextprotocol/client";
 import * as fc from "fast-check";
@@ -23,7 +23,7 @@ import { fuzz, thrownBy } from "./fuzz.ts";
 import { explainGrowth } from "./growth.ts";
 import { changedJson, hostileJson, withDepths } from "./hostile-json.ts";
 import { hostileText } from "./hostile-text.ts";
-import { ScriptedTransport } from "./scripted-transport.ts";
+import { ScriptedTransport } from "../mcp/scripted-server.ts";
 
 const MEBIBYTE = 1024 * 1024;
 
@@ -55,7 +55,7 @@ const callResult = fc.record(
 );
 
 fuzz(
-  "a result is text for the model, within its limit, or refused by the protocol",
+  "a result becomes text within the size limit, or the SDK rejects it",
   250,
   fc.asyncProperty(changedJson(callResult).filter(isJsonObject), async (result) => {
     const outcome = await callWith(result);
@@ -66,7 +66,7 @@ fuzz(
   }),
 );
 
-/** Those that take for ever have a test of their own. */
+/** Slow patterns have a separate test. */
 const QUICK_PATTERNS = ["(", "^a", "\\p{L}+", "[^]{0,9}", "^$"];
 
 const fieldSchema: fc.Arbitrary<unknown> = fc.oneof(
@@ -126,7 +126,7 @@ const elicitation: fc.Arbitrary<unknown> = fc.oneof(
 );
 
 fuzz(
-  "a question of a server is understood, or refused with what is wrong about it",
+  "a question of a server is parsed, or rejected with a reason",
   600,
   fc.property(fc.oneof(changedJson(elicitation), hostileJson), (marked) => {
     const error = thrownBy(() => parseElicitation(withDepths(marked)));
@@ -148,7 +148,7 @@ const requests = fc
   .map((entries) => Object.fromEntries(entries));
 
 fuzz(
-  "what a server needs becomes questions that can be answered, and answers that fit",
+  "requests of a server become valid questions, whose answers are valid responses",
   200,
   fc.asyncProperty(
     changedJson(requests),
@@ -189,7 +189,7 @@ fuzz(
   ),
 );
 
-/** Pieces of schemas, each with something about it. Generating all of it would take longer than using it. */
+/** Unusual pieces of schemas. Generating them would take longer than testing with them. */
 const PIECES: readonly JsonObject[] = [
   {},
   { type: "string", minLength: 1, default: "a" },
@@ -272,11 +272,11 @@ const givenArguments = fc
   .map((entries) => Object.fromEntries(entries));
 
 fuzz(
-  "arguments fit the parameters of a server's tool, or the model is told what does not",
+  "arguments match the parameters of a server's tool, or the error says what does not",
   150,
   fc.asyncProperty(changedJson(parameters), givenArguments, async (schema, given) => {
     const check = await checkArguments(
-      { name: "a_tool", parameters: withDepths(schema) as JsonObject }, // As the SDK lets it pass.
+      { name: "a_tool", parameters: withDepths(schema) as JsonObject }, // The SDK does not check it further.
       withDepths(given) as JsonObject,
     );
     if (check.ok) expect(check.arguments).toBeTypeOf("object");
@@ -284,7 +284,7 @@ fuzz(
   }),
 );
 
-/** As a config is read: the keywords that it knows have their types. */
+/** As config is parsed: known keywords have the right types. */
 const anyParameter: fc.Arbitrary<ParameterConfig> = fc.record(
   {
     type: fc.constantFrom("string", "array"),
@@ -298,7 +298,7 @@ const anyParameter: fc.Arbitrary<ParameterConfig> = fc.record(
 );
 
 fuzz(
-  "what the config says of a tool's parameters meets any parameters of a server",
+  "configured parameters can be merged with any parameters of a server",
   300,
   fc.property(changedJson(parameters), anyParameter, (schema, own) => {
     const given = withDepths(schema);
@@ -309,7 +309,7 @@ fuzz(
 );
 
 fuzz(
-  "a list of tools is one, or refused by the protocol",
+  "a list of tools is read, or the SDK rejects it",
   60,
   fc.asyncProperty(
     changedJson(
@@ -331,7 +331,7 @@ fuzz(
 );
 
 test.each(["^(a+)+$", "^(.*)*\\d$"])(
-  "the pattern %s of a server cannot hold up anybody",
+  "the pattern %s of a server does not block the process",
   async (pattern) => {
     const answer = `${"a".repeat(60)}!`;
     const properties = { a: { type: "string", pattern } };
@@ -352,7 +352,7 @@ test.each(["^(a+)+$", "^(.*)*\\d$"])(
   },
 );
 
-test("parameters that refer to each other over and over cannot hold up anybody", async () => {
+test("parameters with exponentially many references do not block the process", async () => {
   for (const keyword of ["allOf", "anyOf"]) {
     const levels = Array.from({ length: 40 }, (_, index): [string, Json] => {
       const next = { $ref: `#/$defs/d${index + 1}` };
@@ -368,7 +368,7 @@ test("parameters that refer to each other over and over cannot hold up anybody",
   }
 });
 
-test("results and forms of any size take no longer than they are large", async () => {
+test("results and forms are read in linear time", async () => {
   const growth = [await explainGrowth(20_000, readResult), await explainGrowth(50_000, readForm)];
   expect(growth).toEqual([undefined, undefined]);
 });
@@ -388,7 +388,7 @@ function readForm(count: number) {
   return createRound({ type: "asks", requests: asked, isPrerequisite: false }, rules);
 }
 
-/** Undefined if the SDK does not take it for a result. */
+/** Undefined if the SDK rejects the result. */
 async function callWith(result: Json) {
   const client = await connected({ "tools/call": result });
   try {
@@ -407,7 +407,7 @@ async function connected(results: Readonly<Record<string, Json>>): Promise<Clien
   return client;
 }
 
-/** As somebody may answer: of the right type, whatever it says. */
+/** Any answer of the right type. */
 function fittingAnswer(answerType: AnswerType, stream: fc.Stream<Json>): Json {
   const { value = "" } = stream.next();
   if (explainMismatch(answerType, value) === undefined) return value;

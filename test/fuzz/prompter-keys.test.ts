@@ -1,4 +1,4 @@
-/** Keys, in any order and torn anywhere, on every widget; and on the prompter itself. */
+/** Keys in any order, split anywhere, on every widget and on the prompter. */
 /* oxlint-disable vitest/no-standalone-expect -- `fuzz` makes a test of each property. */
 import { StringDecoder } from "node:string_decoder";
 import { expect, test } from "vitest";
@@ -60,7 +60,7 @@ const anyInput = fc
   .map((parts) => parts.join(""));
 
 fuzz(
-  "keys are the same in whatever pieces they come, as long as nobody waits in between",
+  "keys are decoded the same however the input is split, without pauses in between",
   600,
   fc.property(inPieces(anyInput).map(asDecoded), (pieces) => {
     const whole = decodeInput(pieces.join(""));
@@ -75,7 +75,7 @@ fuzz(
   }),
 );
 
-/** As a stream gives them: of a character all or nothing. */
+/** As a stream delivers text: it never splits a character. */
 function asDecoded(pieces: readonly string[]): readonly string[] {
   const decoder = new StringDecoder("utf8");
   const bytes = Buffer.from(pieces.join(""));
@@ -108,14 +108,14 @@ const anyList: fc.Arbitrary<SelectList> = fc.record({
   isMultiple: fc.boolean(),
 });
 
-/** A widget with its first state, and whether it may end like this. */
+/** A widget, its initial state, and whether it may end with a given value. */
 interface Case {
   readonly widget: Widget<unknown, { readonly type: string }>;
   readonly state: unknown;
   readonly mayEnd: (ending: object) => boolean;
 }
 
-/** The state belongs to its widget, which nobody outside has to know. */
+/** Hides the type of the state. */
 function caseOf<State, Ending extends { readonly type: string }>(
   widget: Widget<State, Ending>,
   state: State,
@@ -180,13 +180,13 @@ const anySize = fc.record({
   rows: fc.integer({ min: 1, max: 30 }),
 });
 
-/** Everything but our own colours and the ways a region is drawn. */
+/** Everything except our own colours and the sequences that draw a region. */
 const OURS =
   /\u001b\[[0-9;]*m|\u001b\[\d+[AG]|\u001b\[[JHK]|\u001b\[6n|\u001b\[\?(?:1049|25)[hl]|\u001b\[2J|\r\n|\r/g;
 const UNSAFE = /[\0-\u0009\u000b-\u001f\u007f-\u009f\u202a-\u202e\u2066-\u2069\ufeff]/;
 
 fuzz(
-  "no keys, no sizes and no torn sequences break a widget, and each key costs no more than a screen",
+  "no keys, sizes or torn sequences break a widget, and each key redraws at most one screen",
   120,
   fc.asyncProperty(
     anyCase,
@@ -206,7 +206,7 @@ fuzz(
         const before = terminal.written.length;
         terminal.send(decoded.sent);
         const { columns, rows } = terminal.size;
-        // Each cell may have a colour of its own and several marks over it.
+        // Each cell may have a separate colour and several combining marks.
         expect(terminal.written.length - before).toBeLessThan(2000 + columns * rows * 100);
       }
       terminal.hangUp();
@@ -220,7 +220,7 @@ fuzz(
 );
 
 fuzz(
-  "no row is wider or higher than the screen, and the cursor is on it",
+  "all rows fit on the screen, and the cursor is on it",
   250,
   fc.property(anyCase, anyInput, anySize, ({ widget, state: first, mayEnd }, input, size) => {
     let state = first;
@@ -234,7 +234,7 @@ fuzz(
       }
       state = step.state;
       const { rows, cursor } = widget.view(state, canvas);
-      // On a screen that is narrower than a mark and its margin, nothing fits.
+      // Nothing fits on a screen that is narrower than a marker and its margin.
       if (size.columns < 12) continue;
       const tooWide = rows.filter((row) => stringWidth(row) > size.columns);
       expect(tooWide.filter((row) => !hasWideCluster(row))).toEqual([]);
@@ -244,7 +244,7 @@ fuzz(
   }),
 );
 
-/** Letters that are taken for one character, however many of them there are, are not cut apart. */
+/** A grapheme cluster is never split, however wide it is. */
 function hasWideCluster(row: string): boolean {
   return [...new Intl.Segmenter().segment(row)].some(({ segment }) => stringWidth(segment) > 2);
 }
@@ -266,7 +266,7 @@ const QUESTIONS: readonly Omit<Question, "id" | "exclusive" | "persistence">[] =
 ];
 
 fuzz(
-  "on a terminal, what is answered fits, and the terminal is as it was",
+  "on a terminal, answers are valid and the terminal is restored",
   4,
   fc.asyncProperty(
     fc.constantFrom(...QUESTIONS),
@@ -287,7 +287,7 @@ fuzz(
       await screen.until("?");
       for (const piece of pieces) screen.type(piece);
       for (const { columns, rows } of sizes) screen.resize(columns, rows);
-      // Out of whatever it has come to.
+      // Leave whatever is open.
       const nudge = setInterval(() => screen.type("\u001b"), 100);
       const { bytes } = await screen.end().finally(() => clearInterval(nudge));
       const result = screen.resultSoFar as { type: string; answer?: never };
@@ -303,7 +303,7 @@ fuzz(
 );
 
 test.each<[string, (count: number) => string]>([
-  ["pasted without marks", (count) => "word \r".repeat(count / 6)],
+  ["pasted without brackets", (count) => "word \r".repeat(count / 6)],
   ["pasted", (count) => `\u001b[200~${"日本 ".repeat(count / 3)}\u001b[201~`],
   ["sent as sequences", (count) => "\u001b[D\u001b[1;5C".repeat(count / 9)],
   ["torn", (count) => `\u001b[${"1;".repeat(count / 2)}`],
@@ -315,7 +315,7 @@ test.each<[string, (count: number) => string]>([
     const shown = showWidget(widget, bufferOf(""), { terminal, signal });
     const input = make(count);
     let rest = "";
-    // As much as a terminal hands over at once.
+    // As much as a terminal delivers at once.
     for (let start = 0; start < input.length; start += 1024) {
       const decoded = decodeInput(rest + input.slice(start, start + 1024));
       rest = decoded.rest;

@@ -1,4 +1,4 @@
-/** A folder for all runs of a file: one for each run would take longer than the run. */
+/** One folder for all runs of a test file: creating one per run would take longer than the run. */
 import { existsSync, mkdtempSync, realpathSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import path from "node:path";

@@ -1,4 +1,4 @@
-/** What a local tool prints, however it ends: always one result, and never one that tells who asks. */
+/** Output of local tools: always one result, which never sets the source of a question. */
 /* oxlint-disable vitest/no-standalone-expect -- `fuzz` makes a test of each property. */
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
@@ -66,7 +66,7 @@ const wireQuestion: fc.Arbitrary<unknown> = fc.oneof(
   }),
 );
 
-/** What a tool may print, with all that it may not say of itself. */
+/** Outcomes, with fields that a tool must not set. */
 const document: fc.Arbitrary<unknown> = fc.oneof(
   fc.record({
     type: fc.constant("needs_input"),
@@ -108,7 +108,7 @@ const anyEnd = fc.record({
 });
 
 fuzz(
-  "every end of a process comes to one result, within its limits, and only we say who asks",
+  "every exit of a process gives one result within the limits, and only jp sets the source",
   1500,
   fc.property(anyEnd, (given) => {
     const result = toAttemptResult("a_tool", request, endOf(given));
@@ -119,7 +119,7 @@ fuzz(
       case "success":
       case "error":
         expect(Object.keys(result).toSorted()).toEqual(["content", "type"]);
-        // Escaped as JSON in JSON, a byte may become six.
+        // Escaping JSON in JSON may turn one byte into six.
         expect(result.content.length).toBeLessThan(6 * (LIMIT + STDERR_LIMIT) + 500);
         break;
       case "needs_input":
@@ -129,7 +129,7 @@ fuzz(
 );
 
 fuzz(
-  "what is no outcome is a result as it stands at exit status 0, and an error with both streams else",
+  "other output is the result at exit status 0, and otherwise an error with both streams",
   300,
   fc.property(hostileText, hostileText, fc.constantFrom(0, 1), (out, err, status) => {
     fc.pre(Buffer.byteLength(out) <= LIMIT && Buffer.byteLength(err) <= STDERR_LIMIT);
@@ -153,7 +153,7 @@ fuzz(
 );
 
 fuzz(
-  "an output of any shape is an outcome, none, or refused with what is wrong about it",
+  "output of any shape is an outcome, not an outcome, or rejected with a reason",
   600,
   fc.property(fc.oneof(changedJson(document), hostileJson), (marked) => {
     const error = thrownBy(() => parseOutcome(withDepths(marked)));
@@ -164,13 +164,13 @@ fuzz(
 test.each<[string, (count: number) => unknown]>([
   ["options", (count) => ({ answer_type: { type: "select", options: numbered(count) } })],
   [
-    "choices by default",
+    "options as defaults",
     (count) => ({
       answer_type: { type: "select", options: numbered(count), multiple: true, other: true },
       default: numbered(count),
     }),
   ],
-])("many %s take no longer than they are many", async (_what, make) => {
+])("many %s are read in linear time", async (_what, make) => {
   const read = (count: number) =>
     parseOutcome({
       type: "needs_input",
@@ -179,7 +179,7 @@ test.each<[string, (count: number) => unknown]>([
   expect(await explainGrowth(5_000, read)).toBeUndefined();
 });
 
-test("many questions take no longer than they are many", async () => {
+test("many questions are read in linear time", async () => {
   expect(await explainGrowth(5_000, readQuestions)).toBeUndefined();
 });
 
@@ -210,7 +210,7 @@ function endOf(given: {
   }
 }
 
-/** In pieces, as pipes deliver it. */
+/** The output in pieces, as a pipe delivers it. */
 function captured(text: string, limit: number): CappedOutput {
   const output = new CappedOutput(limit);
   const bytes = Buffer.from(text);
@@ -228,7 +228,7 @@ function checkQuestions(result: Extract<AttemptResult, { type: "needs_input" }>)
   for (const each of questions) checkQuestion(each);
 }
 
-/** It can be answered, it says nothing that it may not, and the record keeps all of it. */
+/** It can be answered, sets no forbidden field, and survives recording. */
 function checkQuestion(question: Question): void {
   const { id, answerType, default: suggested, ...others } = question;
   expect(id).not.toBe("");

@@ -1,4 +1,4 @@
-/** Tools of the test server that ask, in the way of whichever generation they are spoken to in. */
+/** Tools of the test server that ask, in the protocol that the client uses. */
 import { setTimeout as delay } from "node:timers/promises";
 import {
   type CallToolResult,
@@ -18,8 +18,8 @@ export type Run = (call: Call) => Promise<CallToolResult | InputRequiredResult> 
 
 type Params = Readonly<Record<string, unknown>>;
 
-/** How long a person has had a question before the server thinks better of it. */
-const CHANGE_OF_MIND_MS = 100;
+/** How long the tools wait before they ask, withdraw, exit or return. */
+const DELAY_MS = 100;
 
 const WHICH_MOON: Params = {
   message: "Which moon?",
@@ -33,55 +33,55 @@ const MODEL_PROMPT = {
 
 export const ASKING_TOOLS: Readonly<Record<string, Run>> = {
   /**
-   * `rounds`: a list of requests by key for each; the result is the list of what was answered. Those
-   * that have messages are for a model.
+   * `rounds` is a list of requests by key. The result is the list of responses. Requests with messages
+   * are for a model.
    */
   ask: async (call) => {
     const rounds = (call.given["rounds"] ?? [{ moon: WHICH_MOON }]) as Record<string, Params>[];
     return isOlder(call) ? askOlder(call, rounds) : askNewer(call, rounds);
   },
-  /** Waits forever once it has its answer; older servers only. */
+  /** Waits forever once it has its answer. Older protocol only. */
   ask_and_wait: async ({ context, log }) => {
     context.mcpReq.signal.addEventListener("abort", () => log("cancelled"));
     log(`answered ${JSON.stringify(await send(context, WHICH_MOON))}`);
     return new Promise(() => undefined);
   },
-  /** Takes a while before it asks, and forever after. */
+  /** Waits before it asks, and forever after. */
   wait_ask_wait: async (call) => {
     const { context, log } = call;
     if (context.mcpReq.inputResponses === undefined) {
       log("waiting");
-      await delay(CHANGE_OF_MIND_MS);
+      await delay(DELAY_MS);
       if (!isOlder(call)) return askNewer(call, [{ moon: WHICH_MOON }]);
       await send(context, WHICH_MOON);
     }
     log("waiting again");
     return new Promise(() => undefined);
   },
-  /** `form`: what it asks. */
+  /** `form` is the question. */
   ask_and_withdraw: async ({ context, given }) => {
-    const signal = AbortSignal.timeout(CHANGE_OF_MIND_MS);
+    const signal = AbortSignal.timeout(DELAY_MS);
     const form = (given["form"] ?? WHICH_MOON) as Params;
     await send(context, form, signal).catch(() => undefined);
     return text("never mind");
   },
   ask_and_crash: async ({ context }) => {
     void send(context, WHICH_MOON).catch(() => undefined);
-    await delay(CHANGE_OF_MIND_MS);
+    await delay(DELAY_MS);
     process.exit(7);
   },
-  /** Ends its call without waiting for the answer. */
-  ask_and_go: async ({ context, log }) => {
+  /** Returns without waiting for the answer. */
+  ask_and_return: async ({ context, log }) => {
     void send(context, WHICH_MOON).then((answer) => log(`answered ${JSON.stringify(answer)}`));
-    await delay(CHANGE_OF_MIND_MS);
-    return text("gone");
+    await delay(DELAY_MS);
+    return text("returned");
   },
   /** Asks outside of a call. */
   ask_later: ({ server, log }) => {
     setTimeout(() => {
       const request = { method: "elicitation/create" as const, params: WHICH_MOON };
       void server.request(request).then((answer) => log(`answered ${JSON.stringify(answer)}`));
-    }, CHANGE_OF_MIND_MS);
+    }, DELAY_MS);
     return text("later");
   },
   /** Asks when its call is cancelled. */
@@ -98,7 +98,7 @@ export const ASKING_TOOLS: Readonly<Record<string, Run>> = {
     return text("no model");
   },
   ask_model_and_withdraw: async ({ context }) => {
-    const signal = AbortSignal.timeout(CHANGE_OF_MIND_MS);
+    const signal = AbortSignal.timeout(DELAY_MS);
     await send(context, MODEL_PROMPT, signal).catch(() => undefined);
     return text("never mind");
   },
@@ -106,15 +106,15 @@ export const ASKING_TOOLS: Readonly<Record<string, Run>> = {
     setTimeout(() => {
       const request = { method: "sampling/createMessage" as const, params: MODEL_PROMPT };
       void server.request(request).catch((error: unknown) => log(String(error)));
-    }, CHANGE_OF_MIND_MS);
+    }, DELAY_MS);
     return text("later");
   },
-  /** What its client says that it can do. */
+  /** Returns the capabilities of the client. */
   capabilities: ({ server, context }) => {
     const { envelope } = context.mcpReq;
     return text(JSON.stringify(envelope ?? server.getClientCapabilities()));
   },
-  /** Wants to be called again, three times, before it has a result. */
+  /** Asks to be called again three times before it returns a result. */
   ask_again: async ({ context }) => {
     const count = Number(context.mcpReq.requestState() ?? 0);
     if (count === 3) return text("enough");
@@ -139,7 +139,7 @@ async function askOlder(
   return text(JSON.stringify(answers));
 }
 
-/** The state contains the answers so far, in a form that only this server reads. */
+/** The state contains the answers so far, encoded. */
 async function askNewer(
   { context, log }: Call,
   rounds: readonly Readonly<Record<string, Params>>[],

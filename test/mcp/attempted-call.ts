@@ -1,4 +1,4 @@
-/** A call of a tool, entered again and again, as the coordinator does it. */
+/** A call of a tool with one attempt after the other, as the coordinator runs it. */
 import { type PartialToolConfig, resolveTools, type ToolSettings } from "../../src/config/index.ts";
 import type {
   AttemptResult,
@@ -35,22 +35,23 @@ export class AttemptedCall {
     });
   }
 
-  /** Throws if it does not ask. */
+  /** The same, for an attempt that must ask. */
   async ask(answers: Readonly<Record<string, Json>> = {}, signal = never): Promise<NeedsInput> {
     const result = await this.enter(answers, signal);
-    if (result.type !== "needs_input") throw new Error(`it gave ${JSON.stringify(result)}`);
+    if (result.type !== "needs_input")
+      throw new Error(`unexpected result ${JSON.stringify(result)}`);
     return result;
   }
 }
 
-/** All that are asked together. */
+/** All questions that are asked together. */
 export function questionsOf({ question, more = [] }: NeedsInput): readonly Question[] {
   return [question, ...more];
 }
 
-/** What the tools named `ask` of the test server have been answered, in each round. */
+/** The responses that the tool `ask` of the test server got, by round. */
 export function answersOf(result: AttemptResult): unknown {
-  if (result.type !== "success") throw new Error(`it gave ${JSON.stringify(result)}`);
+  if (result.type !== "success") throw new Error(`unexpected result ${JSON.stringify(result)}`);
   return JSON.parse(result.content);
 }
 
@@ -66,6 +67,6 @@ export async function createTool(
 
 export function settingsOf(config: PartialToolConfig, name: string): ToolSettings {
   const settings = resolveTools({ conversation: { tools: { [name]: config } } }).get(name);
-  if (settings === undefined) throw new Error("the config has no such tool");
+  if (settings === undefined) throw new Error("unknown tool");
   return settings;
 }

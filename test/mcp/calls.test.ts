@@ -5,6 +5,7 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { McpServer, McpServers } from "../../src/mcp/index.ts";
 import {
   call,
+  GENERATIONS,
   getServer,
   never,
   openServers,
@@ -44,12 +45,12 @@ describe("a result", () => {
     });
   });
 
-  test("counts even if it does not match the output schema", async () => {
+  test("is accepted even if it does not match the output schema", async () => {
     await server.tools(never);
     expect(await call(server, "mismatched")).toEqual({ type: "success", content: "as text" });
   });
 
-  test("is an error if the tool says so, or the server refuses", async () => {
+  test("is an error if the tool or the server reports one", async () => {
     expect(await Promise.all([call(server, "fail"), call(server, "refuse")])).toEqual([
       { type: "error", content: "the moon is in the wrong place" },
       {
@@ -59,7 +60,7 @@ describe("a result", () => {
     ]);
   });
 
-  test("of more than one mebibyte is truncated, and says so", async () => {
+  test("of more than one mebibyte is truncated, with a note", async () => {
     const { content } = await call(server, "large", { arguments: { characters: 1_000_000 } });
     expect(content.slice(0, 3)).toBe("äää");
     expect(content.slice(-80)).toContain("ä\n[Truncated: 951424 of 2000000 bytes omitted.]");
@@ -71,7 +72,7 @@ describe("a result", () => {
   });
 });
 
-describe.each(["older", "newer"])("a call of a server of the %s kind", (mode) => {
+describe.each(GENERATIONS)("a call (%s protocol)", (mode) => {
   let folder: string;
   const log = () => path.join(folder, "log");
   const count = (line: string) => readFileSync(log(), "utf8").split(`${line}\n`).length - 1;
@@ -109,7 +110,7 @@ describe.each(["older", "newer"])("a call of a server of the %s kind", (mode) =>
     expect((await call(server, "generation")).content).toBe(mode);
   });
 
-  test("is not made if it is aborted before", async () => {
+  test("is not sent if it is already aborted", async () => {
     const waiting = count("waiting");
     const reason = new Error("never mind");
     await expect(call(server, "wait", { signal: AbortSignal.abort(reason) })).rejects.toBe(reason);

@@ -9,7 +9,7 @@ describe("closing", () => {
     expect(pids().map(isRunning)).toEqual([false]);
   });
 
-  test("ends a server that ignores SIGTERM, and what it has started", async () => {
+  test("ends a server that ignores SIGTERM, and its child processes", async () => {
     const { servers, get, pids } = testServer(["--ignore-end"]);
     const grandchild = Number((await call(await get(), "grandchild")).content);
     const all = [...pids(), grandchild];
@@ -27,7 +27,7 @@ describe("closing", () => {
     expect(pids().map(isRunning)).toEqual([false]);
   });
 
-  test("makes calls in progress fail, and later ones too", async () => {
+  test("fails calls in progress and later ones", async () => {
     const { servers, get, log } = testServer();
     const server = await get();
     const waiting = call(server, "wait");
@@ -41,7 +41,7 @@ describe("closing", () => {
     expect((await errorOf(servers.get("test", never))).code).toBe("mcp_closed");
   });
 
-  test("may be repeated, and works when nothing was started", async () => {
+  test("may be repeated, and works if nothing was started", async () => {
     const { servers, pids } = testServer();
     await servers.close();
     await servers[Symbol.asyncDispose]();

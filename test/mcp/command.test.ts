@@ -1,4 +1,4 @@
-/** The built command with a server that asks at the wrong time, and one that wants a model. */
+/** The built command with servers that ask outside of a call, ask a model, or never return. */
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { readFileSync } from "node:fs";
@@ -45,7 +45,7 @@ test("a question outside of a call is reported at once, and recorded", async () 
   expect(stderr).toContain("test asked outside of a call, and was refused: Which moon?");
 });
 
-test.each(["older", "newer"])("a server of the %s kind may ask a model", async (mode) => {
+test.each(["older", "newer"])("a server may ask a model (%s protocol)", async (mode) => {
   const prompt = {
     messages: [{ role: "user", content: { type: "text", text: "Name a moon." } }],
     maxTokens: 5,
@@ -75,7 +75,7 @@ test.each(["older", "newer"])("a server of the %s kind may ask a model", async (
   expect([asked.length, JSON.stringify(asked).includes("a secret")]).toEqual([1, false]);
 });
 
-test("a refused form is explained to whoever runs the tool", async () => {
+test("`jp tool run` explains why a form was refused", async () => {
   const project = queryProject({ config: configOf("newer", "ask = { source = 'mcp.test' }") });
   const properties = { password: { type: "string" } };
   const rounds = [{ login: { message: "?", requestedSchema: { type: "object", properties } } }];
@@ -89,7 +89,7 @@ test("a refused form is explained to whoever runs the tool", async () => {
   ]);
 });
 
-test("Ctrl-C ends a call that only reports progress, and its server with it", async () => {
+test("Ctrl-C ends a call that only reports progress, and its server", async () => {
   counters("T-MCP-1");
   const log = path.join(temporaryFolder(), "log");
   const config = configOf("older", "flood = { source = 'mcp.test' }", `--log=${log}`);

@@ -1,5 +1,5 @@
 import { expect, onTestFinished, test } from "vitest";
-import { call, isRunning, testServer, until, untilStartedAgain } from "./support.ts";
+import { call, isRunning, testServer, until, untilRestarted } from "./support.ts";
 
 test("a server that crashes is restarted once, at the next call", async () => {
   const { get, pids } = testServer();
@@ -26,7 +26,7 @@ test("a server that crashes is restarted once, at the next call", async () => {
   expect(pids()).toHaveLength(2);
 });
 
-test("all calls in progress fail at a crash, and later ones share one restart", async () => {
+test("a crash fails all calls in progress, and later calls share one restart", async () => {
   const { get, pids, log } = testServer();
   const server = await get();
   const waiting = call(server, "wait");
@@ -47,7 +47,7 @@ test("processes of a crashed server end with it", async () => {
   await until(() => !isRunning(grandchild));
 });
 
-test("a process that has left the group of a crashed server is not waited for", async () => {
+test("jp does not wait for a process that has left the group of a crashed server", async () => {
   const server = await testServer().get();
   const escaped = Number((await call(server, "escaped")).content);
   onTestFinished(() => void process.kill(escaped, "SIGKILL"));
@@ -59,11 +59,11 @@ test("a server that was killed between calls is restarted", async () => {
   const { get, pids } = testServer();
   const server = await get();
   process.kill(pids()[0] ?? 0, "SIGKILL");
-  await untilStartedAgain(server);
+  await untilRestarted(server);
   expect(pids()).toHaveLength(2);
 });
 
-test("a server whose message does not end is treated like one that crashes", async () => {
+test("a server that sends an endless message is treated as crashed", async () => {
   const { get, pids } = testServer();
   const server = await get();
   const { content } = await call(server, "large", { arguments: { characters: 17_000_000 } });

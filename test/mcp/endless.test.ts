@@ -1,18 +1,20 @@
-/** Servers that never come to an end: silent ones, and ones that do not stop. */
+/** Servers that never respond, and servers that never stop sending. */
 import { once } from "node:events";
-import { createServer, type ServerResponse } from "node:http";
-import type { AddressInfo } from "node:net";
-import { text } from "node:stream/consumers";
+import type { ServerResponse } from "node:http";
 import { describe, expect, onTestFinished, test } from "vitest";
 import type { AttemptResult } from "../../src/executor/index.ts";
-import type { UnscopedQuestion } from "../../src/mcp/index.ts";
+import type { McpServers, UnscopedQuestion } from "../../src/mcp/index.ts";
 import { FakeClock } from "../../src/testing/index.ts";
 import type { JsonObject } from "../../src/util/index.ts";
 import { counters } from "../security/threats.ts";
 import { createTool } from "./attempted-call.ts";
+import { serveScriptedHttp } from "./scripted-server.ts";
 import {
   call,
+  GENERATIONS,
   getServer,
+  httpSettings,
+  inProcessServer,
   isRunning,
   never,
   serversOf,
@@ -29,25 +31,25 @@ const PROGRESS = {
   params: { progressToken: "TOKEN", progress: 1, message: "x".repeat(5000) },
 };
 
-describe.each(["older", "newer"])("a call of a server of the %s kind", (mode) => {
-  test("that gets no response ends after five minutes, if the config sets no other limit", async () => {
+describe.each(GENERATIONS)("a call (%s protocol)", (generation) => {
+  test("without a response ends after five minutes by default", async () => {
     counters("T-MCP-1");
     const clock = new FakeClock();
-    const server = testServer([`--mode=${mode}`], { context: { clock } });
+    const server = inProcessServer(generation, { context: { clock } });
     const result = attempt(server, "wait");
     await until(() => server.log().includes("waiting"));
     clock.advance(FIVE_MINUTES - 1);
     expect(await Promise.race([result, until(() => clock.sleepers === 1)])).toBeUndefined();
     clock.advance(1);
-    expect(await result).toEqual({ type: "error", content: outOfTime("wait") });
+    expect(await result).toEqual({ type: "error", content: timedOut("wait") });
     await until(() => server.log().includes("cancelled"));
   });
 
-  test("that only reports progress ends, too, and shows only a few lines of it", async () => {
+  test("that only reports progress ends as well, and shows only a few lines of it", async () => {
     counters("T-MCP-1");
     counters("T-MCP-2");
     const clock = new FakeClock();
-    const server = testServer([`--mode=${mode}`], { context: { clock } });
+    const server = testServer([`--mode=${generation}`], { context: { clock } });
     const shown: string[] = [];
     const begun = Promise.withResolvers<void>();
     const result = attempt(server, "flood", { line: PROGRESS }, (message) => {
@@ -56,13 +58,13 @@ describe.each(["older", "newer"])("a call of a server of the %s kind", (mode) =>
     });
     await begun.promise;
     for (let minute = 0; minute < 5; minute += 1) clock.advance(60_000);
-    expect(await result).toEqual({ type: "error", content: outOfTime("flood") });
+    expect(await result).toEqual({ type: "error", content: timedOut("flood") });
     expect(shown.length).toBeLessThan(20 * 6 + 1);
     expect(Math.max(...shown.map(({ length }) => length))).toBe(1000);
   });
 });
 
-test("a server that reads no replies is treated like one that crashes", async () => {
+test("a server that does not read replies is treated as crashed", async () => {
   counters("T-MCP-2");
   const server = testServer(["--mode=older"]);
   const line = { jsonrpc: "2.0", id: "COUNT", method: "ping" };
@@ -100,9 +102,9 @@ describe("a server over HTTP", () => {
     ["a result", 200, "application/json", " "],
     ["an event", 200, "text/event-stream", "data: x\n"],
     ["an error", 500, "text/plain", "x"],
-  ])("that sends %s without end is disconnected", async (_, status, type, piece) => {
+  ])("that sends %s endlessly is disconnected", async (_, status, type, piece) => {
     counters("T-MCP-2");
-    const web = await webServer((response) => {
+    const web = await scriptedServers((response) => {
       response.writeHead(status, { "content-type": type });
       sendForever(response, piece.repeat(100_000));
     });
@@ -113,10 +115,10 @@ describe("a server over HTTP", () => {
     );
   });
 
-  test("is no longer read once its call was cancelled", async () => {
+  test("is disconnected when its call is cancelled", async () => {
     counters("T-MCP-2");
     const called = Promise.withResolvers<ServerResponse>();
-    const web = await webServer((response) => {
+    const web = await scriptedServers((response) => {
       response.writeHead(200, { "content-type": "text/event-stream" }).flushHeaders();
       called.resolve(response);
     });
@@ -129,40 +131,12 @@ describe("a server over HTTP", () => {
   });
 });
 
-/** A minimal server of 2025; the callback handles its calls. */
-async function webServer(onCall: (response: ServerResponse) => void) {
-  const server = createServer(async (request, response) => {
-    const { id, method, params } = JSON.parse((await text(request)) || "{}");
-    const results = new Map<string, unknown>([
-      ["initialize", { protocolVersion: params?.protocolVersion, ...SELF }],
-      ["tools/list", { tools: [] }],
-    ]);
-    const result = results.get(method);
-    if (method === "tools/call") onCall(response);
-    else if (result === undefined) response.writeHead(id === undefined ? 202 : 404).end();
-    else {
-      response.writeHead(200, { "content-type": "application/json" });
-      response.end(JSON.stringify({ jsonrpc: "2.0", id, result }));
-    }
-  }).listen(0, "127.0.0.1");
-  await once(server, "listening");
-  onTestFinished(() => server.close().closeAllConnections());
-  const { port } = server.address() as AddressInfo; // It listens on a port.
-  return serversOf([
-    {
-      type: "http",
-      name: "web",
-      url: `http://127.0.0.1:${port}/mcp`,
-      headers: {},
-      isOptional: false,
-      allowsSecrets: false,
-      allowsSampling: false,
-      startupTimeoutMs: 10_000,
-    },
-  ]);
+/** A server that the callback responds for when a tool is called. */
+async function scriptedServers(onCall: (response: ServerResponse) => void): Promise<McpServers> {
+  const { url, close } = await serveScriptedHttp(onCall);
+  onTestFinished(close);
+  return serversOf([httpSettings("web", url)]);
 }
-
-const SELF = { capabilities: { tools: {} }, serverInfo: { name: "web", version: "1" } };
 
 function sendForever(response: ServerResponse, piece: string): void {
   const write = () => {
@@ -191,7 +165,7 @@ async function attempt(
   });
 }
 
-function outOfTime(tool: string): string {
+function timedOut(tool: string): string {
   return (
     `The MCP server "test" did not run "${tool}" within 300 s. It was cancelled. ` +
     "The limit is conversation.tools.my_tool.timeout_secs."

@@ -1,4 +1,4 @@
-/** The reference server of the protocol, over both ways to reach it. */
+/** The reference server of the protocol, over both transports. */
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { McpServerSettings } from "../../src/config/index.ts";
 import type { AttemptResult } from "../../src/executor/index.ts";
@@ -6,7 +6,15 @@ import type { McpServer, McpServers } from "../../src/mcp/index.ts";
 import type { JsonObject } from "../../src/util/index.ts";
 import { AttemptedCall, createTool, questionsOf } from "./attempted-call.ts";
 import { type HttpProgram, startEverything } from "./http-programs.ts";
-import { call, EVERYTHING, getServer, never, openServers, programSettings } from "./support.ts";
+import {
+  call,
+  EVERYTHING,
+  getServer,
+  httpSettings,
+  never,
+  openServers,
+  programSettings,
+} from "./support.ts";
 
 describe.each(["stdio", "http"] as const)("the reference server over %s", (way) => {
   let servers: McpServers;
@@ -111,7 +119,7 @@ describe.each(["stdio", "http"] as const)("the reference server over %s", (way) 
     expect(rawResultOf(await visit.enter({ open_url: false }))).toEqual({ action: "decline" });
   });
 
-  test("fails until the user has visited a URL, and is then called again", async () => {
+  test("requires a visit to a URL, and is called again after it", async () => {
     const given = { url: `https://moon.example/${way}`, errorPath: true };
     const visit = await begin("trigger-url-elicitation", given);
     const before = await visit.ask();
@@ -145,13 +153,13 @@ describe.each(["stdio", "http"] as const)("the reference server over %s", (way) 
     });
   });
 
-  test("refuses invalid arguments", async () => {
+  test("rejects invalid arguments", async () => {
     const { type, content } = await call(server, "get-sum", { arguments: { a: "two" } });
     expect(type).toBe("error");
     expect(content).toContain("expected number");
   });
 
-  test("refuses a tool that it does not have", async () => {
+  test("rejects an unknown tool", async () => {
     const { type, content } = await call(server, "get-moon");
     expect(type).toBe("error");
     expect(content).toContain("get-moon");
@@ -190,25 +198,14 @@ describe.each(["stdio", "http"] as const)("the reference server over %s", (way) 
   });
 });
 
-/** What the server has been answered, as it says itself. */
+/** The response that the server got, from its own report. */
 function rawResultOf(result: AttemptResult): unknown {
-  if (result.type !== "success") throw new Error(`it gave ${JSON.stringify(result)}`);
+  if (result.type !== "success") throw new Error(`unexpected result ${JSON.stringify(result)}`);
   return JSON.parse(result.content.replace(/^.*Raw result: /s, ""));
 }
 
 function settingsOf(program: HttpProgram | undefined): McpServerSettings {
-  const settings = programSettings("everything", [EVERYTHING, "stdio"]);
-  if (program === undefined) return settings;
-  const { name, isOptional, allowsSecrets, allowsSampling, startupTimeoutMs } = settings;
-  const { url, headers } = program;
-  return {
-    type: "http",
-    name,
-    isOptional,
-    allowsSecrets,
-    allowsSampling,
-    startupTimeoutMs,
-    url,
-    headers,
-  };
+  return program === undefined
+    ? programSettings("everything", [EVERYTHING, "stdio"])
+    : httpSettings("everything", program.url);
 }

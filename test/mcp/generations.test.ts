@@ -1,19 +1,19 @@
-/** Servers of the protocol of 2025 and of 2026, and how they are told apart. */
+/** Negotiating the protocol of 2025 or 2026. */
 import { expect, test } from "vitest";
 import { AttemptedCall, answersOf, createTool } from "./attempted-call.ts";
-import { call, isRunning, testServer } from "./support.ts";
+import { call, inProcessServer, isRunning, testServer } from "./support.ts";
 
 test.each([
-  ["that knows both", "both", "newer"],
+  ["of both generations", "both", "newer"],
   ["of 2026", "newer", "newer"],
   ["of 2025", "older", "older"],
-])("a server %s uses the newest protocol it knows, in one process", async (_, mode, generation) => {
+])("a server %s uses its newest protocol, in one process", async (_, mode, generation) => {
   const { get, pids } = testServer([`--mode=${mode}`]);
   expect(await call(await get(), "generation")).toEqual({ type: "success", content: generation });
   expect(pids()).toHaveLength(1);
 });
 
-test("a server that ignores the version request is an older one", async () => {
+test("a server that ignores the version request gets the older protocol", async () => {
   const { get, pids } = testServer(["--mode=older-silent"], { startupTimeoutMs: 3000 });
   expect((await call(await get(), "generation")).content).toBe("older");
   expect(pids()).toHaveLength(1);
@@ -26,9 +26,9 @@ test("a server that exits on the version request is restarted without it", async
 });
 
 test.each(["2025-06-18", "2025-11-25"])(
-  "a server that knows %s and nothing else asks",
+  "a server that only supports %s can ask",
   async (version) => {
-    const { servers, get } = testServer(["--mode=older", `--version=${version}`]);
+    const { servers, get } = inProcessServer("older", { versions: [version] });
     const { executor } = await createTool(servers, { source: "mcp.test.ask" });
     const attempted = new AttemptedCall(executor);
     expect((await attempted.ask()).question.id).toBe("name");

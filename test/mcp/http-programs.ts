@@ -1,4 +1,4 @@
-/** Servers that are reached over HTTP, on free ports of this machine. */
+/** HTTP servers as programs, on free local ports. */
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { connect, createServer } from "node:net";
@@ -8,10 +8,9 @@ import { EVERYTHING, NODE_COMPILE_CACHE, TEST_PROGRAM } from "./support.ts";
 
 export interface HttpProgram {
   readonly url: string;
-  readonly headers: Readonly<Record<string, string>>;
   readonly port: number;
   readonly output: () => string;
-  /** As if its power was cut. */
+  /** Kills it. */
   readonly stop: () => Promise<void>;
 }
 
@@ -20,13 +19,10 @@ export async function startEverything(port?: number): Promise<HttpProgram> {
   return start(chosen, [EVERYTHING, "streamableHttp"], { PORT: String(chosen) });
 }
 
-/** The test server, which speaks both generations of the protocol without sessions. */
-export async function startTestServer(
-  flags: readonly string[] = [],
-  port?: number,
-): Promise<HttpProgram> {
+/** The test server, which supports both generations of the protocol, without sessions. */
+export async function startTestServer(port?: number): Promise<HttpProgram> {
   const chosen = port ?? (await freePort());
-  return start(chosen, [TEST_PROGRAM, "--mode=http", `--port=${chosen}`, ...flags], {});
+  return start(chosen, [TEST_PROGRAM, "--mode=http", `--port=${chosen}`], {});
 }
 
 /** A port that nothing listens on. */
@@ -56,7 +52,7 @@ async function start(
     child.kill("SIGKILL");
     await once(child, "exit");
   };
-  return { url: `http://127.0.0.1:${port}/mcp`, headers: {}, port, output: () => output, stop };
+  return { url: `http://127.0.0.1:${port}/mcp`, port, output: () => output, stop };
 }
 
 async function untilListening(child: ChildProcess, port: number): Promise<void> {

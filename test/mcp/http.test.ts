@@ -1,37 +1,33 @@
-import path from "node:path";
-import { existsSync, readFileSync } from "node:fs";
 import { describe, expect, onTestFinished, test } from "vitest";
-import type { McpServerSettings } from "../../src/config/index.ts";
-import { temporaryFolder } from "../../src/storage/temporary-workspace.fixture.ts";
 import { freePort, type HttpProgram, startEverything, startTestServer } from "./http-programs.ts";
-import { call, errorOf, getServer, never, serversOf, until } from "./support.ts";
-
-type HttpSettings = Extract<McpServerSettings, { type: "http" }>;
+import { call, errorOf, getServer, httpSettings, never, serversOf, until } from "./support.ts";
+import { serveHttp } from "./test-server-http.ts";
 
 describe("a server over HTTP", () => {
-  test("gets the headers of the config, with variables in them", async () => {
-    const log = path.join(temporaryFolder(), "log");
-    const { url } = await running(startTestServer(["--token=full-moon", `--log=${log}`]));
+  test("gets the configured headers, with variables replaced", async () => {
+    const { url, log } = await listening("full-moon");
     const headers = { Authorization: "Bearer ${MOON}-$kind" };
-    const servers = serversOf([settingsOf({ url, headers })], {
+    const servers = serversOf([httpSettings("web", url, headers)], {
       variables: { MOON: "full", kind: "moon" },
     });
     const server = await getServer(servers, "web");
     expect((await call(server, "generation")).content).toBe("newer");
-    expect(linesOf(log).filter((line) => line.startsWith("POST Bearer full-moon"))).not.toEqual([]);
+    expect(log.filter((line) => line.startsWith("POST Bearer full-moon"))).not.toEqual([]);
   });
 
   test("that denies access is an error that points to the headers", async () => {
-    const { url } = await running(startTestServer(["--token=full-moon"]));
-    const error = await errorOf(serversOf([settingsOf({ url })]).get("web", never));
+    const { url } = await listening("full-moon");
+    const error = await errorOf(serversOf([httpSettings("web", url)]).get("web", never));
     expect(error.code).toBe("mcp_access_refused");
     expect(error.message).toContain("HTTP 401");
     expect(error.hint).toContain("providers.mcp.web.headers");
   });
 
-  test("is an error that names the variable if one is not set", async () => {
+  test("is an error if a variable in a header is not set", async () => {
     const headers = { Authorization: "Bearer $MOON_TOKEN" };
-    const error = await errorOf(serversOf([settingsOf({ headers })]).get("web", never));
+    const error = await errorOf(
+      serversOf([httpSettings("web", "http://127.0.0.1:1/mcp", headers)]).get("web", never),
+    );
     expect(error).toMatchObject({
       code: "mcp_variable_unset",
       message:
@@ -39,13 +35,13 @@ describe("a server over HTTP", () => {
     });
   });
 
-  test("that is not running is an error with the reason, or a warning", async () => {
+  test("that is not running is an error with the reason, or a warning if it is optional", async () => {
     const url = `http://127.0.0.1:${await freePort()}/mcp`;
-    const needed = serversOf([settingsOf({ url })]);
+    const needed = serversOf([httpSettings("web", url)]);
     const error = await errorOf(needed.get("web", never));
     expect(error.code).toBe("mcp_start_failed");
     expect(error.message).toMatch(/^The MCP server "web" cannot be reached: connect ECONNREFUSED/);
-    const optional = serversOf([{ ...settingsOf({ url }), isOptional: true }]);
+    const optional = serversOf([{ ...httpSettings("web", url), isOptional: true }]);
     expect(await optional.get("web", never)).toMatchObject({
       type: "absent",
       warning: { code: "mcp_start_failed" },
@@ -53,48 +49,47 @@ describe("a server over HTTP", () => {
   });
 
   test("is notified of an abort", async () => {
-    const log = path.join(temporaryFolder(), "log");
-    const { url } = await running(startTestServer([`--log=${log}`]));
-    const server = await getServer(serversOf([settingsOf({ url })]), "web");
+    const { url, log } = await listening();
+    const server = await getServer(serversOf([httpSettings("web", url)]), "web");
     const controller = new AbortController();
     const waiting = call(server, "wait", { signal: controller.signal });
-    await until(() => linesOf(log).includes("waiting"));
+    await until(() => log.includes("waiting"));
     controller.abort(new Error("never mind"));
     await expect(waiting).rejects.toThrow("never mind");
-    await until(() => linesOf(log).includes("cancelled"));
+    await until(() => log.includes("cancelled"));
   });
 });
 
-test("a server over HTTP is notified of the end of its session", async () => {
+test("an HTTP server is notified of the end of its session", async () => {
   const program = await running(startEverything());
-  const servers = serversOf([settingsOf(program)]);
+  const servers = serversOf([httpSettings("web", program.url)]);
   await getServer(servers, "web");
   await servers.close();
-  const told = "Received session termination request";
-  await until(() => program.output().includes(told));
-  expect(program.output().split(told)).toHaveLength(2);
+  const notice = "Received session termination request";
+  await until(() => program.output().includes(notice));
+  expect(program.output().split(notice)).toHaveLength(2);
 });
 
-describe("a server over HTTP that ends", () => {
-  test("fails the call in progress, and is reconnected when it is back", async () => {
+describe("an HTTP server that exits", () => {
+  test("fails the call in progress, and is reconnected after its restart", async () => {
     const first = await running(startTestServer());
-    const server = await getServer(serversOf([settingsOf(first)]), "web");
+    const server = await getServer(serversOf([httpSettings("web", first.url)]), "web");
     const crashed = await call(server, "crash");
     expect(crashed.type).toBe("error");
     expect(crashed.content).toMatch(/^The MCP server "web" disconnected while it ran "crash": /);
     const meanwhile = await call(server, "echo");
     expect(meanwhile.type).toBe("error");
     expect(meanwhile.content).toContain('"web" cannot be reached: ');
-    await running(startTestServer([], first.port));
+    await running(startTestServer(first.port));
     expect(await call(server, "echo", { arguments: { text: "back" } })).toEqual({
       type: "success",
       content: "back",
     });
   });
 
-  test("gets a new session when it is back", async () => {
+  test("gets a new session after its restart", async () => {
     const first = await running(startEverything());
-    const server = await getServer(serversOf([settingsOf(first)]), "web");
+    const server = await getServer(serversOf([httpSettings("web", first.url)]), "web");
     const waiting = call(server, "trigger-long-running-operation", {
       arguments: { duration: 60, steps: 600 },
       onProgress: () => void first.stop(),
@@ -112,22 +107,13 @@ async function running(started: Promise<HttpProgram>): Promise<HttpProgram> {
   return program;
 }
 
-function settingsOf({
-  url = "http://127.0.0.1:1/mcp",
-  headers = {},
-}: Partial<HttpSettings>): HttpSettings {
-  return {
-    type: "http",
-    name: "web",
-    url,
-    headers,
-    isOptional: false,
-    allowsSecrets: false,
-    allowsSampling: false,
-    startupTimeoutMs: 10_000,
-  };
-}
-
-function linesOf(file: string): readonly string[] {
-  return existsSync(file) ? readFileSync(file, "utf8").split("\n") : [];
+/** The test server in this process, and the lines that it logs. */
+async function listening(token?: string) {
+  const log: string[] = [];
+  const { url, close } = await serveHttp({
+    log: (line) => log.push(line),
+    ...(token !== undefined && { token }),
+  });
+  onTestFinished(close);
+  return { url, log };
 }

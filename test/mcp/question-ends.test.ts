@@ -1,4 +1,4 @@
-/** How questions end that get no answer, and what becomes of the calls that asked them. */
+/** Questions without an answer, and their calls. */
 import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
 import { describe, expect, test } from "vitest";
@@ -8,32 +8,37 @@ import { verifies } from "../conformance/manifest.ts";
 import { AttemptedCall, answersOf, createTool, questionsOf } from "./attempted-call.ts";
 import {
   call,
-  untilLogged,
+  GENERATIONS,
+  inProcessServer,
   isRunning,
   never,
   type TestServer,
   testServer,
   until,
-  untilStartedAgain,
+  untilLogged,
+  untilRestarted,
 } from "./support.ts";
 
 const ACCEPTED = [{ moon: { action: "accept", content: { name: "Io" } } }];
 
-describe("a call of an older server that gets no answer", () => {
+describe("a call without an answer (older protocol)", () => {
   test.each([
     ["cancelled", "cancel"],
     ["refused", "decline"],
-  ] as const)("because it was %s gets %s, and is cancelled", async (reason, action) => {
-    const { servers, log } = testServer(["--mode=older"]);
-    const asked = await (await begin(servers, "ask_and_wait")).ask();
-    asked.onUnanswered?.(reason);
-    await until(() => log().includes("cancelled"));
-    await until(() => log().some((line) => line.startsWith("answered")));
-    expect(log()).toContain(`answered {"action":"${action}"}`);
-  });
+  ] as const)(
+    "is cancelled: if the question was %s, the server gets %s",
+    async (reason, action) => {
+      const { servers, log } = inProcessServer("older");
+      const asked = await (await begin(servers, "ask_and_wait")).ask();
+      asked.onUnanswered?.(reason);
+      await until(() => log().includes("cancelled"));
+      await until(() => log().some((line) => line.startsWith("answered")));
+      expect(log()).toContain(`answered {"action":"${action}"}`);
+    },
+  );
 
-  test("because of an abort is refused the answer, and cancelled", async () => {
-    const { servers, get, log } = testServer(["--mode=older"]);
+  test("is cancelled on abort, and a later answer is not used", async () => {
+    const { servers, get, log } = inProcessServer("older");
     const controller = new AbortController();
     const attempted = await begin(servers, "ask_and_wait");
     await attempted.ask({}, controller.signal);
@@ -43,8 +48,8 @@ describe("a call of an older server that gets no answer", () => {
     expect((await call(await get(), "generation")).content).toBe("older");
   });
 
-  test("and is continued after an abort is cancelled, too", async () => {
-    const { servers, log } = testServer(["--mode=older"]);
+  test("is cancelled if its answer comes with an aborted signal", async () => {
+    const { servers, log } = inProcessServer("older");
     const attempted = await begin(servers, "ask_and_wait");
     await attempted.ask();
     expect(await attempted.enter({ name: "Io" }, AbortSignal.abort())).toEqual({
@@ -54,8 +59,8 @@ describe("a call of an older server that gets no answer", () => {
   });
 });
 
-test("a call of a newer server that gets no answer is not made again", async () => {
-  const { servers, get, log } = testServer(["--mode=newer"]);
+test("a call without an answer is not repeated (newer protocol)", async () => {
+  const { servers, get, log } = inProcessServer("newer");
   const asked = await (await begin(servers, "ask")).ask();
   asked.onUnanswered?.("refused");
   expect((await call(await get(), "generation")).content).toBe("newer");
@@ -64,7 +69,7 @@ test("a call of a newer server that gets no answer is not made again", async () 
 
 describe("a question is closed", () => {
   test("when its server withdraws it, and the call continues", async () => {
-    const { servers } = testServer(["--mode=older"]);
+    const { servers } = inProcessServer("older");
     const attempted = await begin(servers, "ask_and_withdraw");
     const { closed = never } = await attempted.ask();
     expect(closed.aborted).toBe(false);
@@ -73,15 +78,15 @@ describe("a question is closed", () => {
   });
 
   test("when the call has ended without waiting for the answer", async () => {
-    const { servers, log } = testServer(["--mode=older"]);
-    const attempted = await begin(servers, "ask_and_go");
+    const { servers, log } = inProcessServer("older");
+    const attempted = await begin(servers, "ask_and_return");
     const { closed = never } = await attempted.ask();
     await until(() => closed.aborted);
-    expect(await attempted.enter()).toEqual({ type: "success", content: "gone" });
+    expect(await attempted.enter()).toEqual({ type: "success", content: "returned" });
     await until(() => log().includes('answered {"action":"cancel"}'));
   });
 
-  test("when its server crashes, and the model is told", async () => {
+  test("when its server crashes, and the model gets the error", async () => {
     const { servers, pids } = testServer(["--mode=older"]);
     const attempted = await begin(servers, "ask_and_crash");
     const { closed = never } = await attempted.ask();
@@ -96,20 +101,20 @@ describe("a question is closed", () => {
   });
 });
 
-test("a newer server may crash during a question: the answer goes to its successor", async () => {
+test("if a server crashes during a question, the answer goes to its replacement (newer protocol)", async () => {
   const { servers, get, pids } = testServer(["--mode=newer"]);
   const attempted = await begin(servers, "ask");
   await attempted.ask();
   process.kill(pids()[0] ?? 0, "SIGKILL");
-  await untilStartedAgain(await get());
+  await untilRestarted(await get());
   expect(answersOf(await attempted.enter({ name: "Io" }))).toEqual(ACCEPTED);
   expect(pids()).toHaveLength(2);
 });
 
-describe.each(["older", "newer"])("the time limit of a call of an %s server", (mode) => {
-  test("pauses while an answer is awaited", async () => {
+describe.each(GENERATIONS)("the time limit of a call (%s protocol)", (generation) => {
+  test("pauses while a question is open", async () => {
     const clock = new FakeClock();
-    const { servers } = testServer([`--mode=${mode}`], { context: { clock } });
+    const { servers } = inProcessServer(generation, { context: { clock } });
     const attempted = await begin(servers, "ask", 10);
     await attempted.ask();
     expect(clock.sleepers).toBe(0);
@@ -117,9 +122,9 @@ describe.each(["older", "newer"])("the time limit of a call of an %s server", (m
     expect(answersOf(await attempted.enter({ name: "Io" }))).toEqual(ACCEPTED);
   });
 
-  test("counts what was used before the question", async () => {
+  test("includes the time before the question", async () => {
     const clock = new FakeClock();
-    const { servers, log } = testServer([`--mode=${mode}`], { context: { clock } });
+    const { servers, log } = inProcessServer(generation, { context: { clock } });
     const attempted = await begin(servers, "wait_ask_wait", 10);
     const asking = attempted.ask();
     await until(() => log().includes("waiting"));
@@ -137,7 +142,7 @@ describe.each(["older", "newer"])("the time limit of a call of an %s server", (m
   });
 });
 
-describe("a question that belongs to no call", () => {
+describe("a question outside of a call", () => {
   test("is declined and reported", async () => {
     const { server, unscoped } = withUnscoped();
     expect((await call(await server.get(), "ask_later")).content).toBe("later");
@@ -145,7 +150,7 @@ describe("a question that belongs to no call", () => {
     expect(unscoped).toMatchObject([{ server: "test", message: "Which moon?" }]);
   });
 
-  test("waits until the other calls have ended if it may belong to one of several", async () => {
+  test("waits until other calls have ended if it may belong to any of them", async () => {
     const { server, unscoped } = withUnscoped();
     const other = new AbortController();
     const waiting = call(await server.get(), "wait", { signal: other.signal });
@@ -169,7 +174,7 @@ describe("a question that belongs to no call", () => {
     expect(unscoped.map(({ tool }) => tool)).toEqual([undefined, undefined]);
   });
 
-  test("does not come from a server that has asked before: it gets one call at a time", async () => {
+  test("is avoided: a server that has asked before gets one call at a time", async () => {
     const { server, unscoped } = withUnscoped();
     const first = await begin(server.servers, "ask");
     await first.ask();
@@ -179,8 +184,8 @@ describe("a question that belongs to no call", () => {
     expect((await asking).question.id).toBe("name");
     expect(answersOf(await second.enter({ name: "Io" }))).toEqual(ACCEPTED);
     expect(unscoped).toEqual([]);
-    const told = server.log().filter((line) => /^(asked|answered) /.test(line));
-    expect(told.map((line) => line.split(" ")[0])).toEqual([
+    const steps = server.log().filter((line) => /^(asked|answered) /.test(line));
+    expect(steps.map((line) => line.split(" ")[0])).toEqual([
       "asked",
       "answered",
       "asked",
@@ -188,7 +193,7 @@ describe("a question that belongs to no call", () => {
     ]);
   });
 
-  test("may have arrived before the call was cancelled, without being asked", async () => {
+  test("may be a second question of a cancelled call", async () => {
     const { server, unscoped } = withUnscoped();
     const { executor } = await createTool(server.servers, { source: "mcp.test.ask" });
     const form = { message: "Well?", requestedSchema: { type: "object" } };
@@ -199,7 +204,7 @@ describe("a question that belongs to no call", () => {
     expect(unscoped.map(({ tool, message }) => [tool, message])).toEqual([["my_tool", "Well?"]]);
   });
 
-  test("does not delay a call that is aborted before its turn", async () => {
+  test("does not delay a call that is aborted while it waits", async () => {
     const { server } = withUnscoped();
     const first = await begin(server.servers, "ask");
     await first.ask();
@@ -228,11 +233,11 @@ describe("a secret", () => {
     },
   ];
 
-  test.each(["older", "newer"])(
-    "stays a secret all the way if the %s server may ask",
-    async (mode) => {
+  test.each(GENERATIONS)(
+    "stays secret if the server may ask for it (%s protocol)",
+    async (generation) => {
       verifies("082/secret/mcp-tool-cannot-declare-it");
-      const { servers } = testServer([`--mode=${mode}`], { allowsSecrets: true });
+      const { servers } = inProcessServer(generation, { settings: { allowsSecrets: true } });
       const { executor } = await createTool(servers, { source: "mcp.test.ask" });
       const attempted = new AttemptedCall(executor, { rounds });
       const [, secret] = questionsOf(await attempted.ask());
@@ -252,9 +257,9 @@ describe("a secret", () => {
     },
   );
 
-  test("is declined if it may not ask, and the call is cancelled", async () => {
+  test("is declined if the server may not ask for it, and the call is cancelled", async () => {
     verifies("082/secret/mcp-tool-cannot-declare-it");
-    const { servers, log } = testServer(["--mode=older"]);
+    const { servers, log } = inProcessServer("older");
     const { executor } = await createTool(servers, { source: "mcp.test.ask" });
     const asked = await new AttemptedCall(executor, { rounds }).ask();
     expect(asked.refusal?.content).toContain('for a secret ("apiKey") in a form');
@@ -263,14 +268,8 @@ describe("a secret", () => {
   });
 });
 
-test('an older server that requests sampling gets "method not found"', async () => {
-  const { get, log } = testServer(["--mode=older"]);
-  expect((await call(await get(), "ask_model")).content).toBe("no model");
-  expect(log().at(-1)).toBe("ProtocolError: Method not found");
-});
-
-test("a newer server may ask for a retry without a question", async () => {
-  const { servers } = testServer(["--mode=newer"]);
+test("a server may request a retry without a question (newer protocol)", async () => {
+  const { servers } = inProcessServer("newer");
   const attempted = await begin(servers, "ask_again");
   expect(await attempted.enter()).toEqual({ type: "success", content: "enough" });
 });
@@ -279,7 +278,7 @@ test("an abandoned call is cancelled", async () => {
   const { servers, log } = testServer(["--mode=older"]);
   await (await begin(servers, "ask_and_wait")).ask();
   setFlagsFromString("--expose-gc");
-  const collect = runInNewContext("gc") as () => void; // There because of the flag.
+  const collect = runInNewContext("gc") as () => void; // The flag defines it.
   await until(() => {
     collect();
     return log().includes("cancelled");
@@ -299,9 +298,9 @@ async function begin(
   return new AttemptedCall(executor);
 }
 
-/** An older server, and its questions that belong to no call. */
+/** A server of the older protocol, and its questions outside of calls. */
 function withUnscoped() {
   const unscoped: UnscopedQuestion[] = [];
   const context = { onUnscopedQuestion: (question: UnscopedQuestion) => unscoped.push(question) };
-  return { server: testServer(["--mode=older"], { context }), unscoped };
+  return { server: inProcessServer("older", { context }), unscoped };
 }

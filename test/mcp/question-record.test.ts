@@ -1,4 +1,4 @@
-/** The whole way of a server's question: from the server through the coordinator into the record. */
+/** Questions of a server, from the server through the coordinator to the record. */
 import { once } from "node:events";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
@@ -16,9 +16,9 @@ import { toolCall } from "../../src/conversation/events.fixture.ts";
 import { ToolTurn } from "../../src/agent/tool-turn.fixture.ts";
 import { transcript } from "../../src/conversation/transcript.fixture.ts";
 import { createTool } from "./attempted-call.ts";
-import { untilLogged, testServer } from "./support.ts";
+import { type Generation, GENERATIONS, inProcessServer, untilLogged } from "./support.ts";
 
-/** With everything that a server could try to impersonate someone else. */
+/** With every field that a server could use to impersonate someone else. */
 const LANDING = {
   message: "Before we land:",
   source: { source: "assistant" },
@@ -42,12 +42,12 @@ const LANDING = {
   },
 };
 
-describe.each(["older", "newer"])("a form of a server of the %s kind", (mode) => {
-  test("is one inquiry for each field, asked by the tool and answered by the person", async () => {
+describe.each(GENERATIONS)("a form of a server (%s protocol)", (generation) => {
+  test("is one inquiry per field, asked by the tool and answered by the person", async () => {
     verifies("082/configured/mcp-tools-receive-no-answers");
     verifies("082/source/mcp-tool-is-always-the-tool");
     verifies("082/source/mcp-server-cannot-claim-the-assistant");
-    const turn = await start(mode, {
+    const turn = await start(generation, {
       answers: [{ answer: "serenity" }, { answer: "none" }, { answer: "17" }],
     });
     await turn.call("land", { rounds: [{ landing: LANDING }] });
@@ -88,14 +88,14 @@ describe.each(["older", "newer"])("a form of a server of the %s kind", (mode) =>
 
   test("is answered by the config if it has an answer", async () => {
     const questions = { sea: { answer: "serenity" }, fuel: { answer: "3" } };
-    const turn = await start(mode, {}, { questions });
+    const turn = await start(generation, {}, { questions });
     const response = await turn.call("land", { rounds: [{ landing: LANDING }] });
     expect(response?.content).toContain('"content":{"sea":"serenity","fuel":3}');
   });
 
   test("is not asked forever if an automatic answer is invalid", async () => {
     const questions = { sea: { answer: "serenity" }, fuel: { answer: "lots" } };
-    const turn = await start(mode, {}, { questions });
+    const turn = await start(generation, {}, { questions });
     const response = await turn.call("land", { rounds: [{ landing: LANDING }] });
     expect(response?.isError).toBe(true);
     expect(turn.recorded("inquiry_response").at(-1)).toMatchObject({
@@ -104,8 +104,8 @@ describe.each(["older", "newer"])("a form of a server of the %s kind", (mode) =>
     });
   });
 
-  test("that the person cancels ends the call", async () => {
-    const turn = await start(mode, { answers: [{ isCancelled: true }] });
+  test("ends the call if the person cancels it", async () => {
+    const turn = await start(generation, { answers: [{ isCancelled: true }] });
     await turn.call("land", { rounds: [{ landing: LANDING }] });
     expect(transcript(turn.events).slice(-3)).toEqual([
       'call_1.sea.1 cancelled: "user"',
@@ -115,7 +115,7 @@ describe.each(["older", "newer"])("a form of a server of the %s kind", (mode) =>
   });
 });
 
-test("the record contains the consent to visit a URL, which only the person can visit", async () => {
+test("the consent to visit a URL is recorded, and jp does not visit it", async () => {
   let visits = 0;
   const website = createServer((_request, response) => {
     visits += 1;
@@ -143,8 +143,8 @@ describe("a form that asks for a secret", () => {
   const properties = { user: { type: "string" }, password: { type: "string" } };
   const login = { message: "Sign in.", requestedSchema: { type: "object", properties } };
 
-  test.each(["older", "newer"])("of an %s server is refused and recorded", async (mode) => {
-    const turn = await start(mode, {});
+  test.each(GENERATIONS)("is refused and recorded (%s protocol)", async (generation) => {
+    const turn = await start(generation, {});
     const response = await turn.call("land", { rounds: [{ login }] });
     expect([response?.isError, turn.prompter.questions]).toEqual([true, []]);
     expect(transcript(turn.events).slice(3, -1)).toEqual([
@@ -155,11 +155,11 @@ describe("a form that asks for a secret", () => {
     ]);
   });
 
-  test.each(["older", "newer"])(
-    "of an %s server that may ask is redacted in the record",
-    async (mode) => {
+  test.each(GENERATIONS)(
+    "is redacted in the record if the server may ask for secrets (%s protocol)",
+    async (generation) => {
       const answers = [{ answer: "me" }, { answer: "hunter2" }];
-      const turn = await start(mode, { answers }, { allowsSecrets: true });
+      const turn = await start(generation, { answers }, { allowsSecrets: true });
       const response = await turn.call("land", { rounds: [{ login }] });
       expect(response?.content).toContain("hunter2"); // The server repeats the answer.
       const record = turn.events.filter(({ type }) => type.startsWith("inquiry"));
@@ -182,7 +182,7 @@ test("a server that withdraws its question closes the prompt, and the call conti
   expect(signal.aborted).toBe(true);
 });
 
-test("a server that withdraws a form of several fields closes all of it", async () => {
+test("a server that withdraws a form closes all its fields", async () => {
   const held = holdPrompt<FormRequest, ScriptedForm>();
   const turn = await start("older", { forms: [held.reply] }, { tool: "ask_and_withdraw" });
   expect((await turn.call("land", { form: LANDING }))?.content).toBe("never mind");
@@ -194,9 +194,9 @@ test("a server that withdraws a form of several fields closes all of it", async 
   ]);
 });
 
-test("a stopped turn ends the call on the server, too", async () => {
+test("stopping a turn cancels the call on the server", async () => {
   const held = holdPrompt<PromptRequest, ScriptedAnswer>();
-  const { servers, log } = testServer(["--mode=older"]);
+  const { servers, log } = inProcessServer("older");
   const { executor } = await createTool(servers, { source: "mcp.test.ask_and_wait" });
   const turn = await ToolTurn.start({
     tools: [{ name: "land", executor }],
@@ -211,12 +211,12 @@ test("a stopped turn ends the call on the server, too", async () => {
 });
 
 async function start(
-  mode: string,
+  generation: Generation,
   script: PrompterScript,
   options: JsonObject & { readonly tool?: string; readonly allowsSecrets?: boolean } = {},
 ): Promise<ToolTurn> {
   const { tool = "ask", allowsSecrets = false, ...config } = options;
-  const { servers } = testServer([`--mode=${mode}`], { allowsSecrets });
+  const { servers } = inProcessServer(generation, { settings: { allowsSecrets } });
   const { executor } = await createTool(servers, { source: `mcp.test.${tool}` }, "land");
   return ToolTurn.start({
     tools: [{ name: "land", executor }],

@@ -1,37 +1,46 @@
-/** What servers ask in the middle of a call, in both generations of the protocol. */
+/** Questions of servers during a call, in both generations of the protocol. */
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import type { McpServerSettings } from "../../src/config/index.ts";
 import type { Executor } from "../../src/executor/index.ts";
 import type { McpServers } from "../../src/mcp/index.ts";
 import type { JsonObject } from "../../src/util/index.ts";
 import { AttemptedCall, answersOf, createTool, questionsOf } from "./attempted-call.ts";
-import { type HttpProgram, startTestServer } from "./http-programs.ts";
-import { openServers, programSettings, TEST_PROGRAM, testServer } from "./support.ts";
+import {
+  httpSettings,
+  inProcessServer,
+  openServers,
+  programSettings,
+  TEST_PROGRAM,
+} from "./support.ts";
+import { type HttpTestServer, serveHttp } from "./test-server-http.ts";
 import { counters } from "../security/threats.ts";
 
 const MOON = form("Which moon?", { name: { type: "string" } });
 
-describe.each(["older", "newer", "http"])("a question of a server of the kind %s", (mode) => {
-  let program: HttpProgram | undefined;
+describe.each(["older", "newer", "http"])("a question of a server (%s)", (mode) => {
+  let web: HttpTestServer | undefined;
   let servers: McpServers;
   let ask: Executor;
 
   beforeAll(async () => {
-    program = mode === "http" ? await startTestServer() : undefined;
-    servers = openServers([settingsOf(mode, program)]);
+    web = mode === "http" ? await serveHttp() : undefined;
+    servers = openServers([
+      web === undefined
+        ? programSettings("test", [TEST_PROGRAM, `--mode=${mode}`])
+        : httpSettings("test", web.url),
+    ]);
     ask = (await createTool(servers, { source: "mcp.test.ask" })).executor;
   });
 
   afterAll(async () => {
     await servers.close();
-    await program?.stop();
+    web?.close();
   });
 
   function begin(...rounds: readonly JsonObject[]): AttemptedCall {
     return new AttemptedCall(ask, { rounds });
   }
 
-  test("is the question of the tool, by its name in the config", async () => {
+  test("is attributed to the tool, by its name in the config", async () => {
     const asked = await begin({ moon: MOON }).ask();
     asked.onUnanswered?.("refused");
     expect({ question: asked.question, source: asked.source }).toEqual({
@@ -47,7 +56,7 @@ describe.each(["older", "newer", "http"])("a question of a server of the kind %s
     });
   });
 
-  test("is answered with all values of the form", async () => {
+  test("gets all values of the form as its answer", async () => {
     const call = begin({
       all: form("All of it.", {
         text: { type: "string", title: "A text" },
@@ -135,7 +144,7 @@ describe.each(["older", "newer", "http"])("a question of a server of the kind %s
     ]);
   });
 
-  test("for consent is declined with no, and the call continues", async () => {
+  test("for consent is declined by answering no, and the call continues", async () => {
     const call = begin({ a: { message: "Delete it?", requestedSchema: { type: "object" } } });
     expect((await call.ask()).question).toEqual({
       id: "consent",
@@ -151,8 +160,8 @@ describe.each(["older", "newer", "http"])("a question of a server of the kind %s
   test.each([
     [true, { action: "accept" }],
     [false, { action: "decline" }],
-  ])("to visit a URL shows it, and the server gets %s", async (isAccepted, response) => {
-    const url = "https://sign.in@m\u043E\u043En.example:8443/a?b=c"; // Letters of another script.
+  ])("to visit a URL shows the URL, and passes on the answer %s", async (isAccepted, response) => {
+    const url = "https://sign.in@m\u043E\u043En.example:8443/a?b=c"; // With Cyrillic letters.
     const call = begin({ a: { mode: "url", message: "Sign in.", elicitationId: "e1", url } });
     expect((await call.ask()).question).toEqual({
       id: "open_url",
@@ -168,7 +177,7 @@ describe.each(["older", "newer", "http"])("a question of a server of the kind %s
     expect(answersOf(await call.enter({ open_url: isAccepted }))).toEqual([{ a: response }]);
   });
 
-  test("for a secret is refused, and the model is told why", async () => {
+  test("for a secret is refused, and the model gets the reason", async () => {
     counters("T-SEC-3");
     const call = begin({ a: form("Sign in.", { user: {}, pass: { format: "password" } }) });
     const asked = await call.ask();
@@ -189,9 +198,9 @@ describe.each(["older", "newer", "http"])("a question of a server of the kind %s
   test.each([
     ["a field of an unknown type", form("?", { a: { type: "object" } })],
     ["a URL that is not http or https", visit("javascript:alert(1)")],
-    ["an unknown way to ask", { mode: "voice", message: "Hello?" }],
+    ["an unknown mode", { mode: "voice", message: "Hello?" }],
     ["no message", { requestedSchema: { type: "object" } }],
-  ])("with %s is refused, and the model is told", async (_, params) => {
+  ])("with %s is refused, and the model gets the reason", async (_, params) => {
     const asked = await begin({ a: params }).ask();
     asked.onUnanswered?.("refused");
     expect(asked.refusal?.content).toContain("something invalid");
@@ -199,8 +208,8 @@ describe.each(["older", "newer", "http"])("a question of a server of the kind %s
   });
 });
 
-test("several questions of a newer server are asked together, each for its own answer", async () => {
-  const { servers } = testServer(["--mode=newer"]);
+test("several questions are asked together, and each gets its answer (newer protocol)", async () => {
+  const { servers } = inProcessServer("newer");
   const { executor } = await createTool(servers, { source: "mcp.test.ask" });
   const rounds = [{ a: MOON, b: MOON, c: visit("https://moon.example/"), d: form("", {}) }];
   const call = new AttemptedCall(executor, { rounds });
@@ -217,8 +226,8 @@ test("several questions of a newer server are asked together, each for its own a
   ]);
 });
 
-test("several questions of one call of an older server are asked one after the other", async () => {
-  const { executor } = await createTool(testServer(["--mode=older"]).servers, {
+test("several questions of a call are asked one after the other (older protocol)", async () => {
+  const { executor } = await createTool(inProcessServer("older").servers, {
     source: "mcp.test.ask",
   });
   const call = new AttemptedCall(executor, { rounds: [{ a: MOON, b: MOON }] });
@@ -231,14 +240,6 @@ test("several questions of one call of an older server are asked one after the o
     },
   ]);
 });
-
-function settingsOf(mode: string, program: HttpProgram | undefined): McpServerSettings {
-  const settings = programSettings("test", [TEST_PROGRAM, `--mode=${mode}`]);
-  if (program === undefined) return settings;
-  const { name, isOptional, allowsSecrets, allowsSampling, startupTimeoutMs } = settings;
-  const common = { name, isOptional, allowsSecrets, allowsSampling, startupTimeoutMs };
-  return { type: "http", ...common, url: program.url, headers: program.headers };
-}
 
 /** Fields are texts unless they say otherwise. */
 function form(message: string, fields: Readonly<Record<string, JsonObject>>): JsonObject {

@@ -1,9 +1,8 @@
-/** Servers that have words for a model, in both generations: the whole way, into the record. */
+/** Sampling requests of servers in both generations of the protocol, up to the record. */
 import { describe, expect, onTestFinished, test } from "vitest";
 import {
   type AssistantSettings,
   DEFAULT_LIMITS,
-  type McpServerSettings,
   parseConfigOrThrow,
   resolveInquiryAssistant,
 } from "../../src/config/index.ts";
@@ -21,11 +20,14 @@ import { startEverything } from "./http-programs.ts";
 import {
   call,
   EVERYTHING,
-  untilLogged,
+  type Generation,
+  GENERATIONS,
+  httpSettings,
+  inProcessServer,
   programSettings,
   serversOf,
-  testServer,
   until,
+  untilLogged,
 } from "./support.ts";
 
 const PROMPT = {
@@ -42,9 +44,9 @@ const PROMPT = {
 const ASKED = "The MCP server test asks a model.";
 const DENY = { detached: "deny" } as const;
 
-describe.each(["older", "newer"])("sampling requests of a server of the %s kind", (mode) => {
-  test("are answered by the inquiry model, which sees nothing else", async () => {
-    const { turn, model } = await start({ mode, replies: ["Io, of course."] });
+describe.each(GENERATIONS)("sampling requests (%s protocol)", (generation) => {
+  test("are answered by the inquiry model, which does not see the conversation", async () => {
+    const { turn, model } = await start({ generation, replies: ["Io, of course."] });
     await turn.conversation.append(chatRequest("My plans are secret."));
     const response = await turn.call("land", { rounds: [{ model: PROMPT }] });
     expect(answersOf(response)).toEqual([{ model: resultOf("Io, of course.") }]);
@@ -87,8 +89,8 @@ describe.each(["older", "newer"])("sampling requests of a server of the %s kind"
   });
 
   test("are never shown to a person, and work in a non-interactive run", async () => {
-    const here = await start({ mode, replies: ["Io"] });
-    const away = await start({ mode, replies: ["Io"], config: DENY, isInteractive: false });
+    const here = await start({ generation, replies: ["Io"] });
+    const away = await start({ generation, replies: ["Io"], config: DENY, isInteractive: false });
     const ends = await Promise.all(
       [here, away].map(({ turn }) => turn.call("land", { rounds: [{ model: PROMPT }] })),
     );
@@ -98,26 +100,26 @@ describe.each(["older", "newer"])("sampling requests of a server of the %s kind"
 
   test("are answered by the config if it has an answer", async () => {
     const config = { questions: { sampling: { answer: "Europa" } } };
-    const { turn, model } = await start({ mode, replies: [], config });
+    const { turn, model } = await start({ generation, replies: [], config });
     const response = await turn.call("land", { rounds: [{ model: PROMPT }] });
     const result = { ...resultOf("Europa"), model: "config" };
     expect([answersOf(response), model.requests]).toEqual([[{ model: result }], []]);
   });
 
-  test("go to the model that the config names for them", async () => {
+  test("go to the configured model", async () => {
     const id = { provider: "test", name: "small" };
     const config = { questions: { sampling: { target: { model: { id } } } } };
-    const { turn, asked } = await start({ mode, replies: ["Io"], config });
+    const { turn, asked } = await start({ generation, replies: ["Io"], config });
     await turn.call("land", { rounds: [{ model: PROMPT }] });
     expect(asked.map(({ model }) => model)).toEqual([id]);
   });
 
-  test("may be cut off at their limit, and the server is told", async () => {
+  test("may be cut off at the token limit, and the server gets the stop reason", async () => {
     const reply = [
       { type: "text", text: "Callis" },
       { type: "end", reason: "length" },
     ] as const;
-    const { turn } = await start({ mode, replies: [reply] });
+    const { turn } = await start({ generation, replies: [reply] });
     const response = await turn.call("land", { rounds: [{ model: PROMPT }] });
     const result = { ...resultOf("Callis"), stopReason: "maxTokens" };
     expect(answersOf(response)).toEqual([{ model: result }]);
@@ -125,7 +127,7 @@ describe.each(["older", "newer"])("sampling requests of a server of the %s kind"
 
   test("count towards the limit of automatic answers of a call", async () => {
     counters("T-RUN-5");
-    const { turn } = await start({ mode, replies: () => "Io" });
+    const { turn } = await start({ generation, replies: () => "Io" });
     const { automaticAnswersPerCall: most } = DEFAULT_LIMITS;
     const rounds = Array.from({ length: most + 1 }, () => ({ model: PROMPT }));
     const response = await turn.call("land", { rounds });
@@ -147,7 +149,7 @@ describe.each(["older", "newer"])("sampling requests of a server of the %s kind"
     ["a sound", withContent({ type: "audio", data: "", mimeType: "audio/wav" }), '"audio" is'],
     ["no message", { ...PROMPT, messages: [] }, "must be from the user"],
   ])("with %s are refused and recorded", async (_, params, reason) => {
-    const { turn, model } = await start({ mode, replies: [] });
+    const { turn, model } = await start({ generation, replies: [] });
     const response = await turn.call("land", { rounds: [{ model: params }] });
     expect([response?.isError, response?.content, model.requests]).toEqual([
       true,
@@ -160,9 +162,9 @@ describe.each(["older", "newer"])("sampling requests of a server of the %s kind"
     ]);
   });
 
-  test("get no answer if the model fails, and the call ends", async () => {
+  test("end the call if the model fails", async () => {
     const error = new ProviderError("invalid_request", "no moons", { isRetryable: false });
-    const { turn } = await start({ mode, replies: [[{ type: "error", error }]] });
+    const { turn } = await start({ generation, replies: [[{ type: "error", error }]] });
     const response = await turn.call("land", { rounds: [{ model: PROMPT }] });
     expect([response?.isError, response?.content]).toEqual([
       true,
@@ -171,8 +173,8 @@ describe.each(["older", "newer"])("sampling requests of a server of the %s kind"
     expect(turn.recorded("inquiry_response")).toMatchObject([{ reason: "backend_error" }]);
   });
 
-  test("end at once on abort", async () => {
-    const { turn, model } = await start({ mode, replies: [[{ type: "hang" }]] });
+  test("end on abort", async () => {
+    const { turn, model } = await start({ generation, replies: [[{ type: "hang" }]] });
     const cycle = await turn.begin(toolCall("call_1", "land", { rounds: [{ model: PROMPT }] }));
     const responses = cycle.run();
     await until(() => model.requests.length === 1);
@@ -183,8 +185,8 @@ describe.each(["older", "newer"])("sampling requests of a server of the %s kind"
   });
 });
 
-test("a sampling request may come together with a form for a person", async () => {
-  const { turn } = await start({ mode: "newer", replies: ["Io"], answers: ["Europa"] });
+test("a sampling request can be combined with a form for a person (newer protocol)", async () => {
+  const { turn } = await start({ generation: "newer", replies: ["Io"], answers: ["Europa"] });
   const form = { type: "object", properties: { sampling: { type: "string" } } };
   const round = { model: PROMPT, form: { message: "?", requestedSchema: form } };
   const response = await turn.call("land", { rounds: [round] });
@@ -197,7 +199,7 @@ test("a sampling request may come together with a form for a person", async () =
 });
 
 test("sampling requests with tools are refused", async () => {
-  const { turn, model } = await start({ mode: "older", replies: [] });
+  const { turn, model } = await start({ generation: "older", replies: [] });
   const response = await turn.call("land", { rounds: [{ model: { ...PROMPT, tools: [] } }] });
   expect([response?.content, model.requests]).toEqual([
     expect.stringContaining("tools are not supported"),
@@ -205,34 +207,38 @@ test("sampling requests with tools are refused", async () => {
   ]);
 });
 
-test("a sampling request that an older server withdraws is not answered", async () => {
+test("a withdrawn sampling request is not answered (older protocol)", async () => {
   const replies = [[{ type: "hang" }] as const];
-  const { turn, model } = await start({ mode: "older", replies, tool: "ask_model_and_withdraw" });
+  const { turn, model } = await start({
+    generation: "older",
+    replies,
+    tool: "ask_model_and_withdraw",
+  });
   expect((await turn.call("land"))?.content).toBe("never mind");
   expect(model.requests[0]?.signal.aborted).toBe(true);
   expect(turn.recorded("inquiry_response")).toMatchObject([{ reason: "interrupted" }]);
 });
 
 describe("a server without permission to sample", () => {
-  test.each(["older", "newer"])("of the %s kind is not offered sampling", async (mode) => {
+  test.each(GENERATIONS)("is not offered it (%s protocol)", async (generation) => {
     const servers = [false, true].map((allowsSampling) =>
-      testServer([`--mode=${mode}`], { allowsSampling }),
+      inProcessServer(generation, { settings: { allowsSampling } }),
     );
-    const told = await Promise.all(
+    const offered = await Promise.all(
       servers.map(async ({ get }) => (await call(await get(), "capabilities")).content),
     );
-    expect(told.map((text) => text.includes('"sampling":{}'))).toEqual([false, true]);
+    expect(offered.map((text) => text.includes('"sampling":{}'))).toEqual([false, true]);
   });
 
-  test('gets "method not found" if it is an older one', async () => {
-    const { get, log } = testServer(["--mode=older"]);
+  test('gets "method not found" if it asks anyway (older protocol)', async () => {
+    const { get, log } = inProcessServer("older");
     expect((await call(await get(), "ask_model")).content).toBe("no model");
     expect(log().at(-1)).toBe("ProtocolError: Method not found");
   });
 });
 
-test("an older server gets an error for a rejected sampling request", async () => {
-  const { turn, log } = await start({ mode: "older", replies: [], tool: "ask_model" });
+test("a rejected sampling request is an error for the server (older protocol)", async () => {
+  const { turn, log } = await start({ generation: "older", replies: [], tool: "ask_model" });
   expect((await turn.call("land"))?.isError).toBe(true);
   await untilLogged(log, "ProtocolError: Request rejected");
 });
@@ -242,7 +248,10 @@ test("sampling requests outside of a call are rejected", async () => {
   const context = {
     onUnscopedQuestion: ({ message }: { message: string }) => unscoped.push(message),
   };
-  const { get, log } = testServer(["--mode=older"], { allowsSampling: true, context });
+  const { get, log } = inProcessServer("older", {
+    settings: { allowsSampling: true },
+    context,
+  });
   await call(await get(), "ask_model_later");
   await untilLogged(log, "ProtocolError: Request rejected");
   expect(unscoped).toEqual(["sampling/createMessage"]);
@@ -251,12 +260,10 @@ test("sampling requests outside of a call are rejected", async () => {
 test.each(["stdio", "http"] as const)("the reference server over %s asks a model", async (way) => {
   const program = way === "http" ? await startEverything() : undefined;
   if (program !== undefined) onTestFinished(program.stop);
-  const stdio = programSettings("everything", [EVERYTHING, "stdio"]);
-  const { command: _command, arguments: _arguments, variables: _variables, ...common } = stdio;
-  const settings: McpServerSettings =
+  const settings =
     program === undefined
-      ? stdio
-      : { ...common, type: "http", url: program.url, headers: program.headers };
+      ? programSettings("everything", [EVERYTHING, "stdio"])
+      : httpSettings("everything", program.url);
   const servers = serversOf([{ ...settings, allowsSampling: true }]);
   const source = "mcp.everything.trigger-sampling-request";
   const { executor } = await createTool(servers, { source }, "sample");
@@ -279,7 +286,7 @@ test.each(["stdio", "http"] as const)("the reference server over %s asks a model
 });
 
 interface Scene {
-  readonly mode: string;
+  readonly generation: Generation;
   readonly replies: readonly ScriptedReply[] | (() => ScriptedReply);
   readonly answers?: readonly string[];
   readonly config?: JsonObject;
@@ -287,11 +294,11 @@ interface Scene {
   readonly isInteractive?: boolean;
 }
 
-/** A tool `land` of a server that may have a model, and the model. */
+/** A turn with a tool `land` of a server that may ask a model, and the model. */
 async function start(scene: Scene) {
-  const { mode, replies, answers = [], config = {}, tool = "ask" } = scene;
+  const { generation, replies, answers = [], config = {}, tool = "ask" } = scene;
   const { isInteractive = true } = scene;
-  const { servers, log } = testServer([`--mode=${mode}`], { allowsSampling: true });
+  const { servers, log } = inProcessServer(generation, { settings: { allowsSampling: true } });
   const { executor } = await createTool(servers, { source: `mcp.test.${tool}` }, "land");
   const model = new ScriptedModel({ replies });
   const asked: AssistantSettings[] = [];
@@ -329,7 +336,7 @@ function resultOf(text: string): JsonObject {
   return { role: "assistant", content, model: "test/scripted", stopReason: "endTurn" };
 }
 
-/** What the server has been answered, in each round. */
+/** The responses that the server got, by round. */
 function answersOf(response: ToolCallResponse | undefined): unknown {
   return JSON.parse(response?.content ?? "");
 }

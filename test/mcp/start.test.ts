@@ -18,9 +18,9 @@ import {
 import { counters } from "../security/threats.ts";
 
 describe("a server", () => {
-  test("starts in the background, once, and is ready when it is needed", async () => {
+  test("starts once, in the background, before it is needed", async () => {
     const { servers, get, pids } = testServer();
-    servers.start(["test", "unheard-of"]);
+    servers.start(["test", "unknown"]);
     await until(() => pids().length === 1);
     const [server, same] = await Promise.all([get(), get()]);
     expect(server).toBe(same);
@@ -28,7 +28,7 @@ describe("a server", () => {
     expect(pids()).toHaveLength(1);
   });
 
-  test("sees safe variables, those in its config, and a mark of its process group", async () => {
+  test("gets safe variables, configured ones, and the marker of its process group", async () => {
     counters("T-SEC-8");
     const settings = programSettings("test", [TEST_PROGRAM]);
     const variables = {
@@ -60,7 +60,7 @@ describe("a server", () => {
 });
 
 describe("a server that cannot be started", () => {
-  test("is an error with its name, what happened, and what it wrote last", async () => {
+  test("is an error with its name, the reason, and its last output", async () => {
     const { get } = testServer(["--mode=exit", "--greet"]);
     const error = await errorOf(get());
     expect(error.code).toBe("mcp_start_failed");
@@ -83,7 +83,7 @@ describe("a server that cannot be started", () => {
     expect(pids().map(isRunning)).toEqual([false]);
   });
 
-  test("is reported with its program if that does not exist", async () => {
+  test("is an error that names its program if that does not exist", async () => {
     const servers = serversOf([{ ...programSettings("moon", []), command: "no-such-program" }]);
     expect(await errorOf(servers.get("moon", never))).toMatchObject({
       code: "mcp_program_not_found",
@@ -112,7 +112,7 @@ describe("a server that cannot be started", () => {
 });
 
 describe("waiting for a server", () => {
-  test("ends at once on abort, and the start continues", async () => {
+  test("ends on abort, and the start continues", async () => {
     const { servers, get, pids } = testServer();
     const reason = new Error("never mind");
     await expect(servers.get("test", AbortSignal.abort(reason))).rejects.toBe(reason);
@@ -126,7 +126,7 @@ describe("waiting for a server", () => {
 });
 
 describe("a program with a checksum", () => {
-  test("runs if its file is the expected one, wherever PATH has it", async () => {
+  test("runs if its file matches, wherever it is in PATH", async () => {
     const { folder, sha256, settings } = wrapper();
     const checksum = { algorithm: "sha256", value: sha256.toUpperCase() } as const;
     const servers = serversOf([{ ...settings, checksum }], { variables: pathTo(folder) });
@@ -136,7 +136,7 @@ describe("a program with a checksum", () => {
     });
   });
 
-  test("is not started if its file is another, and the error has both values", async () => {
+  test("is not started if its file does not match, and the error has both checksums", async () => {
     const { folder, file, sha256, settings } = wrapper();
     const expected = "0".repeat(64);
     const checksum = { algorithm: "sha256", value: expected } as const;
@@ -153,7 +153,7 @@ describe("a program with a checksum", () => {
     expect(() => readFileSync(log)).toThrow("ENOENT");
   });
 
-  test("has to exist", async () => {
+  test("must exist", async () => {
     const checksum = { algorithm: "sha1", value: "0" } as const;
     const settings = { ...programSettings("test", []), command: "no-such-program", checksum };
     const error = await errorOf(serversOf([settings]).get("test", never));
@@ -161,7 +161,7 @@ describe("a program with a checksum", () => {
   });
 });
 
-/** A program of its own that runs the test server. */
+/** A script that runs the test server. */
 function wrapper() {
   const folder = temporaryFolder();
   const file = path.join(folder, "moon-server");

@@ -1,7 +1,9 @@
-/** Servers for tests, ended with the test, and waiting for what must come true. */
+/** MCP servers for tests, closed when the test ends, and helpers to wait for them. */
 import { existsSync, readFileSync } from "node:fs";
 import path from "node:path";
-import { setTimeout as delay } from "node:timers/promises";
+import { setImmediate, setTimeout as delay } from "node:timers/promises";
+import { InMemoryTransport } from "@modelcontextprotocol/client";
+import { serveStdio } from "@modelcontextprotocol/server/stdio";
 import { inject, onTestFinished } from "vitest";
 import type { McpServerSettings } from "../../src/config/index.ts";
 import {
@@ -10,12 +12,15 @@ import {
   McpError,
   type McpServer,
   McpServers,
+  type ServerLink,
   type Variables,
 } from "../../src/mcp/index.ts";
 import type { JsonObject } from "../../src/util/index.ts";
 import { temporaryFolder } from "../../src/storage/temporary-workspace.fixture.ts";
+import { createTestServer, type TestServerOptions } from "./test-server-tools.ts";
 
 type StdioSettings = Extract<McpServerSettings, { type: "stdio" }>;
+type HttpSettings = Extract<McpServerSettings, { type: "http" }>;
 
 export const TEST_PROGRAM = path.join(inject("programs"), "server.mjs");
 const ROOT = path.join(import.meta.dirname, "..", "..");
@@ -35,17 +40,79 @@ export interface TestServer {
   readonly servers: McpServers;
   /** Waits until it is ready. */
   readonly get: () => Promise<McpServer>;
-  /** What happened to the program, line by line. */
+  /** What the server has logged, line by line. */
   readonly log: () => readonly string[];
+}
+
+export interface TestServerProgram extends TestServer {
   /** The processes that were started, in order. */
   readonly pids: () => readonly number[];
 }
 
-/** The test server, with flags such as `--mode=older`. */
+/** The generation of the protocol that a server supports: that of 2025, or that of 2026. */
+export type Generation = "older" | "newer";
+
+export const GENERATIONS: readonly Generation[] = ["older", "newer"];
+
+interface InProcessOptions extends Omit<TestServerOptions, "log"> {
+  readonly context?: Partial<McpContext>;
+  readonly settings?: Partial<StdioSettings>;
+}
+
+/** The test server in this process, for tests that show nothing about programs. It takes no time to start. */
+export function inProcessServer(
+  generation: Generation,
+  { context = {}, settings = {}, ...options }: InProcessOptions = {},
+): TestServer {
+  const lines: string[] = [];
+  const make = () => createTestServer({ log: (line) => lines.push(line), ...options });
+  const createLink = () =>
+    inMemoryLink((transport) => {
+      lines.push("connected");
+      if (generation === "newer") serveStdio(make, { transport, legacy: "reject" });
+      else void make().connect(transport);
+    });
+  const servers = serversOf([{ ...programSettings("test", []), ...settings }], {
+    ...context,
+    createLink,
+  });
+  return { servers, get: () => getServer(servers, "test"), log: () => lines };
+}
+
+function inMemoryLink(serve: (transport: InMemoryTransport) => void): ServerLink {
+  const [transport, other] = InMemoryTransport.createLinkedPair();
+  for (const end of [transport, other]) delayLikePipe(end);
+  let endReason: string | undefined;
+  serve(other);
+  return {
+    transport,
+    get endReason() {
+      return endReason;
+    },
+    lastLines: [],
+    fail: (reason) => {
+      endReason ??= reason;
+      void transport.close();
+    },
+    close: () => transport.close(),
+  };
+}
+
+/** Sends a copy of each message, and sends it later, as a pipe does. */
+function delayLikePipe(transport: InMemoryTransport): void {
+  const send = transport.send.bind(transport);
+  transport.send = async (message, options) => {
+    const copy = JSON.parse(JSON.stringify(message)) as typeof message;
+    await setImmediate();
+    await send(copy, options);
+  };
+}
+
+/** The test server as a program, with flags such as `--mode=older`. */
 export function testServer(
   flags: readonly string[] = [],
   { context = {}, ...changed }: Partial<StdioSettings> & { context?: Partial<McpContext> } = {},
-): TestServer {
+): TestServerProgram {
   const file = path.join(temporaryFolder(), "log");
   const settings: StdioSettings = {
     ...programSettings("test", [TEST_PROGRAM, `--log=${file}`, ...flags]),
@@ -78,6 +145,23 @@ export function programSettings(name: string, args: readonly string[]): StdioSet
   };
 }
 
+export function httpSettings(
+  name: string,
+  url: string,
+  headers: HttpSettings["headers"] = {},
+): HttpSettings {
+  return {
+    type: "http",
+    name,
+    url,
+    headers,
+    isOptional: false,
+    allowsSecrets: false,
+    allowsSampling: false,
+    startupTimeoutMs: 20_000,
+  };
+}
+
 export function serversOf(
   settings: readonly McpServerSettings[],
   context: Partial<McpContext> = {},
@@ -87,7 +171,7 @@ export function serversOf(
   return servers;
 }
 
-/** The same, to be closed by whoever opens them. */
+/** The same, but the caller closes them. */
 export function openServers(
   settings: readonly McpServerSettings[],
   context: Partial<McpContext> = {},
@@ -113,7 +197,7 @@ export interface CallOptions {
   readonly onProgress?: (message: string) => void;
 }
 
-/** Of a tool that does not ask. */
+/** Calls a tool that does not ask. */
 export async function call(
   server: McpServer,
   name: string,
@@ -134,14 +218,14 @@ export async function errorOf(work: Promise<unknown>): Promise<McpError> {
     if (error instanceof McpError) return error;
     throw error;
   }
-  throw new Error("it did not fail");
+  throw new Error("it did not throw");
 }
 
-/** Throws if it has not come true after ten seconds. */
+/** Waits for a condition, for at most ten seconds. */
 export async function until(isTrue: () => boolean): Promise<void> {
   const deadline = Date.now() + 10_000;
   while (!isTrue()) {
-    if (Date.now() > deadline) throw new Error(`this never came true: ${String(isTrue)}`);
+    if (Date.now() > deadline) throw new Error(`timed out waiting for ${String(isTrue)}`);
     await delay(10);
   }
 }
@@ -151,15 +235,15 @@ export function untilLogged(log: TestServer["log"], ...lines: readonly string[])
   return until(() => lines.every((line) => log().includes(line)));
 }
 
-/** After a crash, that is. A call in the moment of the crash may still meet it. */
-export async function untilStartedAgain(server: McpServer): Promise<void> {
+/** Waits for the restart after a crash. A call during the crash may still fail. */
+export async function untilRestarted(server: McpServer): Promise<void> {
   const deadline = Date.now() + 10_000;
   while ((await call(server, "pid")).type !== "success") {
-    if (Date.now() > deadline) throw new Error("it was never started again");
+    if (Date.now() > deadline) throw new Error("it was not restarted");
   }
 }
 
-/** False for one that has ended and only waits for its parent to notice. */
+/** False for a zombie. */
 export function isRunning(pid: number): boolean {
   try {
     process.kill(pid, 0);

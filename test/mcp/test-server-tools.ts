@@ -1,4 +1,4 @@
-/** The tools of the test server, each for one thing that a server can do to its client. */
+/** The tools of the test server. Each does one thing that a client has to handle. */
 import { spawn } from "node:child_process";
 import {
   type CallToolResult,
@@ -8,18 +8,19 @@ import {
 } from "@modelcontextprotocol/server";
 import { ASKING_TOOLS, type Run } from "./asking-tools.ts";
 
-interface TestServerOptions {
+export interface TestServerOptions {
   readonly log: (line: string) => void;
-  /** Over how many pages its list is spread. */
-  readonly pages: number;
-  /** How many times it refuses to list anything. */
-  readonly refusals: number;
-  /** The only versions of the protocol that it knows; all if absent. */
+  /** The number of pages of its list of tools; one if absent. */
+  readonly pages?: number;
+  /** How many times listing the tools fails; never if absent. */
+  readonly refusals?: number;
+  /** The only versions of the protocol that it supports; all if absent. */
   readonly versions?: string[];
 }
 
 const PIXEL = Buffer.from("not really a picture").toString("base64");
-let hasGrown = false;
+/** The servers whose tool `grow` was called. */
+const grown = new WeakSet<Server>();
 
 const TOOLS: Readonly<Record<string, Run>> = {
   ...ASKING_TOOLS,
@@ -67,7 +68,7 @@ const TOOLS: Readonly<Record<string, Run>> = {
     }
     return text("finished");
   },
-  /** `line` over and over, with TOKEN and COUNT filled in; it reads nothing meanwhile. */
+  /** Sends `line` endlessly, with TOKEN and COUNT replaced, and reads nothing meanwhile. */
   flood: ({ given, context }) => {
     const { _meta: { progressToken = 0 } = {} } = context.mcpReq;
     const line = JSON.stringify(given["line"]).replace('"TOKEN"', JSON.stringify(progressToken));
@@ -81,14 +82,14 @@ const TOOLS: Readonly<Record<string, Run>> = {
     write();
     return new Promise(() => undefined);
   },
-  /** The same once it was cancelled. */
+  /** The same, but only when it is cancelled. */
   flood_when_cancelled: (call) => {
     call.context.mcpReq.signal.addEventListener("abort", () => void TOOLS["flood"]?.(call));
     call.log("waiting");
     return new Promise(() => undefined);
   },
   grow: async ({ server }) => {
-    hasGrown = true;
+    grown.add(server);
     await server.sendToolListChanged();
     return text("grown");
   },
@@ -96,14 +97,14 @@ const TOOLS: Readonly<Record<string, Run>> = {
   escaped: () => text(String(startWaiting(true))),
 };
 
-/** A process that holds our standard streams, in our process group or in one of its own. */
+/** Starts a process that inherits our standard streams, in our process group or in a new one. */
 function startWaiting(detached: boolean): number | undefined {
   const wait = "setInterval(() => undefined, 1000)";
   return spawn(process.execPath, ["-e", wait], { stdio: "inherit", detached }).pid;
 }
 
 export function createTestServer(options: TestServerOptions): Server {
-  const { log, pages, refusals, versions } = options;
+  const { log, pages = 1, refusals = 0, versions } = options;
   let refusalsLeft = refusals;
   const server = new Server(
     { name: "test", version: "1.0.0" },
@@ -117,8 +118,10 @@ export function createTestServer(options: TestServerOptions): Server {
     refusalsLeft -= 1;
     if (refusalsLeft >= 0) throw new ProtocolError(-32_603, "the list is on the moon");
     log(`listed page ${page}`);
-    const tools = toolsOf(page, pages);
-    return page + 1 < pages ? { tools, nextCursor: String(page + 1) } : { tools };
+    // The named tools are on the last page, after pages with one tool each.
+    if (page + 1 < pages) return { tools: [toTool(`filler_${page}`)], nextCursor: `${page + 1}` };
+    const names = [...Object.keys(TOOLS), ...(grown.has(server) ? ["grown"] : [])];
+    return { tools: names.map(toTool) };
   });
   server.setRequestHandler("tools/call", async ({ params }, context) => {
     const run = TOOLS[params.name];
@@ -126,12 +129,6 @@ export function createTestServer(options: TestServerOptions): Server {
     return run({ server, given: params.arguments ?? {}, context, log });
   });
   return server;
-}
-
-/** The named tools are on the last page, behind pages with one tool each. */
-function toolsOf(page: number, pages: number): Tool[] {
-  if (page + 1 < pages) return [toTool(`filler_${page}`)];
-  return [...Object.keys(TOOLS), ...(hasGrown ? ["grown"] : [])].map(toTool);
 }
 
 function toTool(name: string): Tool {

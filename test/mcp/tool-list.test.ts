@@ -1,9 +1,17 @@
 import { describe, expect, test } from "vitest";
-import { call, errorOf, never, testServer, until } from "./support.ts";
+import {
+  call,
+  errorOf,
+  GENERATIONS,
+  inProcessServer,
+  never,
+  testServer,
+  until,
+} from "./support.ts";
 
 describe("the list of tools", () => {
-  test("contains all pages, and is requested once", async () => {
-    const { get, log } = testServer(["--pages=200"]);
+  test("contains all pages, and is requested only once", async () => {
+    const { get, log } = inProcessServer("newer", { pages: 200 });
     const server = await get();
     const [tools, same] = await Promise.all([server.tools(never), server.tools(never)]);
     expect(tools).toBe(same);
@@ -16,10 +24,10 @@ describe("the list of tools", () => {
     await expect(server.tools(AbortSignal.abort(reason))).rejects.toBe(reason);
   });
 
-  test.each(["older", "newer"])(
-    "of an %s server is read again when it has changed",
-    async (mode) => {
-      const { get, log } = testServer([`--mode=${mode}`]);
+  test.each(GENERATIONS)(
+    "is requested again when it has changed (%s protocol)",
+    async (generation) => {
+      const { get, log } = inProcessServer(generation);
       const server = await get();
       await server.tools(never);
       await call(server, "grow");
@@ -29,25 +37,25 @@ describe("the list of tools", () => {
     },
   );
 
-  test("is an error if the server refuses it, and is requested again next time", async () => {
-    const { servers, get, pids } = testServer(["--refusals=1"]);
+  test("is an error if the request fails, and is requested again next time", async () => {
+    const { servers, get, log } = inProcessServer("newer", { refusals: 1 });
     expect(await errorOf(servers.get("test", never))).toMatchObject({
       code: "mcp_listing_failed",
       message: 'The MCP server "test" could not list its tools: the list is on the moon.',
     });
     await get();
-    expect(pids()).toHaveLength(1);
+    expect(log()).toEqual(["connected", "listed page 0"]);
   });
 
-  test("is a warning if an optional server refuses it", async () => {
-    const { servers } = testServer(["--refusals=1"], { isOptional: true });
+  test("is a warning if the request fails and the server is optional", async () => {
+    const { servers } = inProcessServer("newer", { refusals: 1, settings: { isOptional: true } });
     expect(await servers.get("test", never)).toMatchObject({
       type: "absent",
       warning: { code: "mcp_listing_failed" },
     });
   });
 
-  test("is an error if the server exits meanwhile", async () => {
+  test("is an error if the server exits while listing", async () => {
     const { servers, log, pids } = testServer(["--pages=1000"]);
     const listing = errorOf(servers.get("test", never));
     await until(() => log().includes("listed page 3"));

@@ -1,4 +1,4 @@
-/** From the config of a tool to a tool that runs on its server. */
+/** MCP tools, from their config to calls on their server. */
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { createMcpTool } from "../../src/executor/mcp/create-mcp-tool.ts";
 import type { AttemptRequest, Executor } from "../../src/executor/index.ts";
@@ -39,7 +39,7 @@ describe("a tool of a server", () => {
     });
   });
 
-  test("has the name and the texts of the config", async () => {
+  test("uses the name and the texts of the config", async () => {
     const { description } = await createTool(servers, {
       source: "mcp.test.echo",
       summary: "Says it again.",
@@ -75,7 +75,7 @@ describe("a tool of a server", () => {
     expect(messages).toEqual(["1 of 3", "halfway", "done"]);
   });
 
-  test("fails with an error for the model", async () => {
+  test("returns an error to the model", async () => {
     const { executor } = await createTool(servers, { source: "mcp.test.fail" });
     expect(await attempt(executor)).toEqual({
       type: "error",
@@ -92,7 +92,7 @@ describe("a tool of a server", () => {
     expect(await attempt(executor, { signal: AbortSignal.abort() })).toEqual({ type: "cancelled" });
   });
 
-  test("has the time limit of the config", async () => {
+  test("has the configured time limit", async () => {
     const { executor } = await createTool(servers, { source: "mcp.test.wait", timeout_secs: 0.1 });
     expect(await attempt(executor)).toEqual({
       type: "error",

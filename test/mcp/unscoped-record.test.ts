@@ -1,4 +1,4 @@
-/** Questions that belong to no call in progress: refused by the client, recorded by the turn. */
+/** Questions outside of a call are refused and recorded. */
 import { expect, test } from "vitest";
 import { Turn } from "../../src/agent/index.ts";
 import { eventsOf } from "../../src/conversation/index.ts";
@@ -16,7 +16,7 @@ import { REQUEST_LIMITS } from "../../src/agent/model-turn.fixture.ts";
 import { toolboxOf } from "../../src/agent/tool-turn.fixture.ts";
 import { transcript } from "../../src/conversation/transcript.fixture.ts";
 import { createTool } from "./attempted-call.ts";
-import { call, untilLogged, testServer, until } from "./support.ts";
+import { call, inProcessServer, until, untilLogged } from "./support.ts";
 
 test("a question outside of a call is recorded as asked by the server", async () => {
   const scene = await start("ask_later");
@@ -98,7 +98,7 @@ test("a question between two turns is refused and not recorded", async () => {
   const scene = await start("ask_later");
   const { events } = await scene.run(() => "Done.");
   await untilLogged(scene.log, 'answered {"action":"decline"}');
-  await call(await scene.get(), "pid"); // Whatever came of it has come by now.
+  await call(await scene.get(), "pid"); // Anything that follows has happened by then.
   expect([scene.unscoped.map(({ message }) => message), scene.recorded()]).toEqual([
     ["Which moon?"],
     events,
@@ -112,9 +112,9 @@ async function start(tool: string, timeoutSeconds = 0) {
   const listeners = new Set<(refused: RefusedQuestions) => void>();
   const onUnscopedQuestion = (question: UnscopedQuestion) => {
     unscoped.push(question);
-    for (const tell of listeners) tell(toRefusedQuestions(question));
+    for (const notify of listeners) notify(toRefusedQuestions(question));
   };
-  const { servers, get, log } = testServer(["--mode=older"], {
+  const { servers, get, log } = inProcessServer("older", {
     context: { clock, onUnscopedQuestion },
   });
   const config = { source: `mcp.test.${tool}`, timeout_secs: timeoutSeconds };

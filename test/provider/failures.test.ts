@@ -83,7 +83,7 @@ describe.each(PROVIDER_NAMES)("%s", (provider) => {
     });
   });
 
-  test("refuses a key, and the error names where it is but not what it is", async () => {
+  test("reports a rejected key by the name of its variable, without its value", async () => {
     const chunks = [errorBody(provider, `Bad key ${KEY}\n\u001B[31mred`, "authentication_error")];
     const error = await failureOf(provider, { status: 401, headers: json, chunks });
     expect({ kind: error.kind, message: error.message, hint: error.hint }).toEqual({
@@ -94,7 +94,7 @@ describe.each(PROVIDER_NAMES)("%s", (provider) => {
     expect(JSON.stringify([error, error.cause, error.stack])).not.toContain(KEY);
   });
 
-  test("does not know the model", async () => {
+  test("reports an unknown model", async () => {
     const chunks = [errorBody(provider, "model not found", "not_found_error")];
     const error = await failureOf(provider, { status: 404, headers: json, chunks });
     expect({ ...summarize(error), hint: error.hint }).toEqual({
@@ -105,7 +105,7 @@ describe.each(PROVIDER_NAMES)("%s", (provider) => {
     });
   });
 
-  test("rejects a request", async () => {
+  test("reports a rejected request", async () => {
     const chunks = [errorBody(provider, "x".repeat(5000), "invalid_request_error")];
     const error = await failureOf(provider, { status: 400, headers: json, chunks });
     expect(summarize(error)).toEqual({
@@ -116,7 +116,7 @@ describe.each(PROVIDER_NAMES)("%s", (provider) => {
     expect(error.message.length).toBeLessThan(420);
   });
 
-  test("answers with something other than JSON", async () => {
+  test("reports a response that is not JSON", async () => {
     const headers = { "content-type": "text/html" };
     const chunks = ["<html>Bad gateway</html>"];
     const error = await failureOf(provider, { status: 502, headers, chunks });
@@ -127,7 +127,7 @@ describe.each(PROVIDER_NAMES)("%s", (provider) => {
     });
   });
 
-  test.each(["break", "end"] as const)("breaks off in the middle: %s", async (ending) => {
+  test.each(["break", "end"] as const)("reports a reply that breaks off: %s", async (ending) => {
     const [first = "", second = ""] = WIRE[provider]({ text: "Hello there." });
     const chunks = [first, second.slice(0, 20)];
     const error = await failureOf(provider, { chunks, ending });
@@ -138,7 +138,7 @@ describe.each(PROVIDER_NAMES)("%s", (provider) => {
     });
   });
 
-  test("cannot be reached", async () => {
+  test("reports that it cannot be reached", async () => {
     const server = await CaptureServer.start();
     const { url } = server;
     await server[Symbol.asyncDispose]();

@@ -33,7 +33,7 @@ export const KEY = "sk-secret-test-key";
 export function providersAt(baseUrl: string, more: Partial<ProviderSettings> = {}): Providers {
   const settings = { baseUrl, apiKey: KEY, apiKeyVariable: "THE_KEY", ...more };
   const names = PROVIDER_NAMES.map((name) => [name, settings] as const);
-  // Every name is there.
+  // Has all names.
   return createProviders({
     settings: Object.fromEntries(names) as Record<ProviderName, ProviderSettings>,
   });
@@ -49,7 +49,7 @@ export interface RequestOptions extends Partial<Omit<ModelRequest, "parts">> {
   readonly attachments?: readonly Attachment[];
 }
 
-/** Everything left out gets the plainest default. */
+/** A request with simple defaults for everything that is left out. */
 export function requestOf(
   events: readonly ConversationEvent[],
   options: RequestOptions = {},

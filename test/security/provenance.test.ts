@@ -15,7 +15,7 @@ import { Screen } from "../cli/screen.ts";
 import { jsonLines, Project } from "../cli/support.ts";
 import { counters } from "./threats.ts";
 
-const SERVER = path.join(import.meta.dirname, "hostile-server.cjs");
+const SERVER = path.join(import.meta.dirname, "hostile-server-program.ts");
 
 /** The fields with which a record says who asked, who answered, and what. */
 const CLAIMS = {

@@ -17,7 +17,7 @@ const FORMS = [
   Buffer.from(CANARY).toString("base64").slice(0, -3),
   Buffer.from(CANARY).toString("hex"),
 ];
-const SERVER = path.join(import.meta.dirname, "hostile-server.cjs");
+const SERVER = path.join(import.meta.dirname, "hostile-server-program.ts");
 
 function hasSecret(text: string): boolean {
   return FORMS.some((form) => text.includes(form));

@@ -12,7 +12,7 @@ import { Project } from "../cli/support.ts";
 import { foreignIn, HOSTILE, LONG } from "./hostile.ts";
 import { counters } from "./threats.ts";
 
-const SERVER = path.join(import.meta.dirname, "hostile-server.cjs");
+const SERVER = path.join(import.meta.dirname, "hostile-server-program.ts");
 
 /** A TOML string, which escapes more than a JSON string. */
 function toml(value: string | readonly string[]): string {

@@ -1,4 +1,4 @@
-/** Who is let in over HTTP, and who is not. */
+/** Which HTTP requests are accepted. */
 import { request } from "node:http";
 import { describe, expect, test } from "vitest";
 import { freePort } from "../mcp/http-programs.ts";
@@ -6,12 +6,12 @@ import { serveHttp } from "../../src/serve-mcp/index.ts";
 import { Served, TOKEN } from "./support.ts";
 import { counters } from "../security/threats.ts";
 
-const RIGHT = { authorization: `Bearer ${TOKEN}` };
+const AUTHORIZED = { authorization: `Bearer ${TOKEN}` };
 
-/** What a request without a body gets from those who speak the protocol. */
-const LET_IN = 406;
+/** The status of an accepted request: it has no body, which the protocol requires. */
+const ACCEPTED = 406;
 
-/** With any headers, which `fetch` would not allow. */
+/** Allows any headers, unlike `fetch`. */
 function statusOf(
   served: Served,
   headers: Readonly<Record<string, string>>,
@@ -29,56 +29,56 @@ function statusOf(
 }
 
 describe("a request", () => {
-  test("is let in with the token only", async () => {
+  test("is accepted only with the token", async () => {
     counters("T-RUN-3");
     const served = await Served.start();
     const tokens = [undefined, TOKEN, `Bearer ${TOKEN}x`, "Bearer ", `bearer ${TOKEN}`];
     const refused = tokens.map((token) =>
       statusOf(served, token === undefined ? {} : { authorization: token }),
     );
-    expect([await Promise.all(refused), await statusOf(served, RIGHT)]).toEqual([
+    expect([await Promise.all(refused), await statusOf(served, AUTHORIZED)]).toEqual([
       tokens.map(() => 401),
-      LET_IN,
+      ACCEPTED,
     ]);
   });
 
-  test("for another host is refused, whatever its token", async () => {
+  test("with another Host header is refused, even with the token", async () => {
     counters("T-RUN-3");
     const served = await Served.start();
     const { port } = new URL(served.service.url);
     const wrong = ["evil.example", `evil.example:${port}`, "127.0.0.1", `127.0.0.1:${port}.evil`];
     const right = [`127.0.0.1:${port}`, `localhost:${port}`];
-    const status = (host: string) => statusOf(served, { ...RIGHT, host });
+    const status = (host: string) => statusOf(served, { ...AUTHORIZED, host });
     expect([await Promise.all(wrong.map(status)), await Promise.all(right.map(status))]).toEqual([
       wrong.map(() => 403),
-      right.map(() => LET_IN),
+      right.map(() => ACCEPTED),
     ]);
   });
 
-  test("of a page is refused, unless the page is of this server", async () => {
+  test("from a web page is refused, unless this server is its origin", async () => {
     const served = await Served.start();
     const { port } = new URL(served.service.url);
     const origins = ["https://evil.example", "null", `http://localhost:${port}`];
-    const statuses = origins.map((origin) => statusOf(served, { ...RIGHT, origin }));
-    expect(await Promise.all(statuses)).toEqual([403, 403, LET_IN]);
+    const statuses = origins.map((origin) => statusOf(served, { ...AUTHORIZED, origin }));
+    expect(await Promise.all(statuses)).toEqual([403, 403, ACCEPTED]);
   });
 
-  test("for anything but the one address finds nothing", async () => {
+  test("for any other path gets 404", async () => {
     const served = await Served.start();
     const paths = ["/", "/mcp/x", "/../etc/passwd", "//", "/mcp?x=1"];
-    const statuses = paths.map((path) => statusOf(served, RIGHT, { path }));
-    expect(await Promise.all(statuses)).toEqual([404, 404, 404, 404, LET_IN]);
+    const statuses = paths.map((path) => statusOf(served, AUTHORIZED, { path }));
+    expect(await Promise.all(statuses)).toEqual([404, 404, 404, 404, ACCEPTED]);
   });
 
-  test("of a session that is not there finds none", async () => {
+  test("with an unknown session gets 404", async () => {
     const served = await Served.start();
-    const headers = { ...RIGHT, "mcp-session-id": "gone", accept: "text/event-stream" };
+    const headers = { ...AUTHORIZED, "mcp-session-id": "gone", accept: "text/event-stream" };
     expect(await statusOf(served, headers, { method: "GET" })).toBe(404);
   });
 
-  test("that is too large is refused", async () => {
+  test("that is too large gets 413", async () => {
     const served = await Served.start();
-    const headers = { ...RIGHT, "content-type": "application/json" };
+    const headers = { ...AUTHORIZED, "content-type": "application/json" };
     const response = await fetch(served.service.url, {
       method: "POST",
       headers,
@@ -88,7 +88,7 @@ describe("a request", () => {
   });
 });
 
-test("of many sessions the one that was not used for the longest time is given up", async () => {
+test("the least recently used session is closed when there are too many", async () => {
   const served = await Served.start();
   const first = await served.connect();
   const second = await served.connect();
@@ -98,7 +98,7 @@ test("of many sessions the one that was not used for the longest time is given u
   expect((await first.listTools()).tools).toHaveLength(2);
 });
 
-test("a port that is taken is told as such", async () => {
+test("a port that is in use is an error", async () => {
   const port = await freePort();
   const setup = {
     onProblem: () => undefined,

@@ -1,4 +1,4 @@
-/** Clients that leave, servers that end, and answers that come from nowhere. */
+/** Clients that disconnect, servers that close, and answers that do not match an open question. */
 import type { Client } from "@modelcontextprotocol/client";
 import { describe, expect, test } from "vitest";
 import { PAUSE_TIMEOUT_MS } from "../../src/serve-mcp/desk.ts";
@@ -20,7 +20,7 @@ const CLOSED = [
   "call_1 fails: The call was interrupted before its question was answered. The user did not reject it.",
 ];
 
-/** Resolves when its user has the form, and answers only when it is told to. */
+/** A client's user. `opened` resolves when the form is shown; it is answered when `answer` is called. */
 function waitingUser() {
   const opened = Promise.withResolvers<void>();
   const answered = Promise.withResolvers<void>();
@@ -47,8 +47,8 @@ async function untilClosed(served: Served): Promise<void> {
   });
 }
 
-describe("a question that is open", () => {
-  test.each(ERAS)("for a client %s is closed when the server ends", async (_, era) => {
+describe("an open question", () => {
+  test.each(ERAS)("of a client %s is closed when the server closes", async (_, era) => {
     counters("T-PROV-8");
     const served = await Served.start();
     const user = waitingUser();
@@ -76,7 +76,7 @@ describe("a question that is open", () => {
     expect(await lines(served)).toEqual(CLOSED);
   });
 
-  test("is closed when the client has gone without a word", async () => {
+  test("is closed when the client disconnects", async () => {
     const served = await Served.start();
     const user = waitingUser();
     const client = await served.connect({ era: LEGACY, elicit: user.elicit });
@@ -88,7 +88,7 @@ describe("a question that is open", () => {
     expect(await lines(served)).toEqual(CLOSED);
   });
 
-  test("waits for the request with its answer, but not for ever", async () => {
+  test("is closed if the request with its answer does not arrive in time", async () => {
     const served = await Served.start();
     const client = await served.connect({ era: MODERN, elicit: () => ({ action: "cancel" }) });
     const { requestState } = await begin(client);
@@ -97,18 +97,18 @@ describe("a question that is open", () => {
     served.clock.advance(1);
     await untilClosed(served);
     expect(await lines(served)).toEqual(CLOSED);
-    await expect(goOn(client, requestState)).rejects.toThrow("Invalid or expired requestState");
+    await expect(resume(client, requestState)).rejects.toThrow("Invalid or expired requestState");
     expect(served.clock.sleepers).toBe(0);
   });
 });
 
 describe("an answer", () => {
-  test("goes to the call that waits for it, once", async () => {
+  test("goes to the waiting call, and only once", async () => {
     const served = await Served.start();
     const client = await served.connect({ era: MODERN, elicit: () => ({ action: "cancel" }) });
     const { requestState } = await begin(client);
-    const result = await goOn(client, requestState);
-    await expect(goOn(client, requestState)).rejects.toThrow("Invalid or expired requestState");
+    const result = await resume(client, requestState);
+    await expect(resume(client, requestState)).rejects.toThrow("Invalid or expired requestState");
     const text = '{"answer_type":"boolean","answer":true}';
     expect([result["content"], await lines(served), served.clock.sleepers]).toEqual([
       [{ type: "text", text }],
@@ -122,14 +122,14 @@ describe("an answer", () => {
     const client = await served.connect({ era: MODERN, elicit: () => ({ action: "cancel" }) });
     const { requestState } = await begin(client);
     const yes = { question: { action: "accept", content: { decision: true } } };
-    const next = await goOn(client, requestState, yes);
-    await expect(goOn(client, requestState)).rejects.toThrow("Invalid or expired requestState");
+    const next = await resume(client, requestState, yes);
+    await expect(resume(client, requestState)).rejects.toThrow("Invalid or expired requestState");
     expect(await lines(served)).toEqual(OPEN);
-    const result = await goOn(client, next["requestState"] as string);
+    const result = await resume(client, next["requestState"] as string);
     expect(result["isError"]).toBeUndefined();
   });
 
-  test("that comes before the question does not count", async () => {
+  test("that arrives before the question is ignored", async () => {
     const served = await Served.start();
     const client = await served.connect({ era: MODERN, elicit: () => ({ action: "cancel" }) });
     const params = { name: "ask_user", arguments: SURE, inputResponses: ANSWER };
@@ -137,14 +137,14 @@ describe("an answer", () => {
     expect([typeof requestState, await lines(served)]).toEqual(["string", OPEN]);
   });
 
-  test("with a state that was changed is refused, and the question stays open", async () => {
+  test("with a modified state is refused, and the question stays open", async () => {
     const served = await Served.start();
     const client = await served.connect({ era: MODERN, elicit: () => ({ action: "cancel" }) });
     const { requestState } = await begin(client);
     const [version, body = "", mac] = requestState.split(".");
     const changed = body.replace(/^./, (first) => (first === "x" ? "y" : "x"));
     const forged = [version, changed, mac].join(".");
-    await expect(goOn(client, forged)).rejects.toThrow("Invalid or expired requestState");
+    await expect(resume(client, forged)).rejects.toThrow("Invalid or expired requestState");
     expect(await lines(served)).toEqual(OPEN);
   });
 
@@ -155,18 +155,19 @@ describe("an answer", () => {
         served.connect({ era: MODERN, name, elicit: () => ({ action: "cancel" }) }),
       ),
     );
-    if (first === undefined || second === undefined) throw new Error("Nobody is connected.");
+    if (first === undefined || second === undefined)
+      throw new Error("The clients are not connected.");
     const { requestState } = await begin(first);
-    await expect(goOn(second, requestState)).rejects.toThrow("Invalid or expired requestState");
+    await expect(resume(second, requestState)).rejects.toThrow("Invalid or expired requestState");
     expect(await lines(served)).toEqual(OPEN);
   });
 
-  test("that is missing is asked for again, in the same inquiry", async () => {
+  test("that is missing is requested again, in the same inquiry", async () => {
     const served = await Served.start();
     const client = await served.connect({ era: MODERN, elicit: () => ({ action: "cancel" }) });
     const { requestState } = await begin(client);
-    const again = await goOn(client, requestState, {});
-    const result = await goOn(client, again["requestState"] as string);
+    const again = await resume(client, requestState, {});
+    const result = await resume(client, again["requestState"] as string);
     expect([again["inputRequests"], result["isError"], (await lines(served)).slice(3, 5)]).toEqual([
       { question: expect.objectContaining({ method: "elicitation/create" }) },
       undefined,
@@ -177,13 +178,13 @@ describe("an answer", () => {
 
 const ANSWER = { question: { action: "accept", content: { answer: true } } };
 
-/** The first of two requests: its result asks. */
+/** Sends the first of two requests. Its result asks for input. */
 async function begin(client: Client): Promise<{ readonly requestState: string }> {
   const result = await send(client, { name: "ask_user", arguments: SURE });
   return { requestState: result["requestState"] as string };
 }
 
-function goOn(client: Client, requestState: string, inputResponses: JsonObject = ANSWER) {
+function resume(client: Client, requestState: string, inputResponses: JsonObject = ANSWER) {
   return send(client, { name: "ask_user", arguments: SURE, requestState, inputResponses });
 }
 

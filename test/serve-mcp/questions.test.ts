@@ -1,4 +1,4 @@
-/** What becomes of a question that another agent asks, over HTTP and in both ways of the protocol. */
+/** Questions of other agents over HTTP, in both generations of the protocol. */
 import { describe, expect, test } from "vitest";
 import { ScriptedPrompter } from "../../src/testing/index.ts";
 import { problemsOf } from "../../src/conversation/record-rules.fixture.ts";
@@ -17,7 +17,7 @@ const NOBODY_THERE =
   "in this turn; continue without user input or explain what information is missing.";
 
 describe.each(ERAS)("a client %s", (_, era) => {
-  test("passes a question on to its user, and it is on record with the way it took", async () => {
+  test("shows a question to its user, and the record says through which channel", async () => {
     const served = await Served.start();
     const client = await served.connect({
       era,
@@ -89,7 +89,7 @@ describe.each(ERAS)("a client %s", (_, era) => {
     ]);
   });
 
-  test("shows several questions as one form, and each has an inquiry of its own", async () => {
+  test("shows several questions as one form, and each is a separate inquiry", async () => {
     const served = await Served.start();
     const forms: FormRequest[] = [];
     const client = await served.connect({
@@ -150,17 +150,17 @@ describe.each(ERAS)("a client %s", (_, era) => {
   test.each([
     ["of another type", SURE, { answer: "yes" }, "`answer`: expected true or false, got string"],
     [
-      "that is none of the options",
+      "that is not one of the options",
       WHICH,
       { answer: "c" },
       '`answer`: expected one of "dev", "prod"',
     ],
     ["that is missing", WHICH, { answer_note: "later" }, "`answer` has no answer"],
     [
-      "with a note that is no text",
+      "with a note that is not text",
       SURE,
       { answer: true, answer_note: 3 },
-      "`answer_note` is not a text",
+      "`answer_note` is not text",
     ],
   ])("cannot give an answer %s", async (_kind, question, content, problem) => {
     const served = await Served.start();
@@ -175,7 +175,7 @@ describe.each(ERAS)("a client %s", (_, era) => {
     ]);
   });
 
-  test("that cannot show forms is refused where nobody is at the terminal", async () => {
+  test("that cannot show forms is refused if no terminal is available", async () => {
     const served = await Served.start();
     const client = await served.connect({ era });
     expect([await ask(client, SURE), Object.values(await served.record())[0]?.slice(4)]).toEqual([
@@ -184,7 +184,7 @@ describe.each(ERAS)("a client %s", (_, era) => {
     ]);
   });
 
-  test("that cannot show forms has its questions asked at the terminal, under its name", async () => {
+  test("that cannot show forms has its questions asked at the terminal, with its name", async () => {
     const person = new ScriptedPrompter({ answers: [{ answer: false }] });
     const served = await Served.start({ person });
     const client = await served.connect({ era, name: "a\u001B[2Jgent\n" });
@@ -197,14 +197,14 @@ describe.each(ERAS)("a client %s", (_, era) => {
     ]);
   });
 
-  test("is told what is wrong with the arguments of its call", async () => {
+  test("gets an error for invalid arguments", async () => {
     const served = await Served.start();
     const client = await served.connect({ era });
     const told = await ask(client, { question: 3 });
     expect([told["isError"], Object.values(await served.record())[0]?.length]).toEqual([true, 3]);
   });
 
-  test("is not offered a tool that is switched off", async () => {
+  test("does not see a disabled tool", async () => {
     const served = await Served.start({}, { enable: false });
     const client = await served.connect({ era });
     const { tools } = await client.listTools();
@@ -213,13 +213,13 @@ describe.each(ERAS)("a client %s", (_, era) => {
     expect(await served.record()).toEqual({});
   });
 
-  test("gets the configured answer without anybody being asked", async () => {
+  test("gets the configured answer without a prompt", async () => {
     const served = await Served.start({}, { questions: { answer: { answer: true } } });
     const client = await served.connect({ era });
     expect(await ask(client, SURE)).toEqual({ text: '{"answer_type":"boolean","answer":true}' });
   });
 
-  test("has its user asked for permission too, if the config wants that", async () => {
+  test("asks its user for permission if the config requires it", async () => {
     const served = await Served.start({}, { run: "ask" });
     const forms: string[] = [];
     const client = await served.connect({
@@ -236,7 +236,7 @@ describe.each(ERAS)("a client %s", (_, era) => {
     ]);
   });
 
-  test("has one conversation for all its calls, which is locked only while one is open", async () => {
+  test("has one conversation for all its calls, which is locked only during a call", async () => {
     const served = await Served.start();
     const open = async () => {
       const [summary] = await served.store.list();
@@ -269,7 +269,7 @@ describe.each(ERAS)("a client %s", (_, era) => {
     ]);
   });
 
-  test("gets a new conversation if somebody has removed the old one", async () => {
+  test("gets a new conversation if the old one was removed", async () => {
     const served = await Served.start();
     const client = await served.connect({ era });
     await ask(client, SURE);
@@ -279,7 +279,7 @@ describe.each(ERAS)("a client %s", (_, era) => {
     expect(Object.keys(await served.record())).toEqual(["Questions of tester"]);
   });
 
-  test("may ask several things at once, in one turn, and others at the same time in theirs", async () => {
+  test("may ask several questions at once in one turn, while other clients ask in theirs", async () => {
     const served = await Served.start();
     const answered = Promise.withResolvers<void>();
     const elicit = async ({ message }: FormRequest) => {
@@ -310,7 +310,7 @@ describe.each(ERAS)("a client %s", (_, era) => {
   });
 });
 
-test("the name of a client is one line of some length, whatever it says", async () => {
+test("the name of a client is reduced to one short line", async () => {
   const served = await Served.start();
   const client = await served.connect({ name: `evil\u202E\n${"x".repeat(100)}` });
   await ask(client, SURE);
@@ -319,7 +319,7 @@ test("the name of a client is one line of some length, whatever it says", async 
   ]);
 });
 
-test("a client of the first version with forms gets the names of options in its own way", async () => {
+test("a client of the first protocol version with forms gets `enumNames`", async () => {
   const served = await Served.start();
   const forms: FormRequest[] = [];
   const client = await served.connect({

@@ -1,4 +1,4 @@
-/** A server over HTTP in this process, with the official client, and what it leaves in the record. */
+/** A server over HTTP in this process, its official client, and its records. */
 import {
   Client,
   type ElicitResult,
@@ -15,7 +15,7 @@ import { FakeClock, MemoryConversationStore, ScriptedPrompter } from "../../src/
 import type { JsonObject } from "../../src/util/index.ts";
 import { transcript } from "../../src/conversation/transcript.fixture.ts";
 
-export const TOKEN = "a token that nobody can guess";
+export const TOKEN = "a token that is hard to guess";
 export const MODERN = { versionNegotiation: { mode: { pin: "2026-07-28" } } } as const;
 export const LEGACY = {} as const;
 export const ERAS = [
@@ -59,7 +59,7 @@ export class Served {
       newConversation: {},
       tools: { schemas: async () => [], find: async (name) => (await findAskUser(askUser))(name) },
       readInquiries: async function* () {},
-      person: nobody(),
+      person: unavailablePrompter(),
       clock,
       onProblem: () => undefined,
       ...changed,
@@ -92,7 +92,7 @@ export class Served {
     return client;
   }
 
-  /** By title, what happened, as lines; the ids of calls without that of their conversation. */
+  /** The transcript of each conversation, by title. Call ids do not contain the conversation id. */
   async record(): Promise<Readonly<Record<string, readonly string[]>>> {
     const events = await this.events();
     return Object.fromEntries(
@@ -114,7 +114,7 @@ export class Served {
   }
 }
 
-/** What the model behind a client is told. */
+/** The result that the model behind a client gets. */
 export async function ask(client: Client, args: JsonObject): Promise<JsonObject> {
   const { content, isError } = await client.callTool({ name: "ask_user", arguments: { ...args } });
   const [first] = content;
@@ -124,7 +124,7 @@ export async function ask(client: Client, args: JsonObject): Promise<JsonObject>
   };
 }
 
-function nobody(): Prompter {
+function unavailablePrompter(): Prompter {
   const prompter = new ScriptedPrompter();
   prompter.isAvailable = false;
   return prompter;

@@ -91,12 +91,12 @@ describe.each(FILES)("in the place of %s", (name) => {
     writeFileSync(target, content);
     rmSync(path.join(folder, name));
     symlinkSync(target, path.join(folder, name));
-    const told: unknown[] = [];
+    const results: unknown[] = [];
     for (const use of Object.values(everyUse(workspace))) {
-      told.push(await use().catch((error: unknown) => String(error)));
+      results.push(await use().catch((error: unknown) => String(error)));
     }
     const listed = await workspace.conversations.list();
-    const texts = [...textsIn(root), ...textsIn(data), JSON.stringify([told, listed])];
+    const texts = [...textsIn(root), ...textsIn(data), JSON.stringify([results, listed])];
     expect(texts.filter((each) => each.includes(PRIVATE))).toEqual([]);
     expect([readFileSync(target, "utf8"), readdirSync(outside)]).toEqual([content, ["id_ed25519"]]);
   });

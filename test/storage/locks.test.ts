@@ -40,7 +40,7 @@ test("without flock(1), our own processes still exclude each other", async () =>
   expect(answers.map(({ type, code }) => code ?? type)).toEqual(["opened", "conversation_locked"]);
 });
 
-test("a lock is exclusive even if processes take and release it all the time", async () => {
+test("a lock is exclusive even if processes constantly take and release it", async () => {
   const folder = temporaryFolder();
   const programs = [0, 1, 2].map(() =>
     ChildProgram.alone("fight-for-lock-program.ts", folder, "200"),

@@ -104,7 +104,7 @@ test.each([
 });
 
 test.each(["", " \n", "[", "[\n", "\0\0\0\0"])(
-  "a file of nothing but %j becomes a record",
+  "a file that contains only %j becomes a record",
   async (text) => {
     expect(await recover(fastTemporaryFolder(), Buffer.from(text))).toEqual({
       read: [],
@@ -189,7 +189,7 @@ interface Recovered {
   readonly problems: readonly string[];
   readonly opened: readonly JsonObject[];
   readonly mended: readonly string[];
-  /** What was set aside. */
+  /** The saved torn bytes. */
   readonly kept: string | undefined;
   /** The file after one more append. */
   readonly text: string;

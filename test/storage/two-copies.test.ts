@@ -70,7 +70,7 @@ test("a difference of a millisecond decides", async () => {
   });
 });
 
-test("a conversation in both places is listed once, as such", async () => {
+test("a conversation in both places is listed once, with both places", async () => {
   const { conversations } = placeBoth(OLD, OLD);
   expect((await conversations.list()).map(({ id, place }) => ({ id, place }))).toEqual([
     { id: ID, place: "both" },

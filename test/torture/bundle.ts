@@ -1,4 +1,4 @@
-/** The program of the torture in one file. */
+/** Bundles the torture program into one file. */
 import path from "node:path";
 import { bundlePrograms } from "../support/bundle-programs.ts";
 

@@ -1,4 +1,4 @@
-/** What must hold of the record after a turn that was torn and one that came to its end. */
+/** Checks the record after a torn turn and a complete one. */
 import { isDeepStrictEqual } from "node:util";
 import {
   conversationCreatedAt,
@@ -13,16 +13,16 @@ import { problemsOf } from "../../src/conversation/record-rules.fixture.ts";
 
 export interface RecordUnderTest {
   readonly conversation: string;
-  /** The file as it is. */
+  /** The content of the file. */
   readonly text: string;
-  /** What the torn turn was told is recorded, and what the next one was. */
+  /** The events that were acknowledged to the torn turn, and to the next one. */
   readonly first: readonly JsonObject[];
   readonly next: readonly JsonObject[];
-  /** Whether there may be events of which nobody was told: those on the way when it was killed. */
+  /** Whether there may be unacknowledged events, which were being written when it was killed. */
   readonly mayHaveMore: boolean;
 }
 
-/** As sentences; none if all is well. The file is read here as any program would, not by our reader. */
+/** Problems, as sentences. Reads the file with `JSON.parse`, not with our reader. */
 export function problemsOfRecord(record: RecordUnderTest): string[] {
   const { text, first, next } = record;
   const elements = parse(text);
@@ -52,7 +52,7 @@ function parse(text: string): readonly JsonObject[] | undefined {
   }
 }
 
-/** Nothing of it is open in what a model is shown. */
+/** The view for a model has no open calls or questions. */
 function unpaired(conversation: string, elements: readonly JsonObject[]): readonly string[] {
   const view = sanitize(
     createStream({
@@ -64,7 +64,7 @@ function unpaired(conversation: string, elements: readonly JsonObject[]): readon
   return problemsOf([...eventsOf(view.entries)]).map((problem) => `to a model, ${problem}`);
 }
 
-/** Only the torn turn may have left something without its end. */
+/** Only the torn turn may have open calls or questions. */
 function reopened(elements: readonly JsonObject[]): readonly string[] {
   const start = elements.findLastIndex(({ type }) => type === "turn_start");
   const last = elements.slice(start);

@@ -1,7 +1,7 @@
 /**
- * Stands between this process and the system: counts every write, sync, rename, deletion and spawn,
- * before and after it, and does there what is planned. It replaces functions of Node itself, so it
- * is below everything of ours, and nothing of ours has to know.
+ * Intercepts system calls: counts fault points before and after every write, sync, rename, deletion and
+ * spawn, and injects the planned fault there. It replaces functions of Node, so our code does not
+ * know about it.
  */
 import childProcess from "node:child_process";
 import fs from "node:fs";
@@ -10,14 +10,14 @@ import { syncBuiltinESMExports } from "node:module";
 import type { Fault } from "./plan.ts";
 
 type Operation = (this: unknown, ...given: unknown[]) => unknown;
-/** Writes a part of what the operation was to write. */
+/** Writes only a part of the data of the operation. */
 type Tear = (self: unknown, given: readonly unknown[], share: number) => void;
 
-/** As they are without us; for all that is not under test. */
+/** The original functions, for everything that is not under test. */
 export const writeSync = fs.writeSync;
 
 export class FaultPoints {
-  /** What was passed so far. */
+  /** The fault points passed so far. */
   readonly names: string[] = [];
   readonly #fault: Fault;
   #isOver = false;
@@ -41,7 +41,7 @@ export class FaultPoints {
     return points;
   }
 
-  /** What follows is not under test. */
+  /** Ends the fault injection. */
   end(): void {
     this.#isOver = true;
   }

@@ -1,4 +1,4 @@
-/** Bad grounds for a turn: disks that are full, folders that may only be read, clocks that go back. */
+/** Bad environments for a turn: full disks, read-only folders, clocks that jump back. */
 import { cpSync, renameSync, rmSync, statfsSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import { mountDisk, remountDisk, unmountDisk } from "../support/small-disk.ts";
@@ -10,7 +10,7 @@ const PAGE = 4096;
 const FILLER = "filler";
 const COPY = { recursive: true, verbatimSymlinks: true };
 
-/** The disk under the workspace, or under the user's folder, has so many pages left. */
+/** The disk of the workspace, or of the user's folder, has only a few pages left. */
 export function fullDisks(pages: readonly number[]): Round[] {
   return placesOfConversations().flatMap(({ under, isContinued, name }) =>
     pages.map((count) => ({
@@ -49,7 +49,7 @@ function placesOfConversations() {
   );
 }
 
-/** The clock of the system goes back by an hour, at different moments of the turn. */
+/** The system clock jumps back by an hour, at different moments of the turn. */
 export function jumpingClocks(looks: readonly number[]): Round[] {
   return looks.map((clockJumpsAfter) => ({
     ...GOOD,
@@ -58,7 +58,7 @@ export function jumpingClocks(looks: readonly number[]): Round[] {
   }));
 }
 
-/** A file system in memory, in the place of a folder and with what was in it. */
+/** An in-memory file system that replaces a folder and keeps its content. */
 class SmallDisk {
   readonly #folder: string;
 
@@ -70,13 +70,13 @@ class SmallDisk {
     rmSync(aside, { recursive: true });
   }
 
-  /** Leaves so many pages. */
+  /** Fills the disk except for some pages. */
   fill(pages: number): void {
     const { bfree } = statfsSync(this.#folder);
     writeFileSync(path.join(this.#folder, FILLER), Buffer.alloc((bfree - pages) * PAGE));
   }
 
-  /** What was written to it stays in the folder. */
+  /** Unmounts it. The files stay in the folder. */
   remove(): void {
     remountDisk(this.#folder, "rw");
     rmSync(path.join(this.#folder, FILLER), { force: true });

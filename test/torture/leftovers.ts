@@ -1,21 +1,21 @@
-/** What a dead turn may have left behind: processes, locks, files that belong to nobody. */
+/** Finds what a killed turn left behind: processes, locks, orphaned files. */
 import { readdirSync, readFileSync, readlinkSync } from "node:fs";
 import path from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { isAlive } from "../../src/util/is-alive.fixture.ts";
 
 export interface Place {
-  /** All of the round is in it. */
+  /** The folder of the whole round. */
   readonly folder: string;
-  /** Its mark in the environment of processes. */
+  /** A variable in the environment of its processes. */
   readonly round: string;
 }
 
 const PATIENCE_MS = 10_000;
 
 /**
- * Processes of the round that are still there when nobody could blame the machine any more. They
- * are ended then.
+ * Processes of the round that are still running after more than enough time to exit. They are then
+ * killed.
  */
 export async function endOrphans(place: Place): Promise<string[]> {
   const deadline = Date.now() + PATIENCE_MS;
@@ -37,7 +37,7 @@ function end({ pid, command }: FoundProcess): string {
   return command;
 }
 
-/** By where they work, and by their environment. Ids tell nothing: they are given again. */
+/** By working directory and environment, not by process id: ids are reused. */
 function processesOf({ folder, round }: Place): FoundProcess[] {
   return readdirSync("/proc").flatMap((name) => {
     const pid = Number(name);
@@ -51,7 +51,7 @@ function processesOf({ folder, round }: Place): FoundProcess[] {
   });
 }
 
-/** It may be gone by now. */
+/** Undefined if the process has exited. */
 function look(read: () => string): string {
   try {
     return read();
@@ -62,7 +62,7 @@ function look(read: () => string): string {
 
 const EXPECTED = /^(events|metadata|base_config)\.json$|^events\.torn(-\d+)?$/;
 
-/** Files beside a record that belong to no record, and locks. */
+/** Locks, and files next to a record that are not part of it. */
 export function findStrayFiles(root: string, data: string): string[] {
   const conversations = filesBelow(path.join(root, ".jp", "conversations"));
   const stray = conversations.filter((file) => !EXPECTED.test(path.basename(file)));
@@ -81,7 +81,7 @@ function filesBelow(folder: string): string[] {
   }
 }
 
-/** Files that have the text in them, as it is or as the record writes texts. */
+/** Files that contain the text, plain or encoded as in the record. */
 export function findFilesWith(folder: string, text: string): string[] {
   const forms = [text, Buffer.from(text).toString("base64").slice(0, -4)];
   return filesBelow(folder).filter((file) => {

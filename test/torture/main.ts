@@ -20,10 +20,10 @@ import { dryRuns, runRounds } from "./run-rounds.ts";
 const canMount = canMountDisk();
 const { values } = parseArgs({
   options: {
-    /** How many rounds at random moments. */
+    /** The number of rounds at random moments. */
     rounds: { type: "string", default: "1000" },
     seed: { type: "string", default: String(Date.now() % 1_000_000) },
-    /** Only rounds with this in their name. */
+    /** Only rounds whose name contains this. */
     only: { type: "string", default: "" },
   },
 });

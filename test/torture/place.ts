@@ -1,4 +1,4 @@
-/** A workspace, a user's folder and a place for notes, for one round. */
+/** A workspace, a user's folder and a folder for notes, for one round. */
 import { existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import path from "node:path";
@@ -11,7 +11,7 @@ export interface Workplace extends Place {
   remove(): void;
 }
 
-/** A process that is killed leaves its writes to the system: memory is as good as a disk. */
+/** In memory if possible: a killed process leaves its writes to the kernel, so no disk is needed. */
 const PARENT = existsSync("/dev/shm") ? "/dev/shm" : tmpdir();
 
 export function makePlace(): Workplace {

@@ -1,4 +1,4 @@
-/** One round: a turn that meets its fault, the next turn of the conversation, and what is left. */
+/** One round: a turn with a fault, the next turn of the conversation, and the checks after them. */
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import path from "node:path";
 import { isJsonObject } from "../../src/util/index.ts";
@@ -10,25 +10,25 @@ import { SECRET } from "./secret.ts";
 import { runTurnProcess, type TurnRun } from "./turn-process.ts";
 
 export interface Round {
-  /** What happens in it, for people. */
+  /** What happens in the round. */
   readonly name: string;
   readonly fault: Fault;
   readonly killAfterMs?: number;
   readonly server: TurnPlan["server"];
   readonly clockJumpsAfter?: number;
-  /** A turn on good ground comes before. */
+  /** Whether an undisturbed turn comes first. */
   readonly isContinued?: boolean;
-  /** Makes the ground bad for the first turn, and returns how it is made good again. */
+  /** Breaks the environment for the first turn, and returns how to restore it. */
   readonly spoil?: (place: Workplace) => () => void;
 }
 
 export interface RoundResult {
   readonly name: string;
-  /** Whether the turn was killed, or has failed. */
+  /** Whether the turn was killed or failed. */
   readonly isHit: boolean;
-  /** How many events were acknowledged before. */
+  /** The number of events acknowledged before. */
   readonly recorded: number;
-  /** As sentences. */
+  /** Problems, as sentences. */
   readonly problems: readonly string[];
 }
 
@@ -82,7 +82,7 @@ async function runFirst(round: Round, place: Workplace, program: string): Promis
   }
 }
 
-/** On good ground, in the conversation if there is one. */
+/** Without faults, in the existing conversation if there is one. */
 function planOf(place: Workplace, turn: TurnPlan["turn"]): TurnPlan {
   const { root, data, notes } = place;
   const [folder] = conversationFolders(place);
@@ -97,7 +97,7 @@ function planOf(place: Workplace, turn: TurnPlan["turn"]): TurnPlan {
   };
 }
 
-/** A turn on bad ground goes on, or ends with an error that says what it is; nothing else. */
+/** A turn in a bad environment either completes or fails with a specific error. */
 function unexpectedEnd({ failure, wasKilled, isHanging, end, errors }: TurnRun): string[] {
   if (isHanging) return ["it hangs"];
   if (wasKilled) return [];
@@ -116,12 +116,12 @@ async function problemsAfter(place: Workplace): Promise<string[]> {
   ];
 }
 
-/** Events that were on their way, or that could not be taken back. */
+/** Events that were being written, or that could not be rolled back. */
 function hasLooseEnd(fault: Fault, { wasKilled }: TurnRun): boolean {
   return wasKilled || (fault.type === "error" && fault.isLasting);
 }
 
-/** There is one, that of both turns. */
+/** Both turns are in the same, only conversation. */
 function problemsOfRecords(
   place: Workplace,
   mayHaveMore: boolean,
@@ -139,7 +139,7 @@ function problemsOfRecords(
   });
 }
 
-/** Folders that look like a conversation, and are none. */
+/** Folders that look like a conversation but are not. */
 function findHalfMade(place: Workplace): string[] {
   return conversationFolders(place).filter((folder) => {
     const files = readdirSync(folder);
@@ -157,11 +157,11 @@ function conversationOf(folder: string): string {
   return `jp-c${/^\d+/.exec(path.basename(folder))?.[0] ?? ""}`;
 }
 
-/** The calls for which the local tool was started, in order. */
+/** The calls that started the local tool, in order. */
 function localRuns({ notes }: Workplace): unknown[] {
   const file = path.join(notes, "local");
   const lines = existsSync(file) ? readFileSync(file, "utf8").split("\n") : [];
-  // A tool whose input never came has noted an empty line.
+  // A tool that never got its input has logged an empty line.
   return lines.filter(Boolean).map((line) => {
     const document = JSON.parse(line) as unknown;
     const tool = isJsonObject(document) ? document["tool"] : undefined;
@@ -170,7 +170,7 @@ function localRuns({ notes }: Workplace): unknown[] {
   });
 }
 
-/** The next turn has one call of its own, which asks once. */
+/** The next turn has one call, which asks once. */
 function ranAgain(runs: readonly unknown[]): string[] {
   const expected = ["build_3", "build_3"];
   return JSON.stringify(runs) === JSON.stringify(expected)

@@ -1,4 +1,4 @@
-/** The rounds of the torture: at fault points, in the middle of writes, and at random moments. */
+/** The torture rounds: at fault points, in the middle of writes, and at random moments. */
 import type { Random } from "./random.ts";
 import type { Round } from "./round.ts";
 import type { TurnPlan } from "./plan.ts";
@@ -28,7 +28,7 @@ export function roundsOfKills({ plain, served }: DryRuns): Round[] {
   ];
 }
 
-/** How much of a torn write arrives. */
+/** How much of a torn write is written. */
 const SHARES = [0.5, 0, 0.99, 0.2, 0.8];
 
 /** Each fault point of the turn. The process kills itself there. */
@@ -40,7 +40,7 @@ export function roundsAtPoints({ server, points }: DryRun): Round[] {
   }));
 }
 
-/** Each write, of which a part arrives before the process kills itself. */
+/** Each write: a part of it is written before the process kills itself. */
 export function roundsInWrites(
   { server, points }: DryRun,
   shareOf: (index: number) => number,
@@ -73,7 +73,7 @@ export function roundsAtRandom(
   });
 }
 
-/** Each disk operation fails, once or with all that follow. */
+/** Each disk operation fails, alone or with all later ones. */
 export function roundsOfErrors({ server, points }: DryRun): Round[] {
   return points.flatMap((name, index) => {
     if (!name.startsWith("before ") || name.includes("spawn")) return [];

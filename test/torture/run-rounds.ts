@@ -1,4 +1,4 @@
-/** Runs rounds side by side, and a turn to which nothing happens. */
+/** Runs rounds in parallel, and an undisturbed turn. */
 import { availableParallelism } from "node:os";
 import { makePlace } from "./place.ts";
 import type { TurnPlan } from "./plan.ts";
@@ -6,10 +6,10 @@ import { type Round, type RoundResult, runRound } from "./round.ts";
 import type { DryRun, DryRuns } from "./rounds.ts";
 import { runTurnProcess } from "./turn-process.ts";
 
-/** Much of a turn is waiting. */
+/** More than cores: a turn mostly waits. */
 const AT_ONCE = availableParallelism() + 1;
 
-/** The results are in the order of the rounds. */
+/** Results are in the order of the rounds. */
 export async function runRounds(
   rounds: readonly Round[],
   program: string,
@@ -29,17 +29,17 @@ export async function runRounds(
   return results;
 }
 
-/** Throws if a turn to which nothing happens does not come to its end. */
+/** Throws if an undisturbed turn does not complete. */
 export async function dryRuns(program: string): Promise<DryRuns> {
   const plain = await dryRun("none", program);
   const served = await dryRun("polite", program);
-  // Only a server that is left alone shows whether it is ended.
+  // Only an undisturbed server shows whether it gets ended.
   return { plain, served: { ...served, server: "stubborn" } };
 }
 
-/** Measured as the rounds will run: side by side. */
+/** Measured like the rounds run: in parallel. */
 async function dryRun(server: TurnPlan["server"], program: string): Promise<DryRun> {
-  await takeTurn(server, program); // What the first one compiles, the others find.
+  await takeTurn(server, program); // Fills the compile cache.
   const turns = await Promise.all(Array.from({ length: AT_ONCE }, () => takeTurn(server, program)));
   const milliseconds = Math.max(...turns.map((turn) => turn.milliseconds));
   return { server, points: turns[0]?.points ?? [], milliseconds };
@@ -54,7 +54,7 @@ async function takeTurn(server: TurnPlan["server"], program: string) {
       { program, round },
     );
     if (end !== undefined && failure === undefined) return end;
-    throw new Error(`a turn on good ground has failed: ${failure?.message ?? errors}`);
+    throw new Error(`an undisturbed turn failed: ${failure?.message ?? errors}`);
   } finally {
     place.remove();
   }

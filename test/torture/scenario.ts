@@ -1,6 +1,6 @@
 /**
- * The turn that is tortured: tools side by side that ask, answered by a person, the config and a
- * model, a secret among the answers; local tools and an MCP server that have processes of their own.
+ * The turn under torture: parallel tools that ask and get answers from a person, the config and a model,
+ * one of them a secret; and local tools and an MCP server that start processes.
  */
 import { type CallableTool, type Toolbox, Turn } from "../../src/agent/index.ts";
 import {
@@ -25,7 +25,7 @@ import type { Clock, JsonObject } from "../../src/util/index.ts";
 import type { TurnPlan } from "./plan.ts";
 import { SECRET } from "./secret.ts";
 
-/** Asks with its first attempt; with the second it has a child for a while. Without input it hangs. */
+/** Asks in its first attempt, and starts a short-lived child in the second. Hangs without input. */
 const BUILD = `
 read -r document || sleep 300
 printf '%s\\n' "$document" >>"$TORTURE_NOTES/local"
@@ -39,7 +39,7 @@ sleep 0.03
 kill $child
 echo built`;
 
-/** Speaks just enough of the protocol. Its child lives as long as it does. */
+/** A minimal MCP server. Its child lives as long as the server. */
 const SERVER = `
 sleep 300 & child=$!
 answer() { printf '{"jsonrpc":"2.0","id":%s,%s}\\n' "$id" "$1"; }
@@ -199,7 +199,7 @@ function toolboxOf({ plan, conversation }: ScenarioParts, servers: McpServers): 
   };
   return {
     schemas: async (signal) => {
-      await find("echo", signal); // If there is one. As the command does: its server is up before the model is asked.
+      await find("echo", signal); // Starts the server, if there is one, before the model is asked, as the command does.
       return [];
     },
     find,

@@ -1,2 +1,2 @@
-/** What the person of the torture answers when a secret is asked for. Must be in no file. */
+/** The answer to the secret question. Must not be in any file. */
 export const SECRET = "s3cret-of-the-torture";

@@ -1,6 +1,6 @@
 /**
- * Turns that are killed, and turns on a bad disk: no recorded event is lost, the next turn continues,
- * and nothing is left behind. `main.ts` adds random moments, and repeats single rounds.
+ * When a turn is killed or the disk fails, no recorded event is lost, the next turn continues, and nothing
+ * is left behind. `main.ts` adds random moments, and repeats single rounds.
  */
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { canMountDisk } from "../support/small-disk.ts";
@@ -10,7 +10,7 @@ import type { Round } from "./round.ts";
 import { type DryRuns, roundsOfErrors, roundsOfKills } from "./rounds.ts";
 import { dryRuns, runRounds } from "./run-rounds.ts";
 
-const isLinux = process.platform === "linux"; // Processes left running are found in /proc.
+const isLinux = process.platform === "linux"; // Leftover processes are found in /proc.
 const TIMEOUT_MS = 1_200_000;
 let program: BundledProgram | undefined;
 let dry: DryRuns;
@@ -24,19 +24,19 @@ beforeAll(async () => {
 afterAll(() => program?.[Symbol.asyncDispose]());
 
 test.runIf(isLinux)(
-  "a turn killed anywhere loses no recorded event and leaves nothing to the next turn",
+  "a turn killed at any point loses no recorded event and leaves nothing behind",
   async () => {
     const rounds = roundsOfKills(dry);
     const { bad, hits } = await run(rounds);
     expect(bad).toEqual([]);
-    // A turn may be over before the last points: appends that wait for each other share a sync.
+    // A turn may end before the last points, because queued appends share a sync.
     expect(hits).toBeGreaterThan(rounds.length / 2);
   },
   TIMEOUT_MS,
 );
 
 test.runIf(isLinux)(
-  "a disk error at any operation ends the turn at most, and loses no recorded event",
+  "a disk error at any operation at worst ends the turn, and loses no recorded event",
   async () => {
     // Both kinds of errors alternate; `main.ts` has both at every operation.
     const rounds = roundsOfErrors(dry.plain).filter(
@@ -60,7 +60,7 @@ test.runIf(isLinux && canMountDisk())(
 );
 
 test.runIf(isLinux)(
-  "a clock that jumps back in the middle of a turn changes no order",
+  "a clock that jumps back during a turn does not change the order of events",
   async () => {
     expect(await run(jumpingClocks([0, 5, 25]))).toEqual({ bad: [], hits: 0 });
   },

@@ -1,4 +1,4 @@
-/** A process that takes a turn, seen from outside: what it told until it ended or was killed. */
+/** A process that runs a turn, and its reports until it exits or is killed. */
 import { spawn } from "node:child_process";
 import path from "node:path";
 import { createInterface } from "node:readline";
@@ -8,25 +8,25 @@ import type { Report, TurnPlan } from "./plan.ts";
 
 export interface TurnRun {
   readonly wasKilled: boolean;
-  /** It was killed since it did not end. */
+  /** It was killed because it hung. */
   readonly isHanging: boolean;
-  /** In the order in which they were acknowledged. */
+  /** In the order of their acknowledgement. */
   readonly recorded: readonly JsonObject[];
   readonly failure?: { readonly code: string; readonly message: string };
-  /** Absent if it did not come to its end. */
+  /** Absent if the turn did not complete. */
   readonly end?: { readonly points: readonly string[]; readonly milliseconds: number };
   readonly errors: string;
 }
 
 export interface RunOptions {
   readonly program: string;
-  /** In the environment of the process, and of most of what it starts. */
+  /** Variables for the process, which most of its children inherit. */
   readonly round: string;
-  /** It is killed so long after its turn has begun. */
+  /** When to kill it, after its turn has started. */
   readonly killAfterMs?: number;
 }
 
-/** No turn takes so long: it hangs. */
+/** A turn that takes longer hangs. */
 const HANGING_MS = 60_000;
 const NODE_COMPILE_CACHE = path.join(import.meta.dirname, "../../node_modules/.cache/node-compile");
 
@@ -46,7 +46,7 @@ export async function runTurnProcess(plan: TurnPlan, options: RunOptions): Promi
   };
   const timers = [setTimeout(giveUp, HANGING_MS)];
   const reports: Report[] = [];
-  // Nothing but this stream goes there; what was told before a kill is still in it.
+  // Only reports use this stream. Those sent before a kill can still be read.
   const lines = createInterface({ input: child.stdio[3] as Readable });
   lines.on("line", (line) => {
     const report = JSON.parse(line) as Report; // Our own program has written it.

@@ -1,6 +1,6 @@
 /**
- * A program for tests: runs one turn as its plan says, and tells on its fourth stream what was
- * acknowledged. Arguments: the plan, as JSON.
+ * A program for tests: runs one turn according to its plan, and reports acknowledged events on file
+ * descriptor 3. Argument: the plan, as JSON.
  */
 import {
   type ConversationEvent,
@@ -50,7 +50,7 @@ async function takeTurn(): Promise<void> {
   await writer.updateMetadata((metadata) => ({ ...metadata, title: `After the ${plan.turn}` }));
 }
 
-/** The same writer; what it has taken is told before anybody else knows. */
+/** The same writer, which reports each acknowledged event first. */
 function acknowledging(writer: ConversationWriter): ConversationWriter {
   return new Proxy(writer, {
     get(target, key) {

@@ -211,7 +211,7 @@ describe("what may not be written", () => {
     ["a mode that detached does not know", ofTool({ detached: { run: "allow" } })],
     ["a way to run that there is not", { conversation: { tools: { "*": { run: "never" } } } }],
     ["a command without a program", ofTool({ command: { args: [] } })],
-    ["a target that there is not", ofTool({ questions: { q: { target: "nobody" } } })],
+    ["an unknown target", ofTool({ questions: { q: { target: "nobody" } } })],
     ["a model without a name", { assistant: { model: { id: { provider: "a" } } } }],
     ["a model of no letters", { assistant: { model: { id: "" } } }],
     [
@@ -225,7 +225,7 @@ describe("what may not be written", () => {
       { providers: { mcp: { s: { checksum: { algorithm: "md5", value: "" } } } } },
     ],
     [
-      "items of a parameter that are no table",
+      "items of a parameter that are not a table",
       ofTool({ parameters: { p: { items: { items: 3 } } } }),
     ],
   ])("fails in the parser and in the JSON Schema: %s", (_name, value) => {

@@ -341,12 +341,12 @@ describe("a command", () => {
 
   test.each<[string, CommandConfig, string]>([
     [
-      "that is not there",
+      "that does not exist",
       { program: "no-such-program", args: [], shell: false },
       "was not started: program no-such-program not found in PATH. Install it, or use its full path.",
     ],
     [
-      "whose file is not there",
+      "whose file does not exist",
       { program: "./no-such-file", args: [], shell: false },
       "was not started: program ./no-such-file, or the interpreter of this script, not found (from ROOT).",
     ],

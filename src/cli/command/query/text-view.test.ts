@@ -5,7 +5,7 @@ import { plain } from "../../../render/index.ts";
 import { FakeClock } from "../../../testing/index.ts";
 import { TextView } from "./text-view.ts";
 
-test("what is going on stays off the screen while somebody is asked", async () => {
+test("the status line is hidden while a prompt is open", async () => {
   const shown: string[] = [];
   const view = new TextView({
     output: {

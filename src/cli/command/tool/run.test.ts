@@ -11,13 +11,13 @@ import { explainUnanswered } from "./run.ts";
 
 const SETTINGS = settingsOf("x", { source: "local", command: "x" });
 
-test("a question that the tool took back is no reason: the result says what came of the call", () => {
+test("a withdrawn question does not explain a failure: the result does", () => {
   const events = [toolCall("a", "x"), inquiry("a.q.1"), cancelled("a.q.1", "interrupted")];
   const stream = streamOf(...events, toolResult("a"));
   expect(explainUnanswered(SETTINGS, stream, false)).toBeUndefined();
 });
 
-test("a question that nobody could be asked is one, also behind one that was taken back", () => {
+test("a question that could not be asked explains it, even after a withdrawn one", () => {
   const first = [inquiry("a.q.1"), cancelled("a.q.1", "interrupted")];
   const second = [inquiry("a.q.2"), cancelled("a.q.2", "no_prompt_backend")];
   const stream = streamOf(toolCall("a", "x"), ...first, ...second, toolResult("a", "no"));

@@ -1,7 +1,6 @@
 /**
- * A program for tests: turn after turn, tools ask and are answered from everywhere. It prints a line for
- * each event that is on the disk, and never ends. Arguments: the workspace, the user's data, the
- * conversation.
+ * A program for tests that runs turns forever. Its tools ask, and get answers from every source. It prints
+ * a line for each event that is on disk. Arguments: the workspace, the user's data, the conversation.
  */
 import { writeSync } from "node:fs";
 import { flushCompileCache } from "node:module";
@@ -48,7 +47,7 @@ const turn = await ToolTurn.start({
   },
 });
 
-flushCompileCache(); // It will be killed.
+flushCompileCache(); // Not done at exit: the program gets killed.
 for (;;) {
   const names = ["asks", "modest", "configured", "asks"];
   await turn.run(...names.map((name, index) => toolCall(`call_${index}`, name)));
