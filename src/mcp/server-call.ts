@@ -143,8 +143,10 @@ export class ServerCall {
     this.#isCancelled = true;
     this.#unfollow();
     this.#refuse(action);
+    const abort = () => this.#control.abort(new Error("the call was cancelled"));
     // The refusal goes out first: a server may ignore responses to a cancelled call.
-    setImmediate(() => this.#control.abort(new Error("the call was cancelled")));
+    if (this.#isSent) setImmediate(abort);
+    else abort();
   }
 
   async #step(): Promise<CallStep> {
