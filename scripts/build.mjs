@@ -14,10 +14,9 @@ import path from "node:path";
 import process from "node:process";
 import { rolldown } from "rolldown";
 
-const { dependencies, version } = JSON.parse(readFileSync("package.json", "utf8"));
+const { version } = JSON.parse(readFileSync("package.json", "utf8"));
 // These load a binary from their own folder, so they cannot be bundled.
-const WITH_BINARIES = new Set(["fs-native-extensions", "minijinja-js"]);
-const external = Object.keys(dependencies).filter((name) => WITH_BINARIES.has(name));
+const external = ["minijinja-js", /^@koromix\//];
 
 /**
  * Commander imports `node:child_process`, a tenth of Node's own start-up time, for programs whose
@@ -32,12 +31,24 @@ const lazyChildProcess = {
   },
 };
 
+/** `Headers` of Node loads its `fetch`, which jp does not use for providers. */
+const lightHeaders = {
+  name: "light-headers",
+  transform: {
+    filter: { id: /[\\/]@ai-sdk[\\/]provider-utils[\\/]/ },
+    handler: (code) => {
+      const file = JSON.stringify(path.resolve("src/provider/http-headers.ts"));
+      return `import { HttpHeaders as Headers } from ${file};\n${code}`;
+    },
+  },
+};
+
 // Built beside the version in use and swapped at the end, so that no one runs half of it.
 const made = `dist-${process.pid}`;
 const bundle = await rolldown({
   input: { jp: "src/cli/main.ts" },
   platform: "node",
-  plugins: [lazyChildProcess],
+  plugins: [lazyChildProcess, lightHeaders],
   external,
   transform: { target: "node22.22", define: { JP_VERSION: JSON.stringify(version) } },
 });

@@ -61,7 +61,6 @@ export function createContext(host: Host, options: GlobalOptions): CommandContex
         environment,
         clock: systemClock,
         pid,
-        onWarning: (message) => warn(message, output),
       });
       return workspace;
     },

@@ -1,4 +1,5 @@
 export type { Fetch, ModelInfo, ProviderSettings } from "./definition.ts";
+export { createHttpFetch, type HttpFetchOptions } from "./http-fetch.ts";
 export {
   createProviders,
   PROVIDER_NAMES,

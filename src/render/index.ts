@@ -31,5 +31,6 @@ export {
   type MarkdownStream,
   type MarkdownStreamOptions,
 } from "./stream/markdown-stream.ts";
+export { loadMarkdownStream } from "./stream/load-markdown-stream.ts";
 export { type Cell, type Column, renderTable, type TableOptions } from "./table.ts";
 export { moreLines, truncate, wrapCode, wrapProse, wrapWords } from "./wrap.ts";

@@ -1,11 +1,18 @@
 /** The models that the config and the environment let us reach. */
 import type { PartialConfig } from "../config/index.ts";
-import { createProviders, type Providers, type ProviderSettings } from "../provider/index.ts";
+import {
+  createHttpFetch,
+  createProviders,
+  type HttpFetchOptions,
+  type Providers,
+  type ProviderSettings,
+} from "../provider/index.ts";
 import type { Machine } from "./machine.ts";
 
 export function openProviders(
   { variables, clock }: Pick<Machine, "variables" | "clock">,
   config: PartialConfig,
+  options: HttpFetchOptions = {},
 ): Providers {
   const { anthropic, google, openai, openrouter, ollama, llamacpp } = config.providers?.llm ?? {};
   const { beta_headers: betaFeatures } = anthropic ?? {};
@@ -30,7 +37,7 @@ export function openProviders(
     ollama: { baseUrl: ollama?.base_url ?? "" },
     llamacpp: { baseUrl: llamacpp?.base_url ?? "" },
   };
-  return createProviders({ settings, clock });
+  return createProviders({ settings, clock, fetch: createHttpFetch(options) });
 }
 
 interface HostedConfig {

@@ -42,7 +42,7 @@ export function noFreeIdError(tried: number): StorageError {
   return new StorageError(
     "conversation_locked",
     `Cannot create a conversation: ${tried} consecutive ids are locked by other processes.`,
-    { hint: "Try again. If no other jp is running, check that the `flock` command works." },
+    { hint: "Try again." },
   );
 }
 

@@ -493,17 +493,10 @@ const others: Area = {
       defence: "Nothing runs. Such a reply is not an answer, and the third one fails the question.",
     },
     {
-      id: "T-LOCK-1",
-      threat: "The `flock` command hangs, fails or is missing.",
-      defence:
-        "jp waits five seconds, then continues without it and says so. Only the Rust version of jp " +
-        "is then not locked out.",
-    },
-    {
       id: "T-PROG-1",
       threat:
-        "`PATH` has an empty or relative entry, and a workspace brings its own `flock`, `sh`, " +
-        "`stty` or editor.",
+        "`PATH` has an empty or relative entry, and a workspace brings its own `sh`, `stty` " +
+        "or editor.",
       defence:
         "jp looks for the programs it runs itself in absolute folders only. Commands of configured " +
         "tools and servers are looked up as usual.",

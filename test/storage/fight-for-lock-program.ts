@@ -20,7 +20,7 @@ console.log("ready");
 await createInterface({ input: process.stdin })[Symbol.asyncIterator]().next();
 let violations = 0;
 for (let taken = 0; taken < Number(count);) {
-  const lock = await acquireLock(folder, id, { owner }).catch((error: unknown) => {
+  const lock = await acquireLock(folder, id, owner).catch((error: unknown) => {
     if (!isCodedError(error)) throw error;
   });
   if (lock === undefined) continue;

@@ -57,7 +57,7 @@ test("a creation in progress is left alone by another one", async () => {
   const { conversations, live, locks } = temporaryWorkspace();
   const partial = path.join(live, ".17000000000.tmp");
   placeConversation(partial, { metadata: METADATA_TEXT });
-  const lock = await acquireLock(locks, ID, { owner: OWNER });
+  const lock = await acquireLock(locks, ID, OWNER);
   await using _ = await conversations.create({});
   lock.release();
   expect(namesIn(partial)).toEqual(["metadata.json"]);
@@ -97,7 +97,7 @@ test.runIf(process.platform === "linux")(
   async () => {
     const folder = temporaryFolder();
     const file = path.join(folder, "jp-c17000000000.lock");
-    const lock = await acquireLock(folder, ID, { owner: OWNER });
+    const lock = await acquireLock(folder, ID, OWNER);
     rmSync(file);
     mkdirSync(file);
     lock.release();

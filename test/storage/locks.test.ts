@@ -2,7 +2,9 @@
 import { spawnSync } from "node:child_process";
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import path from "node:path";
-import { expect, test } from "vitest";
+import { expect, onTestFinished, test } from "vitest";
+import { conversationIdFromNumber, conversationIdToNumber } from "../../src/conversation/index.ts";
+import { acquireLock } from "../../src/storage/fs/lock.ts";
 import { ChildProgram } from "../support/child-program.ts";
 import { codeOf, failureOf, numbered } from "../../src/storage/record-elements.fixture.ts";
 import {
@@ -26,20 +28,6 @@ test("of several processes that open a conversation at once, one succeeds", asyn
   ]);
 });
 
-test("without flock(1), our own processes still exclude each other", async () => {
-  const { root, data, id } = await placeRecord();
-  const programs = [0, 1].map(() =>
-    ChildProgram.alone("hold-conversation-program.ts", root, data, id),
-  );
-  const answers: Answer[] = [];
-  for (const program of programs) {
-    await program.nextLine();
-    program.tell("open");
-    answers.push((await program.nextJson()) as Answer);
-  }
-  expect(answers.map(({ type, code }) => code ?? type)).toEqual(["opened", "conversation_locked"]);
-});
-
 test("a lock is exclusive even if processes constantly take and release it", async () => {
   const folder = temporaryFolder();
   const programs = [0, 1, 2].map(() =>
@@ -49,6 +37,19 @@ test("a lock is exclusive even if processes constantly take and release it", asy
   for (const program of programs) program.tell("go");
   const violations = await Promise.all(programs.map((program) => program.nextLine()));
   expect(violations).toEqual(["0", "0", "0"]);
+});
+
+test("creating a conversation fails if the next hundred ids are locked", async () => {
+  const { conversations, locks, id } = await placeRecord();
+  const owner = { pid: process.pid, acquiredAt: "2026-01-02T03:04:05.000Z" };
+  for (let next = conversationIdToNumber(id); next <= conversationIdToNumber(id) + 100; next += 1) {
+    const lock = await acquireLock(locks, conversationIdFromNumber(next), owner);
+    onTestFinished(() => lock.release());
+  }
+  expect(await failureOf(conversations.create({}))).toEqual({
+    code: "conversation_locked",
+    message: "Cannot create a conversation: 100 consecutive ids are locked by other processes.",
+  });
 });
 
 test("the error names the process that holds the conversation, and since when", async () => {

@@ -20,7 +20,7 @@ export async function bundlePrograms(
     platform: "node",
     cwd: ROOT,
     // These load a binary relative to their own files.
-    external: ["fs-native-extensions", "minijinja-js", /^node:/],
+    external: ["minijinja-js", /^@koromix\//, /^node:/],
     logLevel: "silent",
   });
   await bundle.write({ dir: folder, format: "esm", entryFileNames: "[name].mjs" });

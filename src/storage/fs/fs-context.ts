@@ -17,7 +17,7 @@ import {
   FolderNames,
 } from "./conversation-folders.ts";
 import type { OpenFile } from "./event-file.ts";
-import { acquireLock, type ConversationLock, type Flock, listLockFiles } from "./lock.ts";
+import { acquireLock, type ConversationLock, listLockFiles } from "./lock.ts";
 
 export interface FsStoreOptions {
   /** The workspace's `.jp` folder. */
@@ -30,8 +30,6 @@ export interface FsStoreOptions {
   readonly pid: number;
   readonly session?: string;
   readonly openFile?: OpenFile;
-  /** Excludes the Rust original where its locks are not compatible with ours. */
-  readonly flock?: Flock;
 }
 
 /** Other processes may be creating conversations at the same time, but not this many. */
@@ -76,11 +74,11 @@ export class FsContext {
 
   /** Throws `conversation_locked`. */
   async lock(id: ConversationId): Promise<ConversationLock> {
-    const { ensureUserFolder, pid, session, clock, flock } = this.options;
+    const { ensureUserFolder, pid, session, clock } = this.options;
     const folder = locksIn(await ensureUserFolder());
     const acquiredAt = clock.now().toISOString();
     const owner = { pid, acquiredAt, ...(session !== undefined && { session }) };
-    return acquireLock(folder, id, { owner, ...(flock !== undefined && { flock }) });
+    return acquireLock(folder, id, owner);
   }
 
   /** Runs the action while holding the lock. Throws `conversation_locked`. */

@@ -1,6 +1,7 @@
 /**
- * Locks a conversation for one writer. The lock belongs to an open file, so the system releases it
- * when the process ends, however that happens. The JSON in the file only says who holds it.
+ * Locks a conversation for one writer, in the way of the Rust original. The lock belongs to an open file, so
+ * the system releases it when the process ends, however that happens. The JSON in the file only says who
+ * holds it.
  */
 import {
   closeSync,
@@ -15,12 +16,13 @@ import {
   writeSync,
 } from "node:fs";
 import path from "node:path";
+import { getSystemErrorName } from "node:util";
 import {
   type ConversationId,
   conversationIdFromNumber,
   conversationIdToNumber,
 } from "../../conversation/index.ts";
-import { isJsonObject, messageOf, systemErrorCode } from "../../util/index.ts";
+import { isJsonObject, systemErrorCode } from "../../util/index.ts";
 import { StorageError, writeError } from "../storage-error.ts";
 import { makeFolder } from "./durable.ts";
 
@@ -37,46 +39,29 @@ interface LockOwner {
   readonly acquiredAt: string;
 }
 
-export interface LockRequest {
-  readonly owner: LockOwner;
-  /** Absent where our own lock excludes the Rust original too. */
-  readonly flock?: Flock;
-}
-
-/** A byte far after the JSON: on Windows, other processes cannot read a locked byte. */
-const LOCKED_BYTE = 0xffff_ffff;
-const TAKEN: FlockResult = { type: "taken" };
-
 /** Does not wait. Throws `conversation_locked` with the holder, and `write_failed`. */
 export async function acquireLock(
   folder: string,
   id: ConversationId,
-  { owner, flock }: LockRequest,
+  owner: LockOwner,
 ): Promise<ConversationLock> {
   const file = path.join(folder, `jp-c${conversationIdToNumber(id)}.lock`);
   await makeFolder(folder);
-  // Loaded lazily: most commands only read.
-  const { tryLock } = await import("fs-native-extensions");
+  const tryLock = await loadFlock(file);
   for (;;) {
     const fd = openLockFile(file);
-    const foreign = tryLock(fd, LOCKED_BYTE, 1) ? await flock?.tryLock(fd) : TAKEN;
-    const fds = foreign?.type === "held" ? [foreign.fd, fd] : [fd];
-    if (foreign?.type === "taken") {
-      closeAll(fds);
-      throw lockedError(id, file);
-    }
-    if (!isSameFile(fd, file)) {
-      closeAll(fds); // The previous holder deleted it between our open and our lock.
-      continue;
-    }
-    const release = releaseOnce(fds, file);
     try {
+      if (!tryLock(fd)) throw lockedError(id, file);
+      if (!isSameFile(fd, file)) {
+        closeSync(fd); // The previous holder deleted it between our open and our lock.
+        continue;
+      }
       writeOwner(fd, owner);
     } catch (error) {
-      release();
-      throw writeError(file, error);
+      closeSync(fd);
+      throw error instanceof StorageError ? error : writeError(file, error);
     }
-    return { release };
+    return { release: releaseOnce(fd, file) };
   }
 }
 
@@ -86,10 +71,6 @@ function openLockFile(file: string): number {
   } catch (error) {
     throw writeError(file, error);
   }
-}
-
-function closeAll(fds: readonly number[]): void {
-  for (const fd of fds) closeSync(fd);
 }
 
 function isSameFile(fd: number, file: string): boolean {
@@ -108,7 +89,7 @@ function writeOwner(fd: number, owner: LockOwner): void {
 }
 
 /** Deletes the file while still holding the lock: a process that has just opened it starts over. */
-function releaseOnce(fds: readonly number[], file: string): () => void {
+function releaseOnce(fd: number, file: string): () => void {
   let isReleased = false;
   return () => {
     if (isReleased) return;
@@ -118,7 +99,7 @@ function releaseOnce(fds: readonly number[], file: string): () => void {
     } catch {
       // A file that stays behind does not lock anything.
     }
-    closeAll(fds);
+    closeSync(fd);
   };
 }
 
@@ -154,90 +135,27 @@ export function listLockFiles(folder: string): ConversationId[] {
   });
 }
 
-export interface FlockOptions {
-  /** The absolute path of `flock(1)`, if installed. Called when a lock is taken. */
-  readonly findProgram: () => string | undefined;
-  /** Called once if `flock(1)` does not work. */
-  readonly onFailure?: (message: string) => void;
-  /** How long `flock(1)` may run. It never waits for a lock. */
-  readonly timeoutMs?: number;
-}
-
-type FlockResult =
-  /** Held until this descriptor is closed. */
-  | { readonly type: "held"; readonly fd: number }
-  | { readonly type: "taken" }
-  | { readonly type: "unavailable" };
-
-const TIMEOUT_MS = 5000;
-/** An unambiguous status for a taken lock: the default, 1, also means failure. */
-const TAKEN_STATUS = 75;
-
 /**
- * The lock of the Rust original: `flock(2)`, which on Linux is independent of the locks of Node's
- * addon. A `flock(1)` that inherits an open file locks it for us, and the lock remains when the
- * program exits. If it is missing or broken, only the Rust original is not excluded; processes of
- * ours still exclude each other.
+ * Takes `flock(2)`, the lock of the Rust original, which Node has no function for. Returns false if another
+ * open file holds it. Throws a system error.
  */
-export class Flock {
-  readonly #options: FlockOptions;
-  #isBroken = false;
+type TryLock = (fd: number) => boolean;
 
-  constructor(options: FlockOptions) {
-    this.#options = options;
-  }
+const LOCK_EX = 2;
+const LOCK_NB = 4;
 
-  /** Locks the open file. Does not wait. */
-  async tryLock(lockFile: number): Promise<FlockResult> {
-    const program = this.#isBroken ? undefined : this.#options.findProgram();
-    if (program === undefined) return { type: "unavailable" };
-    let fd: number | undefined;
-    try {
-      // Open it again: a program that hangs must not keep our own lock.
-      fd = openSync(`/proc/self/fd/${lockFile}`, "r+");
-      const isHeld = await this.#run(program, fd);
-      if (isHeld) return { type: "held", fd };
-      closeSync(fd);
-      return { type: "taken" };
-    } catch (error) {
-      if (fd !== undefined) closeSync(fd);
-      this.#isBroken = true;
-      this.#options.onFailure?.(
-        `Cannot lock out the Rust version of jp: ${messageOf(error)}. ` +
-          "Do not use both on one conversation at the same time.",
-      );
-      return { type: "unavailable" };
-    }
-  }
-
-  /** False if another process holds the lock. Throws if `flock(1)` does not work. */
-  async #run(program: string, fd: number): Promise<boolean> {
-    const first = await this.#start(program, ["-n", "-x", "-E", String(TAKEN_STATUS), "3"], fd);
-    if (first.status === 0) return true;
-    if (first.status === TAKEN_STATUS) return false;
-    if (first.stderr === "") throw new Error(`${program} exited with status ${first.status}`);
-    // BusyBox does not have -E. It prints an error for everything except a taken lock.
-    const { status, stderr } = await this.#start(program, ["-n", "-x", "3"], fd);
-    if (status === 0) return true;
-    if (status === 1 && stderr === "") return false;
-    throw new Error(`${program} exited with status ${status}`);
-  }
-
-  async #start(program: string, args: readonly string[], fd: number) {
-    const { timeoutMs = TIMEOUT_MS } = this.#options;
-    // Loaded lazily: most commands only read.
-    const { spawnSync } = await import("node:child_process");
-    const { status, signal, stderr, error } = spawnSync(program, args, {
-      cwd: "/",
-      stdio: ["ignore", "ignore", "pipe", fd],
-      timeout: timeoutMs,
-      killSignal: "SIGKILL",
-      encoding: "utf8",
-    });
-    if (systemErrorCode(error) === "ETIMEDOUT") {
-      throw new Error(`${program} timed out after ${timeoutMs / 1000} seconds`);
-    }
-    if (error !== undefined) throw new Error(`${program} failed (${messageOf(error)})`);
-    return { status: status ?? signal, stderr: stderr.trim() };
+/** Loaded when a lock is taken: most commands only read. Throws `write_failed`. */
+async function loadFlock(file: string): Promise<TryLock> {
+  try {
+    const { default: koffi } = await import("koffi");
+    const flock = koffi.load(null).func("int flock(int fd, int operation)");
+    return (fd) => {
+      if (flock(fd, LOCK_EX | LOCK_NB) === 0) return true;
+      const code = getSystemErrorName(-koffi.errno());
+      if (code === "EAGAIN" || code === "EWOULDBLOCK") return false;
+      throw Object.assign(new Error(`${code}: flock failed`), { code });
+    };
+  } catch (error) {
+    throw writeError(file, error);
   }
 }

@@ -1,14 +1,12 @@
 /** Finds, creates and opens a workspace: a folder with a `.jp` folder in it. */
 import { statSync } from "node:fs";
 import path from "node:path";
-import { findProgram } from "../../process/index.ts";
 import type { Clock } from "../../util/index.ts";
 import type { ConversationStore, RecordFiles, SessionStore } from "../port.ts";
 import { readError, StorageError } from "../storage-error.ts";
 import { makeFolder, writeDurably } from "./durable.ts";
 import type { OpenFile } from "./event-file.ts";
 import { FsConversationStore } from "./fs-store.ts";
-import { Flock } from "./lock.ts";
 import { assertNotLink, readRecord } from "./safe-open.ts";
 import { findSessionId, FsSessionStore } from "./sessions.ts";
 import {
@@ -45,8 +43,6 @@ export interface OpenWorkspaceOptions {
   readonly clock: Clock;
   /** The id of this process, written to its locks. */
   readonly pid: number;
-  /** Called for problems that do not prevent work. */
-  readonly onWarning?: (message: string) => void;
   /** Replaced in tests. */
   readonly openFile?: OpenFile;
 }
@@ -63,7 +59,6 @@ export function openWorkspace(options: OpenWorkspaceOptions): Workspace {
   };
   const ensureUserFolder = async () =>
     ensureWorkspaceData(data, { id: await ensureWorkspaceId(root, clock), root });
-  const flock = findFlock(options);
   const conversations = new FsConversationStore({
     storage: path.join(root, FOLDER),
     findUserFolder,
@@ -72,7 +67,6 @@ export function openWorkspace(options: OpenWorkspaceOptions): Workspace {
     pid,
     ...(session !== undefined && { session: session.id }),
     ...(openFile !== undefined && { openFile }),
-    ...(flock !== undefined && { flock }),
   });
   const sessions = new FsSessionStore({ session, findUserFolder, ensureUserFolder, clock });
   return {
@@ -88,15 +82,6 @@ export function openWorkspace(options: OpenWorkspaceOptions): Workspace {
     },
     ensureUserFolder,
   };
-}
-
-/** Only on Linux, the locks of the Rust original are not compatible with ours. */
-function findFlock({ environment, onWarning }: OpenWorkspaceOptions): Flock | undefined {
-  if (environment.platform !== "linux") return undefined;
-  return new Flock({
-    findProgram: () => findProgram("flock", environment.variables["PATH"]),
-    ...(onWarning !== undefined && { onFailure: onWarning }),
-  });
 }
 
 const FOLDER = ".jp";

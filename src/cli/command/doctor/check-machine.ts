@@ -1,5 +1,4 @@
 /** Checks of the machine and the workspace: terminal, editor, folders, locks and records. */
-import { findProgram } from "../../../process/index.ts";
 import { accessSync, constants, existsSync, readdirSync, readFileSync } from "node:fs";
 import path from "node:path";
 import type { PartialConfig } from "../../../config/index.ts";
@@ -174,10 +173,7 @@ function toFinding(check: string, id: string, { type, file, message }: RecordPro
   return { ...finding, state: "problem", hint: `Edit it: jp conversation edit --events ${id}` };
 }
 
-export function checkLocks(
-  workspace: Workspace,
-  { environment }: CommandContext,
-): readonly Finding[] {
+export function checkLocks(workspace: Workspace): readonly Finding[] {
   const check = "locks";
   const userFolder = workspace.findUserFolder();
   const files = userFolder === undefined ? [] : lockFiles(path.join(userFolder, "locks"));
@@ -196,17 +192,6 @@ export function checkLocks(
           message: `${id} was in use by process ${pid}${since}, which has ended; the lock is free`,
         };
   });
-  const { platform, variables } = environment;
-  if (platform === "linux" && findProgram("flock", variables["PATH"]) === undefined) {
-    const message =
-      "The flock command is missing, so the Rust version of jp cannot see which conversations are in use.";
-    findings.push({
-      check,
-      state: "warning",
-      message,
-      hint: "Install util-linux if you use both versions.",
-    });
-  }
   return findings.length > 0 ? findings : [{ check, state: "ok", message: "none held" }];
 }
 

@@ -44,7 +44,7 @@ async function* runChecks(context: CommandContext, seconds: number): AsyncGenera
   yield checkWorkspace(context);
   const workspace = findWorkspace(context);
   if (workspace !== undefined) {
-    yield* checkLocks(workspace, context);
+    yield* checkLocks(workspace);
     yield* await checkRecords(workspace);
   }
   yield* findings;

@@ -42,7 +42,8 @@ export async function query({ args: words, options, context }: Call<QueryFlags>)
   const loaded = await loadAssistant(context, options, id);
   const { config } = loaded;
   // Fail on an unavailable model before anything is written.
-  const providers = openProviders(machineOf(context), config);
+  const { promise: requestSent, resolve: onSent } = Promise.withResolvers<void>();
+  const providers = openProviders(machineOf(context), config, { onSent });
   const model = await findModel(providers, loaded, id !== undefined && options.model === undefined);
   // Report problems before the user writes a message in the editor.
   const message = await readMessage(words, options, context);
@@ -53,7 +54,7 @@ export async function query({ args: words, options, context }: Call<QueryFlags>)
   );
   if (options.persist !== false) await trustRecord(context, loaded, conversation);
   await using tools = openTools(machineOf(context), config, conversation.id);
-  const parts = { context, options, loaded, providers, tools, conversation, schema };
+  const parts = { context, options, loaded, providers, tools, conversation, schema, requestSent };
   const { end, denials } = await runTurn({ ...parts, model }, message.text);
   if (schema !== undefined && end.type === "done")
     await checkStructured(conversation.stream, schema);
@@ -88,6 +89,7 @@ interface TurnContext {
   readonly tools: Tools;
   readonly conversation: ConversationWriter;
   readonly schema: JsonObject | undefined;
+  readonly requestSent: Promise<void>;
 }
 
 interface EndedTurn {
@@ -138,7 +140,8 @@ async function runTurn(parts: TurnContext, message: string): Promise<EndedTurn> 
   }
 }
 
-function createView({ context, options, loaded, model, tools, schema }: TurnContext): TurnView {
+function createView(parts: TurnContext): TurnView {
+  const { context, options, loaded, model, tools, schema, requestSent } = parts;
   const { output, clock } = context;
   if (options.format === "json") return createJsonView(output);
   const { style = {} } = loaded.config;
@@ -150,6 +153,7 @@ function createView({ context, options, loaded, model, tools, schema }: TurnCont
     isPlain: wantsText,
     clock,
     model: model.id,
+    requestSent,
     tools: tools.settings,
     showsReasoning: options.hideReasoning !== true && style.reasoning?.display !== "hidden",
     showsCalls: style.tool_call?.show ?? true,

@@ -1,6 +1,6 @@
 /** Streams the reply: text to standard output, reasoning to standard error. */
 import type { TurnUpdate } from "../../../agent/index.ts";
-import { createMarkdownStream, type MarkdownStream, neutralize } from "../../../render/index.ts";
+import { loadMarkdownStream, type MarkdownStream, neutralize } from "../../../render/index.ts";
 import type { Output } from "../../../terminal/index.ts";
 
 export interface ReplyViewOptions {
@@ -27,6 +27,7 @@ const DEFAULT_WIDTH = 80;
 export class ReplyView {
   readonly #options: ReplyViewOptions;
   #block: Block | undefined;
+  #createMarkdown: Awaited<ReturnType<typeof loadMarkdownStream>> | undefined;
   #markdown: MarkdownStream | undefined;
 
   constructor(options: ReplyViewOptions) {
@@ -36,6 +37,11 @@ export class ReplyView {
   /** Whether the current block is recorded and therefore complete. */
   get isRecorded(): boolean {
     return this.#block?.isRecorded === true;
+  }
+
+  /** Loads what is needed to show text. Otherwise the first text waits for it. */
+  async load(): Promise<void> {
+    if (this.#options.output.isTerminal) this.#createMarkdown ??= await loadMarkdownStream();
   }
 
   noteRecorded(): void {
@@ -59,7 +65,8 @@ export class ReplyView {
     if (this.#block?.type === type && !isOver) return undefined;
     const ended = this.end();
     if (type !== undefined) this.#block = { type, isLineOver: true, isRecorded: false };
-    return ended;
+    const isLoaded = this.#createMarkdown !== undefined || !this.#options.output.isTerminal;
+    return isLoaded || type !== "message" ? ended : this.load().then(() => ended);
   }
 
   showReasoning(text: string): void {
@@ -117,7 +124,8 @@ export class ReplyView {
 
   #startMarkdown(): MarkdownStream {
     const { output, isPlain } = this.#options;
-    return createMarkdownStream({
+    if (this.#createMarkdown === undefined) throw new TypeError("begin() has not been awaited");
+    return this.#createMarkdown({
       paint: output.paint,
       width: Number.isFinite(output.lineWidth) ? output.lineWidth : DEFAULT_WIDTH,
       hyperlinks: output.hasColors && !isPlain,

@@ -14,6 +14,8 @@ export interface TextViewOptions extends ReplyViewOptions, CallViewOptions {
   readonly status: StatusLine;
   readonly clock: Clock;
   readonly model: string;
+  /** From then on there is time to load code: jp waits for the model. */
+  readonly requestSent?: Promise<void>;
   /** Prints token usage at the end. */
   readonly isVerbose: boolean;
 }
@@ -30,6 +32,7 @@ export class TextView implements TurnView {
     this.#options = options;
     this.#reply = new ReplyView(options);
     this.#calls = new CallView(options);
+    void options.requestSent?.then(() => this.#reply.load());
   }
 
   observe(update: TurnUpdate): void {

@@ -3,7 +3,6 @@
  * again with the answer: if the file, and so the change, is different by then, your yes does not count.
  * The changes shown are kept in memory; after a restart the answer counts as it is.
  */
-import { createHash } from "node:crypto";
 import { booleanQuestion, type QuestionOptions, type ToolContext } from "../../../tool/index.ts";
 import type { Json } from "../../../util/index.ts";
 import { fileChangedError } from "./file-error.ts";
@@ -63,7 +62,8 @@ export function createConsent(): Consent {
 }
 
 function digestOf(change: readonly (string | Buffer)[]): string {
-  const hash = createHash("sha256");
+  // Not imported: it is slow to load, and most calls change nothing.
+  const hash = process.getBuiltinModule("node:crypto").createHash("sha256");
   for (const part of change) hash.update(`${part.length}\n`).update(part);
   return hash.digest("base64");
 }

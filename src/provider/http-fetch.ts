@@ -1,0 +1,140 @@
+/**
+ * `fetch` on `node:http`, for programs that must start fast: loading Node's own takes longer than everything
+ * else that happens before a request. Supports what requests to providers need, and leaves the rest to it.
+ */
+import type { IncomingMessage } from "node:http";
+import type { Readable } from "node:stream";
+import type { Fetch } from "./definition.ts";
+import { HttpHeaders } from "./http-headers.ts";
+
+export interface HttpFetchOptions {
+  /** Called when a request has left. */
+  readonly onSent?: () => void;
+}
+
+export function createHttpFetch({ onSent }: HttpFetchOptions = {}): Fetch {
+  return async (input, init = {}) => {
+    const { method = "GET", headers, body, signal } = init;
+    const isSimple = typeof input !== "object" || input instanceof URL;
+    if (!isSimple || (body !== undefined && typeof body !== "string")) return fetch(input, init);
+    signal?.throwIfAborted();
+    const response = await send({
+      url: new URL(input),
+      method,
+      headers: new HttpHeaders(headers),
+      body: body ?? "",
+      ...(signal && { signal }),
+      onSent,
+    });
+    if (!isRedirect(response)) return toResponse(response, signal ?? undefined);
+    response.destroy();
+    return await fetch(input, init);
+  };
+}
+
+interface HttpRequest {
+  readonly url: URL;
+  readonly method: string;
+  readonly headers: HttpHeaders;
+  readonly body: string;
+  readonly signal?: AbortSignal;
+  readonly onSent: (() => void) | undefined;
+}
+
+async function send({ url, method, headers, body, signal, onSent }: HttpRequest) {
+  const { request } =
+    url.protocol === "https:" ? await import("node:https") : await import("node:http");
+  const length = body === "" ? {} : { "content-length": String(Buffer.byteLength(body)) };
+  return await new Promise<IncomingMessage>((resolve, reject) => {
+    const outgoing = request(url, {
+      method,
+      headers: { ...Object.fromEntries(headers), ...length },
+      ...(signal && { signal }),
+    });
+    outgoing.on("response", resolve).on("error", (cause) => reject(failure(cause, signal)));
+    if (onSent !== undefined) outgoing.on("finish", onSent);
+    outgoing.end(body);
+  });
+}
+
+/** Rare, and full of rules. */
+function isRedirect({ statusCode = 0, headers }: IncomingMessage): boolean {
+  return [301, 302, 303, 307, 308].includes(statusCode) && headers.location !== undefined;
+}
+
+/** As Node's own `fetch` reports it. */
+function failure(cause: unknown, signal?: AbortSignal, message = "fetch failed"): unknown {
+  return signal?.aborted === true ? signal.reason : new TypeError(message, { cause });
+}
+
+/** The part of a `Response` that reading a reply needs. */
+class HttpResponse {
+  readonly status: number;
+  readonly statusText: string;
+  readonly headers: HttpHeaders;
+  readonly body: ReadableStream<Uint8Array>;
+
+  constructor(
+    { statusCode = 0, statusMessage = "", rawHeaders }: IncomingMessage,
+    body: ReadableStream<Uint8Array>,
+  ) {
+    this.status = statusCode;
+    this.statusText = statusMessage;
+    this.headers = new HttpHeaders(toPairs(rawHeaders));
+    this.body = body;
+  }
+
+  get ok(): boolean {
+    return this.status >= 200 && this.status < 300;
+  }
+
+  get bodyUsed(): boolean {
+    return this.body.locked;
+  }
+
+  async text(): Promise<string> {
+    const decoder = new TextDecoder();
+    let text = "";
+    for await (const piece of this.body) text += decoder.decode(piece, { stream: true });
+    return text + decoder.decode();
+  }
+
+  async json(): Promise<unknown> {
+    return JSON.parse(await this.text());
+  }
+}
+
+async function toResponse(incoming: IncomingMessage, signal?: AbortSignal): Promise<Response> {
+  const body = toWebStream(await decompress(incoming), signal);
+  return new HttpResponse(incoming, body) as unknown as Response;
+}
+
+/** Nothing compressed is asked for, but some servers do not listen. */
+async function decompress(incoming: IncomingMessage): Promise<Readable> {
+  const encoding = incoming.headers["content-encoding"] ?? "identity";
+  if (encoding === "identity") return incoming;
+  const { createBrotliDecompress, createUnzip } = await import("node:zlib");
+  const decompressed = encoding === "br" ? createBrotliDecompress() : createUnzip();
+  incoming.on("error", (error) => decompressed.destroy(error));
+  return incoming.pipe(decompressed);
+}
+
+function toWebStream(readable: Readable, signal?: AbortSignal): ReadableStream<Uint8Array> {
+  return new ReadableStream<Uint8Array>({
+    start(controller) {
+      readable.on("data", (piece: Buffer) => {
+        controller.enqueue(new Uint8Array(piece.buffer, piece.byteOffset, piece.byteLength));
+        if ((controller.desiredSize ?? 0) <= 0) readable.pause();
+      });
+      readable.on("end", () => controller.close());
+      readable.on("error", (cause) => controller.error(failure(cause, signal, "terminated")));
+    },
+    pull: () => void readable.resume(),
+    cancel: () => void readable.destroy(),
+  });
+}
+
+/** Node lists names and values in turn. */
+function toPairs(raw: readonly string[]): [string, string][] {
+  return raw.flatMap((name, index) => (index % 2 === 0 ? [[name, raw[index + 1] ?? ""]] : []));
+}
