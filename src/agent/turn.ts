@@ -96,8 +96,10 @@ export class Turn {
   /** Throws `ProviderError` and `write_failed`. Everything up to the error is recorded. */
   async run(request: TurnRequest): Promise<TurnEnd> {
     const timestamp = timestampFromDate(this.#setup.clock.now());
-    await this.#journal.record({ type: "turn_start", timestamp });
-    await this.#recordRequest(request);
+    await this.#journal.record(
+      { type: "turn_start", timestamp },
+      { type: "chat_request", timestamp, ...request },
+    );
     const context = this.#createContext();
     const stopRecording = recordUnscopedQuestions(context);
     try {
@@ -124,16 +126,12 @@ export class Turn {
       // The user's message replaces the results of stopped calls; without any, it is a request.
       const message = interruption?.message ?? "";
       if (message !== "" && !calls.isMessageDelivered) {
-        await this.#recordRequest({ content: message });
+        const timestamp = timestampFromDate(this.#setup.clock.now());
+        await this.#journal.record({ type: "chat_request", timestamp, content: message });
       }
       if (!calls.isEmpty) toolChoice = "auto"; // A demanded call is demanded only once.
     }
     return { type: "cycle_limit", cycles: this.#setup.maxCycles };
-  }
-
-  async #recordRequest(request: TurnRequest): Promise<void> {
-    const timestamp = timestampFromDate(this.#setup.clock.now());
-    await this.#journal.record({ type: "chat_request", timestamp, ...request });
   }
 
   /** May start servers, so it can take long enough to be interrupted. */

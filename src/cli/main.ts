@@ -1,6 +1,7 @@
 #!/usr/bin/env node
 /** The entry point. It stays tiny, so that `--version` and `--help` take as long as Node itself. */
 import { existsSync, readFileSync } from "node:fs";
+import { enableCompileCache } from "node:module";
 import path from "node:path";
 import { isTerminal, writeOut } from "./host.ts";
 
@@ -22,7 +23,20 @@ if (major < 22 || (major === 22 && minor < 22)) {
 } else if (rest.length === 0 && isHelp(word) && !isTerminal() && existsSync(helpFile)) {
   writeOut(readFileSync(helpFile, "utf8"));
 } else {
+  const folder = cacheFolder();
+  if (folder !== undefined) enableCompileCache(folder);
   void import("./run.ts").then(({ runInProcess }) => runInProcess(JP_VERSION));
+}
+
+/**
+ * Where Node keeps compiled code between runs, which saves a sixth of the start of a query. Not the folder for
+ * temporary files, where other users could put code of their own. Node goes without if it cannot write there.
+ */
+function cacheFolder(): string | undefined {
+  const { XDG_CACHE_HOME: caches = "", HOME: home = "" } = process.env;
+  const folder = process.platform === "darwin" ? "Library/Caches" : ".cache";
+  if (path.isAbsolute(caches)) return path.join(caches, "jp-ts", "node");
+  return path.isAbsolute(home) ? path.join(home, folder, "jp-ts", "node") : undefined;
 }
 
 function isHelp(text: string): boolean {

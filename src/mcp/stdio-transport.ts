@@ -2,7 +2,6 @@
  * MCP over the standard streams of a program. The SDK's own transport ends only the process it started,
  * passes on variables that the config does not name, and starts a second process to find out the version.
  */
-import { createHash } from "node:crypto";
 import { createReadStream } from "node:fs";
 import { pipeline } from "node:stream/promises";
 import type { JSONRPCMessage, Transport } from "@modelcontextprotocol/client";
@@ -192,7 +191,7 @@ async function findVerifiedProgram(
   const file = resolveProgram(command, places);
   if (file === undefined) throw programNotFound(name, command);
   if (checksum === undefined) return file;
-  const hash = createHash(checksum.algorithm);
+  const hash = process.getBuiltinModule("node:crypto").createHash(checksum.algorithm); // Slow to load.
   await pipeline(createReadStream(file), hash, { signal: places.signal });
   const actual = hash.digest("hex");
   if (actual === checksum.value.toLowerCase()) return file;

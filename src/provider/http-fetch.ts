@@ -41,11 +41,20 @@ interface HttpRequest {
   readonly onSent: (() => void) | undefined;
 }
 
-async function send({ url, method, headers, body, signal, onSent }: HttpRequest) {
-  const { request } =
-    url.protocol === "https:" ? await import("node:https") : await import("node:http");
+function send({
+  url,
+  method,
+  headers,
+  body,
+  signal,
+  onSent,
+}: HttpRequest): Promise<IncomingMessage> {
+  // Not imported: an import of `node:http` evaluates all of its exports, and one of them loads `fetch`.
+  const { request } = process.getBuiltinModule(
+    url.protocol === "https:" ? "node:https" : "node:http",
+  );
   const length = body === "" ? {} : { "content-length": String(Buffer.byteLength(body)) };
-  return await new Promise<IncomingMessage>((resolve, reject) => {
+  return new Promise((resolve, reject) => {
     const outgoing = request(url, {
       method,
       headers: { ...Object.fromEntries(headers), ...length },

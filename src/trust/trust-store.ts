@@ -26,6 +26,7 @@ export class TrustStore {
 
   /** Throws `write_failed`. */
   async add(texts: readonly string[]): Promise<void> {
+    if (texts.length === 0) return;
     const { root, file, digestOf } = await this.#open();
     const known = readDigests(file);
     const all = new Set([...known, ...texts.map(digestOf)]);
@@ -48,7 +49,7 @@ export class TrustStore {
 
   async #open() {
     const root = realpathSync(this.#root);
-    const { createHash } = await import("node:crypto"); // Slow to load, and not needed at start-up.
+    const { createHash } = process.getBuiltinModule("node:crypto"); // Slow to load at start-up.
     const hash = (text: string) => createHash("sha256").update(text).digest("hex");
     return {
       root,

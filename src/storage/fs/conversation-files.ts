@@ -23,6 +23,8 @@ import {
   latestCopy,
 } from "./conversation-folders.ts";
 import {
+  createSynced,
+  jsonText,
   makeFolder,
   moveFolder,
   setAside,
@@ -43,11 +45,14 @@ export interface ConversationFiles {
 /** Atomic: the folder appears complete or not at all. Throws `write_failed`. */
 export async function writeConversation(folder: string, files: ConversationFiles): Promise<void> {
   await createAtomically(folder, async (partial) => {
-    await writeMetadata(partial, files.metadata);
-    if (files.baseConfig !== undefined) {
-      await writeDurably(path.join(partial, BASE_CONFIG), files.baseConfig);
-    }
-    await writeDurably(path.join(partial, EVENTS), files.events);
+    const metadata = Buffer.from(`${jsonText(metadataToJson(files.metadata))}\n`);
+    const { baseConfig, events } = files;
+    await Promise.all([
+      createSynced(path.join(partial, METADATA), metadata),
+      baseConfig !== undefined && createSynced(path.join(partial, BASE_CONFIG), baseConfig),
+      createSynced(path.join(partial, EVENTS), events),
+    ]);
+    await syncFolder(partial);
   });
 }
 

@@ -26,6 +26,17 @@ export async function writeDurably(file: string, content: Buffer, mode = 0o644):
   }
 }
 
+/** For a new file in a folder that is still being made: sync the folder afterwards. Throws `write_failed`. */
+export async function createSynced(file: string, content: Buffer): Promise<void> {
+  try {
+    await using handle = await open(file, "wx", 0o644);
+    await handle.writeFile(content);
+    await handle.sync();
+  } catch (error) {
+    throw writeError(file, error);
+  }
+}
+
 /** Indented by two spaces, with a newline at the end, like all files of a record. */
 export async function writeJson(file: string, value: unknown): Promise<void> {
   await writeDurably(file, Buffer.from(`${jsonText(value)}\n`));

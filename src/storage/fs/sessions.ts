@@ -116,7 +116,7 @@ export function findSessionId(
 export async function sessionKey({ id, source }: SessionId): Promise<string> {
   if (source.type === "getsid") return `getsid-${safe(id)}`;
   // Loaded lazily: it takes a fifth of Node's own start-up time.
-  const { createHash } = await import("node:crypto");
+  const { createHash } = process.getBuiltinModule("node:crypto");
   const digest = createHash("sha256").update(id).digest("hex").slice(0, 16);
   return `env-${safe(source.key)}-${digest}`;
 }

@@ -54,15 +54,24 @@ export async function openConversation(
   opened: OpenedConversation,
 ): Promise<ConversationWriter> {
   if (opened.flags.persist === false) return openCopy(context, id, opened);
-  const { conversations, session } = context.workspace;
+  const { conversations } = context.workspace;
   const conversation =
     id === undefined
       ? await conversations.create(createOptions(opened, context))
       : await openWhenUnlocked(() => conversations.open(id), context, opened.config);
   warnAboutProblems(conversation.problems, context.output);
   if (id !== undefined) await recordChange(conversation, opened.config, context);
-  await session.activate(conversation.id).catch(ignoreNoSession);
   return conversation;
+}
+
+/** Makes it the active conversation of this terminal. */
+export async function activate({ workspace }: CommandContext, id: ConversationId): Promise<void> {
+  try {
+    await workspace.session.activate(id);
+  } catch (error) {
+    // Without a session id, no terminal has an active conversation.
+    if (!isCodedError(error) || error.code !== "no_session") throw error;
+  }
 }
 
 /** `--no-persist`: a copy in memory. */
@@ -119,9 +128,4 @@ async function openWhenUnlocked(
       await clock.sleep(POLL_MS, new AbortController().signal);
     }
   }
-}
-
-/** Without a session id, no terminal has an active conversation. */
-function ignoreNoSession(error: unknown): void {
-  if (!isCodedError(error) || error.code !== "no_session") throw error;
 }

@@ -21,7 +21,12 @@ import { type ConfigFlags, machineOf } from "../../load-config.ts";
 import { findPrompter, type InteractionFlags, wantsPlainText } from "../../prompter.ts";
 import type { TrustedConfig } from "../../../trust/index.ts";
 import { trustedConfig, trustRecord, warnWithheld } from "../../trust.ts";
-import { type ConversationFlags, findConversation, openConversation } from "./conversation.ts";
+import {
+  activate,
+  type ConversationFlags,
+  findConversation,
+  openConversation,
+} from "./conversation.ts";
 import { withSavedDraft, type MessageFlags, readMessage } from "./message.ts";
 import { checkStructured, readSchema } from "./structured.ts";
 import { TextView } from "./text-view.ts";
@@ -52,10 +57,17 @@ export async function query({ args: words, options, context }: Call<QueryFlags>)
   await using conversation = await withSavedDraft(message, context, () =>
     openConversation(context, id, opened),
   );
-  if (options.persist !== false) await trustRecord(context, loaded, conversation);
   await using tools = openTools(machineOf(context), config, conversation.id);
   const parts = { context, options, loaded, providers, tools, conversation, schema, requestSent };
-  const { end, denials } = await runTurn({ ...parts, model }, message.text);
+  const turn = runTurn({ ...parts, model }, message.text);
+  // What only the next command needs is written while the model thinks.
+  const remembered = Promise.race([requestSent, turn.catch(() => {})]).then(async () => {
+    if (options.persist === false) return;
+    await activate(context, conversation.id);
+    await trustRecord(context, loaded, conversation);
+  });
+  remembered.catch(() => {}); // Thrown below, when the turn is over.
+  const { end, denials } = await turn.finally(() => remembered);
   if (schema !== undefined && end.type === "done")
     await checkStructured(conversation.stream, schema);
   reportTurnEnd(end, context);
