@@ -97,10 +97,6 @@ class HttpResponse {
     return this.status >= 200 && this.status < 300;
   }
 
-  get bodyUsed(): boolean {
-    return this.body.locked;
-  }
-
   async text(): Promise<string> {
     const decoder = new TextDecoder();
     let text = "";

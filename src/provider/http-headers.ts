@@ -16,7 +16,7 @@ export class HttpHeaders implements Iterable<[string, string]> {
   }
 
   set(name: string, value: string): void {
-    this.#values.set(name.toLowerCase(), String(value).trim());
+    this.#values.set(name.toLowerCase(), value.trim());
   }
 
   get(name: string): string | null {

@@ -1,5 +1,11 @@
 import { describe, expect, test, vi } from "vitest";
-import { PROVIDER_NAMES, ProviderError, type ProviderName } from "../../src/provider/index.ts";
+import {
+  createHttpFetch,
+  type Fetch,
+  PROVIDER_NAMES,
+  ProviderError,
+  type ProviderName,
+} from "../../src/provider/index.ts";
 import { chatRequest } from "../../src/conversation/events.fixture.ts";
 import { type Answer, CaptureServer } from "./capture-server.ts";
 import { collect, KEY, modelAt, MODELS, providersAt, requestOf } from "./support.ts";
@@ -7,10 +13,14 @@ import { WIRE } from "./wire.ts";
 
 const request = requestOf([chatRequest("Hi")]);
 
-async function failureOf(provider: ProviderName, answer: Answer): Promise<ProviderError> {
+async function failureOf(
+  provider: ProviderName,
+  answer: Answer,
+  fetch?: Fetch,
+): Promise<ProviderError> {
   await using server = await CaptureServer.start();
   server.answer(answer);
-  const model = await modelAt(server.url, provider);
+  const model = await modelAt(server.url, provider, fetch && { fetch });
   const outcome = await collect(model.stream(request)).catch((error: unknown) => error);
   if (!(outcome instanceof ProviderError)) throw new Error("It did not fail.", { cause: outcome });
   return outcome;
@@ -46,11 +56,16 @@ function summarize({ kind, isRetryable, retryAfterMs }: ProviderError) {
   return { kind, isRetryable, retryAfterMs };
 }
 
-describe.each(PROVIDER_NAMES)("%s", (provider) => {
+describe.each(
+  PROVIDER_NAMES.flatMap((provider) => [
+    { provider, through: "node:http", fetch: createHttpFetch() },
+    { provider, through: "fetch", fetch },
+  ]),
+)("$provider through $through", ({ provider, fetch: used }) => {
   test("reports a rate limit with status and header", async () => {
     const headers = { ...json, "retry-after": "7" };
     const chunks = [errorBody(provider, "Slow down.", "rate_limit_error")];
-    const error = await failureOf(provider, { status: 429, headers, chunks });
+    const error = await failureOf(provider, { status: 429, headers, chunks }, used);
     expect(summarize(error)).toEqual({
       kind: "rate_limited",
       isRetryable: true,
@@ -63,7 +78,7 @@ describe.each(PROVIDER_NAMES)("%s", (provider) => {
 
   test.each([529, 503, 500])("is retryable after HTTP %i", async (status) => {
     const chunks = [errorBody(provider, "Later.", "overloaded_error")];
-    const error = await failureOf(provider, { status, headers: json, chunks });
+    const error = await failureOf(provider, { status, headers: json, chunks }, used);
     expect(summarize(error)).toEqual({
       kind: "overloaded",
       isRetryable: true,
@@ -74,7 +89,7 @@ describe.each(PROVIDER_NAMES)("%s", (provider) => {
   test("reports that the conversation is too long", async () => {
     const [message, type] = TOO_LONG[provider];
     const chunks = [errorBody(provider, message, type)];
-    const error = await failureOf(provider, { status: 400, headers: json, chunks });
+    const error = await failureOf(provider, { status: 400, headers: json, chunks }, used);
     expect({ ...summarize(error), hint: error.hint }).toEqual({
       kind: "context_too_long",
       isRetryable: false,
@@ -85,7 +100,7 @@ describe.each(PROVIDER_NAMES)("%s", (provider) => {
 
   test("reports a rejected key by the name of its variable, without its value", async () => {
     const chunks = [errorBody(provider, `Bad key ${KEY}\n\u001B[31mred`, "authentication_error")];
-    const error = await failureOf(provider, { status: 401, headers: json, chunks });
+    const error = await failureOf(provider, { status: 401, headers: json, chunks }, used);
     expect({ kind: error.kind, message: error.message, hint: error.hint }).toEqual({
       kind: "authentication",
       message: `${provider}/${MODELS[provider]}: the API key was rejected (HTTP 401): Bad key … [31mred`,
@@ -96,7 +111,7 @@ describe.each(PROVIDER_NAMES)("%s", (provider) => {
 
   test("reports an unknown model", async () => {
     const chunks = [errorBody(provider, "model not found", "not_found_error")];
-    const error = await failureOf(provider, { status: 404, headers: json, chunks });
+    const error = await failureOf(provider, { status: 404, headers: json, chunks }, used);
     expect({ ...summarize(error), hint: error.hint }).toEqual({
       kind: "unknown_model",
       isRetryable: false,
@@ -107,7 +122,7 @@ describe.each(PROVIDER_NAMES)("%s", (provider) => {
 
   test("reports a rejected request", async () => {
     const chunks = [errorBody(provider, "x".repeat(5000), "invalid_request_error")];
-    const error = await failureOf(provider, { status: 400, headers: json, chunks });
+    const error = await failureOf(provider, { status: 400, headers: json, chunks }, used);
     expect(summarize(error)).toEqual({
       kind: "invalid_request",
       isRetryable: false,
@@ -119,7 +134,7 @@ describe.each(PROVIDER_NAMES)("%s", (provider) => {
   test("reports a response that is not JSON", async () => {
     const headers = { "content-type": "text/html" };
     const chunks = ["<html>Bad gateway</html>"];
-    const error = await failureOf(provider, { status: 502, headers, chunks });
+    const error = await failureOf(provider, { status: 502, headers, chunks }, used);
     expect(summarize(error)).toEqual({
       kind: "overloaded",
       isRetryable: true,
@@ -130,7 +145,7 @@ describe.each(PROVIDER_NAMES)("%s", (provider) => {
   test.each(["break", "end"] as const)("reports a reply that breaks off: %s", async (ending) => {
     const [first = "", second = ""] = WIRE[provider]({ text: "Hello there." });
     const chunks = [first, second.slice(0, 20)];
-    const error = await failureOf(provider, { chunks, ending });
+    const error = await failureOf(provider, { chunks, ending }, used);
     expect(summarize(error)).toEqual({
       kind: "network",
       isRetryable: true,
@@ -142,7 +157,7 @@ describe.each(PROVIDER_NAMES)("%s", (provider) => {
     const server = await CaptureServer.start();
     const { url } = server;
     await server[Symbol.asyncDispose]();
-    const model = await modelAt(url, provider);
+    const model = await modelAt(url, provider, { fetch: used });
     const error: unknown = await collect(model.stream(request)).catch((thrown: unknown) => thrown);
     const isLocal = provider === "ollama" || provider === "llamacpp";
     expect(error).toMatchObject({

@@ -7,7 +7,9 @@ import {
   type Section,
 } from "../../src/conversation/index.ts";
 import {
+  createHttpFetch,
   createProviders,
+  type Fetch,
   type Model,
   type ModelEvent,
   type ModelRequest,
@@ -30,17 +32,30 @@ export const MODELS: Readonly<Record<ProviderName, string>> = {
 
 export const KEY = "sk-secret-test-key";
 
-export function providersAt(baseUrl: string, more: Partial<ProviderSettings> = {}): Providers {
+export interface ProviderOptions extends Partial<ProviderSettings> {
+  /** What jp itself uses, if absent. */
+  readonly fetch?: Fetch;
+}
+
+export function providersAt(
+  baseUrl: string,
+  { fetch = createHttpFetch(), ...more }: ProviderOptions = {},
+): Providers {
   const settings = { baseUrl, apiKey: KEY, apiKeyVariable: "THE_KEY", ...more };
   const names = PROVIDER_NAMES.map((name) => [name, settings] as const);
   // Has all names.
   return createProviders({
     settings: Object.fromEntries(names) as Record<ProviderName, ProviderSettings>,
+    fetch,
   });
 }
 
-export async function modelAt(url: string, provider: ProviderName): Promise<Model> {
-  return providersAt(url).model(provider, MODELS[provider]);
+export async function modelAt(
+  url: string,
+  provider: ProviderName,
+  options?: ProviderOptions,
+): Promise<Model> {
+  return providersAt(url, options).model(provider, MODELS[provider]);
 }
 
 export interface RequestOptions extends Partial<Omit<ModelRequest, "parts">> {

@@ -60,18 +60,24 @@ export async function query({ args: words, options, context }: Call<QueryFlags>)
   await using tools = openTools(machineOf(context), config, conversation.id);
   const parts = { context, options, loaded, providers, tools, conversation, schema, requestSent };
   const turn = runTurn({ ...parts, model }, message.text);
-  // What only the next command needs is written while the model thinks.
-  const remembered = Promise.race([requestSent, turn.catch(() => {})]).then(async () => {
-    if (options.persist === false) return;
-    await activate(context, conversation.id);
-    await trustRecord(context, loaded, conversation);
-  });
+  const remembered = remember(parts, Promise.race([requestSent, turn.catch(() => {})]));
   remembered.catch(() => {}); // Thrown below, when the turn is over.
   const { end, denials } = await turn.finally(() => remembered);
   if (schema !== undefined && end.type === "done")
     await checkStructured(conversation.stream, schema);
   reportTurnEnd(end, context);
   reportDenials(denials, context);
+}
+
+/** Writes what only the next command needs, while the model thinks. */
+async function remember(
+  { context, options, loaded, conversation }: Omit<TurnContext, "model">,
+  isTime: Promise<unknown>,
+): Promise<void> {
+  await isTime;
+  if (options.persist === false) return;
+  await activate(context, conversation.id);
+  await trustRecord(context, loaded, conversation);
 }
 
 /** Throws `ProviderError`. The hint helps where a conversation remembers a model that is gone. */
