@@ -9,6 +9,7 @@ import { openai } from "./openai.ts";
 import { openrouter } from "./openrouter.ts";
 import type { Model, ModelRequest } from "./port.ts";
 import { ProviderError } from "./provider-error.ts";
+import { fetchNothing, readNothing } from "./rehearsal.ts";
 import { streamReply } from "./reply.ts";
 import { type Endpoint, toProviderError } from "./to-provider-error.ts";
 
@@ -33,6 +34,8 @@ export interface Providers {
   model(provider: string, name: string): Promise<Model>;
   /** Asks the provider for its models. Throws `ProviderError`, or the signal's reason on abort. */
   list(provider: string, signal: AbortSignal): Promise<readonly ModelInfo[]>;
+  /** Runs the code that reads a reply once, on nothing: its first time is slow. Makes no request. */
+  rehearse(provider: string, name: string): Promise<void>;
 }
 
 /** Loads no package and makes no request by itself. */
@@ -66,6 +69,13 @@ export function createProviders(options: ProvidersOptions): Providers {
           yield* streamReply({ model, dialect, endpoint, clock }, known);
         },
       };
+    },
+
+    async rehearse(provider, name) {
+      const { definition, settings, endpoint } = find(provider);
+      const model = (await definition.load())({ name, settings, fetch: fetchNothing });
+      const dialect = definition.dialect(name);
+      await readNothing((request) => streamReply({ model, dialect, endpoint, clock }, request));
     },
 
     async list(provider, signal) {

@@ -60,21 +60,23 @@ export async function query({ args: words, options, context }: Call<QueryFlags>)
   await using tools = openTools(machineOf(context), config, conversation.id);
   const parts = { context, options, loaded, providers, tools, conversation, schema, requestSent };
   const turn = runTurn({ ...parts, model }, message.text);
-  const remembered = remember(parts, Promise.race([requestSent, turn.catch(() => {})]));
-  remembered.catch(() => {}); // Thrown below, when the turn is over.
-  const { end, denials } = await turn.finally(() => remembered);
+  const waited = useTheWait(parts, Promise.race([requestSent, turn.catch(() => {})]));
+  waited.catch(() => {}); // Thrown below, when the turn is over.
+  const { end, denials } = await turn.finally(() => waited);
   if (schema !== undefined && end.type === "done")
     await checkStructured(conversation.stream, schema);
   reportTurnEnd(end, context);
   reportDenials(denials, context);
 }
 
-/** Writes what only the next command needs, while the model thinks. */
-async function remember(
-  { context, options, loaded, conversation }: Omit<TurnContext, "model">,
-  isTime: Promise<unknown>,
+/** While the model thinks: gets ready for its reply, and writes what only the next command needs. */
+async function useTheWait(
+  { context, options, loaded, providers, conversation }: Omit<TurnContext, "model">,
+  hasBegun: Promise<unknown>,
 ): Promise<void> {
-  await isTime;
+  await hasBegun;
+  const { provider, name } = loaded.assistant.model;
+  await providers.rehearse(provider, name);
   if (options.persist === false) return;
   await activate(context, conversation.id);
   await trustRecord(context, loaded, conversation);
