@@ -1,5 +1,5 @@
 /** Opens a text in the user's editor. */
-import { type ChildProcess, spawn } from "node:child_process";
+import type { ChildProcess } from "node:child_process";
 import { once } from "node:events";
 import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import path from "node:path";
@@ -72,7 +72,7 @@ function start(editor: string, file: string, host: Host): ChildProcess {
   const { variables } = host.environment;
   const env = { ...variables, PATH: withoutRelativeFolders(variables["PATH"]) };
   const shell = findProgram("sh") ?? "/bin/sh";
-  return spawn(shell, ["-c", `${editor} "$@"`, "sh", file], {
+  return loadSpawn()(shell, ["-c", `${editor} "$@"`, "sh", file], {
     stdio: "inherit",
     cwd: host.cwd,
     env,
@@ -81,5 +81,10 @@ function start(editor: string, file: string, host: Host): ChildProcess {
 
 function startOnWindows(editor: string, file: string, host: Host): ChildProcess {
   const env = { ...host.environment.variables, NoDefaultCurrentDirectoryInExePath: "1" };
-  return spawn(`${editor} "${file}"`, { stdio: "inherit", shell: true, cwd: host.cwd, env });
+  return loadSpawn()(`${editor} "${file}"`, { stdio: "inherit", shell: true, cwd: host.cwd, env });
+}
+
+/** Takes a while, and most commands start no editor. */
+function loadSpawn() {
+  return process.getBuiltinModule("node:child_process").spawn;
 }

@@ -13,6 +13,8 @@ type HostSignal = "SIGINT" | "SIGTERM" | "SIGHUP";
 export interface Host {
   readonly version: string;
   readonly stdin: Readable & { readonly isTTY?: boolean };
+  /** Whether standard input may have content, without opening the stream. */
+  readonly hasPipedInput: () => boolean;
   /** Opening this stream is slow; `--help` and completion use `writeOut` and `isTerminal` instead. */
   readonly stdout: WriteStream;
   readonly stderr: WriteStream;
@@ -41,6 +43,15 @@ export function writeOut(text: string): void {
     // A full pipe needs the stream, which waits. A closed pipe needs nothing.
     const isFull = error instanceof Error && "code" in error && error.code === "EAGAIN";
     if (isFull) process.stdout.write(text);
+  }
+}
+
+/** A character device is a terminal or `/dev/null`. */
+export function hasPipedInput(): boolean {
+  try {
+    return !fstatSync(0).isCharacterDevice();
+  } catch {
+    return false; // It is closed.
   }
 }
 

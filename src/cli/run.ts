@@ -5,7 +5,7 @@ import { neutralize, wrapProse } from "../render/index.ts";
 import { controllingTerminal } from "../terminal/index.ts";
 import { isCodedError } from "../util/index.ts";
 import { ExitStatus } from "./exit-status.ts";
-import { type Host, isTerminal, writeOut } from "./host.ts";
+import { hasPipedInput, type Host, isTerminal, writeOut } from "./host.ts";
 import { createProgram } from "./program.ts";
 
 /** Runs the command line of this process and sets its exit status. */
@@ -41,6 +41,7 @@ function processHost(version: string): Host {
     get stderr() {
       return process.stderr;
     },
+    hasPipedInput,
     writeOut,
     isTerminal,
     environment: { variables: process.env, home: homedir(), platform: process.platform },

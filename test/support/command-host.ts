@@ -38,6 +38,7 @@ export function createHost(
   return {
     version: "0.0.0-test",
     stdin: Readable.from(input === "" ? [] : [input]),
+    hasPipedInput: () => input !== "",
     // Commands use the members of WriteStream only on a terminal.
     stdout: stdout as Writable as WriteStream,
     stderr: stderr as Writable as WriteStream,

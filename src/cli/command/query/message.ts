@@ -24,11 +24,10 @@ export async function readMessage(
   context: CommandContext,
 ): Promise<Message | undefined> {
   const said = await readWords(words, context);
-  const { stdin } = context.host;
-  const isTyped = stdin.isTTY === true;
-  const piped = isTyped ? "" : (await text(stdin)).replace(/\r?\n$/, "");
+  const { host } = context;
+  const piped = host.hasPipedInput() ? (await text(host.stdin)).replace(/\r?\n$/, "") : "";
   const given = [said, piped].filter((part) => part.trim() !== "").join("\n\n");
-  const isEdited = edit ?? (given === "" && isTyped);
+  const isEdited = edit ?? (given === "" && host.stdin.isTTY === true);
   const message = isEdited ? await editMessage(given, context) : { text: given };
   if (message.text.trim() !== "") return message;
   await message.draft?.discard();
