@@ -2,7 +2,6 @@
  * Ollama through its own client, wrapped as a model of the AI SDK. The client cannot abort a single
  * request and loses the details of a failed one, so the fetch we pass to it takes care of both.
  */
-import { randomUUID } from "node:crypto";
 import type {
   LanguageModelV4CallOptions,
   LanguageModelV4Message,
@@ -145,7 +144,7 @@ function toToolCall(
 ): LanguageModelV4StreamPart {
   // Newer servers send an id, which the client's types lack.
   const toolCallId =
-    typeof call.id === "string" && call.id !== "" ? call.id : `call_${randomUUID()}`;
+    typeof call.id === "string" && call.id !== "" ? call.id : `call_${crypto.randomUUID()}`;
   const { name: toolName, arguments: input } = call.function;
   return { type: "tool-call", toolCallId, toolName, input: JSON.stringify(input) };
 }

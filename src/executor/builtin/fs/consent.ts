@@ -3,7 +3,6 @@
  * again with the answer: if the file, and so the change, is different by then, your yes does not count.
  * The changes shown are kept in memory; after a restart the answer counts as it is.
  */
-import { createHash } from "node:crypto";
 import { booleanQuestion, type QuestionOptions, type ToolContext } from "../../../tool/index.ts";
 import type { Json } from "../../../util/index.ts";
 import { fileChangedError } from "./file-error.ts";
@@ -44,7 +43,7 @@ export function createConsent(): Consent {
     ask: async (context, { call, displayPath, change, question }) => {
       const { id, text, ...options } = question;
       const key = JSON.stringify(call);
-      const current = digestOf(change);
+      const current = await digestOf(change);
       const isYes = await context
         // Exclusive: the model that wants the change may not approve it, unless config allows that.
         .ask(booleanQuestion(id, text, { ...options, exclusive: true }))
@@ -62,7 +61,8 @@ export function createConsent(): Consent {
   };
 }
 
-function digestOf(change: readonly (string | Buffer)[]): string {
+async function digestOf(change: readonly (string | Buffer)[]): Promise<string> {
+  const { createHash } = await import("node:crypto"); // Slow to load.
   const hash = createHash("sha256");
   for (const part of change) hash.update(`${part.length}\n`).update(part);
   return hash.digest("base64");

@@ -2,7 +2,6 @@
  * Reads and writes regular files in folders held open, and converts between their bytes and text.
  * Links, symbolic or hard, are never used.
  */
-import { randomUUID } from "node:crypto";
 import { constants, type Stats } from "node:fs";
 import { type FileHandle, link, lstat, open, rename, rm } from "node:fs/promises";
 import { FileError, fileChangedError, toFileError } from "./file-error.ts";
@@ -151,7 +150,7 @@ async function withTemporaryFile(
   content: TemporaryContent,
   putInPlace: (temporary: string) => Promise<void>,
 ): Promise<void> {
-  const temporary = folder.entry(`.jp-${randomUUID()}.tmp`);
+  const temporary = folder.entry(`.jp-${crypto.randomUUID()}.tmp`);
   try {
     await writeTemporaryFile(temporary, content);
     await putInPlace(temporary);
