@@ -75,7 +75,8 @@ function buildIfChanged() {
   const stamp = path.join(root, "dist", ".built");
   const inputs = [
     ...filesBelow(path.join(root, "src")),
-    ...["package.json", "package-lock.json", "tsconfig.json", "scripts/build.mjs"].map((name) =>
+    ...filesBelow(path.join(root, "scripts")),
+    ...["package.json", "package-lock.json", "tsconfig.json", "tsconfig.build.json"].map((name) =>
       path.join(root, name),
     ),
   ];

@@ -1,9 +1,13 @@
-// Builds dist/: the command as split CommonJS (it starts faster than ESM), and the library as ESM
-// with its types.
-import { spawnSync } from "node:child_process";
+// Builds dist/: the command as split CommonJS (it starts faster than ESM), and the library as split ESM
+// with its types. Everything that they import is inside, except koffi's binaries, one package for each
+// platform: see `optionalDependencies` in package.json. The types of other packages are inside too, as copies.
+import { spawn, spawnSync } from "node:child_process";
+import { once } from "node:events";
 import {
   chmodSync,
+  copyFileSync,
   existsSync,
+  mkdirSync,
   readdirSync,
   readFileSync,
   renameSync,
@@ -13,25 +17,40 @@ import {
 import path from "node:path";
 import process from "node:process";
 import { rolldown } from "rolldown";
+import { assertFineLicences, noticesOf } from "./licences.mjs";
 
-const { version } = JSON.parse(readFileSync("package.json", "utf8"));
-// These load a binary from their own folder, so they cannot be bundled.
-const external = ["minijinja-js", /^@koromix\//];
+const manifest = JSON.parse(readFileSync("package.json", "utf8"));
+/** As in `tool/index`, for each entry of the library. */
+const ENTRIES = Object.values(manifest.exports).flatMap(({ types }) =>
+  types === undefined ? [] : [types.replace(/^\.\/dist\/lib\/(.*)\.d\.ts$/, "$1")],
+);
+const MINIJINJA_WASM = "minijinja_js_bg.wasm";
+/** Packages whose types are in ours, and the one file that declares them. */
+const COPIED_TYPES = {
+  "@ai-sdk/provider": "node_modules/@ai-sdk/provider/dist/index.d.ts",
+  "json-schema": "node_modules/@types/json-schema/index.d.ts",
+  valibot: "node_modules/valibot/dist/index.d.mts",
+};
 
-/**
- * Commander imports `node:child_process`, a tenth of Node's own start-up time, for programs whose
- * subcommands are separate executables. jp has none, so commander gets a module that loads it on use.
- */
-const lazyChildProcess = {
-  name: "lazy-child-process",
+/** Matches the folder of a file's package; its first group is the name. */
+const PACKAGE_FOLDER = /^.*\bnode_modules\/((?:@[^/]+\/)?[^/]+)/;
+
+/** Modules that the bundles replace with one of our own. */
+const standIns = {
+  name: "stand-ins",
   resolveId: {
-    filter: { id: /^node:child_process$/ },
-    handler: (_id, importer = "") =>
-      /[\\/]commander[\\/]/.test(importer) ? path.resolve("scripts/lazy-child-process.mjs") : null,
+    filter: { id: /^(?:node:child_process|minijinja-js)$/ },
+    handler: (id, importer = "") => {
+      if (id === "minijinja-js") return path.resolve("scripts/minijinja.mjs");
+      // Commander imports it, a tenth of Node's own start-up time, for programs whose subcommands are
+      // separate executables. jp has none.
+      if (!/[\\/]commander[\\/]/.test(importer)) return null;
+      return path.resolve("scripts/lazy-child-process.mjs");
+    },
   },
 };
 
-/** `Headers` of Node loads its `fetch`, which jp does not use for providers. */
+/** `Headers` of Node loads its `fetch`, which the command does not use for providers. */
 const lightHeaders = {
   name: "light-headers",
   transform: {
@@ -45,46 +64,129 @@ const lightHeaders = {
 
 // Built beside the version in use and swapped at the end, so that no one runs half of it.
 const made = `dist-${process.pid}`;
-const bundle = await rolldown({
-  input: { jp: "src/cli/main.ts" },
-  platform: "node",
-  plugins: [lazyChildProcess, lightHeaders],
-  external,
-  transform: { target: "node22.22", define: { JP_VERSION: JSON.stringify(version) } },
-});
-await bundle.write({
-  dir: `${made}/bin`,
-  format: "cjs",
-  minify: true,
-  entryFileNames: "[name].cjs",
-  chunkFileNames: "[name]-[hash].cjs",
-});
-await bundle.close();
-chmodSync(`${made}/bin/jp.cjs`, 0o755);
-// The help for output that is not a terminal: reading a file is faster than generating it.
-const help = spawnSync(process.execPath, [`${made}/bin/jp.cjs`, "--help"], { encoding: "utf8" });
-writeFileSync(`${made}/bin/help.txt`, help.stdout);
+try {
+  const [command, library] = await Promise.all([
+    bundle(
+      { jp: "src/cli/main.ts" },
+      {
+        dir: `${made}/bin`,
+        format: "cjs",
+        extension: "cjs",
+        minify: true,
+        plugins: [lightHeaders],
+      },
+    ),
+    bundle(Object.fromEntries(ENTRIES.map((entry) => [entry, `src/${entry}.ts`])), {
+      dir: `${made}/lib`,
+      format: "esm",
+      extension: "js",
+      minify: false,
+    }),
+    writeTypes(`${made}/lib`),
+  ]);
+  writeHelp(`${made}/bin`);
+  copyFileSync(`node_modules/minijinja-js/dist/web/${MINIJINJA_WASM}`, `${made}/${MINIJINJA_WASM}`);
+  writeNotices([...command, ...library, ...Object.values(COPIED_TYPES)]);
+  swap();
+} finally {
+  rmSync(made, { recursive: true, force: true });
+}
 
-writeFileSync(`${made}/bin/THIRD-PARTY-NOTICES.txt`, noticesOf("package-lock.json"));
+/** Returns the files that are in the bundle. */
+async function bundle(input, { extension, plugins = [], ...options }) {
+  const build = await rolldown({
+    input,
+    platform: "node",
+    plugins: [standIns, ...plugins],
+    external: /^@koromix\/koffi-/,
+    transform: {
+      target: "node22.22",
+      define: { JP_VERSION: JSON.stringify(manifest.version) },
+    },
+    onLog: (level, { code, message }) => {
+      // Such as an import that is not found, and would fail for users. The command loads parts of the library
+      // later than the library's own users do.
+      if (level === "warn" && code !== "INEFFECTIVE_DYNAMIC_IMPORT") throw new Error(message);
+    },
+  });
+  const { output } = await build.write({
+    ...options,
+    entryFileNames: `[name].${extension}`,
+    chunkFileNames: (chunk) => `${chunkName(chunk)}-[hash].${extension}`,
+  });
+  await build.close();
+  return output.flatMap(({ modules }) =>
+    Object.entries(modules).flatMap(([file, { renderedLength }]) =>
+      renderedLength > 0 ? [file] : [],
+    ),
+  );
+}
 
-const options = ["--project", "tsconfig.build.json", "--outDir", `${made}/lib`];
-const types = spawnSync("tsc", options, { stdio: "inherit" });
-const replaced = `${made}-replaced`;
-if (existsSync("dist")) renameSync("dist", replaced);
-renameSync(made, "dist");
-rmSync(replaced, { recursive: true, force: true });
-process.exitCode = types.status ?? 1;
+/** Says which package the code is from: the name alone is often just `dist`. */
+function chunkName({ name, facadeModuleId, moduleIds }) {
+  const [, owner] = PACKAGE_FOLDER.exec(facadeModuleId ?? moduleIds.at(-1)) ?? [];
+  return owner === undefined ? name : toFileName(`${owner}-${name}`);
+}
 
-/** The licence texts of everything that may be in the bundle. */
-function noticesOf(lockFile) {
-  const { packages } = JSON.parse(readFileSync(lockFile, "utf8"));
-  return Object.entries(packages)
-    .filter(([folder, { dev }]) => folder !== "" && dev !== true && existsSync(folder))
-    .map(([folder, { version: shipped, license }]) => {
-      const file = readdirSync(folder).find((name) => /^(?:licen[cs]e|copying)/i.test(name));
-      const text = file === undefined ? "" : readFileSync(`${folder}/${file}`, "utf8").trim();
-      const name = folder.replace(/^.*node_modules\//, "");
-      return `${name} ${shipped} (${license})\n\n${text}\n`;
-    })
-    .join(`\n${"-".repeat(80)}\n\n`);
+/** As in `ai-sdk-provider` for `@ai-sdk/provider`. */
+function toFileName(packageName) {
+  return packageName.replace(/^@/, "").replaceAll(/[^\w-]/g, "-");
+}
+
+/** The help for output that is not a terminal: reading a file is faster than generating it. */
+function writeHelp(folder) {
+  chmodSync(`${folder}/jp.cjs`, 0o755);
+  const help = spawnSync(process.execPath, [`${folder}/jp.cjs`, "--help"], { encoding: "utf8" });
+  writeFileSync(`${folder}/help.txt`, help.stdout);
+}
+
+/** The declarations that users can reach from an entry. */
+async function writeTypes(folder) {
+  const words = ["--project", "tsconfig.build.json", "--outDir", folder];
+  const [status] = await once(spawn("tsc", words, { stdio: "inherit" }), "close");
+  if (status !== 0) throw new Error("The types have errors: see above.");
+
+  const copies = Object.entries(COPIED_TYPES).map(([name, source]) => {
+    const copy = `${folder}/external/${toFileName(name)}.d.ts`;
+    mkdirSync(path.dirname(copy), { recursive: true });
+    copyFileSync(source, copy);
+    return { name, copy };
+  });
+  const reached = new Set(ENTRIES.map((entry) => path.join(folder, `${entry}.d.ts`)));
+  for (const file of reached) {
+    let code = readFileSync(file, "utf8");
+    for (const { name, copy } of copies) {
+      const relative = path.relative(path.dirname(file), copy).replace(/\.d\.ts$/, ".ts");
+      const specifier = relative.startsWith(".") ? relative : `./${relative}`;
+      code = code.replaceAll(new RegExp(`from ["']${name}["']`, "g"), `from "${specifier}"`);
+    }
+    writeFileSync(file, code);
+    for (const [, target] of code.matchAll(/(?:from |import |import\()"(\..+?)\.ts"/g)) {
+      reached.add(path.join(path.dirname(file), `${target}.d.ts`));
+    }
+  }
+  for (const name of readdirSync(folder, { recursive: true })) {
+    const file = path.join(folder, name);
+    if (name.endsWith(".d.ts") && !reached.has(file)) rmSync(file);
+  }
+}
+
+/** Throws if something that is bundled or installed has a licence that is not known to be fine. */
+function writeNotices(files) {
+  const bundled = files.flatMap((file) => PACKAGE_FOLDER.exec(file)?.[0] ?? []);
+  const folders = [...new Set(bundled.map((folder) => path.relative("", folder)))].toSorted(
+    (a, b) => a.localeCompare(b, "en"),
+  );
+  const { packages } = JSON.parse(readFileSync("package-lock.json", "utf8"));
+  const isShipped = ([folder, { dev }]) =>
+    folder !== "" && (dev !== true || folders.includes(folder));
+  assertFineLicences(Object.entries(packages).filter(isShipped));
+  writeFileSync(`${made}/THIRD-PARTY-NOTICES.txt`, noticesOf(folders));
+}
+
+function swap() {
+  const replaced = `${made}-replaced`;
+  if (existsSync("dist")) renameSync("dist", replaced);
+  renameSync(made, "dist");
+  rmSync(replaced, { recursive: true, force: true });
 }

@@ -9,7 +9,6 @@ const steps = [
   ["types", "tsc", "--noEmit"],
   ["unused code", "knip"],
   ["duplicate code", "jscpd", "src"],
-  ["licences", "node", "scripts/licences.mjs"],
   ["package", "publint", "--strict"],
   ["tests", "vitest", "run"],
 ];

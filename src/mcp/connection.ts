@@ -18,10 +18,11 @@ import {
   type ServerQuestion,
   toInputRequests,
 } from "./pending-calls.ts";
-import { listTools, type RemoteTool, toCallResult } from "./remote-tool.ts";
+import type { RemoteTool, ServerLink } from "./port.ts";
+import { listTools, toCallResult } from "./remote-tool.ts";
 import { SAMPLING } from "./sampling.ts";
 import type { OutgoingRequest, RequestEnd } from "./server-call.ts";
-import type { Sdk, ServerLink } from "./transport.ts";
+import type { Sdk } from "./transport.ts";
 
 export interface ConnectionOptions {
   readonly sdk: Sdk;

@@ -6,14 +6,13 @@ import type {
 } from "@modelcontextprotocol/client";
 import { settlesWithin } from "../util/index.ts";
 import { McpError } from "./mcp-error.ts";
+import type { ServerLink, Variables } from "./port.ts";
 import {
   CANCELLED,
   limitMessages,
   type LinkOptions,
   onMessage,
-  type ServerLink,
   type SettingsOf,
-  type Variables,
 } from "./transport.ts";
 
 type SendOptions = Parameters<StreamableHTTPClientTransport["send"]>[1];

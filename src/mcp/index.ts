@@ -3,7 +3,13 @@ export { McpError, type McpErrorCode } from "./mcp-error.ts";
 export type { McpContext, McpServer, UnscopedQuestion } from "./mcp-server.ts";
 export { McpServers, type ReachedServer } from "./mcp-servers.ts";
 export type { InputRequest, InputResponse } from "./pending-calls.ts";
-export type { CallResult, RemoteTool } from "./remote-tool.ts";
+export type {
+  CallResult,
+  ConnectionContext,
+  RemoteTool,
+  ServerLink,
+  ServerTransport,
+  Variables,
+} from "./port.ts";
 export { parseSampling, SAMPLING } from "./sampling.ts";
 export type { Asks, CallStep, ServerCall } from "./server-call.ts";
-export type { ServerLink, Variables } from "./transport.ts";

@@ -24,18 +24,19 @@ import {
   serversClosed,
   withLastLines,
 } from "./mcp-error.ts";
-import { openConnection, type OpenOptions } from "./open-connection.ts";
+import { openConnection } from "./open-connection.ts";
 import type { InputRequest } from "./pending-calls.ts";
-import { truncateResult, type RemoteTool } from "./remote-tool.ts";
+import type { ConnectionContext, RemoteTool } from "./port.ts";
+import { truncateResult } from "./remote-tool.ts";
 import { type RequestEnd, ServerCall } from "./server-call.ts";
 
 /** What all servers have in common. */
-export type McpContext = OpenOptions["context"] & {
+export interface McpContext extends ConnectionContext {
   /** The system's if absent. */
   readonly clock?: Clock;
   /** Called for a question that was refused because it belongs to no call in progress. Must not throw. */
   readonly onUnscopedQuestion?: (question: UnscopedQuestion) => void;
-};
+}
 
 /** A question of a server that belongs to no call in progress. It was refused without asking anyone. */
 export interface UnscopedQuestion {

@@ -1,7 +1,7 @@
 /** All servers of a config. Each starts when it is needed; all are closed together. */
 import type { McpServerSettings } from "../config/index.ts";
 import { settlesWithin } from "../util/index.ts";
-import type { RemoteTool } from "./remote-tool.ts";
+import type { RemoteTool } from "./port.ts";
 import { McpError, unknownServer } from "./mcp-error.ts";
 import { type McpContext, McpServer } from "./mcp-server.ts";
 

@@ -14,25 +14,14 @@ import {
   startFailed,
   startTimeout,
 } from "./mcp-error.ts";
-import { createStdioLink } from "./stdio-transport.ts";
-import {
-  limitOpenRequests,
-  type LinkOptions,
-  loadSdk,
-  type Sdk,
-  type ServerLink,
-} from "./transport.ts";
+import type { ConnectionContext, ServerLink } from "./port.ts";
+import { limitOpenRequests, loadSdk, type Sdk } from "./transport.ts";
 
 type Listeners = Pick<ConnectionOptions, "onEnd" | "onClosed" | "onUnscoped">;
 
 export interface OpenOptions extends Listeners {
   readonly settings: McpServerSettings;
-  readonly context: LinkOptions<"http">["context"] & {
-    /** Our own name and version, for the servers. */
-    readonly clientInfo: { readonly name: string; readonly version: string };
-    /** How to reach a server; by the type of its settings if absent. */
-    readonly createLink?: (settings: McpServerSettings) => ServerLink;
-  };
+  readonly context: ConnectionContext;
   readonly signal: AbortSignal;
 }
 
@@ -108,9 +97,9 @@ async function createLink(start: Start): Promise<ServerLink> {
 }
 
 async function createLinkByType({ sdk, settings, context, signal }: Start): Promise<ServerLink> {
-  return settings.type === "http"
-    ? createHttpLink({ sdk, settings, context, signal })
-    : createStdioLink({ sdk, settings, context, signal });
+  if (settings.type === "http") return createHttpLink({ sdk, settings, context, signal });
+  const { createStdioLink } = await import("./stdio-transport.ts"); // Slow to load.
+  return createStdioLink({ sdk, settings, context, signal });
 }
 
 function toStartError({ sdk, settings, signal }: Start, link: ServerLink, error: unknown): unknown {

@@ -6,15 +6,8 @@ import type {
   ListToolsResult,
 } from "@modelcontextprotocol/client";
 import { abortable, type JsonObject, MAX_TIMER_MS, truncateBytes } from "../util/index.ts";
+import type { CallResult, RemoteTool } from "./port.ts";
 import { MAX_MESSAGE_BYTES, messageTooLong } from "./transport.ts";
-
-/** A tool as its server describes it. The text is not ours. */
-export interface RemoteTool {
-  readonly name: string;
-  readonly description?: string;
-  /** JSON Schema of an object. */
-  readonly inputSchema: JsonObject;
-}
 
 const MAX_PAGES = 1000;
 const MAX_RESULT_BYTES = 1024 * 1024;
@@ -61,12 +54,6 @@ function toRemoteTool({
     ...(description !== undefined && { description }),
     inputSchema: inputSchema as JsonObject, // Read from JSON.
   };
-}
-
-/** The result of a call, as text for a model. */
-export interface CallResult {
-  readonly type: "success" | "error";
-  readonly content: string;
 }
 
 /** Images and other bytes become a note. The text itself is passed on as it is, up to a limit. */

@@ -20,7 +20,7 @@ import type {
   Refusal,
   ServerQuestion,
 } from "./pending-calls.ts";
-import type { CallResult } from "./remote-tool.ts";
+import type { CallResult } from "./port.ts";
 
 /** One `tools/call` request. A call may need several. */
 export interface OutgoingRequest extends Caller {

@@ -15,12 +15,12 @@ import {
 } from "../process/index.ts";
 import { messageOf, settlesWithin } from "../util/index.ts";
 import { McpError, programNotFound } from "./mcp-error.ts";
+import type { ServerLink } from "./port.ts";
 import {
   type LinkOptions,
   MAX_MESSAGE_BYTES,
   messageTooLong,
   type Sdk,
-  type ServerLink,
   type SettingsOf,
 } from "./transport.ts";
 

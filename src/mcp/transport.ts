@@ -3,6 +3,7 @@ import type * as client from "@modelcontextprotocol/client";
 import type { JSONRPCMessage, Transport } from "@modelcontextprotocol/client";
 import type { McpServerSettings } from "../config/index.ts";
 import { lineEnds } from "../process/index.ts";
+import type { ConnectionContext } from "./port.ts";
 
 export type Sdk = typeof client;
 
@@ -11,31 +12,15 @@ export function loadSdk(): Promise<Sdk> {
   return import("@modelcontextprotocol/client");
 }
 
-/** A transport, and what there is to know about its end. */
-export interface ServerLink {
-  readonly transport: Transport;
-  /** How the server ended it, as in "it exited with status 1". Undefined if it did not. */
-  readonly endReason: string | undefined;
-  /** The last lines that the server's program wrote. */
-  readonly lastLines: readonly string[];
-  /** Closes it because of something the server did; the reason is a sentence without its end. */
-  fail(reason: string): void;
-  /** Never rejects; takes little more than a second. */
-  close(): Promise<void>;
-}
-
 export type SettingsOf<Type extends McpServerSettings["type"]> = Extract<
   McpServerSettings,
   { type: Type }
 >;
 
-/** The environment of this process. */
-export type Variables = Readonly<Record<string, string | undefined>>;
-
 export interface LinkOptions<Type extends McpServerSettings["type"]> {
   readonly sdk: Sdk;
   readonly settings: SettingsOf<Type>;
-  readonly context: { readonly variables: Variables; readonly cwd: string };
+  readonly context: Pick<ConnectionContext, "cwd" | "variables">;
   readonly signal: AbortSignal;
 }
 

@@ -72,10 +72,10 @@ function exportsOf(file: string): ReadonlyMap<string, string> {
   return found;
 }
 
-/** The names from this package that a file imports or declares. */
+/** The names that a file imports or declares, except those that are copied from other packages. */
 function namesOf(file: string): readonly string[] {
   const text = read(file);
-  const imported = [...text.matchAll(/^import (?:type )?\{([^}]*)\} from "\./gm)];
+  const imported = [...text.matchAll(/^import (?:type )?\{([^}]*)\} from "\.(?!.*\/external\/)/gm)];
   const declared = [...text.matchAll(/^export .*\b(?:class|interface|type) (\w+)/gm)];
   return [...imported, ...declared].flatMap(([, names = ""]) => namesIn(names));
 }

@@ -2,7 +2,21 @@ import { readFileSync, writeFileSync } from "node:fs";
 import { rm } from "node:fs/promises";
 import path from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { install, makeFolder, pack, ROOT, run, runOrThrow, type Tarball } from "./tarball.ts";
+import { PROVIDER_NAMES } from "../../src/provider/index.ts";
+import { AllProviders } from "../support/all-providers.ts";
+import {
+  addNodeTypes,
+  findInstalled,
+  install,
+  type Installed,
+  makeFolder,
+  pack,
+  PROGRAMS,
+  ROOT,
+  run,
+  runOrThrow,
+  type Tarball,
+} from "./tarball.ts";
 
 const folder = makeFolder();
 const manifest = JSON.parse(readFileSync(path.join(ROOT, "package.json"), "utf8")) as {
@@ -15,6 +29,14 @@ const ENTRIES = Object.entries(manifest.exports).flatMap(([name, target]) =>
 );
 /** On an idle machine this takes half a minute, but the machine may be busy and the registry slow. */
 const TIMEOUT_MS = 180_000;
+const MAX_INSTALLED_BYTES = 15_000_000;
+const MAX_PACKAGES = 10;
+const API_KEYS = {
+  ANTHROPIC_API_KEY: "key",
+  GEMINI_API_KEY: "key",
+  OPENAI_API_KEY: "key",
+  OPENROUTER_API_KEY: "key",
+};
 let tarball: Tarball;
 
 beforeAll(async () => {
@@ -31,19 +53,36 @@ describe("the package", { timeout: TIMEOUT_MS }, () => {
       "CHANGELOG.md",
       "LICENSE",
       "README.md",
-      "dist/bin/THIRD-PARTY-NOTICES.txt",
+      "dist/THIRD-PARTY-NOTICES.txt",
       "dist/bin/help.txt",
+      "dist/minijinja_js_bg.wasm",
       "package.json",
       "schema/config.schema.json",
     ]);
   });
 
-  test("contains no library file that nothing imports", () => {
-    const modules = tarball.contents
-      .filter((file) => file.startsWith("dist/lib/"))
-      .map((file) => file.replace(/\.(?:js|d\.ts)$/, ""));
-    const imported = importedFrom(ENTRIES.map(({ file }) => path.join(file.replace(/\.js$/, ""))));
-    expect([...new Set(modules)].toSorted()).toEqual([...imported].toSorted());
+  test.each([".js", ".d.ts"])(
+    "contains no %s file in the library that nothing imports",
+    (suffix) => {
+      const files = tarball.contents.filter(
+        (file) => file.startsWith("dist/lib/") && file.endsWith(suffix),
+      );
+      const entries = ENTRIES.map(({ file }) => path.join(file.replace(/\.js$/, suffix)));
+      expect(files.toSorted()).toEqual([...importedFrom(entries, suffix)].toSorted());
+    },
+  );
+
+  test("has the licence of every package whose code is in it", () => {
+    // The bundler writes a file's name above its code.
+    const marks = /^\/\/ node_modules\/((?:@[^/\n]+\/)?[^/\n]+)/gm;
+    const code = tarball.contents
+      .filter((file) => /^dist\/lib\/.*\.js$/.test(file))
+      .flatMap((file) => [...readFileSync(path.join(ROOT, file), "utf8").matchAll(marks)]);
+    const bundled = new Set(code.map(([, name = ""]) => name));
+    const notices = readFileSync(path.join(ROOT, "dist", "THIRD-PARTY-NOTICES.txt"), "utf8");
+    const licensed = new Set(notices.split("\n").map((line) => line.split(" ", 1)[0]));
+    expect(bundled.size).toBeGreaterThan(10);
+    expect([...bundled].filter((name) => !licensed.has(name))).toEqual([]);
   });
 
   test("has types that every ESM resolution finds", async () => {
@@ -56,6 +95,7 @@ describe("the package", { timeout: TIMEOUT_MS }, () => {
 describe("the package in an empty project", { timeout: TIMEOUT_MS }, () => {
   let project: string;
   let oldest: string;
+  let installed: Installed;
 
   beforeAll(async () => {
     // The script knows the oldest supported Node, and downloads it if needed.
@@ -63,9 +103,17 @@ describe("the package in an empty project", { timeout: TIMEOUT_MS }, () => {
     const words = [bootstrap, "--oldest-node", "node", "-p", "process.execPath"];
     oldest = path.dirname((await runOrThrow("node", words)).trim());
     project = await install(tarball.file, folder);
+    installed = findInstalled(project);
+    addNodeTypes(project);
     const lines = ENTRIES.map(({ name }, index) => `export * as entry${index} from "${name}";`);
     writeFileSync(path.join(project, "entries.ts"), `${lines.join("\n")}\n`);
   }, TIMEOUT_MS);
+
+  test("takes little space and few other packages", () => {
+    expect(installed.bytes).toBeLessThan(MAX_INSTALLED_BYTES);
+    expect(installed.packages.length).toBeLessThanOrEqual(MAX_PACKAGES);
+    expect(installed.packages).toContain("jp-ts");
+  });
 
   test.each([
     ["with Node's resolution, checking every declaration", ["--module", "nodenext"]],
@@ -76,7 +124,7 @@ describe("the package in an empty project", { timeout: TIMEOUT_MS }, () => {
   ])("type-checks %s", async (_title, resolution) => {
     const strict = ["--strict", "--exactOptionalPropertyTypes"];
     const words = ["--noEmit", "--target", "es2024", ...strict, ...resolution];
-    const found = await run("tsc", [...words, "main.ts", "entries.ts"], { cwd: project });
+    const found = await run("tsc", [...words, ...PROGRAMS, "entries.ts"], { cwd: project });
     expect(found).toEqual({ status: 0, stdout: "", stderr: "" });
   });
 
@@ -86,19 +134,22 @@ describe("the package in an empty project", { timeout: TIMEOUT_MS }, () => {
 
   describe.each(["this Node", "the oldest Node"])("on %s", (which) => {
     const home = path.join(folder, which.replaceAll(" ", "-"));
-    const options = () => ({
+    const options = (variables = {}) => ({
       cwd: project,
-      variables: { HOME: home, TMPDIR: folder, JP_USER_DATA_DIR: home },
+      variables: { HOME: home, TMPDIR: folder, JP_USER_DATA_DIR: home, ...variables },
       ...(which === "the oldest Node" && { node: oldest }),
     });
     /** As `npx jp` runs it: through its first line, on the first Node in PATH. */
-    const jp = (...words: readonly string[]) =>
-      run(path.join(project, "node_modules", ".bin", "jp"), words, options());
+    const command = path.join("node_modules", ".bin", "jp");
+    const jp = (...words: readonly string[]) => run(command, words, options());
+    const program = (file: string, words: readonly string[] = [], variables = {}) => {
+      const quiet = "--disable-warning=ExperimentalWarning"; // About type stripping.
+      return run("node", [quiet, file, ...words], options(variables));
+    };
 
     test("the library runs a turn that the command can list", async () => {
-      const quiet = "--disable-warning=ExperimentalWarning"; // About type stripping.
-      const loaded = await run("node", [quiet, "entries.ts"], options());
-      const turn = await run("node", [quiet, "main.ts", project], options());
+      const loaded = await program("entries.ts");
+      const turn = await program("consumer-program.ts", [project]);
       const listed = await jp("inquiry", "ls", "--format", "json");
       const [line = ""] = listed.stdout.split("\n").slice(-2);
       expect({ loaded, turn, inquiry: JSON.parse(line) as unknown }).toEqual({
@@ -116,6 +167,35 @@ describe("the package in an empty project", { timeout: TIMEOUT_MS }, () => {
       });
     });
 
+    test("the library and the command run local tools with templates", async () => {
+      const greet = {
+        source: "local",
+        run: "unattended",
+        command: "echo Hello {{tool.arguments.name}}",
+        parameters: { name: { type: "string" } },
+      };
+      const setting = `conversation.tools.greet:=${JSON.stringify(greet)}`;
+      const fromLibrary = await program("local-tool-program.ts");
+      const fromCommand = await jp("tool", "run", "greet", "-a", "name=world", "-c", setting);
+      const greeted = { status: 0, stdout: "Hello world\n", stderr: "" };
+      expect({ fromLibrary, fromCommand }).toEqual({ fromLibrary: greeted, fromCommand: greeted });
+    });
+
+    test("the library and the command reach models of all providers", async () => {
+      await using server = await AllProviders.start(() => ({ text: "Hello." }));
+      const fromLibrary = await program("providers-program.ts", [], server.variables);
+      const variables = { ...server.variables, ...API_KEYS };
+      let fromCommand = "";
+      for (const name of PROVIDER_NAMES) {
+        const words = ["query", "--new", "--model", `${name}/scripted`, "Hello."];
+        const { stdout, stderr } = await run(command, words, options(variables));
+        fromCommand += `${name}: ${stdout}${stderr}`;
+      }
+      const expected = PROVIDER_NAMES.map((name) => `${name}: Hello.\n`).join("");
+      expect(fromCommand).toBe(expected);
+      expect(fromLibrary).toEqual({ status: 0, stdout: expected, stderr: "" });
+    });
+
     test("the command prints its version and help, and runs the tour", async () => {
       const [version, help, tour] = [await jp("--version"), await jp("--help"), await jp("demo")];
       expect({ version, help, tour }).toEqual({
@@ -131,17 +211,13 @@ describe("the package in an empty project", { timeout: TIMEOUT_MS }, () => {
   });
 });
 
-/** All modules that these import, in the code and in the declarations. */
-function importedFrom(entries: readonly string[]): ReadonlySet<string> {
+/** These files, and all that they import. */
+function importedFrom(entries: readonly string[], suffix: string): ReadonlySet<string> {
   const imported = new Set(entries);
-  for (const module of imported) {
-    for (const suffix of [".js", ".d.ts"]) {
-      const code = readFileSync(path.join(ROOT, module + suffix), "utf8");
-      for (const [, target = ""] of code.matchAll(
-        /(?:from |import |import\()"(\.[^"]+)\.[jt]s"/g,
-      )) {
-        imported.add(path.join(path.dirname(module), target));
-      }
+  for (const file of imported) {
+    const code = readFileSync(path.join(ROOT, file), "utf8");
+    for (const [, target = ""] of code.matchAll(/(?:from |import |import\()"(\.[^"]+)\.[jt]s"/g)) {
+      imported.add(path.join(path.dirname(file), target + suffix));
     }
   }
   return imported;

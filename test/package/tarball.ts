@@ -1,13 +1,29 @@
 /** The package as npm would publish it, and an empty project that installs it. */
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { copyFileSync, mkdirSync, mkdtempSync, realpathSync, writeFileSync } from "node:fs";
+import {
+  copyFileSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  realpathSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { text } from "node:stream/consumers";
 
 export const ROOT = path.join(import.meta.dirname, "..", "..");
 const BINARIES = path.join(ROOT, "node_modules", ".bin");
+
+/** Copied into the project that installs the package. */
+export const PROGRAMS = [
+  "consumer-program.ts",
+  "local-tool-program.ts",
+  "providers-program.ts",
+] as const;
 
 export interface Finished {
   readonly status: number | null;
@@ -74,7 +90,7 @@ export async function pack(folder: string): Promise<Tarball> {
   return { file: path.join(folder, filename), contents: files.map((file) => file.path) };
 }
 
-/** Installs the package in an empty project. */
+/** Installs the package in an empty project, with programs that use it. */
 export async function install(tarball: string, folder: string): Promise<string> {
   const project = path.join(folder, "project");
   mkdirSync(path.join(project, ".jp"), { recursive: true });
@@ -88,9 +104,35 @@ export async function install(tarball: string, folder: string): Promise<string> 
     "--no-fund",
   ];
   await runOrThrow("npm", words, { cwd: project });
-  copyFileSync(
-    path.join(import.meta.dirname, "consumer-program.ts"),
-    path.join(project, "main.ts"),
-  );
+  for (const program of PROGRAMS) {
+    copyFileSync(path.join(import.meta.dirname, program), path.join(project, program));
+  }
   return project;
+}
+
+/** Adds the types of Node, which TypeScript programs need and others do not. */
+export function addNodeTypes(project: string): void {
+  const types = path.join("node_modules", "@types");
+  mkdirSync(path.join(project, types));
+  symlinkSync(path.join(ROOT, types, "node"), path.join(project, types, "node"));
+}
+
+export interface Installed {
+  /** By name. */
+  readonly packages: readonly string[];
+  readonly bytes: number;
+}
+
+/** What npm has put into a project. */
+export function findInstalled(project: string): Installed {
+  const root = path.join(project, "node_modules");
+  const files = readdirSync(root, { recursive: true, withFileTypes: true })
+    .filter((entry) => entry.isFile())
+    .map((entry) => path.join(entry.parentPath, entry.name));
+  const packages = files.flatMap((file) => {
+    const [, name] = /^((?:@[^/]+\/)?[^/]+)\/package\.json$/.exec(path.relative(root, file)) ?? [];
+    return name === undefined ? [] : [name];
+  });
+  const bytes = files.reduce((sum, file) => sum + statSync(file).size, 0);
+  return { packages: packages.toSorted(), bytes };
 }

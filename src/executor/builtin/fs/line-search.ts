@@ -1,6 +1,6 @@
 /** Finds the lines of a text that contain plain text, or match a regular expression. */
 import { once } from "node:events";
-import { Worker } from "node:worker_threads";
+import type { Worker } from "node:worker_threads";
 import { messageOf } from "../../../util/index.ts";
 import { FileError } from "./file-error.ts";
 
@@ -51,6 +51,7 @@ export interface RegexSearchOptions {
  */
 export async function createRegexSearch(options: RegexSearchOptions): Promise<LineSearch> {
   const { source, flags } = parseRegex(options.pattern);
+  const { Worker } = await import("node:worker_threads"); // Slow to load.
   const worker = new Worker(WORKER, {
     eval: true,
     workerData: { source, flags },

@@ -1,0 +1,50 @@
+/** What other folders and programs see of a server. Nothing here needs the types of the MCP SDK. */
+import type { McpServerSettings } from "../config/index.ts";
+import type { JsonObject } from "../util/index.ts";
+
+/** A tool as its server describes it. The text is not ours. */
+export interface RemoteTool {
+  readonly name: string;
+  readonly description?: string;
+  /** JSON Schema of an object. */
+  readonly inputSchema: JsonObject;
+}
+
+/** The result of a call, as text for a model. */
+export interface CallResult {
+  readonly type: "success" | "error";
+  readonly content: string;
+}
+
+/** The environment of this process. */
+export type Variables = Readonly<Record<string, string | undefined>>;
+
+/** A transport of the MCP SDK. jp sets its `onmessage`, `onclose` and `onerror`. */
+export interface ServerTransport {
+  start(): Promise<void>;
+  send(message: object): Promise<void>;
+  close(): Promise<void>;
+}
+
+/** A transport, and what there is to know about its end. */
+export interface ServerLink {
+  readonly transport: ServerTransport;
+  /** How the server ended it, as in "it exited with status 1". Undefined if it did not. */
+  readonly endReason: string | undefined;
+  /** The last lines that the server's program wrote. */
+  readonly lastLines: readonly string[];
+  /** Closes it because of something the server did; the reason is a sentence without its end. */
+  fail(reason: string): void;
+  /** Never rejects; takes little more than a second. */
+  close(): Promise<void>;
+}
+
+/** What all connections have in common. */
+export interface ConnectionContext {
+  readonly variables: Variables;
+  readonly cwd: string;
+  /** Our own name and version, for the servers. */
+  readonly clientInfo: { readonly name: string; readonly version: string };
+  /** How to reach a server; by the type of its settings if absent. */
+  readonly createLink?: (settings: McpServerSettings) => ServerLink;
+}
