@@ -7,11 +7,13 @@ import type { Readable } from "node:stream";
 import type { Fetch } from "./definition.ts";
 import { HttpHeaders } from "./http-headers.ts";
 
+/** What to be told about requests. */
 export interface HttpFetchOptions {
   /** Called when a request has left. */
   readonly onSent?: () => void;
 }
 
+/** A `fetch` for `createProviders` that loads faster than Node's own. */
 export function createHttpFetch({ onSent }: HttpFetchOptions = {}): Fetch {
   return async (input, init = {}) => {
     const { method = "GET", headers, body, signal } = init;

@@ -27,6 +27,7 @@ import { assertOk } from "./read-failure.ts";
 export const ollama: ProviderDefinition = {
   dialect: ollamaDialect,
   isLocal: true,
+  emptyReply: "{}\n",
   async load() {
     const { Ollama } = await import("ollama");
     return ({ name, settings, fetch }: OpenOptions) =>

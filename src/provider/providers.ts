@@ -9,7 +9,7 @@ import { openai } from "./openai.ts";
 import { openrouter } from "./openrouter.ts";
 import type { Model, ModelRequest } from "./port.ts";
 import { ProviderError } from "./provider-error.ts";
-import { fetchNothing, readNothing } from "./rehearsal.ts";
+import { readNothing, replyWith } from "./rehearsal.ts";
 import { streamReply } from "./reply.ts";
 import { type Endpoint, toProviderError } from "./to-provider-error.ts";
 
@@ -73,7 +73,8 @@ export function createProviders(options: ProvidersOptions): Providers {
 
     async rehearse(provider, name) {
       const { definition, settings, endpoint } = find(provider);
-      const model = (await definition.load())({ name, settings, fetch: fetchNothing });
+      const silent = replyWith(definition.emptyReply ?? "data: {}\n\n");
+      const model = (await definition.load())({ name, settings, fetch: silent });
       const dialect = definition.dialect(name);
       await readNothing((request) => streamReply({ model, dialect, endpoint, clock }, request));
     },

@@ -3,6 +3,7 @@
  * thinks than after its first word has arrived.
  */
 import { timestampFromDate } from "../conversation/index.ts";
+import type { Fetch } from "./definition.ts";
 import { HttpHeaders } from "./http-headers.ts";
 import type { ModelEvent, ModelRequest } from "./port.ts";
 
@@ -18,16 +19,18 @@ export async function readNothing(
   }
 }
 
-/** Sends nothing, and answers with one empty event. */
-export async function fetchNothing(): Promise<Response> {
-  const body = new ReadableStream({
-    start(controller) {
-      controller.enqueue(new TextEncoder().encode("data: {}\n\n"));
-      controller.close();
-    },
-  });
-  const response = { ok: true, status: 200, statusText: "", headers: new HttpHeaders(), body };
-  return response as unknown as Response; // Has all that is read of a streamed reply.
+/** A `fetch` that sends nothing. */
+export function replyWith(text: string): Fetch {
+  return async () => {
+    const body = new ReadableStream({
+      start(controller) {
+        controller.enqueue(new TextEncoder().encode(text));
+        controller.close();
+      },
+    });
+    const response = { ok: true, status: 200, statusText: "", headers: new HttpHeaders(), body };
+    return response as unknown as Response; // Has all that is read of a streamed reply.
+  };
 }
 
 function request(): ModelRequest {

@@ -1,6 +1,7 @@
-/** Loads `createMarkdownStream` when it is needed, for programs that must start fast. */
+/** The Markdown renderer, for programs that must start fast. */
 import type { createMarkdownStream } from "./markdown-stream.ts";
 
+/** Loads `createMarkdownStream` when it is needed. */
 export async function loadMarkdownStream(): Promise<typeof createMarkdownStream> {
   return (await import("./markdown-stream.ts")).createMarkdownStream;
 }
