@@ -118,11 +118,12 @@ function isWanted(row: string): boolean {
 
 function formatted(results: readonly Result[]): string {
   if (flags.format === "json") return JSON.stringify(results, null, 2);
-  const peers = readPeers();
   const format = flags.format === "markdown" ? asMarkdown : asText;
+  const table = format(resultTable(results));
+  const peers = readPeers();
   const beside = peerTable(peers, results);
-  const tables = [format(resultTable(results)), ...(beside.length > 1 ? [format(beside)] : [])];
-  return tables.join("\n\n");
+  if (beside.length === 1) return table; // Only the header.
+  return `${table}\n\nOther packages, on ${peers.machine}:\n\n${format(beside)}`;
 }
 
 /** Replaces the tables between the markers. */

@@ -82,16 +82,18 @@ export async function timeOf(work: () => unknown): Promise<Times> {
 }
 
 /** The CPU time includes that of processes it waited for. */
-export interface Finished extends Times {
+interface Finished extends Times {
   readonly output: string;
   /** By `performance.now()`. */
   readonly startedAt: number;
   readonly firstByteAt: number;
 }
 
-export interface RunOptions {
+interface RunOptions {
   readonly env?: NodeJS.ProcessEnv;
   readonly cwd?: string;
+  /** For long output: reading it would take a core from the program. */
+  readonly isOutputIgnored?: boolean;
 }
 
 /**
@@ -100,24 +102,25 @@ export interface RunOptions {
  */
 const TIMED = 'exec 4>&2 2>&3; TIMEFORMAT="%3R %3U %3S"; time "$@" 2>&4 3>&- 4>&-';
 
+type Pipes = [stdin: null, stdout: Readable | null, stderr: Readable, timing: Readable, unknown];
+
 /** Runs a program, and throws if it fails. Asynchronous, because servers that it talks to run in this process. */
 export async function run(
   file: string,
   words: readonly string[],
-  { env = process.env, cwd }: RunOptions = {},
+  { env = process.env, cwd, isOutputIgnored = false }: RunOptions = {},
 ): Promise<Finished> {
   const child = spawn("bash", ["-c", TIMED, "bash", file, ...words], {
     env,
     cwd,
-    stdio: ["ignore", "pipe", "pipe", "pipe"],
+    stdio: ["ignore", isOutputIgnored ? "ignore" : "pipe", "pipe", "pipe"],
   });
-  // Pipes, as asked for.
-  const [, stdout, stderr, timing] = child.stdio as [null, Readable, Readable, Readable, unknown];
+  const [, stdout, stderr, timing] = child.stdio as Pipes;
   let [firstByteAt, reportedAt] = [0, 0];
-  stdout.once("data", () => (firstByteAt = performance.now()));
+  stdout?.once("data", () => (firstByteAt = performance.now()));
   timing.once("data", () => (reportedAt = performance.now()));
   const [output, errors, report, [status]] = await Promise.all([
-    text(stdout),
+    stdout === null ? "" : text(stdout),
     text(stderr),
     text(timing),
     once(child, "close") as Promise<[number | null]>,
@@ -130,7 +133,7 @@ export async function run(
       .split("\n")
       .findLast((line) => line !== "")
       ?.split(" ")
-      .map((seconds) => Number(seconds) * 1e3) ?? [];
+      .map((seconds) => Number(seconds.replace(",", ".")) * 1e3) ?? []; // By locale.
   // Without the time that the shell takes to start.
   const startedAt = reportedAt - real;
   return { output, time: real, cpu: user + system, startedAt, firstByteAt };

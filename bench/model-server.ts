@@ -2,7 +2,6 @@
 import { once } from "node:events";
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
-import { text } from "node:stream/consumers";
 import { setTimeout } from "node:timers/promises";
 import { WIRE } from "../test/provider/wire.ts";
 
@@ -44,7 +43,8 @@ export class ModelServer implements AsyncDisposable {
   }
 
   async #answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
-    await text(request);
+    request.resume();
+    await once(request, "end");
     this.askedAt = performance.now();
     response.writeHead(200, { "content-type": "text/event-stream" }); // Sent with the first chunk.
     await setTimeout(THINKING_MS);

@@ -99,13 +99,13 @@ export const queryLong: Bench = {
     const env = benchEnvironment(folder);
     const peaks = await takeTurns(
       {
-        node: async () => ({ bytes: await peakMemory(["-e", "0"]) }),
-        long: async () => ({ bytes: await peakMemory([JP, ...words], env) }),
+        node: async () => ({ megabytes: await peakMemory(["-e", "0"]) }),
+        long: async () => ({ megabytes: await peakMemory([JP, ...words], env) }),
       },
       MEMORY_ROUNDS,
     );
-    const ours = peaks.long.map(({ bytes }) => bytes);
-    const theirs = peaks.node.map(({ bytes }) => bytes);
+    const ours = peaks.long.map(({ megabytes }) => megabytes);
+    const theirs = peaks.node.map(({ megabytes }) => megabytes);
     return [
       { name: LONG.time, unit: NODE_START, goal: goalInMs(800), ...compared(took.long, took.node) },
       {
