@@ -103,7 +103,7 @@ async function confirmed(bench: Bench, found: readonly Result[]): Promise<readon
   const baseline = readBaseline();
   const suspects = findRegressions(found, baseline);
   if (!suspects.some(({ name }) => name in baseline)) return suspects; // None, or only new ones.
-  progress(`Measuring again: ${suspects.map(({ name }) => name).join("; ")}`);
+  progress(`Measuring again: ${[...new Set(suspects.map(({ name }) => name))].join("; ")}`);
   const again = findRegressions(await measure(bench), baseline);
   return again.filter(({ name }) => suspects.some((suspect) => suspect.name === name));
 }
@@ -129,15 +129,14 @@ function formatted(results: readonly Result[]): string {
 /** Replaces the tables between the markers. */
 function writeDocument(): void {
   const results = readResults();
-  const text = readFileSync(DOCUMENT, "utf8");
-  const written = [
-    ["results", asMarkdown(resultTable(results))],
-    ["peers", asMarkdown(peerTable(readPeers(), results))],
-  ].reduce((before, [name, table]) => {
-    const block = new RegExp(`(<!-- ${name} -->\n)[^]*?(\n<!-- end of ${name} -->)`);
-    return before.replace(block, (_, open: string, close: string) => `${open}\n${table}\n${close}`);
-  }, text);
-  writeFileSync(DOCUMENT, written);
+  const tables = { results: resultTable(results), peers: peerTable(readPeers(), results) };
+  let text = readFileSync(DOCUMENT, "utf8");
+  for (const [name, table] of Object.entries(tables)) {
+    const [open, close] = [`<!-- ${name} -->`, `<!-- end of ${name} -->`];
+    const [from, to] = [text.indexOf(open) + open.length, text.indexOf(close)];
+    text = `${text.slice(0, from)}\n\n${asMarkdown(table)}\n\n${text.slice(to)}`;
+  }
+  writeFileSync(DOCUMENT, text);
 }
 
 /** In the order of the benches. */

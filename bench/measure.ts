@@ -42,7 +42,8 @@ const NODE_MB = 47;
 
 /** A goal in milliseconds, as a ratio that holds on other machines too. */
 export function goalInMs(milliseconds: number): Goal {
-  return { most: milliseconds / NODE_MS, text: formatMs(milliseconds) };
+  const asSet = milliseconds < 500 ? `${milliseconds} ms` : `${milliseconds / 1e3} s`;
+  return { most: milliseconds / NODE_MS, text: asSet };
 }
 
 export function goalInMb(megabytes: number): Goal {
