@@ -102,14 +102,26 @@ async function installOffline(project: string, tarball: string): Promise<string>
   return "copied from this clone, because npm's cache lacks a package";
 }
 
-/** Copies what a package depends on, and what that depends on. */
+interface Manifest {
+  readonly dependencies?: Readonly<Record<string, string>>;
+  readonly optionalDependencies?: Readonly<Record<string, string>>;
+  readonly peerDependencies?: Readonly<Record<string, string>>;
+  readonly peerDependenciesMeta?: Readonly<Record<string, { readonly optional?: boolean }>>;
+}
+
+/** Copies what npm would install for a package, and for what that depends on. */
 function copyDependencies(folder: string, modules: string): void {
-  const manifest = JSON.parse(readFileSync(path.join(folder, "package.json"), "utf8")) as {
-    readonly dependencies?: Readonly<Record<string, string>>;
-  };
-  for (const name of Object.keys(manifest.dependencies ?? {})) {
+  const text = readFileSync(path.join(folder, "package.json"), "utf8");
+  const manifest = JSON.parse(text) as Manifest; // As npm accepted it.
+  const peers = Object.keys(manifest.peerDependencies ?? {});
+  const names = [
+    ...Object.keys({ ...manifest.dependencies, ...manifest.optionalDependencies }),
+    ...peers.filter((name) => manifest.peerDependenciesMeta?.[name]?.optional !== true),
+  ];
+  for (const name of names) {
     const copy = path.join(modules, name);
     const original = path.join(ROOT, "node_modules", name);
+    // An optional dependency may be for another platform.
     if (existsSync(copy) || !existsSync(original)) continue;
     cpSync(original, copy, { recursive: true });
     copyDependencies(copy, modules);
