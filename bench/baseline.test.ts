@@ -1,12 +1,34 @@
-import { expect, test } from "vitest";
-import { compareWithBaseline } from "./baseline.ts";
+import { describe, expect, test } from "vitest";
+import { findRegressions } from "./baseline.ts";
+import type { Figures } from "./measure.ts";
 
-const result = (name: string, ratio: number) => ({ name, ratio, detail: "" });
+const figure = (value: number, noise = 0.02) => ({ value, noise });
+const result = (name: string, figures: Figures) => ({ name, unit: "", figures, detail: "" });
+const baseline = { query: { time: figure(4, 0.1), cpu: figure(3) } };
 
-test("reports ratios that are new or more than half worse, but not noise", () => {
-  const results = [result("a", 1.5), result("b", 1.51), result("c", 1)];
-  expect(compareWithBaseline(results, { a: 1, b: 1 })).toEqual([
-    "b: 1.51, and was 1.00",
-    "c: not in the baseline; store it with --store",
-  ]);
+describe("a comparison with the baseline", () => {
+  test("accepts what is within the noise", () => {
+    const now = { time: figure(4.9), cpu: figure(3.3) };
+    expect(findRegressions([result("query", now)], baseline)).toEqual([]);
+  });
+
+  test("reports CPU time that the noise of the clock hides", () => {
+    const now = { time: figure(4.4, 0.1), cpu: figure(3.6) };
+    expect(findRegressions([result("query", now)], baseline)).toEqual([
+      { name: "query", reason: "CPU time grew by 20 %, from 3.00 to 3.60; noise explains 12 %" },
+    ]);
+  });
+
+  test("reports waiting, which costs no CPU time", () => {
+    const now = { time: figure(8, 0.1), cpu: figure(3) };
+    expect(findRegressions([result("query", now)], baseline)).toEqual([
+      { name: "query", reason: "time grew by 100 %, from 4.00 to 8.00; noise explains 30 %" },
+    ]);
+  });
+
+  test("reports a result that is not in the baseline", () => {
+    expect(findRegressions([result("new", { cpu: figure(1) })], baseline)).toEqual([
+      { name: "new", reason: "not in the baseline; store it with --store" },
+    ]);
+  });
 });

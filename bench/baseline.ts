@@ -1,34 +1,65 @@
-/** The ratios of an earlier run, and a comparison with new ones. */
+/** The figures of an earlier run, and what is worse than them. */
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import path from "node:path";
-import type { Result } from "./measure.ts";
+import type { Figures, Result } from "./measure.ts";
+import { isWorse, type Kind, limitOf } from "./statistics.ts";
 
-/** More than noise. */
-const MAX_GROWTH = 1.5;
 const FILE = path.join(import.meta.dirname, "baseline.json");
 
-type Baseline = Readonly<Record<string, number>>;
+/** By name of the result. */
+export type Baseline = Readonly<Record<string, Figures>>;
 
-export function storeBaseline(results: readonly Result[]): void {
-  const entries = results.map(({ name, ratio }) => [name, Number(ratio.toFixed(3))]);
-  const all = { ...readBaseline(), ...Object.fromEntries(entries) };
-  writeFileSync(FILE, `${JSON.stringify(all, null, 2)}\n`);
+export interface Regression {
+  readonly name: string;
+  readonly reason: string;
 }
 
-/** One line per ratio that is more than half worse than the baseline, or new. */
-export function compareWithBaseline(
+export function readBaseline(): Baseline {
+  if (!existsSync(FILE)) return {};
+  return JSON.parse(readFileSync(FILE, "utf8")) as Baseline; // Written below.
+}
+
+/** Adds the results, and removes those that are not in `rows`, the names of all results. */
+export function storeBaseline(results: readonly Result[], rows: readonly string[]): void {
+  const all = {
+    ...readBaseline(),
+    ...Object.fromEntries(results.map(({ name, figures }) => [name, rounded(figures)])),
+  };
+  const known = rows.flatMap((row) => (all[row] === undefined ? [] : [[row, all[row]]]));
+  writeFileSync(FILE, `${JSON.stringify(Object.fromEntries(known), null, 2)}\n`);
+}
+
+function rounded(figures: Figures): Figures {
+  const entries = Object.entries(figures).map(([kind, { value, noise }]) => [
+    kind,
+    { value: Number(value.toPrecision(4)), noise: Number(noise.toFixed(3)) },
+  ]);
+  return Object.fromEntries(entries) as Figures; // The same kinds.
+}
+
+/** The results that grew more than their noise explains, or that the baseline does not have. */
+export function findRegressions(
   results: readonly Result[],
-  baseline: Baseline = readBaseline(),
-): readonly string[] {
-  return results.flatMap(({ name, ratio }) => {
-    const before = baseline[name];
-    if (before === undefined) return [`${name}: not in the baseline; store it with --store`];
-    if (ratio <= before * MAX_GROWTH) return [];
-    return [`${name}: ${ratio.toFixed(2)}, and was ${before.toFixed(2)}`];
+  baseline: Baseline,
+): readonly Regression[] {
+  return results.flatMap(({ name, figures }) => {
+    const earlier = baseline[name];
+    if (earlier === undefined)
+      return [{ name, reason: "not in the baseline; store it with --store" }];
+    // By each kind: CPU time shows small changes, and only the clock shows waiting.
+    return (Object.keys(figures) as Kind[]).flatMap((kind) => {
+      const [before, now] = [earlier[kind], figures[kind]];
+      if (before === undefined || now === undefined || !isWorse(kind, before, now)) return [];
+      const growth = percent(now.value / before.value - 1);
+      const limit = percent(limitOf(kind, before, now));
+      const reason = `${KINDS[kind]} grew by ${growth}, from ${before.value.toPrecision(3)} to ${now.value.toPrecision(3)}; noise explains ${limit}`;
+      return [{ name, reason }];
+    });
   });
 }
 
-function readBaseline(): Baseline {
-  if (!existsSync(FILE)) return {};
-  return JSON.parse(readFileSync(FILE, "utf8")) as Baseline; // Written above.
+function percent(share: number): string {
+  return `${(share * 100).toFixed(0)} %`;
 }
+
+const KINDS: Readonly<Record<Kind, string>> = { time: "time", cpu: "CPU time", size: "size" };

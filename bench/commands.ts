@@ -1,63 +1,149 @@
-/** Compares the command with minimal scripts that do the same work. */
+/** Commands that list, search and print: against starting Node, or a minimal script that does the same work. */
 import path from "node:path";
-import { writeRecord } from "./data.ts";
-import { compare, type Result, runProgram } from "./measure.ts";
-import { benchEnvironment, openBenchWorkspace } from "./workspace.ts";
+import process from "node:process";
+import { writeTerseRecord } from "./data.ts";
+import {
+  type Bench,
+  compared,
+  formatMb,
+  goalInMs,
+  JP,
+  NODE_START,
+  peakMemory,
+  type Result,
+  run,
+  startNode,
+  takeTurns,
+} from "./measure.ts";
+import { figureOf } from "./statistics.ts";
+import { benchEnvironment, makeWorkspace, recordFolder, writeRecords } from "./workspace.ts";
 
-const root = path.dirname(import.meta.dirname);
-const jp = path.join(root, "bin", "jp");
+const ROUNDS = 20;
+const SEARCH_ROUNDS = 7;
+const MEMORY_ROUNDS = 3;
+const PRINT_ROUNDS = 3;
+const MAX_MB = 150;
 
-export async function benchStart(): Promise<Result[]> {
-  const version = await compare(() => void runProgram(jp, ["--version"]), startNode, 25);
-  const help = await compare(() => void runProgram(jp, ["--help"]), startNode, 25);
-  return [
-    { name: "jp --version / node -e 0", aim: 1.3, ...version },
-    { name: "jp --help / node -e 0", aim: 1.3, ...help },
-  ];
+export const START = { version: "jp --version", help: "jp --help" };
+
+export const start: Bench = {
+  rows: Object.values(START),
+  run: async () => {
+    const took = await takeTurns(
+      {
+        node: startNode,
+        version: () => run(process.execPath, [JP, "--version"]),
+        help: () => run(process.execPath, [JP, "--help"]),
+      },
+      ROUNDS,
+    );
+    const common = { unit: NODE_START, goal: { most: 1.3 } };
+    return [
+      { name: START.version, ...common, ...compared(took.version, took.node) },
+      { name: START.help, ...common, ...compared(took.help, took.node) },
+    ];
+  },
+};
+
+const LIST = { list: "jp conversation ls, 1,000 conversations" };
+
+export const list: Bench = {
+  rows: Object.values(LIST),
+  run: async (folder) => {
+    writeRecords(folder, 1_000, 100);
+    const took = await takeTurns(
+      { node: startNode, list: jp(folder, "conversation", "ls") },
+      ROUNDS,
+    );
+    const goal = { most: 2.5 };
+    return [{ name: LIST.list, unit: NODE_START, goal, ...compared(took.list, took.node) }];
+  },
+};
+
+const SEARCH = {
+  grep: "jp conversation grep, 100 MB",
+  grepMemory: "peak memory of jp conversation grep, 100 MB",
+  inquiryMemory: "peak memory of jp inquiry ls, 100 MB",
+};
+
+export const search: Bench = {
+  rows: Object.values(SEARCH),
+  run: async (folder) => {
+    writeRecords(folder, 100, 1_250);
+    const env = benchEnvironment(folder);
+    const grep = ["conversation", "grep", "-c", "Fox 1234 jumps", "--ignore-case"];
+    const minimal = path.join(import.meta.dirname, "minimal", "grep.mjs");
+    const minimalWords = [minimal, recordFolder(folder, ""), "fox 1234 jumps"];
+    const took = await takeTurns(
+      { minimal: () => run(process.execPath, minimalWords), grep: jp(folder, ...grep) },
+      SEARCH_ROUNDS,
+    );
+    const peak = (words: readonly string[]) => async () => ({
+      megabytes: await peakMemory([JP, "-w", folder, ...words], env),
+    });
+    const peaks = await takeTurns(
+      { grep: peak(grep), inquiry: peak(["inquiry", "ls"]) },
+      MEMORY_ROUNDS,
+    );
+    return [
+      {
+        name: SEARCH.grep,
+        unit: "× minimal script",
+        goal: { most: 2 },
+        ...compared(took.grep, took.minimal),
+      },
+      memory(SEARCH.grepMemory, peaks.grep),
+      memory(SEARCH.inquiryMemory, peaks.inquiry),
+    ];
+  },
+};
+
+function memory(name: string, peaks: readonly { readonly megabytes: number }[]): Result {
+  const size = figureOf(peaks.map(({ megabytes }) => megabytes));
+  const detail = formatMb(size.value);
+  return { name, unit: "MB", figures: { size }, goal: { most: MAX_MB }, detail };
 }
 
-function startNode(): void {
-  runProgram(process.execPath, ["-e", "0"]);
-}
+const PRINT = {
+  all: "jp conversation print, 1,000,000 events",
+  last: "jp conversation print --last 1, 1,000,000 events",
+};
 
-export async function benchList(folder: string): Promise<Result> {
-  const conversations = fill(folder, 1_000, 100);
+export const print: Bench = {
+  rows: Object.values(PRINT),
+  run: async (folder) => {
+    const id = "10000000021";
+    makeWorkspace(folder);
+    writeTerseRecord(recordFolder(folder, id), 1_000_000, "long");
+    const options = { env: benchEnvironment(folder), isOutputIgnored: true };
+    const words = [JP, "-w", folder, "conversation", "print", id];
+    const took = await takeTurns(
+      {
+        node: startNode,
+        all: () => run(process.execPath, words, options),
+        last: () => run(process.execPath, [...words, "--last", "1"], options),
+      },
+      PRINT_ROUNDS,
+    );
+    return [
+      {
+        name: PRINT.all,
+        unit: NODE_START,
+        goal: goalInMs(5_000),
+        ...compared(took.all, took.node),
+      },
+      {
+        name: PRINT.last,
+        unit: NODE_START,
+        goal: goalInMs(500),
+        ...compared(took.last, took.node),
+      },
+    ];
+  },
+};
+
+/** Runs a command in a workspace. */
+function jp(folder: string, ...words: readonly string[]) {
   const env = benchEnvironment(folder);
-  const ours = () => void runProgram(jp, ["-w", folder, "conversation", "ls"], env);
-  const minimal = path.join(import.meta.dirname, "minimal", "ls.mjs");
-  const theirs = () => void runProgram(process.execPath, [minimal, conversations], env);
-  return { name: "ls of 1,000 / minimal script", aim: 2, ...(await compare(ours, theirs, 7)) };
-}
-
-export async function benchSearch(folder: string): Promise<Result[]> {
-  const conversations = fill(folder, 100, 1_250);
-  const env = benchEnvironment(folder);
-  const words = ["-w", folder, "conversation", "grep", "-c", "Fox 1234 jumps", "--ignore-case"];
-  const ours = () => void runProgram(jp, words, env);
-  const minimal = path.join(import.meta.dirname, "minimal", "grep.mjs");
-  const theirs = () =>
-    void runProgram(process.execPath, [minimal, conversations, "fox 1234 jumps"], env);
-  const time = await compare(ours, theirs, 5);
-  return [
-    { name: "grep of 100 MB / minimal script", aim: 2, ...time },
-    memory("memory of grep / 150 MB", words, env),
-    memory("memory of inquiry ls / 150 MB", ["-w", folder, "inquiry", "ls"], env),
-  ];
-}
-
-function memory(name: string, words: readonly string[], env: NodeJS.ProcessEnv): Result {
-  const hook = path.join(import.meta.dirname, "minimal", "peak-memory.mjs");
-  const output = runProgram(jp, words, { ...env, NODE_OPTIONS: `--import=${hook}` });
-  const peak = Number(output.trimEnd().split("\n").at(-1)) / 1e3;
-  return { name, ratio: peak / 150, aim: 1, detail: `${peak.toFixed(0)} MB at the peak` };
-}
-
-function fill(folder: string, count: number, events: number): string {
-  openBenchWorkspace(folder);
-  const conversations = path.join(folder, ".jp", "conversations");
-  for (let index = 0; index < count; index += 1) {
-    const name = String(17_000_000_000 + index * 100);
-    writeRecord(path.join(conversations, `${name}-bench`), events, `Conversation ${index}`);
-  }
-  return conversations;
+  return () => run(process.execPath, [JP, "-w", folder, ...words], { env });
 }

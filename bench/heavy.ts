@@ -2,13 +2,14 @@
  * Compares heavy work with a tenth of it: linear growth gives a ratio of about ten. Meanwhile, keys are
  * typed in the same process, which must not stall.
  */
-import { utimesSync } from "node:fs";
 import path from "node:path";
-import { writeRecord, writeTerseRecord } from "./data.ts";
+import process from "node:process";
+import { writeTerseRecord } from "./data.ts";
 import { type HeavyReport, LONG_ID, type ScenarioName } from "./heavy-program.ts";
-import { type Result, runProgram } from "./measure.ts";
+import { type Bench, formatMb, formatMs, type Result, run } from "./measure.ts";
+import { figureOf, ratioOf } from "./statistics.ts";
 import type { Stalls } from "./typing.ts";
-import { openBenchWorkspace } from "./workspace.ts";
+import { makeWorkspace, recordFolder, writeRecords } from "./workspace.ts";
 
 interface Heavy {
   readonly scenario: ScenarioName;
@@ -33,77 +34,91 @@ const HEAVY: readonly Heavy[] = [
   { scenario: "inquiries", name: "1,000 model inquiries", size: 1_000, fill: fillNothing },
 ];
 
-export async function benchHeavy(folder: string): Promise<Result[]> {
-  return HEAVY.flatMap((heavy) => measureHeavy(heavy, path.join(folder, heavy.scenario)));
+/** One bench for each, so that each can run alone. */
+export const heavy: readonly Bench[] = HEAVY.map((each) => ({
+  rows: Object.values(rowsOf(each)),
+  run: (folder) => measure(each, folder),
+}));
+
+function rowsOf({ name }: Heavy) {
+  return { time: `${name}: CPU time`, memory: `${name}: memory`, stall: `${name}: longest stall` };
 }
 
-function measureHeavy({ scenario, name, size, fill }: Heavy, folder: string): Result[] {
-  const measure = (count: number) => {
+async function measure(each: Heavy, folder: string): Promise<readonly Result[]> {
+  const { scenario, size, fill } = each;
+  const measureAt = async (count: number) => {
     const place = path.join(folder, String(count));
-    openBenchWorkspace(place);
+    makeWorkspace(place);
     fill(place, count);
-    return Array.from({ length: ROUNDS }, () => run(scenario, count, place));
+    const reports: HeavyReport[] = [];
+    for (let round = 0; round < ROUNDS; round += 1)
+      reports.push(await runOnce(scenario, count, place));
+    return reports;
   };
-  const [all, tenth] = [measure(size), measure(size / 10)];
-  const time = [least(all, "cpu"), least(tenth, "cpu")] as const;
-  const memory = [least(all, "bytes"), least(tenth, "bytes")] as const;
+  const all = await measureAt(size);
+  const tenth = await measureAt(size / 10);
+  const rows = rowsOf(each);
+  const times = [least(all, "cpu"), least(tenth, "cpu")] as const;
+  const bytes = [least(all, "bytes"), Math.max(least(tenth, "bytes"), 1e6)] as const;
   // For time and memory the best round counts, because noise only adds. For stalls the worst one counts.
-  const stalls = all.map((each) => each.stalls).toSorted((one, two) => two.most - one.most);
+  const { noise } = ratioOf(column(all, "cpu"), column(tenth, "cpu"));
+  const stalls = all.map((report) => report.stalls).toSorted((one, two) => two.most - one.most);
   const { most, mostCpu, delay, slowestKey, keys } = stalls[0] as Stalls; // There is at least one.
+  const common = { unit: "× a tenth of it", goal: { most: MAX_GROWTH } };
   return [
     {
-      name: `${name} / a tenth`,
-      aim: MAX_GROWTH,
-      ratio: time[0] / time[1],
+      name: rows.time,
+      ...common,
+      figures: { cpu: { value: times[0] / times[1], noise } },
       detail:
-        `${time[0].toFixed(0)} ms of CPU against ${time[1].toFixed(0)} ms; ` +
-        `by the clock ${least(all, "milliseconds").toFixed(0)} ms`,
+        `${formatMs(times[0])} of CPU against ${formatMs(times[1])}; ` +
+        `by the clock ${formatMs(least(all, "milliseconds"))}`,
     },
     {
-      name: `${scenario}: memory / of a tenth`,
-      aim: MAX_GROWTH,
-      ratio: memory[0] / Math.max(memory[1], 1e6),
-      detail: `${megabytes(memory[0])} against ${megabytes(memory[1])}`,
+      name: rows.memory,
+      ...common,
+      figures: {
+        size: {
+          value: bytes[0] / bytes[1],
+          noise: ratioOf(column(all, "bytes"), column(tenth, "bytes")).noise,
+        },
+      },
+      detail: `${formatMb(bytes[0] / 1e6)} against ${formatMb(bytes[1] / 1e6)}`,
     },
     {
-      name: `${scenario}: longest stall / ${MAX_STALL_MS} ms`,
-      aim: 1,
-      ratio: most / MAX_STALL_MS,
+      name: rows.stall,
+      unit: "ms",
+      goal: { most: MAX_STALL_MS },
+      figures: { time: { value: most, noise: figureOf(stalls.map((stall) => stall.most)).noise } },
       detail:
-        `${most.toFixed(1)} ms by the clock, ${mostCpu.toFixed(1)} ms of CPU; event loop: 99 % below ` +
-        `${delay.p99.toFixed(1)} ms, at most ${delay.most.toFixed(1)} ms; slowest of ${keys} keys ` +
-        `${slowestKey.toFixed(1)} ms`,
+        `${mostCpu.toFixed(1)} ms of CPU; event loop: 99 % below ${delay.p99.toFixed(1)} ms, ` +
+        `at most ${delay.most.toFixed(1)} ms; slowest of ${keys} keys ${slowestKey.toFixed(1)} ms`,
     },
   ];
 }
 
-function run(scenario: ScenarioName, size: number, folder: string): HeavyReport {
+async function runOnce(scenario: ScenarioName, size: number, folder: string): Promise<HeavyReport> {
   const program = path.join(import.meta.dirname, "heavy-program.ts");
-  const output = runProgram(process.execPath, [program, scenario, String(size), folder]);
+  const { output } = await run(process.execPath, [program, scenario, String(size), folder]);
   return JSON.parse(output) as HeavyReport; // Written by the program.
 }
 
-function least(reports: readonly HeavyReport[], key: "milliseconds" | "cpu" | "bytes"): number {
-  return Math.min(...reports.map((report) => report[key]));
+type Column = "milliseconds" | "cpu" | "bytes";
+
+function column(reports: readonly HeavyReport[], key: Column): readonly number[] {
+  return reports.map((report) => report[key]);
+}
+
+function least(reports: readonly HeavyReport[], key: Column): number {
+  return Math.min(...column(reports, key));
 }
 
 function fillMany(folder: string, count: number): void {
-  for (let index = 0; index < count; index += 1) {
-    const id = String(17_000_000_000 + index * 100);
-    const record = path.join(folder, ".jp", "conversations", `${id}-bench`);
-    writeRecord(record, EVENTS_EACH, `Conversation ${index}`);
-  }
-  // jp does not cache a folder that has just changed.
-  const long = new Date(Date.now() - 60_000);
-  utimesSync(path.join(folder, ".jp", "conversations"), long, long);
+  writeRecords(folder, count, EVENTS_EACH);
 }
 
 function fillLong(folder: string, count: number): void {
-  writeTerseRecord(path.join(folder, ".jp", "conversations", LONG_ID), count, "long");
+  writeTerseRecord(recordFolder(folder, LONG_ID), count, "long");
 }
 
 function fillNothing(): void {}
-
-function megabytes(bytes: number): string {
-  return `${(bytes / 1e6).toFixed(0)} MB`;
-}

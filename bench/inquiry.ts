@@ -12,27 +12,44 @@ import { booleanQuestion } from "../src/tool/index.ts";
 import { systemClock } from "../src/util/index.ts";
 import { streamOf } from "../src/conversation/events.fixture.ts";
 import { event } from "./data.ts";
-import { compare, type Result } from "./measure.ts";
+import { against, type Bench, type Result, takeTurns, timeOf } from "./measure.ts";
+import { ratioOf } from "./statistics.ts";
 
 const ROUNDS = 9;
 /** The range of reply times, as for a small model. */
 const LATENCY_MS = { min: 150, max: 250 };
 
-export async function benchInquiry(): Promise<Result[]> {
-  return [
-    await benchAtOnce(10, 100),
-    await benchAtOnce(100, 100),
-    // Each sends the whole conversation, so this one grows with its length.
-    await benchAtOnce(100, 1_000),
-  ];
-}
+const INQUIRY = {
+  short: "100 concurrent inquiries at 100 events",
+  // Each sends the whole conversation, so this one grows with its length.
+  long: "100 concurrent inquiries at 1,000 events",
+};
 
-async function benchAtOnce(count: number, events: number): Promise<Result> {
+export const inquiry: Bench = {
+  rows: Object.values(INQUIRY),
+  run: async () => [
+    await benchAtOnce(INQUIRY.short, 100, 100),
+    await benchAtOnce(INQUIRY.long, 100, 1_000),
+  ],
+};
+
+async function benchAtOnce(name: string, count: number, events: number): Promise<Result> {
   const inquiries = createInquiries(count, events);
-  const all = async () => void (await Promise.all(inquiries.map((inquire) => inquire())));
-  const slowest = async () => inquiries.at(-1)?.();
-  const name = `${count} inquiries at ${events.toLocaleString("en-US")} events / slowest`;
-  return { name, aim: 1.5, ...(await compare(all, slowest, ROUNDS)) };
+  const took = await takeTurns(
+    {
+      all: () => timeOf(() => Promise.all(inquiries.map((inquire) => inquire()))),
+      slowest: () => timeOf(() => inquiries.at(-1)?.()),
+    },
+    ROUNDS,
+  );
+  const [all, slowest] = [took.all.map(({ time }) => time), took.slowest.map(({ time }) => time)];
+  return {
+    name,
+    unit: "× the slowest",
+    goal: { most: 1.5 },
+    figures: { time: ratioOf(all, slowest) },
+    detail: against(all, slowest),
+  };
 }
 
 /** The last one is the slowest. */

@@ -1,63 +1,164 @@
-/**
- * `npm run bench`: prints a table of ratios, and writes them as JSON to bench/results. `-- --load` runs the
- * heavy scenarios instead, which take minutes and gigabytes. `--compare` fails if a ratio is more than half
- * worse than in the stored baseline. `--store` makes this run the baseline.
- */
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+/** `npm run bench`: measures, and prints a table. `npm run bench -- --help` lists the flags. */
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import path from "node:path";
-import { benchAppend } from "./append.ts";
-import { compareWithBaseline, storeBaseline } from "./baseline.ts";
-import { benchList, benchSearch, benchStart } from "./commands.ts";
-import { benchHeavy } from "./heavy.ts";
-import { benchInquiry } from "./inquiry.ts";
-import { benchLoad } from "./load.ts";
-import type { Result } from "./measure.ts";
-import { benchQueryStart, benchStreaming } from "./query.ts";
-import { benchQuestion } from "./question.ts";
-import { benchRequest } from "./request.ts";
+import process from "node:process";
+import { parseArgs } from "node:util";
+import { findRegressions, readBaseline, type Regression, storeBaseline } from "./baseline.ts";
+import { list, print, search, start } from "./commands.ts";
+import { heavy } from "./heavy.ts";
+import { inquiry } from "./inquiry.ts";
+import type { Bench, Result } from "./measure.ts";
+import { installed } from "./package.ts";
+import { measurePeers, readPeers } from "./peers.ts";
+import { queryLong, queryStart, streaming } from "./query.ts";
+import { question } from "./question.ts";
+import { asMarkdown, asText, peerTable, resultTable } from "./table.ts";
 
-type Bench = (folder: string) => Promise<Result | Result[]>;
+const HELP = `Usage: npm run bench -- [options]
+
+Measure jp, and print each result next to its goal.
+
+  --only <text>    Measure only the rows whose name contains the text
+  --load           Also measure large amounts of data (minutes, and a gigabyte of disk)
+  --compare        Fail if a result is worse than the baseline by more than noise explains
+  --store          Save the results as the new baseline
+  --format <name>  Print a text (default), json or markdown table
+  --show           Print the stored results of earlier runs instead of measuring
+  --write-docs     Write the stored results to docs/performance.md
+  --peers          Install and measure other packages (needs the network)
+  -h, --help       Print this help
+`;
 
 const standard: readonly Bench[] = [
-  benchStart,
-  benchAppend,
-  benchLoad,
-  benchList,
-  benchSearch,
-  benchQuestion,
-  benchInquiry,
-  benchRequest,
-  benchQueryStart,
-  benchStreaming,
+  queryStart,
+  list,
+  queryLong,
+  installed,
+  start,
+  search,
+  question,
+  inquiry,
+  streaming,
 ];
+const load: readonly Bench[] = [print, ...heavy];
+const ROWS = [...standard, ...load].flatMap(({ rows }) => rows);
+const RESULTS = path.join(import.meta.dirname, "results", "latest.json");
+const DOCUMENT = path.join(import.meta.dirname, "..", "docs", "performance.md");
+const FORMATS = ["text", "json", "markdown"];
 
-const isLoad = process.argv.includes("--load");
-const results: Result[] = [];
-for (const bench of isLoad ? [benchHeavy] : standard) {
+const { values: flags } = parseArgs({
+  options: {
+    only: { type: "string" },
+    load: { type: "boolean", default: false },
+    compare: { type: "boolean", default: false },
+    store: { type: "boolean", default: false },
+    format: { type: "string", default: "text" },
+    show: { type: "boolean", default: false },
+    "write-docs": { type: "boolean", default: false },
+    peers: { type: "boolean", default: false },
+    help: { type: "boolean", short: "h", default: false },
+  },
+});
+
+if (flags.help) process.stdout.write(HELP);
+else if (!FORMATS.includes(flags.format)) fail(`--format must be one of ${FORMATS.join(", ")}.`);
+else if (flags.peers) await measurePeers((name) => progress(`Measuring ${name} …`));
+else if (flags["write-docs"]) writeDocument();
+else if (flags.show) console.log(formatted(readResults().filter(({ name }) => isWanted(name))));
+else await measureAll();
+
+async function measureAll(): Promise<void> {
+  const benches = (flags.load ? [...standard, ...load] : standard).filter(isChosen);
+  if (benches.length === 0) return fail("No row has this text in its name.");
+  const results: Result[] = [];
+  const regressions: Regression[] = [];
+  for (const [index, bench] of benches.entries()) {
+    progress(`[${index + 1}/${benches.length}] ${bench.rows.filter(isWanted).join("; ")}`);
+    const found = await measure(bench);
+    results.push(...found);
+    if (flags.compare) regressions.push(...(await confirmed(bench, found)));
+  }
+  writeResults(results);
+  if (flags.store) storeBaseline(results, ROWS);
+  console.log(formatted(results));
+  for (const { name, reason } of regressions) progress(`worse: ${name}: ${reason}`);
+  if (regressions.length > 0) process.exitCode = 1;
+}
+
+async function measure({ rows, run }: Bench): Promise<readonly Result[]> {
   const folder = mkdtempSync(path.join(tmpdir(), "jp-bench-"));
   try {
-    for (const result of [await bench(folder)].flat()) {
-      results.push(result);
-      const { name, ratio, aim, detail } = result;
-      const verdict = aim === undefined ? "    " : ratio <= aim ? "ok  " : "over";
-      const limit = aim === undefined ? "" : `  (aim ${aim})`;
-      console.log(`${verdict}  ${name.padEnd(39)} ${ratio.toFixed(2)}${limit}  ${detail}`);
-    }
+    const results = await run(folder);
+    const missing = rows.find((row, index) => results[index]?.name !== row);
+    if (missing !== undefined) throw new Error(`The result "${missing}" is missing.`);
+    return results.filter(({ name }) => isWanted(name));
   } finally {
     rmSync(folder, { recursive: true, force: true });
   }
 }
-const folder = path.join(import.meta.dirname, "results");
-mkdirSync(folder, { recursive: true });
-writeFileSync(
-  path.join(folder, isLoad ? "load.json" : "latest.json"),
-  `${JSON.stringify(results, null, 2)}\n`,
-);
 
-if (process.argv.includes("--store")) storeBaseline(results);
-if (process.argv.includes("--compare")) {
-  const worse = compareWithBaseline(results);
-  for (const line of worse) console.error(`worse: ${line}`);
-  if (worse.length > 0) process.exitCode = 1;
+/** A result that seems worse is measured again. It is a regression only if it is worse both times. */
+async function confirmed(bench: Bench, found: readonly Result[]): Promise<readonly Regression[]> {
+  const baseline = readBaseline();
+  const suspects = findRegressions(found, baseline);
+  if (!suspects.some(({ name }) => name in baseline)) return suspects; // None, or only new ones.
+  progress(`Measuring again: ${[...new Set(suspects.map(({ name }) => name))].join("; ")}`);
+  const again = findRegressions(await measure(bench), baseline);
+  return again.filter(({ name }) => suspects.some((suspect) => suspect.name === name));
+}
+
+function isChosen({ rows }: Bench): boolean {
+  return rows.some(isWanted);
+}
+
+function isWanted(row: string): boolean {
+  return row.toLowerCase().includes(flags.only?.toLowerCase() ?? "");
+}
+
+function formatted(results: readonly Result[]): string {
+  if (flags.format === "json") return JSON.stringify(results, null, 2);
+  const format = flags.format === "markdown" ? asMarkdown : asText;
+  const table = format(resultTable(results));
+  const peers = readPeers();
+  const beside = peerTable(peers, results);
+  if (beside.length === 1) return table; // Only the header.
+  return `${table}\n\nOther packages, on ${peers.machine}:\n\n${format(beside)}`;
+}
+
+/** Replaces the tables between the markers. */
+function writeDocument(): void {
+  const results = readResults();
+  const tables = { results: resultTable(results), peers: peerTable(readPeers(), results) };
+  let text = readFileSync(DOCUMENT, "utf8");
+  for (const [name, table] of Object.entries(tables)) {
+    const [open, close] = [`<!-- ${name} -->`, `<!-- end of ${name} -->`];
+    const [from, to] = [text.indexOf(open) + open.length, text.indexOf(close)];
+    text = `${text.slice(0, from)}\n\n${asMarkdown(table)}\n\n${text.slice(to)}`;
+  }
+  writeFileSync(DOCUMENT, text);
+}
+
+/** In the order of the benches. */
+function readResults(): readonly Result[] {
+  if (!existsSync(RESULTS)) return [];
+  const stored = JSON.parse(readFileSync(RESULTS, "utf8")) as readonly Result[]; // Written below.
+  return ROWS.flatMap((row) => stored.find(({ name }) => name === row) ?? []);
+}
+
+/** Replaces the stored results of the same names. */
+function writeResults(results: readonly Result[]): void {
+  const isOld = ({ name }: Result) => !results.some((result) => result.name === name);
+  const all = [...readResults().filter(isOld), ...results];
+  mkdirSync(path.dirname(RESULTS), { recursive: true });
+  writeFileSync(RESULTS, `${JSON.stringify(all, null, 2)}\n`);
+}
+
+function progress(line: string): void {
+  process.stderr.write(`${line}\n`);
+}
+
+function fail(reason: string): void {
+  progress(reason);
+  process.exitCode = 2;
 }

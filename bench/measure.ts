@@ -1,57 +1,188 @@
-/** Measures ratios. The two sides take turns, so that noise affects both alike. */
-import { spawnSync } from "node:child_process";
+/** Runs programs, and measures their time from outside. The sides of a comparison take turns. */
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import type { Readable } from "node:stream";
+import { text } from "node:stream/consumers";
+import { performance } from "node:perf_hooks";
+import process from "node:process";
+import path from "node:path";
+import { type Figure, type Kind, median, ratioOf } from "./statistics.ts";
+
+export interface Bench {
+  /** The names of its results. */
+  readonly rows: readonly string[];
+  /** Gets an empty folder. */
+  readonly run: (folder: string) => Promise<readonly Result[]>;
+}
 
 export interface Result {
   readonly name: string;
-  /** The measured time or size, divided by that of the reference. */
-  readonly ratio: number;
-  /** The maximum. Absent if the ratio is only for information. */
-  readonly aim?: number;
+  /** Of the figures and the goal, such as `× node -e 0` or `MB`. */
+  readonly unit: string;
+  readonly figures: Figures;
+  readonly goal?: Goal;
+  /** The numbers behind the figures, on this machine. */
   readonly detail: string;
 }
 
-export type Side = () => void | Promise<void>;
+export type Figures = Readonly<Partial<Record<Kind, Figure>>>;
 
-/** The ratio of the medians, and both of them in milliseconds. */
-export async function compare(measured: Side, against: Side, rounds: number) {
-  const { ours, theirs } = await medians({ ours: measured, theirs: against }, rounds);
-  return ratioOf(ours, theirs);
+export interface Goal {
+  readonly most: number;
+  /** As it was set, if that was in another unit. */
+  readonly text?: string;
 }
 
-/** The median time of each side in milliseconds, without the first round. */
-export async function medians<Name extends string>(
-  sides: Readonly<Record<Name, Side>>,
+/** The built command. */
+export const JP = path.join(path.dirname(import.meta.dirname), "dist", "bin", "jp.cjs");
+export const NODE_START = "× node -e 0";
+/** The time and memory of `node -e 0` on the machine where goals were set in seconds and megabytes. */
+const NODE_MS = 32;
+const NODE_MB = 47;
+
+/** A goal in milliseconds, as a ratio that holds on other machines too. */
+export function goalInMs(milliseconds: number): Goal {
+  const asSet = milliseconds < 500 ? `${milliseconds} ms` : `${milliseconds / 1e3} s`;
+  return { most: milliseconds / NODE_MS, text: asSet };
+}
+
+export function goalInMb(megabytes: number): Goal {
+  return { most: megabytes / NODE_MB, text: `${megabytes} MB` };
+}
+
+/** Each measures once. */
+type Sides = Readonly<Record<string, () => Promise<unknown>>>;
+/** What each side measured, by round. */
+type Samples<All extends Sides> = {
+  readonly [Name in keyof All]: readonly Awaited<ReturnType<All[Name]>>[];
+};
+
+/** Runs all sides in turn, so that noise affects them alike. The first round warms up, and does not count. */
+export async function takeTurns<All extends Sides>(
+  sides: All,
   rounds: number,
-): Promise<Record<Name, number>> {
-  const names = Object.keys(sides) as Name[]; // Exactly these keys.
-  const times = new Map(names.map((name) => [name, [] as number[]]));
+): Promise<Samples<All>> {
+  const samples: Record<string, unknown[]> = {};
   for (let round = 0; round <= rounds; round += 1) {
-    for (const [name, taken] of times) {
-      const start = performance.now();
-      await sides[name]();
-      if (round > 0) taken.push(performance.now() - start);
+    for (const [name, side] of Object.entries(sides)) {
+      const sample = await side();
+      if (round > 0) (samples[name] ??= []).push(sample);
     }
   }
-  const entries = [...times].map(([name, taken]) => [name, median(taken)] as const);
-  return Object.fromEntries(entries) as Record<Name, number>; // One for each name.
+  return samples as Samples<All>; // One list for each side.
 }
 
-export function ratioOf(ours: number, theirs: number) {
-  return { ratio: ours / theirs, detail: `${ours.toFixed(2)} ms against ${theirs.toFixed(2)} ms` };
+/** Measures work in this process, in milliseconds. */
+export async function timeOf(work: () => unknown): Promise<Times> {
+  const used = process.cpuUsage();
+  const start = performance.now();
+  await work();
+  const time = performance.now() - start;
+  const { user, system } = process.cpuUsage(used);
+  return { time, cpu: (user + system) / 1e3 };
 }
 
-export function median(values: readonly number[]): number {
-  const sorted = values.toSorted((left, right) => left - right);
-  return sorted[Math.floor(sorted.length / 2)] ?? Number.NaN;
+/** The CPU time includes that of processes it waited for. */
+interface Finished extends Times {
+  readonly output: string;
+  /** By `performance.now()`. */
+  readonly startedAt: number;
+  readonly firstByteAt: number;
 }
 
-/** Runs a program, and throws if it fails. */
-export function runProgram(file: string, words: readonly string[], env = process.env): string {
-  const { status, stdout, stderr } = spawnSync(file, words, {
+interface RunOptions {
+  readonly env?: NodeJS.ProcessEnv;
+  readonly cwd?: string;
+  /** For long output: reading it would take a core from the program. */
+  readonly isOutputIgnored?: boolean;
+}
+
+/**
+ * Node cannot tell the CPU time of a child process, but the shell can. It writes its report to the third pipe, so that
+ * the output of the program stays unchanged.
+ */
+const TIMED = 'exec 4>&2 2>&3; TIMEFORMAT="%3R %3U %3S"; time "$@" 2>&4 3>&- 4>&-';
+
+type Pipes = [stdin: null, stdout: Readable | null, stderr: Readable, timing: Readable, unknown];
+
+/** Runs a program, and throws if it fails. Asynchronous, because servers that it talks to run in this process. */
+export async function run(
+  file: string,
+  words: readonly string[],
+  { env = process.env, cwd, isOutputIgnored = false }: RunOptions = {},
+): Promise<Finished> {
+  const child = spawn("bash", ["-c", TIMED, "bash", file, ...words], {
     env,
-    encoding: "utf8",
-    maxBuffer: 1 << 30,
+    cwd,
+    stdio: ["ignore", isOutputIgnored ? "ignore" : "pipe", "pipe", "pipe"],
   });
-  if (status !== 0) throw new Error(`${file} ${words.join(" ")} ended with ${status}:\n${stderr}`);
-  return stdout;
+  const [, stdout, stderr, timing] = child.stdio as Pipes;
+  let [firstByteAt, reportedAt] = [0, 0];
+  stdout?.once("data", () => (firstByteAt = performance.now()));
+  timing.once("data", () => (reportedAt = performance.now()));
+  const [output, errors, report, [status]] = await Promise.all([
+    stdout === null ? "" : text(stdout),
+    text(stderr),
+    text(timing),
+    once(child, "close") as Promise<[number | null]>,
+  ]);
+  if (status !== 0) {
+    throw new Error(`${file} ${words.join(" ")} ended with ${status}:\n${output}${errors}`);
+  }
+  const [real = 0, user = 0, system = 0] =
+    report
+      .split("\n")
+      .findLast((line) => line !== "")
+      ?.split(" ")
+      .map((seconds) => Number(seconds.replace(",", ".")) * 1e3) ?? []; // By locale.
+  // Without the time that the shell takes to start.
+  const startedAt = reportedAt - real;
+  return { output, time: real, cpu: user + system, startedAt, firstByteAt };
+}
+
+/** The reference of most rows. */
+export async function startNode(): Promise<Times> {
+  return run(process.execPath, ["-e", "0"]);
+}
+
+/** In milliseconds. */
+export interface Times {
+  /** By the clock. */
+  readonly time: number;
+  readonly cpu: number;
+}
+
+/** The figures of one side against another. */
+export function compared(
+  ours: readonly Times[],
+  theirs: readonly Times[],
+): Pick<Result, "figures" | "detail"> {
+  const times = [ours.map(({ time }) => time), theirs.map(({ time }) => time)] as const;
+  const cpu = [ours.map((each) => each.cpu), theirs.map((each) => each.cpu)] as const;
+  return { figures: { time: ratioOf(...times), cpu: ratioOf(...cpu) }, detail: against(...times) };
+}
+
+/** Both medians. */
+export function against(ours: readonly number[], theirs: readonly number[]): string {
+  return `${formatMs(median(ours))} against ${formatMs(median(theirs))}`;
+}
+
+/** The peak memory of a Node program in megabytes. */
+export async function peakMemory(
+  words: readonly string[],
+  env: NodeJS.ProcessEnv = process.env,
+): Promise<number> {
+  const hook = path.join(import.meta.dirname, "minimal", "peak-memory.mjs");
+  const options = { env: { ...env, NODE_OPTIONS: `--import=${hook}` } };
+  const { output } = await run(process.execPath, words, options);
+  return Number(output.trimEnd().split("\n").at(-1)) / 1e6;
+}
+
+export function formatMs(milliseconds: number): string {
+  if (milliseconds >= 1_000) return `${(milliseconds / 1e3).toFixed(2)} s`;
+  return `${milliseconds.toFixed(milliseconds < 10 ? 2 : 0)} ms`;
+}
+
+export function formatMb(megabytes: number): string {
+  return `${megabytes.toFixed(0)} MB`;
 }

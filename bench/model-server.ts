@@ -1,9 +1,9 @@
-/** A llama.cpp server on loopback that records the times of the last request and reply. */
+/** A llama.cpp server on loopback that also plays Anthropic's API. It records the times of the last request and reply. */
 import { once } from "node:events";
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
-import { text } from "node:stream/consumers";
 import { setTimeout } from "node:timers/promises";
+import { WIRE } from "../test/provider/wire.ts";
 
 /** About a token. */
 const PIECE = /[\s\S]{1,4}/g;
@@ -15,10 +15,9 @@ const PAUSE_MS = 20;
 export class ModelServer implements AsyncDisposable {
   /** When the last request arrived, by `performance.now()`. */
   askedAt = 0;
+  /** When it sent the first token. Nothing comes before it, not even the headers. */
   spokeAt = 0;
   reply = "It is the first of many words.\n";
-  /** Whether the stream starts before the first token, as with most servers. */
-  isAnnounced = true;
   readonly #server: Server;
 
   private constructor() {
@@ -44,20 +43,31 @@ export class ModelServer implements AsyncDisposable {
   }
 
   async #answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
-    await text(request);
+    request.resume();
+    await once(request, "end");
     this.askedAt = performance.now();
-    response.writeHead(200, { "content-type": "text/event-stream" });
-    const announcement = chunk({ role: "assistant", content: null });
-    if (this.isAnnounced) response.write(announcement);
+    response.writeHead(200, { "content-type": "text/event-stream" }); // Sent with the first chunk.
     await setTimeout(THINKING_MS);
     this.spokeAt = performance.now();
-    if (!this.isAnnounced) response.write(announcement);
-    for (const [index, content] of (this.reply.match(PIECE) ?? []).entries()) {
-      if (index === 1) await setTimeout(PAUSE_MS);
-      response.write(chunk({ content }));
-    }
-    response.end(`${chunk({}, "stop")}data: [DONE]\n\n`);
+    const chunks = request.url?.endsWith("/messages")
+      ? WIRE.anthropic({ text: this.reply })
+      : llamaChunks(this.reply);
+    const [first = "", ...rest] = chunks;
+    response.write(first);
+    await setTimeout(PAUSE_MS);
+    for (const each of rest) response.write(each);
+    response.end();
   }
+}
+
+/** The first chunk has the first token. */
+function llamaChunks(reply: string): readonly string[] {
+  const [first = "", ...rest] = reply.match(PIECE) ?? [];
+  return [
+    chunk({ role: "assistant", content: null }) + chunk({ content: first }),
+    ...rest.map((content) => chunk({ content })),
+    `${chunk({}, "stop")}data: [DONE]\n\n`,
+  ];
 }
 
 function chunk(delta: object, finish: string | null = null): string {

@@ -1,120 +1,187 @@
 /** `jp query` with a model on loopback: the time to the request, the time to print, and the CPU time. */
-import { spawn } from "node:child_process";
-import { once } from "node:events";
-import { writeFileSync } from "node:fs";
+import { writeFileSync, mkdirSync } from "node:fs";
 import path from "node:path";
-import { median, ratioOf, type Result, runProgram } from "./measure.ts";
+import process from "node:process";
+import { writeRecord } from "./data.ts";
+import {
+  against,
+  type Bench,
+  compared,
+  formatMb,
+  goalInMb,
+  goalInMs,
+  JP,
+  NODE_START,
+  peakMemory,
+  run,
+  startNode,
+  takeTurns,
+} from "./measure.ts";
 import { ModelServer } from "./model-server.ts";
-import { benchEnvironment, openBenchWorkspace } from "./workspace.ts";
+import { median, ratioOf } from "./statistics.ts";
+import { benchEnvironment, makeWorkspace, recordFolder, writeRecords } from "./workspace.ts";
 
-const jp = path.join(path.dirname(import.meta.dirname), "bin", "jp");
-const START_ROUNDS = 15;
-const STREAM_ROUNDS = 3;
-const STREAMED_BYTES = 1e5;
-const MAX_MS_TO_PRINT = 5;
-/** A minimal request. */
-const ASK = 'fetch(process.argv[1], { method: "POST", body: "{}" }).then((reply) => reply.text())';
+const START_ROUNDS = 20;
+const START = {
+  llamacpp: "jp query until the request is sent, llamacpp",
+  anthropic: "jp query until the request is sent, anthropic",
+  id: "jp query --id X, among 1,000 conversations",
+  token: "first token printed after it arrives",
+};
 
-export async function benchQueryStart(folder: string): Promise<Result[]> {
-  await using server = await startServer(folder);
-  const node = process.execPath;
-  const times: Record<string, number[]> = {};
-  const note = (name: string, time: number) => (times[name] ??= []).push(time);
-  for (let round = 0; round < START_ROUNDS; round += 1) {
-    for (const isAnnounced of [true, false]) {
-      server.isAnnounced = isAnnounced;
-      const start = performance.now();
-      const { firstByteAt } = await run(jp, queryWords(folder), benchEnvironment(folder));
-      note("query", server.askedAt - start);
-      note(isAnnounced ? "announced" : "unannounced", firstByteAt - server.spokeAt);
-    }
-    const least = performance.now();
-    await run(node, ["-e", ASK, server.url]);
-    note("least", server.askedAt - least);
-    const nothing = performance.now();
-    runProgram(node, ["-e", "0"]);
-    note("nothing", performance.now() - nothing);
-  }
-  const took = (name: string) => median(times[name] ?? []);
-  return [
-    {
-      name: "jp query until it asks / node -e 0",
-      aim: 2.5,
-      ...ratioOf(took("query"), took("nothing")),
-    },
-    { name: "jp query until it asks / node's fetch", ...ratioOf(took("query"), took("least")) },
-    {
-      name: `first token to print / ${MAX_MS_TO_PRINT} ms`,
-      aim: 1,
-      ...toPrint(took("announced")),
-    },
-    // Then the code that reads a reply is only loaded after the token has arrived.
-    { name: "the same, if nothing comes before it", aim: 1, ...toPrint(took("unannounced")) },
-  ];
-}
+export const queryStart: Bench = {
+  rows: Object.values(START),
+  run: async (folder) => {
+    await using server = await ModelServer.start();
+    const few = path.join(folder, "few");
+    const many = path.join(folder, "many");
+    const [id = ""] = writeRecords(many, 1_000, 10);
+    const took = await takeTurns(
+      {
+        node: startNode,
+        llamacpp: query(server, few, ["--new"]),
+        anthropic: query(server, few, ["--new", "--model", "anthropic/bench"]),
+        id: query(server, many, ["--id", id]),
+      },
+      START_ROUNDS,
+    );
+    const toToken = took.llamacpp.map(({ token }) => token);
+    const nodeStarts = took.node.map(({ time }) => time);
+    const token = ratioOf(toToken, nodeStarts);
+    return [
+      {
+        name: START.llamacpp,
+        unit: NODE_START,
+        goal: { most: 4 },
+        ...compared(took.llamacpp, took.node),
+      },
+      {
+        name: START.anthropic,
+        unit: NODE_START,
+        goal: { most: 4 },
+        ...compared(took.anthropic, took.node),
+      },
+      {
+        name: START.id,
+        unit: "× without --id",
+        goal: { most: 1.1 },
+        ...compared(took.id, took.llamacpp),
+      },
+      {
+        name: START.token,
+        unit: NODE_START,
+        goal: goalInMs(5),
+        figures: { time: token },
+        detail: against(toToken, nodeStarts),
+      },
+    ];
+  },
+};
 
-function toPrint(time: number) {
-  return { ratio: time / MAX_MS_TO_PRINT, detail: `${time.toFixed(2)} ms` };
-}
+const LONG_ROUNDS = 7;
+const MEMORY_ROUNDS = 3;
+const LONG_ID = "10000000003";
+const LONG = {
+  time: "jp query --id X on 100,000 events (71 MB)",
+  memory: "peak memory of jp query --id X on 100,000 events",
+};
 
-/** The cost of the whole command, minus its cost for a reply of one line. */
-export async function benchStreaming(folder: string): Promise<Result> {
-  await using server = await startServer(folder);
-  const line = server.reply;
-  const hook = path.join(import.meta.dirname, "minimal", "cpu-time.mjs");
-  const cost = async (reply: string, variables: NodeJS.ProcessEnv) => {
-    server.reply = reply;
-    const env = { ...benchEnvironment(folder), ...variables, NODE_OPTIONS: `--import=${hook}` };
-    const { output } = await run(jp, queryWords(folder), env);
-    return Number(output.trimEnd().split("\n").at(-1));
+export const queryLong: Bench = {
+  rows: Object.values(LONG),
+  run: async (folder) => {
+    await using server = await ModelServer.start();
+    const words = configure(server, folder, ["--id", LONG_ID]);
+    writeRecord(recordFolder(folder, LONG_ID), 100_000, "long");
+    const took = await takeTurns(
+      { node: startNode, long: query(server, folder, ["--id", LONG_ID]) },
+      LONG_ROUNDS,
+    );
+    const env = benchEnvironment(folder);
+    const peaks = await takeTurns(
+      {
+        node: async () => ({ megabytes: await peakMemory(["-e", "0"]) }),
+        long: async () => ({ megabytes: await peakMemory([JP, ...words], env) }),
+      },
+      MEMORY_ROUNDS,
+    );
+    const ours = peaks.long.map(({ megabytes }) => megabytes);
+    const theirs = peaks.node.map(({ megabytes }) => megabytes);
+    return [
+      { name: LONG.time, unit: NODE_START, goal: goalInMs(800), ...compared(took.long, took.node) },
+      {
+        name: LONG.memory,
+        unit: NODE_START,
+        goal: goalInMb(250),
+        figures: { size: ratioOf(ours, theirs) },
+        detail: `${formatMb(median(ours))} against ${formatMb(median(theirs))}`,
+      },
+    ];
+  },
+};
+
+const STREAM_ROUNDS = 7;
+const STREAMED_BYTES = 3e4;
+const STREAM = { markdown: "CPU time to stream 30 kB of Markdown to a terminal" };
+
+export const streaming: Bench = {
+  rows: Object.values(STREAM),
+  run: async (folder) => {
+    await using server = await ModelServer.start();
+    server.reply = MARKDOWN.repeat(Math.ceil(STREAMED_BYTES / MARKDOWN.length));
+    const words = configure(server, folder, ["--new"]);
+    const hook = path.join(import.meta.dirname, "minimal", "fake-terminal.mjs");
+    const env = { ...benchEnvironment(folder), NODE_OPTIONS: `--import=${hook}`, NO_COLOR: "" };
+    const took = await takeTurns(
+      { node: startNode, stream: () => run(process.execPath, [JP, ...words], { env }) },
+      STREAM_ROUNDS,
+    );
+    const ours = took.stream.map(({ cpu }) => cpu);
+    const theirs = took.node.map(({ cpu }) => cpu);
+    return [
+      {
+        name: STREAM.markdown,
+        unit: NODE_START,
+        figures: { cpu: ratioOf(ours, theirs) },
+        detail: against(ours, theirs),
+      },
+    ];
+  },
+};
+
+/** Runs a query. The time is until its request arrives, and the CPU time that of the whole command. */
+function query(server: ModelServer, folder: string, flags: readonly string[]) {
+  const words = configure(server, folder, flags);
+  const env = benchEnvironment(folder);
+  return async () => {
+    const { startedAt, firstByteAt, cpu } = await run(process.execPath, [JP, ...words], { env });
+    return { time: server.askedAt - startedAt, cpu, token: firstByteAt - server.spokeAt };
   };
-  const document = MARKDOWN.repeat(Math.ceil(STREAMED_BYTES / MARKDOWN.length));
-  const costs: Record<"0" | "1", number[]> = { 0: [], 1: [] };
-  for (let round = 0; round < STREAM_ROUNDS; round += 1) {
-    for (const FAKE_TERMINAL of ["0", "1"] as const) {
-      const variables = { FAKE_TERMINAL, NO_COLOR: "" };
-      const more = (await cost(document, variables)) - (await cost(line, variables));
-      costs[FAKE_TERMINAL].push((more * 1e6) / document.length);
-    }
-  }
-  return { name: "CPU per MB, Markdown / piped", ...ratioOf(median(costs[1]), median(costs[0])) };
 }
 
-async function startServer(folder: string): Promise<ModelServer> {
-  const server = await ModelServer.start();
-  const config = [
+/** Makes a workspace that uses the server, and returns the words of a query in it. */
+function configure(
+  server: ModelServer,
+  folder: string,
+  flags: readonly string[],
+): readonly string[] {
+  makeWorkspace(folder);
+  const { JP_GLOBAL_CONFIG_DIR: config = "" } = benchEnvironment(folder);
+  mkdirSync(config, { recursive: true });
+  const lines = [
     'assistant.model.id = "llamacpp/bench"',
     `providers.llm.llamacpp.base_url = "${server.url}"`,
-    "",
+    `providers.llm.anthropic.base_url = "${server.url}"`,
+    'providers.llm.anthropic.api_key_env = "HOME"', // Any variable that is set.
   ];
-  openBenchWorkspace(folder);
-  writeFileSync(path.join(folder, ".jp", "config.toml"), config.join("\n"));
-  return server;
-}
-
-function queryWords(folder: string): readonly string[] {
-  return ["-w", folder, "query", "--new", "--non-interactive", "Say something."];
-}
-
-/** The output of a program, and the time of its first byte. Asynchronous, because the server runs here too. */
-async function run(file: string, words: readonly string[], env = process.env) {
-  const child = spawn(file, words, { env, stdio: ["ignore", "pipe", "inherit"] });
-  let firstByteAt = 0;
-  let output = "";
-  child.stdout.setEncoding("utf8").on("data", (text: string) => {
-    firstByteAt ||= performance.now();
-    output += text;
-  });
-  const [status] = (await once(child, "close")) as [number | null]; // By Node's documentation.
-  if (status !== 0) throw new Error(`${file} ${words.join(" ")} ended with ${status}.`);
-  return { output, firstByteAt };
+  writeFileSync(path.join(config, "config.toml"), `${lines.join("\n")}\n`);
+  return ["-w", folder, "query", ...flags, "--non-interactive", "Say something."];
 }
 
 const MARKDOWN = `## What has changed
 
 The *parser* takes **all** of it now, and \`parse\` tells [what is wrong](https://example.com/wrong)
-where something is. It is slower for short texts, which nobody will notice, and much faster for long
-ones, which somebody has asked for.
+where something is. It is slower for short texts, which you will not notice, and much faster for long
+ones.
 
 - The first thing is that positions are counted in bytes.
 - The second is that \`readElements\` gives batches:

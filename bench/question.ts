@@ -1,6 +1,6 @@
 /**
- * A question of a builtin tool, up to the tool's next attempt, with both events on disk. Compares different
- * lengths of the conversation, and the two appends that every question needs.
+ * A question of a builtin tool, up to the tool's next attempt, with both events on disk. Compares a short conversation
+ * with a long one, and a question with the two appends that it needs.
  */
 import { statSync } from "node:fs";
 import { open } from "node:fs/promises";
@@ -11,8 +11,8 @@ import { toolCall } from "../src/conversation/events.fixture.ts";
 import { questioner } from "../src/agent/questioner.fixture.ts";
 import { ToolTurn } from "../src/agent/tool-turn.fixture.ts";
 import { writeRecord } from "./data.ts";
-import { medians, ratioOf, type Result, type Side } from "./measure.ts";
-import { openBenchWorkspace } from "./workspace.ts";
+import { type Bench, compared, takeTurns, timeOf, type Times } from "./measure.ts";
+import { openBenchWorkspace, recordFolder } from "./workspace.ts";
 
 const ROUNDS = 60;
 /** Per call. Few, because each attempt repeats all earlier ones. */
@@ -22,47 +22,67 @@ const CONTEXT = "-const old = 1;\n+const fresh = 2;\n".repeat(4);
 /** An append overwrites the bytes that close the list. */
 const CLOSING_BYTES = 3;
 
-export async function benchQuestion(folder: string): Promise<Result[]> {
-  await using none = await openConversation(folder, { id: "10000000011", events: 0 });
-  await using some = await openConversation(folder, { id: "10000000012", events: 1_000 });
-  await using many = await openConversation(folder, { id: "10000000013", events: 100_000 });
-  const bytes = [await none.bytes(), await many.bytes()];
-  await using appends = await openAppends(path.join(folder, "appends"), bytes[0] ?? 0);
-  const { silent } = none;
-  const sides = { none: none.ask, some: some.ask, many: many.ask, silent, appends: appends.write };
-  const took = await medians(sides, ROUNDS);
-  const each = (time: number) => (time - took.silent) / QUESTIONS;
-  const own = Buffer.byteLength(TEXT + CONTEXT);
-  const most = Math.max(...bytes) - own;
-  return [
-    {
-      name: "question at 1,000 events / at 0",
-      aim: 1.2,
-      ...ratioOf(each(took.some), each(took.none)),
-    },
-    {
-      name: "question at 100,000 events / at 0",
-      aim: 1.2,
-      ...ratioOf(each(took.many), each(took.none)),
-    },
-    {
-      name: "question / two synced appends",
-      aim: 2,
-      ...ratioOf(each(took.many), took.appends / QUESTIONS),
-    },
-    {
-      name: "bytes of a question / 1000",
-      aim: 1,
-      ratio: most / 1000,
-      detail: `${bytes.map((count) => count - own).join(" and ")} bytes beside its text, at 0 and at 100,000`,
-    },
-  ];
+const QUESTION = {
+  time: "a question, answered and synced to disk, at 100,000 events",
+  length: "a question at 100,000 events",
+  bytes: "bytes that a question adds to the record",
+};
+
+export const question: Bench = {
+  rows: Object.values(QUESTION),
+  run: async (folder) => {
+    await using none = await openConversation(folder, { id: "10000000011", events: 0 });
+    await using many = await openConversation(folder, { id: "10000000013", events: 100_000 });
+    const bytes = Math.max(await none.bytes(), await many.bytes());
+    await using appends = await openAppends(path.join(folder, "appends"), bytes);
+    const took = await takeTurns(
+      {
+        none: () => timeOf(none.ask),
+        many: () => timeOf(many.ask),
+        silent: () => timeOf(none.silent),
+        appends: () => timeOf(appends.write),
+      },
+      ROUNDS,
+    );
+    const atNone = perQuestion(took.none, took.silent);
+    const atMany = perQuestion(took.many, took.silent);
+    const own = Buffer.byteLength(TEXT + CONTEXT);
+    return [
+      {
+        name: QUESTION.time,
+        unit: "× two synced appends",
+        goal: { most: 2 },
+        ...compared(atMany, perQuestion(took.appends)),
+      },
+      {
+        name: QUESTION.length,
+        unit: "× at 0 events",
+        goal: { most: 1.2 },
+        ...compared(atMany, atNone),
+      },
+      {
+        name: QUESTION.bytes,
+        unit: "bytes",
+        goal: { most: 1_000 },
+        figures: { size: { value: bytes - own, noise: 0 } },
+        detail: "without its own text",
+      },
+    ];
+  },
+};
+
+/** Of calls that ask all questions, minus the cost of the same without questions. */
+function perQuestion(calls: readonly Times[], rest?: readonly Times[]): readonly Times[] {
+  return calls.map(({ time, cpu }, round) => ({
+    time: (time - (rest?.[round]?.time ?? 0)) / QUESTIONS,
+    cpu: (cpu - (rest?.[round]?.cpu ?? 0)) / QUESTIONS,
+  }));
 }
 
 interface Opened extends AsyncDisposable {
   /** Makes a call that asks all questions; `silent` makes one that asks none. */
-  readonly ask: Side;
-  readonly silent: Side;
+  readonly ask: () => Promise<void>;
+  readonly silent: () => Promise<void>;
   /** The number of bytes that one question writes. */
   readonly bytes: () => Promise<number>;
 }
@@ -72,7 +92,7 @@ async function openConversation(
   { id, events }: { readonly id: string; readonly events: number },
 ): Promise<Opened> {
   const workspace = openBenchWorkspace(folder);
-  const record = path.join(folder, ".jp", "conversations", id);
+  const record = recordFolder(folder, id);
   writeRecord(record, events, "questions");
   const conversation = await workspace.conversations.open(parseConversationId(id));
   const questions = Array.from({ length: QUESTIONS }, (_, index) =>

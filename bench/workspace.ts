@@ -1,11 +1,17 @@
-/** A workspace in a folder, including its user data. */
-import { mkdirSync } from "node:fs";
+/** A workspace in a folder, including its user data and config. */
+import { mkdirSync, utimesSync } from "node:fs";
 import path from "node:path";
+import process from "node:process";
 import { openWorkspace, type Workspace } from "../src/storage/index.ts";
 import { systemClock } from "../src/util/index.ts";
+import { writeRecord } from "./data.ts";
+
+export function makeWorkspace(folder: string): void {
+  mkdirSync(path.join(folder, ".jp"), { recursive: true });
+}
 
 export function openBenchWorkspace(folder: string): Workspace {
-  mkdirSync(path.join(folder, ".jp"), { recursive: true });
+  makeWorkspace(folder);
   return openWorkspace({
     from: folder,
     environment: { variables: benchEnvironment(folder), home: folder, platform: process.platform },
@@ -15,5 +21,28 @@ export function openBenchWorkspace(folder: string): Workspace {
 }
 
 export function benchEnvironment(folder: string): NodeJS.ProcessEnv {
-  return { ...process.env, JP_USER_DATA_DIR: path.join(folder, "user-data"), NO_COLOR: "1" };
+  return {
+    ...process.env,
+    JP_USER_DATA_DIR: path.join(folder, "user-data"),
+    JP_GLOBAL_CONFIG_DIR: path.join(folder, "user-config"),
+    NO_COLOR: "1",
+  };
+}
+
+/** The folder of a conversation. */
+export function recordFolder(folder: string, id: string): string {
+  return path.join(folder, ".jp", "conversations", id);
+}
+
+/** Writes many conversations with `events` each, and returns their ids. */
+export function writeRecords(folder: string, count: number, events: number): readonly string[] {
+  makeWorkspace(folder);
+  const ids = Array.from({ length: count }, (_, index) => String(17_000_000_000 + index * 100));
+  for (const [index, id] of ids.entries()) {
+    writeRecord(recordFolder(folder, `${id}-bench`), events, `Conversation ${index}`);
+  }
+  // jp does not cache a folder that has just changed.
+  const before = new Date(Date.now() - 60_000);
+  utimesSync(path.join(folder, ".jp", "conversations"), before, before);
+  return ids;
 }
