@@ -11,7 +11,7 @@ import type { Json, JsonObject } from "../util/index.ts";
 import { answerParts, describeDecider, describeSource } from "./inquiry.ts";
 import { firstLine, jsonLine, neutralize, oneLine, valueLine } from "./neutralize.ts";
 import { isDiff, type Paint, paintDiff } from "./style.ts";
-import { moreLines, truncate, wrapCode, wrapWords } from "./wrap.ts";
+import { fits, moreLines, truncate, wrapCode, wrapWords } from "./wrap.ts";
 
 export interface LineOptions {
   readonly paint: Paint;
@@ -58,7 +58,7 @@ export function renderAskerLines(
 /** One line, with values shortened if needed; more only if names and short texts do not fit. */
 function foldCall(call: Pick<ToolCallRequest, "name" | "arguments">, room: number): string {
   const whole = describeCall(call);
-  if (stringWidth(whole) <= room) return whole;
+  if (fits(whole, room)) return whole;
   const entries = Object.entries(call.arguments);
   const long = entries.filter(([key, value]) => !staysWhole(key, value));
   const kept = stringWidth(whole) - long.reduce((sum, [, value]) => sum + widthOf(value), 0);
@@ -144,7 +144,7 @@ export function renderInquiryLines(
   const mark = paint("magenta", "?");
   const paintAnswer = (shown: string) => `${paint("bold", shown)}${paint("dim", by)}`;
   const above = isWhole && context !== undefined ? contextRows(context, { paint, width }) : [];
-  if (stringWidth(`? ${asks} → ${end}${by}`) <= width) {
+  if (fits(`? ${asks} → ${end}${by}`, width)) {
     return [...above, `${mark} ${asks} → ${paintAnswer(end)}`];
   }
   const asking = wrapIn(asks, width - 2).map((row, index) => `${index === 0 ? mark : " "} ${row}`);

@@ -25,6 +25,12 @@ export interface ConversationStore {
   /** Reads the record in pieces of bounded size. Throws `conversation_not_found`. */
   scan(id: ConversationId): AsyncIterable<RecordPiece>;
 
+  /**
+   * Reads the last turns, without what comes before them. Undefined if this is not certain to give the
+   * same as `scan`, as after an edit by hand. Throws `conversation_not_found`.
+   */
+  findLastTurns(id: ConversationId, count: number): Promise<LastTurns | undefined>;
+
   /** Creates a conversation, saves it, and locks it for the caller. */
   create(options: CreateOptions): Promise<ConversationWriter>;
 
@@ -106,6 +112,14 @@ export interface Conversation {
 export interface RecordPiece {
   readonly entries: readonly StreamEntry[];
   readonly problems: readonly RecordProblem[];
+}
+
+/** The end of a record. */
+export interface LastTurns {
+  /** From a turn start on. If the record has fewer turns, these are all its entries. */
+  readonly entries: readonly StreamEntry[];
+  /** The index of the first turn in them. */
+  readonly firstTurn: number;
 }
 
 /** Part of a record that could not be read. It stays in the file. */

@@ -27,6 +27,7 @@ import type {
   CreateOptions,
   FileEdit,
   ForkOptions,
+  LastTurns,
   ListOptions,
   MetadataChange,
   RecordFile,
@@ -62,6 +63,7 @@ import { eventFileBytes, readInLayout } from "./event-layout.ts";
 import { readElements } from "./event-reader.ts";
 import { FsContext, type FsStoreOptions } from "./fs-context.ts";
 import { FsConversationWriter } from "./fs-writer.ts";
+import { findLastTurns } from "./last-turns.ts";
 import type { ConversationLock } from "./lock.ts";
 import { folderOfLatest, summarize } from "./summary.ts";
 
@@ -111,6 +113,17 @@ export class FsConversationStore implements ConversationStore, RecordFiles {
       yield { entries: elements.map((element) => StreamEntry.fromJson(element)), problems };
       if (shouldYield()) await yieldToEventLoop();
     }
+  }
+
+  async findLastTurns(id: ConversationId, count: number): Promise<LastTurns | undefined> {
+    const folder = folderOfLatest(this.#context.readableCopies(id), EVENTS, BASE_CONFIG);
+    const last = await findLastTurns(path.join(folder, EVENTS), count);
+    return (
+      last && {
+        entries: last.elements.map((element) => StreamEntry.fromJson(element)),
+        firstTurn: last.firstTurn,
+      }
+    );
   }
 
   async create(options: CreateOptions): Promise<FsConversationWriter> {
