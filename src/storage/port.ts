@@ -36,10 +36,10 @@ export interface ConversationStore {
 
   /**
    * Locks the conversation and opens it for writing. Repairs a torn end first. Does not wait for the
-   * lock. Throws `conversation_locked`, `conversation_archived`, `record_damaged`,
+   * lock. `loaded` saves reading the record again, if it has not changed since. Throws `conversation_locked`, `conversation_archived`, `record_damaged`,
    * `conversation_not_found`.
    */
-  open(id: ConversationId): Promise<ConversationWriter>;
+  open(id: ConversationId, loaded?: Conversation): Promise<ConversationWriter>;
 
   /** Copies the entries, or those that `keep` accepts, unchanged to a new conversation. */
   fork(id: ConversationId, options?: ForkOptions): Promise<ConversationId>;

@@ -14,7 +14,7 @@ export function encodeBase64(text: string): string {
 export function decodeBase64(encoded: string): string | undefined {
   if (encoded.length % 4 !== 0) return undefined;
   const padding = encoded.endsWith("==") ? 2 : encoded.endsWith("=") ? 1 : 0;
-  const bytes = Buffer.from(encoded, "base64");
+  const bytes = bytesOf(encoded);
   if (bytes.length !== (encoded.length / 4) * 3 - padding) return undefined;
   if (hasTrailingBits(encoded, padding) || isMixed(encoded)) return undefined;
   try {
@@ -22,6 +22,15 @@ export function decodeBase64(encoded: string): string | undefined {
   } catch {
     return undefined;
   }
+}
+
+/** Shared: a long record has a hundred thousand short texts. */
+const buffer = Buffer.allocUnsafeSlow(1 << 16);
+
+/** Valid until the next call. */
+function bytesOf(encoded: string): Buffer {
+  if (encoded.length > buffer.length) return Buffer.from(encoded, "base64");
+  return buffer.subarray(0, buffer.write(encoded, "base64"));
 }
 
 /** In canonical base64, the unused bits of the last character before the padding are zero. */
