@@ -7,20 +7,17 @@ import {
 } from "../config/index.ts";
 import { type ConversationStream, StreamEntry, timestampFromDate } from "../conversation/index.ts";
 import type { CreateOptions } from "../storage/index.ts";
-import type { Clock, JsonObject } from "../util/index.ts";
+import type { Clock } from "../util/index.ts";
 import { shippedConfig } from "../runtime/index.ts";
 
 /** Never throws. */
 export function rememberedConfig({ baseConfig, entries }: ConversationStream): PartialConfig {
-  return conversationConfig(baseConfig, entries.flatMap(configDelta));
-}
-
-function configDelta(entry: StreamEntry): readonly JsonObject[] {
-  if (entry.eventType !== undefined) return []; // Decoding all events takes long.
-  const { content } = entry;
-  return content.kind === "config_delta" || content.kind === "own_config_delta"
-    ? [content.delta]
-    : [];
+  const deltas = entries
+    .filter(({ eventType }) => eventType === undefined) // Decoding all events takes long.
+    .flatMap(({ content }) =>
+      content.kind === "config_delta" || content.kind === "own_config_delta" ? [content.delta] : [],
+    );
+  return conversationConfig(baseConfig, deltas);
 }
 
 export function configForNewConversation(
