@@ -20,7 +20,7 @@ test("the last turns of any record in the usual layout equal those of a full rea
       writeFileSync(file, laidOut(elements));
       expect(await findLastTurns(file, count, PIECE)).toEqual(lastOf(file, count));
     }),
-    { numRuns: 300 },
+    { numRuns: 200 },
   );
 });
 
@@ -32,9 +32,10 @@ test("in any other layout, the last turns equal those of a full read, or there a
       writeFileSync(file, layout(elements));
       const found = await findLastTurns(file, count, PIECE);
       outcomes.add(found === undefined ? "none" : "found");
-      if (found !== undefined) expect(found).toEqual(lastOf(file, count));
+      const whole = lastOf(file, count);
+      expect(found ?? whole).toEqual(whole);
     }),
-    { numRuns: 1000 },
+    { numRuns: 500 },
   );
   expect(outcomes).toEqual(new Set(["found", "none"]));
 });

@@ -47,8 +47,10 @@ async function* selectTurns(
   context: CommandContext,
 ): AsyncGenerator<readonly Turn[]> {
   const { first, last, turn } = flags;
-  if (first === undefined && last === undefined && turn === undefined)
-    return yield* readTurns(id, context);
+  if (first === undefined && last === undefined && turn === undefined) {
+    yield* readTurns(id, context);
+    return;
+  }
   const isLast = first === undefined && turn === undefined && last !== undefined && last > 0;
   const ending = isLast ? await findLastTurns(id, last, context) : undefined;
   const turns = ending ?? (await readAllTurns(id, context));
