@@ -8,7 +8,11 @@ import {
   type Timestamp,
 } from "../conversation/index.ts";
 import { oneLine } from "../render/index.ts";
-import { conversationNotFoundError, type ConversationSummary } from "../storage/index.ts";
+import {
+  conversationNotFoundError,
+  type ConversationSummary,
+  type Workspace,
+} from "../storage/index.ts";
 import { CodedError, isCodedError } from "../util/index.ts";
 import { type CommandContext, warn, warnAboutProblems } from "./context.ts";
 import { TARGET_KEYWORDS, type TargetKeyword } from "./define.ts";
@@ -19,17 +23,16 @@ export async function resolveTarget(
   context: CommandContext,
   word = "active",
 ): Promise<ConversationSummary> {
-  const { conversations, session } = context.workspace;
-  const summaries = await conversations.list({ which: "all" });
+  const { conversations } = context.workspace;
   const id = findConversationId(word);
-  const named = id && summaries.find((summary) => summary.id === id);
+  const named = id && (await conversations.find(id));
   if (named !== undefined) return named;
   // Digits alone may also be part of a title.
   if (id !== undefined && word.startsWith("jp-c")) throw conversationNotFoundError(id);
   const keyword = findKeyword(word);
-  if (keyword === undefined) return findByTitle(summaries, word);
+  if (keyword === undefined) return findByTitle(await conversations.list({ which: "all" }), word);
   const { find, missing } = KEYWORDS[keyword];
-  const found = find(summaries, await session.history());
+  const found = await find(context.workspace);
   if (found !== undefined) return found;
   const code = keyword === "active" ? "no_active_conversation" : "conversation_not_found";
   throw new CodedError(code, missing, {
@@ -62,8 +65,7 @@ export async function resolveTargetForReading(
     return await resolveTarget(context);
   } catch (error) {
     if (!isCodedError(error) || error.code !== "no_active_conversation") throw error;
-    const summaries = await context.workspace.conversations.list({ which: "all" });
-    const recent = KEYWORDS.recent.find(summaries, []);
+    const recent = await KEYWORDS.recent.find(context.workspace);
     if (recent === undefined) throw error;
     context.output.notice(
       `(No conversation is active in this terminal; using the most recent, ${recent.id}.)`,
@@ -73,60 +75,64 @@ export async function resolveTargetForReading(
 }
 
 interface Keyword {
-  /** `history` lists the conversations of this terminal, the active one first. */
-  readonly find: (
-    summaries: readonly ConversationSummary[],
-    history: readonly ConversationId[],
-  ) => ConversationSummary | undefined;
+  readonly find: (workspace: Workspace) => Promise<ConversationSummary | undefined>;
   /** The error if none is found: a keyword is never tried as part of a title. */
   readonly missing: string;
 }
 
 const KEYWORDS: Readonly<Record<TargetKeyword, Keyword>> = {
   active: {
-    find: (summaries, [id]) => live(summaries).find((summary) => summary.id === id),
+    find: (workspace) => fromHistory(workspace, 0),
     missing: "No conversation is active in this terminal.",
   },
   previous: {
-    find: (summaries, [, id]) => live(summaries).find((summary) => summary.id === id),
+    find: (workspace) => fromHistory(workspace, 1),
     missing: "No other conversation was active in this terminal.",
   },
   recent: {
-    find: (summaries) => latest(live(summaries), lastActivity),
+    find: ({ conversations }) => latest(conversations.list(), lastActivity),
     missing: "No conversations yet.",
   },
   newest: {
-    find: (summaries) => latest(live(summaries), ({ id }) => conversationCreatedAt(id)),
+    find: ({ conversations }) =>
+      latest(conversations.list(), ({ id }) => conversationCreatedAt(id)),
     missing: "No conversations yet.",
   },
   pinned: {
-    find: (summaries) => latest(live(summaries), ({ metadata }) => metadata?.pinnedAt),
+    find: ({ conversations }) => latest(conversations.list(), ({ metadata }) => metadata?.pinnedAt),
     missing: "No conversation is pinned.",
   },
   archived: {
-    find: (summaries) =>
+    find: ({ conversations }) =>
       latest(
-        summaries.filter(({ isArchived }) => isArchived),
+        conversations.list({ which: "archived" }),
         ({ id, metadata }) => metadata?.archivedAt ?? conversationCreatedAt(id),
       ),
     missing: "No conversation is archived.",
   },
 };
 
+/** The history lists the conversations of this terminal, the active one first. */
+async function fromHistory(
+  { conversations, session }: Workspace,
+  position: number,
+): Promise<ConversationSummary | undefined> {
+  const id = (await session.history())[position];
+  const summary = id && (await conversations.find(id));
+  // It may have been archived since.
+  return summary?.isArchived === true ? undefined : summary;
+}
+
 function findKeyword(word: string): TargetKeyword | undefined {
   const names = Object.keys(TARGET_KEYWORDS) as TargetKeyword[]; // Its own keys.
   return names.find((name) => word === name || word === TARGET_KEYWORDS[name].short);
 }
 
-function live(summaries: readonly ConversationSummary[]): readonly ConversationSummary[] {
-  return summaries.filter(({ isArchived }) => !isArchived);
-}
-
-function latest(
-  summaries: readonly ConversationSummary[],
+async function latest(
+  summaries: Promise<readonly ConversationSummary[]>,
   timeOf: (summary: ConversationSummary) => Timestamp | undefined,
-): ConversationSummary | undefined {
-  return summaries
+): Promise<ConversationSummary | undefined> {
+  return (await summaries)
     .flatMap((summary) => {
       const time = timeOf(summary);
       return time === undefined ? [] : [{ summary, time }];

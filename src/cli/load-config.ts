@@ -12,7 +12,7 @@ import {
   type ToolDirective,
 } from "../config/index.ts";
 import { type Machine, shippedConfig } from "../runtime/index.ts";
-import type { UserEnvironment, Workspace } from "../storage/index.ts";
+import type { Conversation, UserEnvironment, Workspace } from "../storage/index.ts";
 import { isCodedError } from "../util/index.ts";
 import { type CommandContext, warn } from "./context.ts";
 import { resolveTarget } from "./conversations.ts";
@@ -23,6 +23,8 @@ export interface ConfigFlags {
   readonly cfg?: readonly string[];
   /** A conversation whose remembered config also applies. */
   readonly id?: string;
+  /** The same conversation, if it is loaded already. */
+  readonly conversation?: Conversation;
   /** From `-t` and `-T`, in their order. */
   readonly directives?: readonly ToolDirective[];
 }
@@ -30,12 +32,14 @@ export interface ConfigFlags {
 /** Prints warnings. Throws `ConfigError` for an invalid config. */
 export async function loadConfig(
   context: CommandContext,
-  { cfg = [], id }: ConfigFlags,
+  { cfg = [], id, conversation }: ConfigFlags,
 ): Promise<readonly Layer[]> {
   const { layers, warnings } = await loadLayers({
     places: configPlaces(context),
     ...shippedConfig(),
-    ...(id !== undefined && { conversation: await loadRemembered(context, id) }),
+    ...(id !== undefined && {
+      conversation: rememberedConfig((conversation ?? (await loadTarget(context, id))).stream),
+    }),
     settings: cfg,
   });
   for (const warning of warnings) warn(warning, context.output);
@@ -53,10 +57,9 @@ export async function effectiveConfig(
   return applyDirectives(config, flags.directives ?? []);
 }
 
-async function loadRemembered(context: CommandContext, target: string): Promise<PartialConfig> {
+async function loadTarget(context: CommandContext, target: string): Promise<Conversation> {
   const { id } = await resolveTarget(context, target);
-  const { stream } = await context.workspace.conversations.load(id);
-  return rememberedConfig(stream);
+  return context.workspace.conversations.load(id);
 }
 
 export function configPlaces(context: CommandContext): ConfigPlaces {

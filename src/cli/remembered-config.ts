@@ -12,9 +12,11 @@ import { shippedConfig } from "../runtime/index.ts";
 
 /** Never throws. */
 export function rememberedConfig({ baseConfig, entries }: ConversationStream): PartialConfig {
-  const deltas = entries.flatMap(({ content }) =>
-    content.kind === "config_delta" || content.kind === "own_config_delta" ? [content.delta] : [],
-  );
+  const deltas = entries
+    .filter(({ eventType }) => eventType === undefined) // Decoding all events takes long.
+    .flatMap(({ content }) =>
+      content.kind === "config_delta" || content.kind === "own_config_delta" ? [content.delta] : [],
+    );
   return conversationConfig(baseConfig, deltas);
 }
 

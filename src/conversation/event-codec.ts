@@ -285,7 +285,7 @@ function mapStrings(value: Json, change: (text: string) => string, level = 0): J
     throw new ShapeError("", `nested deeper than ${MAX_JSON_DEPTH} levels`);
   if (Array.isArray(value)) return value.map((item: Json) => mapStrings(item, change, level + 1));
   if (!isJsonObject(value)) return value;
-  return Object.fromEntries(
-    Object.entries(value).map(([key, item]) => [key, mapStrings(item, change, level + 1)]),
-  );
+  const members = Object.entries(value);
+  for (const member of members) member[1] = mapStrings(member[1], change, level + 1);
+  return Object.fromEntries(members);
 }

@@ -167,6 +167,11 @@ export function isEventType(type: unknown): type is EventType {
   return typeof type === "string" && Object.hasOwn(PROVIDER_VISIBLE, type);
 }
 
+/** Whether a model may see events of this type. */
+export function isProviderVisibleType(type: EventType | undefined): boolean {
+  return type !== undefined && PROVIDER_VISIBLE[type];
+}
+
 /** Whether a model may see the event. */
 export function isProviderVisible(event: ConversationEvent): event is ProviderEvent {
   return PROVIDER_VISIBLE[event.type];

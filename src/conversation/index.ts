@@ -27,6 +27,7 @@ export {
   type InquiryOutcome,
   type InquiryRequest,
   type InquiryResponse,
+  isEventType,
   isProviderVisible,
   type KnownCancellationReason,
   type PermissionDecision,
@@ -47,6 +48,7 @@ export {
   type Turn,
   TurnCounter,
   turnsOf,
+  TurnSplitter,
 } from "./turns.ts";
 export { project } from "./projection.ts";
 export { INTERRUPTED_CALL, sanitize } from "./sanitize.ts";

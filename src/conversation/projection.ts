@@ -33,6 +33,7 @@ function projectTurns(turns: readonly Turn[], compactions: readonly Compaction[]
 /** Oldest first; those with equal timestamps in the order of the record. */
 function compactionsOf(stream: ConversationStream): readonly Compaction[] {
   return stream.entries
+    .filter(({ eventType }) => eventType === undefined)
     .flatMap(({ content }) => (content.kind === "compaction" ? [content.compaction] : []))
     .toSorted((left, right) => compareTimestamps(left.timestamp, right.timestamp));
 }

@@ -18,12 +18,15 @@ import {
   turnStart,
 } from "./events.fixture.ts";
 import { StreamEntry } from "./entry.ts";
-import type { ConversationEvent } from "./event.ts";
+import { type ConversationEvent, isProviderVisible } from "./event.ts";
 import { INTERRUPTED_CALL, sanitize } from "./sanitize.ts";
 import { type ConversationStream, eventsOf } from "./stream.ts";
 import { pairInquiries, pairToolCalls, turnsOf } from "./turns.ts";
 
 const eventsIn = (stream: ConversationStream) => [...eventsOf(sanitize(stream).entries)];
+
+const visibleIn = ({ entries }: ConversationStream) =>
+  [...eventsOf(entries)].filter(isProviderVisible);
 
 const inquiriesIn = (stream: ConversationStream) =>
   turnsOf(sanitize(stream).entries).map(({ events }) => pairInquiries(events));
@@ -236,6 +239,14 @@ describe("inquiries", () => {
 });
 
 describe("for any stream", () => {
+  test("a model gets the same events whether inquiries are closed too or only calls", () => {
+    fc.assert(
+      fc.property(anyDamagedStream, (stream) => {
+        expect(visibleIn(sanitize(stream, "calls"))).toStrictEqual(visibleIn(sanitize(stream)));
+      }),
+    );
+  });
+
   test("the record itself does not change", () => {
     verifies("082/sanitize/works-turn-by-turn");
     fc.assert(

@@ -5,6 +5,7 @@
 import { StreamEntry } from "./entry.ts";
 import type {
   ConversationEvent,
+  EventType,
   InquiryRequest,
   InquiryResponse,
   ToolCallRequest,
@@ -15,26 +16,36 @@ import { Matcher, type Pairing, TurnCounter } from "./turns.ts";
 /** What a model gets for a call that has no recorded result. */
 export const INTERRUPTED_CALL = "Tool call was interrupted.";
 
-/** Pure and idempotent. */
-export function sanitize(stream: ConversationStream): ConversationStream {
+/** What to close: a model sees calls, but no inquiries. */
+export type SanitizedPairs = "calls" | "calls and inquiries";
+
+/** Pure and idempotent. Decodes no more than it needs. */
+export function sanitize(
+  stream: ConversationStream,
+  pairs: SanitizedPairs = "calls and inquiries",
+): ConversationStream {
   const begun = withoutLeadingEvents(stream.entries);
-  const ended = withoutTrailingTurnStarts(withPairsClosed(begun));
+  const ended = withoutTrailingTurnStarts(withPairsClosed(begun, pairs));
   return { ...stream, entries: withFirstTurnStarted(ended) };
 }
 
 /** Providers reject anything before the first request. */
 function withoutLeadingEvents(entries: readonly StreamEntry[]): readonly StreamEntry[] {
-  const first = entries.findIndex(({ event }) => event?.type === "chat_request");
+  const first = entries.findIndex((entry) => isReadable(entry, "chat_request"));
   if (first <= 0) return entries;
-  return entries.filter(
-    ({ event }, index) => index >= first || event === undefined || event.type === "turn_start",
-  );
+  const leading = entries
+    .slice(0, first)
+    .filter(({ event }) => event === undefined || event.type === "turn_start");
+  return [...leading, ...entries.slice(first)];
 }
 
 /** Turn by turn, drops responses without a request, and closes requests without a response. */
-function withPairsClosed(entries: readonly StreamEntry[]): readonly StreamEntry[] {
+function withPairsClosed(
+  entries: readonly StreamEntry[],
+  pairs: SanitizedPairs,
+): readonly StreamEntry[] {
   const repairs = new Map<number, Repair>();
-  for (const turn of placesByTurn(entries)) repairTurn(turn, repairs);
+  for (const range of turnRanges(entries)) repairTurn({ entries, ...range }, pairs, repairs);
   if (repairs.size === 0) return entries;
   return entries.flatMap((entry, position) => {
     const { isDropped = false, added = [] } = repairs.get(position) ?? {};
@@ -56,18 +67,28 @@ interface Place<Event extends ConversationEvent = ConversationEvent> {
   readonly event: Event;
 }
 
-function repairTurn(places: readonly Place[], repairs: Map<number, Repair>): void {
-  const calls = pair(places, "tool_call_request", "tool_call_response");
-  const inquiries = pair(places, "inquiry_request", "inquiry_response");
+/** The entries of a turn: all from one position to another, which is not included. */
+interface TurnEntries {
+  readonly entries: readonly StreamEntry[];
+  readonly from: number;
+  readonly to: number;
+}
+
+function repairTurn(turn: TurnEntries, which: SanitizedPairs, repairs: Map<number, Repair>): void {
+  const calls = pair(turn, "tool_call_request", "tool_call_response");
+  const inquiries =
+    which === "calls"
+      ? { pairs: [], orphans: [] }
+      : pair(turn, "inquiry_request", "inquiry_response");
   for (const { position } of [...calls.orphans, ...inquiries.orphans]) {
     repairs.set(position, { isDropped: true });
   }
   // Inquiries first: where both are closed at one position, the question ends before its call does.
   for (const { request } of inquiries.pairs.filter(isOpen)) {
-    add(repairs, lastRelatedPosition(request, places), interruptedInquiry(request.event));
+    add(repairs, lastRelatedPosition(request, turn), interruptedInquiry(request.event));
   }
   for (const { request } of calls.pairs.filter(isOpen)) {
-    add(repairs, lastRelatedPosition(request, places), interruptedCall(request.event));
+    add(repairs, lastRelatedPosition(request, turn), interruptedCall(request.event));
   }
 }
 
@@ -77,12 +98,12 @@ function pair<
   Request extends ConversationEvent["type"],
   Response extends ConversationEvent["type"],
 >(
-  places: readonly Place[],
+  turn: TurnEntries,
   requestType: Request,
   responseType: Response,
 ): Pairing<Place<Of<Request>>, Place<Of<Response>>> {
   const matcher = new Matcher<Place<Of<Request>>, Place<Of<Response>>>();
-  for (const place of places) {
+  for (const place of placesOf(turn, [requestType, responseType])) {
     if (isOf(place, requestType)) matcher.open(place);
     if (isOf(place, responseType)) matcher.close(place);
   }
@@ -104,8 +125,8 @@ function isOpen({ response }: { readonly response?: unknown }): boolean {
  * The position of the last event with the request's id: a response between two requests of the same
  * id would be paired with the first. A call also ends after the questions it asked.
  */
-function lastRelatedPosition(request: Place, places: readonly Place[]): number {
-  const related = places.filter(
+function lastRelatedPosition(request: Place, turn: TurnEntries): number {
+  const related = [...placesOf(turn)].filter(
     ({ id, event }) =>
       id === request.id || ("toolCallId" in event && event.toolCallId === request.id),
   );
@@ -117,30 +138,43 @@ function add(repairs: Map<number, Repair>, position: number, event: Conversation
   repairs.set(position, { ...repair, added: [...(repair.added ?? []), event] });
 }
 
-/** The events that have an id, grouped by turn. */
-function placesByTurn(entries: readonly StreamEntry[]): Iterable<readonly Place[]> {
-  const counter = new TurnCounter();
-  const turns = new Map<number, Place[]>();
-  for (const [position, { eventType, event }] of entries.entries()) {
-    if (eventType === undefined) continue;
-    const turn = counter.next(eventType);
-    if (event === undefined || !("id" in event)) continue;
-    const places = turns.get(turn) ?? [];
-    places.push({ position, id: event.id, event });
-    turns.set(turn, places);
+/** The readable events that have an id, of these types or of all. */
+function* placesOf(
+  { entries, from, to }: TurnEntries,
+  types?: readonly EventType[],
+): Generator<Place> {
+  for (let position = from; position < to; position += 1) {
+    const entry = entries[position];
+    const type = entry?.eventType;
+    if (type === undefined || types?.includes(type) === false) continue;
+    const event = entry?.event;
+    if (event !== undefined && "id" in event) yield { position, id: event.id, event };
   }
-  return turns.values();
+}
+
+function* turnRanges(entries: readonly StreamEntry[]): Generator<Pick<TurnEntries, "from" | "to">> {
+  const counter = new TurnCounter();
+  let [turn, from] = [0, 0];
+  for (let position = 0; position < entries.length; position += 1) {
+    const type = entries[position]?.eventType;
+    const next = type === undefined ? turn : counter.next(type);
+    if (next === turn) continue;
+    yield { from, to: position };
+    [turn, from] = [next, position];
+  }
+  yield { from, to: entries.length };
 }
 
 /** Other entries may follow the last event. */
 function withoutTrailingTurnStarts(entries: readonly StreamEntry[]): readonly StreamEntry[] {
   const last = entries.findLastIndex(({ event }) => event !== undefined && !isTurnStart(event));
-  return entries.filter(({ event }, index) => index <= last || !isTurnStart(event));
+  const trailing = entries.slice(last + 1).filter(({ event }) => !isTurnStart(event));
+  return [...entries.slice(0, last + 1), ...trailing];
 }
 
 /** Leaves exactly one `turn_start` before the first request. */
 function withFirstTurnStarted(entries: readonly StreamEntry[]): readonly StreamEntry[] {
-  const first = entries.findIndex(({ event }) => event?.type === "chat_request");
+  const first = entries.findIndex((entry) => isReadable(entry, "chat_request"));
   const timestamp = entries[first]?.event?.timestamp;
   if (timestamp === undefined) return entries;
   const start = entries.slice(0, first).findLastIndex(({ event }) => isTurnStart(event));
@@ -148,7 +182,12 @@ function withFirstTurnStarted(entries: readonly StreamEntry[]): readonly StreamE
     const opening = StreamEntry.fromEvent({ type: "turn_start", timestamp });
     return entries.toSpliced(first, 0, opening);
   }
-  return entries.filter(({ event }, index) => index >= start || !isTurnStart(event));
+  const leading = entries.slice(0, start).filter(({ event }) => !isTurnStart(event));
+  return [...leading, ...entries.slice(start)];
+}
+
+function isReadable(entry: StreamEntry, type: EventType): boolean {
+  return entry.eventType === type && entry.event !== undefined;
 }
 
 function isTurnStart(event: ConversationEvent | undefined): boolean {

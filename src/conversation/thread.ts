@@ -3,7 +3,13 @@
  * that no internal event can reach them.
  */
 import type { JsonObject } from "../util/index.ts";
-import { isProviderVisible, type ProviderEvent, type ToolCallResponse } from "./event.ts";
+import type { StreamEntry } from "./entry.ts";
+import {
+  isProviderVisible,
+  isProviderVisibleType,
+  type ProviderEvent,
+  type ToolCallResponse,
+} from "./event.ts";
 import { project } from "./projection.ts";
 import { sanitize } from "./sanitize.ts";
 import { type ConversationStream, eventsOf, findSchema } from "./stream.ts";
@@ -48,13 +54,19 @@ export interface ThreadParts {
 /** Applies compactions, sanitizes, and removes what a model must not see. */
 export function intoParts(thread: Thread): ThreadParts {
   // Compactions refer to turns by their number in the record, so they are applied first.
-  const stream = sanitize(project(thread.stream));
+  const stream = sanitize(project(thread.stream), "calls");
   const schema = findSchema(stream);
   return {
     systemParts: renderSystemParts(thread),
-    events: orderResults([...eventsOf(stream.entries)].filter(isProviderVisible)),
+    events: orderResults(visibleEvents(stream.entries)),
     ...(schema !== undefined && { schema }),
   };
+}
+
+/** Decodes no others. */
+function visibleEvents(entries: readonly StreamEntry[]): readonly ProviderEvent[] {
+  const visible = entries.filter(({ eventType }) => isProviderVisibleType(eventType));
+  return [...eventsOf(visible)].filter(isProviderVisible);
 }
 
 /** For providers that want one list: system messages first, then the conversation. */

@@ -12,6 +12,9 @@ export type Timestamp = string & { readonly [brand]: "Timestamp" };
 const PATTERN =
   /^(\d{4}-(?:0[1-9]|1[0-2])-(?:0[1-9]|[12]\d|3[01]))[ T]((?:[01]\d|2[0-3]):[0-5]\d:[0-5]\d)(?:\.(\d{1,9}))?(Z|[+-](?:[01]\d|2[0-3]):[0-5]\d)?$/i;
 
+/** Sorts like text: it has no zone, and no zeros at the end that could differ. */
+const SORTABLE = /^.{10} .{8}\.(?:0|\d*[1-9])$/;
+
 /** Throws `ShapeError` if the value is not a time in either form. */
 export function parseTimestamp(value: unknown, path = "timestamp"): Timestamp {
   const timestamp = findTimestamp(value);
@@ -40,6 +43,9 @@ export function timestampToMilliseconds(timestamp: Timestamp): number {
 
 /** Compares with full precision. */
 export function compareTimestamps(left: Timestamp, right: Timestamp): number {
+  if (SORTABLE.test(left) && SORTABLE.test(right)) {
+    return left < right ? -1 : left > right ? 1 : 0;
+  }
   const difference = toNanoseconds(left) - toNanoseconds(right);
   return difference < 0n ? -1 : difference > 0n ? 1 : 0;
 }

@@ -21,19 +21,40 @@ export interface Turn {
 
 /** Unreadable events are omitted. */
 export function turnsOf(entries: Iterable<StreamEntry>): Turn[] {
-  const turns: Turn[] = [];
-  let events: ConversationEvent[] = [];
-  const counter = new TurnCounter();
-  for (const { eventType, event } of entries) {
-    if (eventType === undefined) continue;
-    const index = counter.next(eventType);
-    if (turns.length === 0 || index > turns.length - 1) {
-      events = [];
-      turns.push({ index, events });
-    }
-    if (event !== undefined) events.push(event);
+  const splitter = new TurnSplitter();
+  return [...splitter.read(entries), ...splitter.end()];
+}
+
+/** The same for entries that are read in batches, of which the first may not be the record's first. */
+export class TurnSplitter {
+  readonly #counter = new TurnCounter();
+  readonly #firstTurn: number;
+  #turn: { readonly index: number; readonly events: ConversationEvent[] } | undefined;
+
+  /** The index of the turn in which the entries start. */
+  constructor(firstTurn = 0) {
+    this.#firstTurn = firstTurn;
   }
-  return turns;
+
+  /** The turns that are complete now. */
+  read(entries: Iterable<StreamEntry>): readonly Turn[] {
+    const turns: Turn[] = [];
+    for (const { eventType, event } of entries) {
+      if (eventType === undefined) continue;
+      const index = this.#firstTurn + this.#counter.next(eventType);
+      if (this.#turn?.index !== index) {
+        turns.push(...this.end());
+        this.#turn = { index, events: [] };
+      }
+      if (event !== undefined) this.#turn.events.push(event);
+    }
+    return turns;
+  }
+
+  /** The last turn, if there is one. */
+  end(): readonly Turn[] {
+    return this.#turn === undefined ? [] : [this.#turn];
+  }
 }
 
 /**

@@ -1,5 +1,4 @@
 /** A tool call, its questions and its result in a few lines, the same live and in a transcript. */
-import stringWidth from "fast-string-width";
 import type {
   InquiryRequest,
   InquiryResponse,
@@ -11,7 +10,7 @@ import type { Json, JsonObject } from "../util/index.ts";
 import { answerParts, describeDecider, describeSource } from "./inquiry.ts";
 import { firstLine, jsonLine, neutralize, oneLine, valueLine } from "./neutralize.ts";
 import { isDiff, type Paint, paintDiff } from "./style.ts";
-import { moreLines, truncate, wrapCode, wrapWords } from "./wrap.ts";
+import { fits, moreLines, textWidth, truncate, wrapCode, wrapWords } from "./wrap.ts";
 
 export interface LineOptions {
   readonly paint: Paint;
@@ -31,7 +30,7 @@ export function renderCallLines(
 ): readonly string[] {
   const label = endLabel(end) || note;
   const suffix = label === "" ? "" : ` ${label}`;
-  const call = foldCall(request, width - 2 - stringWidth(suffix));
+  const call = foldCall(request, width - 2 - textWidth(suffix));
   const painted = `${paint("cyan", call)}${paint("dim", suffix)}`;
   return wrapIn(painted, width - 2).map((row, index) =>
     index === 0 ? `${endSymbol(end, paint)} ${row}` : `  ${row}`,
@@ -58,10 +57,10 @@ export function renderAskerLines(
 /** One line, with values shortened if needed; more only if names and short texts do not fit. */
 function foldCall(call: Pick<ToolCallRequest, "name" | "arguments">, room: number): string {
   const whole = describeCall(call);
-  if (stringWidth(whole) <= room) return whole;
+  if (fits(whole, room)) return whole;
   const entries = Object.entries(call.arguments);
   const long = entries.filter(([key, value]) => !staysWhole(key, value));
-  const kept = stringWidth(whole) - long.reduce((sum, [, value]) => sum + widthOf(value), 0);
+  const kept = textWidth(whole) - long.reduce((sum, [, value]) => sum + widthOf(value), 0);
   const each = Math.max(MIN_VALUE_WIDTH, Math.floor((room - kept) / Math.max(1, long.length)));
   const shown = entries.map(([key, value]) => {
     const text = valueLine(value);
@@ -82,7 +81,7 @@ function staysWhole(key: string, value: Json): boolean {
 }
 
 function widthOf(value: Json): number {
-  return stringWidth(valueLine(value));
+  return textWidth(valueLine(value));
 }
 
 const MAX_ONE_LINE_CALL = 60;
@@ -95,7 +94,7 @@ export function callText(call: Pick<ToolCallRequest, "name" | "arguments">): str
   const entries = Object.entries(call.arguments);
   const line = `• ${describeCall(call)}`;
   const hasLines = entries.some(([, value]) => typeof value === "string" && value.includes("\n"));
-  if (!hasLines && stringWidth(line) <= MAX_ONE_LINE_CALL) return line;
+  if (!hasLines && textWidth(line) <= MAX_ONE_LINE_CALL) return line;
   const below = entries.flatMap(([key, value]) => {
     const name = `  ${keyText(key)}:`;
     if (typeof value !== "string" || !value.includes("\n")) return [`${name} ${valueLine(value)}`];
@@ -144,7 +143,7 @@ export function renderInquiryLines(
   const mark = paint("magenta", "?");
   const paintAnswer = (shown: string) => `${paint("bold", shown)}${paint("dim", by)}`;
   const above = isWhole && context !== undefined ? contextRows(context, { paint, width }) : [];
-  if (stringWidth(`? ${asks} → ${end}${by}`) <= width) {
+  if (fits(`? ${asks} → ${end}${by}`, width)) {
     return [...above, `${mark} ${asks} → ${paintAnswer(end)}`];
   }
   const asking = wrapIn(asks, width - 2).map((row, index) => `${index === 0 ? mark : " "} ${row}`);

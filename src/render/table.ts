@@ -1,7 +1,6 @@
 /** Tables of aligned columns, fitted to the width of the screen. */
-import stringWidth from "fast-string-width";
 import type { Paint } from "./style.ts";
-import { truncate } from "./wrap.ts";
+import { textWidth, truncate } from "./wrap.ts";
 
 /** A column of a table. */
 export interface Column {
@@ -32,18 +31,32 @@ const MIN_COLUMN_WIDTH = 8;
 /** The lines of a table; the first is its header. */
 export function renderTable({ columns, rows, paint, width }: TableOptions): string[] {
   const header = columns.map(({ title }): Cell => ({ text: title, style: "bold" }));
-  const lines = [header, ...rows];
+  const lines = [header, ...rows].map((line) =>
+    columns.map((_column, index) => measure(line[index] ?? { text: "" })),
+  );
   const natural = columns.map((_column, index) =>
-    Math.max(...lines.map((line) => stringWidth(line[index]?.text ?? ""))),
+    Math.max(...lines.map((line) => line[index]?.ownWidth ?? 0)),
   );
   const shown = columns.slice(0, countFitting(natural, columns, width));
   const widths = fit(natural.slice(0, shown.length), shown, width);
   return lines.map((line) => {
     const cells = shown.map((column, index) =>
-      renderCell(line[index] ?? { text: "" }, { column, width: widths[index] ?? 0, paint }),
+      renderCell(line[index] ?? measure({ text: "" }), {
+        column,
+        width: widths[index] ?? 0,
+        paint,
+      }),
     );
     return cells.join(GAP).trimEnd();
   });
+}
+
+interface MeasuredCell extends Cell {
+  readonly ownWidth: number;
+}
+
+function measure({ text, style }: Cell): MeasuredCell {
+  return { text, ...(style !== undefined && { style }), ownWidth: textWidth(text) };
 }
 
 /** If not all columns fit, the last ones are dropped, but two always stay. */
@@ -82,9 +95,11 @@ interface CellPlace {
   readonly paint: Paint;
 }
 
-function renderCell({ text, style }: Cell, { column, width, paint }: CellPlace): string {
-  const shown = truncate(text, width);
-  const padding = " ".repeat(Math.max(0, width - stringWidth(shown)));
+function renderCell(cell: MeasuredCell, { column, width, paint }: CellPlace): string {
+  const { text, style, ownWidth } = cell;
+  const isCut = ownWidth > width;
+  const shown = isCut ? truncate(text, width) : text;
+  const padding = " ".repeat(Math.max(0, width - (isCut ? textWidth(shown) : ownWidth)));
   const painted = style === undefined || shown === "" ? shown : paint(style, shown);
   return column.align === "right" ? padding + painted : painted + padding;
 }

@@ -2,6 +2,15 @@
 import stringWidth from "fast-string-width";
 import { wrapAnsi } from "fast-wrap-ansi";
 
+/** As `stringWidth` counts it. */
+const TAB_WIDTH = 8;
+const ASCII = /^[ -~]*$/;
+
+/** The columns that a text takes. */
+export function textWidth(text: string): number {
+  return ASCII.test(text) ? text.length : stringWidth(text);
+}
+
 /** Wraps a line at words. A word that is too wide is broken. The text may be painted. */
 export function wrapWords(text: string, columns: number): readonly string[] {
   return wrapAnsi(text, Math.max(1, columns), { hard: true }).split("\n");
@@ -30,14 +39,20 @@ export function wrapProse(text: string, columns: number): readonly string[] {
   });
 }
 
+/** Whether the text fits, measured only if it could be too wide. */
+export function fits(text: string, width: number): boolean {
+  // Nothing takes more columns than a tab.
+  return text.length * TAB_WIDTH <= width || textWidth(text) <= width;
+}
+
 /** Shortens text to a width, and marks the cut. */
 export function truncate(text: string, width: number): string {
-  if (stringWidth(text) <= width) return text;
+  if (fits(text, width)) return text;
   let result = "";
   let used = 0;
   // By grapheme: a flag or a family emoji is several code points.
   for (const { segment } of new Intl.Segmenter().segment(text)) {
-    used += stringWidth(segment);
+    used += textWidth(segment);
     if (used > width - 1) break;
     result += segment;
   }

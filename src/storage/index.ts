@@ -17,6 +17,7 @@ export type {
   CreateOptions,
   FileEdit,
   ForkOptions,
+  LastTurns,
   ListOptions,
   MetadataChange,
   RecordFile,

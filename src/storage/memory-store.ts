@@ -24,6 +24,7 @@ import type {
   ConversationWriter,
   CreateOptions,
   ForkOptions,
+  LastTurns,
   ListOptions,
   MetadataChange,
   RecordPiece,
@@ -69,6 +70,12 @@ export class MemoryConversationStore implements ConversationStore {
 
   async *scan(id: ConversationId): AsyncGenerator<RecordPiece> {
     yield { entries: this.#getRecord(id).entries.slice(), problems: [] };
+  }
+
+  /** Nothing is saved by not reading: `scan` reads from memory too. */
+  async findLastTurns(id: ConversationId): Promise<LastTurns | undefined> {
+    this.#getRecord(id);
+    return undefined;
   }
 
   async create(options: CreateOptions): Promise<ConversationWriter> {

@@ -25,15 +25,21 @@ export interface ConversationStore {
   /** Reads the record in pieces of bounded size. Throws `conversation_not_found`. */
   scan(id: ConversationId): AsyncIterable<RecordPiece>;
 
+  /**
+   * Reads the last turns, without what comes before them. Undefined if this is not certain to give the
+   * same as `scan`, as after an edit by hand. Throws `conversation_not_found`.
+   */
+  findLastTurns(id: ConversationId, count: number): Promise<LastTurns | undefined>;
+
   /** Creates a conversation, saves it, and locks it for the caller. */
   create(options: CreateOptions): Promise<ConversationWriter>;
 
   /**
    * Locks the conversation and opens it for writing. Repairs a torn end first. Does not wait for the
-   * lock. Throws `conversation_locked`, `conversation_archived`, `record_damaged`,
+   * lock. `loaded` saves reading the record again, if it has not changed since. Throws `conversation_locked`, `conversation_archived`, `record_damaged`,
    * `conversation_not_found`.
    */
-  open(id: ConversationId): Promise<ConversationWriter>;
+  open(id: ConversationId, loaded?: Conversation): Promise<ConversationWriter>;
 
   /** Copies the entries, or those that `keep` accepts, unchanged to a new conversation. */
   fork(id: ConversationId, options?: ForkOptions): Promise<ConversationId>;
@@ -106,6 +112,14 @@ export interface Conversation {
 export interface RecordPiece {
   readonly entries: readonly StreamEntry[];
   readonly problems: readonly RecordProblem[];
+}
+
+/** The end of a record. */
+export interface LastTurns {
+  /** From a turn start on. If the record has fewer turns, these are all its entries. */
+  readonly entries: readonly StreamEntry[];
+  /** The index of the first turn in them. */
+  readonly firstTurn: number;
 }
 
 /** Part of a record that could not be read. It stays in the file. */

@@ -3,7 +3,7 @@
  * width that each of them supports.
  */
 import { styleText } from "node:util";
-import type { Paint } from "../render/index.ts";
+import { type Paint, plain } from "../render/index.ts";
 
 export interface Output {
   readonly isTerminal: boolean;
@@ -71,5 +71,7 @@ export function createOutput({ stdout, stderr, width }: OutputStreams): Output {
 
 /** Colours on terminals only, unless NO_COLOR or FORCE_COLOR is set. */
 function paintFor(stream: NodeJS.WriteStream): Paint {
-  return (style, text) => styleText(style, text, { stream });
+  const hasColors = styleText("bold", "x", { stream }) !== "x";
+  // Decided once: a long transcript has millions of pieces of text.
+  return hasColors ? (style, text) => styleText(style, text, { validateStream: false }) : plain;
 }

@@ -85,8 +85,9 @@ export function unknownFields(
   value: JsonObject,
   known: ReadonlySet<string>,
 ): JsonObject | undefined {
-  const unknown = Object.keys(value).filter((key) => !known.has(key));
-  if (unknown.length === 0) return undefined;
+  const keys = Object.keys(value);
+  if (keys.every((key) => known.has(key))) return undefined;
+  const unknown = keys.filter((key) => !known.has(key));
   // Not by assignment, which would turn a `__proto__` key into the prototype.
   return Object.fromEntries(unknown.map((key) => [key, value[key] as Json])); // An own key.
 }

@@ -8,15 +8,25 @@ export function encodeBase64(text: string): string {
 
 /**
  * Decodes canonical, padded base64 in either the standard or the URL-safe alphabet, not a mix of
- * both. Undefined for anything else. `Buffer.from` silently skips invalid characters, which the
- * length of its result reveals.
+ * both. Undefined for anything else. A `Buffer` silently skips invalid characters, which the length
+ * of the result reveals.
  */
 export function decodeBase64(encoded: string): string | undefined {
   if (encoded.length % 4 !== 0) return undefined;
   const padding = encoded.endsWith("==") ? 2 : encoded.endsWith("=") ? 1 : 0;
-  const bytes = Buffer.from(encoded, "base64");
-  if (bytes.length !== (encoded.length / 4) * 3 - padding) return undefined;
+  const bytes = encoded.length <= shared.length ? shared : Buffer.allocUnsafe(encoded.length);
+  const length = bytes.write(encoded, "base64");
+  if (length !== (encoded.length / 4) * 3 - padding) return undefined;
   if (hasTrailingBits(encoded, padding) || isMixed(encoded)) return undefined;
+  const text = bytes.toString("utf8", 0, length);
+  // Either written as such, or in place of bytes that are not UTF-8.
+  return text.includes("\ufffd") ? decodeStrictly(bytes.subarray(0, length)) : text;
+}
+
+/** A long record has a hundred thousand short texts. */
+const shared = Buffer.allocUnsafeSlow(1 << 16);
+
+function decodeStrictly(bytes: Buffer): string | undefined {
   try {
     return utf8.decode(bytes);
   } catch {

@@ -123,6 +123,28 @@ describe("an event of the wrong shape", () => {
     });
   });
 
+  test("is reported with its position if it is in the last turns that are printed", async () => {
+    const project = new Project();
+    const earlier = [turnStart(0), request(1, "Earlier.")];
+    const placed = project.place({ second: 0, config: {}, events: [...earlier, ...events] });
+    const { stdout, stderr } = await project.jp("conversation", "print", placed.id, "--last", "1");
+    expect({ body: stdout.split("\n").slice(1), warning: stderr }).toEqual({
+      body: ["you", "Hi.", "", "assistant", "Ho.", "", ""],
+      warning: `warning: ${placed.events}: element 4: content: expected a string, got number\n`,
+    });
+  });
+
+  test("is not reported if it is before the last turns that are printed", async () => {
+    const project = new Project();
+    const later = [turnStart(4), request(5, "Later.")];
+    const { id } = project.place({ second: 0, config: {}, events: [...events, ...later] });
+    const { stdout, stderr } = await project.jp("conversation", "print", id, "--last", "1");
+    expect({ body: stdout.split("\n").slice(1), stderr }).toEqual({
+      body: ["you", "Later.", "", ""],
+      stderr: "",
+    });
+  });
+
   test("is reported when questions are listed", async () => {
     const project = new Project();
     project.place({

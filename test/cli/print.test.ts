@@ -185,6 +185,22 @@ describe("some turns of a conversation", () => {
     ]);
   });
 
+  test("at the end keep their numbers, whatever the layout of the record", async () => {
+    const project = new Project();
+    const leading = request(0, "Before the first turn.");
+    const turns = [1, 2].flatMap((turn) => [turnStart(turn), request(turn, `Request ${turn}.`)]);
+    const usual = project.place({ second: 0, config: {}, events: [leading, ...turns] });
+    const minified = project.place({
+      second: 1,
+      config: {},
+      events: JSON.stringify([leading, ...turns]),
+    });
+    const last = lines(RULE(3, "2 days ago"), "you", "Request 2.", "");
+    for (const { id } of [usual, minified]) {
+      expect(await project.jp("conversation", "print", id, "--last", "1")).toEqual(printed(last));
+    }
+  });
+
   test("out of range are a usage error", async () => {
     const project = new Project();
     const { id } = placeTurns(project, 4);

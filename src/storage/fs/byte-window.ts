@@ -1,5 +1,5 @@
 /** A window on a file that moves forward and grows as far as its reader needs. */
-import { closeSync, readSync } from "node:fs";
+import { closeSync, fstatSync, readSync } from "node:fs";
 import { readError } from "../storage-error.ts";
 import { openRecord } from "./safe-open.ts";
 
@@ -24,6 +24,11 @@ export class ByteWindow implements Disposable {
     } catch (error) {
       throw readError(file, error);
     }
+  }
+
+  /** The current size of the file. */
+  get size(): number {
+    return fstatSync(this.#fd).size;
   }
 
   get bytes(): Buffer {

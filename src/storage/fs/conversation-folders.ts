@@ -111,7 +111,7 @@ function listRoot(
     .filter(isWanted)
     .flatMap((name) => {
       const id = findIdInFolderName(name);
-      const copy: ConversationCopy = { root, folder: path.join(parent, name), isArchived };
+      const copy: ConversationCopy = { root, folder: `${parent}${path.sep}${name}`, isArchived };
       return id === undefined ? [] : [[id, copy] as const];
     });
 }

@@ -29,6 +29,13 @@ export interface OpenedEvents {
   readonly problems: readonly RecordProblem[];
 }
 
+/** The contents of a file in the usual layout, read when it had this fingerprint. */
+export interface LoadedEvents {
+  readonly file: string;
+  readonly fingerprint: string;
+  readonly entries: readonly StreamEntry[];
+}
+
 interface PendingAppend {
   readonly elements: readonly JsonObject[];
   readonly done: PromiseWithResolvers<void>;
@@ -60,10 +67,19 @@ export class EventFile {
     this.#open = openWith;
   }
 
-  /** Reads the file, and repairs it if needed. Throws `record_damaged`, `write_failed`. */
-  async open(): Promise<OpenedEvents> {
+  /**
+   * Reads the file, unless it is still as loaded, and repairs it if needed. Throws `record_damaged`,
+   * `write_failed`.
+   */
+  async open(loaded?: LoadedEvents): Promise<OpenedEvents> {
     await this.#closeHandle();
-    const opened = await readForWriting(this.#file);
+    const isLoaded =
+      loaded?.file === this.#file &&
+      loaded.fingerprint === fingerprint(this.#stat()) &&
+      (await hasLayout(this.#file));
+    const opened = isLoaded
+      ? { entries: [...loaded.entries], problems: [] }
+      : await readForWriting(this.#file);
     try {
       const handle = await this.#open(this.#file);
       this.#handle = handle;
@@ -184,8 +200,10 @@ export class EventFile {
   }
 }
 
-/** Reads the whole file, repairs a torn end, and restores the layout if needed. */
-async function readForWriting(file: string): Promise<OpenedEvents> {
+/** Reads the whole file. Throws `read_failed`. */
+export async function readEvents(
+  file: string,
+): Promise<OpenedEvents & { readonly isInLayout: boolean }> {
   const entries: StreamEntry[] = [];
   const problems: RecordProblem[] = [];
   let isInLayout = true;
@@ -195,6 +213,12 @@ async function readForWriting(file: string): Promise<OpenedEvents> {
     isInLayout &&= !batch.isScanned;
     if (shouldYield()) await yieldToEventLoop();
   }
+  return { entries, problems, isInLayout };
+}
+
+/** Reads the whole file, repairs a torn end, and restores the layout if needed. */
+async function readForWriting(file: string): Promise<OpenedEvents> {
+  const { entries, problems, isInLayout } = await readEvents(file);
   const damage = problems.find(({ type }) => type === "damaged");
   if (damage !== undefined) throw damagedError(damage);
   const repaired = await Promise.all(problems.map(repairTornEnd));
@@ -219,6 +243,11 @@ async function readAppendPoint(handle: FileHandle): Promise<AppendPoint | undefi
 }
 
 /** Changes when a program writes to the file or replaces it. */
+export function fingerprintOf(file: string): string {
+  const stats = lstatSync(file, { bigint: true, throwIfNoEntry: false });
+  return stats === undefined ? "" : fingerprint(stats);
+}
+
 function fingerprint({ ino, size, mtimeNs }: BigIntStats): string {
   return `${ino} ${size} ${mtimeNs}`;
 }

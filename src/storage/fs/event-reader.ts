@@ -15,8 +15,10 @@ export interface ElementBatch {
   readonly isScanned: boolean;
 }
 
-const BETWEEN = Buffer.from("\n  },\n  {");
-const ELEMENT_CLOSES = "\n  }".length;
+/** Ends one element and starts the next. */
+export const BETWEEN = Buffer.from("\n  },\n  {");
+/** How much of it belongs to the first of them. */
+export const ELEMENT_CLOSES = "\n  }".length;
 const OPENING_BRACKET = 0x5b;
 const CLOSING_BRACKET = 0x5d;
 const COMMA = 0x2c;
@@ -61,7 +63,8 @@ function parsePiece(
   return elements;
 }
 
-function parseList(text: string): readonly JsonObject[] | undefined {
+/** Undefined if the text is not a list of objects. */
+export function parseList(text: string): readonly JsonObject[] | undefined {
   try {
     const value: unknown = JSON.parse(text);
     return Array.isArray(value) && value.every(isJsonObject) ? value : undefined;

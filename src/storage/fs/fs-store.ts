@@ -27,13 +27,13 @@ import type {
   CreateOptions,
   FileEdit,
   ForkOptions,
+  LastTurns,
   ListOptions,
   MetadataChange,
   RecordFile,
   RecordFiles,
   RecordPaths,
   RecordPiece,
-  RecordProblem,
 } from "../port.ts";
 import { recordChangedError, StorageError } from "../storage-error.ts";
 import {
@@ -59,14 +59,17 @@ import {
 } from "./conversation-folders.ts";
 import { jsonText, makeFolder, moveFolder, renameFolder, writeDurably } from "./durable.ts";
 import { eventFileBytes, readInLayout } from "./event-layout.ts";
+import { fingerprintOf, type LoadedEvents, readEvents } from "./event-file.ts";
 import { readElements } from "./event-reader.ts";
 import { FsContext, type FsStoreOptions } from "./fs-context.ts";
-import { FsConversationWriter } from "./fs-writer.ts";
-import type { ConversationLock } from "./lock.ts";
+import { FsConversationWriter, type FsWriterParts } from "./fs-writer.ts";
+import { findLastTurns } from "./last-turns.ts";
 import { folderOfLatest, summarize } from "./summary.ts";
 
 export class FsConversationStore implements ConversationStore, RecordFiles {
   readonly #context: FsContext;
+  /** Where loaded conversations come from. Those with problems are absent. */
+  readonly #loaded = new WeakMap<Conversation, LoadedEvents>();
 
   constructor(options: FsStoreOptions) {
     this.#context = new FsContext(options);
@@ -94,15 +97,15 @@ export class FsConversationStore implements ConversationStore, RecordFiles {
 
   async load(id: ConversationId): Promise<Conversation> {
     const copies = this.#context.readableCopies(id);
-    const entries: StreamEntry[] = [];
-    const problems: RecordProblem[] = [];
-    for await (const piece of this.scan(id)) {
-      for (const entry of piece.entries) entries.push(entry);
-      problems.push(...piece.problems);
-    }
-    const baseConfig = readBaseConfig(folderOfLatest(copies, EVENTS, BASE_CONFIG));
+    const folder = folderOfLatest(copies, EVENTS, BASE_CONFIG);
+    const file = path.join(folder, EVENTS);
+    const before = fingerprintOf(file);
+    const { entries, problems, isInLayout } = await readEvents(file);
+    const baseConfig = readBaseConfig(folder);
     const stream = createStream({ createdAt: conversationCreatedAt(id), baseConfig, entries });
-    return { summary: summarize(id, copies), stream, problems };
+    const conversation = { summary: summarize(id, copies), stream, problems };
+    if (isInLayout) this.#loaded.set(conversation, { file, fingerprint: before, entries });
+    return conversation;
   }
 
   async *scan(id: ConversationId): AsyncGenerator<RecordPiece> {
@@ -111,6 +114,17 @@ export class FsConversationStore implements ConversationStore, RecordFiles {
       yield { entries: elements.map((element) => StreamEntry.fromJson(element)), problems };
       if (shouldYield()) await yieldToEventLoop();
     }
+  }
+
+  async findLastTurns(id: ConversationId, count: number): Promise<LastTurns | undefined> {
+    const folder = folderOfLatest(this.#context.readableCopies(id), EVENTS, BASE_CONFIG);
+    const last = await findLastTurns(path.join(folder, EVENTS), count);
+    return (
+      last && {
+        entries: last.elements.map((element) => StreamEntry.fromJson(element)),
+        firstTurn: last.firstTurn,
+      }
+    );
   }
 
   async create(options: CreateOptions): Promise<FsConversationWriter> {
@@ -127,7 +141,7 @@ export class FsConversationStore implements ConversationStore, RecordFiles {
     return this.#createConversation(options.isLocal === true ? "local" : "workspace", files);
   }
 
-  async open(id: ConversationId): Promise<FsConversationWriter> {
+  async open(id: ConversationId, loaded?: Conversation): Promise<FsConversationWriter> {
     this.#context.liveCopies(id);
     const lock = await this.#context.lock(id);
     try {
@@ -135,7 +149,8 @@ export class FsConversationStore implements ConversationStore, RecordFiles {
       const copies = this.#context.liveCopies(id);
       const folder = await mergeCopies(copies, "workspace");
       const otherFolders = copies.map((copy) => copy.folder).filter((other) => other !== folder);
-      return await this.#openWriter({ id, folder, otherFolders, lock });
+      const known = loaded && this.#loaded.get(loaded);
+      return await this.#openWriter({ id, folder, otherFolders, lock }, known);
     } catch (error) {
       lock.release();
       throw error;
@@ -259,20 +274,21 @@ export class FsConversationStore implements ConversationStore, RecordFiles {
     });
   }
 
-  async #openWriter(parts: {
-    readonly id: ConversationId;
-    readonly folder: string;
-    readonly otherFolders: readonly string[];
-    readonly lock: ConversationLock;
-  }): Promise<FsConversationWriter> {
+  async #openWriter(
+    parts: Pick<FsWriterParts, "id" | "folder" | "otherFolders" | "lock">,
+    loaded?: LoadedEvents,
+  ): Promise<FsConversationWriter> {
     const { openFile } = this.#context.options;
     const baseConfig = readBaseConfig(parts.folder);
-    return FsConversationWriter.open({
-      ...parts,
-      metadata: await readOrReplaceMetadata(parts.folder, this.#now()),
-      base: { createdAt: conversationCreatedAt(parts.id), baseConfig },
-      ...(openFile !== undefined && { openFile }),
-    });
+    return FsConversationWriter.open(
+      {
+        ...parts,
+        metadata: await readOrReplaceMetadata(parts.folder, this.#now()),
+        base: { createdAt: conversationCreatedAt(parts.id), baseConfig },
+        ...(openFile !== undefined && { openFile }),
+      },
+      loaded,
+    );
   }
 
   #now() {

@@ -15,7 +15,7 @@ import type { ConversationWriter, MetadataChange, RecordProblem } from "../port.
 import { writeError } from "../storage-error.ts";
 import { EVENTS, METADATA } from "./conversation-folders.ts";
 import { renameFolder, writeJson } from "./durable.ts";
-import { EventFile, type OpenedEvents, type OpenFile } from "./event-file.ts";
+import { EventFile, type LoadedEvents, type OpenedEvents, type OpenFile } from "./event-file.ts";
 import type { ConversationLock } from "./lock.ts";
 
 export interface FsWriterParts {
@@ -58,10 +58,10 @@ export class FsConversationWriter implements ConversationWriter {
   }
 
   /** Takes ownership of the lock, and releases it if opening fails. */
-  static async open(parts: FsWriterParts): Promise<FsConversationWriter> {
+  static async open(parts: FsWriterParts, loaded?: LoadedEvents): Promise<FsConversationWriter> {
     const writer = new FsConversationWriter(parts);
     try {
-      writer.#replaceStream(await writer.#events.open());
+      writer.#replaceStream(await writer.#events.open(loaded));
       return writer;
     } catch (error) {
       await writer.release();

@@ -1,5 +1,5 @@
 /** Summarizes a conversation for lists from its metadata and the end of its events. */
-import { closeSync, fstatSync, readSync } from "node:fs";
+import { closeSync, readSync } from "node:fs";
 import path from "node:path";
 import {
   type ConversationId,
@@ -20,11 +20,11 @@ import {
 } from "./conversation-folders.ts";
 import { ENDING_LENGTH, findAppendPoint } from "./event-layout.ts";
 import { readElements } from "./event-reader.ts";
-import { openRecord, readRecord } from "./safe-open.ts";
+import { type OpenedFile, openerOf } from "./safe-open.ts";
 
 const TAIL_BYTES = 4096;
 /** Shared: a list may read a thousand conversations, one after another. */
-const tailBuffer = Buffer.alloc(TAIL_BYTES);
+const sharedBuffer = Buffer.alloc(TAIL_BYTES);
 
 /** `copies` are all copies of one conversation. Errors are reported in `problem`. */
 export function summarize(
@@ -33,9 +33,13 @@ export function summarize(
 ): ConversationSummary {
   const current = currentCopies(copies);
   const roots = new Set(current.map((copy) => copy.root));
-  const metadata = attempt(METADATA, () => readMetadata(folderOfLatest(current, METADATA)));
+  const folder = folderOfLatest(current, METADATA);
+  const eventsFolder = folderOfLatest(current, EVENTS, BASE_CONFIG);
+  const open = openerOf(folder);
+  const openEvents = eventsFolder === folder ? open : openerOf(eventsFolder);
+  const metadata = attempt(METADATA, () => parseMetadataFile(open(METADATA)));
   const lastEventAt = attempt(EVENTS, () =>
-    findLastTimestamp(path.join(folderOfLatest(current, EVENTS, BASE_CONFIG), EVENTS)),
+    findLastTimestamp(openEvents(EVENTS), path.join(eventsFolder, EVENTS)),
   );
   const problem = metadata.problem ?? lastEventAt.problem;
   return {
@@ -50,7 +54,22 @@ export function summarize(
 
 /** Throws what reading or parsing throws. */
 export function readMetadata(folder: string): ConversationMetadata {
-  return parseMetadata(parseJson(readRecord(path.join(folder, METADATA)).toString("utf8")));
+  return parseMetadataFile(openerOf(folder)(METADATA));
+}
+
+/** Closes the file. */
+function parseMetadataFile({ fd, size }: OpenedFile): ConversationMetadata {
+  try {
+    return parseMetadata(parseJson(readBytes(fd, 0, size).toString("utf8")));
+  } finally {
+    closeSync(fd);
+  }
+}
+
+/** Valid until the next call. */
+function readBytes(fd: number, start: number, length: number): Buffer {
+  const bytes = length > TAIL_BYTES ? Buffer.alloc(length) : sharedBuffer;
+  return bytes.subarray(0, readSync(fd, bytes, 0, length, start));
 }
 
 export function folderOfLatest(copies: readonly ConversationCopy[], ...files: string[]): string {
@@ -59,17 +78,13 @@ export function folderOfLatest(copies: readonly ConversationCopy[], ...files: st
 
 /**
  * Searches for the last timestamp from the end of the file. In the usual layout, only timestamps of
- * elements are indented by four spaces. A file in another layout is read completely.
+ * elements are indented by four spaces. A file in another layout is read completely. Closes the file.
  */
-function findLastTimestamp(file: string): Timestamp | undefined {
-  const fd = openRecord(file);
+function findLastTimestamp({ fd, size }: OpenedFile, file: string): Timestamp | undefined {
   try {
-    const { size } = fstatSync(fd);
     for (let length = TAIL_BYTES; ; length *= 8) {
       const start = Math.max(0, size - length);
-      const bytes =
-        length === TAIL_BYTES ? tailBuffer.subarray(0, size - start) : Buffer.alloc(size - start);
-      readSync(fd, bytes, 0, bytes.length, start);
+      const bytes = readBytes(fd, start, size - start);
       if (
         findAppendPoint(size, bytes.toString("latin1", bytes.length - ENDING_LENGTH)) === undefined
       ) {

@@ -29,12 +29,12 @@ export async function listConversations({ options, context }: Call<ListFlags>): 
   const which = options.archived === true ? "archived" : "live";
   const all = await workspace.conversations.list({ which });
   const wanted = options.local === true ? all.filter(({ place }) => place === "local") : all;
-  const sorted = sort(wanted, options.sort);
+  const sorted = sort(wanted.map(withActivity), options.sort);
   const latest =
     options.limit === undefined ? sorted : sorted.slice(Math.max(0, sorted.length - options.limit));
   const shown = options.reverse === true ? latest.toReversed() : latest;
   if (options.format === "json") {
-    for (const summary of shown) output.print(jsonLine(summaryToJson(summary)));
+    for (const { summary } of shown) output.print(jsonLine(summaryToJson(summary)));
     return;
   }
   if (wanted.length === 0) {
@@ -52,17 +52,26 @@ export async function listConversations({ options, context }: Call<ListFlags>): 
     );
 }
 
+interface Listed {
+  readonly summary: ConversationSummary;
+  /** In milliseconds since the epoch. */
+  readonly activity: number;
+}
+
+function withActivity(summary: ConversationSummary): Listed {
+  return { summary, activity: timestampToMilliseconds(lastActivity(summary)) };
+}
+
 function printTable(
-  summaries: readonly ConversationSummary[],
+  listed: readonly Listed[],
   active: ConversationId | undefined,
   { output, clock }: CommandContext,
 ): void {
   const now = clock.now().getTime();
   const hasTimes = output.lineWidth >= MIN_WIDTH_FOR_TIMES;
-  const hasLocal = summaries.some(({ place }) => place === "local");
-  const rows = summaries.map((summary): Cell[] => {
+  const hasLocal = listed.some(({ summary }) => summary.place === "local");
+  const rows = listed.map(({ summary, activity }): Cell[] => {
     const isActive = summary.id === active;
-    const activity = timestampToMilliseconds(lastActivity(summary));
     return [
       { text: isActive ? "*" : summary.metadata?.pinnedAt ? "^" : "", style: "green" },
       { text: summary.id, style: isActive ? "green" : "cyan" },
@@ -93,16 +102,16 @@ function titleCell({ metadata, problem }: ConversationSummary): Cell {
 }
 
 const SORT_KEYS = {
-  activity: (summary: ConversationSummary) => timestampToMilliseconds(lastActivity(summary)),
-  created: (summary: ConversationSummary) => conversationIdToNumber(summary.id),
-  title: (summary: ConversationSummary) => summary.metadata?.title?.toLowerCase() ?? "",
+  activity: ({ activity }: Listed) => activity,
+  created: ({ summary }: Listed) => conversationIdToNumber(summary.id),
+  title: ({ summary }: Listed) => summary.metadata?.title?.toLowerCase() ?? "",
 };
 
-function sort(summaries: readonly ConversationSummary[], by: ListFlags["sort"] = "activity") {
-  const keyed = summaries.map((summary) => ({ summary, key: SORT_KEYS[by](summary) }));
+function sort(listed: readonly Listed[], by: ListFlags["sort"] = "activity"): readonly Listed[] {
+  const keyed = listed.map((each) => ({ each, key: SORT_KEYS[by](each) }));
   return keyed
     .toSorted((left, right) => (left.key < right.key ? -1 : left.key > right.key ? 1 : 0))
-    .map(({ summary }) => summary);
+    .map(({ each }) => each);
 }
 
 export function summaryToJson(summary: ConversationSummary) {

@@ -1,9 +1,9 @@
 /** `jp conversation print`: as text, as Markdown, or as JSON with one event per line. */
 import {
+  type ConversationId,
   eventToPlainJson,
-  type StreamEntry,
   type Turn,
-  turnsOf,
+  TurnSplitter,
 } from "../../../conversation/index.ts";
 import { jsonLine, renderMarkdown, renderTurn } from "../../../render/index.ts";
 import type { ConversationSummary } from "../../../storage/index.ts";
@@ -30,63 +30,123 @@ export async function printConversation({
   context,
 }: Call<PrintFlags>): Promise<void> {
   const summary = await resolveTargetForReading(context, args[0]);
-  const entries = await readAllEntries(summary, context);
-  const all = turnsOf(entries);
-  const { from, to } = turnRange(options, all.length);
-  const turns = all.slice(from, to + 1);
-  if (turns.length === 0) context.output.notice("(no turns)");
-  PRINTERS[options.format ?? "text"]({ summary, turns, options, context });
+  const printer = PRINTERS[options.format ?? "text"]({ summary, options, context });
+  let isEmpty = true;
+  for await (const turns of selectTurns(summary.id, options, context)) {
+    if (turns.length > 0) isEmpty = false;
+    printer.print(turns);
+  }
+  if (isEmpty) context.output.notice("(no turns)");
+  printer.end?.();
 }
 
-async function readAllEntries(
-  { id }: ConversationSummary,
+/** In batches. Without a selection, the record is never in memory as a whole. */
+async function* selectTurns(
+  id: ConversationId,
+  flags: TurnFlags,
   context: CommandContext,
-): Promise<readonly StreamEntry[]> {
-  const all: StreamEntry[] = [];
+): AsyncGenerator<readonly Turn[]> {
+  const { first, last, turn } = flags;
+  if (first === undefined && last === undefined && turn === undefined) {
+    yield* readTurns(id, context);
+    return;
+  }
+  const isLast = first === undefined && turn === undefined && last !== undefined && last > 0;
+  const ending = isLast ? await findLastTurns(id, last, context) : undefined;
+  const turns = ending ?? (await readAllTurns(id, context));
+  const { from, to } = turnRange(flags, turns.length);
+  yield turns.slice(from, to + 1);
+}
+
+async function readAllTurns(id: ConversationId, context: CommandContext): Promise<readonly Turn[]> {
+  const batches: (readonly Turn[])[] = [];
+  for await (const turns of readTurns(id, context)) batches.push(turns);
+  return batches.flat();
+}
+
+async function* readTurns(
+  id: ConversationId,
+  context: CommandContext,
+): AsyncGenerator<readonly Turn[]> {
+  const splitter = new TurnSplitter();
+  let position = 0;
   for await (const entries of readEntries(id, context, "throw")) {
-    for (const entry of entries) {
-      const { content } = entry;
+    for (const { content } of entries) {
       if (content.kind === "malformed") {
         const { events } = context.workspace.files.paths(id);
-        warn(`${events}: element ${all.length}: ${content.error.message}`, context.output);
+        warn(`${events}: element ${position}: ${content.error.message}`, context.output);
       }
-      all.push(entry);
+      position += 1;
     }
+    yield splitter.read(entries);
   }
-  return all;
+  yield splitter.end();
+}
+
+/** Undefined if the whole record has to be read, also to say where a malformed element is. */
+async function findLastTurns(
+  id: ConversationId,
+  count: number,
+  { workspace }: CommandContext,
+): Promise<readonly Turn[] | undefined> {
+  const found = await workspace.conversations.findLastTurns(id, count);
+  if (found === undefined || found.entries.some(({ content }) => content.kind === "malformed"))
+    return undefined;
+  const splitter = new TurnSplitter(found.firstTurn);
+  return [...splitter.read(found.entries), ...splitter.end()];
 }
 
 interface Job {
   readonly summary: ConversationSummary;
-  readonly turns: readonly Turn[];
   readonly options: PrintFlags;
   readonly context: CommandContext;
 }
 
-const PRINTERS = { text: printText, markdown: printMarkdown, json: printJson };
-
-function printText({ turns, options, context }: Job): void {
-  const { output, clock } = context;
-  for (const turn of turns) {
-    const lines = renderTurn(turn, {
-      paint: output.paint,
-      now: clock.now(),
-      width: output.lineWidth,
-      resultLines: options.full === true ? Number.POSITIVE_INFINITY : FOLDED_LINES,
-      showsReasoning: options.reasoning !== false,
-    });
-    for (const line of lines) output.print(line);
-  }
+interface Printer {
+  readonly print: (turns: readonly Turn[]) => void;
+  /** Prints what needs all turns. */
+  readonly end?: () => void;
 }
 
-function printMarkdown({ summary, turns, context }: Job): void {
+const PRINTERS = { text: textPrinter, markdown: markdownPrinter, json: jsonPrinter };
+
+function textPrinter({ options, context: { output, clock } }: Job): Printer {
+  const settings = {
+    paint: output.paint,
+    now: clock.now(),
+    width: output.lineWidth,
+    resultLines: options.full === true ? Number.POSITIVE_INFINITY : FOLDED_LINES,
+    showsReasoning: options.reasoning !== false,
+  };
+  return {
+    print: (turns) => {
+      for (const turn of turns) {
+        for (const line of renderTurn(turn, settings)) output.print(line);
+      }
+    },
+  };
+}
+
+function markdownPrinter({ summary, context }: Job): Printer {
   const title = summary.metadata?.title;
-  const document = renderMarkdown({ turns, ...(title !== undefined && { title }) });
-  context.output.print(document.trimEnd());
+  const all: Turn[] = [];
+  return {
+    print: (turns) => {
+      for (const turn of turns) all.push(turn);
+    },
+    end: () => {
+      const document = renderMarkdown({ turns: all, ...(title !== undefined && { title }) });
+      context.output.print(document.trimEnd());
+    },
+  };
 }
 
-function printJson({ turns, context }: Job): void {
-  for (const { events } of turns) {
-    for (const event of events) context.output.print(jsonLine(eventToPlainJson(event)));
-  }
+function jsonPrinter({ context: { output } }: Job): Printer {
+  return {
+    print: (turns) => {
+      for (const event of turns.flatMap(({ events }) => events)) {
+        output.print(jsonLine(eventToPlainJson(event)));
+      }
+    },
+  };
 }

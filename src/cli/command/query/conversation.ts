@@ -3,6 +3,7 @@ import type { PartialConfig } from "../../../config/index.ts";
 import type { ConversationId } from "../../../conversation/index.ts";
 import { firstLine, truncate } from "../../../render/index.ts";
 import {
+  type Conversation,
   type ConversationWriter,
   type CreateOptions,
   MemoryConversationStore,
@@ -23,6 +24,15 @@ export interface ConversationFlags {
 
 const MAX_TITLE_LENGTH = 60;
 const POLL_MS = 200;
+
+/** Undefined for a new one. Throws what `findConversation` and the store throw. */
+export async function loadConversation(
+  context: CommandContext,
+  flags: ConversationFlags,
+): Promise<Conversation | undefined> {
+  const id = await findConversation(context, flags);
+  return id && context.workspace.conversations.load(id);
+}
 
 /** Undefined for a new one. Throws what `resolveTarget` throws, and `usage`. */
 export async function findConversation(
@@ -50,17 +60,21 @@ export interface OpenedConversation {
 /** Locks it and records the config. Throws what the store throws. */
 export async function openConversation(
   context: CommandContext,
-  id: ConversationId | undefined,
+  found: Conversation | undefined,
   opened: OpenedConversation,
 ): Promise<ConversationWriter> {
-  if (opened.flags.persist === false) return openCopy(context, id, opened);
+  if (opened.flags.persist === false) return openCopy(context, found, opened);
   const { conversations } = context.workspace;
   const conversation =
-    id === undefined
+    found === undefined
       ? await conversations.create(createOptions(opened, context))
-      : await openWhenUnlocked(() => conversations.open(id), context, opened.config);
+      : await openWhenUnlocked(
+          () => conversations.open(found.summary.id, found),
+          context,
+          opened.config,
+        );
   warnAboutProblems(conversation.problems, context.output);
-  if (id !== undefined) await recordChange(conversation, opened.config, context);
+  if (found !== undefined) await recordChange(conversation, opened.config, context);
   return conversation;
 }
 
@@ -77,15 +91,12 @@ export async function activate({ workspace }: CommandContext, id: ConversationId
 /** `--no-persist`: a copy in memory. */
 async function openCopy(
   context: CommandContext,
-  id: ConversationId | undefined,
+  found: Conversation | undefined,
   opened: OpenedConversation,
 ): Promise<ConversationWriter> {
   const options = createOptions(opened, context);
   const copy = await new MemoryConversationStore(context.clock).create(options);
-  if (id !== undefined) {
-    const { stream } = await context.workspace.conversations.load(id);
-    await copy.appendEntries(stream.entries);
-  }
+  if (found !== undefined) await copy.appendEntries(found.stream.entries);
   return copy;
 }
 

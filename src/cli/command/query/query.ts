@@ -7,10 +7,9 @@ import {
   resolveInquiryAssistant,
   resolveLimits,
 } from "../../../config/index.ts";
-import type { ConversationId } from "../../../conversation/index.ts";
 import { type Model, ProviderError, type Providers } from "../../../provider/index.ts";
 import { createTurn, openProviders, openTools, type Tools } from "../../../runtime/index.ts";
-import type { ConversationWriter } from "../../../storage/index.ts";
+import type { Conversation, ConversationWriter } from "../../../storage/index.ts";
 import { createStatusLine } from "../../../terminal/index.ts";
 import { assertNever, isCodedError, type JsonObject } from "../../../util/index.ts";
 import { type CommandContext, warn } from "../../context.ts";
@@ -24,7 +23,7 @@ import { trustedConfig, trustRecord, warnWithheld } from "../../trust.ts";
 import {
   activate,
   type ConversationFlags,
-  findConversation,
+  loadConversation,
   openConversation,
 } from "./conversation.ts";
 import { withSavedDraft, type MessageFlags, readMessage } from "./message.ts";
@@ -43,19 +42,23 @@ export interface QueryFlags
 export async function query({ args: words, options, context }: Call<QueryFlags>): Promise<void> {
   const { schema: schemaText } = options;
   const schema = schemaText === undefined ? undefined : await readSchema(schemaText, context);
-  const id = await findConversation(context, options);
-  const loaded = await loadAssistant(context, options, id);
+  const found = await loadConversation(context, options);
+  const loaded = await loadAssistant(context, options, found);
   const { config } = loaded;
   // Fail on an unavailable model before anything is written.
   const { promise: requestSent, resolve: onSent } = Promise.withResolvers<void>();
   const providers = openProviders(machineOf(context), config, { onSent });
-  const model = await findModel(providers, loaded, id !== undefined && options.model === undefined);
+  const model = await findModel(
+    providers,
+    loaded,
+    found !== undefined && options.model === undefined,
+  );
   // Report problems before the user writes a message in the editor.
   const message = await readMessage(words, options, context);
   if (message === undefined) return context.output.notice("The message is empty: nothing to ask.");
   const opened = { config, message: message.text, flags: options };
   await using conversation = await withSavedDraft(message, context, () =>
-    openConversation(context, id, opened),
+    openConversation(context, found, opened),
   );
   await using tools = openTools(machineOf(context), config, conversation.id);
   const parts = { context, options, loaded, providers, tools, conversation, schema, requestSent };
@@ -230,14 +233,18 @@ interface LoadedAssistant extends TrustedConfig {
 async function loadAssistant(
   context: CommandContext,
   { cfg = [], directives = [], model, param = [], ...interaction }: AssistantFlags,
-  id: ConversationId | undefined,
+  conversation: Conversation | undefined,
 ): Promise<LoadedAssistant> {
   const settings = [
     ...cfg,
     ...(model === undefined ? [] : [`assistant.model.id=${model}`]),
     ...param.map((words) => `assistant.model.parameters.${words}`),
   ];
-  const flags = { cfg: settings, directives, ...(id !== undefined && { id }) };
+  const flags = {
+    cfg: settings,
+    directives,
+    ...(conversation !== undefined && { id: conversation.summary.id, conversation }),
+  };
   const trusted = await trustedConfig(context, flags, interaction);
   warnWithheld(trusted, context);
   const { config } = trusted;

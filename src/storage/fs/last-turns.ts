@@ -1,0 +1,156 @@
+/**
+ * Reads the last turns of a record from the end of its file, and parses nothing before them. This needs
+ * the usual layout, where only elements are indented by two spaces. Wherever the file looks different,
+ * the result is undefined: then only reading all of it is certain.
+ */
+import { isEventType } from "../../conversation/index.ts";
+import { type JsonObject, shouldYield, yieldToEventLoop } from "../../util/index.ts";
+import { ByteWindow } from "./byte-window.ts";
+import { ENDING_LENGTH, findAppendPoint } from "./event-layout.ts";
+import { BETWEEN, ELEMENT_CLOSES, parseList, readElements } from "./event-reader.ts";
+
+export interface LastElements {
+  /** From a turn start on; all elements of a record that has fewer turns. */
+  readonly elements: readonly JsonObject[];
+  /** The index of the turn that the first of them starts. */
+  readonly firstTurn: number;
+}
+
+/** The last turn is often short, so the first pieces are too. */
+const FIRST_PIECE = 1 << 16;
+const MAX_GROWTH = 16;
+
+/** `count` is at least 1. `firstPiece` is in bytes. Throws `read_failed`. */
+export async function findLastTurns(
+  file: string,
+  count: number,
+  firstPiece = FIRST_PIECE,
+): Promise<LastElements | undefined> {
+  using window = new ByteWindow(file);
+  const tail = await readTail(window, count, firstPiece);
+  if (tail === undefined) return undefined;
+  const { elements, offset } = tail;
+  const start = nthTurnStartFromEnd(elements, count);
+  if (start === -1) return { elements, firstTurn: 0 };
+  const first = offset === 0 ? elements.find(isEvent) : findFirstEvent(file);
+  const starts = await countTurnStarts(window, offset);
+  if (first === undefined || starts === undefined) return undefined;
+  const earlier = starts + elements.slice(0, start).filter(isTurnStart).length;
+  // Events before the first turn start form a turn too.
+  const firstTurn = isTurnStart(first) ? earlier : earlier + 1;
+  return { elements: elements.slice(start), firstTurn };
+}
+
+interface Tail {
+  readonly elements: readonly JsonObject[];
+  /** Where the element before them ends; 0 if there is none. */
+  readonly offset: number;
+}
+
+/** Reads pieces from the end backwards, until they contain this many turn starts. */
+async function readTail(
+  window: ByteWindow,
+  count: number,
+  firstPiece: number,
+): Promise<Tail | undefined> {
+  const { size } = window;
+  const ending = window.readAt(Math.max(0, size - ENDING_LENGTH), ENDING_LENGTH);
+  if (findAppendPoint(size, ending.toString("latin1")) === undefined) return undefined;
+  const pieces: (readonly JsonObject[])[] = [];
+  let missing = count;
+  let end = size;
+  let length = firstPiece;
+  while (missing > 0 && end > 0) {
+    const start = Math.max(0, end - length);
+    const bytes = window.readAt(start, end - start);
+    const cut = start === 0 ? 0 : bytes.indexOf(BETWEEN);
+    // A single element may be longer than any piece.
+    if (cut === -1 || length < firstPiece * MAX_GROWTH) length *= 2;
+    if (cut === -1) continue;
+    const piece = parsePiece(bytes, { cut, isFirst: start === 0, isLast: end === size });
+    if (piece === undefined) return undefined;
+    pieces.unshift(piece);
+    missing -= piece.filter(isTurnStart).length;
+    end = start === 0 ? 0 : start + cut + ELEMENT_CLOSES;
+    if (shouldYield()) await yieldToEventLoop();
+  }
+  return { elements: pieces.flat(), offset: end };
+}
+
+/**
+ * The elements after the cut. If it is not between two elements of the record, but of a list inside
+ * one, more brackets are closed than opened, and this is not JSON.
+ */
+function parsePiece(
+  bytes: Buffer,
+  { cut, isFirst, isLast }: { cut: number; isFirst: boolean; isLast: boolean },
+): readonly JsonObject[] | undefined {
+  const text = bytes.toString("utf8", isFirst ? 0 : cut + BETWEEN.length - 1);
+  return parseList(`${isFirst ? "" : "["}${text}${isLast ? "" : "]"}`);
+}
+
+/** -1 if there are fewer. */
+function nthTurnStartFromEnd(elements: readonly JsonObject[], count: number): number {
+  let missing = count;
+  return elements.findLastIndex((element) => isTurnStart(element) && (missing -= 1) === 0);
+}
+
+function isEvent({ type }: JsonObject): boolean {
+  return isEventType(type);
+}
+
+function isTurnStart({ type }: JsonObject): boolean {
+  return type === "turn_start";
+}
+
+const TURN_START = Buffer.from('"turn_start"');
+/** What precedes it in the usual layout: the end of another element, and the start of this one. */
+const BEFORE = /\n {2}\},\n {2}\{\n {4}"timestamp": "[^"\\\n]{0,40}",\n {4}"type": $/;
+const BEFORE_FIRST = /^\[\n {2}\{\n {4}"timestamp": "[^"\\\n]{0,40}",\n {4}"type": $/;
+/** No match is longer. */
+const MAX_BEFORE = 100;
+/** Programs escape control characters. A letter is escaped by hand, if at all. */
+const ESCAPED_ASCII = /\\u00[2-7]/;
+const ESCAPE = Buffer.from("\\u00");
+
+/**
+ * Counts the turn starts before an offset by their bytes. Undefined if the text occurs anywhere else.
+ * Damage is not noticed: an unreadable turn start is counted too.
+ */
+async function countTurnStarts(window: ByteWindow, end: number): Promise<number | undefined> {
+  let count = 0;
+  let searched = 0;
+  for (;;) {
+    window.fill();
+    const bytes = window.bytes.subarray(0, end - window.offset);
+    for (let at = searched - window.offset; ; at += 1) {
+      at = bytes.indexOf(TURN_START, at);
+      if (at === -1) break;
+      const before = bytes.toString("latin1", Math.max(0, at - MAX_BEFORE), at);
+      const isFirst = window.offset === 0 && at < MAX_BEFORE;
+      if (!(isFirst ? BEFORE_FIRST : BEFORE).test(before)) return undefined;
+      count += 1;
+    }
+    if (hasEscapedAscii(bytes)) return undefined;
+    if (window.isAtEnd || window.offset + window.bytes.length >= end) return count;
+    searched = Math.max(0, window.offset + bytes.length - TURN_START.length + 1);
+    window.advance(Math.max(0, bytes.length - MAX_BEFORE - TURN_START.length));
+    if (shouldYield()) await yieldToEventLoop();
+  }
+}
+
+function hasEscapedAscii(bytes: Buffer): boolean {
+  for (let at = bytes.indexOf(ESCAPE); at !== -1; at = bytes.indexOf(ESCAPE, at + 1)) {
+    if (ESCAPED_ASCII.test(bytes.toString("latin1", at, at + 5))) return true;
+  }
+  return false;
+}
+
+/** Undefined if the file does not begin in the usual layout. */
+function findFirstEvent(file: string): JsonObject | undefined {
+  for (const { elements, isScanned } of readElements(file)) {
+    const first = elements.find(isEvent);
+    if (isScanned || first !== undefined) return isScanned ? undefined : first;
+  }
+  return undefined;
+}
