@@ -163,6 +163,7 @@ const PROVIDER_VISIBLE = {
 /** All event types. */
 export const EVENT_TYPES = Object.keys(PROVIDER_VISIBLE) as readonly EventType[];
 
+/** Whether it is the type of an event that jp knows. */
 export function isEventType(type: unknown): type is EventType {
   return typeof type === "string" && Object.hasOwn(PROVIDER_VISIBLE, type);
 }

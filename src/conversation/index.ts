@@ -51,7 +51,7 @@ export {
   TurnSplitter,
 } from "./turns.ts";
 export { project } from "./projection.ts";
-export { INTERRUPTED_CALL, sanitize } from "./sanitize.ts";
+export { INTERRUPTED_CALL, sanitize, type SanitizedPairs } from "./sanitize.ts";
 export { findSearchableText, type SearchableText, type SearchScope } from "./searchable-text.ts";
 export {
   type ConversationStream,

@@ -187,9 +187,10 @@ class MemoryWriter implements ConversationWriter {
   /** Entries go through the codec, as they would on disk. */
   async appendEntries(entries: readonly StreamEntry[]): Promise<void> {
     this.#assertHeld();
-    this.#record.entries.push(
-      ...entries.map(({ raw }) => StreamEntry.fromJson(structuredClone(raw))),
-    );
+    // One by one: there may be too many for one call.
+    for (const { raw } of entries) {
+      this.#record.entries.push(StreamEntry.fromJson(structuredClone(raw)));
+    }
   }
 
   async updateMetadata(change: MetadataChange): Promise<void> {

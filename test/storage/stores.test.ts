@@ -72,6 +72,13 @@ describe.each(EVERY_STORE)("a store in $name", ({ openStore }) => {
     });
   });
 
+  test("any number of entries can be appended at once", async () => {
+    await using writer = await openStore().store.create({});
+    const entry = StreamEntry.fromJson(numberedElement(0));
+    await writer.appendEntries(Array.from({ length: 150_000 }, () => entry));
+    expect(writer.stream.entries.length).toBe(150_000);
+  });
+
   test("the last element has the time of the last event, whatever its kind", async () => {
     const { store } = openStore();
     const writer = await store.create({});

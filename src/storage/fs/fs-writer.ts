@@ -87,7 +87,7 @@ export class FsConversationWriter implements ConversationWriter {
 
   async appendEntries(entries: readonly StreamEntry[]): Promise<void> {
     await this.#events.append(entries.map((entry) => entry.raw));
-    this.#stream.entries.push(...entries);
+    for (const entry of entries) this.#stream.entries.push(entry); // There may be too many for one call.
   }
 
   updateMetadata(change: MetadataChange): Promise<void> {
