@@ -2,6 +2,7 @@
  * Runs one heavy scenario in its own process, while keys are typed in it:
  * `node bench/heavy-program.ts <scenario> <size> <folder>`. Prints the measurements as JSON.
  */
+import { DEFAULT_LIMITS } from "../src/config/index.ts";
 import path from "node:path";
 import { parseConfigOrThrow, resolveAssistant } from "../src/config/index.ts";
 import {
@@ -91,6 +92,7 @@ const SCENARIOS = {
       conversation: await conversations.create({}),
       tools: [questioner("asking", ...asked)],
       config: { asking: { questions: answers } },
+      parts: { limits: { ...DEFAULT_LIMITS, automaticAnswersPerTurn: Number.POSITIVE_INFINITY } },
     });
     const calls = Array.from({ length: size }, (_, index) => toolCall(`call_${index}`, "asking"));
     return async () => {

@@ -77,9 +77,9 @@ async function measureAll(): Promise<void> {
     progress(`[${index + 1}/${benches.length}] ${bench.rows.filter(isWanted).join("; ")}`);
     const found = await measure(bench);
     results.push(...found);
+    writeResults(found); // A later one may fail, after minutes.
     if (flags.compare) regressions.push(...(await confirmed(bench, found)));
   }
-  writeResults(results);
   if (flags.store) storeBaseline(results, ROWS);
   console.log(formatted(results));
   for (const { name, reason } of regressions) progress(`worse: ${name}: ${reason}`);

@@ -50,18 +50,6 @@ const standIns = {
   },
 };
 
-/** `Headers` of Node loads its `fetch`, which the command does not use for providers. */
-const lightHeaders = {
-  name: "light-headers",
-  transform: {
-    filter: { id: /[\\/]@ai-sdk[\\/]provider-utils[\\/]/ },
-    handler: (code) => {
-      const file = JSON.stringify(path.resolve("src/provider/http-headers.ts"));
-      return `import { HttpHeaders as Headers } from ${file};\n${code}`;
-    },
-  },
-};
-
 // Built beside the version in use and swapped at the end, so that no one runs half of it.
 const made = `dist-${process.pid}`;
 try {
@@ -73,7 +61,8 @@ try {
         format: "cjs",
         extension: "cjs",
         minify: true,
-        plugins: [lightHeaders],
+        // `Headers` of Node loads its `fetch`, which the command does not use for providers.
+        inject: { Headers: [path.resolve("src/provider/http-headers.ts"), "HttpHeaders"] },
       },
     ),
     bundle(Object.fromEntries(ENTRIES.map((entry) => [entry, `src/${entry}.ts`])), {
@@ -93,15 +82,16 @@ try {
 }
 
 /** Returns the files that are in the bundle. */
-async function bundle(input, { extension, plugins = [], ...options }) {
+async function bundle(input, { extension, inject = {}, ...options }) {
   const build = await rolldown({
     input,
     platform: "node",
-    plugins: [standIns, ...plugins],
+    plugins: [standIns],
     external: /^@koromix\/koffi-/,
     transform: {
       target: "node22.22",
       define: { JP_VERSION: JSON.stringify(manifest.version) },
+      inject,
     },
     onLog: (level, { code, message }) => {
       // Such as an import that is not found, and would fail for users. The command loads parts of the library
