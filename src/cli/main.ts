@@ -1,6 +1,6 @@
 #!/usr/bin/env node
 /** The entry point. It stays tiny, so that `--version` and `--help` take as long as Node itself. */
-import { existsSync, readFileSync } from "node:fs";
+import { existsSync, readFileSync, statSync } from "node:fs";
 import { enableCompileCache } from "node:module";
 import path from "node:path";
 import { isTerminal, writeOut } from "./host.ts";
@@ -29,14 +29,21 @@ if (major < 22 || (major === 22 && minor < 22)) {
 }
 
 /**
- * Where Node keeps compiled code between runs, which saves a sixth of the start of a query. Not the folder for
- * temporary files, where other users could put code of their own. Node goes without if it cannot write there.
+ * Where Node keeps compiled code between runs, which saves a sixth of the start of a query. Only in a folder of
+ * this user, where nobody else could put code of their own: not the one for temporary files, and not the home of
+ * somebody who runs jp with sudo. Node goes without if it cannot write there.
  */
 function cacheFolder(): string | undefined {
   const { XDG_CACHE_HOME: caches = "", HOME: home = "" } = process.env;
-  const folder = process.platform === "darwin" ? "Library/Caches" : ".cache";
-  if (path.isAbsolute(caches)) return path.join(caches, "jp-ts", "node");
-  return path.isAbsolute(home) ? path.join(home, folder, "jp-ts", "node") : undefined;
+  const [owned, below] = path.isAbsolute(caches)
+    ? [caches, ""]
+    : [home, process.platform === "darwin" ? "Library/Caches" : ".cache"];
+  try {
+    const isOwn = path.isAbsolute(owned) && statSync(owned).uid === process.getuid?.();
+    return isOwn ? path.join(owned, below, "jp-ts", "node") : undefined;
+  } catch {
+    return undefined; // There is no such folder.
+  }
 }
 
 function isHelp(text: string): boolean {

@@ -1,5 +1,7 @@
+import { spawnSync } from "node:child_process";
 import {
   chmodSync,
+  chownSync,
   existsSync,
   mkdirSync,
   readdirSync,
@@ -8,10 +10,10 @@ import {
   writeFileSync,
 } from "node:fs";
 import path from "node:path";
-import { expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import { calling } from "../cli/calling-model.ts";
 import { query, queryProject, recordsOf } from "../cli/query-project.ts";
-import { Project } from "../cli/support.ts";
+import { JP, Project } from "../cli/support.ts";
 import { counters } from "./threats.ts";
 
 const TRAVERSALS = [
@@ -158,4 +160,36 @@ test("an empty or relative entry in PATH never runs a program of a clone", async
   await query(project, ["Go."], { variables });
   await project.jpWith(variables, "conversation", "edit", "--metadata");
   expect([existsSync(ran), server.requests.length]).toEqual([false, 2]);
+});
+
+/** What a command with these variables leaves in the home and the project. */
+function filesAfter(variables: (home: string) => Readonly<Record<string, string>>) {
+  const project = new Project();
+  const all = { ...project.variables, ...variables(project.home) };
+  const { NODE_COMPILE_CACHE: _ours, ...env } = all;
+  spawnSync(process.execPath, [JP, "conversation", "ls"], { cwd: project.root, env });
+  return { home: readdirSync(project.home), project: readdirSync(project.root) };
+}
+
+describe("compiled code", () => {
+  test("is kept in the user's own cache folder", () => {
+    counters("T-PROG-2");
+    expect(filesAfter(() => ({}))).toEqual({ home: [".cache"], project: [".jp"] });
+  });
+
+  test("is not kept below a relative home, or one that does not exist", () => {
+    counters("T-PROG-2");
+    const nothing = { home: [], project: [".jp"] };
+    expect(filesAfter(() => ({ HOME: "." }))).toEqual(nothing);
+    expect(filesAfter((home) => ({ HOME: path.join(home, "none") }))).toEqual(nothing);
+  });
+
+  test.runIf(process.getuid?.() === 0)("is not kept in the home of another user", () => {
+    counters("T-PROG-2");
+    const found = filesAfter((home) => {
+      chownSync(home, 65_534, 65_534);
+      return {};
+    });
+    expect(found).toEqual({ home: [], project: [".jp"] });
+  });
 });

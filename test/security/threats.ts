@@ -502,6 +502,13 @@ const others: Area = {
         "tools and servers are looked up as usual.",
     },
     {
+      id: "T-PROG-2",
+      threat: "Another user puts code where Node keeps the compiled code of jp.",
+      defence:
+        "It is kept below a folder of the user who runs jp, or not at all: never in the folder for temporary files, " +
+        "and not in the home of somebody who runs jp with sudo.",
+    },
+    {
       id: "T-COMPAT-1",
       threat:
         "The Rust original opens one of our conversations, does not understand its config, and " +
