@@ -1,8 +1,10 @@
-import { readFileSync, writeFileSync } from "node:fs";
+import { spawnSync } from "node:child_process";
+import { cpSync, readFileSync, writeFileSync } from "node:fs";
 import { rm } from "node:fs/promises";
 import path from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { PROVIDER_NAMES } from "../../src/provider/index.ts";
+import { Project } from "../cli/support.ts";
 import { AllProviders } from "../support/all-providers.ts";
 import {
   addNodeTypes,
@@ -89,6 +91,29 @@ describe("the package", { timeout: TIMEOUT_MS }, () => {
     // ESM only: `require` and node10 resolution are not supported.
     const { status, stdout } = await run("attw", [tarball.file, "--profile", "esm-only"]);
     expect({ status, stdout }).toEqual({ status: 0, stdout: expect.stringContaining('"jp-ts"') });
+  });
+});
+
+test("without the binary for locks, jp reads, and says what to install before it writes", () => {
+  const project = new Project();
+  const alone = path.join(project.home, "dist");
+  cpSync(path.join(ROOT, "dist"), alone, { recursive: true });
+  const jp = (...words: readonly string[]) => {
+    const options = { cwd: project.root, env: project.variables, encoding: "utf8" } as const;
+    const { status, stderr } = spawnSync(
+      process.execPath,
+      [path.join(alone, "bin/jp.cjs"), ...words],
+      options,
+    );
+    return { status, stderr };
+  };
+  project.place({ second: 1, title: "Talk" });
+  expect(jp("conversation", "ls")).toEqual({ status: 0, stderr: "" });
+  expect(jp("conversation", "edit", "--title", "Walk", "newest")).toEqual({
+    status: 1,
+    stderr:
+      "jp: The program that locks conversations is missing.\n" +
+      `Install jp again with its optional dependency @koromix/koffi-${process.platform}-${process.arch}.\n`,
   });
 });
 

@@ -47,7 +47,7 @@ export async function acquireLock(
 ): Promise<ConversationLock> {
   const file = path.join(folder, `jp-c${conversationIdToNumber(id)}.lock`);
   await makeFolder(folder);
-  const tryLock = await loadFlock(file);
+  const tryLock = await loadFlock();
   for (;;) {
     const fd = openLockFile(file);
     try {
@@ -145,17 +145,18 @@ const LOCK_EX = 2;
 const LOCK_NB = 4;
 
 /** Loaded when a lock is taken: most commands only read. Throws `write_failed`. */
-async function loadFlock(file: string): Promise<TryLock> {
-  try {
-    const { default: koffi } = await import("koffi");
-    const flock = koffi.load(null).func("int flock(int fd, int operation)");
-    return (fd) => {
-      if (flock(fd, LOCK_EX | LOCK_NB) === 0) return true;
-      const code = getSystemErrorName(-koffi.errno());
-      if (code === "EAGAIN" || code === "EWOULDBLOCK") return false;
-      throw Object.assign(new Error(`${code}: flock failed`), { code });
-    };
-  } catch (error) {
-    throw writeError(file, error);
-  }
+async function loadFlock(): Promise<TryLock> {
+  const { default: koffi } = await import("koffi").catch((cause: unknown) => {
+    throw new StorageError("write_failed", "The program that locks conversations is missing.", {
+      cause,
+      hint: `Install jp again with its optional dependency @koromix/koffi-${process.platform}-${process.arch}.`,
+    });
+  });
+  const flock = koffi.load(null).func("int flock(int fd, int operation)");
+  return (fd) => {
+    if (flock(fd, LOCK_EX | LOCK_NB) === 0) return true;
+    const code = getSystemErrorName(-koffi.errno());
+    if (code === "EAGAIN" || code === "EWOULDBLOCK") return false;
+    throw Object.assign(new Error(`${code}: flock failed`), { code });
+  };
 }
