@@ -219,6 +219,15 @@ describe("existing files", () => {
 });
 
 describe("on a terminal", () => {
+  test("wraps what to do next at words", async () => {
+    const { lines: shown } = await answer(onScreen(await machine()), [WHICH, "\r"], [ASK, "\r"]);
+    expect(shown.slice(-3)).toEqual([
+      "No model chosen yet, and none was found. Start Ollama or a llama.cpp server, or",
+      "set a provider's API key.",
+      'Next: jp query "…" to ask something, jp doctor to check your setup.',
+    ]);
+  });
+
   test("Enter accepts the first model found and asking before tools run", async () => {
     await using server = await ModelServer.start([], ["qwen3", "small"]);
     const here = await machine(server);

@@ -14,7 +14,7 @@ import {
 } from "../../config/index.ts";
 import type { InquiryId } from "../../conversation/index.ts";
 import { PROVIDER_NAMES, type ProviderName } from "../../provider/index.ts";
-import { neutralize } from "../../render/index.ts";
+import { neutralize, wrapProse } from "../../render/index.ts";
 import { createWorkspaceFolder, findWorkspaceRoot } from "../../storage/index.ts";
 import { booleanQuestion, type InquiryQuestion, selectQuestion } from "../../tool/index.ts";
 import { CodedError, isCodedError, type Json } from "../../util/index.ts";
@@ -136,22 +136,25 @@ function printNextSteps(
   { models, config }: Situation,
   { output, environment }: CommandContext,
 ): void {
+  const say = (text: string) => {
+    for (const row of wrapProse(text, output.noticeWidth)) output.notice(row);
+  };
   const [first] = models;
   const isChosen = model !== undefined || config.assistant?.model?.id !== undefined;
   if (!isChosen && first !== undefined) {
-    output.notice(`No model chosen yet. Available: ${models.map(({ id }) => id).join(", ")}`);
+    say(`No model chosen yet. Available: ${models.map(({ id }) => id).join(", ")}`);
   }
   if (!isChosen && first === undefined) {
-    output.notice(
+    say(
       "No model chosen yet, and none was found. Start Ollama or a llama.cpp server, or set a provider's API key.",
     );
   }
   const [provider = ""] = model?.split("/") ?? [];
   const variable = isProvider(provider) ? keyVariable(provider, config) : undefined;
   if (variable !== undefined && (environment.variables[variable] ?? "") === "") {
-    output.notice(`No API key for ${provider} yet: set ${variable}.`);
+    say(`No API key for ${provider} yet: set ${variable}.`);
   }
-  output.notice('Next: jp query "…" to ask something, jp doctor to check your setup.');
+  say('Next: jp query "…" to ask something, jp doctor to check your setup.');
 }
 
 const LATER = "decide later";
