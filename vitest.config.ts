@@ -1,11 +1,12 @@
 import { defineConfig } from "vitest/config";
 
 /**
- * Suites that take long: kills and torture, fuzzing, the package on other versions of Node, and the commands of
+ * Suites that take long: kills, floods and torture, fuzzing, the package on other versions of Node, and the commands of
  * the documentation typed one after the other.
  */
 const LONG = [
   "test/agent/killed-process.test.ts",
+  "test/mcp/endless.test.ts",
   "test/storage/torn-append.test.ts",
   "test/readme.test.ts",
   "test/picture/picture.test.ts",
