@@ -1,6 +1,6 @@
 /**
  * What a turn remembers, and what one of its calls has used up. All of `TurnState` can be rebuilt from
- * the events of the turn, so that another process can resume it. Secrets live only in `GivenAnswers`.
+ * the events of the turn. Secrets live only in `GivenAnswers`.
  */
 import { type CallLimits, DEFAULT_LIMITS } from "../config/index.ts";
 import type {

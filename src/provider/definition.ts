@@ -13,7 +13,7 @@ export interface ProviderDefinition {
   /** Loads the vendor's package. Opening a model with it is cheap, and done for each request. */
   load(): Promise<(options: OpenOptions) => StreamingModel>;
   list(options: ListOptions): Promise<readonly ModelInfo[]>;
-  /** A reply that says nothing, for a rehearsal. Default: an empty server-sent event. */
+  /** An empty reply, to warm up with. Default: an empty server-sent event. */
   readonly emptyReply?: string;
   /** Arranges free parameters in the request body. Default: at its top level. */
   readonly toBody?: (other: JsonObject) => JsonObject;

@@ -1,6 +1,6 @@
 /**
- * `Headers` without Node's `fetch`, which `globalThis.Headers` would load. The build gives it to the AI SDK's
- * packages too.
+ * `Headers` without Node's `fetch`, which `globalThis.Headers` would load. In the command, the build gives it to
+ * all packages that use `Headers`.
  */
 export class HttpHeaders implements Iterable<[string, string]> {
   readonly #values = new Map<string, string>();
@@ -10,13 +10,13 @@ export class HttpHeaders implements Iterable<[string, string]> {
     for (const [name = "", value = ""] of pairs) this.append(name, value);
   }
 
-  append(name: string, value: string): void {
+  append(name: string, value: string | number): void {
     const before = this.get(name);
     this.set(name, before === null ? value : `${before}, ${value}`);
   }
 
-  set(name: string, value: string): void {
-    this.#values.set(name.toLowerCase(), value.trim());
+  set(name: string, value: string | number): void {
+    this.#values.set(name.toLowerCase(), String(value).trim());
   }
 
   get(name: string): string | null {

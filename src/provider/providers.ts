@@ -9,8 +9,8 @@ import { openai } from "./openai.ts";
 import { openrouter } from "./openrouter.ts";
 import type { Model, ModelRequest } from "./port.ts";
 import { ProviderError } from "./provider-error.ts";
-import { readNothing, replyWith } from "./rehearsal.ts";
 import { streamReply } from "./reply.ts";
+import { cannedFetch, drainReply } from "./warm-up.ts";
 import { type Endpoint, toProviderError } from "./to-provider-error.ts";
 
 const DEFINITIONS = { anthropic, google, llamacpp, ollama, openai, openrouter };
@@ -34,8 +34,8 @@ export interface Providers {
   model(provider: string, name: string): Promise<Model>;
   /** Asks the provider for its models. Throws `ProviderError`, or the signal's reason on abort. */
   list(provider: string, signal: AbortSignal): Promise<readonly ModelInfo[]>;
-  /** Runs the code that reads a reply once, on nothing: its first time is slow. Makes no request. */
-  rehearse(provider: string, name: string): Promise<void>;
+  /** Runs the code that reads a reply once, because its first run is slow. Makes no request. */
+  warmUp(provider: string, name: string): Promise<void>;
 }
 
 /** Loads no package and makes no request by itself. */
@@ -71,12 +71,12 @@ export function createProviders(options: ProvidersOptions): Providers {
       };
     },
 
-    async rehearse(provider, name) {
+    async warmUp(provider, name) {
       const { definition, settings, endpoint } = find(provider);
-      const silent = replyWith(definition.emptyReply ?? "data: {}\n\n");
-      const model = (await definition.load())({ name, settings, fetch: silent });
+      const canned = cannedFetch(definition.emptyReply ?? "data: {}\n\n");
+      const model = (await definition.load())({ name, settings, fetch: canned });
       const dialect = definition.dialect(name);
-      await readNothing((request) => streamReply({ model, dialect, endpoint, clock }, request));
+      await drainReply((request) => streamReply({ model, dialect, endpoint, clock }, request));
     },
 
     async list(provider, signal) {

@@ -94,7 +94,7 @@ export function openStreams(device: TerminalDevice): {
 }
 
 function openOutput(device: TerminalDevice): TerminalOutput {
-  // If the terminal is closed, nobody is left to read the output.
+  // Once the terminal is closed, output is lost.
   return device.openOutput().on("error", ignore);
 }
 

@@ -1,7 +1,7 @@
 /**
  * Tools in TypeScript. `await ctx.ask(…)` looks as if the answer came back into the same call. In
- * fact the call ends there, and jp runs it again with the answer. This way a call survives a crash,
- * but everything before `ask` runs again each time.
+ * fact the call ends there, and jp runs it again with the answer. Everything before `ask` runs again
+ * each time.
  */
 import { isJsonObject, type Json, type JsonObject, messageOf } from "../util/index.ts";
 import { answerFits } from "./answer.ts";

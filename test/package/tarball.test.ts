@@ -112,7 +112,7 @@ test("without the binary for locks, jp reads, and says what to install before it
   expect(jp("conversation", "edit", "--title", "Walk", "newest")).toEqual({
     status: 1,
     stderr:
-      "jp: The program that locks conversations is missing.\n" +
+      "jp: The native module that locks conversations is missing.\n" +
       `Install jp again with its optional dependency @koromix/koffi-${process.platform}-${process.arch}.\n`,
   });
 });

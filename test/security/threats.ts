@@ -503,10 +503,10 @@ const others: Area = {
     },
     {
       id: "T-PROG-2",
-      threat: "Another user puts code where Node keeps the compiled code of jp.",
+      threat: "Another user puts code where Node caches the compiled code of jp.",
       defence:
-        "It is kept below a folder of the user who runs jp, or not at all: never in the folder for temporary files, " +
-        "and not in the home of somebody who runs jp with sudo.",
+        "It is cached below a folder that the user owns, or not at all: never in the temporary folder, and not in another " +
+        "user's home under sudo.",
     },
     {
       id: "T-COMPAT-1",

@@ -147,10 +147,14 @@ const LOCK_NB = 4;
 /** Loaded when a lock is taken: most commands only read. Throws `write_failed`. */
 async function loadFlock(): Promise<TryLock> {
   const { default: koffi } = await import("koffi").catch((cause: unknown) => {
-    throw new StorageError("write_failed", "The program that locks conversations is missing.", {
-      cause,
-      hint: `Install jp again with its optional dependency @koromix/koffi-${process.platform}-${process.arch}.`,
-    });
+    throw new StorageError(
+      "write_failed",
+      "The native module that locks conversations is missing.",
+      {
+        cause,
+        hint: `Install jp again with its optional dependency @koromix/koffi-${process.platform}-${process.arch}.`,
+      },
+    );
   });
   const flock = koffi.load(null).func("int flock(int fd, int operation)");
   return (fd) => {

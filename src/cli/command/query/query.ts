@@ -63,26 +63,25 @@ export async function query({ args: words, options, context }: Call<QueryFlags>)
   await using tools = openTools(machineOf(context), config, conversation.id);
   const parts = { context, options, loaded, providers, tools, conversation, schema, requestSent };
   const turn = runTurn({ ...parts, model }, message.text);
-  const waited = useTheWait(parts, Promise.race([requestSent, turn.catch(() => {})]));
-  waited.catch(() => {}); // Thrown below, when the turn is over.
-  const { end, denials } = await turn.finally(() => waited);
+  const saved = saveForNextCommand(parts, Promise.race([requestSent, turn.catch(() => {})]));
+  saved.catch(() => {}); // Thrown below, when the turn is over.
+  const { end, denials } = await turn.finally(() => saved);
   if (schema !== undefined && end.type === "done")
     await checkStructured(conversation.stream, schema);
   reportTurnEnd(end, context);
   reportDenials(denials, context);
 }
 
-/** While the model thinks: gets ready for its reply, and writes what only the next command needs. */
-async function useTheWait(
+/** Writes what only the next command needs. What takes time waits until the model has the request. */
+async function saveForNextCommand(
   { context, options, loaded, providers, conversation }: Omit<TurnContext, "model">,
-  hasBegun: Promise<unknown>,
+  modelIsThinking: Promise<unknown>,
 ): Promise<void> {
-  await hasBegun;
+  if (options.persist !== false) await activate(context, conversation.id);
+  await modelIsThinking;
   const { provider, name } = loaded.assistant.model;
-  await providers.rehearse(provider, name);
-  if (options.persist === false) return;
-  await activate(context, conversation.id);
-  await trustRecord(context, loaded, conversation);
+  await providers.warmUp(provider, name);
+  if (options.persist !== false) await trustRecord(context, loaded, conversation);
 }
 
 /** Throws `ProviderError`. The hint helps where a conversation remembers a model that is gone. */

@@ -4,11 +4,11 @@ import { CaptureServer } from "./capture-server.ts";
 import { MODELS, providersAt } from "./support.ts";
 
 test.each(PROVIDER_NAMES)(
-  "rehearsing a reply of %s makes no request, and neither fails nor prints",
+  "warming up %s makes no request, and neither fails nor prints",
   async (name) => {
     const warn = vi.spyOn(console, "warn").mockImplementation(() => {});
     await using server = await CaptureServer.start();
-    await providersAt(server.url).rehearse(name, MODELS[name]);
+    await providersAt(server.url).warmUp(name, MODELS[name]);
     const said = warn.mock.calls;
     warn.mockRestore();
     expect([server.requests, said]).toEqual([[], []]);

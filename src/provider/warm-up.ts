@@ -1,26 +1,26 @@
 /**
- * Runs the code that reads a reply, before there is one. Its first time takes 15 ms: better while the model
- * thinks than after its first word has arrived.
+ * Warms up the code that reads a reply. Its first run takes 15 ms: better while the model thinks than after
+ * its first token has arrived.
  */
 import { timestampFromDate } from "../conversation/index.ts";
 import type { Fetch } from "./definition.ts";
 import { HttpHeaders } from "./http-headers.ts";
 import type { ModelEvent, ModelRequest } from "./port.ts";
 
-/** Reads a reply to nothing, which makes no sense and therefore fails. */
-export async function readNothing(
+/** Reads a reply and ignores it, even if it fails: an empty one usually does. */
+export async function drainReply(
   stream: (request: ModelRequest) => AsyncIterable<ModelEvent>,
 ): Promise<void> {
   try {
     const reply = stream(request())[Symbol.asyncIterator]();
     while ((await reply.next()).done !== true);
   } catch {
-    // No provider replies like this.
+    // No provider sends this.
   }
 }
 
-/** A `fetch` that sends nothing. */
-export function replyWith(text: string): Fetch {
+/** A `fetch` that makes no request and always gets this reply. */
+export function cannedFetch(text: string): Fetch {
   return async () => {
     const body = new ReadableStream({
       start(controller) {
