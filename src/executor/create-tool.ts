@@ -33,8 +33,9 @@ export async function createTool(settings: ToolSettings, parts: ToolParts): Prom
         Object.keys(settings.parameters).length === 0
           ? tool.parameters
           : toParametersSchema(settings.parameters);
+      const isAuxiliary = AUXILIARY.has(wanted);
       return {
-        description: describe(settings, schema),
+        description: { ...describe(settings, schema), ...(isAuxiliary && { isAuxiliary }) },
         executor: createBuiltinExecutor(tool, settings.name),
       };
     }
@@ -48,6 +49,9 @@ export async function createTool(settings: ToolSettings, parts: ToolParts): Prom
       return source satisfies never;
   }
 }
+
+/** Every conversation has them, whatever it is about. */
+const AUXILIARY = new Set(["ask_user", "describe_tools"]);
 
 function describe(settings: ToolSettings, parameters: JsonObject): ToolDescription {
   const { name, summary, description, examples } = settings;

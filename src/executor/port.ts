@@ -92,6 +92,8 @@ export interface ToolDescription {
   readonly examples?: string;
   /** JSON Schema of an object. */
   readonly parameters: JsonObject;
+  /** Of little use to a model that only has to answer in JSON. */
+  readonly isAuxiliary?: boolean;
 }
 
 /** A tool that is ready to run. */

@@ -1,6 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { FakeClock, ScriptedModel, type ScriptedReply } from "../testing/index.ts";
 import { collectReply } from "./collect-reply.ts";
+import type { RequestUpdate } from "./port.ts";
 import { ProviderError } from "./provider-error.ts";
 
 const POLICY = {
@@ -8,11 +9,14 @@ const POLICY = {
   baseBackoffMs: 100,
   maxBackoffMs: 1000,
   idleTimeoutMs: 5000,
+  promptTimeoutMs: 0,
   maxResponseBytes: 100,
 };
 
 const BUSY: ScriptedReply = [{ type: "error", error: problem(true) }];
 const REJECTED: ScriptedReply = [{ type: "error", error: problem(false) }];
+const starting = new ProviderError("starting", "Loading.", { isRetryable: true });
+const STARTING: ScriptedReply = [{ type: "error", error: starting }];
 const DONE = { text: "Hi", toolCalls: [], reason: "stop", usage: {} };
 
 test("a reply has its text, tool calls, end reason and usage", async () => {
@@ -53,11 +57,22 @@ describe("a request that fails", () => {
     });
   });
 
+  test("says before each delay why and when it is retried", async () => {
+    const collected = collect([BUSY, STARTING, "Hi"]);
+    await timesUntil(collected);
+    const { updates } = collected;
+    expect(updates).toEqual([
+      { type: "retry_start", error: problem(true), retry: 1, maxRetries: 2, delayMs: 100 },
+      { type: "retry_start", error: starting, retry: 2, maxRetries: 30, delayMs: 200 },
+    ]);
+  });
+
   test("permanently throws at once", async () => {
-    const { outcome, model } = collect([REJECTED, "Hi"]);
-    expect({ reply: await outcome, requests: model.requests.length }).toEqual({
+    const { outcome, model, updates } = collect([REJECTED, "Hi"]);
+    expect({ reply: await outcome, requests: model.requests.length, updates }).toEqual({
       reply: problem(false),
       requests: 1,
+      updates: [],
     });
   });
 
@@ -106,6 +121,7 @@ function collect(replies: readonly ScriptedReply[]) {
   const abort = new AbortController();
   const start = clock.now().getTime();
   const times: number[] = [];
+  const updates: RequestUpdate[] = [];
   const model = new ScriptedModel({
     replies: (_request, index) => {
       times.push(clock.now().getTime() - start);
@@ -119,11 +135,12 @@ function collect(replies: readonly ScriptedReply[]) {
     parameters: { other: {} },
     cache: "off",
     signal: abort.signal,
+    observe: (update: RequestUpdate) => void updates.push(update),
   } as const;
   const outcome: Promise<unknown> = collectReply({ model, request, policy: POLICY, clock }).catch(
     (error: unknown) => error,
   );
-  return { outcome, clock, model, abort, times };
+  return { outcome, clock, model, abort, times, updates };
 }
 
 /** Advances the clock until the reply is there. Returns when each request was made. */

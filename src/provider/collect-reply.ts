@@ -1,7 +1,7 @@
 /** Asks a model and collects the whole reply, with retries, for callers that do not stream. */
 import { assertNever, type Clock } from "../util/index.ts";
 import type { EndReason, Model, ModelEvent, ModelRequest, Usage } from "./port.ts";
-import { retryDelay, type RetryPolicy } from "./provider-error.ts";
+import { maxRetriesFor, ProviderError, retryDelay, type RetryPolicy } from "./provider-error.ts";
 import { type StreamLimits, watchStream } from "./watch-stream.ts";
 
 /** A request with its retry policy and limits. */
@@ -30,9 +30,11 @@ export async function collectReply(collected: CollectedRequest): Promise<Collect
     try {
       return await collectOnce(collected);
     } catch (error) {
-      const delay = retryDelay(policy, retries, error);
-      if (delay === undefined) throw error;
-      await clock.sleep(delay, request.signal);
+      const delayMs = retryDelay(policy, retries, error);
+      if (delayMs === undefined || !(error instanceof ProviderError)) throw error;
+      const maxRetries = maxRetriesFor(policy, error);
+      request.observe?.({ type: "retry_start", error, retry: retries + 1, maxRetries, delayMs });
+      await clock.sleep(delayMs, request.signal);
     }
   }
 }

@@ -2,6 +2,7 @@
 import type { LanguageModelV4 } from "@ai-sdk/provider";
 import { isJsonObject, type Json, type JsonObject } from "../util/index.ts";
 import type { Dialect } from "./dialect.ts";
+import type { ModelParameters, ModelProperties } from "./port.ts";
 import { ProviderError } from "./provider-error.ts";
 import { assertOk } from "./read-failure.ts";
 
@@ -13,6 +14,8 @@ export interface ProviderDefinition {
   /** Loads the vendor's package. Opening a model with it is cheap, and done for each request. */
   load(): Promise<(options: OpenOptions) => StreamingModel>;
   list(options: ListOptions): Promise<readonly ModelInfo[]>;
+  /** Asks a local server how it runs a model. */
+  properties?(options: PropertiesOptions): Promise<ModelProperties>;
   /** An empty reply, to warm up with. Default: an empty server-sent event. */
   readonly emptyReply?: string;
   /** Arranges free parameters in the request body. Default: at its top level. */
@@ -37,6 +40,12 @@ export interface ListOptions {
   readonly signal: AbortSignal;
 }
 
+export interface PropertiesOptions extends ListOptions {
+  /** Of the model. */
+  readonly name: string;
+  readonly parameters: ModelParameters;
+}
+
 /** Plain values, already read from config and environment. */
 export interface ProviderSettings {
   readonly baseUrl: string;
@@ -56,6 +65,8 @@ export interface ModelInfo {
   readonly name: string;
   /** In tokens, if known. */
   readonly contextWindow?: number;
+  /** The server has only this model, and uses it for any name. */
+  readonly isForAnyName?: boolean;
 }
 
 /** A base URL without a path gets the API's default path; one with a path is used as it is. */
@@ -74,21 +85,34 @@ export function apiUrl(baseUrl: string, path: string): string {
 export interface ListRequest {
   readonly url: string;
   readonly headers: Readonly<Record<string, string>>;
+  /** Default: a `GET`. */
+  readonly post?: JsonObject;
   readonly fetch: Fetch;
   readonly signal: AbortSignal;
 }
 
 /** Returns the objects in the list under `key`, and skips anything else in it. */
 export async function fetchList(request: ListRequest, key: string): Promise<readonly JsonObject[]> {
-  const { url, headers, fetch, signal } = request;
-  const response = await fetch(url, { headers, signal });
-  await assertOk(response);
-  const body: unknown = await response.json();
-  const list = isJsonObject(body) ? body[key] : undefined;
+  const { [key]: list } = await fetchObject(request);
   return Array.isArray(list) ? list.filter((each: Json) => isJsonObject(each)) : [];
+}
+
+/** Empty if the server sends anything else. */
+export async function fetchObject(request: ListRequest): Promise<JsonObject> {
+  const { url, headers, post, fetch, signal } = request;
+  const body = post && { method: "POST", body: JSON.stringify(post) };
+  const response = await fetch(url, { headers, signal, ...body });
+  await assertOk(response);
+  const answer: unknown = await response.json();
+  return isJsonObject(answer) ? answer : {};
 }
 
 export function toModelInfo(name: Json | undefined, window: Json | undefined): ModelInfo[] {
   if (typeof name !== "string" || name === "") return [];
-  return [{ name, ...(typeof window === "number" && window > 0 && { contextWindow: window }) }];
+  return [{ name, ...toContextWindow(window) }];
+}
+
+/** Empty if the server does not say. */
+export function toContextWindow(window: Json | undefined): Pick<ModelInfo, "contextWindow"> {
+  return typeof window === "number" && window > 0 ? { contextWindow: window } : {};
 }

@@ -11,8 +11,12 @@ import { ProviderError } from "./provider-error.ts";
 export interface Dialect {
   /** The AI SDK's name for this provider in options and metadata. */
   readonly key: string;
-  /** Whether the API wants a single system message: chat templates of local models often do. */
-  readonly joinsSystemParts: boolean;
+  /** What chat templates of local models insist on. Absent for APIs, which take any conversation. */
+  readonly template?: TemplateRules;
+  /** Whether the API can demand a call of one named tool. If not, that tool is the only one sent. */
+  readonly canNameTool: boolean;
+  /** Whether calls must be forbidden for a schema to be enforced. */
+  readonly forbidsCallsWithSchema: boolean;
   /** Absent if the provider decides by itself what to cache. */
   readonly cache?: CacheSupport;
   /** What a schema changes in a request that has tools. */
@@ -24,6 +28,8 @@ export interface Dialect {
   readonly alwaysSendsFinishReason: boolean;
   /** Matches the provider's error for a conversation that is too long for the model. */
   readonly contextTooLong: RegExp;
+  /** What to do about errors that only this provider has. */
+  readonly hints?: readonly ErrorHint[];
 
   /** From the provider's metadata on a piece of a reply to the metadata of our event. */
   toEventMetadata(kind: PieceKind, metadata: JsonObject): JsonObject;
@@ -35,8 +41,37 @@ export interface Dialect {
   toOutputSchema(schema: JsonObject): JsonObject;
   /** `schema` is that of the structured output, if one is wanted. */
   toOptions(parameters: ModelParameters, schema: JsonObject | undefined): DialectOptions;
+  /** From a chunk of the stream as the server sent it. */
+  findProgress?(chunk: JsonObject): PromptProgress | undefined;
   /** In US dollars, from the metadata of a whole reply. */
   findCost(metadata: JsonObject): number | undefined;
+}
+
+/**
+ * A template writes one text per message, and expects that the assistant has the word after the results
+ * of its calls.
+ */
+export interface TemplateRules {
+  readonly calls: CallHistory;
+  /** Ids of calls are nine letters and digits: some templates insist on that. */
+  readonly hasShortIds: boolean;
+}
+
+/**
+ * How calls and their results are sent back: as the model made them; one after the other, each with its
+ * result; or told as text.
+ */
+export type CallHistory = "as_made" | "one_by_one" | "as_text";
+
+interface ErrorHint {
+  /** Of the server's own words. */
+  readonly pattern: RegExp;
+  readonly hint: string;
+}
+
+export interface PromptProgress {
+  readonly processed: number;
+  readonly total: number;
 }
 
 export type PieceKind = "reasoning" | "message" | "tool_call";
@@ -58,7 +93,8 @@ export interface DialectOptions {
 export function defaultDialect(key: string): Dialect {
   return {
     key,
-    joinsSystemParts: false,
+    canNameTool: true,
+    forbidsCallsWithSchema: false,
     schemaChanges: "prompt",
     alwaysSendsFinishReason: false,
     contextTooLong: /context.?(?:length|window|size|limit)|too many tokens|prompt is too long/i,
@@ -76,7 +112,8 @@ export function defaultDialect(key: string): Dialect {
 export function localDialect(key: string): Dialect {
   return {
     ...defaultDialect(key),
-    joinsSystemParts: true,
+    template: { calls: "as_made", hasShortIds: false },
+    canNameTool: false,
     schemaChanges: "nothing", // It becomes a grammar that constrains the output.
     dropForeignReasoning: (events) =>
       events.filter((event) => !isReasoning(event) || !isSigned(event)),

@@ -28,7 +28,7 @@ export function fromLanguageModel(model: LanguageModel, options: LanguageModelOp
   const dialect = findDialect(model);
   return {
     id,
-    ...(contextWindow !== undefined && { contextWindow }),
+    ...(contextWindow !== undefined && { properties: async () => ({ contextWindow }) }),
     stream: (request) => streamReply({ model, dialect, endpoint: { id }, clock }, request),
   };
 }

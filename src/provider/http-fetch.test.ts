@@ -1,6 +1,6 @@
 import { once } from "node:events";
 import { createServer, type RequestListener, type Server } from "node:http";
-import type { AddressInfo } from "node:net";
+import type { AddressInfo, Socket } from "node:net";
 import { brotliCompressSync, gzipSync } from "node:zlib";
 import { expect, onTestFinished, test } from "vitest";
 import { createHttpFetch } from "./http-fetch.ts";
@@ -134,4 +134,29 @@ test("headers are found in any case, and combined", () => {
     null,
     true,
   ]);
+});
+
+test("sends a request again if the server has closed the connection that was kept", async () => {
+  const used = new WeakSet<Socket>();
+  const { url } = await serve(({ socket }, response) => {
+    if (used.has(socket)) return socket.destroy();
+    used.add(socket);
+    return response.end("done");
+  });
+  const texts = [];
+  for (const body of ["1", "2", "3"]) {
+    const response = await httpFetch(url, { method: "POST", body });
+    texts.push(await response.text());
+  }
+  expect(texts).toEqual(["done", "done", "done"]);
+});
+
+test("does not send a request again if a new connection fails", async () => {
+  let requests = 0;
+  const { url } = await serve(({ socket }) => {
+    requests += 1;
+    socket.destroy();
+  });
+  await expect(httpFetch(url, { method: "POST", body: "1" })).rejects.toThrow("fetch failed");
+  expect(requests).toBe(1);
 });

@@ -2,7 +2,7 @@
  * `fetch` on `node:http`, for programs that must start fast: loading Node's own takes longer than everything
  * else that happens before a request. Supports what requests to providers need, and leaves the rest to it.
  */
-import type { IncomingMessage } from "node:http";
+import type { IncomingMessage, RequestOptions } from "node:http";
 import type { Readable } from "node:stream";
 import type { Fetch } from "./definition.ts";
 import { HttpHeaders } from "./http-headers.ts";
@@ -43,14 +43,25 @@ interface HttpRequest {
   readonly onSent: (() => void) | undefined;
 }
 
-function send({
-  url,
-  method,
-  headers,
-  body,
-  signal,
-  onSent,
-}: HttpRequest): Promise<IncomingMessage> {
+/**
+ * A server may close a kept connection at the very moment we use it again. Then it has not seen the request,
+ * which is sent once more on a connection of its own.
+ */
+async function send(request: HttpRequest): Promise<IncomingMessage> {
+  try {
+    return await sendOnce(request);
+  } catch (error) {
+    if (!(error instanceof ClosedConnection)) throw error;
+    return await sendOnce(request, { agent: false });
+  }
+}
+
+class ClosedConnection extends Error {}
+
+function sendOnce(
+  { url, method, headers, body, signal, onSent }: HttpRequest,
+  options: RequestOptions = {},
+): Promise<IncomingMessage> {
   // Not imported: an import of `node:http` evaluates all of its exports, and one of them loads `fetch`.
   const { request } = process.getBuiltinModule(
     url.protocol === "https:" ? "node:https" : "node:http",
@@ -61,8 +72,12 @@ function send({
       method,
       headers: { ...Object.fromEntries(headers), ...length },
       ...(signal && { signal }),
+      ...options,
     });
-    outgoing.on("response", resolve).on("error", (cause) => reject(failure(cause, signal)));
+    outgoing.on("response", resolve).on("error", (cause: NodeJS.ErrnoException) => {
+      const isClosed = outgoing.reusedSocket && cause.code === "ECONNRESET" && !signal?.aborted;
+      reject(isClosed ? new ClosedConnection() : failure(cause, signal));
+    });
     if (onSent !== undefined) outgoing.on("finish", onSent);
     outgoing.end(body);
   });
@@ -78,20 +93,21 @@ function failure(cause: unknown, signal?: AbortSignal, message = "fetch failed")
   return signal?.aborted === true ? signal.reason : new TypeError(message, { cause });
 }
 
+type ResponseHead = Pick<Response, "status" | "statusText"> & {
+  readonly headers: HttpHeaders | Headers;
+};
+
 /** The part of a `Response` that reading a reply needs. */
 class HttpResponse {
   readonly status: number;
   readonly statusText: string;
-  readonly headers: HttpHeaders;
+  readonly headers: HttpHeaders | Headers;
   readonly body: ReadableStream<Uint8Array>;
 
-  constructor(
-    { statusCode = 0, statusMessage = "", rawHeaders }: IncomingMessage,
-    body: ReadableStream<Uint8Array>,
-  ) {
-    this.status = statusCode;
-    this.statusText = statusMessage;
-    this.headers = new HttpHeaders(toPairs(rawHeaders));
+  constructor({ status, statusText, headers }: ResponseHead, body: ReadableStream<Uint8Array>) {
+    this.status = status;
+    this.statusText = statusText;
+    this.headers = headers;
     this.body = body;
   }
 
@@ -113,7 +129,36 @@ class HttpResponse {
 
 async function toResponse(incoming: IncomingMessage, signal?: AbortSignal): Promise<Response> {
   const body = toWebStream(await decompress(incoming), signal);
-  return new HttpResponse(incoming, body) as unknown as Response;
+  const { statusCode: status = 0, statusMessage: statusText = "", rawHeaders } = incoming;
+  return createResponse(
+    { status, statusText, headers: new HttpHeaders(toPairs(rawHeaders)) },
+    body,
+  );
+}
+
+/** A response with another body. `new Response` would load Node's own `fetch`. */
+export function createResponse(head: ResponseHead, body: ReadableStream<Uint8Array>): Response {
+  return new HttpResponse(head, body) as unknown as Response;
+}
+
+/** A `fetch` that reports whenever something arrives: a response, or a part of its body. */
+export function withActivity(fetch: Fetch, onActivity: () => void): Fetch {
+  return async (input, init) => {
+    const response = await fetch(input, init);
+    onActivity();
+    const reader = response.body?.getReader();
+    if (reader === undefined) return response;
+    const body = new ReadableStream<Uint8Array>({
+      async pull(controller) {
+        const { done, value } = await reader.read();
+        onActivity();
+        if (done) controller.close();
+        else controller.enqueue(value);
+      },
+      cancel: (reason) => reader.cancel(reason),
+    });
+    return createResponse(response, body);
+  };
 }
 
 /** Nothing compressed is asked for, but some servers do not listen. */

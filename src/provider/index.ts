@@ -20,8 +20,10 @@ export type {
   Model,
   ModelEvent,
   ModelParameters,
+  ModelProperties,
   ModelRequest,
   Reasoning,
+  RequestUpdate,
   SchemaChange,
   ToolChoice,
   ToolSchema,
@@ -31,8 +33,9 @@ export {
   ProviderError,
   type ProviderErrorKind,
   type ProviderErrorOptions,
+  maxRetriesFor,
   retryDelay,
   type RetryPolicy,
 } from "./provider-error.ts";
 export { type StreamLimits, type WatchedStream, watchStream } from "./watch-stream.ts";
-export { INVALID_ARGUMENTS } from "./reply.ts";
+export { addUsage, INVALID_ARGUMENTS } from "./reply.ts";

@@ -1,16 +1,18 @@
 /** A llama.cpp server through `@ai-sdk/openai-compatible`. */
-import { isJsonObject, type JsonObject } from "../util/index.ts";
+import { isStrict, toStrictSchema } from "../json-schema/index.ts";
+import { isJsonObject, type Json, type JsonObject } from "../util/index.ts";
 import {
   apiUrl,
   fetchList,
+  fetchObject,
   type ListOptions,
   type OpenOptions,
   type ProviderDefinition,
+  toContextWindow,
   toModelInfo,
 } from "./definition.ts";
-import { type Dialect, localDialect, toEffort } from "./dialect.ts";
+import { type Dialect, localDialect, type PromptProgress, toEffort } from "./dialect.ts";
 import type { ModelParameters } from "./port.ts";
-import { isStrict, toStrictSchema } from "../json-schema/index.ts";
 
 export const llamacpp: ProviderDefinition = {
   dialect: llamacppDialect,
@@ -21,6 +23,7 @@ export const llamacpp: ProviderDefinition = {
       const open = createOpenAICompatible({
         name: "llamacpp",
         baseURL: apiUrl(settings.baseUrl, "/v1"),
+        ...(settings.apiKey !== undefined && { apiKey: settings.apiKey }),
         fetch,
         supportsStructuredOutputs: true,
         includeUsage: true,
@@ -28,19 +31,72 @@ export const llamacpp: ProviderDefinition = {
       return open.chatModel(name);
     };
   },
-  async list({ settings, fetch, signal }: ListOptions) {
-    const url = `${apiUrl(settings.baseUrl, "/v1")}/models`;
-    const models = await fetchList({ url, headers: {}, fetch, signal }, "data");
-    return models.flatMap(({ id, meta }) =>
-      toModelInfo(id, isJsonObject(meta) ? meta["n_ctx_train"] : undefined),
-    );
+  async list(options: ListOptions) {
+    const models = await fetchModels(options);
+    const [only] = models;
+    // A server with several models gives each a status, and wants to be asked by name.
+    if (only === undefined || models.length > 1 || "status" in only) {
+      return models.flatMap((model) => toModelInfo(model["id"], windowOf(model)));
+    }
+    const window = windowOf(only) ?? runningWindow(await fetchProps(options).catch(() => ({})));
+    const names = toModelInfo(readableName(only["id"]), window);
+    return names.map((model) => ({ ...model, isForAnyName: true }));
   },
+  async properties(options) {
+    const props = await fetchProps(options, options.name);
+    const { chat_template_caps: caps } = props;
+    return {
+      ...toContextWindow(runningWindow(props)),
+      seesResults: isJsonObject(caps) && caps["supports_tool_calls"] === true,
+    };
+  },
+  toBody: (other) => ({ return_progress: true, ...other }),
 };
+
+function fetchModels(options: ListOptions): Promise<readonly JsonObject[]> {
+  return fetchList(toRequest(options, `${apiUrl(options.settings.baseUrl, "/v1")}/models`), "data");
+}
+
+/** What the server runs with. What the model was trained for, `n_ctx_train`, may be far more. */
+function windowOf({ meta }: JsonObject): Json | undefined {
+  return isJsonObject(meta) ? meta["n_ctx"] : undefined;
+}
+
+/** A server with one model ignores the name. */
+function fetchProps(options: ListOptions, name = ""): Promise<JsonObject> {
+  const root = apiUrl(options.settings.baseUrl, "/v1").replace(/\/v1$/, "");
+  const query = name === "" ? "" : `?model=${encodeURIComponent(name)}`;
+  return fetchObject(toRequest(options, `${root}/props${query}`));
+}
+
+/** Older servers say it only here. */
+function runningWindow({ default_generation_settings: settings }: JsonObject): Json | undefined {
+  return isJsonObject(settings) ? settings["n_ctx"] : undefined;
+}
+
+function toRequest({ settings: { apiKey }, fetch, signal }: ListOptions, url: string) {
+  return { url, headers: apiKey ? { authorization: `Bearer ${apiKey}` } : {}, fetch, signal };
+}
+
+/** A server that was given no name for its model reports the path of the model's file. */
+function readableName(id: Json | undefined): Json | undefined {
+  if (typeof id !== "string" || !/\.gguf$/i.test(id)) return id;
+  return id.replace(/^.*[/\\]/, "").replace(/(?:-\d{5}-of-\d{5})?\.gguf$/i, "");
+}
 
 function llamacppDialect(): Dialect {
   return {
     ...localDialect("llamacpp"),
-    contextTooLong: /exceed_context_size_error|exceeds the available context size/i,
+    // For some models it waits for a call before it applies any grammar.
+    forbidsCallsWithSchema: true,
+    contextTooLong:
+      /exceed_context_size_error|exceeds the available context size|context size has been exceeded/i,
+    hints: [
+      {
+        pattern: /--jinja/,
+        hint: "Tools need the model's own chat template: start the server with --jinja.",
+      },
+    ],
     toOutputSchema: toStrictSchema,
     toOptions: ({ reasoning, topK }, schema) => ({
       options: {
@@ -50,6 +106,7 @@ function llamacppDialect(): Dialect {
         ...(schema !== undefined && { strictJsonSchema: isStrict(schema) }),
       },
     }),
+    findProgress,
   };
 }
 
@@ -58,4 +115,11 @@ function toTemplateOptions(reasoning: ModelParameters["reasoning"]): JsonObject 
   if (reasoning === undefined || reasoning.type === "auto") return {};
   if (reasoning.type === "off") return { chat_template_kwargs: { enable_thinking: false } };
   return { chat_template_kwargs: { reasoning_effort: toEffort(reasoning.effort) } };
+}
+
+function findProgress({ prompt_progress: progress }: JsonObject): PromptProgress | undefined {
+  if (!isJsonObject(progress)) return undefined;
+  const { processed, total } = progress;
+  const isKnown = typeof processed === "number" && typeof total === "number" && total > 0;
+  return isKnown ? { processed, total } : undefined;
 }

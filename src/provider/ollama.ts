@@ -9,19 +9,23 @@ import type {
   LanguageModelV4ToolResultOutput,
 } from "@ai-sdk/provider";
 import type { ChatRequest, ChatResponse, Message, Ollama, Options, Tool } from "ollama";
-import { assertNever, findJson, isJsonObject, type JsonObject } from "../util/index.ts";
+import { assertNever, findJson, isJsonObject, type JsonObject, messageOf } from "../util/index.ts";
 import {
   apiUrl,
   type Fetch,
   fetchList,
+  fetchObject,
   type ListOptions,
   type OpenOptions,
   type ProviderDefinition,
   type StreamingModel,
+  toContextWindow,
   toModelInfo,
 } from "./definition.ts";
 import { type Dialect, localDialect, metadataOf, toEffort } from "./dialect.ts";
+import { createResponse } from "./http-fetch.ts";
 import type { ModelParameters } from "./port.ts";
+import { ProviderError } from "./provider-error.ts";
 import { assertOk } from "./read-failure.ts";
 
 export const ollama: ProviderDefinition = {
@@ -40,7 +44,24 @@ export const ollama: ProviderDefinition = {
   async list({ settings, fetch, signal }: ListOptions) {
     const url = `${hostOf(settings.baseUrl)}/api/tags`;
     const models = await fetchList({ url, headers: {}, fetch, signal }, "models");
-    return models.flatMap((model) => toModelInfo(model["name"], undefined));
+    return models.flatMap(({ name, details }) =>
+      toModelInfo(name, isJsonObject(details) ? details["context_length"] : undefined),
+    );
+  },
+  async properties({ name, parameters, settings, fetch, signal }) {
+    const host = hostOf(settings.baseUrl);
+    const { options } = toBody(parameters.other);
+    const wanted = isJsonObject(options) ? options["num_ctx"] : undefined;
+    const request = { headers: {}, fetch, signal };
+    const running = await fetchList({ ...request, url: `${host}/api/ps` }, "models");
+    const tagged = name.includes(":") ? name : `${name}:latest`;
+    const loaded = running.find((model) => model["name"] === tagged);
+    const show = { ...request, url: `${host}/api/show`, post: { model: name } };
+    const { capabilities } = await fetchObject(show);
+    return {
+      ...toContextWindow(wanted ?? loaded?.["context_length"]),
+      seesResults: Array.isArray(capabilities) && capabilities.includes("tools"),
+    };
   },
   toBody,
 };
@@ -50,7 +71,15 @@ function hostOf(baseUrl: string): string {
   return apiUrl(baseUrl, "/api").replace(/\/api$/, "");
 }
 
-const TOP_LEVEL_KEYS = new Set(["keep_alive", "think", "format", "logprobs", "top_logprobs"]);
+const TOP_LEVEL_KEYS = new Set([
+  "keep_alive",
+  "think",
+  "format",
+  "truncate",
+  "shift",
+  "logprobs",
+  "top_logprobs",
+]);
 
 /** Most parameters, such as `num_ctx`, belong in `options`. */
 function toBody(other: JsonObject): JsonObject {
@@ -62,10 +91,22 @@ function toBody(other: JsonObject): JsonObject {
   return { ...Object.fromEntries(top), ...(Object.keys(options).length > 0 && { options }) };
 }
 
+const CONTEXT_TOO_LONG =
+  /exceeds? .*context|context (?:length|size|window)|prompt (?:is )?too long/i;
+
 export function ollamaDialect(modelName: string): Dialect {
   return {
     ...localDialect("ollama"),
-    contextTooLong: /exceeds? .*context|context (?:length|size|window)|prompt (?:is )?too long/i,
+    contextTooLong: CONTEXT_TOO_LONG,
+    hints: [
+      {
+        pattern: CONTEXT_TOO_LONG,
+        hint:
+          "Ollama runs the model with a small context window unless told otherwise. Ask for a larger one, " +
+          "for example `jp config set assistant.model.parameters.num_ctx 32768`, or start a new " +
+          "conversation with -n.",
+      },
+    ],
     toOptions: ({ reasoning }) => ({ options: toThinkOption(reasoning, modelName) }),
   };
 }
@@ -73,13 +114,11 @@ export function ollamaDialect(modelName: string): Dialect {
 /** Models that can think do so by default. Those that cannot reject a request to think. */
 function toThinkOption(reasoning: ModelParameters["reasoning"], modelName: string): JsonObject {
   if (reasoning === undefined || reasoning.type === "auto") return {};
-  if (reasoning.type === "off") return { think: false };
-  const effort = toEffort(reasoning.effort);
-  if (effort === "none") return { think: false };
-  // No other model knows levels.
-  if (!modelName.startsWith("gpt-oss")) return { think: true };
-  if (effort === "minimal" || effort === "low") return { think: "low" };
-  return { think: effort === "medium" ? "medium" : "high" };
+  const effort = reasoning.type === "off" ? "none" : toEffort(reasoning.effort);
+  // No other model knows levels, and this one cannot stop thinking.
+  if (!/(?:^|\/)gpt-oss/i.test(modelName)) return { think: effort !== "none" };
+  if (effort === "medium") return { think: "medium" };
+  return { think: ["none", "minimal", "low"].includes(effort) ? "low" : "high" };
 }
 
 function ollamaModel(name: string, open: (fetch: Fetch) => Ollama, fetch: Fetch): StreamingModel {
@@ -91,10 +130,11 @@ function ollamaModel(name: string, open: (fetch: Fetch) => Ollama, fetch: Fetch)
       const client = open(async (input, init) => {
         const response = await fetch(input, { ...init, signal });
         await assertOk(response);
-        return new Response(response.body?.pipeThrough(wholeLines()) ?? null, response);
+        const body = response.body?.pipeThrough(wholeLines());
+        return body === undefined ? response : createResponse(response, body);
       });
       const replies = await client.chat(toChatRequest(name, call));
-      return { stream: toStream(toParts(replies)) };
+      return { stream: toStream(toParts(replies, name)) };
     },
   };
 }
@@ -116,10 +156,11 @@ type Kind = "text" | "reasoning";
 
 async function* toParts(
   replies: AsyncIterable<ChatResponse>,
+  name: string,
 ): AsyncGenerator<LanguageModelV4StreamPart> {
   let kind: Kind | undefined;
   let hasToolCalls = false;
-  for await (const { message, ...reply } of replies) {
+  for await (const { message, ...reply } of upToEnd(replies)) {
     const pieces = { reasoning: message.thinking ?? "", text: message.content };
     for (const next of ["reasoning", "text"] as const) {
       if (pieces[next] === "") continue;
@@ -137,6 +178,20 @@ async function* toParts(
     if (!reply.done) continue;
     if (kind !== undefined) yield { type: `${kind}-end`, id: kind };
     yield toFinish(reply, hasToolCalls);
+    return;
+  }
+  if (kind === undefined) return;
+  // A lost connection is an error of the stream; this is how the server ends a reply that goes in circles.
+  const message = `ollama/${name}: the server broke off the reply, because it kept repeating itself.`;
+  throw new ProviderError("other", message, { isRetryable: false });
+}
+
+/** The client throws if the reply just ends, but only in its own words. */
+async function* upToEnd(replies: AsyncIterable<ChatResponse>): AsyncGenerator<ChatResponse> {
+  try {
+    yield* replies;
+  } catch (error) {
+    if (!/did not receive done/i.test(messageOf(error))) throw error;
   }
 }
 
@@ -167,6 +222,9 @@ function toFinish(
   };
 }
 
+/** By default the server drops the oldest messages without a word. The client's types lack this. */
+const NEVER_TRUNCATE = { truncate: false };
+
 function toChatRequest(
   model: string,
   call: LanguageModelV4CallOptions,
@@ -176,6 +234,7 @@ function toChatRequest(
   return {
     model,
     stream: true,
+    ...NEVER_TRUNCATE,
     messages: call.prompt.flatMap(toMessages),
     options: toOptions(call),
     ...(tools.length > 0 && { tools }),
@@ -195,12 +254,9 @@ function toOptions(call: LanguageModelV4CallOptions): Partial<Options> {
   };
 }
 
-/**
- * Ollama has no tool choice: the only way to forbid calls is to send no tools. With a format that is not
- * necessary, because no call fits it, and sending the tools keeps the cached prompt valid.
- */
-function toTools({ tools = [], toolChoice, responseFormat }: LanguageModelV4CallOptions): Tool[] {
-  if (toolChoice?.type === "none" && responseFormat?.type !== "json") return [];
+/** Ollama has no tool choice: the only way to forbid calls is to send no tools, not even with a format. */
+function toTools({ tools = [], toolChoice }: LanguageModelV4CallOptions): Tool[] {
+  if (toolChoice?.type === "none") return [];
   return tools.flatMap((tool) => {
     if (tool.type !== "function") return [];
     const { name, description = "", inputSchema } = tool;
@@ -210,7 +266,13 @@ function toTools({ tools = [], toolChoice, responseFormat }: LanguageModelV4Call
   });
 }
 
-function toMessages(message: LanguageModelV4Message): Message[] {
+/** Newer servers know ids of calls, which the client's types lack. */
+type SentMessage = Message & {
+  readonly tool_call_id?: string;
+  readonly tool_calls?: (NonNullable<Message["tool_calls"]>[number] & { readonly id: string })[];
+};
+
+function toMessages(message: LanguageModelV4Message): SentMessage[] {
   switch (message.role) {
     case "system":
       return [{ role: "system", content: message.content }];
@@ -221,7 +283,8 @@ function toMessages(message: LanguageModelV4Message): Message[] {
     case "tool":
       return message.content.flatMap((part) => {
         if (part.type !== "tool-result") return [];
-        return [{ role: "tool", content: resultText(part.output), tool_name: part.toolName }];
+        const { output, toolName: tool_name, toolCallId: tool_call_id } = part;
+        return [{ role: "tool", content: resultText(output), tool_name, tool_call_id }];
       });
     default:
       return assertNever(message);
@@ -230,12 +293,12 @@ function toMessages(message: LanguageModelV4Message): Message[] {
 
 function toAssistantMessage(
   content: Extract<LanguageModelV4Message, { role: "assistant" }>["content"],
-): Message {
+): SentMessage {
   const thinking = content.flatMap((part) => (part.type === "reasoning" ? [part.text] : []));
   const calls = content.flatMap((part) => {
     if (part.type !== "tool-call") return [];
-    const { toolName: name, input } = part;
-    return [{ function: { name, arguments: isJsonObject(input) ? input : {} } }];
+    const { toolCallId: id, toolName: name, input } = part;
+    return [{ id, function: { name, arguments: isJsonObject(input) ? input : {} } }];
   });
   return {
     role: "assistant",

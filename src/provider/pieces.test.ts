@@ -108,9 +108,58 @@ describe("calls and their results", () => {
     ];
     expect(describePieces(events).filter((each) => each.startsWith("assistant"))).toEqual([
       "assistant calls same",
-      "assistant calls call_1_1",
-      "assistant calls call_2",
-      "assistant calls call_3",
+      "assistant calls call00001",
+      "assistant calls call00002",
+      "assistant calls call00003",
+    ]);
+  });
+});
+
+describe("for a chat template", () => {
+  const local = ollamaDialect("qwen3");
+  const events = [
+    chatRequest("Go."),
+    message("Looking."),
+    toolCall("a", "read", { path: "x" }),
+    toolCall("123456789", "read", { path: "y" }),
+    toolResult("123456789", "no such file", true),
+    toolResult("a", "found"),
+    message("Done."),
+  ];
+
+  test("that takes one call at a time, each call is followed by its result", () => {
+    const template = { calls: "one_by_one", hasShortIds: false } as const;
+    expect(describePieces(events, { ...local, template })).toEqual([
+      "user text: Go.",
+      "assistant text: Looking.",
+      "assistant calls a",
+      'tool answers a: "text"',
+      "assistant calls 123456789",
+      'tool answers 123456789: "error-text"',
+      "assistant text: Done.",
+    ]);
+  });
+
+  test("that cannot tell of calls, the assistant tells of them and the user of their results", () => {
+    const template = { calls: "as_text", hasShortIds: false } as const;
+    expect(describePieces(events, { ...local, template })).toEqual([
+      "user text: Go.",
+      "assistant text: Looking.",
+      'assistant text: [I called the tool read with {"path":"x"}]',
+      "user text: [The tool read returned:]\nfound",
+      'assistant text: [I called the tool read with {"path":"y"}]',
+      "user text: [The tool read returned:]\nno such file",
+      "assistant text: Done.",
+    ]);
+  });
+
+  test("that insists on ids of nine letters and digits, others are replaced", () => {
+    const template = { calls: "as_made", hasShortIds: true } as const;
+    expect(describePieces(events, { ...local, template }).slice(2, -1)).toEqual([
+      "assistant calls call00000",
+      "assistant calls 123456789",
+      'tool answers call00000: "text"',
+      'tool answers 123456789: "error-text"',
     ]);
   });
 });

@@ -15,7 +15,7 @@ import type {
   ToolCallResponse,
 } from "../conversation/index.ts";
 import { assertNever } from "../util/index.ts";
-import type { Dialect } from "./dialect.ts";
+import type { CallHistory, Dialect } from "./dialect.ts";
 
 export type Piece = (
   | { readonly role: "user"; readonly part: LanguageModelV4TextPart }
@@ -28,15 +28,17 @@ type TextPart = LanguageModelV4TextPart | LanguageModelV4ReasoningPart;
 export function toPieces(all: readonly ProviderEvent[], dialect: Dialect): readonly Piece[] {
   const events = dialect.dropForeignReasoning(all);
   const responses = pairResponses(events);
-  const ids = new ToolCallIds();
+  const ids = new ToolCallIds(dialect.template?.hasShortIds === true ? SHORT_ID : ACCEPTED_ID);
   const pieces: Piece[] = [];
   let reply: Piece[] = [];
-  let results: Piece[] = [];
+  let results: Result[] = [];
   let hasResponse = false;
 
   /** Providers reject a reply that holds nothing but reasoning. */
   const finishReply = () => {
-    if (reply.some(({ part }) => part.type !== "reasoning")) pieces.push(...reply, ...results);
+    if (reply.some(({ part }) => part.type !== "reasoning")) {
+      pieces.push(...arrange(reply, results, dialect.template?.calls ?? "as_made"));
+    }
     [reply, results, hasResponse] = [[], [], false];
   };
 
@@ -74,6 +76,40 @@ export function toPieces(all: readonly ProviderEvent[], dialect: Dialect): reado
   return pieces;
 }
 
+type Result = Extract<Piece, { readonly role: "tool" }>;
+
+/** The order of a reply, its calls and their results. */
+function arrange(
+  reply: readonly Piece[],
+  results: readonly Result[],
+  calls: CallHistory,
+): readonly Piece[] {
+  if (calls === "as_made") return [...reply, ...results];
+  const oneByOne = reply.flatMap((piece) => {
+    const { part } = piece;
+    if (part.type !== "tool-call") return [piece];
+    return [piece, ...results.filter((result) => result.part.toolCallId === part.toolCallId)];
+  });
+  return calls === "one_by_one" ? oneByOne : oneByOne.map(toTextPiece);
+}
+
+/** The model did not write the result, so the user says it. */
+function toTextPiece(piece: Piece): Piece {
+  const { event, part } = piece;
+  switch (part.type) {
+    case "tool-call": {
+      const text = `[I called the tool ${part.toolName} with ${JSON.stringify(part.input)}]`;
+      return { role: "assistant", event, part: { type: "text", text } };
+    }
+    case "tool-result": {
+      const text = `[The tool ${part.toolName} returned:]\n${resultText(part)}`;
+      return { role: "user", event, part: { type: "text", text } };
+    }
+    default:
+      return piece;
+  }
+}
+
 /** Pairs by id, and calls with the same id in order. */
 function pairResponses(
   events: readonly ProviderEvent[],
@@ -92,19 +128,29 @@ function pairResponses(
   return pairs;
 }
 
+/** By all six. */
+const ACCEPTED_ID = /^[A-Za-z0-9_-]{1,64}$/;
+const SHORT_ID = /^[A-Za-z0-9]{9}$/;
+
 /**
  * The ids that calls are sent with. Recorded ids may come from another provider or occur twice; every
  * API wants them short, plain and unique.
  */
 class ToolCallIds {
+  readonly #accepted: RegExp;
   readonly #taken = new Set<string>();
+
+  constructor(accepted: RegExp) {
+    this.#accepted = accepted;
+  }
 
   /** The recorded id if possible. The same calls in the same order always get the same ids. */
   next(id: string): string {
-    const isAccepted = /^[A-Za-z0-9_-]{1,64}$/.test(id); // By all six.
-    let unique = isAccepted ? id : `call_${this.#taken.size}`;
-    for (let copy = 1; this.#taken.has(unique); copy += 1) {
-      unique = `call_${this.#taken.size}_${copy}`;
+    let unique = id;
+    let number = this.#taken.size;
+    while (!this.#accepted.test(unique) || this.#taken.has(unique)) {
+      unique = `call${String(number).padStart(5, "0")}`;
+      number += 1;
     }
     this.#taken.add(unique);
     return unique;
@@ -132,7 +178,12 @@ function isSendable(part: TextPart, event: ProviderEvent, dialect: Dialect): boo
   return part.text.trim() !== "" || Object.keys(dialect.toPartOptions(event)).length > 0;
 }
 
-function toResult(event: ToolCallResponse, toolCallId: string, toolName: string): Piece {
+/** As `toResult` made it. */
+function resultText({ output }: LanguageModelV4ToolResultPart): string {
+  return output.type === "text" || output.type === "error-text" ? output.value : "";
+}
+
+function toResult(event: ToolCallResponse, toolCallId: string, toolName: string): Result {
   const { content: value, isError } = event;
   const output = { type: isError ? ("error-text" as const) : ("text" as const), value };
   return { role: "tool", event, part: { type: "tool-result", toolCallId, toolName, output } };

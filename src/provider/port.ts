@@ -4,19 +4,31 @@
  */
 import type { ThreadParts } from "../conversation/index.ts";
 import type { JsonObject } from "../util/index.ts";
+import type { ProviderError } from "./provider-error.ts";
 
 /** A language model, ready to be asked. */
 export interface Model {
   /** `provider/name`, as it is recorded with each reply. */
   readonly id: string;
-  /** In tokens, if known. */
-  readonly contextWindow?: number;
+  /** Runs on the user's own machine: it may read a prompt for minutes, and answers one question at a time. */
+  readonly isLocal?: boolean;
+
+  /** May ask the server. Throws nothing but the signal's reason. */
+  properties?(parameters: ModelParameters, signal: AbortSignal): Promise<ModelProperties>;
 
   /**
    * Throws `ProviderError`, possibly in the middle of a reply. On abort it throws the signal's reason
    * at once. A complete reply ends with `response_end`.
    */
   stream(request: ModelRequest): AsyncIterable<ModelEvent>;
+}
+
+/** What is known of a model. */
+export interface ModelProperties {
+  /** In tokens. */
+  readonly contextWindow?: number;
+  /** Its chat template shows it the results of calls. Many drop them without a word. */
+  readonly seesResults?: boolean;
 }
 
 /** One request to a model. */
@@ -30,7 +42,26 @@ export interface ModelRequest {
   readonly parameters: ModelParameters;
   readonly cache: CachePolicy;
   readonly signal: AbortSignal;
+  /** Gets what happens besides the reply. Must neither throw nor block. */
+  readonly observe?: (update: RequestUpdate) => void;
 }
+
+/** What happens to a request before and while its reply is streamed. */
+export type RequestUpdate =
+  /** Something arrived, even if it is no part of the reply: many servers send keep-alives. */
+  | { readonly type: "alive" }
+  /** How many tokens of the prompt the model has read so far, including those from its cache. */
+  | { readonly type: "prompt_progress"; readonly processed: number; readonly total: number }
+  /** What the user should know about how the request was sent. Said once per model. */
+  | { readonly type: "notice"; readonly message: string }
+  /** The request failed and will be retried. */
+  | {
+      readonly type: "retry_start";
+      readonly error: ProviderError;
+      readonly retry: number;
+      readonly maxRetries: number;
+      readonly delayMs: number;
+    };
 
 /**
  * What a schema changes in the rest of a request. `nothing` if it only constrains the output, `prompt`
@@ -45,6 +76,8 @@ export interface ToolSchema {
   readonly description: string;
   /** JSON Schema of an object. */
   readonly parameters: JsonObject;
+  /** Of little use to a model that only has to answer in JSON. */
+  readonly isAuxiliary?: boolean;
 }
 
 /** Whether a model may, must or must not call tools, or which tool it must call. */

@@ -1,6 +1,6 @@
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
-import { ProviderError, retryDelay } from "./provider-error.ts";
+import { maxRetriesFor, ProviderError, retryDelay } from "./provider-error.ts";
 
 const POLICY = { maxRetries: 5, baseBackoffMs: 1000, maxBackoffMs: 60_000 };
 
@@ -17,6 +17,26 @@ test("each delay doubles, up to the maximum", () => {
     retryDelay(policy, retries, overloaded()),
   );
   expect(delays).toEqual([1000, 2000, 4000, 8000, 16_000, 32_000, 60_000, 60_000, undefined]);
+});
+
+test("a server that is starting is asked about every two seconds, for about a minute", () => {
+  const error = new ProviderError("starting", "Loading model.", { isRetryable: true });
+  const delays = Array.from({ length: 31 }, (_, retries) => retryDelay(POLICY, retries, error));
+  expect(maxRetriesFor(POLICY, error)).toBe(30);
+  expect(delays).toEqual([1000, ...Array.from({ length: 29 }, () => 2000), undefined]);
+});
+
+test("a server that is starting is not asked again by those who want no retries or shorter ones", () => {
+  const error = new ProviderError("starting", "Loading model.", { isRetryable: true });
+  const none = { ...POLICY, maxRetries: 0 };
+  const short = { ...POLICY, maxBackoffMs: 500 };
+  expect([
+    [maxRetriesFor(none, error), retryDelay(none, 0, error)],
+    [maxRetriesFor(short, error), retryDelay(short, 9, error)],
+  ]).toEqual([
+    [0, undefined],
+    [30, 500],
+  ]);
 });
 
 test.each([

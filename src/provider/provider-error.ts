@@ -11,6 +11,10 @@ export type ProviderErrorKind =
   | "overloaded"
   | "refused"
   | "invalid_request"
+  /** The chat template of a local model does not accept the conversation. */
+  | "template_refused"
+  /** A local server is loading its model, or is being restarted. */
+  | "starting"
   /** No connection, or a lost one. */
   | "network"
   /** Nothing received for too long. */
@@ -57,6 +61,14 @@ export interface RetryPolicy {
   readonly maxBackoffMs: number;
 }
 
+/** A server that starts is asked often, and for about a minute, because only that takes time. */
+const STARTING = { maxRetries: 30, maxBackoffMs: 2000 };
+
+/** How often the request is retried because of this error. */
+export function maxRetriesFor({ maxRetries }: RetryPolicy, { kind }: ProviderError): number {
+  return kind === "starting" && maxRetries > 0 ? STARTING.maxRetries : maxRetries;
+}
+
 /**
  * How long to wait before the next retry, or undefined if there should be none. `retries` counts those
  * already made. The caller does the waiting.
@@ -67,8 +79,9 @@ export function retryDelay(
   error: unknown,
 ): number | undefined {
   if (!(error instanceof ProviderError) || !error.isRetryable) return undefined;
-  if (retries >= policy.maxRetries) return undefined;
+  if (retries >= maxRetriesFor(policy, error)) return undefined;
   // The exponent is bounded so that the delay stays finite; the policy's maximum is far below.
   const backoff = policy.baseBackoffMs * 2 ** Math.min(retries, 40);
-  return Math.min(error.retryAfterMs ?? backoff, policy.maxBackoffMs);
+  const longest = error.kind === "starting" ? STARTING.maxBackoffMs : policy.maxBackoffMs;
+  return Math.min(error.retryAfterMs ?? backoff, longest, policy.maxBackoffMs);
 }

@@ -1,13 +1,22 @@
 /** The table of the six providers. A vendor's package is loaded when one of its models is requested. */
 import { type Clock, isJsonObject, type JsonObject, systemClock } from "../util/index.ts";
 import { anthropic } from "./anthropic.ts";
-import type { Fetch, ModelInfo, ProviderDefinition, ProviderSettings } from "./definition.ts";
+import type {
+  Fetch,
+  ModelInfo,
+  PropertiesOptions,
+  ProviderDefinition,
+  ProviderSettings,
+} from "./definition.ts";
+import type { Dialect } from "./dialect.ts";
 import { google } from "./google.ts";
+import { withActivity } from "./http-fetch.ts";
 import { llamacpp } from "./llamacpp.ts";
+import { createLocalModel } from "./local-model.ts";
 import { ollama } from "./ollama.ts";
 import { openai } from "./openai.ts";
 import { openrouter } from "./openrouter.ts";
-import type { Model, ModelRequest } from "./port.ts";
+import type { Model, ModelProperties, ModelRequest } from "./port.ts";
 import { ProviderError } from "./provider-error.ts";
 import { streamReply } from "./reply.ts";
 import { cannedFetch, drainReply } from "./warm-up.ts";
@@ -40,56 +49,119 @@ export interface Providers {
 
 /** Loads no package and makes no request by itself. */
 export function createProviders(options: ProvidersOptions): Providers {
-  const { fetch = globalThis.fetch, clock = systemClock } = options;
-  const find = (provider: string) => {
-    if (!isProviderName(provider)) throw unknownProviderError(provider);
-    const settings = options.settings[provider];
-    assertUsableKey(provider, settings);
-    const definition: ProviderDefinition = DEFINITIONS[provider];
-    const endpoint: Endpoint = { ...settings, id: provider, isLocal: definition.isLocal };
-    return { definition, settings, endpoint };
-  };
-
+  const { clock = systemClock } = options;
+  const connect = createConnector(options);
+  /** They remember what their chat template refuses. */
+  const localModels = new Map<string, Model>();
   return {
     async model(provider, name) {
-      const { definition, settings, endpoint: server } = find(provider);
-      const open = await definition.load();
-      const endpoint = { ...server, id: `${provider}/${name}` };
-      const dialect = definition.dialect(name);
-      const contextWindow = findContextWindow(provider, name);
-      return {
-        id: endpoint.id,
-        ...(contextWindow !== undefined && { contextWindow }),
-        async *stream(request) {
-          // The packages drop parameters they do not know, so we add those to the body ourselves.
-          const { other, ...parameters } = request.parameters;
-          const extra = definition.toBody?.(other) ?? other;
-          const model = open({ name, settings, fetch: withExtraBody(fetch, extra) });
-          const known: ModelRequest = { ...request, parameters: { ...parameters, other: {} } };
-          yield* streamReply({ model, dialect, endpoint, clock }, known);
-        },
-      };
+      const connection = connect(provider, name);
+      const { id } = connection.endpoint;
+      const model = localModels.get(id) ?? (await openModel(connection, clock));
+      if (model.isLocal === true) localModels.set(id, model);
+      return model;
     },
 
     async warmUp(provider, name) {
-      const { definition, settings, endpoint } = find(provider);
+      const { definition, settings, endpoint, dialect } = connect(provider, name);
       const canned = cannedFetch(definition.emptyReply ?? "data: {}\n\n");
       const model = (await definition.load())({ name, settings, fetch: canned });
-      const dialect = definition.dialect(name);
       await drainReply((request) => streamReply({ model, dialect, endpoint, clock }, request));
     },
 
     async list(provider, signal) {
-      const { definition, settings, endpoint } = find(provider);
-      const { contextTooLong } = definition.dialect("");
+      const { definition, settings, endpoint, dialect, watched } = connect(provider);
       try {
-        return await definition.list({ settings, fetch, signal });
+        return await definition.list({ settings, fetch: watched(), signal });
       } catch (error) {
         signal.throwIfAborted();
-        throw toProviderError(error, { endpoint, contextTooLong, clock });
+        throw toProviderError(error, { endpoint, dialect, clock });
       }
     },
   };
+}
+
+/** A model, how to reach it, and how to speak to it. */
+interface Connection {
+  readonly provider: ProviderName;
+  readonly name: string;
+  readonly definition: ProviderDefinition;
+  readonly settings: ProviderSettings;
+  readonly endpoint: Endpoint;
+  readonly dialect: Dialect;
+  /** A `fetch` that says when something arrives. */
+  readonly watched: (onActivity?: () => void) => Fetch;
+}
+
+function createConnector(
+  options: ProvidersOptions,
+): (provider: string, name?: string) => Connection {
+  const { fetch = globalThis.fetch } = options;
+  const reached = new Set<ProviderName>();
+  return (provider, name = "") => {
+    if (!isProviderName(provider)) throw unknownProviderError(provider);
+    const settings = options.settings[provider];
+    assertUsableKey(provider, settings);
+    const definition: ProviderDefinition = DEFINITIONS[provider];
+    const endpoint: Endpoint = {
+      ...settings,
+      id: name === "" ? provider : `${provider}/${name}`,
+      isLocal: definition.isLocal,
+      get wasReached() {
+        return reached.has(provider);
+      },
+    };
+    const watched: Connection["watched"] = (onActivity) =>
+      withActivity(fetch, () => {
+        reached.add(provider);
+        onActivity?.();
+      });
+    const dialect = definition.dialect(name);
+    return { provider, name, definition, settings, endpoint, dialect, watched };
+  };
+}
+
+async function openModel(connection: Connection, clock: Clock): Promise<Model> {
+  const { provider, name, definition, settings, endpoint, dialect, watched } = connection;
+  const open = await definition.load();
+  const send = (request: ModelRequest, spoken: Dialect) => {
+    // The packages drop parameters they do not know, so we add those to the body ourselves.
+    const { other, ...parameters } = request.parameters;
+    const extra = definition.toBody?.(other) ?? other;
+    const alive = watched(() => request.observe?.({ type: "alive" }));
+    const model = open({ name, settings, fetch: withExtraBody(alive, extra) });
+    const known: ModelRequest = { ...request, parameters: { ...parameters, other: {} } };
+    return streamReply({ model, dialect: spoken, endpoint, clock }, known);
+  };
+  const { id } = endpoint;
+  if (definition.isLocal) {
+    const properties: NonNullable<Model["properties"]> = (parameters, signal) =>
+      askServer(definition, { name, settings, fetch: watched(), parameters, signal });
+    return createLocalModel({ id, dialect, send, properties });
+  }
+  const contextWindow = findContextWindow(provider, name);
+  return {
+    id,
+    ...(contextWindow !== undefined && { properties: async () => ({ contextWindow }) }),
+    stream: (request) => send(request, dialect),
+  };
+}
+
+/** A local server answers at once, unless the machine is busy. */
+const PROPERTIES_TIMEOUT_MS = 10_000;
+
+async function askServer(
+  definition: ProviderDefinition,
+  options: PropertiesOptions,
+): Promise<ModelProperties> {
+  const limit = AbortSignal.timeout(PROPERTIES_TIMEOUT_MS);
+  const signal = AbortSignal.any([options.signal, limit]);
+  try {
+    return (await definition.properties?.({ ...options, signal })) ?? {};
+  } catch {
+    options.signal.throwIfAborted();
+    return {}; // The request itself will say what is wrong.
+  }
 }
 
 /** Whether its servers run on the user's machine, so that there may be none. */
@@ -139,7 +211,6 @@ const CONTEXT_WINDOWS: readonly (readonly [RegExp, number])[] = [
 ];
 
 function findContextWindow(provider: string, modelName: string): number | undefined {
-  if (provider === "ollama" || provider === "llamacpp") return undefined;
   // OpenRouter puts the vendor in front: `anthropic/claude-…`.
   const name = provider === "openrouter" ? modelName.replace(/^[^/]+\//, "") : modelName;
   return CONTEXT_WINDOWS.find(([pattern]) => pattern.test(name))?.[1];

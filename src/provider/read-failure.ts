@@ -63,7 +63,10 @@ function fieldsOf(value: unknown): JsonObject {
 function findBody(thrown: JsonObject): JsonObject {
   for (const body of [thrown["data"], thrown["responseBody"], thrown["error"]]) {
     const value = typeof body === "string" ? findJson(body) : body;
-    if (isJsonObject(value)) return value;
+    if (!isJsonObject(value)) continue;
+    // Ollama passes on the whole error of the server behind it as a string.
+    const inner = typeof value["error"] === "string" ? findJson(value["error"]) : undefined;
+    return isJsonObject(inner) ? inner : value;
   }
   return {};
 }
@@ -85,7 +88,7 @@ const CONNECTION_LOST = new RegExp(
   [
     "fetch failed|cannot connect to api|terminated|other side closed",
     "failed to process successful response|json parsing failed",
-    "did not receive done|without a finish reason",
+    "without a finish reason",
   ].join("|"),
   "i",
 );

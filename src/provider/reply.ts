@@ -35,11 +35,15 @@ export async function* streamReply(
   request: ModelRequest,
 ): AsyncGenerator<ModelEvent> {
   const options = toCallOptions(request, dialect);
-  const toError = (error: unknown) =>
-    toProviderError(error, { endpoint, contextTooLong: dialect.contextTooLong, clock });
+  const toError = (error: unknown) => toProviderError(error, { endpoint, dialect, clock });
   const reply = new ReplyReader(dialect, endpoint.id);
   for await (const part of readParts({ model, options, signal: request.signal, toError })) {
-    yield* reply.read(part);
+    if (part.type !== "raw") {
+      yield* reply.read(part);
+      continue;
+    }
+    const progress = isJsonObject(part.rawValue) && dialect.findProgress?.(part.rawValue);
+    if (progress) request.observe?.({ type: "prompt_progress", ...progress });
   }
   yield* reply.end();
 }
@@ -265,4 +269,14 @@ function toUsage(usage: LanguageModelV4Usage, cost: number | undefined): Usage {
     ...(outputTokens.reasoning !== undefined && { reasoning: outputTokens.reasoning }),
     ...(cost !== undefined && { cost }),
   };
+}
+
+/** The sum of two requests. What neither reports is absent. */
+export function addUsage(left: Usage, right: Usage): Usage {
+  const keys = ["input", "cachedInput", "cacheWrites", "output", "reasoning", "cost"] as const;
+  const entries = keys.flatMap((key) => {
+    const sum = (left[key] ?? 0) + (right[key] ?? 0);
+    return left[key] === undefined && right[key] === undefined ? [] : [[key, sum] as const];
+  });
+  return Object.fromEntries(entries);
 }

@@ -8,6 +8,7 @@ import type {
 } from "@ai-sdk/provider";
 import type { SystemPart } from "../conversation/index.ts";
 import { assertNever, type JsonObject } from "../util/index.ts";
+import { ProviderError } from "./provider-error.ts";
 import { type CachePoints, planCachePoints } from "./cache-points.ts";
 import { type Dialect, toProviderOptions } from "./dialect.ts";
 import { type Piece, toPieces } from "./pieces.ts";
@@ -20,8 +21,9 @@ import type {
 } from "./port.ts";
 
 export function toCallOptions(request: ModelRequest, dialect: Dialect): LanguageModelV4CallOptions {
-  const { parts, tools, toolChoice, parameters, cache: policy } = request;
+  const { parts, parameters, cache: policy } = request;
   const schema = canSendSchema(request, dialect) ? parts.schema : undefined;
+  const { tools, toolChoice } = selectTools(request, dialect, schema);
   // Providers reject empty parts.
   const systemParts = parts.systemParts.filter(({ text }) => text.trim() !== "");
   const pieces = toPieces(parts.events, dialect);
@@ -34,7 +36,7 @@ export function toCallOptions(request: ModelRequest, dialect: Dialect): Language
 
   const { options, ...reasoning } = dialect.toOptions(parameters, schema);
   return {
-    prompt: [...systemMessages(systemParts, context), ...conversationMessages(pieces, context)],
+    prompt: toMessages(systemMessages(systemParts, context), pieces, context),
     ...(tools.length > 0 && {
       tools: tools.map((tool, index) => toTool(tool, index === tools.length - 1, context)),
       toolChoice: toToolChoice(toolChoice),
@@ -43,6 +45,7 @@ export function toCallOptions(request: ModelRequest, dialect: Dialect): Language
     ...toSampling(parameters),
     ...reasoning,
     ...toProviderOptions(dialect.key, { ...options, ...parameters.other }),
+    ...(dialect.findProgress !== undefined && { includeRawChunks: true }),
   };
 }
 
@@ -51,6 +54,23 @@ interface Context {
   readonly points: CachePoints;
   /** The options that mark a cache point; empty if nothing is cached. */
   readonly mark: JsonObject;
+}
+
+/** Throws `ProviderError` if the tool to call does not exist. */
+function selectTools(
+  { tools, toolChoice }: ModelRequest,
+  { canNameTool, forbidsCallsWithSchema }: Dialect,
+  schema: JsonObject | undefined,
+): Pick<ModelRequest, "tools" | "toolChoice"> {
+  if (schema !== undefined && forbidsCallsWithSchema) return { tools, toolChoice: "none" };
+  if (typeof toolChoice === "string" || canNameTool) return { tools, toolChoice };
+  const named = tools.filter(({ name }) => name === toolChoice.tool);
+  if (named.length > 0) return { tools: named, toolChoice: "required" };
+  const message = `There is no tool named "${toolChoice.tool}" to call.`;
+  throw new ProviderError("invalid_request", message, {
+    isRetryable: false,
+    hint: "Check `assistant.tool_choice`.",
+  });
 }
 
 /** Ordered by how much of a prompt cache each change invalidates. */
@@ -65,8 +85,12 @@ function systemMessages(
   { dialect, points, mark }: Context,
 ): LanguageModelV4Message[] {
   if (parts.length === 0) return [];
-  if (dialect.joinsSystemParts) {
-    return [{ role: "system", content: parts.map(({ text }) => text).join("\n\n") }];
+  if (dialect.template !== undefined) {
+    const text = parts.map((part) => part.text).join("\n\n");
+    // Templates that cannot tell of calls often have no system role either.
+    return dialect.template.calls === "as_text"
+      ? [{ role: "user", content: [{ type: "text", text }] }]
+      : [{ role: "system", content: text }];
   }
   return parts.map(({ text }, position) => {
     const options = points.systemParts.has(position) ? mark : {};
@@ -74,23 +98,37 @@ function systemMessages(
   });
 }
 
+/** Said by the assistant between the results of its calls and the user's next message. */
+const NO_REPLY = "(No reply.)";
+
 /** Consecutive pieces of the same role become one message. */
-function conversationMessages(
+function toMessages(
+  systemMessage: readonly LanguageModelV4Message[],
   pieces: readonly Piece[],
   context: Context,
 ): LanguageModelV4Message[] {
-  const messages: LanguageModelV4Message[] = [];
+  const messages = [...systemMessage];
+  const isTemplate = context.dialect.template !== undefined;
   for (const [position, piece] of pieces.entries()) {
     const options = pieceOptions(piece, position, context);
+    if (isTemplate && piece.role === "user" && messages.at(-1)?.role === "tool") {
+      messages.push({ role: "assistant", content: [{ type: "text", text: NO_REPLY }] });
+    }
     const last = messages.at(-1);
     switch (piece.role) {
       case "user":
-        if (last?.role === "user") last.content.push({ ...piece.part, ...options });
-        else messages.push({ role: "user", content: [{ ...piece.part, ...options }] });
+        if (last?.role !== "user") {
+          messages.push({ role: "user", content: [{ ...piece.part, ...options }] });
+        } else if (!isTemplate || !joinText(last.content.at(-1), piece.part)) {
+          last.content.push({ ...piece.part, ...options });
+        }
         break;
       case "assistant":
-        if (last?.role === "assistant") last.content.push({ ...piece.part, ...options });
-        else messages.push({ role: "assistant", content: [{ ...piece.part, ...options }] });
+        if (last?.role !== "assistant") {
+          messages.push({ role: "assistant", content: [{ ...piece.part, ...options }] });
+        } else if (!isTemplate || !joinText(last.content.at(-1), piece.part)) {
+          last.content.push({ ...piece.part, ...options });
+        }
         break;
       case "tool":
         if (last?.role === "tool") last.content.push({ ...piece.part, ...options });
@@ -101,6 +139,15 @@ function conversationMessages(
     }
   }
   return messages;
+}
+
+type MessagePart = Exclude<LanguageModelV4Message["content"], string>[number];
+
+/** Adds the second to the first if both are text. Returns whether they are. */
+function joinText(last: MessagePart | undefined, next: MessagePart): boolean {
+  if (last?.type !== "text" || next.type !== "text") return false;
+  last.text += `\n\n${next.text}`;
+  return true;
 }
 
 function pieceOptions({ event }: Piece, position: number, { dialect, points, mark }: Context) {

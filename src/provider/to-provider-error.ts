@@ -3,6 +3,7 @@
  * to do. The provider's own words are untrusted: they are cut to one short line, with the key redacted.
  */
 import type { Clock } from "../util/index.ts";
+import type { Dialect } from "./dialect.ts";
 import { ProviderError, type ProviderErrorKind } from "./provider-error.ts";
 import { type FailureDetails, findRetryAfter, readFailure } from "./read-failure.ts";
 
@@ -16,20 +17,23 @@ export interface Endpoint {
   readonly baseUrl?: string;
   /** A server on the user's machine, which may not be running. */
   readonly isLocal?: boolean;
+  /** It has answered this process before, so that it is only gone for a moment. */
+  readonly wasReached?: boolean;
 }
 
 export interface FailureContext {
   readonly endpoint: Endpoint;
-  readonly contextTooLong: RegExp;
+  readonly dialect: Pick<Dialect, "contextTooLong" | "hints">;
   readonly clock: Clock;
 }
 
 export function toProviderError(error: unknown, context: FailureContext): ProviderError {
   if (error instanceof ProviderError) return error;
-  const { endpoint, contextTooLong, clock } = context;
+  const { endpoint, dialect, clock } = context;
   const failure = readFailure(error);
-  const classification = classify(failure, contextTooLong);
-  const hint = findHint(classification, endpoint);
+  const classification = classify(failure, context);
+  const own = dialect.hints?.find(({ pattern }) => pattern.test(failure.message));
+  const hint = own?.hint ?? findHint(classification, endpoint);
   const retryAfterMs = findRetryAfter(failure, clock.now());
   return new ProviderError(classification.kind, describe(failure, classification, endpoint), {
     isRetryable: classification.isRetryable,
@@ -55,9 +59,14 @@ const UNKNOWN_MODEL =
   /not a valid model|model_not_found|model .{0,80}(?:not found|does not exist)/i;
 const RATE_LIMITED = /rate_limit|RESOURCE_EXHAUSTED/i;
 const OVERLOADED = /overloaded|api_error|server_error|UNAVAILABLE/i;
+/** llama.cpp's words for a conversation that the model's chat template does not accept. */
+const TEMPLATE_REFUSED = /jinja|chat template|conversation roles|tool.?call ids|single tool-calls/i;
 
 /** Goes by the status first, and by the provider's words last. */
-function classify(failure: FailureDetails, contextTooLong: RegExp): Classification {
+function classify(
+  failure: FailureDetails,
+  { endpoint, dialect: { contextTooLong } }: FailureContext,
+): Classification {
   const { status, systemCode, isConnectionLost } = failure;
   const text = `${failure.code} ${failure.message} ${JSON.stringify(failure.details)}`;
   if (status === 402 || OUT_OF_CREDIT.test(text)) {
@@ -66,6 +75,10 @@ function classify(failure: FailureDetails, contextTooLong: RegExp): Classificati
   if (contextTooLong.test(text)) return { kind: "context_too_long", isRetryable: false };
   if (status === 429 || RATE_LIMITED.test(failure.code)) {
     return { kind: "rate_limited", isRetryable: true };
+  }
+  if (endpoint.isLocal === true) {
+    const local = classifyLocal(failure, endpoint);
+    if (local !== undefined) return local;
   }
   if (isServerError(status)) return { kind: "overloaded", isRetryable: true };
   if (REFUSED.test(text)) return { kind: "refused", isRetryable: false };
@@ -83,6 +96,24 @@ function classify(failure: FailureDetails, contextTooLong: RegExp): Classificati
   return { kind: "other", isRetryable: false };
 }
 
+/** What will not change by itself: the flags of the server, the memory of the machine. */
+const LOCAL_PERMANENT = /--jinja|requires more system memory|failed to load|error loading model/i;
+
+/** Errors of servers on this machine, which look like overload. */
+function classifyLocal(
+  { status, systemCode, message }: FailureDetails,
+  { wasReached }: Endpoint,
+): Classification | undefined {
+  if (status === 503 && /loading/i.test(message)) return { kind: "starting", isRetryable: true };
+  if (systemCode === "ECONNREFUSED" && wasReached === true) {
+    return { kind: "starting", isRetryable: true };
+  }
+  if (status === undefined || status < 400) return undefined;
+  if (LOCAL_PERMANENT.test(message)) return { kind: "other", isRetryable: false };
+  if (!TEMPLATE_REFUSED.test(message)) return undefined;
+  return { kind: "template_refused", isRetryable: false };
+}
+
 /** Timeouts and conflicts pass like errors of the server. */
 function isServerError(status: number | undefined): boolean {
   return status !== undefined && (status >= 500 || status === 408 || status === 409);
@@ -97,6 +128,8 @@ const DESCRIPTIONS = {
   overloaded: "the provider is overloaded or unavailable",
   refused: "the provider refused the content",
   invalid_request: "the provider rejected the request",
+  template_refused: "the model's chat template does not accept the conversation",
+  starting: "the server is loading its model",
   network: "connection failed",
   stalled: "the provider stopped responding",
   response_too_long: "the reply is too long",
@@ -105,19 +138,30 @@ const DESCRIPTIONS = {
 
 function describe(
   failure: FailureDetails,
-  { kind, isOutOfCredit }: Classification,
+  { kind, isOutOfCredit = false }: Classification,
   endpoint: Endpoint,
 ): string {
   const { status, systemCode, message } = failure;
-  const description = isOutOfCredit ? "the account is out of credit" : DESCRIPTIONS[kind];
+  const description = describeKind(failure, { kind, isOutOfCredit });
   const facts = [status === undefined ? undefined : `HTTP ${status}`, systemCode];
   const known = facts.filter((fact) => fact !== undefined).join(", ");
-  const quoted = toOneLine(redactKey(message, endpoint.apiKey));
+  // Before the template's own words, llama.cpp quotes the place in the template.
+  const words = message.replace(/^[^]*Jinja Exception: /, "");
+  const quoted = kind === "starting" ? "" : toOneLine(redactKey(words, endpoint.apiKey));
   return [
     `${toOneLine(endpoint.id)}: ${description}`,
     known === "" ? "" : ` (${known})`,
     quoted === "" ? "." : `: ${quoted}`,
   ].join("");
+}
+
+function describeKind(
+  { systemCode }: FailureDetails,
+  { kind, isOutOfCredit }: Pick<Required<Classification>, "kind" | "isOutOfCredit">,
+): string {
+  if (isOutOfCredit) return "the account is out of credit";
+  const isGone = kind === "starting" && systemCode !== undefined;
+  return isGone ? "the server no longer answers" : DESCRIPTIONS[kind];
 }
 
 function redactKey(text: string, key: string | undefined): string {
@@ -151,6 +195,10 @@ function findHint({ kind, isOutOfCredit }: Classification, endpoint: Endpoint): 
       return "Rephrase the request, or use another model.";
     case "invalid_request":
       return "Check `assistant.model.parameters` and the schemas of your tools.";
+    case "template_refused":
+      return "Start a new conversation with -n, or use another model or chat template.";
+    case "starting":
+      return "Wait until the server has loaded its model, and try again.";
     case "network":
       return isLocal === true
         ? `Is ${provider} running at ${baseUrl}? The address comes from \`providers.llm.${provider}.base_url\`.`

@@ -4,6 +4,7 @@
  */
 import { timestampFromDate } from "../conversation/index.ts";
 import type { Fetch } from "./definition.ts";
+import { createResponse } from "./http-fetch.ts";
 import { HttpHeaders } from "./http-headers.ts";
 import type { ModelEvent, ModelRequest } from "./port.ts";
 
@@ -22,14 +23,13 @@ export async function drainReply(
 /** A `fetch` that makes no request and always gets this reply. */
 export function cannedFetch(text: string): Fetch {
   return async () => {
-    const body = new ReadableStream({
+    const body = new ReadableStream<Uint8Array>({
       start(controller) {
         controller.enqueue(new TextEncoder().encode(text));
         controller.close();
       },
     });
-    const response = { ok: true, status: 200, statusText: "", headers: new HttpHeaders(), body };
-    return response as unknown as Response; // Has all that is read of a streamed reply.
+    return createResponse({ status: 200, statusText: "", headers: new HttpHeaders() }, body);
   };
 }
 

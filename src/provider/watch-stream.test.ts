@@ -1,9 +1,9 @@
 import { describe, expect, test } from "vitest";
 import { FakeClock, ScriptedModel, type ScriptedReply } from "../testing/index.ts";
-import type { Model, ModelEvent, ModelRequest } from "./port.ts";
+import type { Model, ModelEvent, ModelRequest, RequestUpdate } from "./port.ts";
 import { type StreamLimits, watchStream } from "./watch-stream.ts";
 
-const NO_LIMITS: StreamLimits = { idleTimeoutMs: 0, maxResponseBytes: 0 };
+const NO_LIMITS: StreamLimits = { idleTimeoutMs: 0, promptTimeoutMs: 0, maxResponseBytes: 0 };
 const END = { type: "response_end", reason: "stop", usage: {} } as const;
 
 test("a reply within its limits passes unchanged", async () => {
@@ -137,6 +137,162 @@ describe("a reply that pauses", () => {
   });
 });
 
+describe("a server that shows life without a word of the reply", () => {
+  const limits = { ...NO_LIMITS, idleTimeoutMs: 1000, promptTimeoutMs: 5000 };
+
+  test("may take longer than the limit on silence, which starts anew each time", async () => {
+    const reply = startReply({ limits });
+    await reply.pass(900);
+    reply.tell({ type: "alive" });
+    await reply.pass(999);
+    const before = reply.error;
+    await reply.pass(1);
+    expect([before, reply.error]).toEqual([
+      undefined,
+      expect.objectContaining({ message: "test/scripted: nothing received for 1 s." }),
+    ]);
+  });
+
+  test("is given up in the end, and not asked again", async () => {
+    const reply = startReply({ limits });
+    await reply.passAlive(4999);
+    const before = reply.error;
+    await reply.passAlive(1);
+    expect([before, reply.error]).toEqual([
+      undefined,
+      expect.objectContaining({
+        kind: "stalled",
+        isRetryable: false,
+        message: "test/scripted: the model wrote nothing for 5 s.",
+        hint: "To wait longer, raise `assistant.request.prompt_timeout_secs`.",
+      }),
+    ]);
+  });
+
+  test("has the same time again after each word", async () => {
+    const word = Promise.withResolvers<void>();
+    const steps: ScriptedReply = [
+      { type: "wait", until: word.promise },
+      { type: "text", text: "Hi" },
+      { type: "hang" },
+    ];
+    const reply = startReply({ limits, steps });
+    await reply.passAlive(4999);
+    word.resolve();
+    await settled();
+    await reply.passAlive(4999);
+    const before = reply.error;
+    await reply.passAlive(1);
+    expect([before, reply.error]).toEqual([
+      undefined,
+      expect.objectContaining({ message: "test/scripted: the model wrote nothing for 5 s." }),
+    ]);
+  });
+
+  test("passes on to the caller what happens", async () => {
+    const seen: RequestUpdate[] = [];
+    const reply = startReply({ observe: (update) => void seen.push(update) });
+    await settled();
+    reply.tell({ type: "alive" });
+    reply.tell({ type: "notice", message: "Slow." });
+    expect(seen).toEqual([{ type: "alive" }, { type: "notice", message: "Slow." }]);
+  });
+});
+
+describe("a local model", () => {
+  const limits = { ...NO_LIMITS, idleTimeoutMs: 1000, promptTimeoutMs: 5000 };
+  const isLocal = true;
+
+  test("may be silent while it reads the prompt, but not longer than the limit for that", async () => {
+    const reply = startReply({ limits, isLocal });
+    await reply.pass(4999);
+    const before = reply.error;
+    await reply.pass(1);
+    expect([before, reply.error]).toEqual([
+      undefined,
+      expect.objectContaining({
+        isRetryable: false,
+        hint: "To wait longer, raise `assistant.request.prompt_timeout_secs`.",
+      }),
+    ]);
+  });
+
+  test("may be silent only as long as any other after its first word", async () => {
+    const word = Promise.withResolvers<void>();
+    const steps: ScriptedReply = [
+      { type: "wait", until: word.promise },
+      { type: "text", text: "Hi" },
+      { type: "hang" },
+    ];
+    const reply = startReply({ limits, isLocal, steps });
+    await reply.pass(3500);
+    word.resolve();
+    await settled();
+    await reply.pass(999);
+    const before = reply.error;
+    await reply.pass(1);
+    expect([before, reply.error]).toEqual([
+      undefined,
+      expect.objectContaining({
+        isRetryable: true,
+        message: "test/scripted: nothing received for 1 s.",
+      }),
+    ]);
+  });
+
+  test("that has read more of the prompt gets the whole time again", async () => {
+    const reply = startReply({ limits, isLocal });
+    for (const processed of [10, 20, 30]) {
+      await reply.pass(4999);
+      reply.tell({ type: "prompt_progress", processed, total: 100 });
+    }
+    await reply.pass(4999);
+    const before = reply.error;
+    await reply.pass(1);
+    expect([before, reply.error]).toEqual([
+      undefined,
+      expect.objectContaining({ message: "test/scripted: the model wrote nothing for 5 s." }),
+    ]);
+  });
+
+  test.each([10, 9])(
+    "that has read no more than 10 tokens for long is given up, though it says so again: %d",
+    async (processed) => {
+      const reply = startReply({ limits, isLocal });
+      await settled();
+      reply.tell({ type: "prompt_progress", processed: 10, total: 100 });
+      await reply.pass(4999);
+      reply.tell({ type: "prompt_progress", processed, total: 100 });
+      await reply.pass(1);
+      expect(reply.error).toMatchObject({ kind: "stalled", isRetryable: false });
+    },
+  );
+});
+
+test.each<StartedReply & { readonly on: string; readonly isAlive?: boolean }>([
+  { on: "silence", limits: { ...NO_LIMITS, promptTimeoutMs: 5000 } },
+  {
+    on: "the silence of a local model after its first word",
+    limits: { ...NO_LIMITS, promptTimeoutMs: 5000 },
+    isLocal: true,
+    steps: [{ type: "text", text: "Hi" }, { type: "hang" }],
+  },
+  {
+    on: "keep-alives without a word",
+    limits: { ...NO_LIMITS, idleTimeoutMs: 1000 },
+    isAlive: true,
+  },
+  {
+    on: "the time that a local model reads",
+    limits: { ...NO_LIMITS, idleTimeoutMs: 1000 },
+    isLocal: true,
+  },
+])("a limit of 0 is none: on $on", async ({ isAlive = false, ...options }) => {
+  const reply = startReply(options);
+  await (isAlive ? reply.passAlive(100_000) : reply.pass(100_000));
+  expect(reply.error).toBeUndefined();
+});
+
 describe("abort", () => {
   test("before the request prevents it", async () => {
     const { error, model } = await read("Hi", NO_LIMITS, { signal: AbortSignal.abort("stop") });
@@ -203,6 +359,50 @@ async function read(reply: ScriptedReply, limits = NO_LIMITS, options: WatchOpti
     return { events, error, model };
   }
   return { events, error: undefined, model };
+}
+
+interface StartedReply extends Pick<ModelRequest, "observe"> {
+  readonly limits?: StreamLimits;
+  readonly isLocal?: boolean;
+  readonly steps?: ScriptedReply;
+}
+
+/** A reply that does not end. */
+function startReply({ limits = NO_LIMITS, isLocal = false, ...rest }: StartedReply) {
+  const { steps = [{ type: "hang" }], observe } = rest;
+  const clock = new FakeClock();
+  const model = new ScriptedModel({ replies: [steps], isLocal });
+  const request = { ...requestOf(new AbortController().signal), ...(observe && { observe }) };
+  let error: unknown;
+  void readAll(watchStream({ model, request, limits, clock })).catch((thrown: unknown) => {
+    error = thrown;
+  });
+  const tell = (update: RequestUpdate) => model.requests[0]?.observe?.(update);
+  const pass = async (milliseconds: number) => {
+    await settled();
+    clock.advance(milliseconds);
+    await settled();
+  };
+  return {
+    tell,
+    pass,
+    /** With a keep-alive every half second. */
+    async passAlive(milliseconds: number) {
+      for (let left = milliseconds; left > 0; left -= 500) {
+        await pass(Math.min(left, 500));
+        tell({ type: "alive" });
+      }
+    },
+    get error() {
+      return error;
+    },
+  };
+}
+
+async function readAll(stream: AsyncIterable<ModelEvent>): Promise<readonly ModelEvent[]> {
+  const events: ModelEvent[] = [];
+  for await (const event of stream) events.push(event);
+  return events;
 }
 
 function requestOf(signal: AbortSignal): ModelRequest {

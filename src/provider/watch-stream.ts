@@ -1,15 +1,23 @@
 /**
- * Streams a reply with limits: an idle timeout, a maximum size, and an abort that takes effect at once
- * even if the model ignores it.
+ * Streams a reply with limits: on silence, on the time without a word of the reply, on its size. An abort
+ * takes effect at once even if the model ignores it.
  */
-import { assertNever, type Clock } from "../util/index.ts";
-import type { Model, ModelEvent, ModelRequest } from "./port.ts";
+import { assertNever, type Clock, MAX_TIMER_MS } from "../util/index.ts";
+import type { Model, ModelEvent, ModelRequest, RequestUpdate } from "./port.ts";
 import { brokenOffError, ProviderError } from "./provider-error.ts";
 
 /** How long a reply may pause, and how large it may get. */
 export interface StreamLimits {
-  /** 0 for no limit. Time that the reader spends on an event does not count. */
+  /**
+   * How long nothing at all may arrive, not even a keep-alive. 0 for no limit. Time that the reader
+   * spends on an event does not count.
+   */
   readonly idleTimeoutMs: number;
+  /**
+   * How long a model may take for the next word of its reply while it reads a prompt or its server sends
+   * keep-alives. Progress on the prompt starts it anew. 0 for no limit.
+   */
+  readonly promptTimeoutMs: number;
   /** 0 for no limit. */
   readonly maxResponseBytes: number;
 }
@@ -34,8 +42,12 @@ export async function* watchStream(
   request.signal.throwIfAborted();
   const stopped = new AbortController();
   const signal = AbortSignal.any([request.signal, stopped.signal]);
-  const events = model.stream({ ...request, signal })[Symbol.asyncIterator]();
   using waiter = new EventWaiter(watched);
+  const observe = (update: RequestUpdate) => {
+    waiter.note(update);
+    request.observe?.(update);
+  };
+  const events = model.stream({ ...request, signal, observe })[Symbol.asyncIterator]();
   let bytes = 0;
   let last: ModelEvent | undefined;
   let isOver = false;
@@ -63,21 +75,41 @@ export async function* watchStream(
 
 type Next = IteratorResult<ModelEvent>;
 
+/** A limit on the wait for an event, and how it is reported. */
+interface Deadline {
+  readonly at: number;
+  readonly error: () => ProviderError;
+}
+
 /**
- * Waits for each event, up to the idle timeout. One timer serves the whole stream, because a timer for
- * each of thousands of events would cost more than the events.
+ * Waits for each event, up to the limits. One timer serves the whole stream, because a timer for each of
+ * thousands of events would cost more than the events.
  */
 class EventWaiter implements Disposable {
   readonly #watched: WatchedStream;
   readonly #ended = new AbortController();
   readonly #onAbort = () => this.#current?.reject(this.#watched.request.signal.reason);
   #current: PromiseWithResolvers<Next> | undefined;
+  #hasOutput = false;
+  /** When the wait for the current event began, or its prompt last made progress. */
   #since = 0;
+  /** The same, or when anything last arrived. */
+  #aliveAt = 0;
+  #processed = 0;
 
   constructor(watched: WatchedStream) {
     this.#watched = watched;
     watched.request.signal.addEventListener("abort", this.#onAbort, { once: true });
-    if (watched.limits.idleTimeoutMs > 0) void this.#watch().catch(() => undefined);
+    const { idleTimeoutMs, promptTimeoutMs } = watched.limits;
+    if (idleTimeoutMs > 0 || promptTimeoutMs > 0) void this.#watch().catch(() => undefined);
+  }
+
+  /** A server could repeat the same progress forever, so only more of it counts. */
+  note(update: RequestUpdate): void {
+    this.#aliveAt = this.#now();
+    if (update.type !== "prompt_progress" || update.processed <= this.#processed) return;
+    this.#processed = update.processed;
+    this.#since = this.#aliveAt;
   }
 
   async wait(event: Promise<Next>): Promise<Next> {
@@ -87,8 +119,11 @@ class EventWaiter implements Disposable {
     this.#watched.request.signal.throwIfAborted();
     this.#current = current;
     this.#since = this.#now();
+    this.#aliveAt = this.#since;
     try {
-      return await current.promise;
+      const next = await current.promise;
+      this.#hasOutput = true;
+      return next;
     } finally {
       this.#current = undefined;
     }
@@ -101,17 +136,36 @@ class EventWaiter implements Disposable {
 
   /** Runs until the sleep is aborted at the end of the stream. */
   async #watch(): Promise<void> {
-    const { model, limits, clock } = this.#watched;
-    let pause = limits.idleTimeoutMs;
+    const { limits, clock } = this.#watched;
+    const { idleTimeoutMs } = limits;
     for (;;) {
-      await clock.sleep(pause, this.#ended.signal);
-      const silence = this.#current === undefined ? 0 : Math.max(0, this.#now() - this.#since);
-      if (silence >= limits.idleTimeoutMs) {
-        this.#current?.reject(stalledError(model, limits.idleTimeoutMs));
-        return;
-      }
-      pause = limits.idleTimeoutMs - silence;
+      const deadline = this.#deadline();
+      const left = deadline.at - this.#now();
+      if (left <= 0) return this.#current?.reject(deadline.error());
+      // With the first word of the reply, the limit on silence begins.
+      const longest = idleTimeoutMs > 0 ? idleTimeoutMs : MAX_TIMER_MS;
+      await clock.sleep(Math.min(left, longest), this.#ended.signal);
     }
+  }
+
+  /** The next moment at which the wait could be too long. */
+  #deadline(): Deadline {
+    const { model, limits } = this.#watched;
+    const { idleTimeoutMs, promptTimeoutMs } = limits;
+    const isReading = !this.#hasOutput && model.isLocal === true;
+    const isWaiting = this.#current !== undefined;
+    const [since, aliveAt] = isWaiting ? [this.#since, this.#aliveAt] : [this.#now(), this.#now()];
+    const silence = {
+      at: aliveAt + (isReading || idleTimeoutMs === 0 ? Number.POSITIVE_INFINITY : idleTimeoutMs),
+      error: () => stalledError(model, idleTimeoutMs),
+    };
+    const prompt = {
+      at: since + (promptTimeoutMs === 0 ? Number.POSITIVE_INFINITY : promptTimeoutMs),
+      error: () => noReplyError(model, promptTimeoutMs),
+    };
+    // Whoever lifts the limit on silence wants to wait for a reply, however long it pauses.
+    const isPromptLimited = isReading || idleTimeoutMs > 0;
+    return isPromptLimited && prompt.at < silence.at ? prompt : silence;
   }
 
   #now(): number {
@@ -142,6 +196,13 @@ function stalledError(model: Model, milliseconds: number): ProviderError {
   const message = `${model.id}: nothing received for ${milliseconds / 1000} s.`;
   const hint = "To wait longer, raise `assistant.request.stream_idle_timeout_secs`.";
   return new ProviderError("stalled", message, { isRetryable: true, hint });
+}
+
+/** Not retried: it would take as long again. */
+function noReplyError(model: Model, milliseconds: number): ProviderError {
+  const message = `${model.id}: the model wrote nothing for ${milliseconds / 1000} s.`;
+  const hint = "To wait longer, raise `assistant.request.prompt_timeout_secs`.";
+  return new ProviderError("stalled", message, { isRetryable: false, hint });
 }
 
 function responseTooLongError(model: Model, bytes: number): ProviderError {

@@ -145,6 +145,8 @@ function unknownTool(settings: ReadonlyMap<string, ToolSettings>, name: string):
 }
 
 /** What every request says of a tool; `describe_tools` gives the rest. */
-function toSchema({ description: { name, summary, parameters } }: RunnableTool): ToolSchema {
-  return { name, description: summary, parameters };
+function toSchema({ description }: RunnableTool): ToolSchema {
+  const { name, summary, parameters, isAuxiliary } = description;
+  const auxiliary = isAuxiliary === true && { isAuxiliary };
+  return { name, description: summary, parameters, ...auxiliary };
 }

@@ -59,18 +59,22 @@ test("a reply can end early, break off or fail", async () => {
 });
 
 test("replies are used in order, and requests are kept", async () => {
-  const model = new ScriptedModel({ id: "test/other", contextWindow: 9, replies: ["a", "b"] });
+  const model = new ScriptedModel({
+    id: "test/other",
+    properties: { contextWindow: 9 },
+    replies: ["a", "b"],
+  });
   const texts = [await read(model), await read(model), await read(model)].map(
     (events) => events[0],
   );
   expect({
     id: model.id,
-    contextWindow: model.contextWindow,
+    properties: await model.properties(),
     texts,
     requests: model.requests.length,
   }).toEqual({
     id: "test/other",
-    contextWindow: 9,
+    properties: { contextWindow: 9 },
     texts: [
       { type: "message_delta", text: "a" },
       { type: "message_delta", text: "b" },

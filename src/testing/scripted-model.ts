@@ -3,6 +3,7 @@ import {
   type EndReason,
   type Model,
   type ModelEvent,
+  type ModelProperties,
   type ModelRequest,
   type Usage,
 } from "../provider/index.ts";
@@ -39,8 +40,10 @@ export type ScriptedStep =
 export interface ScriptedModelOptions {
   /** `test/scripted` by default. */
   readonly id?: string;
-  /** In tokens. */
-  readonly contextWindow?: number;
+  /** What it says of itself. */
+  readonly properties?: ModelProperties;
+  /** Behaves like a model on the user's machine. */
+  readonly isLocal?: boolean;
   /** One reply per request, in order, or a function of the request and its index. */
   readonly replies:
     | readonly ScriptedReply[]
@@ -50,15 +53,22 @@ export interface ScriptedModelOptions {
 /** Replays scripted replies, offline. Throws when the script has no more. */
 export class ScriptedModel implements Model {
   readonly id: string;
-  readonly contextWindow?: number;
+  readonly isLocal: boolean;
   /** All requests so far, in order. */
   readonly requests: ModelRequest[] = [];
+  readonly #properties: ModelProperties;
   readonly #replies: ScriptedModelOptions["replies"];
 
-  constructor({ id = "test/scripted", contextWindow, replies }: ScriptedModelOptions) {
+  constructor(options: ScriptedModelOptions) {
+    const { id = "test/scripted", properties = {}, isLocal = false, replies } = options;
     this.id = id;
-    if (contextWindow !== undefined) this.contextWindow = contextWindow;
+    this.isLocal = isLocal;
+    this.#properties = properties;
     this.#replies = replies;
+  }
+
+  async properties(): Promise<ModelProperties> {
+    return this.#properties;
   }
 
   async *stream(request: ModelRequest): AsyncGenerator<ModelEvent, void, undefined> {

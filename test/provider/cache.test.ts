@@ -202,6 +202,7 @@ describe("a question to the inquiry model", () => {
       baseBackoffMs: 0,
       maxBackoffMs: 0,
       idleTimeoutMs: 0,
+      promptTimeoutMs: 0,
       maxResponseBytes: 0,
     },
   } as const;
@@ -209,13 +210,15 @@ describe("a question to the inquiry model", () => {
   /** The body of the main conversation, and the bodies of the inquiry's requests. */
   async function bodies(provider: ProviderName, options: InquiryCase = {}) {
     const { modelName = MODELS[provider], schemaMode = "stable", reply = { text: "?" } } = options;
+    const { earlier = [], properties = [] } = options;
     const main = await bodySentTo(
       provider,
-      requestOf(opening, { ...everything, ...settings }),
+      requestOf([...earlier, ...opening], { ...everything, ...settings }),
       modelName,
     );
     await using server = await CaptureServer.start();
-    server.answer({ chunks: WIRE[provider](reply) });
+    const known = properties.map((each) => ({ chunks: [JSON.stringify(each)] }));
+    server.answer(...known, { chunks: WIRE[provider](reply) });
     const { systemPrompt, sections, attachments } = everything;
     const backend = createInquiryBackend({
       assistant: () => ({
@@ -237,11 +240,12 @@ describe("a question to the inquiry model", () => {
       toolName: "first",
       question: booleanQuestion("ok", "Go on?"),
       target: { type: "assistant", assistant: {} },
-      stream: streamOf(...opening, ...calls),
+      stream: streamOf(...earlier, ...opening, ...calls),
       signal: new AbortController().signal,
     });
-    const sent = server.requests.map(({ body }) => asObject(body));
-    return { main: asObject(main), sent, answer };
+    const sent = server.requests.slice(properties.length).map(({ body }) => asObject(body));
+    const paths = server.requests.map(({ path }) => path);
+    return { main: asObject(main), sent, paths, answer };
   }
 
   const cases = [
@@ -260,7 +264,7 @@ describe("a question to the inquiry model", () => {
         counters("T-INQ-1");
         verifies("028/goal/shared-prefix");
         const { main, sent } = await bodies(provider, { modelName, schemaMode });
-        const own = prefixOf(main);
+        const own = prefixOf(withoutGrammar(provider, main));
         const begun = sent.slice(0, 2).map((body) => {
           const { messages, rest } = prefixOf(withoutGrammar(provider, body));
           return { rest, begins: messages.startsWith(own.messages) };
@@ -270,12 +274,17 @@ describe("a question to the inquiry model", () => {
       },
     );
 
-    test("keeps the tools in every request, even in the last, which enforces the schema", async () => {
+    const exception =
+      provider === "ollama" ? ", except in the last, where calls are forbidden" : "";
+    test(`keeps the tools in every request${exception}`, async () => {
       counters("T-INQ-1");
       const { main, sent } = await bodies(provider, { modelName });
-      expect(sent.map(({ tools: each }) => JSON.stringify(unmarked(each ?? null)))).toEqual(
-        Array.from({ length: 3 }, () => JSON.stringify(unmarked(main["tools"] ?? null))),
-      );
+      const own = JSON.stringify(unmarked(main["tools"] ?? null));
+      expect(sent.map(({ tools: each }) => JSON.stringify(unmarked(each ?? null)))).toEqual([
+        own,
+        own,
+        provider === "ollama" ? "null" : own, // It calls no tool only if it gets none.
+      ]);
     });
   });
 
@@ -298,6 +307,43 @@ describe("a question to the inquiry model", () => {
       "openai/gpt-5": [false, false, true],
       local: [true, true, true],
       qwen3: [true, true, true],
+    });
+  });
+
+  describe.each(["llamacpp", "ollama"] as const)("on a local server: %s", (provider) => {
+    const chat = provider === "ollama" ? "/api/chat" : "/v1/chat/completions";
+    const reply = { text: '{"answer": true}' };
+
+    test("in a short conversation is the only request, and the assistant speaks before it", async () => {
+      const { sent, paths } = await bodies(provider, { reply });
+      expect([paths, lastMessages(sent[0], 4)]).toEqual([
+        [chat],
+        [
+          ["tool", "Tool paused: Go on?"],
+          ["tool", "Tool call is still running."],
+          ["assistant", "(No reply.)"],
+          ["user", expect.stringContaining("Go on?")],
+        ],
+      ]);
+    });
+
+    test("in a long conversation is in the result of the paused call, if the model sees results", async () => {
+      const { main, sent, paths } = await bodies(provider, {
+        reply,
+        earlier: [chatRequest("x".repeat(6000)), message("Long.")],
+        properties: SEES_RESULTS[provider].answers,
+      });
+      expect([paths, lastMessages(sent[0], 3)]).toEqual([
+        [...SEES_RESULTS[provider].paths, chat],
+        [
+          ["assistant", ""],
+          ["tool", expect.stringContaining("Go on?")],
+          ["tool", "Tool call is still running."],
+        ],
+      ]);
+      const own = prefixOf(withoutGrammar(provider, main));
+      const { messages, rest } = prefixOf(withoutGrammar(provider, asObject(sent[0])));
+      expect([messages.startsWith(own.messages), rest]).toEqual([true, own.rest]);
     });
   });
 
@@ -337,6 +383,29 @@ describe("a question to the inquiry model", () => {
 interface InquiryCase extends Partial<Pick<InquiryBackendOptions, "schemaMode">> {
   readonly modelName?: string;
   readonly reply?: WireReply;
+  /** Before the turn that asks. */
+  readonly earlier?: readonly ConversationEvent[];
+  /** What a local server answers about its model. */
+  readonly properties?: readonly JsonObject[];
+}
+
+/** What each local server is asked about its model, and how it says that the model sees results. */
+const SEES_RESULTS = {
+  llamacpp: {
+    paths: ["/props?model=local"],
+    answers: [{ chat_template_caps: { supports_tool_calls: true } }],
+  },
+  ollama: {
+    paths: ["/api/ps", "/api/show"],
+    answers: [{ models: [] }, { capabilities: ["completion", "tools"] }],
+  },
+} as const;
+
+/** The role and content of each. */
+function lastMessages(body: JsonObject | undefined, count: number) {
+  const messages = body?.["messages"];
+  const all = Array.isArray(messages) ? messages.filter((each) => isJsonObject(each)) : [];
+  return all.slice(-count).map(({ role, content }) => [role, content ?? ""]);
 }
 
 function asObject(value: unknown): JsonObject {
@@ -344,10 +413,10 @@ function asObject(value: unknown): JsonObject {
   return value;
 }
 
-/** For local models a schema only constrains the output. */
+/** For local models a schema and the tool choice only constrain the output. */
 function withoutGrammar(provider: ProviderName, body: JsonObject): JsonObject {
   if (provider !== "ollama" && provider !== "llamacpp") return body;
-  const { format: _format, response_format: _responseFormat, ...rest } = body;
+  const { format: _f, response_format: _r, tool_choice: _t, ...rest } = body;
   return rest;
 }
 

@@ -14,19 +14,23 @@ export interface CapturedRequest {
 export interface Answer {
   readonly status?: number;
   readonly headers?: Readonly<Record<string, string>>;
-  readonly chunks?: readonly string[];
+  readonly chunks?: Iterable<string> | AsyncIterable<string>;
   /** After the chunks: end normally, break the connection, or send nothing more. */
   readonly ending?: "end" | "break" | "hang";
 }
 
+/** An answer that depends on the request. */
+export type Answering = (request: CapturedRequest) => Answer | Promise<Answer>;
+
 export class CaptureServer implements AsyncDisposable {
   readonly requests: CapturedRequest[] = [];
-  readonly #answers: Answer[] = [];
+  readonly #answers: (Answer | Answering)[] = [];
   readonly #server = createServer((request, response) => void this.#serve(request, response));
 
-  static async start(): Promise<CaptureServer> {
+  /** On any free port unless said otherwise. */
+  static async start(port = 0): Promise<CaptureServer> {
     const server = new CaptureServer();
-    server.#server.listen(0, "127.0.0.1");
+    server.#server.listen(port, "127.0.0.1");
     await once(server.#server, "listening");
     return server;
   }
@@ -38,7 +42,7 @@ export class CaptureServer implements AsyncDisposable {
   }
 
   /** Played in order; the last one repeats. */
-  answer(...answers: readonly Answer[]): this {
+  answer(...answers: readonly (Answer | Answering)[]): this {
     this.#answers.push(...answers);
     return this;
   }
@@ -60,8 +64,10 @@ export class CaptureServer implements AsyncDisposable {
     const { promise: disconnected, resolve } = Promise.withResolvers<void>();
     response.once("close", () => (response.writableFinished ? undefined : resolve()));
     const body: unknown = text === "" ? undefined : JSON.parse(text);
-    this.requests.push({ path: request.url ?? "", headers: request.headers, body, disconnected });
-    const answer = this.#answers.length > 1 ? this.#answers.shift() : this.#answers[0];
+    const captured = { path: request.url ?? "", headers: request.headers, body, disconnected };
+    this.requests.push(captured);
+    const next = this.#answers.length > 1 ? this.#answers.shift() : this.#answers[0];
+    const answer = typeof next === "function" ? await next(captured) : next;
     await play(answer ?? { status: 500 }, response);
   }
 }
@@ -70,7 +76,7 @@ async function play(answer: Answer, response: ServerResponse): Promise<void> {
   const { status = 200, headers = {}, chunks = [], ending = "end" } = answer;
   response.writeHead(status, { "content-type": "text/event-stream", ...headers });
   response.flushHeaders();
-  for (const chunk of chunks) {
+  for await (const chunk of chunks) {
     await new Promise((resolve) => response.write(chunk, resolve));
   }
   if (ending === "end") response.end();

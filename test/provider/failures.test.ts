@@ -52,6 +52,12 @@ const TOO_LONG: Readonly<Record<ProviderName, readonly [message: string, type?: 
   llamacpp: ["the request exceeds the available context size", "exceed_context_size_error"],
 };
 
+const TOO_LONG_HINT =
+  "Start a new conversation with -n, or use a model with a larger context window.";
+const TOO_LONG_FOR_OLLAMA =
+  "Ollama runs the model with a small context window unless told otherwise. Ask for a larger one, for " +
+  "example `jp config set assistant.model.parameters.num_ctx 32768`, or start a new conversation with -n.";
+
 function summarize({ kind, isRetryable, retryAfterMs }: ProviderError) {
   return { kind, isRetryable, retryAfterMs };
 }
@@ -94,7 +100,7 @@ describe.each(
       kind: "context_too_long",
       isRetryable: false,
       retryAfterMs: undefined,
-      hint: "Start a new conversation with -n, or use a model with a larger context window.",
+      hint: provider === "ollama" ? TOO_LONG_FOR_OLLAMA : TOO_LONG_HINT,
     });
   });
 

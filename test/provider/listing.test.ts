@@ -38,13 +38,13 @@ const LISTS: Readonly<Record<ProviderName, { path: string; body: unknown; models
   },
   ollama: {
     path: "/api/tags",
-    body: { models: [{ name: "qwen3:8b" }] },
-    models: [{ name: "qwen3:8b" }],
+    body: { models: [{ name: "qwen3:8b", details: { context_length: 5000 } }, { name: "old" }] },
+    models: [{ name: "qwen3:8b", contextWindow: 5000 }, { name: "old" }],
   },
   llamacpp: {
     path: "/v1/models",
-    body: { data: [{ id: "local", meta: { n_ctx_train: 4000 } }] },
-    models: [{ name: "local", contextWindow: 4000 }],
+    body: { data: [{ id: "local", meta: { n_ctx: 4000, n_ctx_train: 131_072 } }] },
+    models: [{ name: "local", contextWindow: 4000, isForAnyName: true }],
   },
 };
 
@@ -80,9 +80,12 @@ test("an answer of another shape is an empty list", async () => {
 
 test("the context window of well-known models is known", async () => {
   const windows = await Promise.all(
-    (["anthropic", "google", "openai", "openrouter", "ollama"] as const).map(
-      async (provider) => (await modelAt("http://127.0.0.1:9", provider)).contextWindow,
-    ),
+    (["anthropic", "google", "openai", "openrouter"] as const).map(async (provider) => {
+      const model = await modelAt("http://127.0.0.1:9", provider);
+      return model.properties?.({ other: {} }, signal);
+    }),
   );
-  expect(windows).toEqual([200_000, 1_000_000, 272_000, 200_000, undefined]);
+  expect(windows).toEqual(
+    [200_000, 1_000_000, 272_000, 200_000].map((contextWindow) => ({ contextWindow })),
+  );
 });

@@ -255,11 +255,13 @@ const BODIES: Readonly<Record<ProviderName, JsonObject>> = {
     tool_choice: "none",
     stream: true,
     stream_options: { include_usage: true },
+    return_progress: true,
     seed: 7,
   },
   ollama: {
     model: "qwen3",
     stream: true,
+    truncate: false,
     format: schema,
     options: {
       num_predict: 100,
@@ -276,17 +278,16 @@ const BODIES: Readonly<Record<ProviderName, JsonObject>> = {
         role: "assistant",
         content: "Reading.",
         tool_calls: [
-          { function: { name: "read", arguments: { path: "a" } } },
-          { function: { name: "stat", arguments: { path: "b" } } },
+          { id: "call_a", function: { name: "read", arguments: { path: "a" } } },
+          { id: "call_b", function: { name: "stat", arguments: { path: "b" } } },
         ],
       },
-      { role: "tool", content: "AA", tool_name: "read" },
-      { role: "tool", content: "no such file", tool_name: "stat" },
+      { role: "tool", content: "AA", tool_name: "read", tool_call_id: "call_a" },
+      { role: "tool", content: "no such file", tool_name: "stat", tool_call_id: "call_b" },
       { role: "assistant", content: "One is missing." },
       { role: "user", content: "Are they the same?" },
     ],
-    // No call fits the format, so the tools can stay, and with them the cached prompt.
-    tools: chatTools,
+    // It has no tool choice: only without tools does it call none.
   },
 };
 

@@ -8,6 +8,8 @@ export interface WireReply {
   readonly signature?: string;
   readonly text?: string;
   readonly calls?: readonly WireCall[];
+  /** Of OpenAI's chat API. Default: made up. */
+  readonly usage?: JsonObject;
 }
 
 interface WireCall {
@@ -27,7 +29,7 @@ export const WIRE: Readonly<Record<ProviderName, (reply: WireReply) => readonly 
   llamacpp: (reply) => chat(reply, ({ reasoning }) => ({ reasoning_content: reasoning ?? null })),
 };
 
-function sse(data: JsonObject): string {
+export function sse(data: JsonObject): string {
   return `data: ${JSON.stringify(data)}\n\n`;
 }
 
@@ -172,8 +174,17 @@ function openrouterDelta({ reasoning = "", signature }: WireReply): JsonObject {
   return { reasoning_details: [{ ...detail, signature: signature ?? null, index: 0 }] };
 }
 
+const CHAT_USAGE = {
+  prompt_tokens: 16,
+  prompt_tokens_details: { cached_tokens: 4 },
+  completion_tokens: 7,
+  completion_tokens_details: { reasoning_tokens: 3 },
+  total_tokens: 23,
+  cost: 0.25,
+};
+
 function chat(reply: WireReply, toReasoning: ReasoningDelta): readonly string[] {
-  const { reasoning, text, calls = [] } = reply;
+  const { reasoning, text, calls = [], usage = CHAT_USAGE } = reply;
   const deltas: JsonObject[] = [];
   if (reasoning !== undefined) deltas.push(toReasoning(reply));
   if (text !== undefined) deltas.push(...halves(text).map((content) => ({ content })));
@@ -184,18 +195,11 @@ function chat(reply: WireReply, toReasoning: ReasoningDelta): readonly string[] 
     deltas.push({ tool_calls: [{ index, function: { arguments: second ?? "" } }] });
   }
   const reason = calls.length > 0 ? "tool_calls" : "stop";
-  const usage = {
-    prompt_tokens: 16,
-    prompt_tokens_details: { cached_tokens: 4 },
-    completion_tokens: 7,
-    completion_tokens_details: { reasoning_tokens: 3 },
-    total_tokens: 23,
-    cost: 0.25,
-  };
   const head = { id: "gen_1", created: 1, model: "m" };
   return [
     ...deltas.map((delta) => sse({ ...head, choices: [{ index: 0, delta }] })),
-    sse({ ...head, choices: [{ index: 0, delta: {}, finish_reason: reason }], usage }),
+    sse({ ...head, choices: [{ index: 0, delta: {}, finish_reason: reason }] }),
+    sse({ ...head, choices: [], usage }),
     "data: [DONE]\n\n",
   ];
 }
