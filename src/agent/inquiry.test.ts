@@ -12,6 +12,7 @@ import {
   textQuestion,
 } from "../tool/index.ts";
 import type { JsonObject } from "../util/index.ts";
+import type { TurnUpdate } from "./ports.ts";
 import { prompterThat, questioner } from "./questioner.fixture.ts";
 import { ToolTurn, type ToolTurnOptions } from "./tool-turn.fixture.ts";
 
@@ -255,6 +256,25 @@ describe("a model that is asked", () => {
       result: [secondary("a bug"), true],
       asked: [0, 1],
     });
+  });
+
+  test("tells the observer what happens, with the question and its tool", async () => {
+    const updates: TurnUpdate[] = [];
+    await ask({
+      config,
+      answers: ({ observe }) => {
+        observe?.({ type: "queued", model: "test/small" });
+        observe?.({ type: "asked", model: "test/small" });
+        return { type: "answered", answer: true, model: "test/small" };
+      },
+      parts: { observer: { observe: (update) => void updates.push(update) } },
+    });
+    const told = updates.filter(({ type }) => type === "inquiry_update");
+    const own = { type: "inquiry_update", inquiryId: "call_1.q.1", tool: "x" };
+    expect(told).toEqual([
+      { ...own, update: { type: "queued", model: "test/small" } },
+      { ...own, update: { type: "asked", model: "test/small" } },
+    ]);
   });
 
   test("gets the question, the call and the conversation so far", async () => {

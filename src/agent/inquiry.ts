@@ -231,6 +231,13 @@ export class Inquiry {
         target,
         ...(prompt === undefined ? { stream } : { stream: emptyStream(stream), prompt }),
         signal,
+        observe: (update) =>
+          this.#context.observer?.observe({
+            type: "inquiry_update",
+            inquiryId: this.id,
+            tool: toolName,
+            update,
+          }),
       });
     } catch (error) {
       // A backend must not throw. If it does anyway, the recorded question still needs an end.

@@ -180,6 +180,7 @@ const ASSISTANT: Assistant = {
     baseBackoffMs: 1000,
     maxBackoffMs: 60_000,
     idleTimeoutMs: 0,
+    promptTimeoutMs: 0,
     maxResponseBytes: 0,
   },
 };

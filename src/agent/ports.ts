@@ -2,7 +2,8 @@
 import type { ToolSettings } from "../config/index.ts";
 import type { ConversationEvent, ConversationStream, InquiryId } from "../conversation/index.ts";
 import type { RefusedQuestions, RunnableTool } from "../executor/index.ts";
-import type { EndReason, ProviderError, ToolSchema, Usage } from "../provider/index.ts";
+import type { InquiryUpdate } from "../inquiry/index.ts";
+import type { EndReason, RequestUpdate, ToolSchema, Usage } from "../provider/index.ts";
 import type { InquiryQuestion } from "../tool/index.ts";
 import type { Json, JsonObject } from "../util/index.ts";
 
@@ -169,13 +170,14 @@ export type TurnUpdate =
       readonly message: string;
     }
   | { readonly type: "response_end"; readonly reason: EndReason; readonly usage: Usage }
-  /** The request failed and will be retried. */
+  /** Something happened to the request besides its reply. */
+  | Exclude<RequestUpdate, { readonly type: "alive" }>
+  /** Something happened to a tool's question that a model answers. */
   | {
-      readonly type: "retry_start";
-      readonly error: ProviderError;
-      readonly retry: number;
-      readonly maxRetries: number;
-      readonly delayMs: number;
+      readonly type: "inquiry_update";
+      readonly inquiryId: InquiryId;
+      readonly tool: string;
+      readonly update: InquiryUpdate;
     };
 
 /** The conversation as a turn reads it and adds to it. */

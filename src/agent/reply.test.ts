@@ -193,6 +193,44 @@ describe("a request that fails", () => {
   });
 });
 
+test("the observer learns how far a model has read, and what was changed for it, but not each keep-alive", async () => {
+  const turn = await ModelTurn.create({
+    replies: ({ observe }) => {
+      observe?.({ type: "alive" });
+      observe?.({ type: "prompt_progress", processed: 43, total: 100 });
+      observe?.({ type: "notice", message: "As text." });
+      return "Hi";
+    },
+  });
+  await turn.run();
+  const seen = turn.updates.map((update) => (update.type === "event" ? update.event.type : update));
+  expect(seen.slice(0, 6)).toEqual([
+    "turn_start",
+    "chat_request",
+    { type: "cycle_start", cycle: 1 },
+    { type: "prompt_progress", processed: 43, total: 100 },
+    { type: "notice", message: "As text." },
+    { type: "message_delta", text: "Hi" },
+  ]);
+});
+
+test("a server that is starting is waited for longer than others", async () => {
+  const starting = new ProviderError("starting", "Loading.", { isRetryable: true });
+  const turn = await ModelTurn.create({
+    replies: (_request, index) => (index < 4 ? [{ type: "error", error: starting }] : "Hi"),
+  });
+  await turn.run();
+  expect([turn.record.at(-1), retriesOf(turn)]).toEqual([
+    "message: Hi",
+    [1000, 2000, 2000, 2000].map((delayMs, index) => ({
+      kind: "starting",
+      retry: index + 1,
+      maxRetries: 30,
+      delayMs,
+    })),
+  ]);
+});
+
 test("a reply that stalls times out, is kept and continued", async () => {
   const turn = await ModelTurn.create({
     assistant: { request: { ...REQUEST_LIMITS, idleTimeoutMs: 5000 } },

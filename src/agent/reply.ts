@@ -18,6 +18,8 @@ import {
   type Model,
   type ModelEvent,
   type ModelParameters,
+  type ModelRequest,
+  maxRetriesFor,
   ProviderError,
   retryDelay,
   type RetryPolicy,
@@ -91,7 +93,7 @@ export async function streamReply(request: ReplyRequest): Promise<EndReason | "a
     const delayMs = retryDelay(assistant.request, retries, error);
     if (delayMs === undefined) throw error;
     retries += 1;
-    const { maxRetries } = assistant.request;
+    const maxRetries = maxRetriesFor(assistant.request, error);
     observer?.observe({ type: "retry_start", error, retry: retries, maxRetries, delayMs });
     await clock.sleep(delayMs, signal).catch(() => undefined);
   }
@@ -99,12 +101,15 @@ export async function streamReply(request: ReplyRequest): Promise<EndReason | "a
 
 /** Returns what went wrong, or undefined if the reply ended or was aborted. */
 async function streamOnce(
-  { model, assistant, tools, toolChoice, signal, clock }: ReplyRequest,
+  { model, assistant, tools, toolChoice, signal, clock, observer }: ReplyRequest,
   parts: ThreadParts,
   recorder: ReplyRecorder,
 ): Promise<unknown> {
   const { parameters, cache, request: limits } = assistant;
-  const request = { parts, tools, toolChoice, parameters, cache, signal };
+  const observe: ModelRequest["observe"] = (update) => {
+    if (update.type !== "alive") observer?.observe(update);
+  };
+  const request = { parts, tools, toolChoice, parameters, cache, signal, observe };
   try {
     for await (const event of watchStream({ model, request, limits, clock })) {
       await recorder.add(event);

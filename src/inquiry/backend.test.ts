@@ -11,58 +11,27 @@ import {
   toolResult,
   turnStart,
 } from "../conversation/events.fixture.ts";
-import type { AssistantSettings } from "../config/index.ts";
 import { type InquiryId, timestampFromDate } from "../conversation/index.ts";
-import { type Model, ProviderError } from "../provider/index.ts";
+import type { Model, ModelProperties } from "../provider/index.ts";
 import { FakeClock, ScriptedModel, type ScriptedReply } from "../testing/index.ts";
 import { booleanQuestion, secretQuestion, selectQuestion } from "../tool/index.ts";
 import { CodedError } from "../util/index.ts";
 import { answerSchema, questionMessage } from "./answer.ts";
-import { createInquiryBackend, type InquiryBackendOptions } from "./backend.ts";
+import {
+  ANSWERED,
+  ASSISTANT,
+  CALL,
+  createBackend,
+  history,
+  moved,
+  provider,
+  QUESTION,
+  settled,
+  TOOLS,
+  YES,
+} from "./backend.fixture.ts";
+import type { InquiryBackendOptions } from "./backend.ts";
 import type { InquiryCall } from "./port.ts";
-
-const ASSISTANT: AssistantSettings = {
-  name: "jp",
-  model: { provider: "test", name: "scripted" },
-  parameters: { temperature: 0, other: { seed: 1 } },
-  systemPrompt: "Be brief.",
-  sections: [{ title: "Rules", content: "Think." }],
-  toolChoice: "required",
-  request: {
-    maxRetries: 1,
-    baseBackoffMs: 100,
-    maxBackoffMs: 1000,
-    idleTimeoutMs: 0,
-    maxResponseBytes: 1000,
-  },
-  cache: "long",
-};
-
-const TOOLS = [{ name: "a_tool", description: "Does it.", parameters: { type: "object" } }];
-const QUESTION = booleanQuestion("ok", "Go on?", { context: "-old\n+new" });
-const YES = '{"answer": true}';
-const ANSWERED = { type: "answered", answer: true, model: "test/scripted" };
-
-const history = [
-  turnStart(),
-  chatRequest("Hi"),
-  message("Hello"),
-  turnStart(),
-  chatRequest("Fix it"),
-  toolCall("a"),
-  toolCall("b"),
-  toolResult("b", "found"),
-];
-
-const CALL: InquiryCall = {
-  inquiryId: "a.ok.1" as InquiryId,
-  toolCallId: "a",
-  toolName: "a_tool",
-  question: QUESTION,
-  target: { type: "assistant", assistant: {} },
-  stream: streamOf(...history),
-  signal: new AbortController().signal,
-};
 
 let clock: FakeClock;
 beforeEach(() => {
@@ -80,7 +49,8 @@ describe("the request", () => {
       call: { stream: streamOf(...history, inquiry("a.ok.1")) },
     });
     const timestamp = timestampFromDate(clock.now());
-    expect({ answer, request: { ...model.requests[0], signal: undefined } }).toStrictEqual({
+    const { signal: _signal, observe: _observe, ...request } = model.requests[0] ?? {};
+    expect({ answer, request }).toStrictEqual({
       answer: ANSWERED,
       request: {
         parts: {
@@ -107,7 +77,6 @@ describe("the request", () => {
               type: "chat_request",
               timestamp,
               content: questionMessage("a_tool", QUESTION, QUESTION),
-              schema: answerSchema(QUESTION),
             },
           ],
           schema: answerSchema(QUESTION),
@@ -117,7 +86,6 @@ describe("the request", () => {
         schemaMayChange: "nothing",
         parameters: { temperature: 0, other: { seed: 1 } },
         cache: "long",
-        signal: undefined,
       },
     });
   });
@@ -149,7 +117,7 @@ describe("the request", () => {
       stream.entries.push(...entriesOf(toolResult("a", "meanwhile")));
       return model;
     };
-    await createBackend(model, { model: opened }).inquire({ ...CALL, stream });
+    await createBackend(model, { model: opened, clock }).inquire({ ...CALL, stream });
     const shown = scripted.requests.map(({ parts }) => JSON.stringify(parts.events));
     expect(shown.map((text) => [text.includes("meanwhile"), text.includes("too late")])).toEqual([
       [true, false],
@@ -193,7 +161,7 @@ describe("the request", () => {
     const long = [turnStart(), chatRequest("x".repeat(30_000)), message("Long.")];
     const { model } = await ask([YES], {
       call: { stream: streamOf(...long, ...history.slice(3)) },
-      contextWindow: 10_000,
+      properties: { contextWindow: 10_000 },
     });
     expect(model.requests[0]?.parts.events.map(({ type }) => type)).toEqual([
       "chat_request",
@@ -325,7 +293,7 @@ describe("a failing request", () => {
   test("is retried like the assistant's own requests", async () => {
     verifies("028/backend/structured-call-is-retried");
     const asked = ask([[{ type: "text", text: '{"ans' }, { type: "cut" }], YES]);
-    await moved();
+    await moved(clock);
     const { answer, model } = await asked;
     expect([answer, model.requests.length]).toEqual([ANSWERED, 2]);
   });
@@ -334,7 +302,7 @@ describe("a failing request", () => {
     verifies("028/backend/failure-is-a-result");
     const busy: ScriptedReply = [{ type: "error", error: provider("overloaded", true) }];
     const asked = ask([busy, busy, YES]);
-    await moved();
+    await moved(clock);
     expect((await asked).answer).toEqual({ type: "failed", kind: "provider", message: "Trouble." });
   });
 
@@ -449,7 +417,7 @@ describe("abort", () => {
         abort.abort();
       },
     };
-    const answer = await createBackend(last).inquire({ ...CALL, signal: abort.signal });
+    const answer = await createBackend(last, { clock }).inquire({ ...CALL, signal: abort.signal });
     expect(answer).toEqual({ type: "cancelled" });
   });
 
@@ -494,41 +462,12 @@ test("inquiries of one backend run in parallel", async () => {
 interface Surroundings {
   readonly call?: Partial<InquiryCall>;
   readonly options?: Partial<InquiryBackendOptions>;
-  readonly contextWindow?: number;
+  readonly properties?: ModelProperties;
 }
 
 async function ask(replies: readonly ScriptedReply[], surroundings: Surroundings = {}) {
-  const { call, options, contextWindow } = surroundings;
-  const model = new ScriptedModel({ replies, ...(contextWindow && { contextWindow }) });
-  const answer = await createBackend(model, options).inquire({ ...CALL, ...call });
+  const { call, options, properties = {} } = surroundings;
+  const model = new ScriptedModel({ replies, properties });
+  const answer = await createBackend(model, { clock, ...options }).inquire({ ...CALL, ...call });
   return { answer, model };
-}
-
-function createBackend(model: Model, options: Partial<InquiryBackendOptions> = {}) {
-  return createInquiryBackend({
-    assistant: () => ASSISTANT,
-    model: () => Promise.resolve(model),
-    tools: () => TOOLS,
-    attachments: () => [{ source: "notes.md", content: "the notes" }],
-    schemaMode: "stable",
-    clock,
-    ...options,
-  });
-}
-
-function provider(kind: ProviderError["kind"], isRetryable: boolean): ProviderError {
-  return new ProviderError(kind, "Trouble.", { isRetryable });
-}
-
-/** Lets the delay before a retry pass. */
-async function moved(): Promise<void> {
-  while (clock.sleepers === 0) await settled();
-  clock.advance(100);
-}
-
-/** Waits until everything that does not need the clock has happened. */
-function settled(): Promise<void> {
-  return new Promise((resolve) => {
-    setImmediate(resolve);
-  });
 }

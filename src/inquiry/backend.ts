@@ -30,7 +30,13 @@ import {
 } from "../util/index.ts";
 import { type AnswerFormat, correctionMessage, extractAnswer, type Extraction } from "./answer.ts";
 import type { InquiryAnswer, InquiryBackend, InquiryCall } from "./port.ts";
-import { createInquiryThread, extendThread, inquiryParts } from "./thread.ts";
+import { requestTokens } from "./fit-context.ts";
+import {
+  createInquiryThread,
+  extendThread,
+  type InquiryThreadOptions,
+  inquiryParts,
+} from "./thread.ts";
 
 /** How an inquiry backend finds its assistant, its model and the rest of a request. */
 export interface InquiryBackendOptions {
@@ -43,6 +49,8 @@ export interface InquiryBackendOptions {
   readonly attachments: () => readonly Attachment[];
   /** `bound`: a reply must repeat the id of its inquiry. */
   readonly schemaMode: "stable" | "bound";
+  /** How many inquiries a model gets at once. Default: a local one gets one, others get all. */
+  readonly maxParallel?: number;
   readonly clock: Clock;
 }
 
@@ -51,15 +59,26 @@ const MAX_CORRECTIONS = 2;
 
 /** Creates a backend that asks a model on a copy of the conversation. */
 export function createInquiryBackend(options: InquiryBackendOptions): InquiryBackend {
+  const queues = new Map<string, Queue>();
+  const queueFor = ({ id, isLocal = false }: Model) => {
+    const { maxParallel = isLocal ? 1 : Number.POSITIVE_INFINITY } = options;
+    const queue = queues.get(id) ?? new Queue(maxParallel);
+    queues.set(id, queue);
+    return queue;
+  };
   return {
     async inquire(call) {
-      const answer = await inquire(options, call).catch(toFailure);
+      const answer = await inquire(options, call, queueFor).catch(toFailure);
       return call.signal.aborted ? { type: "cancelled" } : answer;
     },
   };
 }
 
-async function inquire(options: InquiryBackendOptions, call: InquiryCall): Promise<InquiryAnswer> {
+async function inquire(
+  options: InquiryBackendOptions,
+  call: InquiryCall,
+  queueFor: (model: Model) => Queue,
+): Promise<InquiryAnswer> {
   const { question, inquiryId, prompt, signal } = call;
   signal.throwIfAborted();
   const { answerType } = question;
@@ -68,14 +87,25 @@ async function inquire(options: InquiryBackendOptions, call: InquiryCall): Promi
   }
   const assistant = options.assistant(call.target);
   const model = await abortable(options.model(assistant), signal);
-  // Each inquiry builds a request from the whole conversation, and many may start at once.
-  if (shouldYield()) await yieldToEventLoop();
-  if (prompt !== undefined) {
-    return answerPrompt({ prompt, assistant, model, clock: options.clock, signal });
-  }
-  const isBound = options.schemaMode === "bound";
-  const format: AnswerFormat = { answerType, ...(isBound && { boundTo: inquiryId }) };
-  return askModel({ options, call, format, assistant, model });
+  const queue = queueFor(model);
+  if (queue.isFull) call.observe?.({ type: "queued", model: model.id });
+  return queue.run(async () => {
+    // Each inquiry builds a request from the whole conversation, and many may start at once.
+    if (shouldYield()) await yieldToEventLoop();
+    call.observe?.({ type: "asked", model: model.id });
+    if (prompt !== undefined) return answerPrompt({ prompt, call, assistant, model, options });
+    const isBound = options.schemaMode === "bound";
+    const format: AnswerFormat = { answerType, ...(isBound && { boundTo: inquiryId }) };
+    return askModel({ options, call, format, assistant, model });
+  }, signal);
+}
+
+/** In tokens. It fits into any window and is read in no time, so that nothing need be known of the model. */
+const SMALL_PROMPT = 1500;
+
+function isSmall(options: InquiryThreadOptions): boolean {
+  const parts = inquiryParts(createInquiryThread(options));
+  return requestTokens(parts, options.tools) <= SMALL_PROMPT;
 }
 
 interface ModelInquiry {
@@ -89,19 +119,22 @@ interface ModelInquiry {
 async function askModel(inquiry: ModelInquiry): Promise<InquiryAnswer> {
   const { options, call, format, assistant, model } = inquiry;
   const { clock } = options;
-  const { contextWindow } = model;
   const { parameters, cache, request: policy } = assistant;
   const tools = options.tools();
   const attachments = options.attachments();
   const timestamp = timestampFromDate(clock.now());
-  const given = { call, format, assistant, attachments, tools, contextWindow, timestamp };
-  let thread = createInquiryThread(given);
+  const given = { call, format, assistant, attachments, tools, timestamp };
+  const isAnyModel = model.isLocal === true && isSmall(given);
+  const properties = isAnyModel ? {} : await model.properties?.(parameters, call.signal);
+  let thread = createInquiryThread({ ...given, ...properties });
   for (let corrections = 0; ; corrections += 1) {
     const isLast = corrections === MAX_CORRECTIONS;
     const enforcement = isLast ? ENFORCED : cacheFriendly(assistant);
     const parts = inquiryParts(thread);
-    const request = { parts, tools, ...enforcement, parameters, cache, signal: call.signal };
+    const watched = watch(call);
+    const request = { parts, tools, ...enforcement, parameters, cache, ...watched };
     const reply = await collectReply({ model, request, policy, clock });
+    call.observe?.({ type: "response_end", reason: reply.reason, usage: reply.usage });
     if (reply.reason === "refused") return refusal(model);
     const extraction = readReply(reply, format, tools);
     if (extraction.type === "answer") {
@@ -118,6 +151,16 @@ async function askModel(inquiry: ModelInquiry): Promise<InquiryAnswer> {
     const correction = { type: "chat_request", timestamp, content } as const;
     thread = extendThread(thread, ...echo(reply, timestamp), correction);
   }
+}
+
+function watch({ signal, observe }: InquiryCall): Pick<ModelRequest, "signal" | "observe"> {
+  if (observe === undefined) return { signal };
+  return {
+    signal,
+    observe: (update) => {
+      if (update.type !== "alive") observe(update);
+    },
+  };
 }
 
 type Enforcement = Pick<ModelRequest, "toolChoice" | "schemaMayChange">;
@@ -156,13 +199,8 @@ function echo({ text }: CollectedReply, timestamp: Timestamp): readonly Conversa
   return [{ type: "chat_response", timestamp, content: { type: "message", text: shown } }];
 }
 
-interface PromptOptions {
+interface PromptOptions extends Omit<ModelInquiry, "format"> {
   readonly prompt: ModelPrompt;
-  /** Only its model settings are used. */
-  readonly assistant: AssistantSettings;
-  readonly model: Model;
-  readonly clock: Clock;
-  readonly signal: AbortSignal;
 }
 
 /**
@@ -170,8 +208,9 @@ interface PromptOptions {
  * the prompt could ask the model for anything in the request.
  */
 async function answerPrompt(options: PromptOptions): Promise<InquiryAnswer> {
-  const { prompt, assistant, model, clock, signal } = options;
-  const { parameters, request: policy } = assistant;
+  const { prompt, call, assistant, model } = options;
+  const { clock } = options.options;
+  const { parameters, request: policy } = assistant; // The rest of the assistant is not used.
   const { maxTokens = Number.POSITIVE_INFINITY } = parameters;
   const reply = await collectReply({
     model,
@@ -181,11 +220,12 @@ async function answerPrompt(options: PromptOptions): Promise<InquiryAnswer> {
       toolChoice: "none",
       parameters: { ...parameters, maxTokens: Math.min(maxTokens, prompt.maxTokens) },
       cache: "off", // No later request starts with this prompt.
-      signal,
+      ...watch(call),
     },
     policy,
     clock,
   });
+  call.observe?.({ type: "response_end", reason: reply.reason, usage: reply.usage });
   if (reply.reason === "refused") return refusal(model);
   const answered = { type: "answered", answer: reply.text, model: model.id } as const;
   return reply.reason === "length" ? { ...answered, isCutOff: true } : answered;
@@ -216,4 +256,50 @@ function refusal(model: Model): InquiryAnswer {
 function toFailure(error: unknown): InquiryAnswer {
   const kind = isCodedError(error) ? "provider" : "other";
   return { type: "failed", kind, message: messageOf(error) };
+}
+
+/** Lets a number of tasks run at once, the first to come first. */
+class Queue {
+  readonly #max: number;
+  readonly #waiting: (() => void)[] = [];
+  #running = 0;
+
+  constructor(max: number) {
+    this.#max = max;
+  }
+
+  get isFull(): boolean {
+    return this.#running >= this.#max;
+  }
+
+  /** Throws the signal's reason if it is aborted while the task waits. */
+  async run<Value>(task: () => Promise<Value>, signal: AbortSignal): Promise<Value> {
+    if (this.isFull) await this.#waitForPlace(signal);
+    else this.#running += 1;
+    try {
+      return await task();
+    } finally {
+      this.#passOn();
+    }
+  }
+
+  async #waitForPlace(signal: AbortSignal): Promise<void> {
+    const { promise, resolve } = Promise.withResolvers<void>();
+    this.#waiting.push(resolve);
+    try {
+      await abortable(promise, signal);
+    } catch (error) {
+      const index = this.#waiting.indexOf(resolve);
+      if (index === -1) this.#passOn();
+      else this.#waiting.splice(index, 1);
+      throw error;
+    }
+  }
+
+  /** Gives the place to whoever has waited longest. */
+  #passOn(): void {
+    const next = this.#waiting.shift();
+    if (next === undefined) this.#running -= 1;
+    else next();
+  }
 }

@@ -4,5 +4,6 @@ export {
   type InquiryBackend,
   type InquiryCall,
   type InquiryFailure,
+  type InquiryUpdate,
   noInquiryBackend,
 } from "./port.ts";

@@ -18,6 +18,7 @@ const ASSISTANT: AssistantSettings = {
     baseBackoffMs: 0,
     maxBackoffMs: 0,
     idleTimeoutMs: 0,
+    promptTimeoutMs: 0,
     maxResponseBytes: 1000,
   },
   cache: "long",
@@ -67,7 +68,7 @@ async function answer(reply: ScriptedReply, options: PromptOptions = {}) {
 describe("a request with a tool's own prompt", () => {
   test("contains the prompt and nothing else", async () => {
     const { end, request } = await answer("Io");
-    const { parts, signal: _signal, ...rest } = request ?? {};
+    const { parts, signal: _signal, observe: _observe, ...rest } = request ?? {};
     expect(end).toEqual({ type: "answered", answer: "Io", model: "test/scripted" });
     expect(rest).toEqual({
       tools: [],

@@ -4,6 +4,7 @@
  */
 import type { QuestionTarget } from "../config/index.ts";
 import type { ConversationStream, InquiryId } from "../conversation/index.ts";
+import type { EndReason, RequestUpdate, Usage } from "../provider/index.ts";
 import type { ModelPrompt, Question } from "../tool/index.ts";
 import type { Json } from "../util/index.ts";
 
@@ -27,7 +28,19 @@ export interface InquiryCall {
   /** If present, the model sees only this, and its reply is the answer, unchanged. */
   readonly prompt?: ModelPrompt;
   readonly signal: AbortSignal;
+  /** Gets what happens until there is an answer. Must neither throw nor block. */
+  readonly observe?: (update: InquiryUpdate) => void;
 }
+
+/** What happens to an inquiry until it is answered. */
+export type InquiryUpdate =
+  /** It waits for its turn: a local server answers one question at a time. */
+  | { readonly type: "queued"; readonly model: string }
+  /** The model has the question. */
+  | { readonly type: "asked"; readonly model: string }
+  | Exclude<RequestUpdate, { readonly type: "alive" }>
+  /** A reply is complete. An invalid one is followed by another attempt. */
+  | { readonly type: "response_end"; readonly reason: EndReason; readonly usage: Usage };
 
 /** A model's answer, or why there is none. */
 export type InquiryAnswer =

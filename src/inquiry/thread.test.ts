@@ -25,7 +25,9 @@ import {
   StreamEntry,
   turnsOf,
 } from "../conversation/index.ts";
+import type { ModelProperties } from "../provider/index.ts";
 import { booleanQuestion } from "../tool/index.ts";
+import { answerSchema, questionMessage } from "./answer.ts";
 import { closeOpenCalls, createInquiryThread, extendThread, inquiryParts } from "./thread.ts";
 
 const QUESTION = booleanQuestion("ok", "Go on?");
@@ -43,6 +45,7 @@ const ASSISTANT: AssistantSettings = {
     baseBackoffMs: 0,
     maxBackoffMs: 0,
     idleTimeoutMs: 0,
+    promptTimeoutMs: 0,
     maxResponseBytes: 0,
   },
   cache: "off",
@@ -93,6 +96,53 @@ describe("the part shared with the main conversation", () => {
   });
 });
 
+describe("for a model that sees the results of calls", () => {
+  const asked = questionMessage("a_tool", QUESTION, QUESTION);
+  const properties = { seesResults: true };
+
+  test("the question is the result of the paused call, and no message follows", () => {
+    const stream = streamOf(...opening, ...calls);
+    const { events, schema } = ask(stream, "b", properties);
+    expect(schema).toEqual(answerSchema(QUESTION));
+    expect(
+      events.slice(6).map((event) => [event.type, "content" in event && event.content]),
+    ).toEqual([
+      ["tool_call_response", "Tool call is still running."],
+      ["tool_call_response", asked],
+      ["tool_call_response", "Tool call is still running."],
+    ]);
+  });
+
+  test("the shared part is the same as for any other model", () => {
+    const stream = streamOf(...opening, ...calls, toolResult("a"));
+    const shared = [ask(stream, "b", properties), ask(stream, "b")].map(({ events }) =>
+      events.slice(0, events.findIndex(isMarked) + 1),
+    );
+    expect(shared[0]).toStrictEqual(shared[1]);
+    expect(shared[0]?.length).toBe(7);
+  });
+
+  test.each([
+    ["has ended", [...calls, toolResult("a", "early")]],
+    ["is unknown", [toolCall("b")]],
+  ])("the question is a message if the asking call %s", (_name, made) => {
+    const { events, schema } = ask(streamOf(...opening, ...made), "a", properties);
+    expect(schema).toEqual(answerSchema(QUESTION));
+    expect(events.at(-1)).toMatchObject({ type: "chat_request", content: asked });
+    expect(JSON.stringify(events.slice(0, -1))).not.toContain("Go on?");
+  });
+
+  test("corrections follow in messages", () => {
+    const thread = inquire(streamOf(...opening, toolCall("a")), "a", properties);
+    const longer = extendThread(thread, message("What?"), chatRequest("Again."));
+    const [before, after] = [inquiryParts(thread), inquiryParts(longer)];
+    expect(after).toStrictEqual({
+      ...before,
+      events: [...before.events, message("What?"), chatRequest("Again.")],
+    });
+  });
+});
+
 test("compactions are applied before turns are dropped, so they cover the turns they name", () => {
   const compaction = StreamEntry.fromJson({
     type: "compaction",
@@ -113,8 +163,8 @@ test("compactions are applied before turns are dropped, so they cover the turns 
     toolCall("a"),
   );
   const texts = (contextWindow?: number) =>
-    ask(stream, "a", contextWindow).events.flatMap(({ type, ...rest }) =>
-      type === "chat_response" && "content" in rest ? [rest.content] : [],
+    ask(stream, "a", contextWindow === undefined ? {} : { contextWindow }).events.flatMap(
+      ({ type, ...rest }) => (type === "chat_response" && "content" in rest ? [rest.content] : []),
     );
   const [ok, summary] = ["Ok", "In short."].map((text) => ({ type: "message", text }));
   expect([texts(), texts(3000)]).toEqual([[ok, summary], [summary]]);
@@ -129,7 +179,7 @@ test("any stream stays unchanged, all calls are closed and no inquiry is visible
   fc.assert(
     fc.property(anyDamagedStream, fc.option(fc.nat(400), { nil: undefined }), (stream, window) => {
       const before = JSON.stringify(rawOf(stream));
-      const { events } = ask(stream, "a", window);
+      const { events } = ask(stream, "a", window === undefined ? {} : { contextWindow: window });
       const { pairs, orphans } = pairToolCalls(events);
       expect({
         open: pairs.filter(({ response }) => response === undefined),
@@ -156,11 +206,11 @@ test("recorded inquiries are not sent to the inquiry model", () => {
   expect(texts.filter((text) => text.includes("Secretly?"))).toEqual([]);
 });
 
-function ask(stream: ConversationStream, toolCallId: string, contextWindow?: number) {
-  return inquiryParts(inquire(stream, toolCallId, contextWindow));
+function ask(stream: ConversationStream, toolCallId: string, properties?: ModelProperties) {
+  return inquiryParts(inquire(stream, toolCallId, properties));
 }
 
-function inquire(stream: ConversationStream, toolCallId: string, contextWindow?: number) {
+function inquire(stream: ConversationStream, toolCallId: string, properties?: ModelProperties) {
   return createInquiryThread({
     call: {
       inquiryId: "a.ok.1" as InquiryId,
@@ -175,7 +225,7 @@ function inquire(stream: ConversationStream, toolCallId: string, contextWindow?:
     assistant: ASSISTANT,
     attachments: [],
     tools: [],
-    contextWindow,
+    ...properties,
     timestamp: at(9),
   });
 }
@@ -251,8 +301,7 @@ test("afterwards every call of the last turn has a response", () => {
 });
 
 function close(stream: ConversationStream, toolCallId: string, toolName = "a_tool") {
-  const question = booleanQuestion("ok", "Go on?");
-  return closeOpenCalls({ toolCallId, toolName, question, stream }, NOW);
+  return closeOpenCalls({ toolCallId, toolName, stream }, NOW, "Tool paused: Go on?");
 }
 
 function responsesFor(...call: Parameters<typeof close>) {

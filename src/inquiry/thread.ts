@@ -1,6 +1,6 @@
 /**
- * The conversation as an inquiry model sees it: a copy in which every call has a response, with the
- * question in its own turn at the end. Nothing of it is recorded.
+ * The conversation as an inquiry model sees it: a copy in which every call has a response, and the question
+ * comes last. Nothing of it is recorded.
  */
 import type { AssistantSettings } from "../config/index.ts";
 import {
@@ -18,7 +18,8 @@ import {
   type ToolCallRequest,
   type ToolCallResponse,
 } from "../conversation/index.ts";
-import type { ToolSchema } from "../provider/index.ts";
+import type { ModelProperties, ToolSchema } from "../provider/index.ts";
+import type { JsonObject } from "../util/index.ts";
 import { type AnswerFormat, answerSchema, questionMessage } from "./answer.ts";
 import { fitContext, requestTokens } from "./fit-context.ts";
 import type { InquiryCall } from "./port.ts";
@@ -26,34 +27,49 @@ import type { InquiryCall } from "./port.ts";
 export interface InquiryThread extends Thread {
   /** Events that the main conversation does not have. */
   readonly ownEvents: readonly ConversationEvent[];
+  /** Of the answer. */
+  readonly schema: JsonObject;
 }
 
-export interface InquiryThreadOptions {
+/**
+ * A model that sees results is asked in the result of the paused call, instead of in a message. Chat
+ * templates of local models write a turn differently once another message follows it, and all of it would
+ * be read again.
+ */
+export interface InquiryThreadOptions extends ModelProperties {
   readonly call: InquiryCall;
   readonly format: AnswerFormat;
   readonly assistant: AssistantSettings;
   readonly attachments: readonly Attachment[];
   readonly tools: readonly ToolSchema[];
-  readonly contextWindow: number | undefined;
   readonly timestamp: Timestamp;
 }
 
 export function createInquiryThread(options: InquiryThreadOptions): InquiryThread {
-  const { call, format, tools, contextWindow, timestamp } = options;
+  const { call, format, tools, contextWindow, seesResults = false, timestamp } = options;
   // Compactions refer to turns by number, so they are applied before any turn is dropped.
   const stream = project(call.stream);
-  const responses = closeOpenCalls({ ...call, stream }, timestamp);
   const content = questionMessage(call.toolName, call.question, format);
-  const question: readonly ConversationEvent[] = [
+  const paused = seesResults ? content : `Tool paused: ${call.question.text}`;
+  const responses = closeOpenCalls({ ...call, stream }, timestamp, paused);
+  const isAsked = seesResults && responses.some((response) => response.content === paused);
+  const turn: readonly ConversationEvent[] = [
     { type: "turn_start", timestamp },
-    { type: "chat_request", timestamp, content, schema: answerSchema(format) },
+    { type: "chat_request", timestamp, content },
   ];
+  const question = isAsked ? [] : turn;
+  const schema = answerSchema(format);
   const questionAlone = append({ ...stream, entries: [] }, question);
-  const overhead = requestTokens(intoParts(toThread(options, questionAlone)), tools);
-  const fitted = fitContext({ stream: append(stream, responses), overhead, contextWindow });
+  const alone = { ...intoParts(toThread(options, questionAlone)), schema };
+  const fitted = fitContext({
+    stream: append(stream, responses),
+    overhead: requestTokens(alone, tools),
+    contextWindow,
+  });
   return {
     ...toThread(options, append(fitted, question)),
     ownEvents: [...responses, ...question],
+    schema,
   };
 }
 
@@ -66,7 +82,7 @@ export function extendThread(
 
 /** Marks the last event shared with the main conversation, so that a cache can serve both up to it. */
 export function inquiryParts(thread: InquiryThread): ThreadParts {
-  const parts = intoParts(thread);
+  const parts = { ...intoParts(thread), schema: thread.schema };
   const own = new Set(thread.ownEvents);
   const last = parts.events.findIndex((event) => own.has(event)) - 1;
   const event = parts.events[last];
@@ -91,7 +107,7 @@ function append(
   return { ...stream, entries: [...stream.entries, ...added] };
 }
 
-type AskingCall = Pick<InquiryCall, "toolCallId" | "toolName" | "question" | "stream">;
+type AskingCall = Pick<InquiryCall, "toolCallId" | "toolName" | "stream">;
 
 /**
  * Responses for the calls that have none yet: the asking one is paused, the others are still running.
@@ -100,6 +116,7 @@ type AskingCall = Pick<InquiryCall, "toolCallId" | "toolName" | "question" | "st
 export function closeOpenCalls(
   asking: AskingCall,
   timestamp: Timestamp,
+  pausedText: string,
 ): readonly ToolCallResponse[] {
   const { entries } = asking.stream;
   const start = entries.findLastIndex(({ eventType }) => eventType === "turn_start");
@@ -112,8 +129,7 @@ export function closeOpenCalls(
     type: "tool_call_response",
     timestamp,
     id: call.id,
-    content:
-      call === paused ? `Tool paused: ${asking.question.text}` : "Tool call is still running.",
+    content: call === paused ? pausedText : "Tool call is still running.",
     isError: false,
   }));
 }

@@ -21,34 +21,34 @@ export function openProviders(
   const { app_name: appName, app_referrer: appUrl } = openrouter ?? {};
   const settings = {
     anthropic: {
-      ...hosted(variables, anthropic),
+      ...withKey(variables, anthropic),
       ...(betaFeatures !== undefined && { betaFeatures }),
     },
-    google: hosted(variables, google),
-    openai: hosted(variables, {
+    google: withKey(variables, google),
+    openai: withKey(variables, {
       ...openai,
       ...(openaiUrl !== undefined && { base_url: openaiUrl }),
     }),
     openrouter: {
-      ...hosted(variables, openrouter),
+      ...withKey(variables, openrouter),
       ...(appName !== undefined && { appName }),
       ...(appUrl !== undefined && { appUrl }),
     },
     ollama: { baseUrl: ollama?.base_url ?? "" },
-    llamacpp: { baseUrl: llamacpp?.base_url ?? "" },
+    llamacpp: withKey(variables, llamacpp),
   };
   return createProviders({ settings, clock, fetch: createHttpFetch(options) });
 }
 
-interface HostedConfig {
+interface KeyConfig {
   readonly base_url?: string | undefined;
   readonly api_key_env?: string | undefined;
 }
 
 /** Keys are in the environment and nowhere else. */
-function hosted(
+function withKey(
   variables: Readonly<Record<string, string | undefined>>,
-  { base_url: baseUrl = "", api_key_env: apiKeyVariable = "" }: HostedConfig = {},
+  { base_url: baseUrl = "", api_key_env: apiKeyVariable = "" }: KeyConfig = {},
 ): ProviderSettings {
   const apiKey = variables[apiKeyVariable] ?? "";
   return { baseUrl, apiKeyVariable, ...(apiKey !== "" && { apiKey }) };

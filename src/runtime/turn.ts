@@ -84,7 +84,10 @@ export interface CreateTurnOptions extends TurnOptions {
 }
 
 /** The model for each question, by what the question's `target` says. */
-type InquiryModels = Pick<InquiryBackendOptions, "assistant" | "model" | "schemaMode">;
+type InquiryModels = Pick<
+  InquiryBackendOptions,
+  "assistant" | "model" | "schemaMode" | "maxParallel"
+>;
 
 const MAX_CYCLES = 50;
 

@@ -297,7 +297,7 @@ describe("the model", () => {
   });
 
   test("that its provider does not list is a warning", async () => {
-    await using server = await ModelServer.start([], ["another"]);
+    await using server = await ModelServer.start([], ["one", "another"]);
     const project = await projectWith('assistant.model.id = "llamacpp/scripted"', server);
     const { status, of } = await examine(project);
     expect([status, of("model")[0]]).toEqual([
@@ -308,6 +308,16 @@ describe("the model", () => {
         message: "llamacpp is reachable, but does not list scripted.",
         hint: "See: jp model ls llamacpp",
       },
+    ]);
+  });
+
+  test("of a llama.cpp server with only one model may have any name", async () => {
+    await using server = await ModelServer.start([], ["/models/some.gguf"]);
+    const project = await projectWith('assistant.model.id = "llamacpp/scripted"', server);
+    const { status, of } = await examine(project);
+    expect([status, of("model")]).toEqual([
+      0,
+      [{ check: "model", state: "ok", message: "llamacpp/scripted is available" }],
     ]);
   });
 

@@ -2,7 +2,7 @@ import { readdirSync, readFileSync } from "node:fs";
 import path from "node:path";
 import { describe, expect, test } from "vitest";
 import { AllProviders } from "../support/all-providers.ts";
-import { ModelServer } from "./model-server.ts";
+import { ModelServer, type Reply } from "./model-server.ts";
 import {
   entriesOf,
   holdConversation,
@@ -291,28 +291,69 @@ function failed(...stderr: readonly string[]): Finished {
   return { status: 1, stdout: "", stderr: lines(...stderr) };
 }
 
+interface SchemaCase {
+  readonly how: string;
+  readonly reply: Reply;
+  /** For each request, whether it enforces the schema. */
+  readonly enforced: readonly boolean[];
+  readonly stdout?: string;
+  readonly stderr?: readonly string[];
+}
+
 describe("an answer with a schema", () => {
   const SCHEMA = '{"type":"object","properties":{"a":{"type":"string"}},"required":["a"]}';
 
-  test.each([
-    { how: "is printed if it fits", text: '{"a": "ü"}', stdout: '{"a":"ü"}\n' },
+  const REFUSED = "warning: The model refused to answer.";
+  const NOT_JSON = [
+    "jp: The model did not answer in JSON.",
+    "Some models cannot. Try again, or choose another with -m.",
+  ];
+  const CUT = [
+    "jp: The reply was cut off before its JSON was complete: it reached its maximum length.",
+    "Raise `assistant.model.parameters.max_tokens`, or ask for less.",
+  ];
+
+  test.each<SchemaCase>([
+    {
+      how: "is printed if it fits",
+      reply: '{"a": "ü"}',
+      enforced: [true],
+      stdout: '{"a":"ü"}\n',
+    },
     {
       how: "is printed with an error if it does not fit",
-      text: '{"a":1}',
+      reply: '{"a":1}',
+      enforced: [true],
       stdout: '{"a":1}\n',
       stderr: ["jp: The answer does not fit the schema:", "- `a`: expected string, got 1"],
     },
     {
       how: "is an error if it is not JSON",
-      text: "I cannot.",
-      stdout: "",
-      stderr: [
-        "jp: The model did not answer in JSON.",
-        "Some models cannot. Try again, or choose another with -m.",
-      ],
+      reply: "I cannot.",
+      enforced: [true],
+      stderr: NOT_JSON,
     },
-  ])("$how", async ({ text, stdout, stderr = [] }) => {
-    await using server = await ModelServer.start([text]);
+    { how: "is an error if there is none", reply: "", enforced: [true], stderr: NOT_JSON },
+    {
+      how: "is an error if it was cut off",
+      reply: { text: '{"a": "', finish: "length" },
+      enforced: [true],
+      stderr: CUT,
+    },
+    {
+      how: "is an error if it was cut off before its first word",
+      reply: { finish: "length" },
+      enforced: [true],
+      stderr: CUT,
+    },
+    {
+      how: "can be refused",
+      reply: { finish: "content_filter" },
+      enforced: [true],
+      stderr: [REFUSED],
+    },
+  ])("$how", async ({ reply, enforced, stdout = "", stderr = [] }) => {
+    await using server = await ModelServer.start(() => reply);
     const project = queryProject({ server, files: { "form.json": SCHEMA } });
     const finished = await query(project, ["hi", "--schema", "@form.json"]);
     expect(finished).toEqual({
@@ -320,9 +361,43 @@ describe("an answer with a schema", () => {
       stdout,
       stderr: lines(...stderr),
     });
-    const [body] = server.requests;
-    expect(JSON.stringify(body?.["response_format"])).toContain('"a":{"type":"string"}');
+    // Without tools of its own, the conversation leaves nothing to do before the answer.
+    expect(server.requests.map((body) => "response_format" in body)).toEqual(enforced);
     expect(entriesOf(recordOf(project), "chat_request")[0]?.["schema"]).toEqual(JSON.parse(SCHEMA));
+  });
+
+  test.each([
+    { how: "no JSON", reply: "I cannot.", stderr: NOT_JSON },
+    { how: "nothing", reply: { finish: "length" }, stderr: CUT },
+  ])(
+    "is an error if there is $how, even after an earlier turn with one",
+    async ({ reply, stderr }) => {
+      await using server = await ModelServer.start((_body, index) =>
+        index === 0 ? '{"a": "x"}' : reply,
+      );
+      const project = queryProject({ server });
+      const ends = [
+        await query(project, ["hi", "-s", SCHEMA]),
+        await query(project, ["again", "-s", SCHEMA]),
+      ];
+      expect(ends).toEqual([printed('{"a":"x"}\n'), failed(...stderr)]);
+    },
+  );
+
+  test("of a local model with tools is described in words first, and enforced without calls if it does not fit", async () => {
+    await using server = await ModelServer.start(["Well.", '{"a":"x"}']);
+    const project = queryProject({ server, tools: [{ name: "look" }] });
+    expect(await query(project, ["hi", "-s", SCHEMA])).toEqual(printed('{"a":"x"}\n'));
+    const [described, enforced] = server.requests;
+    expect([described?.["response_format"], described?.["tool_choice"]]).toEqual([
+      undefined,
+      "auto",
+    ]);
+    expect(described?.messages.at(-1)?.content).toContain(`JSON Schema: ${SCHEMA}`);
+    expect([enforced?.["response_format"], enforced?.["tool_choice"]]).toEqual([
+      expect.objectContaining({ type: "json_schema" }),
+      "none",
+    ]);
   });
 
   test.each(["not JSON", "[]", '{"$ref":"#/nothing"}', '{"type":"objekt"}'])(

@@ -321,6 +321,7 @@ describe("Ctrl-C while tools run", () => {
       "user",
       "assistant",
       "tool",
+      "assistant", // A local model's chat template wants a word from it before the user's.
       "user",
     ]);
   });
@@ -402,7 +403,7 @@ describe("while a question is open", () => {
     const settings = 'run = "unattended"\nquestions.q.target = "assistant"';
     const project = queryProject({ server, tools: [{ ...ASKER, settings }] });
     const screen = new Screen(project, ["q", "x"]);
-    await shows(screen, /^\S asker \d+\.\ds$/m);
+    await shows(screen, /^\S Waiting for llamacpp\/scripted to answer asker \d+\.\ds$/m);
     await until(() => server.requests.length === 2);
     screen.type(CTRL_C);
     await shows(screen, MENU);

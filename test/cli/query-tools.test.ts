@@ -445,13 +445,14 @@ describe("the inquiry model", () => {
       [false, true, false],
       "I try.\nDone.\n",
     ]);
-    const shared = { messages: first?.messages, response_format: undefined };
+    const shared = { messages: first?.messages, response_format: undefined, tool_choice: "auto" };
     expect({ ...inquiry, ...shared }).toEqual(first);
     expect(JSON.stringify(inquiry?.["tools"])).toContain('"name":"asker"');
     expect(inquiry?.messages.slice(0, 2)).toEqual(first?.messages);
     expect(inquiry?.messages.slice(0, 3)).toEqual(last?.messages.slice(0, 3));
     expect(inquiry?.messages.slice(3)).toEqual([
       { role: "tool", tool_call_id: "call_1_1", content: "Tool paused: Go on?" },
+      { role: "assistant", content: "(No reply.)" },
       { role: "user", content: expect.stringMatching(/CONTEXT[\s\S]*Go on\?[\s\S]*"answer"/) },
     ]);
     expect(inquiry?.["response_format"]).toMatchObject({

@@ -3,6 +3,9 @@ import path from "node:path";
 import { describe, expect, test } from "vitest";
 import type { Json, JsonObject } from "../../src/util/index.ts";
 import { snapshotOf } from "../../src/storage/temporary-workspace.fixture.ts";
+import { CaptureServer } from "../provider/capture-server.ts";
+import { WIRE } from "../provider/wire.ts";
+import { calling, resultsIn } from "./calling-model.ts";
 import { ModelServer } from "./model-server.ts";
 import {
   entriesOf,
@@ -290,6 +293,43 @@ describe("config from the command line", () => {
         },
       },
     ]);
+  });
+});
+
+describe("a local model server", () => {
+  test("gets the key in LLAMA_API_KEY, or in the variable that the config names", async () => {
+    await using server = await CaptureServer.start();
+    server.answer({ chunks: WIRE.llamacpp({ text: "Yes." }) });
+    const config = `assistant.model.id = "llamacpp/any"\nproviders.llm.llamacpp.base_url = "${server.url}"\n`;
+    const project = queryProject({ config });
+    const variables = { LLAMA_API_KEY: "usual-key", OWN_KEY: "own-key" };
+    const own = ["--cfg", "providers.llm.llamacpp.api_key_env=OWN_KEY"];
+    await query(project, ["one"]);
+    await query(project, ["two"], { variables });
+    await query(project, ["three", ...own], { variables });
+    expect(server.requests.map(({ headers }) => headers.authorization)).toEqual([
+      undefined,
+      "Bearer usual-key",
+      "Bearer own-key",
+    ]);
+  });
+
+  test("gets as many questions at once as conversation.inquiry.max_parallel allows", async () => {
+    const both = Promise.withResolvers<void>();
+    let questions = 0;
+    await using server = await calling(["asker", "asker"], () => {
+      questions += 1;
+      if (questions === 2) both.resolve();
+      return { after: both.promise, rest: '{"answer":true}' };
+    });
+    const question = { id: "q", text: "Go on?", answer_type: { type: "boolean" } };
+    const project = queryProject({
+      server,
+      config: "conversation.inquiry.max_parallel = 2\n",
+      tools: [{ name: "asker", questions: [question] }],
+    });
+    await query(project, ["one"]);
+    expect(resultsIn(server)).toEqual(['{"q":true}', '{"q":true}']);
   });
 });
 

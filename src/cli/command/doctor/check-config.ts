@@ -141,7 +141,7 @@ async function checkModel(
   const id = `${model.provider}/${model.name}`;
   try {
     const listed = await listModels(providers, model.provider);
-    if (listed.some(({ name }) => name === model.name)) {
+    if (listed.some(({ name, isForAnyName }) => name === model.name || isForAnyName === true)) {
       return { check, state: "ok", message: `${id} is available` };
     }
     const message = `${model.provider} is reachable, but does not list ${model.name}.`;

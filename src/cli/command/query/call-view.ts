@@ -1,4 +1,5 @@
 /** Shows the calls of a turn and their questions on standard error. */
+import type { TurnUpdate } from "../../../agent/index.ts";
 import type { ToolSettings } from "../../../config/index.ts";
 import type {
   InquiryId,
@@ -40,16 +41,28 @@ interface RunningCall extends CallEvents {
 /** A call with the arguments it runs with, which the user may have edited. */
 type AskingCall = Pick<ToolCallRequest, "name" | "arguments">;
 
-/** The calls that are running, for the status line. */
+/** What jp is waiting for, for the status line. */
 export interface Running {
-  readonly names: string;
+  readonly text: string;
   readonly since: number;
 }
+
+/** A question that a model answers. */
+interface ModelQuestion extends Omit<Running, "text"> {
+  readonly tool: string;
+  readonly model: string;
+  readonly isQueued: boolean;
+  /** How much of the prompt the model has read. */
+  readonly percent?: number;
+}
+
+type ModelUpdate = Extract<TurnUpdate, { readonly type: "inquiry_update" }>;
 
 export class CallView {
   readonly #options: CallViewOptions;
   readonly #calls = new Map<string, RunningCall>();
   readonly #inquiries = new Map<string, InquiryRequest>();
+  readonly #modelQuestions = new Map<string, ModelQuestion>();
   /** The call that was announced last. */
   #announced = "";
 
@@ -59,10 +72,22 @@ export class CallView {
 
   /** Undefined if no call is running. */
   get running(): Running | undefined {
+    const questions = [...this.#modelQuestions.values()];
+    const asked = questions.find(({ isQueued }) => !isQueued);
+    if (asked !== undefined) {
+      const { tool, model, percent, since } = asked;
+      const others = questions.length - 1;
+      const notes = [
+        ...(percent === undefined ? [] : [`${percent}% read`]),
+        ...(others === 0 ? [] : [`${others} more waiting`]),
+      ];
+      const details = notes.length === 0 ? "" : ` (${notes.join(", ")})`;
+      return { text: oneLine(`Waiting for ${model} to answer ${tool}${details}`), since };
+    }
     const calls = [...this.#calls.values()];
     if (calls.length === 0) return undefined;
-    const names = calls.map(({ request }) => oneLine(request.name)).join(", ");
-    return { names, since: Math.min(...calls.map(({ since }) => since)) };
+    const text = calls.map(({ request }) => oneLine(request.name)).join(", ");
+    return { text, since: Math.min(...calls.map(({ since }) => since)) };
   }
 
   start(request: ToolCallRequest, at: number): void {
@@ -92,8 +117,21 @@ export class CallView {
     this.#inquiries.set(request.id, request);
   }
 
+  /** A model was asked, or waits for its turn to be asked. */
+  askModel({ inquiryId, tool, update }: ModelUpdate, at: number): void {
+    if (update.type === "queued" || update.type === "asked") {
+      const isQueued = update.type === "queued";
+      this.#modelQuestions.set(inquiryId, { tool, model: update.model, isQueued, since: at });
+    }
+    const question = this.#modelQuestions.get(inquiryId);
+    if (update.type !== "prompt_progress" || question === undefined) return;
+    const percent = Math.floor((100 * update.processed) / update.total);
+    this.#modelQuestions.set(inquiryId, { ...question, percent });
+  }
+
   /** The lines to show. */
   answer(response: InquiryResponse): readonly string[] {
+    this.#modelQuestions.delete(response.id);
     const request = this.#inquiries.get(response.id);
     if (request === undefined) return [];
     this.#change(request.toolCallId, ({ answers, ...call }) => ({

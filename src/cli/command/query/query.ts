@@ -66,8 +66,8 @@ export async function query({ args: words, options, context }: Call<QueryFlags>)
   const saved = saveForNextCommand(parts, Promise.race([requestSent, turn.catch(() => {})]));
   saved.catch(() => {}); // Thrown below, when the turn is over.
   const { end, denials } = await turn.finally(() => saved);
-  if (schema !== undefined && end.type === "done")
-    await checkStructured(conversation.stream, schema);
+  if (schema !== undefined && end.type === "done" && end.reason !== "refused")
+    await checkStructured(conversation.stream, schema, end.reason === "length");
   reportTurnEnd(end, context);
   reportDenials(denials, context);
 }
@@ -122,6 +122,7 @@ interface EndedTurn {
 async function runTurn(parts: TurnContext, message: string): Promise<EndedTurn> {
   const { context, options, loaded, providers, model, tools, conversation, schema } = parts;
   const { config, assistant } = loaded;
+  const { inquiry } = config.conversation ?? {};
   const view = createView(parts);
   const person = findPrompter(context, config, options);
   const turn = createTurn({
@@ -139,7 +140,8 @@ async function runTurn(parts: TurnContext, message: string): Promise<EndedTurn> 
     inquiryModels: {
       assistant: (target) => resolveInquiryAssistant(config, target),
       model: ({ model: wanted }) => providers.model(wanted.provider, wanted.name),
-      schemaMode: config.conversation?.inquiry?.schema ?? "stable",
+      schemaMode: inquiry?.schema ?? "stable",
+      ...(inquiry?.max_parallel !== undefined && { maxParallel: inquiry.max_parallel }),
     },
     clock: context.clock,
     maxCycles: config.conversation?.max_cycles ?? 1,

@@ -45,9 +45,19 @@ export async function readSchema(words: string, { cwd }: CommandContext): Promis
 export async function checkStructured(
   stream: ConversationStream,
   schema: JsonObject,
+  isCutOff: boolean,
 ): Promise<void> {
-  const response = [...eventsOf(stream.entries)].findLast(({ type }) => type === "chat_response");
+  const start = stream.entries.findLastIndex(({ eventType }) => eventType === "turn_start");
+  const turn = [...eventsOf(stream.entries.slice(start))];
+  const response = turn.findLast(({ type }) => type === "chat_response");
   if (response?.type !== "chat_response" || response.content.type !== "structured") {
+    if (isCutOff) {
+      throw new CodedError(
+        "no_structured_data",
+        "The reply was cut off before its JSON was complete: it reached its maximum length.",
+        { hint: "Raise `assistant.model.parameters.max_tokens`, or ask for less." },
+      );
+    }
     throw new CodedError("no_structured_data", "The model did not answer in JSON.", {
       hint: "Some models cannot. Try again, or choose another with -m.",
     });

@@ -1,7 +1,7 @@
 /** Shows a turn to a person: the reply, the calls, and a status line, in the order they happen. */
 import type { PermissionRequest, TurnEnd, TurnUpdate } from "../../../agent/index.ts";
 import type { ConversationEvent, InquiryId } from "../../../conversation/index.ts";
-import type { Usage } from "../../../provider/index.ts";
+import { addUsage, type Usage } from "../../../provider/index.ts";
 import { oneLine } from "../../../render/index.ts";
 import type { StatusLine } from "../../../terminal/index.ts";
 import { assertNever, type Clock } from "../../../util/index.ts";
@@ -24,7 +24,9 @@ export class TextView implements TurnView {
   readonly #options: TextViewOptions;
   readonly #reply: ReplyView;
   readonly #calls: CallView;
-  #usage: TotalUsage = {};
+  #usage: Usage = {};
+  /** When the current request to the model began. */
+  #cycleSince = 0;
   /** Set while a code block waits for its highlighter. Everything after it waits too. */
   #waiting: Promise<void> | undefined;
 
@@ -101,7 +103,12 @@ export class TextView implements TurnView {
     if (isShown) status.set(undefined);
     switch (update.type) {
       case "cycle_start":
+        this.#cycleSince = at;
         return status.set(`Waiting for ${oneLine(model)}`);
+      case "prompt_progress": {
+        const percent = Math.floor((100 * update.processed) / update.total);
+        return status.set(`Waiting for ${oneLine(model)} (${percent}% read)`, this.#cycleSince);
+      }
       case "reasoning_delta":
         return isShown ? this.#reply.showReasoning(update.text) : undefined;
       case "message_delta":
@@ -113,19 +120,31 @@ export class TextView implements TurnView {
       case "response_end":
         this.#usage = addUsage(this.#usage, update.usage);
         return undefined;
-      case "retry_start": {
-        const { error, retry, maxRetries, delayMs } = update;
-        const when = delayMs < 1000 ? "at once" : `in ${Math.round(delayMs / 1000)} s`;
-        const problem = error.message.replace(/[.:]?$/, "");
-        this.#reply.breakLine();
-        const text = `${problem}. Trying again ${when} (${retry}/${maxRetries}).`;
-        return this.#print(() => warn(text, this.#options.output));
-      }
+      case "retry_start":
+      case "notice":
+        return this.#warnAbout(update);
+      case "inquiry_update":
+        return this.#showInquiry(update, at);
       case "event":
         return this.#showEvent(update.event, at);
       default:
         return assertNever(update);
     }
+  }
+
+  #showInquiry(asked: Extract<TurnUpdate, { readonly type: "inquiry_update" }>, at: number): void {
+    const { update } = asked;
+    if (update.type === "retry_start" || update.type === "notice") this.#warnAbout(update);
+    if (update.type === "response_end") this.#usage = addUsage(this.#usage, update.usage);
+    this.#calls.askModel(asked, at);
+    this.#showRunning();
+  }
+
+  #warnAbout(update: Extract<TurnUpdate, { readonly type: "retry_start" | "notice" }>): void {
+    const text = update.type === "notice" ? update.message : describeRetry(update);
+    if (text === "") return;
+    this.#reply.breakLine();
+    this.#print(() => warn(text, this.#options.output));
   }
 
   #showEvent(event: ConversationEvent, at: number): void {
@@ -142,7 +161,8 @@ export class TextView implements TurnView {
       case "inquiry_request":
         return this.#calls.ask(event);
       case "inquiry_response":
-        return this.#printLines(this.#calls.answer(event));
+        this.#printLines(this.#calls.answer(event));
+        return this.#showRunning();
       case "permission_decision":
         return this.#printLines(this.#calls.decide(event, at));
       case "turn_start":
@@ -155,7 +175,7 @@ export class TextView implements TurnView {
 
   #showRunning(): void {
     const { running } = this.#calls;
-    this.#options.status.set(running?.names, running?.since);
+    this.#options.status.set(running?.text, running?.since);
   }
 
   #note(text: string): void {
@@ -174,19 +194,21 @@ export class TextView implements TurnView {
   }
 }
 
-type TotalUsage = Usage;
-
-function addUsage(total: TotalUsage, usage: Usage): TotalUsage {
-  const keys = ["input", "cachedInput", "cacheWrites", "output", "reasoning", "cost"] as const;
-  const entries = keys.flatMap((key) => {
-    const sum = (total[key] ?? 0) + (usage[key] ?? 0);
-    return total[key] === undefined && usage[key] === undefined ? [] : [[key, sum] as const];
-  });
-  return Object.fromEntries(entries);
+/** A server that starts is retried often, which is worth one line. */
+function describeRetry({
+  error,
+  retry,
+  maxRetries,
+  delayMs,
+}: Extract<TurnUpdate, { readonly type: "retry_start" }>): string {
+  const problem = error.message.replace(/[.:]?$/, "");
+  if (error.kind === "starting") return retry === 1 ? `${problem}. Waiting up to a minute.` : "";
+  const when = delayMs < 1000 ? "at once" : `in ${Math.round(delayMs / 1000)} s`;
+  return `${problem}. Trying again ${when} (${retry}/${maxRetries}).`;
 }
 
 /** Empty if the provider reported nothing. */
-function describeUsage({ input, cachedInput, output, reasoning, cost }: TotalUsage): string {
+function describeUsage({ input, cachedInput, output, reasoning, cost }: Usage): string {
   const parts = [
     input === undefined ? "" : `${count(input)} in${within(cachedInput, "cached")}`,
     output === undefined ? "" : `${count(output)} out${within(reasoning, "reasoning")}`,
