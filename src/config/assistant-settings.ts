@@ -45,6 +45,8 @@ interface RequestSettings {
   /** 0 for no limit. */
   readonly idleTimeoutMs: number;
   /** 0 for no limit. */
+  readonly promptTimeoutMs: number;
+  /** 0 for no limit. */
   readonly maxResponseBytes: number;
 }
 
@@ -108,6 +110,7 @@ function settingsOf(assistant: PartialAssistant, config: PartialConfig): Assista
       baseBackoffMs: request.base_backoff_ms,
       maxBackoffMs: toMilliseconds(request.max_backoff_secs),
       idleTimeoutMs: toMilliseconds(request.stream_idle_timeout_secs),
+      promptTimeoutMs: toMilliseconds(request.prompt_timeout_secs),
       maxResponseBytes: request.max_response_bytes,
     },
     cache: parseCachePolicy(request.cache),

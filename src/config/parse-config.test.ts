@@ -92,7 +92,9 @@ describe("a wrong type", () => {
 test("a number that is too small is reported with the minimum", () => {
   const wrong: readonly (readonly [Json, string])[] = [
     [{ conversation: { max_cycles: 0 } }, "expected 1 or more"],
+    [{ conversation: { inquiry: { max_parallel: 0 } } }, "expected a whole number from 1 to 1000"],
     [{ assistant: { request: { max_retries: -1 } } }, "expected 0 or more"],
+    [{ assistant: { request: { prompt_timeout_secs: -1 } } }, "expected 0 or more"],
     [ofTool({ timeout_secs: -1 }), "expected 0 or more"],
     [ofTool({ style: { inline_results: -1 } }), "expected 0 or more"],
   ];

@@ -329,9 +329,10 @@ describe("a private file that a clone links to is not shown", () => {
   );
 });
 
-/** With the extra output of `JP_DEBUG`. */
+/** With the extra output of `JP_DEBUG`. No model server of this machine is asked. */
 async function outputOf(project: Project, ...words: readonly string[]): Promise<string> {
-  const { stdout, stderr } = await project.jpWith({ JP_DEBUG: "1" }, ...words);
+  const variables = { JP_DEBUG: "1", JP_CFG_PROVIDERS_LLM_LLAMACPP_BASE_URL: "http://127.0.0.1:9" };
+  const { stdout, stderr } = await project.jpWith(variables, ...words);
   return stdout + stderr;
 }
 

@@ -168,6 +168,7 @@ test.each([
   ["anthropic", "ANTHROPIC_API_KEY"],
   ["google", "GEMINI_API_KEY"],
   ["openrouter", "OPENROUTER_API_KEY"],
+  ["llamacpp", "LLAMA_API_KEY"],
 ])("the API key of %s reaches its address, and no error, log or record", async (provider, name) => {
   counters("T-SEC-4");
   const { server, url, seen } = await startEchoServer();

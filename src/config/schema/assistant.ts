@@ -50,6 +50,11 @@ const request = group({
     "give up on a stream after this many seconds of silence; 0 for never",
     atLeast(0),
   ),
+  prompt_timeout_secs: described(
+    "give up after this many seconds without a word of the reply, while a local model reads the prompt or a " +
+      "server only sends keep-alives; 0 for never",
+    atLeast(0),
+  ),
   max_response_bytes: described("maximum size of a reply in bytes; 0 for no limit", atLeast(0)),
   cache: described(
     "prompt caching: true or short, long, false or off, or a duration",

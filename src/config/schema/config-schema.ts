@@ -39,6 +39,10 @@ const conversation = group({
       "stable (one schema per type of question, good for caching) or bound (the schema names the inquiry)",
       v.picklist(["stable", "bound"]),
     ),
+    max_parallel: described(
+      "how many questions a model answers at once; by default a local one answers one, others all",
+      wholeNumber({ min: 1, max: 1000 }),
+    ),
   }),
   limits: group({
     automatic_answers_per_call: described(

@@ -5,7 +5,7 @@ import { atLeast, behaviour, described, group, namedBy } from "./node.ts";
 
 const address = v.pipe(v.string(), behaviour({ isMachineSpecific: true }));
 const baseUrl = described("address of the API", address);
-const hosted = {
+const withKey = {
   base_url: baseUrl,
   api_key_env: described("environment variable that holds the API key", address),
 };
@@ -13,25 +13,25 @@ const hosted = {
 const llm = group({
   aliases: described("short names for models", namedBy(modelIdSchema)),
   anthropic: group({
-    ...hosted,
+    ...withKey,
     chain_on_max_tokens: described(
       "continue automatically when a reply reaches max_tokens",
       v.boolean(),
     ),
     beta_headers: described("beta features to enable", v.array(v.string())),
   }),
-  google: group(hosted),
+  google: group(withKey),
   openai: group({
-    ...hosted,
+    ...withKey,
     base_url_env: described("environment variable that holds the address of the API", address),
   }),
   openrouter: group({
-    ...hosted,
+    ...withKey,
     app_name: described("your app's name, sent to OpenRouter", v.string()),
     app_referrer: described("your app's URL, sent to OpenRouter", v.string()),
   }),
   ollama: group({ base_url: baseUrl }),
-  llamacpp: group({ base_url: baseUrl }),
+  llamacpp: group(withKey),
 });
 
 const mcpServer = group({
