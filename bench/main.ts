@@ -5,6 +5,7 @@ import path from "node:path";
 import process from "node:process";
 import { parseArgs } from "node:util";
 import { findRegressions, readBaseline, type Regression, storeBaseline } from "./baseline.ts";
+import { measureCache } from "./cache.ts";
 import { list, print, search, start } from "./commands.ts";
 import { heavy } from "./heavy.ts";
 import { inquiry } from "./inquiry.ts";
@@ -27,6 +28,9 @@ Measure jp, and print each result next to its goal.
   --show           Print the stored results of earlier runs instead of measuring
   --write-docs     Write the stored results to docs/performance.md
   --peers          Install and measure other packages (needs the network)
+  --cache <model>  Ask a real model questions in a turn, and print what its server reads again:
+                   provider/name, at --url (default: the provider's), with --tokens of conversation
+                   (default: 10000) and --questions (default: 5)
   -h, --help       Print this help
 `;
 
@@ -57,16 +61,37 @@ const { values: flags } = parseArgs({
     show: { type: "boolean", default: false },
     "write-docs": { type: "boolean", default: false },
     peers: { type: "boolean", default: false },
+    cache: { type: "string" },
+    url: { type: "string" },
+    tokens: { type: "string", default: "10000" },
+    questions: { type: "string", default: "5" },
     help: { type: "boolean", short: "h", default: false },
   },
 });
 
 if (flags.help) process.stdout.write(HELP);
 else if (!FORMATS.includes(flags.format)) fail(`--format must be one of ${FORMATS.join(", ")}.`);
+else if (flags.cache !== undefined) await printCache(flags.cache);
 else if (flags.peers) await measurePeers((name) => progress(`Measuring ${name} …`));
 else if (flags["write-docs"]) writeDocument();
 else if (flags.show) console.log(formatted(readResults().filter(({ name }) => isWanted(name))));
 else await measureAll();
+
+async function printCache(model: string): Promise<void> {
+  const [tokens, questions] = [Number(flags.tokens), Number(flags.questions)];
+  if (!(tokens >= 0 && questions >= 0)) return fail("--tokens and --questions must be numbers.");
+  try {
+    const table = await measureCache({
+      model,
+      ...(flags.url !== undefined && { baseUrl: flags.url }),
+      tokens,
+      questions,
+    });
+    console.log(flags.format === "markdown" ? asMarkdown(table) : asText(table));
+  } catch (error) {
+    fail(error instanceof Error ? error.message : String(error));
+  }
+}
 
 async function measureAll(): Promise<void> {
   const benches = (flags.load ? [...standard, ...load] : standard).filter(isChosen);
