@@ -79,6 +79,7 @@ export {
   type ProvidersOptions,
   type Reasoning,
   type RequestUpdate,
+  type Retry,
   type RetryPolicy,
   type SchemaChange,
   type StreamLimits,

@@ -19,9 +19,8 @@ import {
   type ModelEvent,
   type ModelParameters,
   type ModelRequest,
-  maxRetriesFor,
   ProviderError,
-  retryDelay,
+  RetryCounter,
   type RetryPolicy,
   type StreamLimits,
   type ToolChoice,
@@ -61,7 +60,7 @@ const MAX_CONTINUATIONS = 10;
 /** Throws `ProviderError` after the last retry, and `write_failed`. */
 export async function streamReply(request: ReplyRequest): Promise<EndReason | "aborted"> {
   const { assistant, signal, clock, observer } = request;
-  let retries = 0;
+  const retries = new RetryCounter(assistant.request);
   let continuations = 0;
   for (;;) {
     const parts = createParts(request);
@@ -88,14 +87,12 @@ export async function streamReply(request: ReplyRequest): Promise<EndReason | "a
     // Progress earns a fresh set of retries.
     if (recorder.hasRecorded && continuations < MAX_CONTINUATIONS) {
       continuations += 1;
-      retries = 0;
+      retries.reset();
     }
-    const delayMs = retryDelay(assistant.request, retries, error);
-    if (delayMs === undefined) throw error;
-    retries += 1;
-    const maxRetries = maxRetriesFor(assistant.request, error);
-    observer?.observe({ type: "retry_start", error, retry: retries, maxRetries, delayMs });
-    await clock.sleep(delayMs, signal).catch(() => undefined);
+    const retry = retries.next(error);
+    if (retry === undefined) throw error;
+    observer?.observe({ type: "retry_start", ...retry });
+    await clock.sleep(retry.delayMs, signal).catch(() => undefined);
   }
 }
 

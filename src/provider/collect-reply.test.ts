@@ -63,7 +63,7 @@ describe("a request that fails", () => {
     const { updates } = collected;
     expect(updates).toEqual([
       { type: "retry_start", error: problem(true), retry: 1, maxRetries: 2, delayMs: 100 },
-      { type: "retry_start", error: starting, retry: 2, maxRetries: 30, delayMs: 200 },
+      { type: "retry_start", error: starting, retry: 1, maxRetries: 30, delayMs: 100 },
     ]);
   });
 

@@ -1,7 +1,7 @@
 /** Asks a model and collects the whole reply, with retries, for callers that do not stream. */
 import { assertNever, type Clock } from "../util/index.ts";
 import type { EndReason, Model, ModelEvent, ModelRequest, Usage } from "./port.ts";
-import { maxRetriesFor, ProviderError, retryDelay, type RetryPolicy } from "./provider-error.ts";
+import { RetryCounter, type RetryPolicy } from "./provider-error.ts";
 import { type StreamLimits, watchStream } from "./watch-stream.ts";
 
 /** A request with its retry policy and limits. */
@@ -26,15 +26,15 @@ export interface CollectedReply {
  */
 export async function collectReply(collected: CollectedRequest): Promise<CollectedReply> {
   const { request, policy, clock } = collected;
-  for (let retries = 0; ; retries += 1) {
+  const retries = new RetryCounter(policy);
+  for (;;) {
     try {
       return await collectOnce(collected);
     } catch (error) {
-      const delayMs = retryDelay(policy, retries, error);
-      if (delayMs === undefined || !(error instanceof ProviderError)) throw error;
-      const maxRetries = maxRetriesFor(policy, error);
-      request.observe?.({ type: "retry_start", error, retry: retries + 1, maxRetries, delayMs });
-      await clock.sleep(delayMs, request.signal);
+      const retry = retries.next(error);
+      if (retry === undefined) throw error;
+      request.observe?.({ type: "retry_start", ...retry });
+      await clock.sleep(retry.delayMs, request.signal);
     }
   }
 }

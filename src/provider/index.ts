@@ -33,8 +33,8 @@ export {
   ProviderError,
   type ProviderErrorKind,
   type ProviderErrorOptions,
-  maxRetriesFor,
-  retryDelay,
+  type Retry,
+  RetryCounter,
   type RetryPolicy,
 } from "./provider-error.ts";
 export { type StreamLimits, type WatchedStream, watchStream } from "./watch-stream.ts";

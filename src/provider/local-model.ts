@@ -96,6 +96,7 @@ async function* streamDocument(
       case "message_delta":
         text += event.text;
         heldBack.push(event);
+        request.observe?.({ type: "alive", isReply: true });
         break;
       case "message_end":
         heldBack.push(event);

@@ -4,7 +4,7 @@
  */
 import type { ThreadParts } from "../conversation/index.ts";
 import type { JsonObject } from "../util/index.ts";
-import type { ProviderError } from "./provider-error.ts";
+import type { Retry } from "./provider-error.ts";
 
 /** A language model, ready to be asked. */
 export interface Model {
@@ -49,19 +49,16 @@ export interface ModelRequest {
 /** What happens to a request before and while its reply is streamed. */
 export type RequestUpdate =
   /** Something arrived, even if it is no part of the reply: many servers send keep-alives. */
-  | { readonly type: "alive" }
+  | {
+      readonly type: "alive";
+      /** A part of the reply that is held back. */ readonly isReply?: boolean;
+    }
   /** How many tokens of the prompt the model has read so far, including those from its cache. */
   | { readonly type: "prompt_progress"; readonly processed: number; readonly total: number }
   /** What the user should know about how the request was sent. Said once per model. */
   | { readonly type: "notice"; readonly message: string }
   /** The request failed and will be retried. */
-  | {
-      readonly type: "retry_start";
-      readonly error: ProviderError;
-      readonly retry: number;
-      readonly maxRetries: number;
-      readonly delayMs: number;
-    };
+  | ({ readonly type: "retry_start" } & Retry);
 
 /**
  * What a schema changes in the rest of a request. `nothing` if it only constrains the output, `prompt`

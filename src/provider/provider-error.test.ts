@@ -1,6 +1,6 @@
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
-import { maxRetriesFor, ProviderError, retryDelay } from "./provider-error.ts";
+import { maxRetriesFor, ProviderError, RetryCounter, retryDelay } from "./provider-error.ts";
 
 const POLICY = { maxRetries: 5, baseBackoffMs: 1000, maxBackoffMs: 60_000 };
 
@@ -68,4 +68,14 @@ test("a delay is never negative and never above the maximum", () => {
       },
     ),
   );
+});
+
+test("waiting for a server to start takes nothing from the retries of other errors", () => {
+  const retries = new RetryCounter({ ...POLICY, maxRetries: 1 });
+  const starting = new ProviderError("starting", "Loading model.", { isRetryable: true });
+  const made = [starting, starting, overloaded(), overloaded()].map(
+    (error) => retries.next(error)?.retry,
+  );
+  retries.reset();
+  expect([...made, retries.next(overloaded())?.retry]).toEqual([1, 2, 1, undefined, 1]);
 });

@@ -85,3 +85,41 @@ export function retryDelay(
   const longest = error.kind === "starting" ? STARTING.maxBackoffMs : policy.maxBackoffMs;
   return Math.min(error.retryAfterMs ?? backoff, longest, policy.maxBackoffMs);
 }
+
+/** A retry that is about to be made. */
+export interface Retry {
+  readonly error: ProviderError;
+  /** Counted from 1. */
+  readonly retry: number;
+  readonly maxRetries: number;
+  readonly delayMs: number;
+}
+
+/** Counts the retries of a request. Waiting for a server to start takes nothing from other errors. */
+export class RetryCounter {
+  readonly #policy: RetryPolicy;
+  #starting = 0;
+  #others = 0;
+
+  constructor(policy: RetryPolicy) {
+    this.#policy = policy;
+  }
+
+  /** Undefined if there should be no further retry. */
+  next(error: unknown): Retry | undefined {
+    if (!(error instanceof ProviderError)) return undefined;
+    const isStarting = error.kind === "starting";
+    const retries = isStarting ? this.#starting : this.#others;
+    const delayMs = retryDelay(this.#policy, retries, error);
+    if (delayMs === undefined) return undefined;
+    if (isStarting) this.#starting += 1;
+    else this.#others += 1;
+    return { error, retry: retries + 1, maxRetries: maxRetriesFor(this.#policy, error), delayMs };
+  }
+
+  /** After progress. */
+  reset(): void {
+    this.#starting = 0;
+    this.#others = 0;
+  }
+}

@@ -153,6 +153,14 @@ describe("a server that shows life without a word of the reply", () => {
     ]);
   });
 
+  test("may take as long as it writes a reply that is held back", async () => {
+    const reply = startReply({ limits });
+    await reply.passAlive(4500);
+    reply.tell({ type: "alive", isReply: true });
+    await reply.passAlive(4500);
+    expect(reply.error).toBeUndefined();
+  });
+
   test("is given up in the end, and not asked again", async () => {
     const reply = startReply({ limits });
     await reply.passAlive(4999);

@@ -107,6 +107,7 @@ class EventWaiter implements Disposable {
   /** A server could repeat the same progress forever, so only more of it counts. */
   note(update: RequestUpdate): void {
     this.#aliveAt = this.#now();
+    if (update.type === "alive" && update.isReply === true) this.#since = this.#aliveAt;
     if (update.type !== "prompt_progress" || update.processed <= this.#processed) return;
     this.#processed = update.processed;
     this.#since = this.#aliveAt;
