@@ -100,7 +100,7 @@ async function inquire(
   }, signal);
 }
 
-/** In tokens. It fits into any window and is read in no time, so that nothing need be known of the model. */
+/** In tokens. It fits into any window and is read quickly, so there is no need to ask about the model. */
 const SMALL_PROMPT = 1500;
 
 function isSmall(options: InquiryThreadOptions): boolean {
@@ -258,7 +258,7 @@ function toFailure(error: unknown): InquiryAnswer {
   return { type: "failed", kind, message: messageOf(error) };
 }
 
-/** Lets a number of tasks run at once, the first to come first. */
+/** Limits how many tasks run at once. First come, first served. */
 class Queue {
   readonly #max: number;
   readonly #waiting: (() => void)[] = [];

@@ -171,7 +171,7 @@ describe("what happens until there is an answer", () => {
 describe("a local model", () => {
   const large = streamOf(turnStart(), chatRequest("x".repeat(6000)), message("Ok"), ...history);
 
-  test("is asked without a word about itself in a short conversation", async () => {
+  test("is not asked about itself in a short conversation", async () => {
     const { model, questions } = await askLocal({ contextWindow: 1, seesResults: true });
     expect([questions, model.requests[0]?.parts.events.at(-1)?.type]).toEqual([0, "chat_request"]);
   });

@@ -48,8 +48,7 @@ export interface Dialect {
 }
 
 /**
- * A template writes one text per message, and expects that the assistant has the word after the results
- * of its calls.
+ * A template writes one text per message, and expects the assistant to speak after the results of its calls.
  */
 export interface TemplateRules {
   readonly calls: CallHistory;
@@ -59,7 +58,7 @@ export interface TemplateRules {
 
 /**
  * How calls and their results are sent back: as the model made them; one after the other, each with its
- * result; or told as text.
+ * result; or described in words.
  */
 export type CallHistory = "as_made" | "one_by_one" | "as_text";
 

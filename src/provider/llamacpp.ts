@@ -120,6 +120,6 @@ function toTemplateOptions(reasoning: ModelParameters["reasoning"]): JsonObject 
 function findProgress({ prompt_progress: progress }: JsonObject): PromptProgress | undefined {
   if (!isJsonObject(progress)) return undefined;
   const { processed, total } = progress;
-  const isKnown = typeof processed === "number" && typeof total === "number" && total > 0;
-  return isKnown ? { processed, total } : undefined;
+  if (typeof processed !== "number" || typeof total !== "number" || total <= 0) return undefined;
+  return { processed: Math.min(Math.max(processed, 0), total), total };
 }

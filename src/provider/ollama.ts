@@ -222,7 +222,7 @@ function toFinish(
   };
 }
 
-/** By default the server drops the oldest messages without a word. The client's types lack this. */
+/** By default the server silently drops the oldest messages. The client's types lack this. */
 const NEVER_TRUNCATE = { truncate: false };
 
 function toChatRequest(

@@ -23,11 +23,11 @@ export interface Model {
   stream(request: ModelRequest): AsyncIterable<ModelEvent>;
 }
 
-/** What is known of a model. */
+/** What is known about a model. */
 export interface ModelProperties {
   /** In tokens. */
   readonly contextWindow?: number;
-  /** Its chat template shows it the results of calls. Many drop them without a word. */
+  /** Its chat template shows it the results of calls. Many silently drop them. */
   readonly seesResults?: boolean;
 }
 
@@ -51,7 +51,8 @@ export type RequestUpdate =
   /** Something arrived, even if it is no part of the reply: many servers send keep-alives. */
   | {
       readonly type: "alive";
-      /** A part of the reply that is held back. */ readonly isReply?: boolean;
+      /** It is part of the reply, and held back for now. */
+      readonly isReply?: boolean;
     }
   /** How many tokens of the prompt the model has read so far, including those from its cache. */
   | { readonly type: "prompt_progress"; readonly processed: number; readonly total: number }

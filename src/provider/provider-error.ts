@@ -61,10 +61,10 @@ export interface RetryPolicy {
   readonly maxBackoffMs: number;
 }
 
-/** A server that starts is asked often, and for about a minute, because only that takes time. */
+/** A server that is starting is tried every two seconds, for about a minute. */
 const STARTING = { maxRetries: 30, maxBackoffMs: 2000 };
 
-/** How often the request is retried because of this error. */
+/** The most retries for this error. */
 export function maxRetriesFor({ maxRetries }: RetryPolicy, { kind }: ProviderError): number {
   return kind === "starting" && maxRetries > 0 ? STARTING.maxRetries : maxRetries;
 }

@@ -96,7 +96,7 @@ describe("a message of the user after the results of calls", () => {
     ]);
   });
 
-  test("is one text with them if they are told as text, as are the instructions with the first", () => {
+  test("is one text with them if they are described in words, as are the instructions with the first", () => {
     expect(messagesOf(events, AS_TEXT)).toEqual([
       ["user", "Be brief.\n\nNo lists.\n\nGo."],
       ["assistant", "[I called the tool a_tool with {}]"],

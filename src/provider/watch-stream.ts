@@ -1,5 +1,5 @@
 /**
- * Streams a reply with limits: on silence, on the time without a word of the reply, on its size. An abort
+ * Streams a reply with limits: on silence, on the time without output, on its size. An abort
  * takes effect at once even if the model ignores it.
  */
 import { assertNever, type Clock, MAX_TIMER_MS } from "../util/index.ts";

@@ -435,6 +435,15 @@ describe("a reply that takes its time", () => {
     ]);
   });
 
+  test("never claims to have read less than nothing, or more than all of it", async () => {
+    const chunks = [promptProgress(-5, 100), promptProgress(900, 100)];
+    const { progress } = await watchChunks(limits, chunks, 0);
+    expect(progress).toEqual([
+      { type: "prompt_progress", processed: 0, total: 100 },
+      { type: "prompt_progress", processed: 100, total: 100 },
+    ]);
+  });
+
   test("is given up if there are only keep-alives instead of progress", async () => {
     const chunks = [promptProgress(2048, 6000), KEEP_ALIVE, KEEP_ALIVE];
     const { error } = await watchChunks(limits, chunks, 2500);

@@ -51,8 +51,8 @@ const request = group({
     atLeast(0),
   ),
   prompt_timeout_secs: described(
-    "give up after this many seconds without a word of the reply, while a local model reads the prompt or a " +
-      "server only sends keep-alives; 0 for never",
+    "give up if no part of the reply arrives for this many seconds while a local model reads the prompt, or " +
+      "while a server only sends keep-alives; 0 for never",
     atLeast(0),
   ),
   max_response_bytes: described("maximum size of a reply in bytes; 0 for no limit", atLeast(0)),

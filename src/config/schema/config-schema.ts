@@ -40,7 +40,7 @@ const conversation = group({
       v.picklist(["stable", "bound"]),
     ),
     max_parallel: described(
-      "how many questions a model answers at once; by default a local one answers one, others all",
+      "how many questions to send to a model at once; by default 1 to a local model, any number to others",
       wholeNumber({ min: 1, max: 1000 }),
     ),
   }),

@@ -125,7 +125,7 @@ export class CallView {
     }
     const question = this.#modelQuestions.get(inquiryId);
     if (update.type !== "prompt_progress" || question === undefined) return;
-    const percent = Math.floor((100 * update.processed) / update.total);
+    const percent = percentRead(update);
     this.#modelQuestions.set(inquiryId, { ...question, percent });
   }
 
@@ -226,4 +226,12 @@ export class CallView {
     const { output } = this.#options;
     return { paint: output.paintNotice, width: output.noticeWidth - indent };
   }
+}
+
+/** How much of the prompt a model has read. */
+export function percentRead(progress: {
+  readonly processed: number;
+  readonly total: number;
+}): number {
+  return Math.floor((100 * progress.processed) / progress.total);
 }

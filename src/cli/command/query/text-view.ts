@@ -6,7 +6,7 @@ import { oneLine } from "../../../render/index.ts";
 import type { StatusLine } from "../../../terminal/index.ts";
 import { assertNever, type Clock } from "../../../util/index.ts";
 import { warn } from "../../context.ts";
-import { CallView, type CallViewOptions } from "./call-view.ts";
+import { CallView, type CallViewOptions, percentRead } from "./call-view.ts";
 import { ReplyView, type ReplyViewOptions } from "./reply-view.ts";
 import type { TurnView } from "./view.ts";
 
@@ -106,8 +106,8 @@ export class TextView implements TurnView {
         this.#cycleSince = at;
         return status.set(`Waiting for ${oneLine(model)}`);
       case "prompt_progress": {
-        const percent = Math.floor((100 * update.processed) / update.total);
-        return status.set(`Waiting for ${oneLine(model)} (${percent}% read)`, this.#cycleSince);
+        const text = `Waiting for ${oneLine(model)} (${percentRead(update)}% read)`;
+        return status.set(text, this.#cycleSince);
       }
       case "reasoning_delta":
         return isShown ? this.#reply.showReasoning(update.text) : undefined;
@@ -194,7 +194,7 @@ export class TextView implements TurnView {
   }
 }
 
-/** A server that starts is retried often, which is worth one line. */
+/** A server that is starting is tried many times, which is worth only one line. */
 function describeRetry({
   error,
   retry,
