@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import type { Json, JsonObject } from "../util/index.ts";
-import { checkArguments } from "./check-arguments.ts";
+import { checkArguments, findViolations } from "./check-arguments.ts";
 import { toParametersSchema } from "./parameters-schema.ts";
 
 const HINT =
@@ -195,6 +195,20 @@ test("arguments that take too long to check are refused", async () => {
       "Tool 'x' was not run: checking these arguments against its parameters takes too long.",
   };
   expect(await Promise.all(checks)).toMatchObject([refused, refused]);
+});
+
+test("a check that took too long only once, because the machine was busy, is repeated", async () => {
+  let isBusy = true;
+  const value: JsonObject = {
+    get name() {
+      const end = performance.now() + (isBusy ? 600 : 0);
+      isBusy = false;
+      while (performance.now() < end);
+      return 1;
+    },
+  };
+  const schema = { type: "object", properties: { name: { type: "string" } } };
+  expect(await findViolations(schema, value)).toEqual(["`name`: expected string, got 1"]);
 });
 
 test("arguments that are nested too deep are refused", async () => {
