@@ -4,14 +4,17 @@ import { verifies } from "../../test/conformance/manifest.ts";
 import {
   anyEvent,
   at,
+  attemptStart,
   cancelled,
   chatRequest,
   inquiry,
   message,
   permission,
+  permissionRequest,
   reasoning,
   toolCall,
   toolResult,
+  turnEnd,
   turnStart,
 } from "./events.fixture.ts";
 import { type JsonObject, ShapeError } from "../util/index.ts";
@@ -99,6 +102,41 @@ describe("each kind of event has one JSON form with a fixed order of keys", () =
         '"decision":"edited","arguments":{"path":"YQ=="},' +
         '"decided_by":{"kind":"user","channel":"tty","scope":"turn"}}',
     ],
+    [
+      "a permission that is asked for",
+      { ...permissionRequest("call_1"), arguments: { path: "a" } },
+      `{${head("permission_request")},"id":"call_1.run.1","tool_call_id":"call_1","tool":"a_tool",` +
+        '"action":"run","arguments":{"path":"YQ=="}}',
+    ],
+    [
+      "a result that waits for its delivery",
+      {
+        ...permissionRequest("call_1", "deliver"),
+        result: { content: "fn main() {}", isError: false },
+      },
+      `{${head("permission_request")},"id":"call_1.deliver.1","tool_call_id":"call_1",` +
+        '"tool":"a_tool","action":"deliver",' +
+        '"result":{"content":"Zm4gbWFpbigpIHt9","is_error":false}}',
+    ],
+    [
+      "the result that a person gave for a call in doubt",
+      {
+        ...permission("call_1"),
+        action: "rerun",
+        decision: "edited",
+        result: { content: "done", isError: false },
+        decidedBy: { kind: "user", channel: "cli", name: "Ada" },
+      },
+      `{${head("permission_decision")},"tool_call_id":"call_1","tool":"a_tool","action":"rerun",` +
+        '"decision":"edited","result":{"content":"ZG9uZQ==","is_error":false},' +
+        '"decided_by":{"kind":"user","channel":"cli","name":"Ada"}}',
+    ],
+    [
+      "the start of an attempt",
+      attemptStart("call_1"),
+      `{${head("attempt_start")},"tool_call_id":"call_1"}`,
+    ],
+    ["the end of a turn", turnEnd("stopped"), `{${head("turn_end")},"reason":"stopped"}`],
     [
       "metadata last",
       { metadata: { signature: "c2ln", cached: true }, extra: { later: "x" }, ...reasoning("") },
@@ -334,7 +372,7 @@ test("a stored inquiry has the source, the question and the answer type", () => 
     '"source":{"source":"tool","name":"a_tool"},' +
     '"question":{"text":"Go on?","answer_type":{"type":"boolean"}},' +
     '"tool_call_id":"call_1","question_id":"ok",' +
-    '"metadata":{"jp_ts":{"tool_call_id":"Y2FsbF8x","question_id":"b2s="}}}';
+    String.raw`"metadata":{"jp_ts":"{\"tool_call_id\":\"call_1\",\"question_id\":\"ok\"}"}}`;
   expect(JSON.stringify(eventToJson(event))).toBe(json);
   expect(parseEvent(JSON.parse(json))).toStrictEqual(event);
 });

@@ -7,6 +7,7 @@ import {
   booleanField,
   decodeBase64,
   encodeBase64,
+  findJson,
   isJsonObject,
   type Json,
   type JsonObject,
@@ -26,16 +27,21 @@ import {
   type ChatResponse,
   type ConversationEvent,
   type EventType,
+  type InquiryId,
   isEventType,
   type PermissionDecision,
+  type PermissionRequestEvent,
+  type ToolResult,
 } from "./event.ts";
 import {
   deciderToJson,
+  inquiryEscalationToJson,
   inquiryRequestMirror,
   inquiryRequestToJson,
   inquiryResponseMirror,
   inquiryResponseToJson,
   parseDecider,
+  parseInquiryEscalation,
   parseInquiryRequest,
   parseInquiryResponse,
 } from "./inquiry-codec.ts";
@@ -66,7 +72,8 @@ function readMetadata(
 ): { readonly metadata?: JsonObject; readonly mirrored?: JsonObject } {
   if (!isJsonObject(raw)) return {};
   const metadata = decodeStrings(raw);
-  const { [MIRROR]: mirrored, ...rest } = metadata;
+  const { [MIRROR]: text, ...rest } = metadata;
+  const mirrored = typeof text === "string" ? findJson(text) : text; // Earlier versions wrote an object.
   if (!isMirrored || !isJsonObject(mirrored)) return { metadata };
   return { mirrored, ...(Object.keys(rest).length > 0 && { metadata: rest }) };
 }
@@ -86,9 +93,11 @@ function fillMissing(value: JsonObject, mirrored: JsonObject): JsonObject {
 /** The JSON form in the record: keys in the order of the Rust original, empty ones omitted. */
 export function eventToJson(event: ConversationEvent): JsonObject {
   const codec = CODECS[event.type] as KindCodec<EventType>; // Looked up by the event's own type.
+  const json = toJson(event, STORED);
   const mirror = codec.mirror?.(event) ?? {};
-  if (Object.keys(mirror).length === 0) return toJson(event, STORED);
-  return toJson({ ...event, metadata: { ...event.metadata, [MIRROR]: mirror } }, STORED);
+  if (Object.keys(mirror).length === 0) return json;
+  const metadata = isJsonObject(json["metadata"]) ? json["metadata"] : {};
+  return { ...json, metadata: { ...metadata, [MIRROR]: JSON.stringify(mirror) } };
 }
 
 /** The same without base64, for people and other programs. */
@@ -130,10 +139,20 @@ interface KindCodec<Type extends EventType> {
   mirror?(event: EventOf<Type>): JsonObject;
 }
 
-/** The metadata key of the mirror. The original keeps unknown metadata. */
+/** The metadata key of the mirror, as text: indented like the rest, it would be twice as long. The original keeps unknown metadata. */
 const MIRROR = "jp_ts";
 
 const knownKeys = (...keys: string[]) => new Set(["timestamp", "type", "metadata", ...keys]);
+
+const OUTCOME_KEYS = [
+  "outcome",
+  "answer",
+  "other",
+  "note",
+  "answer_reason",
+  "answered_by",
+  "reason",
+];
 
 const CODECS: { readonly [Type in EventType]: KindCodec<Type> } = {
   turn_start: {
@@ -188,16 +207,56 @@ const CODECS: { readonly [Type in EventType]: KindCodec<Type> } = {
     }),
   },
   inquiry_request: {
-    keys: knownKeys("id", "source", "question", "tool_call_id", "question_id"),
+    keys: knownKeys(
+      "id",
+      "source",
+      "question",
+      "tool_call_id",
+      "question_id",
+      "state",
+      "bound",
+      "deadline",
+    ),
     parse: parseInquiryRequest,
     toJson: inquiryRequestToJson,
     mirror: inquiryRequestMirror,
   },
+  inquiry_escalation: {
+    keys: knownKeys("id", ...OUTCOME_KEYS, "problem", "deadline"),
+    parse: parseInquiryEscalation,
+    toJson: inquiryEscalationToJson,
+  },
   inquiry_response: {
-    keys: knownKeys("outcome", "id", "answer", "other", "note", "answered_by", "reason"),
+    keys: knownKeys("id", ...OUTCOME_KEYS),
     parse: parseInquiryResponse,
     toJson: inquiryResponseToJson,
     mirror: inquiryResponseMirror,
+  },
+  permission_request: {
+    keys: knownKeys("id", "tool_call_id", "tool", "action", "arguments", "result"),
+    parse: parsePermissionRequest,
+    toJson: (event, notation) => ({
+      id: event.id,
+      tool_call_id: event.toolCallId,
+      tool: event.tool,
+      action: event.action,
+      ...(event.arguments !== undefined && { arguments: notation.object(event.arguments) }),
+      ...resultToJson(event, notation),
+    }),
+  },
+  attempt_start: {
+    keys: knownKeys("tool_call_id"),
+    parse: (shape) => ({ type: "attempt_start", toolCallId: stringField(shape, "tool_call_id") }),
+    toJson: ({ toolCallId }) => ({ tool_call_id: toolCallId }),
+  },
+  turn_resume: { keys: knownKeys(), parse: () => ({ type: "turn_resume" }), toJson: () => ({}) },
+  turn_end: {
+    keys: knownKeys("reason"),
+    parse: (shape) => ({
+      type: "turn_end",
+      reason: oneOf(shape, "reason", ["done", "stopped", "discarded"]),
+    }),
+    toJson: ({ reason }) => ({ reason }),
   },
   permission_decision: {
     keys: knownKeys(
@@ -206,6 +265,7 @@ const CODECS: { readonly [Type in EventType]: KindCodec<Type> } = {
       "action",
       "decision",
       "arguments",
+      "result",
       "decided_by",
       "reason",
     ),
@@ -213,9 +273,10 @@ const CODECS: { readonly [Type in EventType]: KindCodec<Type> } = {
     toJson: (event, notation) => ({
       tool_call_id: event.toolCallId,
       tool: event.tool,
-      ...(event.action === "deliver" && { action: event.action }),
+      ...(event.action !== "run" && { action: event.action }),
       decision: event.decision,
       ...(event.arguments !== undefined && { arguments: notation.object(event.arguments) }),
+      ...resultToJson(event, notation),
       decided_by: deciderToJson(event.decidedBy),
       ...(event.reason !== undefined && { reason: event.reason }),
     }),
@@ -255,14 +316,49 @@ function parsePermissionDecision(shape: Shape): Omit<PermissionDecision, "timest
     type: "permission_decision",
     toolCallId: stringField(shape, "tool_call_id"),
     tool: stringField(shape, "tool"),
-    action: shape.value["action"] == null ? "run" : oneOf(shape, "action", ["run", "deliver"]),
+    action: shape.value["action"] == null ? "run" : oneOf(shape, "action", ACTIONS),
     decision: oneOf(shape, "decision", ["approved", "denied", "edited"]),
-    ...(shape.value["arguments"] != null && {
-      arguments: decodeStrings(objectField(shape, "arguments").value),
-    }),
+    ...shownFields(shape),
     decidedBy: parseDecider(objectField(shape, "decided_by").value),
     ...(reason !== undefined && { reason }),
   };
+}
+
+function parsePermissionRequest(shape: Shape): Omit<PermissionRequestEvent, "timestamp"> {
+  return {
+    type: "permission_request",
+    id: stringField(shape, "id") as InquiryId, // Branded where it is read.
+    toolCallId: stringField(shape, "tool_call_id"),
+    tool: stringField(shape, "tool"),
+    action: oneOf(shape, "action", ACTIONS),
+    ...shownFields(shape),
+  };
+}
+
+const ACTIONS = ["run", "deliver", "rerun"] as const;
+
+/** Arguments and result, where there are any. */
+function shownFields(shape: Shape): Pick<PermissionRequestEvent, "arguments" | "result"> {
+  const { arguments: args, result } = shape.value;
+  return {
+    ...(args != null && { arguments: decodeStrings(objectField(shape, "arguments").value) }),
+    ...(result != null && { result: parseResult(objectField(shape, "result")) }),
+  };
+}
+
+function parseResult(shape: Shape): ToolResult {
+  return {
+    content: decodeText(stringField(shape, "content")),
+    isError: booleanField(shape, "is_error"),
+  };
+}
+
+function resultToJson(
+  { result }: Pick<PermissionRequestEvent, "result">,
+  notation: Notation,
+): JsonObject {
+  if (result === undefined) return {};
+  return { result: { content: notation.text(result.content), is_error: result.isError } };
 }
 
 export function decodeText(text: string): string {

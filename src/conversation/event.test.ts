@@ -20,8 +20,13 @@ test("only four kinds of events may reach a provider", () => {
     tool_call_request: true,
     tool_call_response: true,
     inquiry_request: false,
+    inquiry_escalation: false,
     inquiry_response: false,
+    permission_request: false,
     permission_decision: false,
+    attempt_start: false,
+    turn_resume: false,
+    turn_end: false,
   });
 });
 

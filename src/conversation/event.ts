@@ -14,8 +14,13 @@ export type ConversationEvent =
   | ToolCallRequest
   | ToolCallResponse
   | InquiryRequest
+  | InquiryEscalation
   | InquiryResponse
-  | PermissionDecision;
+  | PermissionRequestEvent
+  | PermissionDecision
+  | AttemptStart
+  | TurnResume
+  | TurnEndEvent;
 
 /** The `type` of an event, in memory and on disk. */
 export type EventType = ConversationEvent["type"];
@@ -77,7 +82,27 @@ export interface InquiryRequest extends EventBase {
   /** The call that asks, and which of its questions this is. Absent in older records. */
   readonly toolCallId?: string;
   readonly questionId?: string;
+  /** What the server that asked wants back with the answer. */
+  readonly state?: string;
+  /** The question belongs to a connection, and cannot be answered after it. */
+  readonly isBound?: boolean;
+  /** It need not be answered after this time. */
+  readonly deadline?: Timestamp;
 }
+
+/**
+ * What came of asking a model, as its response would say it. The question stays open for a person. Unlike a
+ * response it closes nothing.
+ */
+export type InquiryEscalation = EventBase & {
+  readonly type: "inquiry_escalation";
+  /** The id of the request. */
+  readonly id: InquiryId;
+  /** Why there is no answer, in words. */
+  readonly problem?: string;
+  /** Of the person. Replaces that of the request. */
+  readonly deadline?: Timestamp;
+} & InquiryOutcome;
 
 /** The outcome of a question, and who answered it. */
 export type InquiryResponse = EventBase & {
@@ -95,22 +120,72 @@ export type InquiryOutcome =
       readonly isOther?: boolean;
       /** The user's note on the answer. */
       readonly note?: string;
+      /** Why a model answered so. */
+      readonly answerReason?: string;
       readonly answeredBy?: Decider;
     }
   /** The tool got the answer, but it is a secret and not in the record. */
   | { readonly outcome: "redacted"; readonly answeredBy?: Decider }
   | { readonly outcome: "cancelled"; readonly reason: CancellationReason };
 
-/** Whether a call may run or its result reach the model, and who decided. */
+/** What a person may decide about a call. */
+export type PermissionAction =
+  /** The call may run. */
+  | "run"
+  /** Its result may reach the model. */
+  | "deliver"
+  /** It may run again, although it is in doubt whether it has run already. */
+  | "rerun";
+
+/** What a tool returned. */
+export interface ToolResult {
+  readonly content: string;
+  readonly isError: boolean;
+}
+
+/** A person is asked about a call. Written before the prompt opens. */
+export interface PermissionRequestEvent extends EventBase {
+  readonly type: "permission_request";
+  /** Unique within the turn. */
+  readonly id: InquiryId;
+  readonly toolCallId: string;
+  readonly tool: string;
+  readonly action: PermissionAction;
+  /** The arguments that the call would run with. */
+  readonly arguments?: JsonObject;
+  /** `deliver`: the finished result that waits. */
+  readonly result?: ToolResult;
+}
+
+/** A tool starts to run. Written before it does, so that a call that may have run is known. */
+export interface AttemptStart extends EventBase {
+  readonly type: "attempt_start";
+  readonly toolCallId: string;
+}
+
+/** Another process goes on with the turn. What is open on record, the one before has left. */
+export interface TurnResume extends EventBase {
+  readonly type: "turn_resume";
+}
+
+/** Written only where the rest of a turn does not say that it has ended. */
+export interface TurnEndEvent extends EventBase {
+  readonly type: "turn_end";
+  /** `done`: the model had nothing to say. `stopped`: by the user. `discarded`: never to be continued. */
+  readonly reason: "done" | "stopped" | "discarded";
+}
+
+/** What was decided about a call, and who decided. */
 export interface PermissionDecision extends EventBase {
   readonly type: "permission_decision";
   readonly toolCallId: string;
   readonly tool: string;
-  /** `run`: the call may run. `deliver`: its result may reach the model. */
-  readonly action: "run" | "deliver";
+  readonly action: PermissionAction;
   readonly decision: "approved" | "denied" | "edited";
   /** The arguments the call ran with, if the user edited them. */
   readonly arguments?: JsonObject;
+  /** `edited`: the result that the user gave instead. */
+  readonly result?: ToolResult;
   readonly decidedBy: Decider;
   readonly reason?: string;
 }
@@ -123,12 +198,19 @@ export type InquiryId = string & { readonly [inquiryIdBrand]: "InquiryId" };
 /** Who or what decided. */
 export type Decider =
   /** `scope`: the user said that the decision holds until the turn ends. */
-  | { readonly kind: "user"; readonly channel: string; readonly scope?: "turn" }
+  | {
+      readonly kind: "user";
+      readonly channel: string;
+      readonly scope?: "turn";
+      readonly name?: string;
+    }
   | { readonly kind: "assistant"; readonly model: string }
   | { readonly kind: "config"; readonly key: string }
   | { readonly kind: "remembered"; readonly from: string }
   | { readonly kind: "policy"; readonly key: string }
   | { readonly kind: "default" }
+  /** `entry`: which one of the file, as in `answers[3]`, counted from 0. */
+  | { readonly kind: "answers_file"; readonly entry: string }
   /** Written by a newer version. */
   | { readonly kind: "unknown"; readonly raw: JsonObject };
 
@@ -140,7 +222,8 @@ export type KnownCancellationReason =
   | "assistant_routing_denied"
   | "invalid_static_answer"
   | "interrupted"
-  | "attempts_exhausted";
+  | "attempts_exhausted"
+  | "timed_out";
 
 /** A reason of another version is kept as text; no decision may depend on it. */
 export type CancellationReason = KnownCancellationReason | { readonly unknown: string };
@@ -156,8 +239,13 @@ const PROVIDER_VISIBLE = {
   tool_call_request: true,
   tool_call_response: true,
   inquiry_request: false,
+  inquiry_escalation: false,
   inquiry_response: false,
+  permission_request: false,
   permission_decision: false,
+  attempt_start: false,
+  turn_resume: false,
+  turn_end: false,
 } as const satisfies Record<EventType, boolean>;
 
 /** All event types. */

@@ -3,6 +3,7 @@ import * as fc from "fast-check";
 import type { InquiryQuestion } from "../tool/index.ts";
 import type { Json, JsonObject } from "../util/index.ts";
 import {
+  type AttemptStart,
   type CancellationReason,
   type ChatRequest,
   type ChatResponse,
@@ -14,11 +15,14 @@ import {
   type InquiryRequest,
   type InquiryResponse,
   type KnownCancellationReason,
+  type PermissionAction,
   type PermissionDecision,
+  type PermissionRequestEvent,
   StreamEntry,
   type Timestamp,
   type ToolCallRequest,
   type ToolCallResponse,
+  type TurnEndEvent,
   type TurnStart,
 } from "./index.ts";
 
@@ -92,6 +96,22 @@ export function permission(toolCallId: string): PermissionDecision {
   };
 }
 
+export function permissionRequest(
+  toolCallId: string,
+  action: PermissionAction = "run",
+): PermissionRequestEvent {
+  const id = `${toolCallId}.${action}.1` as InquiryId;
+  return { type: "permission_request", timestamp: at(0), id, toolCallId, tool: "a_tool", action };
+}
+
+export function attemptStart(toolCallId: string): AttemptStart {
+  return { type: "attempt_start", timestamp: at(0), toolCallId };
+}
+
+export function turnEnd(reason: TurnEndEvent["reason"] = "done"): TurnEndEvent {
+  return { type: "turn_end", timestamp: at(0), reason };
+}
+
 export function entriesOf(...items: readonly (ConversationEvent | StreamEntry)[]): StreamEntry[] {
   return items.map((item) => (item instanceof StreamEntry ? item : StreamEntry.fromEvent(item)));
 }
@@ -115,6 +135,7 @@ export const REASONS: readonly KnownCancellationReason[] = [
   "invalid_static_answer",
   "interrupted",
   "attempts_exhausted",
+  "timed_out",
 ];
 
 /** Text of the characters that encodings stumble over. */
@@ -148,11 +169,12 @@ const anyTimestamp = fc
 const anyDecider: fc.Arbitrary<Decider> = fc.oneof(
   objects(
     { kind: fc.constant("user" as const), channel: anyText },
-    { scope: fc.constant("turn" as const) },
+    { scope: fc.constant("turn" as const), name: anyText },
   ),
   objects({ kind: fc.constant("assistant" as const), model: anyText }),
   objects({ kind: fc.constantFrom("config" as const, "policy" as const), key: anyText }),
   objects({ kind: fc.constant("remembered" as const), from: anyText }),
+  objects({ kind: fc.constant("answers_file" as const), entry: anyText }),
   objects({ kind: fc.constant("default" as const) }),
   anyText.map((note) => ({ kind: "unknown" as const, raw: { kind: "committee", note } })),
 );
@@ -193,7 +215,7 @@ const anyReason: fc.Arbitrary<CancellationReason> = fc.oneof(
 const anyOutcome: fc.Arbitrary<InquiryOutcome> = fc.oneof(
   objects(
     { outcome: fc.constant("answered" as const), answer: anyJson },
-    { answeredBy: anyDecider, isOther: fc.constant(true), note: anyText },
+    { answeredBy: anyDecider, isOther: fc.constant(true), note: anyText, answerReason: anyText },
   ),
   objects({ outcome: fc.constant("redacted" as const) }, { answeredBy: anyDecider }),
   objects({ outcome: fc.constant("cancelled" as const), reason: anyReason }),
@@ -209,6 +231,9 @@ const anySource: fc.Arbitrary<InquiryRequest["source"]> = fc.oneof(
   objects({ source: fc.constantFrom("assistant" as const, "user" as const) }),
 );
 
+const anyAction = fc.constantFrom<PermissionAction>("run", "deliver", "rerun");
+const anyResult = objects({ content: anyText, isError: fc.boolean() });
+
 /** Any event of any kind that the record can hold. */
 export const anyEvent: fc.Arbitrary<ConversationEvent> = fc.oneof(
   eventOf("turn_start", objects({})),
@@ -220,12 +245,31 @@ export const anyEvent: fc.Arbitrary<ConversationEvent> = fc.oneof(
     "inquiry_request",
     objects(
       { id: name, source: anySource, question: anyQuestion },
-      { toolCallId: anyText, questionId: anyText },
+      {
+        toolCallId: anyText,
+        questionId: anyText,
+        state: anyText,
+        isBound: fc.constant(true),
+        deadline: anyTimestamp,
+      },
     ),
+  ),
+  eventOf(
+    "inquiry_escalation",
+    fc
+      .tuple(objects({ id: name }, { problem: anyText, deadline: anyTimestamp }), anyOutcome)
+      .map(([fields, outcome]) => ({ ...fields, ...outcome })),
   ),
   eventOf(
     "inquiry_response",
     fc.tuple(name, anyOutcome).map(([id, outcome]) => ({ id, ...outcome })),
+  ),
+  eventOf(
+    "permission_request",
+    objects(
+      { id: name, toolCallId: name, tool: anyText, action: anyAction },
+      { arguments: anyObject, result: anyResult },
+    ),
   ),
   eventOf(
     "permission_decision",
@@ -233,13 +277,16 @@ export const anyEvent: fc.Arbitrary<ConversationEvent> = fc.oneof(
       {
         toolCallId: name,
         tool: anyText,
-        action: fc.constantFrom("run", "deliver"),
+        action: anyAction,
         decision: fc.constantFrom("approved", "denied", "edited"),
         decidedBy: anyDecider,
       },
-      { reason: anyText, arguments: anyObject },
+      { reason: anyText, arguments: anyObject, result: anyResult },
     ),
   ),
+  eventOf("attempt_start", objects({ toolCallId: name })),
+  eventOf("turn_resume", objects({})),
+  eventOf("turn_end", objects({ reason: fc.constantFrom("done", "stopped", "discarded") })),
 );
 
 /**
@@ -260,6 +307,9 @@ export const anyDamagedStream: fc.Arbitrary<ConversationStream> = fc
         (id) => inquiry(id),
         (id) => answered(id),
         permission,
+        permissionRequest,
+        attemptStart,
+        () => turnEnd(),
         { type: "config_delta", delta: {} },
         { type: "from_the_future" },
       ),

@@ -21,8 +21,10 @@ export {
   type ChatResponse,
   type ConversationEvent,
   type Decider,
+  type AttemptStart,
   EVENT_TYPES,
   type EventType,
+  type InquiryEscalation,
   type InquiryId,
   type InquiryOutcome,
   type InquiryRequest,
@@ -30,17 +32,48 @@ export {
   isEventType,
   isProviderVisible,
   type KnownCancellationReason,
+  type PermissionAction,
   type PermissionDecision,
+  type PermissionRequestEvent,
   type ProviderEvent,
   type ToolCallRequest,
   type ToolCallResponse,
+  type ToolResult,
+  type TurnEndEvent,
+  type TurnResume,
   type TurnStart,
 } from "./event.ts";
 export { eventToJson, eventToPlainJson, parseEvent } from "./event-codec.ts";
 export { cancellationTag, deciderToJson, inquiryQuestionToJson } from "./inquiry-codec.ts";
 export { InquiryLog, type LoggedInquiry } from "./inquiry-log.ts";
+export { deadlineOf, type InquiryPair, isOverdue, withEscalation } from "./open-question.ts";
 export { type ConversationMetadata, metadataToJson, parseMetadata } from "./metadata.ts";
 export {
+  type AnswerEvent,
+  type AnswerProblem,
+  deciderOf,
+  findAnswerTo,
+  decisionSubject,
+  isAnswer,
+  type Judgement,
+  judgeAnswer,
+  type OfferedAnswer,
+  questionSubject,
+  subjectOf,
+} from "./answers.ts";
+export {
+  type CallProgress,
+  describeOpenTurn,
+  newCall,
+  type OpenTurnState,
+  type PendingItem,
+  pendingOf,
+  type PermissionProgress,
+  readTurnProgress,
+  type TurnProgress,
+} from "./turn-progress.ts";
+export {
+  lastTurnOf,
   type Pair,
   type Pairing,
   pairInquiries,

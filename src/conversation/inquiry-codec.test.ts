@@ -23,7 +23,7 @@ const head = '"timestamp":"2026-01-02 03:04:05.0","type":"inquiry_response"';
 
 /** The mirror in the metadata of a stored event. */
 const mirror = (fields: JsonObject) =>
-  `"metadata":${JSON.stringify(encodeStrings({ jp_ts: fields }))}`;
+  `"metadata":${JSON.stringify({ jp_ts: JSON.stringify(fields) })}`;
 
 /** The JSON of a response in a file. */
 const response = (fields: JsonObject): JsonObject => ({
@@ -70,6 +70,22 @@ describe("a response is written with its outcome", () => {
       `${mirror({ other: true, note: "ask me\nagain", answered_by: { kind: "user", channel: "tty" } })}}`;
     expect(JSON.stringify(eventToJson(event))).toBe(json);
     expect(parseEvent(JSON.parse(json))).toStrictEqual(event);
+  });
+
+  test("a model's answer with its reason, which the original keeps too", () => {
+    const answeredBy = { kind: "assistant", model: "test/judge" } as const;
+    const event = closed("c.ok.1", {
+      outcome: "answered",
+      answer: false,
+      answerReason: "It drops a table.",
+      answeredBy,
+    });
+    const added = { answer_reason: "It drops a table.", answered_by: answeredBy };
+    const json =
+      `{${head},"outcome":"answered","id":"c.ok.1","answer":false,` +
+      `"answer_reason":"It drops a table.","answered_by":${JSON.stringify(answeredBy)},${mirror(added)}}`;
+    expect(JSON.stringify(eventToJson(event))).toBe(json);
+    expect(parseEvent(savedByOriginal([eventToJson(event)])[0])).toStrictEqual(event);
   });
 
   test("a redacted answer", () => {
@@ -143,6 +159,7 @@ describe("a cancellation reason", () => {
       "invalid_static_answer",
       "interrupted",
       "attempts_exhausted",
+      "timed_out",
     ]);
     expect(written.map(parseEvent)).toStrictEqual(
       REASONS.map((reason) => cancelled("c.ok.1", reason)),
@@ -170,7 +187,7 @@ describe("a cancellation reason", () => {
       cancelled("c.ok.1", { unknown: reason }),
       {
         ...response({ outcome: "cancelled", answer: null, reason }),
-        metadata: encodeStrings({ jp_ts: { outcome: "cancelled", reason } }),
+        metadata: { jp_ts: JSON.stringify({ outcome: "cancelled", reason }) },
       },
     ]);
   });
@@ -339,6 +356,22 @@ describe("the mirror for the Rust original", () => {
       { ...answered("c.ok.1"), metadata: { other: 1 } },
       { ...closed("c.ok.1", { outcome: "redacted" }), metadata: { other: 1 } },
     ]);
+  });
+
+  test("is read as text, in base64 too, and as the object of earlier versions", () => {
+    const fields = { answered_by: { kind: "user", channel: "tty" } };
+    const text = JSON.stringify(fields);
+    const mirrors = [
+      { jp_ts: text },
+      encodeStrings({ jp_ts: text }),
+      encodeStrings({ jp_ts: fields }),
+    ];
+    const event = {
+      ...answered("c.ok.1"),
+      answeredBy: { kind: "user", channel: "tty" },
+    } as const;
+    const read = mirrors.map((metadata) => parseEvent(response({ answer: true, metadata })));
+    expect(read).toStrictEqual([event, event, event]);
   });
 
   test("is ignored and kept if it has another shape", () => {
@@ -524,6 +557,7 @@ test.each<[Decider, string]>([
   [{ kind: "remembered", from: "q.1" }, '{"kind":"remembered","from":"q.1"}'],
   [{ kind: "policy", key: "a.b" }, '{"kind":"policy","key":"a.b"}'],
   [{ kind: "default" }, '{"kind":"default"}'],
+  [{ kind: "answers_file", entry: "answers[3]" }, '{"kind":"answers_file","entry":"answers[3]"}'],
   [{ kind: "unknown", raw: { kind: "vote", of: [1, 2] } }, '{"kind":"vote","of":[1,2]}'],
   [{ kind: "unknown", raw: { of: 1 } }, '{"of":1}'],
 ])("the decider %j survives a round trip", (decider, json) => {

@@ -24,12 +24,14 @@ import {
 import type {
   CancellationReason,
   Decider,
+  InquiryEscalation,
   InquiryId,
   InquiryOutcome,
   InquiryRequest,
   InquiryResponse,
   KnownCancellationReason,
 } from "./event.ts";
+import { parseTimestamp, type Timestamp } from "./timestamp.ts";
 
 type Answered = Extract<InquiryOutcome, { outcome: "answered" }>;
 
@@ -41,6 +43,7 @@ const KNOWN_REASONS = {
   invalid_static_answer: true,
   interrupted: true,
   attempts_exhausted: true,
+  timed_out: true,
 } as const satisfies Record<KnownCancellationReason, true>;
 
 /** Where the reason was lost, the record must not claim that the user cancelled. */
@@ -54,6 +57,7 @@ export function cancellationTag(reason: CancellationReason): string {
 export function parseInquiryRequest(shape: Shape): Omit<InquiryRequest, "timestamp"> {
   const toolCallId = optionalString(shape, "tool_call_id");
   const questionId = optionalString(shape, "question_id");
+  const state = optionalString(shape, "state");
   return {
     type: "inquiry_request",
     id: stringField(shape, "id") as InquiryId, // Branded where it is read.
@@ -61,6 +65,9 @@ export function parseInquiryRequest(shape: Shape): Omit<InquiryRequest, "timesta
     question: parseInquiryQuestion(objectField(shape, "question")),
     ...(toolCallId !== undefined && { toolCallId }),
     ...(questionId !== undefined && { questionId }),
+    ...(state !== undefined && { state }),
+    ...(shape.value["bound"] === true && { isBound: true }),
+    ...parseDeadline(shape),
   };
 }
 
@@ -73,10 +80,39 @@ export function inquiryRequestToJson(event: InquiryRequest): JsonObject {
   };
 }
 
-function callToJson({ toolCallId, questionId }: InquiryRequest): JsonObject {
+function callToJson(event: InquiryRequest): JsonObject {
+  const { toolCallId, questionId, state, isBound, deadline } = event;
   return {
     ...(toolCallId !== undefined && { tool_call_id: toolCallId }),
     ...(questionId !== undefined && { question_id: questionId }),
+    ...(state !== undefined && { state }),
+    ...(isBound === true && { bound: true }),
+    ...(deadline !== undefined && { deadline }),
+  };
+}
+
+function parseDeadline({ value }: Shape): { readonly deadline?: Timestamp } {
+  const { deadline } = value;
+  return deadline == null ? {} : { deadline: parseTimestamp(deadline, "deadline") };
+}
+
+export function parseInquiryEscalation(shape: Shape): Omit<InquiryEscalation, "timestamp"> {
+  const problem = optionalString(shape, "problem");
+  return {
+    type: "inquiry_escalation",
+    id: stringField(shape, "id") as InquiryId, // Branded where it is read.
+    ...(problem !== undefined && { problem }),
+    ...parseDeadline(shape),
+    ...parseOutcome(shape),
+  };
+}
+
+export function inquiryEscalationToJson(event: InquiryEscalation): JsonObject {
+  const { problem, deadline } = event;
+  return {
+    ...outcomeToJson(event),
+    ...(problem !== undefined && { problem }),
+    ...(deadline !== undefined && { deadline }),
   };
 }
 
@@ -90,6 +126,10 @@ export function parseInquiryResponse(shape: Shape): Omit<InquiryResponse, "times
 
 /** The original requires an `answer`; null where there is none, and `outcome` says why. */
 export function inquiryResponseToJson(event: InquiryResponse): JsonObject {
+  return outcomeToJson(event);
+}
+
+function outcomeToJson(event: { readonly id: InquiryId } & InquiryOutcome): JsonObject {
   const { id, outcome } = event;
   const answer = outcome === "answered" ? event.answer : null;
   return { outcome, id, answer, ...outcomeDetails(event) };
@@ -124,10 +164,11 @@ function outcomeDetails(event: InquiryOutcome): JsonObject {
   };
 }
 
-function answerDetails({ isOther, note }: Answered): JsonObject {
+function answerDetails({ isOther, note, answerReason }: Answered): JsonObject {
   return {
     ...(isOther === true && { other: true }),
     ...(note !== undefined && { note }),
+    ...(answerReason !== undefined && { answer_reason: answerReason }),
   };
 }
 
@@ -153,11 +194,13 @@ function parseOutcome(shape: Shape): InquiryOutcome {
     throw new ShapeError("answer", "an answered inquiry needs an answer");
   }
   const note = optionalString(shape, "note");
+  const answerReason = optionalString(shape, "answer_reason");
   return {
     outcome,
     answer: value["answer"],
     ...(value["other"] === true && { isOther: true }),
     ...(note !== undefined && { note }),
+    ...(answerReason !== undefined && { answerReason }),
     ...answeredBy,
   };
 }
@@ -208,14 +251,16 @@ function answerTypeToJson(answerType: AnswerType): JsonObject {
 
 /** `answered_by` and `decided_by`. Unknown kinds survive a round trip. */
 export function parseDecider(raw: JsonObject): Decider {
-  const { kind, channel, scope, model, key, from } = raw;
+  const { kind, channel, scope, name, model, key, from, entry } = raw;
   if (kind === "user" && typeof channel === "string") {
-    return { kind, channel, ...(scope === "turn" && { scope }) };
+    const named = typeof name === "string" && { name };
+    return { kind, channel, ...(scope === "turn" && { scope }), ...named };
   }
   if (kind === "assistant" && typeof model === "string") return { kind, model };
   if ((kind === "config" || kind === "policy") && typeof key === "string") return { kind, key };
   if (kind === "remembered" && typeof from === "string") return { kind, from };
   if (kind === "default") return { kind };
+  if (kind === "answers_file" && typeof entry === "string") return { kind, entry };
   return { kind: "unknown", raw };
 }
 

@@ -4,24 +4,23 @@
  */
 import type { ShapeError } from "../util/index.ts";
 import type { StreamEntry } from "./entry.ts";
-import type {
-  ConversationEvent,
-  InquiryRequest,
-  InquiryResponse,
-  PermissionDecision,
-} from "./event.ts";
+import type { ConversationEvent, EventType, InquiryRequest, PermissionDecision } from "./event.ts";
+import type { InquiryPair } from "./open-question.ts";
 import { pairInquiries, TurnCounter } from "./turns.ts";
 
-/** A question and its outcome. */
-export interface LoggedInquiry {
+/** A question and its outcome, if it has one. */
+export interface LoggedInquiry extends InquiryPair {
   /** Counted from 0. */
   readonly turn: number;
-  readonly request: InquiryRequest;
-  /** Absent while it is pending, or if the process that asked has died. */
-  readonly response?: InquiryResponse;
   /** Set if the user edited the arguments of the call that asked. */
   readonly edited?: PermissionDecision;
 }
+
+const INQUIRY_TYPES = new Set<EventType>([
+  "inquiry_request",
+  "inquiry_escalation",
+  "inquiry_response",
+]);
 
 /** Reads entries in pieces and returns the questions among them with their outcomes. */
 export class InquiryLog {
@@ -45,7 +44,7 @@ export class InquiryLog {
       if (turn !== this.#turn) completed.push(...this.end());
       this.#turn = turn;
       // Decode only these: the rest of a record may be large.
-      const isInquiry = type === "inquiry_request" || type === "inquiry_response";
+      const isInquiry = INQUIRY_TYPES.has(type);
       if (!isInquiry && type !== "permission_decision") continue;
       const { content } = entry;
       if (content.kind === "event") this.#take(content.event);

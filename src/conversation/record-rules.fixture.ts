@@ -54,7 +54,12 @@ function problemsOfTurn(events: readonly ConversationEvent[]): readonly string[]
       case "turn_start":
       case "chat_request":
       case "chat_response":
+      case "inquiry_escalation":
+      case "permission_request":
       case "permission_decision":
+      case "attempt_start":
+      case "turn_resume":
+      case "turn_end":
         break;
       default:
         event satisfies never;

@@ -33,8 +33,13 @@ export function findSearchableText(event: ConversationEvent): SearchableText | u
       const { text, context } = event.question;
       return { scope: "inquiry", text: context === undefined ? text : `${context}\n${text}` };
     }
+    case "inquiry_escalation":
     case "inquiry_response":
+    case "permission_request":
     case "permission_decision":
+    case "attempt_start":
+    case "turn_resume":
+    case "turn_end":
     case "turn_start":
       return undefined;
     default:

@@ -3,16 +3,19 @@ import { verifies } from "../../test/conformance/manifest.ts";
 import {
   answered,
   at,
+  attemptStart,
   cancelled,
   chatRequest,
   inquiry,
   message,
   permission,
+  permissionRequest,
   rawOf,
   reasoning,
   streamOf,
   toolCall,
   toolResult,
+  turnEnd,
   turnStart,
 } from "./events.fixture.ts";
 import { StreamEntry } from "./entry.ts";
@@ -42,11 +45,16 @@ const everyKind: readonly ConversationEvent[] = [
   chatRequest("Hi"),
   reasoning("Hm"),
   toolCall("c"),
+  permissionRequest("c"),
   permission("c"),
+  attemptStart("c"),
   inquiry("c.ok.1"),
+  { ...cancelled("c.ok.1", "backend_error"), type: "inquiry_escalation" },
   answered("c.ok.1"),
   toolResult("c"),
   message("Hello"),
+  { type: "turn_resume", timestamp: at(0) },
+  turnEnd(),
 ];
 
 describe("the events of a thread", () => {

@@ -28,8 +28,18 @@ function lineOf(event: ConversationEvent): string {
         return `${event.id} answered: ${JSON.stringify(event.answer)}`;
       if (event.outcome === "redacted") return `${event.id} redacted`;
       return `${event.id} cancelled: ${JSON.stringify(event.reason)}`;
+    case "inquiry_escalation":
+      return `${event.id} goes on to a person`;
+    case "permission_request":
+      return `${event.toolCallId} waits for permission (${event.action})`;
     case "permission_decision":
       return `${event.toolCallId} ${event.decision} (${event.action})`;
+    case "attempt_start":
+      return `${event.toolCallId} starts`;
+    case "turn_resume":
+      return "resumed";
+    case "turn_end":
+      return `turn ${event.reason}`;
     default:
       return assertNever(event);
   }

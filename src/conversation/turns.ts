@@ -6,11 +6,13 @@
 import type { StreamEntry } from "./entry.ts";
 import type {
   ConversationEvent,
+  InquiryEscalation,
   InquiryRequest,
   InquiryResponse,
   ToolCallRequest,
   ToolCallResponse,
 } from "./event.ts";
+import type { InquiryPair } from "./open-question.ts";
 
 /** The events of one turn. */
 export interface Turn {
@@ -25,7 +27,14 @@ export function turnsOf(entries: Iterable<StreamEntry>): Turn[] {
   return [...splitter.read(entries), ...splitter.end()];
 }
 
-/** The same for entries that are read in batches, of which the first may not be the record's first. */
+/** The events from the last turn start on; none if there is no turn start. */
+export function lastTurnOf(entries: readonly StreamEntry[]): readonly ConversationEvent[] {
+  const start = entries.findLastIndex(({ eventType }) => eventType === "turn_start");
+  if (start === -1) return [];
+  return entries.slice(start).flatMap(({ event }) => (event === undefined ? [] : [event]));
+}
+
+/** Splits entries that are read in batches, of which the first may not be the record's first. */
 export class TurnSplitter {
   readonly #counter = new TurnCounter();
   readonly #firstTurn: number;
@@ -93,15 +102,27 @@ export interface Pairing<Request, Response> {
 }
 
 /** `events` must belong to one turn. */
-export function pairInquiries(
-  events: Iterable<ConversationEvent>,
-): Pairing<InquiryRequest, InquiryResponse> {
+export function pairInquiries(events: Iterable<ConversationEvent>): InquiryPairing {
   const matcher = new Matcher<InquiryRequest, InquiryResponse>();
+  const escalations = new Map<string, InquiryEscalation>();
   for (const event of events) {
     if (event.type === "inquiry_request") matcher.open(event);
+    if (event.type === "inquiry_escalation") escalations.set(event.id, event);
     if (event.type === "inquiry_response") matcher.close(event);
   }
-  return matcher.result();
+  const { pairs, orphans } = matcher.result();
+  if (escalations.size === 0) return { pairs, orphans };
+  return {
+    pairs: pairs.map((pair) => {
+      const escalation = escalations.get(pair.request.id);
+      return escalation === undefined ? pair : { ...pair, escalation };
+    }),
+    orphans,
+  };
+}
+
+interface InquiryPairing extends Pairing<InquiryRequest, InquiryResponse> {
+  readonly pairs: readonly InquiryPair[];
 }
 
 /** `events` must belong to one turn. */

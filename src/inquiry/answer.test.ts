@@ -35,7 +35,7 @@ test("the message has the question, its context and the format of the answer", (
       "```\nApply the patch?\n```",
       "The tool suggests true. You do not have to follow that.",
       "Base your answer on this conversation. Do not call any tool. Reply with one JSON object and nothing " +
-        'else: {"answer": true or false}',
+        'else: {"reason": "why, in one or two sentences", "answer": true or false}',
     ].join("\n\n"),
   );
 });
@@ -75,11 +75,13 @@ test("a correction says what is wrong and what is expected", () => {
   const form = { answerType: { type: "boolean" } } as const;
   expect(correctionMessage("the reply is not JSON", form)).toBe(
     "That is not a valid answer: the reply is not JSON. Do not call any tool. Reply with one JSON object and nothing else: " +
-      '{"answer": true or false}',
+      '{"reason": "why, in one or two sentences", "answer": true or false}',
   );
 });
 
 const ID = "call_1.ok.1" as InquiryId;
+
+const REASON = { type: "string", description: "Why you answer so, in one or two sentences." };
 
 function select(...values: readonly Json[]): AnswerType {
   return { type: "select", options: values.map((value) => ({ value })) };
@@ -100,8 +102,8 @@ test.each<[AnswerType, object]>([
   );
   expect(answerSchema({ answerType })).toStrictEqual({
     type: "object",
-    properties: { answer },
-    required: ["answer"],
+    properties: { reason: REASON, answer },
+    required: ["reason", "answer"],
     additionalProperties: false,
   });
 });
@@ -110,8 +112,12 @@ test("a reply bound to an inquiry must repeat its id", () => {
   verifies("028/schema/inquiry-id-is-constant");
   expect(answerSchema({ answerType: { type: "boolean" }, boundTo: ID })).toStrictEqual({
     type: "object",
-    properties: { inquiry_id: { type: "string", const: ID }, answer: { type: "boolean" } },
-    required: ["inquiry_id", "answer"],
+    properties: {
+      inquiry_id: { type: "string", const: ID },
+      reason: REASON,
+      answer: { type: "boolean" },
+    },
+    required: ["inquiry_id", "reason", "answer"],
     additionalProperties: false,
   });
 });
@@ -131,16 +137,19 @@ test("a secret has neither a schema nor a description", () => {
 });
 
 test.each<[AnswerType, string]>([
-  [{ type: "boolean" }, '{"answer": true or false}'],
-  [{ type: "text" }, '{"answer": "your text"}'],
-  [select("a"), '{"answer": one of the options, exactly as written}'],
+  [{ type: "boolean" }, '{"reason": "why, in one or two sentences", "answer": true or false}'],
+  [{ type: "text" }, '{"reason": "why, in one or two sentences", "answer": "your text"}'],
+  [
+    select("a"),
+    '{"reason": "why, in one or two sentences", "answer": one of the options, exactly as written}',
+  ],
 ])("the format of type %j is described in words", (answerType, expected) => {
   expect(describeFormat({ answerType })).toBe(expected);
 });
 
 test("the description contains the id that a reply is bound to", () => {
   expect(describeFormat({ answerType: { type: "boolean" }, boundTo: ID })).toBe(
-    '{"inquiry_id": "call_1.ok.1", "answer": true or false}',
+    '{"inquiry_id": "call_1.ok.1", "reason": "why, in one or two sentences", "answer": true or false}',
   );
 });
 
@@ -165,7 +174,7 @@ test("an answer is accepted if and only if the schema allows it", () => {
   fc.assert(
     fc.property(anyCase, ({ answerType, answer, isBound }) => {
       const form = { answerType, ...(isBound && { boundTo: ID }) };
-      const reply = { ...(isBound && { inquiry_id: ID }), answer };
+      const reply = { ...(isBound && { inquiry_id: ID }), reason: "It fits.", answer };
       const { valid } = new Validator(answerSchema(form), "2020-12").validate(reply);
       const extraction = extractAnswer(JSON.stringify(reply), form);
       expect({ valid, extraction }).toMatchObject({
@@ -191,6 +200,31 @@ test.each([
 ])("an answer is found in %j", (reply) => {
   verifies("028/backend/answer-extracted-and-validated");
   expect(extractAnswer(reply, BOOLEAN)).toEqual({ type: "answer", answer: true });
+});
+
+test("the reason comes before the answer, and is found with it", () => {
+  verifies("D29/reason/before-the-answer");
+  const { properties } = answerSchema(BOOLEAN);
+  expect({
+    order: Object.keys(properties as object),
+    reply: extractAnswer('{"reason": " Too risky. ", "answer": false}', BOOLEAN),
+  }).toEqual({
+    order: ["reason", "answer"],
+    reply: { type: "answer", answer: false, reason: "Too risky." },
+  });
+});
+
+test.each(['{"answer": true, "reason": " "}', '{"answer": true, "reason": ["none"]}'])(
+  "an answer counts without a usable reason: %j",
+  (reply) => {
+    expect(extractAnswer(reply, BOOLEAN)).toEqual({ type: "answer", answer: true });
+  },
+);
+
+test("a reason that is far too long is truncated", () => {
+  const reply = JSON.stringify({ reason: "x".repeat(3000), answer: true });
+  const { reason = "" } = extractAnswer(reply, BOOLEAN) as { readonly reason?: string };
+  expect(reason).toMatch(/^x{2000}\n\[Truncated: 1000 of 3000 bytes omitted\.\]$/);
 });
 
 test.each([

@@ -10,7 +10,14 @@ import {
   type SelectOption,
   withoutOther,
 } from "../tool/index.ts";
-import { assertNever, findJson, isJsonObject, type Json, type JsonObject } from "../util/index.ts";
+import {
+  assertNever,
+  findJson,
+  isJsonObject,
+  type Json,
+  type JsonObject,
+  truncateBytes,
+} from "../util/index.ts";
 
 /** The format of a reply. It depends on the question alone, unless it is bound to one inquiry. */
 export interface AnswerFormat {
@@ -66,10 +73,10 @@ function fenced(text: string): string {
   return `${fence}\n${text}\n${fence}`;
 }
 
-/** One line for a message, such as `{"answer": true or false}`. Throws for a secret. */
+/** One line for a message, such as `{"reason": …, "answer": true or false}`. Throws for a secret. */
 export function describeFormat({ answerType, boundTo }: AnswerFormat): string {
   const id = boundTo === undefined ? "" : `"inquiry_id": ${JSON.stringify(boundTo)}, `;
-  return `{${id}"answer": ${describeValue(answerType)}}`;
+  return `{${id}"reason": "why, in one or two sentences", "answer": ${describeValue(answerType)}}`;
 }
 
 function describeValue(answerType: AnswerType): string {
@@ -89,15 +96,19 @@ function describeValue(answerType: AnswerType): string {
   }
 }
 
-/** Throws for a secret: models are never asked for one. */
+/**
+ * The reason comes first, so that a model thinks before it decides. Throws for a secret: models are never
+ * asked for one.
+ */
 export function answerSchema({ answerType, boundTo }: AnswerFormat): JsonObject {
   return {
     type: "object",
     properties: {
       ...(boundTo !== undefined && { inquiry_id: { type: "string", const: boundTo } }),
+      reason: { type: "string", description: "Why you answer so, in one or two sentences." },
       answer: valueSchema(answerType),
     },
-    required: [...(boundTo === undefined ? [] : ["inquiry_id"]), "answer"],
+    required: [...(boundTo === undefined ? [] : ["inquiry_id"]), "reason", "answer"],
     additionalProperties: false,
   };
 }
@@ -131,11 +142,17 @@ function secretError(): Error {
 }
 
 export type Extraction =
-  | { readonly type: "answer"; readonly answer: Json }
+  | { readonly type: "answer"; readonly answer: Json; readonly reason?: string }
   /** `message` tells the model what to fix. */
   | { readonly type: "missing_data" | "invalid_answer"; readonly message: string };
 
-/** Finds the answer in a reply. Checks it even if the provider promised to enforce the schema. */
+/** A longer reason is truncated. */
+const MAX_REASON_BYTES = 2000;
+
+/**
+ * Finds the answer in a reply. Checks it even if the provider promised to enforce the schema. The reason
+ * may be missing: the answer counts without it.
+ */
 export function extractAnswer(reply: string, { answerType, boundTo }: AnswerFormat): Extraction {
   const data = findReplyJson(reply);
   if (data === undefined) return { type: "missing_data", message: "the reply is not JSON" };
@@ -148,8 +165,13 @@ export function extractAnswer(reply: string, { answerType, boundTo }: AnswerForm
   const answer = data["answer"] as Json; // An own property, as checked above.
   const misfit = explainMismatch(withoutOther(answerType), answer);
   return misfit === undefined
-    ? { type: "answer", answer }
+    ? { type: "answer", answer, ...readReason(data["reason"]) }
     : { type: "invalid_answer", message: `\`answer\` does not match the question: ${misfit}` };
+}
+
+function readReason(written: Json | undefined): { readonly reason?: string } {
+  const reason = typeof written === "string" ? written.trim() : "";
+  return reason === "" ? {} : { reason: truncateBytes(reason, MAX_REASON_BYTES) };
 }
 
 /**

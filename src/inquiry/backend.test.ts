@@ -180,7 +180,8 @@ describe("an invalid reply", () => {
     const { answer, model } = await ask(["Yes.", '{"answer": "yes"}', YES]);
     const said = model.requests[2]?.parts.events.slice(-4).map((event) => event);
     const form =
-      'Do not call any tool. Reply with one JSON object and nothing else: {"answer": true or false}';
+      "Do not call any tool. Reply with one JSON object and nothing else: " +
+      '{"reason": "why, in one or two sentences", "answer": true or false}';
     expect({ answer, requests: model.requests.length, said }).toMatchObject({
       answer: ANSWERED,
       requests: 3,

@@ -138,7 +138,7 @@ async function askModel(inquiry: ModelInquiry): Promise<InquiryAnswer> {
     if (reply.reason === "refused") return refusal(model);
     const extraction = readReply(reply, format, tools);
     if (extraction.type === "answer") {
-      return { type: "answered", answer: extraction.answer, model: model.id };
+      return { ...extraction, type: "answered", model: model.id };
     }
     const problem =
       reply.reason === "length"

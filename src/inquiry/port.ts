@@ -50,6 +50,8 @@ export type InquiryAnswer =
       readonly answer: Json;
       /** `provider/name`. */
       readonly model: string;
+      /** Why the model answers so, if it said. */
+      readonly reason?: string;
       /** The reply to a `prompt` reached its length limit. */
       readonly isCutOff?: boolean;
     }

@@ -14,6 +14,8 @@ export interface BuiltinTool {
   readonly description: string;
   /** JSON Schema of an object. */
   readonly parameters: JsonObject;
+  /** Running it twice does no harm: a call that may have run when jp ended is simply run again. */
+  readonly isIdempotent?: boolean;
   /** Who asks its questions; by default the tool itself. */
   inquirySource(name: string): InquirySource;
   /** The caller has checked the arguments. Never throws: an exception becomes an error outcome. */
@@ -55,6 +57,8 @@ export interface ToolDefinition<Arguments> {
   readonly parameters: JsonObject | JsonSchemaSource<Arguments>;
   /** Returns text, or any other value to be sent as JSON. */
   run(args: Arguments, context: ToolContext): Promise<Json> | Json;
+  /** Running it twice does no harm: a call that may have run when jp ended is simply run again. */
+  readonly isIdempotent?: boolean;
   readonly inquirySource?: (name: string) => InquirySource;
 }
 
@@ -75,11 +79,12 @@ export interface JsonSchemaSource<Arguments> {
 export function defineTool<Arguments = JsonObject>(
   definition: ToolDefinition<Arguments>,
 ): BuiltinTool {
-  const { name, description, parameters, inquirySource } = definition;
+  const { name, description, parameters, isIdempotent, inquirySource } = definition;
   return {
     name,
     description,
     parameters: isSchemaSource(parameters) ? toJsonSchema(parameters) : parameters,
+    ...(isIdempotent !== undefined && { isIdempotent }),
     inquirySource: inquirySource ?? ((tool) => ({ source: "tool", name: tool })),
     execute: (call) => execute(definition, call),
   };

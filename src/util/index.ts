@@ -24,6 +24,7 @@ export {
   parseJson,
 } from "./json.ts";
 export { findClosest } from "./find-closest.ts";
+export { randomName } from "./random-name.ts";
 export {
   arrayField,
   booleanField,

@@ -1,0 +1,49 @@
+/** A question that waits for its answer: who was asked before, and how long it may wait. */
+import type { InquiryQuestion } from "../tool/index.ts";
+import type { InquiryEscalation, InquiryRequest, InquiryResponse } from "./event.ts";
+import { type Timestamp, timestampToMilliseconds } from "./timestamp.ts";
+import type { Pair } from "./turns.ts";
+
+/** A question with what has become of it. */
+export interface InquiryPair extends Pair<InquiryRequest, InquiryResponse> {
+  /** Set if a model was asked first, and left it to a person. */
+  readonly escalation?: InquiryEscalation;
+}
+
+type OpenQuestion = Omit<InquiryPair, "response">;
+
+/** Until when an answer counts. Undefined if the question waits forever. */
+export function deadlineOf({ request, escalation }: OpenQuestion): Timestamp | undefined {
+  return escalation === undefined ? request.deadline : escalation.deadline;
+}
+
+/** Whether the deadline has passed without an answer. Whoever finds that out may only show it, or settle it. */
+export function isOverdue(inquiry: InquiryPair, now: Date): boolean {
+  const deadline = inquiry.response === undefined ? deadlineOf(inquiry) : undefined;
+  return deadline !== undefined && timestampToMilliseconds(deadline) <= now.getTime();
+}
+
+/** The question as a person sees it. What a model said about it is shown above its context. */
+export function withEscalation<Question extends InquiryQuestion>(
+  question: Question,
+  escalation: InquiryEscalation | undefined,
+): Question {
+  if (escalation === undefined) return question;
+  const said = describeEscalation(escalation);
+  const context = question.context === undefined ? said : `${said}\n\n${question.context}`;
+  return { ...question, context };
+}
+
+/** On one line: the model wrote part of it, and must not be able to imitate what follows. */
+function describeEscalation(escalation: InquiryEscalation): string {
+  if (escalation.outcome === "answered") {
+    const { answeredBy, answerReason } = escalation;
+    const who = answeredBy?.kind === "assistant" ? ` (${answeredBy.model})` : "";
+    return `The assistant${who} said no${answerReason === undefined ? "." : `: ${JSON.stringify(answerReason)}`}`;
+  }
+  if (escalation.outcome === "cancelled" && escalation.reason === "timed_out") {
+    return "The assistant did not answer in time.";
+  }
+  const { problem } = escalation;
+  return `The assistant could not answer${problem === undefined ? "." : `: ${JSON.stringify(problem)}`}`;
+}

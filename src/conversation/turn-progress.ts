@@ -1,0 +1,302 @@
+/**
+ * How far a turn has come, read from its events alone. A turn that runs and one that is continued after
+ * its process has died are continued from the same reading.
+ */
+import type {
+  AttemptStart,
+  ConversationEvent,
+  InquiryEscalation,
+  InquiryId,
+  InquiryRequest,
+  InquiryResponse,
+  PermissionAction,
+  PermissionDecision,
+  PermissionRequestEvent,
+  ToolCallRequest,
+} from "./event.ts";
+import { deadlineOf, type InquiryPair, withEscalation } from "./open-question.ts";
+import type { Timestamp } from "./timestamp.ts";
+import { pairInquiries } from "./turns.ts";
+
+/** What is missing from a turn. */
+export interface TurnProgress {
+  /** `request`: the model has to be asked. `calls`: calls are open. `done`: nothing. */
+  readonly next: "request" | "calls" | "done";
+  /** The calls that have no response yet, in the order in which the model made them. */
+  readonly calls: readonly CallProgress[];
+  /** Whether the model has made a call at all. */
+  readonly hasCalls: boolean;
+}
+
+/** How far a call without a response has come. */
+export interface CallProgress {
+  readonly request: ToolCallRequest;
+  /** The latest question to a person about each action, with the decision. */
+  readonly permissions: Readonly<Partial<Record<PermissionAction, PermissionProgress>>>;
+  /** Every question of the call, with its end. */
+  readonly questions: readonly InquiryPair[];
+  /** The questions of its last attempt, which the next one needs answers to. */
+  readonly asked: readonly InquiryPair[];
+  readonly attempts: number;
+  /** The tool was started, and nothing came of it: it may have done its work or not. */
+  readonly isInDoubt: boolean;
+  /** How often a person was asked whether it may run again. */
+  readonly doubts: number;
+}
+
+/** What a person was asked about a call, and what was decided. */
+export interface PermissionProgress {
+  readonly request?: PermissionRequestEvent;
+  readonly decision?: PermissionDecision;
+}
+
+/** A call that has just been made. */
+export function newCall(request: ToolCallRequest): CallProgress {
+  const nothing = { permissions: {}, questions: [], asked: [], attempts: 0, doubts: 0 };
+  return { request, ...nothing, isInDoubt: false };
+}
+
+/** Something that waits for a person. */
+export interface PendingItem {
+  readonly kind: "question" | "permission" | "delivery" | "in_doubt";
+  /** Unique among what waits in the turn. */
+  readonly id: InquiryId;
+  readonly tool: string;
+  readonly toolCallId: string;
+  readonly askedAt: Timestamp;
+  /** An answer does not count after this time. */
+  readonly deadline?: Timestamp;
+  /** As a person sees it. Absent for a doubt that no one has been asked about yet. */
+  readonly request?: InquiryRequest | PermissionRequestEvent;
+}
+
+/** Where an incomplete turn stands, as lists show it. */
+export type OpenTurnState =
+  /** A person has been asked, about a call of this tool. */
+  | { readonly type: "waiting_for_input"; readonly tool: string }
+  /** A process works on it. */
+  | { readonly type: "running" }
+  /** Calls, a request with their results, or the first request of the turn are missing. */
+  | { readonly type: "pending_calls" | "pending_follow_up" | "pending_reply" };
+
+/** Undefined if the turn is complete, or there is none. */
+export function describeOpenTurn(
+  turn: readonly ConversationEvent[],
+  isLive: boolean,
+): OpenTurnState | undefined {
+  if (turn.length === 0) return undefined;
+  const progress = readTurnProgress(turn);
+  if (progress.next === "done") return undefined;
+  // No one has been asked yet about a doubt that has no request.
+  const asked = pendingOf(progress, isLive).find(({ request }) => request !== undefined);
+  if (asked !== undefined) return { type: "waiting_for_input", tool: asked.tool };
+  if (isLive) return { type: "running" };
+  if (progress.next === "calls") return { type: "pending_calls" };
+  return { type: progress.hasCalls ? "pending_follow_up" : "pending_reply" };
+}
+
+/**
+ * What an incomplete turn waits for, in the order of its calls. While the process that runs the turn is
+ * alive, nothing is in doubt that it has not asked about, and questions of its connections can be answered.
+ */
+export function pendingOf(
+  { calls }: Pick<TurnProgress, "calls">,
+  isLive = false,
+): readonly PendingItem[] {
+  return calls.flatMap((call) => {
+    const { request, asked, permissions, isInDoubt } = call;
+    const of = { tool: request.name, toolCallId: request.id };
+    if (isInDoubt && (!isLive || permissions.rerun?.request !== undefined)) {
+      return pendingDoubt(call);
+    }
+    const questions = asked.flatMap((pair): PendingItem[] => {
+      if (pair.response !== undefined) return [];
+      const { id, timestamp: askedAt, question } = pair.request;
+      const shown = { ...pair.request, question: withEscalation(question, pair.escalation) };
+      const deadline = deadlineOf(pair);
+      const item = { kind: "question" as const, ...of, id, askedAt, request: shown };
+      return [deadline === undefined ? item : { ...item, deadline }];
+    });
+    return [
+      ...pendingPermission("permission", permissions.run),
+      ...questions,
+      ...pendingPermission("delivery", permissions.deliver),
+    ];
+  });
+}
+
+function pendingPermission(
+  kind: PendingItem["kind"],
+  { request, decision }: PermissionProgress = {},
+): readonly PendingItem[] {
+  if (request === undefined || decision !== undefined) return [];
+  const { id, tool, toolCallId, timestamp: askedAt } = request;
+  return [{ kind, tool, toolCallId, id, askedAt, request }];
+}
+
+function pendingDoubt({ request, permissions, doubts }: CallProgress): readonly PendingItem[] {
+  const { rerun } = permissions;
+  if (rerun?.decision !== undefined) return [];
+  if (rerun?.request !== undefined) return pendingPermission("in_doubt", rerun);
+  const id = `${request.id}.rerun.${doubts + 1}` as InquiryId; // As it would be asked.
+  const { name: tool, id: toolCallId, timestamp: askedAt } = request;
+  return [{ kind: "in_doubt", tool, toolCallId, id, askedAt }];
+}
+
+/** `events` must belong to one turn. */
+export function readTurnProgress(events: Iterable<ConversationEvent>): TurnProgress {
+  const reader = new ProgressReader();
+  for (const event of events) reader.read(event);
+  return reader.result();
+}
+
+type CallEvent =
+  | InquiryRequest
+  | InquiryEscalation
+  | InquiryResponse
+  | PermissionRequestEvent
+  | PermissionDecision
+  | AttemptStart;
+
+class ProgressReader {
+  readonly #open: { readonly request: ToolCallRequest; readonly events: CallEvent[] }[] = [];
+  /** The call that asked each question. */
+  readonly #askedBy = new Map<string, CallEvent[]>();
+  /** What the model has to answer, or its answer. */
+  #last: "request" | "response" | undefined;
+  #isChat = false;
+  #hasCalls = false;
+  #hasEnded = false;
+
+  read(event: ConversationEvent): void {
+    switch (event.type) {
+      case "tool_call_request":
+        this.#hasCalls = true;
+        this.#open.push({ request: event, events: [] });
+        break;
+      case "tool_call_response": {
+        const index = this.#open.findIndex(({ request }) => request.id === event.id);
+        if (index !== -1) this.#open.splice(index, 1);
+        this.#last = "request";
+        break;
+      }
+      case "chat_request":
+        this.#isChat = true;
+        this.#last = "request";
+        break;
+      case "chat_response":
+        // A thought is no reply.
+        if (event.content.type !== "reasoning") this.#last = "response";
+        break;
+      case "turn_end":
+        this.#hasEnded = true;
+        break;
+      case "inquiry_escalation":
+      case "inquiry_response":
+        this.#askedBy.get(event.id)?.push(event);
+        break;
+      case "attempt_start":
+        // Calls may share an id. It is not known then which of them has started, so each is in doubt.
+        for (const { request, events } of this.#open) {
+          if (request.id === event.toolCallId) events.push(event);
+        }
+        break;
+      case "inquiry_request":
+      case "permission_request":
+      case "permission_decision":
+        this.#add(event);
+        break;
+      case "turn_start":
+      case "turn_resume":
+        break;
+      default:
+        event satisfies never;
+    }
+  }
+
+  result(): TurnProgress {
+    const calls = this.#open.map(({ request, events }) => toCallProgress(request, events));
+    const hasCalls = this.#hasCalls;
+    if (this.#hasEnded) return { next: "done", calls: [], hasCalls };
+    if (calls.length > 0) return { next: "calls", calls, hasCalls };
+    // Calls that no model has made need no reply.
+    const isAwaiting = this.#isChat && this.#last === "request";
+    return { next: isAwaiting ? "request" : "done", calls, hasCalls };
+  }
+
+  /** Events of a call that is gone, as after a fork of the Rust original, are ignored. */
+  #add(event: Exclude<CallEvent, InquiryEscalation | InquiryResponse | AttemptStart>): void {
+    const call = this.#open.find(({ request }) => request.id === event.toolCallId);
+    if (call === undefined) return;
+    call.events.push(event);
+    if (event.type === "inquiry_request") this.#askedBy.set(event.id, call.events);
+  }
+}
+
+function toCallProgress(request: ToolCallRequest, events: readonly CallEvent[]): CallProgress {
+  const lastAttempt = events.findLastIndex(({ type }) => type === "attempt_start");
+  if (lastAttempt === -1 && hasStartedUnrecorded(events)) return ofOlderRecord(request, events);
+  const since = events.slice(lastAttempt + 1);
+  const isAnsweredFor = since.some(
+    (event) =>
+      (event.type === "inquiry_request" && event.isBound !== true) ||
+      (event.type === "permission_request" && event.result !== undefined),
+  );
+  return {
+    request,
+    permissions: Object.fromEntries(
+      (["run", "deliver", "rerun"] as const).flatMap((action) => {
+        // A doubt is about the last attempt.
+        const progress = findPermission(action === "rerun" ? since : events, action);
+        return progress === undefined ? [] : [[action, progress] as const];
+      }),
+    ),
+    questions: pairInquiries(events).pairs,
+    asked: lastAttempt === -1 ? [] : pairInquiries(since).pairs,
+    attempts: events.filter(({ type }) => type === "attempt_start").length,
+    isInDoubt: lastAttempt !== -1 && !isAnsweredFor,
+    doubts: events.filter(isDoubt).length,
+  };
+}
+
+function isDoubt(event: CallEvent): boolean {
+  return event.type === "permission_request" && event.action === "rerun";
+}
+
+/** Older versions did not record starts, and recorded a permission only once it was given. */
+function hasStartedUnrecorded(events: readonly CallEvent[]): boolean {
+  const { request, decision } = findPermission(events, "run") ?? {};
+  const isPermitted = decision !== undefined && decision.decision !== "denied";
+  const hasAsked = events.some(({ type }) => type === "inquiry_request");
+  return hasAsked || (isPermitted && request === undefined);
+}
+
+function ofOlderRecord(request: ToolCallRequest, events: readonly CallEvent[]): CallProgress {
+  const run = findPermission(events, "run");
+  const questions = pairInquiries(events).pairs;
+  return {
+    request,
+    permissions: run === undefined ? {} : { run },
+    questions,
+    asked: questions,
+    attempts: 1,
+    isInDoubt: questions.every(({ response }) => response !== undefined),
+    doubts: 0,
+  };
+}
+
+function findPermission(
+  events: readonly CallEvent[],
+  action: PermissionAction,
+): PermissionProgress | undefined {
+  const request = events.findLast(
+    (event): event is PermissionRequestEvent =>
+      event.type === "permission_request" && event.action === action,
+  );
+  const decision = events.findLast(
+    (event): event is PermissionDecision =>
+      event.type === "permission_decision" && event.action === action,
+  );
+  if (request === undefined && decision === undefined) return undefined;
+  return { ...(request && { request }), ...(decision && { decision }) };
+}
