@@ -7,9 +7,13 @@ export {
   type OpenWorkspaceOptions,
   type Workspace,
 } from "./fs/workspace.ts";
-export { type UserEnvironment, userDataFolder } from "./fs/user-data.ts";
+export { knownWorkspaces, type UserEnvironment, userDataFolder } from "./fs/user-data.ts";
 export { MemoryConversationStore } from "./memory-store.ts";
 export type {
+  AnswerListener,
+  AnswerOptions,
+  AnswerResult,
+  AnswerWait,
   Conversation,
   ConversationStore,
   ConversationSummary,
@@ -20,6 +24,7 @@ export type {
   LastTurns,
   ListOptions,
   MetadataChange,
+  PendingTurn,
   RecordFile,
   RecordFiles,
   RecordPaths,

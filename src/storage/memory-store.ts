@@ -1,5 +1,6 @@
 /** Stores conversations in memory, for tests and for programs that do not keep them. */
 import {
+  type AnswerEvent,
   conversationCreatedAt,
   type ConversationEvent,
   type ConversationId,
@@ -9,15 +10,22 @@ import {
   type ConversationMetadata,
   type ConversationStream,
   createStream,
+  describeOpenTurn,
   findTimestamp,
+  lastTurnOf,
   metadataToJson,
+  type OfferedAnswer,
   parseMetadata,
   StreamEntry,
   type Timestamp,
   timestampFromDate,
 } from "../conversation/index.ts";
 import { type Clock, type JsonObject, systemClock } from "../util/index.ts";
+import { answerPending, type Offer } from "./answering.ts";
 import type {
+  AnswerListener,
+  AnswerOptions,
+  AnswerResult,
   Conversation,
   ConversationStore,
   ConversationSummary,
@@ -27,9 +35,15 @@ import type {
   LastTurns,
   ListOptions,
   MetadataChange,
+  PendingTurn,
   RecordPiece,
 } from "./port.ts";
-import { archivedError, conversationNotFoundError, StorageError } from "./storage-error.ts";
+import {
+  archivedError,
+  conversationNotFoundError,
+  LockedError,
+  StorageError,
+} from "./storage-error.ts";
 
 /** Takes the place of a conversation's files. */
 interface MemoryRecord {
@@ -39,7 +53,11 @@ interface MemoryRecord {
   readonly entries: StreamEntry[];
   isArchived: boolean;
   isLocal: boolean;
+  isOwnTurn: boolean;
   isLocked: boolean;
+  /** Answers that wait for a decision of the writer. */
+  readonly offers: Set<MemoryOffer>;
+  listener: AnswerListener | undefined;
 }
 
 /** Behaves like the store of a workspace, but in memory. */
@@ -65,7 +83,9 @@ export class MemoryConversationStore implements ConversationStore {
   async load(id: ConversationId): Promise<Conversation> {
     const record = this.#getRecord(id);
     const entries = record.entries.slice();
-    return { summary: summaryOf(record), stream: streamOf({ ...record, entries }), problems: [] };
+    const { isOwnTurn } = record;
+    const stream = streamOf({ ...record, entries });
+    return { id, stream, isOwnTurn, problems: [] };
   }
 
   async *scan(id: ConversationId): AsyncGenerator<RecordPiece> {
@@ -78,14 +98,34 @@ export class MemoryConversationStore implements ConversationStore {
     return undefined;
   }
 
+  async listPending(): Promise<readonly PendingTurn[]> {
+    return [...this.#records.values()].flatMap(({ id, entries, isArchived, isLocked }) => {
+      if (isArchived || describeOpenTurn(lastTurnOf(entries), isLocked) === undefined) return [];
+      const start = entries.findLastIndex(({ eventType }) => eventType === "turn_start");
+      return [{ id, entries: entries.slice(start), isLive: isLocked }];
+    });
+  }
+
+  answer(id: ConversationId, event: AnswerEvent, options?: AnswerOptions): Promise<AnswerResult> {
+    const target = {
+      open: () => this.open(id),
+      readLastTurn: async () => this.#getRecord(id).entries.slice(),
+      offer: async (_id: ConversationId, offered: OfferedAnswer) =>
+        new MemoryOffer(this.#getRecord(id), offered),
+    };
+    return answerPending(target, id, { ...options, event });
+  }
+
   async create(options: CreateOptions): Promise<ConversationWriter> {
     const { title, labels, baseConfig = {}, entries = [], isLocal = false } = options;
+    const { isOwnTurn = false } = options;
     const metadata: ConversationMetadata = {
       ...(title !== undefined && { title }),
       lastActivatedAt: this.#now(),
       ...(labels !== undefined && { labels }),
     };
-    return new MemoryWriter(this.#add({ metadata, baseConfig, entries: [...entries], isLocal }));
+    const parts = { metadata, baseConfig, entries: [...entries], isLocal, isOwnTurn };
+    return new MemoryWriter(this.#add(parts));
   }
 
   async open(id: ConversationId): Promise<ConversationWriter> {
@@ -94,13 +134,15 @@ export class MemoryConversationStore implements ConversationStore {
   }
 
   async fork(id: ConversationId, { title, keep }: ForkOptions = {}): Promise<ConversationId> {
-    const { metadata, baseConfig, entries, isLocal } = this.#getRecord(id);
+    const { metadata, baseConfig, entries, isLocal, isOwnTurn } = this.#getRecord(id);
     const { expiresAt: _expiresAt, archivedAt: _archivedAt, ...rest } = metadata;
+    const kept = keep === undefined ? entries.slice() : entries.filter(keep);
     const copy = this.#add({
       metadata: { ...rest, ...(title !== undefined && { title }), lastActivatedAt: this.#now() },
       baseConfig,
-      entries: keep === undefined ? entries.slice() : entries.filter(keep),
+      entries: kept,
       isLocal,
+      isOwnTurn: isOwnTurn && lastTurnOf(entries).length === lastTurnOf(kept).length,
     });
     return copy.id;
   }
@@ -129,11 +171,20 @@ export class MemoryConversationStore implements ConversationStore {
     record.isLocal = isLocal;
   }
 
-  #add(parts: Pick<MemoryRecord, "metadata" | "baseConfig" | "entries" | "isLocal">): MemoryRecord {
+  #add(
+    parts: Pick<MemoryRecord, "metadata" | "baseConfig" | "entries" | "isLocal" | "isOwnTurn">,
+  ): MemoryRecord {
     let moment = conversationIdToNumber(conversationIdFromDate(this.#clock.now()));
     while (this.#records.has(conversationIdFromNumber(moment))) moment += 1;
     const id = conversationIdFromNumber(moment);
-    const record: MemoryRecord = { id, ...parts, isArchived: false, isLocked: false };
+    const record: MemoryRecord = {
+      id,
+      ...parts,
+      isArchived: false,
+      isLocked: false,
+      offers: new Set(),
+      listener: undefined,
+    };
     this.#records.set(id, record);
     return record;
   }
@@ -147,7 +198,7 @@ export class MemoryConversationStore implements ConversationStore {
   #unlockedRecord(id: ConversationId): MemoryRecord {
     const record = this.#getRecord(id);
     if (!record.isLocked) return record;
-    throw new StorageError("conversation_locked", `Conversation ${id} is in use by this process.`);
+    throw new LockedError(id, "this process");
   }
 
   #now(): Timestamp {
@@ -180,6 +231,10 @@ class MemoryWriter implements ConversationWriter {
     return [];
   }
 
+  get isOwnTurn(): boolean {
+    return this.#record.isOwnTurn;
+  }
+
   append(...events: readonly ConversationEvent[]): Promise<void> {
     return this.appendEntries(events.map((event) => StreamEntry.fromEvent(event)));
   }
@@ -188,8 +243,9 @@ class MemoryWriter implements ConversationWriter {
   async appendEntries(entries: readonly StreamEntry[]): Promise<void> {
     this.#assertHeld();
     // One by one: there may be too many for one call.
-    for (const { raw } of entries) {
+    for (const { raw, eventType } of entries) {
       this.#record.entries.push(StreamEntry.fromJson(structuredClone(raw)));
+      if (eventType === "turn_start") this.#record.isOwnTurn = true;
     }
   }
 
@@ -198,9 +254,23 @@ class MemoryWriter implements ConversationWriter {
     this.#record.metadata = parseMetadata(metadataToJson(change(this.#record.metadata)));
   }
 
+  onAnswer(listener: AnswerListener): Disposable {
+    this.#assertHeld();
+    this.#record.listener = listener;
+    for (const offer of this.#record.offers) void offer.pass(listener);
+    return {
+      [Symbol.dispose]: () => {
+        if (this.#record.listener === listener) this.#record.listener = undefined;
+      },
+    };
+  }
+
   async release(): Promise<void> {
-    if (!this.#isReleased) this.#record.isLocked = false;
+    if (this.#isReleased) return;
     this.#isReleased = true;
+    this.#record.isLocked = false;
+    this.#record.listener = undefined;
+    for (const offer of this.#record.offers) offer.wake();
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
@@ -209,6 +279,56 @@ class MemoryWriter implements ConversationWriter {
 
   #assertHeld(): void {
     if (this.#isReleased) throw new StorageError("write_failed", "The conversation was released.");
+  }
+}
+
+/** Takes the place of an offer's files. */
+class MemoryOffer implements Offer {
+  readonly #record: MemoryRecord;
+  readonly #offered: OfferedAnswer;
+  #isClaimed = false;
+  #refusal: string | undefined;
+  #changed = Promise.withResolvers<void>();
+
+  constructor(record: MemoryRecord, offered: OfferedAnswer) {
+    this.#record = record;
+    this.#offered = offered;
+    record.offers.add(this);
+    if (record.listener !== undefined) void this.pass(record.listener);
+  }
+
+  async pass(listener: AnswerListener): Promise<void> {
+    if (this.#isClaimed) return;
+    this.#isClaimed = true;
+    const result = await listener(this.#offered).catch(() => undefined);
+    if (result === undefined) this.#isClaimed = false;
+    if (result?.type === "refused") this.#refusal = result.reason;
+    this.wake();
+  }
+
+  wake(): void {
+    this.#changed.resolve();
+  }
+
+  async changed(): Promise<void> {
+    await this.#changed.promise;
+    this.#changed = Promise.withResolvers();
+  }
+
+  findRefusal(): string | undefined {
+    return this.#refusal;
+  }
+
+  withdraw(): boolean {
+    return !this.#isClaimed && this.#record.offers.delete(this);
+  }
+
+  discard(): void {
+    this.#record.offers.delete(this);
+  }
+
+  [Symbol.dispose](): void {
+    this.#record.offers.delete(this);
   }
 }
 
@@ -222,13 +342,16 @@ function summaryOf({
   entries,
   isArchived,
   isLocal,
+  isLocked,
 }: MemoryRecord): ConversationSummary {
   const lastEventAt = findTimestamp(entries.at(-1)?.raw["timestamp"]);
+  const openTurn = describeOpenTurn(lastTurnOf(entries), isLocked);
   return {
     id,
     metadata,
     isArchived,
     place: isLocal ? "local" : "workspace",
     ...(lastEventAt !== undefined && { lastEventAt }),
+    ...(openTurn !== undefined && { openTurn }),
   };
 }

@@ -3,10 +3,14 @@
  * `memory-store.ts`. One test suite covers both.
  */
 import type {
+  AnswerEvent,
+  AnswerProblem,
   ConversationEvent,
   ConversationId,
   ConversationMetadata,
   ConversationStream,
+  OfferedAnswer,
+  OpenTurnState,
   StreamEntry,
   Timestamp,
 } from "../conversation/index.ts";
@@ -30,6 +34,21 @@ export interface ConversationStore {
    * same as `scan`, as after an edit by hand. Throws `conversation_not_found`.
    */
   findLastTurns(id: ConversationId, count: number): Promise<LastTurns | undefined>;
+
+  /**
+   * The conversations whose last turn is not complete, without archived ones. Costs the same however many
+   * are complete. One that no writer of this program has touched, such as a fresh clone, may be missing. One
+   * that cannot be read is listed with its problem.
+   */
+  listPending(): Promise<readonly PendingTurn[]>;
+
+  /**
+   * Records an answer to what the last turn waits for, exactly once, whoever else answers. If another writer
+   * has the conversation open, the answer is offered to it, and this waits until it has decided or is gone.
+   * Throws `conversation_not_found`, `conversation_archived`, `write_failed`, and the signal's reason if the
+   * answer was withdrawn in time.
+   */
+  answer(id: ConversationId, answer: AnswerEvent, options?: AnswerOptions): Promise<AnswerResult>;
 
   /** Creates a conversation, saves it, and locks it for the caller. */
   create(options: CreateOptions): Promise<ConversationWriter>;
@@ -63,6 +82,12 @@ export interface ConversationWriter extends AsyncDisposable {
   readonly stream: ConversationStream;
   /** What was repaired on opening. */
   readonly problems: readonly RecordProblem[];
+  /**
+   * The turn that the record ends with is as processes of this user have left it. Records may come with a clone:
+   * someone else's turn may have decisions on record that this user has never made. A turn that starts here is
+   * the user's own.
+   */
+  readonly isOwnTurn: boolean;
 
   /**
    * Resolves when the events are on disk, in the order of the calls. If it throws, none of these
@@ -75,8 +100,63 @@ export interface ConversationWriter extends AsyncDisposable {
 
   updateMetadata(change: MetadataChange): Promise<void>;
 
+  /**
+   * Gets the answers that others offer while the conversation is open here, and first those that were left
+   * behind. The listener alone records them. Without one, they wait for the release. Ended by the release.
+   */
+  onAnswer(listener: AnswerListener): Disposable;
+
   /** Releases the lock. Safe to call twice. */
   release(): Promise<void>;
+}
+
+/** Undefined if it could not be decided, so that the other side has to try again. */
+export type AnswerListener = (offered: OfferedAnswer) => Promise<AnswerResult | undefined>;
+
+/** What became of an answer. */
+export type AnswerResult =
+  | {
+      readonly type: "recorded";
+      /** See `AnswerOptions.keepsOpen`. */
+      readonly conversation?: ConversationWriter;
+    }
+  | AnswerProblem;
+
+/** How to answer. */
+export interface AnswerOptions {
+  /** When it was asked, for certainty: a later question may have the same id. */
+  readonly askedAt?: Timestamp;
+  /** Withdraws an answer that another process has not taken yet. */
+  readonly signal?: AbortSignal;
+  /** Told if the answer has to wait for another writer. */
+  readonly onWait?: (wait: AnswerWait) => void;
+  /**
+   * Once the answer is recorded, leave the conversation open, for a turn that is to go on here. The caller releases
+   * it. Has no effect if another writer records the answer.
+   */
+  readonly keepsOpen?: boolean;
+}
+
+/** An answer that has to wait for another writer, which has the conversation open. */
+export interface AnswerWait {
+  /**
+   * `offered`: the writer has yet to take the answer. `claimed`: the answer was to be withdrawn, but the writer
+   * has taken it already, and decides about it.
+   */
+  readonly type: "offered" | "claimed";
+  /** Such as `process 123`. */
+  readonly holder: string;
+}
+
+/** The turn that a conversation ends with, and that can be continued. */
+export interface PendingTurn {
+  readonly id: ConversationId;
+  /** From its start on. */
+  readonly entries: readonly StreamEntry[];
+  /** A process has the conversation open. */
+  readonly isLive: boolean;
+  /** Set if the record cannot be read, so that no one knows whether the turn is complete. */
+  readonly problem?: string;
 }
 
 /** Returns the new metadata. */
@@ -98,13 +178,17 @@ export interface ConversationSummary {
   readonly place: "workspace" | "local" | "both";
   /** The time of the last entry. Absent in an empty record. */
   readonly lastEventAt?: Timestamp;
+  /** Set if the last turn is not complete, as far as `listPending` knows of it. */
+  readonly openTurn?: OpenTurnState;
   readonly problem?: string;
 }
 
 /** A conversation in memory. */
 export interface Conversation {
-  readonly summary: ConversationSummary;
+  readonly id: ConversationId;
   readonly stream: ConversationStream;
+  /** See `ConversationWriter.isOwnTurn`. */
+  readonly isOwnTurn: boolean;
   readonly problems: readonly RecordProblem[];
 }
 
@@ -138,6 +222,8 @@ export interface CreateOptions {
   readonly baseConfig?: JsonObject;
   /** The first entries. Empty by default. */
   readonly entries?: readonly StreamEntry[];
+  /** Whether the turn that they end with is the user's own: see `ConversationWriter`. False by default. */
+  readonly isOwnTurn?: boolean;
   /** Store it in the user's own folder, not in the workspace. */
   readonly isLocal?: boolean;
   readonly labels?: Readonly<Record<string, string>>;

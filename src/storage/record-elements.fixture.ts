@@ -1,8 +1,9 @@
 /** Elements of records as they stand in a file, and the file as programs write it. */
 import * as fc from "fast-check";
-import type { ConversationEvent, Timestamp } from "../conversation/index.ts";
+import type { ConversationEvent, ConversationId, Timestamp } from "../conversation/index.ts";
 import type { Json, JsonObject } from "../util/index.ts";
-import type { Conversation, ConversationWriter } from "./index.ts";
+import type { EventFileListener } from "./fs/event-file.ts";
+import type { Conversation, ConversationStore, ConversationWriter } from "./index.ts";
 
 export const METADATA_TEXT = '{\n  "last_activated_at": "2026-01-02 03:04:05.0"\n}\n';
 
@@ -31,8 +32,17 @@ export function time(second: number): Timestamp {
   return `${clock.slice(0, 10)} ${clock.slice(11, 19)}.0` as Timestamp;
 }
 
-/** Entries keep their content to themselves, so comparing two would always find them equal. */
-export function plain({ summary, stream, problems }: Conversation) {
+/**
+ * Everything that a store says about a conversation. Entries keep their content to themselves, so comparing two
+ * would always find them equal.
+ */
+export async function loadPlain(
+  store: Pick<ConversationStore, "find" | "load">,
+  id: ConversationId,
+) {
+  const { stream, problems } = await store.load(id);
+  const summary = await store.find(id);
+  if (summary === undefined) throw new Error("a conversation that can be loaded is found");
   return { summary, problems, ...plainStream({ stream }) };
 }
 
@@ -81,3 +91,10 @@ export function anyElement(): fc.Arbitrary<JsonObject> {
   // JSON has no negative zero.
   return element.map((value) => JSON.parse(JSON.stringify(value)) as JsonObject);
 }
+
+/** For an event file that no one else keeps track of. */
+export const UNHEARD: EventFileListener = {
+  onChanged: () => undefined,
+  beforeWrite: () => undefined,
+  afterWrite: () => undefined,
+};

@@ -20,6 +20,18 @@ export type StorageErrorCode =
 /** A conversation, session or workspace cannot be read or written. */
 export class StorageError extends CodedError<StorageErrorCode> {}
 
+/** A conversation is open for writing elsewhere. */
+export class LockedError extends StorageError {
+  /** Who has it open: `process 123`. */
+  readonly holder: string;
+
+  constructor(id: ConversationId, holder: string, since = "") {
+    const hint = "Wait for it to finish, or use another conversation.";
+    super("conversation_locked", `Conversation ${id} is in use by ${holder}${since}.`, { hint });
+    this.holder = holder;
+  }
+}
+
 /** A path leads to something jp refuses to open, such as a symbolic link. */
 export class UnsafePathError extends Error {
   override readonly name = "UnsafePathError";

@@ -12,8 +12,9 @@ import {
   METADATA_TEXT,
   numbered,
   numberedElement,
-  plain,
+  loadPlain,
   plainStream,
+  UNHEARD,
 } from "../../src/storage/record-elements.fixture.ts";
 import {
   fastTemporaryFolder,
@@ -234,7 +235,7 @@ test("a fork of part of a packed record has the base config of the whole", async
     metadata: METADATA_TEXT,
   });
   const id = await conversations.fork(ID, { keep: ({ event }) => event !== undefined });
-  const { baseConfig, elements } = plain(await conversations.load(id));
+  const { baseConfig, elements } = await loadPlain(conversations, id);
   expect({ baseConfig, elements }).toEqual({
     baseConfig: { key: 1 },
     elements: [numberedElement(0), numberedElement(1)],
@@ -291,5 +292,5 @@ test("a title with the same folder name does not move the folder", async () => {
 function placeEvents(folder: string, text: string) {
   placeConversation(folder, { events: text });
   const eventsFile = path.join(folder, "events.json");
-  return { eventsFile, events: new EventFile(eventsFile, () => undefined) };
+  return { eventsFile, events: new EventFile(eventsFile, UNHEARD) };
 }

@@ -11,7 +11,7 @@ import {
   METADATA_TEXT,
   numberedElement,
   numberedElements,
-  plain,
+  loadPlain,
 } from "../../src/storage/record-elements.fixture.ts";
 import {
   placeConversation,
@@ -49,7 +49,7 @@ const DAMAGED = [
 
 test.each(DAMAGED)("all other elements are read where $name", async ({ text }) => {
   const { conversations } = place(text);
-  const { problems, elements } = plain(await conversations.load(ID));
+  const { problems, elements } = await loadPlain(conversations, ID);
   expect({ types: [...new Set(problems.map(({ type }) => type))], elements }).toEqual({
     types: ["damaged"],
     elements: OTHERS,
@@ -75,7 +75,7 @@ test.each([
   async (record) => {
     const { conversations, file } = place(record.text.replace('number 1"', "number 1"));
     const before = readFileSync(file, "utf8");
-    const { problems, elements } = plain(await conversations.load(ID));
+    const { problems, elements } = await loadPlain(conversations, ID);
     expect({
       problem: problems[0]?.type,
       firstElement: elements[0],
@@ -92,7 +92,7 @@ test.each([
 
 test("an extra brace does not affect other elements", async () => {
   const { conversations } = place(WHOLE.replace('"number 1"\n  },', '"number 1"\n  }},'));
-  const { problems, elements } = plain(await conversations.load(ID));
+  const { problems, elements } = await loadPlain(conversations, ID);
   expect({ types: problems.map(({ type }) => type), elements }).toEqual({
     types: ["damaged"],
     elements: numberedElements(4),
@@ -102,7 +102,7 @@ test("an extra brace does not affect other elements", async () => {
 test("text between two elements does not affect them", async () => {
   const text = WHOLE.replace("  },\n  {", "  },\n  // a note,\n  {");
   const { conversations } = place(text);
-  const { problems, elements } = plain(await conversations.load(ID));
+  const { problems, elements } = await loadPlain(conversations, ID);
   expect({
     types: [...new Set(problems.map(({ type }) => type))],
     elements,
@@ -116,7 +116,7 @@ test("text between two elements does not affect them", async () => {
 
 test("text after the end of the list is reported and saved", async () => {
   const { conversations, folder, file } = place(`${WHOLE}and more\n`);
-  const { problems, elements } = plain(await conversations.load(ID));
+  const { problems, elements } = await loadPlain(conversations, ID);
   await codeOf(openAndRelease(conversations));
   const texts = readdirSync(folder).map((name) => readFileSync(path.join(folder, name), "utf8"));
   expect({
@@ -129,7 +129,7 @@ test("text after the end of the list is reported and saved", async () => {
 test("elements that are not objects are reported and kept", async () => {
   const odd = '[1, "text", null, true, [{"a": 1}], {"type": "a", "timestamp": "b"}, -1.5e3]\n';
   const { conversations, file } = place(odd);
-  const { problems, elements } = plain(await conversations.load(ID));
+  const { problems, elements } = await loadPlain(conversations, ID);
   expect({
     elements,
     damaged: problems.map(({ type, offset, length }) => [type, odd.slice(offset, offset + length)]),
@@ -159,7 +159,7 @@ test("the error says which file is damaged, where, and how to fix it", async () 
 test("a damaged record with a torn end is not changed", async () => {
   const text = `${WHOLE.replace('number 1"', "number 1").slice(0, -3)},\n  {\n    "half`;
   const { conversations, folder, file } = place(text);
-  const { problems, elements } = plain(await conversations.load(ID));
+  const { problems, elements } = await loadPlain(conversations, ID);
   expect({
     types: problems.map(({ type }) => type),
     elements,
@@ -178,7 +178,7 @@ test("a damaged record with a torn end is not changed", async () => {
 test("damage deep inside a large record is found, and everything else is read", async () => {
   const elements = numberedElements(30_000);
   const { conversations } = place(laidOut(elements).replace('number 20000"', "number 20000"));
-  const { problems, elements: read } = plain(await conversations.load(ID));
+  const { problems, elements: read } = await loadPlain(conversations, ID);
   expect({
     types: problems.map(({ type }) => type),
     count: read.length,

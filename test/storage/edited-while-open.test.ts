@@ -9,7 +9,7 @@ import {
   numbered,
   numberedElement,
   numberedElements,
-  plain,
+  loadPlain,
   plainStream,
 } from "../../src/storage/record-elements.fixture.ts";
 import { FailingDisk } from "../support/failing-disk.ts";
@@ -154,7 +154,7 @@ test("a concurrent reader sees only complete events", async () => {
   const odd: unknown[] = [];
   const loadMany = async () => {
     for (let count = 0; count < 100; count += 1) {
-      const { elements } = plain(await conversations.load(writer.id));
+      const { elements } = await loadPlain(conversations, writer.id);
       const whole = numberedElements(elements.length);
       if (JSON.stringify(elements) !== JSON.stringify(whole)) odd.push(elements);
       await setImmediate();

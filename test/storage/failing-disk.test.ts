@@ -10,8 +10,9 @@ import {
   numbered,
   numberedElement,
   numberedElements,
-  plain,
+  loadPlain,
   plainStream,
+  UNHEARD,
 } from "../../src/storage/record-elements.fixture.ts";
 import { FailingDisk } from "../support/failing-disk.ts";
 import {
@@ -66,7 +67,7 @@ test("appending continues once there is space again", async () => {
     stream,
     text: readFileSync(file, "utf8"),
     after: plainStream(writer).elements,
-    problems: plain(await conversations.load(writer.id)).problems,
+    problems: (await loadPlain(conversations, writer.id)).problems,
     names: readdirSync(path.dirname(file)).toSorted(),
   }).toEqual({
     refused: "write_failed",
@@ -127,7 +128,7 @@ test.each([
   disk.failNext(first, "EIO", 150);
   disk.failNext(second, "EIO");
   const refused = await codeOf(writer.append(numbered(8), numbered(9)));
-  const loaded = plain(await conversations.load(writer.id)).elements.slice(0, 2);
+  const loaded = (await loadPlain(conversations, writer.id)).elements.slice(0, 2);
   await writer.append(numbered(2));
   expect({ refused, loaded, text: readFileSync(file, "utf8") }).toEqual({
     refused: "write_failed",
@@ -146,7 +147,7 @@ test("a crash at any step of a failed append leaves a record that can be opened"
   for (const state of disk.states) {
     const copy = path.join(fastTemporaryFolder(), path.basename(file));
     writeFileSync(copy, state);
-    const events = new EventFile(copy, () => undefined);
+    const events = new EventFile(copy, UNHEARD);
     opened.push(
       await events.open().then(
         ({ entries }) => entries.slice(0, 2).map(({ raw }) => raw),

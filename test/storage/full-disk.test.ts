@@ -11,7 +11,7 @@ import {
   numbered,
   numberedElement,
   numberedElements,
-  plain,
+  loadPlain,
 } from "../../src/storage/record-elements.fixture.ts";
 import { canMountDisk, mountDisk, unmountDisk } from "../support/small-disk.ts";
 import {
@@ -109,7 +109,7 @@ test.runIf(canMount)(
     appendFileSync(events, ',\n  {\n    "content": "half');
     const free = fill(disk);
     const refused = await codeOf(conversations.open(writer.id));
-    const { elements } = plain(await conversations.load(writer.id));
+    const { elements } = await loadPlain(conversations, writer.id);
     free();
     await using again = await conversations.open(writer.id);
     await again.append(numbered(1));

@@ -9,7 +9,7 @@ import {
   numbered,
   numberedElement,
   numberedElements,
-  plain,
+  loadPlain,
   plainStream,
 } from "../../src/storage/record-elements.fixture.ts";
 import {
@@ -63,7 +63,7 @@ const EDITED = [
 
 test.each(EDITED)("a record $name is read as the same elements", async ({ text }) => {
   const { conversations } = place(text);
-  const { problems, elements } = plain(await conversations.load(ID));
+  const { problems, elements } = await loadPlain(conversations, ID);
   expect({ problems, elements }).toEqual({ problems: [], elements: JSON.parse(TOKENS) });
 });
 
@@ -113,7 +113,7 @@ test.each([
 ])("a comma between two elements that $name is fixed", async ({ separator }) => {
   const text = laidOut(numberedElements(3)).replace("},\n  {", `}${separator}{`);
   const { conversations, file } = place(text);
-  const loaded = plain(await conversations.load(ID)).elements;
+  const loaded = (await loadPlain(conversations, ID)).elements;
   await using writer = await conversations.open(ID);
   await writer.append(numbered(3));
   expect({ loaded, text: readFileSync(file, "utf8") }).toEqual({

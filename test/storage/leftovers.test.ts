@@ -5,6 +5,7 @@ import path from "node:path";
 import { expect, test } from "vitest";
 import { conversationIdFromNumber } from "../../src/conversation/index.ts";
 import { acquireLock } from "../../src/storage/fs/lock.ts";
+import { WAITING } from "../../src/storage/open-question.fixture.ts";
 import {
   laidOut,
   METADATA_TEXT,
@@ -51,6 +52,18 @@ test("an interrupted creation is cleaned up by the next one", async () => {
     locks: ["jp-c17673230450.lock"],
     listed: [writer.id],
   });
+});
+
+test("a turn that was killed in one clone stays pending there, whatever another clone creates", async () => {
+  const one = temporaryWorkspace();
+  const other = temporaryWorkspace({ data: one.data });
+  const writer = await one.conversations.create({});
+  await writer.append(...WAITING);
+  await writer.release();
+  placeLock(one.locks, "jp-c17673230450.lock");
+  other.clock.advance(1000);
+  await (await other.conversations.create({})).release();
+  expect((await one.conversations.listPending()).map(({ id }) => id)).toEqual([writer.id]);
 });
 
 test("a creation in progress is left alone by another one", async () => {

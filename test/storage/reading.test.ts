@@ -10,7 +10,7 @@ import {
   METADATA_TEXT,
   numberedElement,
   numberedElements,
-  plain,
+  loadPlain,
   time,
 } from "../../src/storage/record-elements.fixture.ts";
 import {
@@ -222,6 +222,6 @@ function broken(file: string): unknown {
 async function load(files: PlacedFiles) {
   const { conversations, live } = temporaryWorkspace();
   placeConversation(path.join(live, "17000000000"), { metadata: METADATA_TEXT, ...files });
-  const { baseConfig, elements, problems } = plain(await conversations.load(ID));
+  const { baseConfig, elements, problems } = await loadPlain(conversations, ID);
   return { baseConfig, elements, problems };
 }

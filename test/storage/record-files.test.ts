@@ -11,7 +11,7 @@ import {
   METADATA_TEXT,
   numberedElement,
   numberedElements,
-  plain,
+  loadPlain,
 } from "../../src/storage/record-elements.fixture.ts";
 import {
   placeConversation,
@@ -58,7 +58,7 @@ test("a valid text replaces the old one unchanged", async () => {
     after: '{"title":"Typed","last_activated_at":"2026-01-02 03:04:05.0"}',
   });
   await files.replace(ID, "baseConfig", { before: "{}", after: '{"a": 1}' });
-  const { summary, elements, baseConfig } = plain(await conversations.load(ID));
+  const { summary, elements, baseConfig } = await loadPlain(conversations, ID);
   expect({
     text: readFileSync(files.paths(ID).events, "utf8"),
     title: summary.metadata?.title,
@@ -105,7 +105,7 @@ test("elements of unknown kinds are accepted", async () => {
   const { files, conversations } = placeRecord();
   const element = { timestamp: "whenever", type: "from_another_version" };
   await files.replace(ID, "events", { before: EVENTS, after: JSON.stringify([element]) });
-  expect(plain(await conversations.load(ID)).elements).toEqual([element]);
+  expect((await loadPlain(conversations, ID)).elements).toEqual([element]);
 });
 
 test("a text is rejected if the file has changed since it was read", async () => {

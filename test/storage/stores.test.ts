@@ -11,7 +11,8 @@ import {
   codeOf,
   numbered,
   numberedElement,
-  plain,
+  loadPlain,
+  plainStream,
   plainWriter,
   time,
 } from "../../src/storage/record-elements.fixture.ts";
@@ -45,7 +46,7 @@ describe.each(EVERY_STORE)("a store in $name", ({ openStore }) => {
       writer: plainWriter(writer),
       found: await store.find(FIRST_ID),
       listed: await store.list(),
-      loaded: plain(await store.load(FIRST_ID)),
+      loaded: await loadPlain(store, FIRST_ID),
     }).toEqual({
       writer: { id: FIRST_ID, metadata, problems: [], ...stream },
       found: summary,
@@ -57,7 +58,7 @@ describe.each(EVERY_STORE)("a store in $name", ({ openStore }) => {
   test("appended events are loaded, with the time of the last one", async () => {
     const { store } = openStore();
     const id = await record(store, { title: "Talk" }, 3);
-    expect(plain(await store.load(id))).toEqual({
+    expect(await loadPlain(store, id)).toEqual({
       summary: {
         id,
         metadata: { title: "Talk", lastActivatedAt: CREATED_AT },
@@ -95,7 +96,7 @@ describe.each(EVERY_STORE)("a store in $name", ({ openStore }) => {
     const id = await record(store, {}, 5);
     const scanned = [];
     for await (const piece of store.scan(id)) scanned.push(...piece.entries);
-    expect(scanned.map(({ raw }) => raw)).toEqual(plain(await store.load(id)).elements);
+    expect(scanned.map(({ raw }) => raw)).toEqual((await loadPlain(store, id)).elements);
   });
 
   test("a loaded record does not change when more is appended", async () => {
@@ -104,7 +105,7 @@ describe.each(EVERY_STORE)("a store in $name", ({ openStore }) => {
     const loaded = await store.load(id);
     await using writer = await store.open(id);
     await writer.append(numbered(1));
-    expect(plain(loaded).elements).toEqual([numberedElement(0)]);
+    expect(plainStream(loaded).elements).toEqual([numberedElement(0)]);
   });
 
   test("live and archived conversations are listed separately or together", async () => {
@@ -187,7 +188,7 @@ describe.each(EVERY_STORE)("a store in $name", ({ openStore }) => {
     clock.advance(10_000);
     await store.archive(id);
     expect({
-      loaded: plain(await store.load(id)),
+      loaded: await loadPlain(store, id),
       open: await codeOf(store.open(id)),
     }).toEqual({
       loaded: {
@@ -223,11 +224,11 @@ describe.each(EVERY_STORE)("a store in $name", ({ openStore }) => {
   test("an unarchived conversation is the same as before", async () => {
     const { store } = openStore();
     const id = await record(store, { title: "Back again", isLocal: true }, 2);
-    const before = plain(await store.load(id));
+    const before = await loadPlain(store, id);
     await store.archive(id);
     await store.unarchive(id);
     await using writer = await store.open(id);
-    expect({ after: plain(await store.load(id)), opened: writer.id }).toEqual({
+    expect({ after: await loadPlain(store, id), opened: writer.id }).toEqual({
       after: before,
       opened: id,
     });
@@ -236,11 +237,11 @@ describe.each(EVERY_STORE)("a store in $name", ({ openStore }) => {
   test("a conversation moves between the workspace and the user", async () => {
     const { store } = openStore();
     const id = await record(store, { title: "Mine", isLocal: true }, 2);
-    const first = plain(await store.load(id));
+    const first = await loadPlain(store, id);
     await store.setLocal(id, false);
-    const second = plain(await store.load(id));
+    const second = await loadPlain(store, id);
     await store.setLocal(id, true);
-    const third = plain(await store.load(id));
+    const third = await loadPlain(store, id);
     expect({ place: first.summary.place, second, third }).toEqual({
       place: "local",
       second: { ...first, summary: { ...first.summary, place: "workspace" } },
@@ -251,9 +252,9 @@ describe.each(EVERY_STORE)("a store in $name", ({ openStore }) => {
   test("moving a conversation to its current place changes nothing", async () => {
     const { store } = openStore();
     const id = await record(store, {}, 1);
-    const before = plain(await store.load(id));
+    const before = await loadPlain(store, id);
     await store.setLocal(id, false);
-    expect(plain(await store.load(id))).toEqual(before);
+    expect(await loadPlain(store, id)).toEqual(before);
   });
 
   test("an archived conversation cannot be moved", async () => {
@@ -288,7 +289,7 @@ describe.each(EVERY_STORE)("a fork in $name", ({ openStore }) => {
     await original.release();
     clock.advance(60_000);
     const id = await store.fork(original.id);
-    expect(plain(await store.load(id))).toEqual({
+    expect(await loadPlain(store, id)).toEqual({
       summary: {
         id: conversationIdFromNumber(START_NUMBER + 600),
         metadata: {
@@ -319,7 +320,7 @@ describe.each(EVERY_STORE)("a fork in $name", ({ openStore }) => {
       title: "Part",
       keep: ({ raw }) => raw["timestamp"] !== time(1),
     });
-    const { summary, elements } = plain(await store.load(id));
+    const { summary, elements } = await loadPlain(store, id);
     expect({ title: summary.metadata?.title, elements }).toEqual({
       title: "Part",
       elements: [numberedElement(0), numberedElement(2), UNKNOWN],
@@ -329,18 +330,18 @@ describe.each(EVERY_STORE)("a fork in $name", ({ openStore }) => {
   test("can be empty", async () => {
     const { store } = openStore();
     const id = await store.fork(await record(store, {}, 2), { keep: () => false });
-    expect(plain(await store.load(id)).elements).toEqual([]);
+    expect((await loadPlain(store, id)).elements).toEqual([]);
   });
 
   test("is independent of the original", async () => {
     const { store } = openStore();
     const original = await record(store, { title: "Original" }, 2);
-    const before = plain(await store.load(original));
+    const before = await loadPlain(store, original);
     await using writer = await store.open(await store.fork(original));
     await writer.append(numbered(9));
     expect({
-      original: plain(await store.load(original)),
-      fork: plain(await store.load(writer.id)).elements,
+      original: await loadPlain(store, original),
+      fork: (await loadPlain(store, writer.id)).elements,
     }).toEqual({
       original: before,
       fork: [numberedElement(0), numberedElement(1), numberedElement(9)],
@@ -351,7 +352,7 @@ describe.each(EVERY_STORE)("a fork in $name", ({ openStore }) => {
     const { store } = openStore();
     const original = await record(store, {}, 1);
     await store.archive(original);
-    const { summary, elements } = plain(await store.load(await store.fork(original)));
+    const { summary, elements } = await loadPlain(store, await store.fork(original));
     expect({
       isArchived: summary.isArchived,
       archivedAt: summary.metadata?.archivedAt,
@@ -365,7 +366,7 @@ describe.each(EVERY_STORE)("a fork in $name", ({ openStore }) => {
     await original.append(numbered(0));
     const id = await store.fork(original.id);
     await original.append(numbered(1));
-    expect(plain(await store.load(id)).elements).toEqual([numberedElement(0)]);
+    expect((await loadPlain(store, id)).elements).toEqual([numberedElement(0)]);
   });
 });
 

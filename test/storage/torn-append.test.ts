@@ -10,6 +10,7 @@ import {
   laidOut,
   numberedElement,
   numberedElements,
+  UNHEARD,
 } from "../../src/storage/record-elements.fixture.ts";
 import { fastTemporaryFolder } from "../../src/storage/temporary-workspace.fixture.ts";
 import type { JsonObject } from "../../src/util/index.ts";
@@ -123,7 +124,7 @@ test("torn ends are saved in separate files, and the warning names them", async 
   const messages: string[] = [];
   for (const torn of ["first", "second"]) {
     writeFileSync(file, `${laidOut(numberedElements(1)).slice(0, -3)},\n  {\n    "${torn}`);
-    const events = new EventFile(file, () => undefined);
+    const events = new EventFile(file, UNHEARD);
     const { problems } = await events.open();
     await events.close();
     messages.push(...problems.map(({ message }) => message.replace(/^.*\(/, "(")));
@@ -202,7 +203,7 @@ async function recover(folder: string, bytes: Buffer): Promise<Recovered> {
   rmSync(aside, { force: true });
   writeFileSync(file, bytes);
   const batches = [...readElements(file)];
-  const events = new EventFile(file, () => undefined);
+  const events = new EventFile(file, UNHEARD);
   const opened = await events.open();
   await events.append([NEXT]);
   await events.close();

@@ -8,7 +8,7 @@ import {
   numbered,
   numberedElement,
   numberedElements,
-  plain,
+  loadPlain,
   plainStream,
 } from "../../src/storage/record-elements.fixture.ts";
 import {
@@ -82,7 +82,7 @@ test("a copy that appears after listing is read if it is newer", async () => {
   placeOne(local, "local", OLD);
   await conversations.list();
   placeOne(live, "workspace", { events: 20, metadata: 20, baseConfig: 20 });
-  const { summary, elements } = plain(await conversations.load(ID));
+  const { summary, elements } = await loadPlain(conversations, ID);
   expect({
     title: summary.metadata?.title,
     content: elements[0]?.["content"],
@@ -107,7 +107,7 @@ test("a writer merges the latest changes and writes to the workspace", async () 
     stream: plainStream(writer).elements,
     live: eventsIn(live),
     local: eventsIn(local),
-    loaded: plain(await conversations.load(ID)).elements,
+    loaded: (await loadPlain(conversations, ID)).elements,
   }).toEqual({
     title: "workspace",
     baseConfig: { from: "local" },
@@ -121,7 +121,7 @@ test("a writer merges the latest changes and writes to the workspace", async () 
 test("moving to the user's folder keeps only the copy changed last", async () => {
   const { conversations, live, local } = placeBoth({ ...OLD, events: 20 }, OLD);
   await conversations.setLocal(ID, true);
-  const { summary, elements } = plain(await conversations.load(ID));
+  const { summary, elements } = await loadPlain(conversations, ID);
   expect({
     place: summary.place,
     elements,
@@ -176,7 +176,7 @@ test("two folders of one conversation in one place do not prevent a new title", 
   await using writer = await conversations.open(ID);
   await writer.updateMetadata((old) => ({ ...old, title: "c" }));
   await writer.append(numbered(2));
-  expect(plain(await conversations.load(ID))).toMatchObject({
+  expect(await loadPlain(conversations, ID)).toMatchObject({
     summary: { metadata: { title: "c" } },
     elements: numberedElements(3),
   });
@@ -185,7 +185,7 @@ test("two folders of one conversation in one place do not prevent a new title", 
 /** Which of the two copies each file is read from. */
 async function read(workspace: Ages, user: Ages) {
   const { conversations } = placeBoth(workspace, user);
-  const { summary, elements, baseConfig } = plain(await conversations.load(ID));
+  const { summary, elements, baseConfig } = await loadPlain(conversations, ID);
   return {
     events: elements[0]?.["content"],
     metadata: summary.metadata?.title,

@@ -6,7 +6,7 @@ import {
   numbered,
   numberedElement,
   numberedElements,
-  plain,
+  loadPlain,
   plainStream,
   time,
 } from "../../src/storage/record-elements.fixture.ts";
@@ -78,7 +78,7 @@ describe.each(EVERY_STORE)("a writer in $name", ({ openStore }) => {
     const elements = [numberedElement(0), numberedElement(1)];
     expect({
       stream: plainStream(writer).elements,
-      loaded: plain(await store.load(writer.id)).elements,
+      loaded: (await loadPlain(store, writer.id)).elements,
     }).toEqual({ stream: elements, loaded: elements });
   });
 
@@ -91,7 +91,7 @@ describe.each(EVERY_STORE)("a writer in $name", ({ openStore }) => {
       { type: "from_another_version", timestamp: time(3), content: ["a", null, 1.5] },
     ];
     await writer.appendEntries(elements.map((element) => StreamEntry.fromJson(element)));
-    expect(plain(await store.load(writer.id)).elements).toEqual(elements);
+    expect((await loadPlain(store, writer.id)).elements).toEqual(elements);
   });
 
   test("keeps the order of concurrent appends", async () => {
@@ -107,7 +107,7 @@ describe.each(EVERY_STORE)("a writer in $name", ({ openStore }) => {
     expect({
       resolved,
       stream: plainStream(writer).elements,
-      loaded: plain(await store.load(writer.id)).elements,
+      loaded: (await loadPlain(store, writer.id)).elements,
     }).toEqual({
       resolved: Array.from({ length: 50 }, (_, number) => number),
       stream: numberedElements(50),
@@ -121,7 +121,7 @@ describe.each(EVERY_STORE)("a writer in $name", ({ openStore }) => {
     const appends = [writer.append(numbered(0)), writer.append(numbered(1))];
     await writer.release();
     await Promise.all(appends);
-    expect(plain(await store.load(writer.id)).elements).toEqual(numberedElements(2));
+    expect((await loadPlain(store, writer.id)).elements).toEqual(numberedElements(2));
   });
 
   test("saves changes of the metadata", async () => {
@@ -172,7 +172,7 @@ describe.each(EVERY_STORE)("a writer in $name", ({ openStore }) => {
         writer.updateMetadata((metadata) => ({ ...metadata, title: `Title ${number}` })),
       ),
     ]);
-    const { summary, elements } = plain(await store.load(writer.id));
+    const { summary, elements } = await loadPlain(store, writer.id);
     expect({ title: summary.metadata?.title, elements }).toEqual({
       title: "Title 4",
       elements: numberedElements(40),
@@ -188,7 +188,7 @@ describe.each(EVERY_STORE)("a writer in $name", ({ openStore }) => {
       append: await codeOf(writer.append(numbered(1))),
       metadata: await codeOf(writer.updateMetadata((old) => ({ ...old, title: "After" }))),
       title: (await store.find(writer.id))?.metadata?.title,
-      loaded: plain(await store.load(writer.id)).elements,
+      loaded: (await loadPlain(store, writer.id)).elements,
     }).toEqual({
       append: "write_failed",
       metadata: "write_failed",
@@ -205,7 +205,7 @@ describe.each(EVERY_STORE)("a writer in $name", ({ openStore }) => {
     await second.append(numbered(0));
     expect({
       append: await codeOf(first.append(numbered(1))),
-      loaded: plain(await store.load(first.id)).elements,
+      loaded: (await loadPlain(store, first.id)).elements,
     }).toEqual({ append: "write_failed", loaded: [numberedElement(0)] });
   });
 });

@@ -1,4 +1,4 @@
-/** Reads, writes, copies and removes a conversation's folder and the three files in it. */
+/** Reads, checks, writes, copies and removes a conversation's folder and the three files in it. */
 import { readdirSync } from "node:fs";
 import { cp, rename, rm } from "node:fs/promises";
 import path from "node:path";
@@ -7,10 +7,19 @@ import {
   type ConversationMetadata,
   findIdInFolderName,
   metadataToJson,
+  parseMetadata,
+  StreamEntry,
   type Timestamp,
 } from "../../conversation/index.ts";
-import { isJsonObject, type JsonObject, parseJson, systemErrorCode } from "../../util/index.ts";
-import { readError, writeError } from "../storage-error.ts";
+import {
+  isJsonObject,
+  type JsonObject,
+  jsonTypeOf,
+  parseJson,
+  systemErrorCode,
+} from "../../util/index.ts";
+import type { RecordFile } from "../port.ts";
+import { readError, StorageError, writeError } from "../storage-error.ts";
 import {
   BASE_CONFIG,
   type ConversationCopy,
@@ -99,6 +108,39 @@ export function findFile(file: string): Buffer | undefined {
   } catch (error) {
     if (systemErrorCode(error) === "ENOENT") return undefined;
     throw readError(file, error);
+  }
+}
+
+/** Checks the text of an edited file before it replaces a good one. Throws `invalid_record`. */
+export function assertValidRecordFile(file: RecordFile, text: string): void {
+  try {
+    CHECKS[file](parseJson(text));
+  } catch (cause) {
+    const reason = cause instanceof Error ? cause.message : String(cause);
+    throw new StorageError("invalid_record", `Invalid ${file} file: ${reason}`, { cause });
+  }
+}
+
+const CHECKS = {
+  events: assertEvents,
+  metadata: parseMetadata,
+  baseConfig: (value: unknown) => {
+    if (!isJsonObject(value)) throw new Error(`expected an object, got ${jsonTypeOf(value)}`);
+  },
+} satisfies Record<RecordFile, (value: unknown) => unknown>;
+
+function assertEvents(value: unknown): void {
+  if (!Array.isArray(value)) throw new Error(`expected a list, got ${jsonTypeOf(value)}`);
+  for (const [index, element] of value.entries()) {
+    if (!isJsonObject(element)) {
+      throw new Error(`element ${index}: expected an object, got ${jsonTypeOf(element)}`);
+    }
+    // Without these two, the Rust original would move the whole conversation to the trash.
+    for (const key of ["timestamp", "type"]) {
+      if (element[key] === undefined) throw new Error(`element ${index}: "${key}" is missing`);
+    }
+    const { content } = StreamEntry.fromJson(element);
+    if (content.kind === "malformed") throw new Error(`element ${index}: ${content.error.message}`);
   }
 }
 

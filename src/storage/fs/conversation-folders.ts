@@ -56,6 +56,19 @@ export function copiesOf(
   return [...found].filter(([other]) => other === id).map(([, copy]) => copy);
 }
 
+/** The live copies in folders of this name, without a look at all the others. */
+export function liveCopiesNamed(
+  roots: ConversationRoots,
+  name: string,
+): readonly ConversationCopy[] {
+  return (["workspace", "local"] as const).flatMap((root): ConversationCopy[] => {
+    if (roots[root] === undefined) return [];
+    const folder = path.join(parentFolder(roots, root, false), name);
+    const isThere = lstatSync(folder, { throwIfNoEntry: false })?.isDirectory() ?? false;
+    return isThere ? [{ root, folder, isArchived: false }] : [];
+  });
+}
+
 function* eachCopy(
   roots: ConversationRoots,
   which: "live" | "all",

@@ -4,14 +4,14 @@ import { mkdir, open, rename, rm } from "node:fs/promises";
 import path from "node:path";
 import { writeError } from "../storage-error.ts";
 import { readRegularFile } from "./safe-open.ts";
-import { systemErrorCode } from "../../util/index.ts";
+import { randomName, systemErrorCode } from "../../util/index.ts";
 
 /**
  * `mode` applies to new files. Does not touch a file that already has the content, and refuses to
  * replace a symbolic link. Throws `write_failed`.
  */
 export async function writeDurably(file: string, content: Buffer, mode = 0o644): Promise<void> {
-  const temporary = `${file}.${crypto.randomUUID().slice(0, 8)}.tmp`;
+  const temporary = `${file}.${randomName()}.tmp`;
   try {
     const before = findFile(file);
     if (before?.content.equals(content)) return;

@@ -2,7 +2,7 @@
  * Appends to an `events.json` in place. An append costs only the bytes of its events, however long
  * the file is, and is on disk when it resolves. Appends that are queued together share one sync.
  */
-import { type BigIntStats, fstatSync, lstatSync } from "node:fs";
+import { type BigIntStats, fstatSync, lstatSync, readSync } from "node:fs";
 import type { FileHandle } from "node:fs/promises";
 import { StreamEntry } from "../../conversation/index.ts";
 import { yieldToEventLoop, shouldYield, type JsonObject } from "../../util/index.ts";
@@ -36,6 +36,16 @@ export interface LoadedEvents {
   readonly entries: readonly StreamEntry[];
 }
 
+/** Whoever keeps track of what is in the file. */
+export interface EventFileListener {
+  /** Another program has changed the file. These are its new contents. */
+  onChanged(opened: OpenedEvents): void;
+  /** Before elements are written. If it throws, they are not. */
+  beforeWrite(elements: readonly JsonObject[]): void;
+  /** Once they are on disk, or it is clear that they will not be. */
+  afterWrite(isWritten: boolean): void;
+}
+
 interface PendingAppend {
   readonly elements: readonly JsonObject[];
   readonly done: PromiseWithResolvers<void>;
@@ -43,8 +53,7 @@ interface PendingAppend {
 
 export class EventFile {
   readonly #open: OpenFile;
-  /** Called with the new contents if another program has changed the file. */
-  readonly #onChanged: (opened: OpenedEvents) => void;
+  readonly #listener: EventFileListener;
   #file: string;
   #handle: FileHandle | undefined;
   /** The fingerprint after our last write; empty if the file has to be read again. */
@@ -57,13 +66,9 @@ export class EventFile {
   #lastTask: Promise<unknown> = Promise.resolve();
   #isClosed = false;
 
-  constructor(
-    file: string,
-    onChanged: (opened: OpenedEvents) => void,
-    openWith: OpenFile = openRecordToWrite,
-  ) {
+  constructor(file: string, listener: EventFileListener, openWith: OpenFile = openRecordToWrite) {
     this.#file = file;
-    this.#onChanged = onChanged;
+    this.#listener = listener;
     this.#open = openWith;
   }
 
@@ -74,23 +79,29 @@ export class EventFile {
   async open(loaded?: LoadedEvents): Promise<OpenedEvents> {
     await this.#closeHandle();
     const isLoaded =
-      loaded?.file === this.#file &&
-      loaded.fingerprint === fingerprint(this.#stat()) &&
-      (await hasLayout(this.#file));
-    const opened = isLoaded
-      ? { entries: [...loaded.entries], problems: [] }
-      : await readForWriting(this.#file);
+      loaded?.file === this.#file && loaded.fingerprint === fingerprint(this.#stat());
+    if (isLoaded && (await this.#openAtEnd())) {
+      return { entries: [...loaded.entries], problems: [] };
+    }
+    await this.#closeHandle();
+    const opened = await readForWriting(this.#file);
+    if (await this.#openAtEnd()) return opened;
+    throw writeError(this.#file, new Error("its end is not in the expected layout"));
+  }
+
+  /** Returns false if the end of the file is not in the usual layout. Throws `write_failed`. */
+  async #openAtEnd(): Promise<boolean> {
     try {
       const handle = await this.#open(this.#file);
       this.#handle = handle;
-      const point = await readAppendPoint(handle);
-      if (point === undefined) throw new Error("its end is not in the expected layout");
+      const point = readAppendPoint(handle);
+      this.#lastFingerprint = fingerprint(fstatSync(handle.fd, { bigint: true }));
+      if (point === undefined) return false;
       this.#point = point;
-      this.#lastFingerprint = fingerprint(await handle.stat({ bigint: true }));
+      return true;
     } catch (error) {
       throw writeError(this.#file, error);
     }
-    return opened;
   }
 
   /** Resolves when the elements are on disk. If it throws, none of them are in the record. */
@@ -143,18 +154,21 @@ export class EventFile {
     const handle = await this.#currentHandle();
     const { position, separator } = this.#point;
     const bytes = elementsToBytes(elements, separator);
+    this.#listener.beforeWrite(elements);
     try {
       await writeAll(handle, bytes, position);
       await handle.datasync();
     } catch (error) {
       await this.#rollBack(handle);
+      this.#listener.afterWrite(false);
       throw writeError(this.#file, error);
     }
     this.#point = { position: position + bytes.length - CLOSING.length, separator: "," };
-    // Synchronous, because it takes microseconds; going through the thread pool takes as long as the write.
+    // Synchronous for the same reason as `readAppendPoint`.
     const after = fstatSync(handle.fd, { bigint: true });
     this.#lastFingerprint =
       Number(after.size) === position + bytes.length ? fingerprint(after) : "";
+    this.#listener.afterWrite(true);
   }
 
   /** The open file, read again if another program has changed or replaced it. */
@@ -166,7 +180,7 @@ export class EventFile {
     }
     const isUnchanged =
       this.#lastFingerprint !== "" && fingerprint(this.#stat()) === this.#lastFingerprint;
-    if (this.#handle === undefined || !isUnchanged) this.#onChanged(await this.open());
+    if (this.#handle === undefined || !isUnchanged) this.#listener.onChanged(await this.open());
     if (this.#handle === undefined) throw new Error("an opened file has a handle");
     return this.#handle;
   }
@@ -229,17 +243,18 @@ async function readForWriting(file: string): Promise<OpenedEvents> {
 async function hasLayout(file: string): Promise<boolean> {
   try {
     await using handle = await openRecordToWrite(file);
-    return (await readAppendPoint(handle)) !== undefined;
+    return readAppendPoint(handle) !== undefined;
   } catch (error) {
     throw writeError(file, error);
   }
 }
 
-async function readAppendPoint(handle: FileHandle): Promise<AppendPoint | undefined> {
-  const { size } = await handle.stat();
-  const length = Math.min(size, ENDING_LENGTH);
-  const { buffer } = await handle.read(Buffer.alloc(length), 0, length, size - length);
-  return findAppendPoint(size, buffer.toString("latin1"));
+/** Synchronous, because it takes microseconds; going through the thread pool takes longer. */
+function readAppendPoint({ fd }: FileHandle): AppendPoint | undefined {
+  const { size } = fstatSync(fd);
+  const bytes = Buffer.alloc(Math.min(size, ENDING_LENGTH));
+  readSync(fd, bytes, 0, bytes.length, size - bytes.length);
+  return findAppendPoint(size, bytes.toString("latin1"));
 }
 
 /** Changes when a program writes to the file or replaces it. */

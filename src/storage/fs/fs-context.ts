@@ -17,7 +17,7 @@ import {
   FolderNames,
 } from "./conversation-folders.ts";
 import type { OpenFile } from "./event-file.ts";
-import { acquireLock, type ConversationLock, listLockFiles } from "./lock.ts";
+import { acquireLock, type ConversationLock, isLocked, listLockFiles } from "./lock.ts";
 
 export interface FsStoreOptions {
   /** The workspace's `.jp` folder. */
@@ -81,6 +81,12 @@ export class FsContext {
     return acquireLock(folder, id, owner);
   }
 
+  /** Whether some process has the conversation open. Takes no lock. */
+  isLive(id: ConversationId): boolean {
+    const userFolder = this.options.findUserFolder();
+    return userFolder !== undefined && isLocked(locksIn(userFolder), id);
+  }
+
   /** Runs the action while holding the lock. Throws `conversation_locked`. */
   async withLock<Value>(id: ConversationId, action: () => Promise<Value>): Promise<Value> {
     this.copies(id);
@@ -113,7 +119,8 @@ export class FsContext {
   /** Cleans up conversations whose process was killed while creating them. */
   async #removeAbandoned(): Promise<void> {
     const userFolder = this.options.findUserFolder();
-    for (const id of userFolder === undefined ? [] : listLockFiles(locksIn(userFolder))) {
+    if (userFolder === undefined) return;
+    for (const id of listLockFiles(locksIn(userFolder))) {
       const lock = this.#exists(id) ? undefined : await this.#tryLock(id);
       if (lock === undefined) continue;
       await removeLeftovers(this.roots(), id);

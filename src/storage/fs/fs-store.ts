@@ -4,23 +4,24 @@
  */
 import path from "node:path";
 import {
+  type AnswerEvent,
   conversationCreatedAt,
   type ConversationId,
   createStream,
+  describeOpenTurn,
+  findIdInFolderName,
   folderName,
-  parseMetadata,
+  lastTurnOf,
+  type OfferedAnswer,
   StreamEntry,
   timestampFromDate,
   withRequiredConfig,
 } from "../../conversation/index.ts";
-import {
-  yieldToEventLoop,
-  isJsonObject,
-  shouldYield,
-  jsonTypeOf,
-  parseJson,
-} from "../../util/index.ts";
+import { messageOf, shouldYield, yieldToEventLoop } from "../../util/index.ts";
+import { answerPending, type Offer } from "../answering.ts";
 import type {
+  AnswerOptions,
+  AnswerResult,
   Conversation,
   ConversationStore,
   ConversationSummary,
@@ -30,13 +31,15 @@ import type {
   LastTurns,
   ListOptions,
   MetadataChange,
+  PendingTurn,
   RecordFile,
   RecordFiles,
   RecordPaths,
   RecordPiece,
 } from "../port.ts";
-import { recordChangedError, StorageError } from "../storage-error.ts";
+import { recordChangedError } from "../storage-error.ts";
 import {
+  assertValidRecordFile,
   mergeCopies,
   type ConversationFiles,
   copyFolder,
@@ -50,9 +53,12 @@ import {
 } from "./conversation-files.ts";
 import {
   BASE_CONFIG,
+  type ConversationCopy,
   copiesOf,
+  currentCopies,
   EVENTS,
   listCopies,
+  liveCopiesNamed,
   METADATA,
   parentFolder,
   type Root,
@@ -63,7 +69,17 @@ import { fingerprintOf, type LoadedEvents, readEvents } from "./event-file.ts";
 import { readElements } from "./event-reader.ts";
 import { FsContext, type FsStoreOptions } from "./fs-context.ts";
 import { FsConversationWriter, type FsWriterParts } from "./fs-writer.ts";
-import { findLastTurns } from "./last-turns.ts";
+import { findLastTurn, findLastTurns } from "./last-turns.ts";
+import { Offers } from "./offers.ts";
+import {
+  findOwnTurn,
+  turnToText,
+  hasMarker,
+  hasOpenTurn,
+  listMarkers,
+  type Marker,
+  unmark,
+} from "./open-turns.ts";
 import { folderOfLatest, summarize } from "./summary.ts";
 
 export class FsConversationStore implements ConversationStore, RecordFiles {
@@ -77,6 +93,8 @@ export class FsConversationStore implements ConversationStore, RecordFiles {
 
   async list({ which = "live" }: ListOptions = {}): Promise<ConversationSummary[]> {
     const summaries: ConversationSummary[] = [];
+    const markers = listMarkers(this.#context.options.findUserFolder());
+    const marked = new Set(markers.map((marker) => marker.id));
     for (const [id, copies] of listCopies(
       this.#context.roots(),
       which === "live" ? "live" : "all",
@@ -84,7 +102,7 @@ export class FsConversationStore implements ConversationStore, RecordFiles {
       // A conversation is archived only if it has no live copy.
       const isLive = copies.some((copy) => !copy.isArchived);
       if (which === "archived" && isLive) continue;
-      summaries.push(summarize(id, copies));
+      summaries.push(await this.#summarize(id, copies, marked.has(id)));
       if (shouldYield()) await yieldToEventLoop();
     }
     return summaries;
@@ -92,7 +110,10 @@ export class FsConversationStore implements ConversationStore, RecordFiles {
 
   async find(id: ConversationId): Promise<ConversationSummary | undefined> {
     const copies = copiesOf(this.#context.roots(), id);
-    return copies.length === 0 ? undefined : summarize(id, copies);
+    if (copies.length === 0) return undefined;
+    const userFolder = this.#context.options.findUserFolder();
+    const isMarked = userFolder !== undefined && hasMarker(userFolder, id);
+    return this.#summarize(id, copies, isMarked);
   }
 
   async load(id: ConversationId): Promise<Conversation> {
@@ -103,7 +124,9 @@ export class FsConversationStore implements ConversationStore, RecordFiles {
     const { entries, problems, isInLayout } = await readEvents(file);
     const baseConfig = readBaseConfig(folder);
     const stream = createStream({ createdAt: conversationCreatedAt(id), baseConfig, entries });
-    const conversation = { summary: summarize(id, copies), stream, problems };
+    const isOwnTurn =
+      findOwnTurn(this.#context.options.findUserFolder(), id, entries) !== undefined;
+    const conversation = { id, stream, isOwnTurn, problems };
     if (isInLayout) this.#loaded.set(conversation, { file, fingerprint: before, entries });
     return conversation;
   }
@@ -127,6 +150,32 @@ export class FsConversationStore implements ConversationStore, RecordFiles {
     );
   }
 
+  async listPending(): Promise<readonly PendingTurn[]> {
+    const turns: PendingTurn[] = [];
+    for (const marker of listMarkers(this.#context.options.findUserFolder())) {
+      const { id } = marker;
+      const copies = this.#copiesOfMarked(marker);
+      // Before the entries: a process that ends in between has written them all.
+      const isLive = this.#context.isLive(id);
+      try {
+        const entries = copies.length === 0 ? [] : await this.#readLastTurn(copies);
+        if (hasOpenTurn(entries)) turns.push({ id, entries, isLive });
+      } catch (error) {
+        turns.push({ id, entries: [], isLive, problem: messageOf(error) });
+      }
+    }
+    return turns;
+  }
+
+  answer(id: ConversationId, event: AnswerEvent, options?: AnswerOptions): Promise<AnswerResult> {
+    const target = {
+      open: () => this.open(id),
+      readLastTurn: () => this.#readLastTurn(this.#context.liveCopies(id)),
+      offer: (_id: ConversationId, offered: OfferedAnswer) => this.#offer(id, offered),
+    };
+    return answerPending(target, id, { ...options, event });
+  }
+
   async create(options: CreateOptions): Promise<FsConversationWriter> {
     const { title, labels, baseConfig = {}, entries = [] } = options;
     const files: ConversationFiles = {
@@ -138,7 +187,9 @@ export class FsConversationStore implements ConversationStore, RecordFiles {
       baseConfig: Buffer.from(`${jsonText(withRequiredConfig(baseConfig))}\n`),
       events: eventFileBytes(entries.map(({ raw }) => raw)),
     };
-    return this.#createConversation(options.isLocal === true ? "local" : "workspace", files);
+    const ownTurn = options.isOwnTurn === true ? turnToText(entries) : undefined;
+    const root = options.isLocal === true ? "local" : "workspace";
+    return this.#createConversation(root, files, ownTurn);
   }
 
   async open(id: ConversationId, loaded?: Conversation): Promise<FsConversationWriter> {
@@ -174,7 +225,7 @@ export class FsConversationStore implements ConversationStore, RecordFiles {
       return keep === undefined || isBase || keep(StreamEntry.fromJson(element));
     });
     const root = copies.some((copy) => copy.root === "workspace") ? "workspace" : "local";
-    await using writer = await this.#createConversation(root, {
+    const files = {
       metadata: {
         ...metadata,
         ...(title !== undefined && { title }),
@@ -182,13 +233,17 @@ export class FsConversationStore implements ConversationStore, RecordFiles {
       },
       baseConfig,
       events,
-    });
+    };
+    const lastTurn = await this.#readLastTurn(copies);
+    const ownTurn = findOwnTurn(this.#context.options.findUserFolder(), id, lastTurn)?.text;
+    await using writer = await this.#createConversation(root, files, ownTurn);
     return writer.id;
   }
 
   async remove(id: ConversationId): Promise<void> {
     await this.#context.withLock(id, async () => {
       for (const { folder } of this.#context.copies(id)) await removeFolder(folder);
+      unmark(await this.#context.options.ensureUserFolder(), id);
     });
   }
 
@@ -246,13 +301,17 @@ export class FsConversationStore implements ConversationStore, RecordFiles {
   }
 
   /** Creates a folder for a new id, and removes it again on failure. */
-  async #createConversation(root: Root, files: ConversationFiles): Promise<FsConversationWriter> {
+  async #createConversation(
+    root: Root,
+    files: ConversationFiles,
+    ownTurn?: string,
+  ): Promise<FsConversationWriter> {
     const { id, lock } = await this.#context.reserveId();
     const parent = parentFolder(this.#context.roots(), root, false);
     const folder = path.join(parent, folderName(id, files.metadata.title));
     try {
       await writeConversation(folder, files);
-      return await this.#openWriter({ id, folder, otherFolders: [], lock });
+      return await this.#openWriter({ id, folder, otherFolders: [], lock, ownTurn });
     } catch (error) {
       await removeFolder(folder).catch(() => undefined);
       lock.release();
@@ -275,14 +334,15 @@ export class FsConversationStore implements ConversationStore, RecordFiles {
   }
 
   async #openWriter(
-    parts: Pick<FsWriterParts, "id" | "folder" | "otherFolders" | "lock">,
+    parts: Pick<FsWriterParts, "id" | "folder" | "otherFolders" | "lock" | "ownTurn">,
     loaded?: LoadedEvents,
   ): Promise<FsConversationWriter> {
-    const { openFile } = this.#context.options;
+    const { openFile, ensureUserFolder } = this.#context.options;
     const baseConfig = readBaseConfig(parts.folder);
     return FsConversationWriter.open(
       {
         ...parts,
+        userFolder: await ensureUserFolder(),
         metadata: await readOrReplaceMetadata(parts.folder, this.#now()),
         base: { createdAt: conversationCreatedAt(parts.id), baseConfig },
         ...(openFile !== undefined && { openFile }),
@@ -291,40 +351,40 @@ export class FsConversationStore implements ConversationStore, RecordFiles {
     );
   }
 
+  /** Only a conversation with a marker may have an open turn, so only those are read for it. */
+  async #summarize(
+    id: ConversationId,
+    copies: readonly ConversationCopy[],
+    isMarked: boolean,
+  ): Promise<ConversationSummary> {
+    const summary = summarize(id, copies);
+    if (!isMarked || summary.problem !== undefined) return summary;
+    const isLive = this.#context.isLive(id);
+    const openTurn = describeOpenTurn(lastTurnOf(await this.#readLastTurn(copies)), isLive);
+    return { ...summary, ...(openTurn !== undefined && { openTurn }) };
+  }
+
+  /** Empty if it is archived, or not in this copy of the workspace. */
+  #copiesOfMarked({ id, folderName: name }: Marker): readonly ConversationCopy[] {
+    const roots = this.#context.roots();
+    const named = findIdInFolderName(name) === id ? liveCopiesNamed(roots, name) : [];
+    if (named.length > 0) return named;
+    return copiesOf(roots, id).filter((copy) => !copy.isArchived);
+  }
+
+  async #readLastTurn(copies: readonly ConversationCopy[]): Promise<readonly StreamEntry[]> {
+    const file = path.join(folderOfLatest(currentCopies(copies), EVENTS, BASE_CONFIG), EVENTS);
+    const elements = await findLastTurn(file);
+    if (elements !== undefined) return elements.map((element) => StreamEntry.fromJson(element));
+    return (await readEvents(file)).entries;
+  }
+
+  async #offer(id: ConversationId, offered: OfferedAnswer): Promise<Offer> {
+    const userFolder = await this.#context.options.ensureUserFolder();
+    return new Offers(userFolder, id).place(offered);
+  }
+
   #now() {
     return timestampFromDate(this.#context.options.clock.now());
-  }
-}
-
-/** Checks the text of an edited file before it replaces a good one. Throws `invalid_record`. */
-function assertValidRecordFile(file: RecordFile, text: string): void {
-  try {
-    CHECKS[file](parseJson(text));
-  } catch (cause) {
-    const reason = cause instanceof Error ? cause.message : String(cause);
-    throw new StorageError("invalid_record", `Invalid ${file} file: ${reason}`, { cause });
-  }
-}
-
-const CHECKS = {
-  events: assertEvents,
-  metadata: parseMetadata,
-  baseConfig: (value: unknown) => {
-    if (!isJsonObject(value)) throw new Error(`expected an object, got ${jsonTypeOf(value)}`);
-  },
-} satisfies Record<RecordFile, (value: unknown) => unknown>;
-
-function assertEvents(value: unknown): void {
-  if (!Array.isArray(value)) throw new Error(`expected a list, got ${jsonTypeOf(value)}`);
-  for (const [index, element] of value.entries()) {
-    if (!isJsonObject(element)) {
-      throw new Error(`element ${index}: expected an object, got ${jsonTypeOf(element)}`);
-    }
-    // Without these two, the Rust original would move the whole conversation to the trash.
-    for (const key of ["timestamp", "type"]) {
-      if (element[key] === undefined) throw new Error(`element ${index}: "${key}" is missing`);
-    }
-    const { content } = StreamEntry.fromJson(element);
-    if (content.kind === "malformed") throw new Error(`element ${index}: ${content.error.message}`);
   }
 }

@@ -11,12 +11,14 @@ import {
   StreamEntry,
 } from "../../conversation/index.ts";
 import type { JsonObject } from "../../util/index.ts";
-import type { ConversationWriter, MetadataChange, RecordProblem } from "../port.ts";
+import type { AnswerListener, ConversationWriter, MetadataChange, RecordProblem } from "../port.ts";
 import { writeError } from "../storage-error.ts";
 import { EVENTS, METADATA } from "./conversation-folders.ts";
 import { renameFolder, writeJson } from "./durable.ts";
 import { EventFile, type LoadedEvents, type OpenedEvents, type OpenFile } from "./event-file.ts";
 import type { ConversationLock } from "./lock.ts";
+import { Offers } from "./offers.ts";
+import { TurnMarker } from "./open-turns.ts";
 
 export interface FsWriterParts {
   readonly id: ConversationId;
@@ -29,6 +31,10 @@ export interface FsWriterParts {
     readonly baseConfig: JsonObject | undefined;
   };
   readonly lock: ConversationLock;
+  /** The user's own, for this workspace. */
+  readonly userFolder: string;
+  /** Of the conversation that this one is a copy of: see `TurnMarker`. */
+  readonly ownTurn?: string | undefined;
   readonly openFile?: OpenFile;
 }
 
@@ -36,11 +42,15 @@ export class FsConversationWriter implements ConversationWriter {
   readonly id: ConversationId;
   readonly #base: FsWriterParts["base"];
   readonly #lock: ConversationLock;
+  readonly #userFolder: string;
+  readonly #listeners = new Set<Disposable>();
   readonly #events: EventFile;
   #otherFolders: readonly string[];
   #folder: string;
   #metadataWrites: Promise<unknown> = Promise.resolve();
   #isReleased = false;
+  /** Absent until the record is read. */
+  #marker: TurnMarker | undefined;
   #metadata: ConversationMetadata;
   #stream: ConversationStream & { readonly entries: StreamEntry[] };
   #problems: readonly RecordProblem[] = [];
@@ -49,12 +59,25 @@ export class FsConversationWriter implements ConversationWriter {
     this.id = parts.id;
     this.#base = parts.base;
     this.#lock = parts.lock;
+    this.#userFolder = parts.userFolder;
     this.#folder = parts.folder;
     this.#otherFolders = parts.otherFolders;
     this.#metadata = parts.metadata;
     this.#stream = { createdAt: parts.base.createdAt, baseConfig: {}, entries: [] };
     const file = path.join(parts.folder, EVENTS);
-    this.#events = new EventFile(file, (opened) => this.#replaceStream(opened), parts.openFile);
+    const listener = {
+      onChanged: (opened: OpenedEvents) => {
+        this.#replaceStream(opened);
+        this.#marker?.check(this.#stream.entries);
+      },
+      beforeWrite: (elements: readonly JsonObject[]) =>
+        this.#marker?.prepare(elements, this.#stream.entries),
+      afterWrite: (isWritten: boolean) => {
+        if (isWritten) this.#marker?.commit();
+        else this.#marker?.undo();
+      },
+    };
+    this.#events = new EventFile(file, listener, parts.openFile);
   }
 
   /** Takes ownership of the lock, and releases it if opening fails. */
@@ -62,9 +85,13 @@ export class FsConversationWriter implements ConversationWriter {
     const writer = new FsConversationWriter(parts);
     try {
       writer.#replaceStream(await writer.#events.open(loaded));
+      const { id, userFolder, ownTurn } = parts;
+      const { entries } = writer.#stream;
+      const marked = { id, folderName: path.basename(parts.folder), entries, ownTurn };
+      writer.#marker = new TurnMarker(userFolder, marked);
       return writer;
     } catch (error) {
-      await writer.release();
+      await writer.#close();
       throw error;
     }
   }
@@ -79,6 +106,10 @@ export class FsConversationWriter implements ConversationWriter {
 
   get problems(): readonly RecordProblem[] {
     return this.#problems;
+  }
+
+  get isOwnTurn(): boolean {
+    return this.#marker?.isOwnTurn ?? false;
   }
 
   append(...events: readonly ConversationEvent[]): Promise<void> {
@@ -96,18 +127,30 @@ export class FsConversationWriter implements ConversationWriter {
     return done;
   }
 
+  onAnswer(listener: AnswerListener): Disposable {
+    const listening = new Offers(this.#userFolder, this.id).listen(listener);
+    this.#listeners.add(listening);
+    return listening;
+  }
+
   async release(): Promise<void> {
-    this.#isReleased = true;
-    try {
-      await this.#metadataWrites;
-      await this.#events.close();
-    } finally {
-      this.#lock.release();
-    }
+    if (!this.#isReleased) await this.#close();
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
     await this.release();
+  }
+
+  async #close(): Promise<void> {
+    this.#isReleased = true;
+    for (const listening of this.#listeners) listening[Symbol.dispose]();
+    try {
+      await this.#metadataWrites;
+      await this.#events.close();
+      this.#marker?.close(this.#stream.entries);
+    } finally {
+      this.#lock.release();
+    }
   }
 
   async #writeMetadata(change: MetadataChange): Promise<void> {

@@ -41,6 +41,18 @@ export async function findLastTurns(
   return { elements: elements.slice(start), firstTurn };
 }
 
+/**
+ * From the last turn start on; empty without one. Unlike `findLastTurns` it looks at nothing before. Undefined
+ * and throws like it.
+ */
+export async function findLastTurn(file: string): Promise<readonly JsonObject[] | undefined> {
+  using window = new ByteWindow(file);
+  const tail = await readTail(window, 1, FIRST_PIECE);
+  if (tail === undefined) return undefined;
+  const start = nthTurnStartFromEnd(tail.elements, 1);
+  return start === -1 ? [] : tail.elements.slice(start);
+}
+
 interface Tail {
   readonly elements: readonly JsonObject[];
   /** Where the element before them ends; 0 if there is none. */

@@ -23,7 +23,7 @@ import {
   conversationIdToNumber,
 } from "../../conversation/index.ts";
 import { isJsonObject, systemErrorCode } from "../../util/index.ts";
-import { StorageError, writeError } from "../storage-error.ts";
+import { LockedError, StorageError, writeError } from "../storage-error.ts";
 import { makeFolder } from "./durable.ts";
 
 export interface ConversationLock {
@@ -103,27 +103,44 @@ function releaseOnce(fd: number, file: string): () => void {
   };
 }
 
-function lockedError(id: ConversationId, file: string): StorageError {
-  return new StorageError(
-    "conversation_locked",
-    `Conversation ${id} is in use by ${describeHolder(file)}.`,
-    {
-      hint: "Wait for it to finish, or use another conversation.",
-    },
-  );
-}
-
-function describeHolder(file: string): string {
+function lockedError(id: ConversationId, file: string): LockedError {
   try {
     const owner: unknown = JSON.parse(readFileSync(file, "utf8"));
     if (isJsonObject(owner) && typeof owner["pid"] === "number") {
       const since = owner["acquired_at"];
-      return `process ${owner["pid"]}${typeof since === "string" ? `, since ${since}` : ""}`;
+      const time = typeof since === "string" ? `, since ${since}` : "";
+      return new LockedError(id, `process ${owner["pid"]}`, time);
     }
   } catch {
     // The holder is just taking or releasing the lock.
   }
-  return "another process";
+  return new LockedError(id, "another process");
+}
+
+/**
+ * Whether some process holds the lock, without touching it. Exact where the system lists locks; elsewhere a
+ * process that has got the number of one that was killed may be mistaken for it.
+ */
+export function isLocked(folder: string, id: ConversationId): boolean {
+  const file = path.join(folder, `jp-c${conversationIdToNumber(id)}.lock`);
+  try {
+    const { ino } = statSync(file);
+    const locks = findSystemLocks();
+    if (locks !== undefined) return locks.includes(`:${ino} `);
+    const owner: unknown = JSON.parse(readFileSync(file, "utf8"));
+    const pid = isJsonObject(owner) ? owner["pid"] : undefined;
+    return typeof pid === "number" && process.kill(pid, 0);
+  } catch (error) {
+    return systemErrorCode(error) === "EPERM"; // It is there, but of another user.
+  }
+}
+
+function findSystemLocks(): string | undefined {
+  try {
+    return process.platform === "linux" ? readFileSync("/proc/locks", "utf8") : undefined;
+  } catch {
+    return undefined;
+  }
 }
 
 /** Conversations with a lock file: they are locked, or their process was killed. */

@@ -38,7 +38,7 @@ export async function openRecordToWrite(file: string): Promise<FileHandle> {
   if (noFollow === undefined) assertRegularFile(lstatSync(file));
   const handle = await open(file, constants.O_RDWR | SAFE_FLAGS).catch(rethrowUnsafe);
   try {
-    assertRegularFile(await handle.stat());
+    assertRegularFile(fstatSync(handle.fd));
     return handle;
   } catch (error) {
     await handle.close();

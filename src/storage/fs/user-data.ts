@@ -71,6 +71,27 @@ export function belongsToWorkspace(folder: string, root: string): boolean {
   }
 }
 
+/**
+ * The roots of the workspaces that the user's data folder knows of and that are still there. Clones and
+ * worktrees share a folder, which knows only the one that it was created for.
+ */
+export function knownWorkspaces(environment: UserEnvironment): readonly string[] {
+  const parent = path.join(userDataFolder(environment), "workspace");
+  return listFolders(parent).flatMap((name) => {
+    const storage = findLink(path.join(parent, name, LINK));
+    const root = storage === undefined ? undefined : path.dirname(storage);
+    return root !== undefined && existsSync(path.join(root, ".jp")) ? [root] : [];
+  });
+}
+
+function findLink(file: string): string | undefined {
+  try {
+    return readlinkSync(file);
+  } catch {
+    return undefined;
+  }
+}
+
 /** Creates the folder if it is missing. Throws `write_failed`. */
 export async function ensureWorkspaceData(
   dataFolder: string,

@@ -1,0 +1,157 @@
+/** Answers what a conversation waits for, in any store: here if no one has it open, or else through who has. */
+import {
+  type AnswerEvent,
+  type ConversationId,
+  type Judgement,
+  judgeAnswer,
+  lastTurnOf,
+  type OfferedAnswer,
+  StreamEntry,
+} from "../conversation/index.ts";
+import { abortable } from "../util/index.ts";
+import type { AnswerOptions, AnswerResult, ConversationStore, ConversationWriter } from "./port.ts";
+import { LockedError } from "./storage-error.ts";
+
+/** An answer that waits for the process that has the conversation open. */
+export interface Offer {
+  /** Resolves when the offer may have been decided, or the lock may be free. */
+  changed(): Promise<void>;
+  /** Why it was refused, if it was. */
+  findRefusal(): string | undefined;
+  /** Returns false if the other process is deciding about it already. */
+  withdraw(): boolean;
+  /** Once the lock is held here. */
+  discard(): void;
+  /** Stops waiting. */
+  [Symbol.dispose](): void;
+}
+
+/** What a store brings along. */
+export interface AnswerTarget extends Pick<ConversationStore, "open"> {
+  /** The entries of the last turn, read without the lock. Throws `conversation_not_found`. */
+  readLastTurn(id: ConversationId): Promise<readonly StreamEntry[]>;
+  offer(id: ConversationId, offered: OfferedAnswer): Promise<Offer>;
+}
+
+/** See `ConversationStore.answer`. */
+export async function answerPending(
+  target: AnswerTarget,
+  id: ConversationId,
+  options: AnswerOptions & { readonly event: AnswerEvent },
+): Promise<AnswerResult> {
+  const { event, askedAt, signal, onWait, keepsOpen = false } = options;
+  signal?.throwIfAborted();
+  const offered = { event, ...(askedAt !== undefined && { askedAt }) };
+  const free = await openUnlessLocked(target, id);
+  if (!(free instanceof LockedError)) return record(free, { offered, keepsOpen });
+  const { holder } = free;
+  const judged = await judgeLive(target, id, offered);
+  if (judged.type !== "fits") return judged;
+  using offer = await target.offer(id, offered);
+  onWait?.({ type: "offered", holder });
+  let isTooLate = false;
+  for (;;) {
+    const result = await settle(target, id, { offer, offered, keepsOpen });
+    if (result !== undefined) return result;
+    if (signal?.aborted === true) {
+      if (offer.withdraw()) signal.throwIfAborted();
+      if (!isTooLate) onWait?.({ type: "claimed", holder });
+      isTooLate = true;
+    }
+    await waitForChange(offer, signal);
+  }
+}
+
+/** An abort is a change too, the first time. */
+async function waitForChange(offer: Offer, signal: AbortSignal | undefined): Promise<void> {
+  const changed = offer.changed();
+  if (signal === undefined || signal.aborted) return changed;
+  await abortable(changed, signal).catch(() => undefined);
+}
+
+interface Answering {
+  readonly offered: OfferedAnswer;
+  readonly keepsOpen: boolean;
+}
+
+interface Offering extends Answering {
+  readonly offer: Offer;
+}
+
+/** Undefined as long as nothing is decided. */
+async function settle(
+  target: AnswerTarget,
+  id: ConversationId,
+  { offer, ...answering }: Offering,
+): Promise<AnswerResult | undefined> {
+  const { offered } = answering;
+  const reason = offer.findRefusal();
+  if (reason !== undefined) {
+    offer.discard();
+    return { type: "refused", reason };
+  }
+  const writer = await openUnlessLocked(target, id);
+  if (!(writer instanceof LockedError)) {
+    const wasClaimed = !offer.withdraw();
+    offer.discard();
+    return record(writer, answering, wasClaimed);
+  }
+  const judged = await judgeLive(target, id, offered);
+  if (judged.type === "fits" || judged.type === "refused") return undefined;
+  return toResult(judged, offered, !offer.withdraw());
+}
+
+async function judgeLive(
+  target: AnswerTarget,
+  id: ConversationId,
+  offered: OfferedAnswer,
+): Promise<Judgement> {
+  return judgeAnswer(lastTurnOf(await target.readLastTurn(id)), offered, true);
+}
+
+async function openUnlessLocked(
+  target: AnswerTarget,
+  id: ConversationId,
+): Promise<ConversationWriter | LockedError> {
+  try {
+    return await target.open(id);
+  } catch (error) {
+    if (error instanceof LockedError) return error;
+    throw error;
+  }
+}
+
+/** Releases the writer, unless it is to stay open and the answer is recorded. */
+async function record(
+  writer: ConversationWriter,
+  { offered, keepsOpen }: Answering,
+  wasClaimed = false,
+): Promise<AnswerResult> {
+  let isKept = false;
+  try {
+    const judged = judgeAnswer(lastTurnOf(writer.stream.entries), offered, false);
+    if (judged.type !== "fits") return toResult(judged, offered, wasClaimed);
+    await writer.append(offered.event);
+    isKept = keepsOpen;
+    return { type: "recorded", ...(isKept && { conversation: writer }) };
+  } finally {
+    if (!isKept) await writer.release();
+  }
+}
+
+/** If the other process has claimed the answer, and this very answer is on record, it was recorded. */
+function toResult(
+  judged: Exclude<Judgement, { readonly type: "fits" }>,
+  { event }: OfferedAnswer,
+  wasClaimed: boolean,
+): AnswerResult {
+  const isOwn = judged.type === "taken" && wasClaimed && isSame(judged.event, event);
+  return isOwn ? { type: "recorded" } : judged;
+}
+
+function isSame(left: AnswerEvent, right: AnswerEvent): boolean {
+  return (
+    JSON.stringify(StreamEntry.fromEvent(left).raw) ===
+    JSON.stringify(StreamEntry.fromEvent(right).raw)
+  );
+}

@@ -1,0 +1,271 @@
+/**
+ * Answers that one process offers to the one that has the conversation open, as files in the user's own folder:
+ *
+ *   <conversation>.<offer>.offered.json   waits; whoever offered it may withdraw it by deleting it
+ *   <conversation>.<offer>.claimed.json   the process that has the conversation open decides about it
+ *   <conversation>.<offer>.refused.json   it does not fit, and why
+ *
+ * The file is gone once the record shows what became of the answer. Only the process that holds the lock claims,
+ * so a claimed file that it does not know was left behind by a process that was killed.
+ */
+import {
+  type FSWatcher,
+  mkdirSync,
+  readdirSync,
+  renameSync,
+  rmSync,
+  statSync,
+  watch,
+  writeFileSync,
+} from "node:fs";
+import path from "node:path";
+import {
+  type ConversationId,
+  findTimestamp,
+  isAnswer,
+  type OfferedAnswer,
+  StreamEntry,
+} from "../../conversation/index.ts";
+import { isJsonObject, messageOf, parseJson, systemErrorCode } from "../../util/index.ts";
+import type { Offer } from "../answering.ts";
+import type { AnswerListener } from "../port.ts";
+import { writeError } from "../storage-error.ts";
+import { readRegularFile } from "./safe-open.ts";
+
+const FOLDER = "offers";
+/** Changes are noticed at once where the system reports them. Where it does not, this is the delay. */
+const POLL_MS = 200;
+/** For whoever waits for a decision: nothing reports that a lock is free. */
+const LOCK_POLL_MS = 50;
+/** A refusal that no one has read by then is not read by anyone. */
+const MAX_UNREAD_MS = 60_000;
+
+/** The offers for one conversation. */
+export class Offers {
+  readonly #folder: string;
+  readonly #id: ConversationId;
+
+  constructor(userFolder: string, id: ConversationId) {
+    this.#folder = path.join(userFolder, FOLDER);
+    this.#id = id;
+  }
+
+  /** Throws `write_failed`. */
+  place({ event, askedAt }: OfferedAnswer): Offer {
+    const offer = new PlacedOffer(this.#folder, `${this.#id}.${crypto.randomUUID()}`);
+    const { raw } = StreamEntry.fromEvent(event);
+    try {
+      makePrivateFolder(this.#folder);
+      writeAtomically(offer.file("offered"), JSON.stringify({ event: raw, asked_at: askedAt }));
+    } catch (error) {
+      throw writeError(offer.file("offered"), error);
+    }
+    return new WatchedOffer(this.#folder, offer);
+  }
+
+  /**
+   * Passes every offer to the listener, until disposed of. Requires the conversation's lock. If the folder
+   * cannot be watched, offers are found a little later.
+   */
+  listen(listener: AnswerListener): Disposable {
+    const seen = new Set<string>();
+    const look = () => {
+      for (const name of this.#files(/\.(?:offered|claimed)\.json$/)) {
+        const key = name.replace(/\.\w+\.json$/, "");
+        if (seen.has(key)) continue;
+        seen.add(key);
+        void handle(new PlacedOffer(this.#folder, key), listener);
+      }
+    };
+    makePrivateFolder(this.#folder);
+    this.#removeUnread();
+    const watching = watchFolder(this.#folder, look, POLL_MS);
+    watching.poll.unref();
+    look();
+    return watching;
+  }
+
+  #files(ending: RegExp): readonly string[] {
+    return namesIn(this.#folder).filter(
+      (name) => name.startsWith(`${this.#id}.`) && ending.test(name),
+    );
+  }
+
+  /** What processes have left behind that were killed before they could read or write it. */
+  #removeUnread(): void {
+    for (const name of this.#files(/\.refused\.json$|\.tmp$/)) {
+      const file = path.join(this.#folder, name);
+      const stats = statSync(file, { throwIfNoEntry: false });
+      if (stats !== undefined && Date.now() - stats.mtimeMs > MAX_UNREAD_MS) remove(file);
+    }
+  }
+}
+
+/** An offer, for the process that made it. */
+class WatchedOffer implements Offer {
+  readonly #offer: PlacedOffer;
+  readonly #watching: Disposable;
+  #changed = Promise.withResolvers<void>();
+
+  constructor(folder: string, offer: PlacedOffer) {
+    this.#offer = offer;
+    this.#watching = watchFolder(folder, () => this.#changed.resolve(), LOCK_POLL_MS);
+  }
+
+  async changed(): Promise<void> {
+    await this.#changed.promise;
+    this.#changed = Promise.withResolvers();
+  }
+
+  findRefusal(): string | undefined {
+    return this.#offer.findRefusal();
+  }
+
+  withdraw(): boolean {
+    return remove(this.#offer.file("offered"));
+  }
+
+  discard(): void {
+    for (const state of ["offered", "claimed", "refused"] as const) remove(this.#offer.file(state));
+  }
+
+  [Symbol.dispose](): void {
+    this.#watching[Symbol.dispose]();
+  }
+}
+
+/** The files of an offer. */
+class PlacedOffer {
+  readonly #folder: string;
+  readonly #name: string;
+
+  constructor(folder: string, name: string) {
+    this.#folder = folder;
+    this.#name = name;
+  }
+
+  file(state: "offered" | "claimed" | "refused"): string {
+    return path.join(this.#folder, `${this.#name}.${state}.json`);
+  }
+
+  /** Returns false if it was withdrawn before. */
+  claim(): boolean {
+    try {
+      renameSync(this.file("offered"), this.file("claimed"));
+      return true;
+    } catch (error) {
+      if (systemErrorCode(error) !== "ENOENT") throw error;
+      return statSync(this.file("claimed"), { throwIfNoEntry: false }) !== undefined;
+    }
+  }
+
+  giveBack(): void {
+    renameSync(this.file("claimed"), this.file("offered"));
+  }
+
+  /** Throws if it is not an answer: the file is outside input. */
+  read(): OfferedAnswer {
+    const value = parseJson(readRegularFile(this.file("claimed")).toString("utf8"));
+    if (!isJsonObject(value) || !isJsonObject(value["event"])) throw new Error("it has no answer");
+    const { event } = StreamEntry.fromJson(value["event"]);
+    if (event === undefined || !isAnswer(event)) throw new Error("it is not an answer");
+    const askedAt = findTimestamp(value["asked_at"]);
+    return { event, ...(askedAt !== undefined && { askedAt }) };
+  }
+
+  refuse(reason: string): void {
+    writeAtomically(this.file("refused"), JSON.stringify({ reason }));
+    remove(this.file("claimed"));
+  }
+
+  findRefusal(): string | undefined {
+    try {
+      const value = parseJson(readRegularFile(this.file("refused")).toString("utf8"));
+      const reason = isJsonObject(value) ? value["reason"] : undefined;
+      return typeof reason === "string" ? reason : "";
+    } catch {
+      return undefined; // Usually: not there.
+    }
+  }
+}
+
+/** Never throws: whoever offered it finds out from the record, or once the lock is free. */
+async function handle(offer: PlacedOffer, listener: AnswerListener): Promise<void> {
+  try {
+    if (!offer.claim()) return;
+    const offered = readOrRefuse(offer);
+    if (offered === undefined) return;
+    const result = await listener(offered).catch(() => undefined);
+    if (result === undefined) offer.giveBack();
+    else if (result.type === "refused") offer.refuse(result.reason);
+    else remove(offer.file("claimed"));
+  } catch {
+    // The folder cannot be written.
+  }
+}
+
+function readOrRefuse(offer: PlacedOffer): OfferedAnswer | undefined {
+  try {
+    return offer.read();
+  } catch (error) {
+    offer.refuse(`it cannot be read: ${messageOf(error)}`);
+    return undefined;
+  }
+}
+
+function watchFolder(
+  folder: string,
+  onChange: () => void,
+  pollMs: number,
+): Disposable & { readonly poll: NodeJS.Timeout } {
+  let isOpen = true;
+  const run = () => {
+    if (isOpen) onChange();
+  };
+  let watcher: FSWatcher | undefined;
+  try {
+    watcher = watch(folder, { persistent: false }, run);
+    watcher.on("error", () => undefined); // The poll remains.
+  } catch {
+    // The system has no watches left.
+  }
+  const poll = setInterval(run, pollMs);
+  return {
+    poll,
+    [Symbol.dispose]: () => {
+      isOpen = false;
+      clearInterval(poll);
+      watcher?.close();
+    },
+  };
+}
+
+/** Someone may remove the folder while it is watched. */
+function namesIn(folder: string): readonly string[] {
+  try {
+    return readdirSync(folder);
+  } catch {
+    return [];
+  }
+}
+
+/** Answers are the user's own. */
+function makePrivateFolder(folder: string): void {
+  mkdirSync(folder, { recursive: true, mode: 0o700 });
+}
+
+function writeAtomically(file: string, text: string): void {
+  const temporary = `${file}.tmp`;
+  writeFileSync(temporary, text, { mode: 0o600, flag: "wx" });
+  renameSync(temporary, file);
+}
+
+/** Returns false if it was not there. */
+function remove(file: string): boolean {
+  try {
+    rmSync(file);
+    return true;
+  } catch {
+    return false;
+  }
+}

@@ -1,0 +1,264 @@
+/**
+ * Marks conversations that may have an incomplete turn, in the user's own folder. That has two uses:
+ *
+ * - Finding them needs no look at all the others. A marker is there from the first write until the turn is
+ *   complete, or its process was killed. So a marker may be wrong, and each marked record has to be read.
+ * - A marker has a copy of what this user's processes have written of the turn. A record may come with a clone,
+ *   and a turn in it may have decisions that this user has never made. No clone brings a marker along. A copy
+ *   rather than a hash: to load Node's cryptography takes longer than to write both.
+ *
+ * Its first line is the name of the conversation's folder. Then follow the entries, one per line, with an empty line
+ * after those that were written together. Markers are not synced. One that is lost in a power failure is made by the
+ * next writer, but its turn then counts as someone else's.
+ */
+import {
+  closeSync,
+  existsSync,
+  fstatSync,
+  ftruncateSync,
+  mkdirSync,
+  openSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  writeFileSync,
+  writeSync,
+} from "node:fs";
+import path from "node:path";
+import {
+  type ConversationId,
+  findConversationId,
+  lastTurnOf,
+  readTurnProgress,
+  type StreamEntry,
+} from "../../conversation/index.ts";
+import { findJson, isJsonObject, type JsonObject, systemErrorCode } from "../../util/index.ts";
+import { readError, writeError } from "../storage-error.ts";
+
+const FOLDER = "open-turns";
+
+export interface Marker {
+  readonly id: ConversationId;
+  /** The name of the conversation's folder when the marker was made. It may have changed. */
+  readonly folderName: string;
+}
+
+/** In no particular order. Throws `read_failed`. */
+export function listMarkers(userFolder: string | undefined): readonly Marker[] {
+  if (userFolder === undefined) return [];
+  const folder = path.join(userFolder, FOLDER);
+  return namesIn(folder).flatMap((name) => {
+    const id = findConversationId(name);
+    return id === undefined ? [] : [{ id, folderName: findMarker(folder, id)?.folderName ?? "" }];
+  });
+}
+
+function namesIn(folder: string): readonly string[] {
+  try {
+    return readdirSync(folder);
+  } catch (error) {
+    if (systemErrorCode(error) === "ENOENT") return [];
+    throw readError(folder, error);
+  }
+}
+
+interface MarkerFile {
+  /** Only a name, whatever is in the file. */
+  readonly folderName: string;
+  /** What was written together: entries, one per line. */
+  readonly writes: readonly string[];
+}
+
+/** Undefined if it is not there: its writer may just have removed it. */
+function findMarker(folder: string, id: ConversationId): MarkerFile | undefined {
+  try {
+    const text = readFileSync(path.join(folder, id), "utf8");
+    const end = text.indexOf("\n");
+    const writes = text.slice(end + 1).split("\n\n");
+    return { folderName: path.basename(text.slice(0, end)), writes: writes.slice(0, -1) };
+  } catch {
+    return undefined;
+  }
+}
+
+export function hasMarker(userFolder: string, id: ConversationId): boolean {
+  return existsSync(path.join(userFolder, FOLDER, id));
+}
+
+/** A marker that stays behind is wrong, but does no harm. */
+export function unmark(userFolder: string, id: ConversationId): void {
+  try {
+    rmSync(path.join(userFolder, FOLDER, id), { force: true });
+  } catch {
+    // The next writer tries again.
+  }
+}
+
+export function hasOpenTurn(entries: readonly StreamEntry[]): boolean {
+  const turn = lastTurnOf(entries);
+  return turn.length > 0 && readTurnProgress(turn).next !== "done";
+}
+
+/** The last turn, if it is as this user's processes have left it. */
+export interface OwnTurn {
+  readonly text: string;
+  /** What of the marker's last write is in the record: its process may have been killed before all of it was. */
+  readonly lastWrite: string;
+  readonly isComplete: boolean;
+}
+
+export function findOwnTurn(
+  userFolder: string | undefined,
+  id: ConversationId,
+  entries: readonly StreamEntry[],
+): OwnTurn | undefined {
+  const marker = userFolder && findMarker(path.join(userFolder, FOLDER), id);
+  const text = marker && turnToText(entries);
+  if (!marker || text === undefined) return undefined;
+  const earlier = marker.writes.slice(0, -1);
+  const last = marker.writes.at(-1)?.split("\n") ?? [];
+  for (let count = last.length; count >= 0; count -= 1) {
+    const lastWrite = last.slice(0, count).join("\n");
+    const isComplete = count === last.length;
+    if (lastTurnIn([...earlier, lastWrite]) === text) return { text, lastWrite, isComplete };
+  }
+  return undefined;
+}
+
+/** The last turn; undefined without one. */
+export function turnToText(entries: readonly StreamEntry[]): string | undefined {
+  const start = entries.findLastIndex(({ eventType }) => eventType === "turn_start");
+  return start === -1 ? undefined : toLines(entries.slice(start).map(({ raw }) => raw));
+}
+
+function lastTurnIn(writes: readonly string[]): string | undefined {
+  const lines = writes.flatMap((written) => (written === "" ? [] : written.split("\n")));
+  const start = lines.findLastIndex((line) => isTurnStart(findJson(line)));
+  return start === -1 ? undefined : lines.slice(start).join("\n");
+}
+
+function isTurnStart(element: unknown): boolean {
+  return isJsonObject(element) && element["type"] === "turn_start";
+}
+
+function toLines(elements: readonly JsonObject[]): string {
+  return elements.map((element) => JSON.stringify(element)).join("\n");
+}
+
+export interface MarkedRecord extends Marker {
+  readonly entries: readonly StreamEntry[];
+  /** The turn of the conversation that this one is a copy of, if it was the user's own. */
+  readonly ownTurn?: string | undefined;
+}
+
+/** The marker of a conversation that is open for writing. */
+export class TurnMarker {
+  readonly #userFolder: string;
+  readonly #id: ConversationId;
+  readonly #folderName: string;
+  #isOwnTurn: boolean;
+  /** What is about to be written starts a turn. */
+  #isStarting = false;
+  #file: number | undefined;
+  /** Before the last write. */
+  #length = 0;
+  /** It is about the record as it is here. Clones of a workspace share their markers. */
+  #isOurs: boolean;
+
+  /** Throws `write_failed`. */
+  constructor(userFolder: string, { id, folderName, entries, ownTurn }: MarkedRecord) {
+    this.#userFolder = userFolder;
+    this.#id = id;
+    this.#folderName = folderName;
+    const isCopied = ownTurn !== undefined && turnToText(entries) === ownTurn;
+    const own = findOwnTurn(userFolder, id, entries);
+    this.#isOwnTurn = isCopied || own !== undefined;
+    this.#isOurs = this.#isOwnTurn;
+    if (own?.isComplete === false) this.#repair(own);
+    if (!hasMarker(userFolder, id) && hasOpenTurn(entries)) this.#start(isCopied ? ownTurn : "");
+  }
+
+  /** Whether the last turn is as this user's processes have left it. */
+  get isOwnTurn(): boolean {
+    return this.#isOwnTurn;
+  }
+
+  /** Before elements are written to the record, which has these entries. Throws `write_failed`. */
+  prepare(elements: readonly JsonObject[], entries: readonly StreamEntry[]): void {
+    this.#isStarting = elements.some(isTurnStart);
+    const isOwn = this.#isOwnTurn;
+    if (this.#isStarting && !(isOwn && hasOpenTurn(entries))) this.#start(toLines(elements));
+    else if (isOwn) this.#write(`${toLines(elements)}\n\n`);
+    else if (!hasMarker(this.#userFolder, this.#id)) this.#start("");
+  }
+
+  /** Once they are on disk. */
+  commit(): void {
+    if (this.#isStarting) this.#isOwnTurn = true; // What is added to another turn does not make it so.
+  }
+
+  /** If they are not. */
+  undo(): void {
+    try {
+      if (this.#file !== undefined) ftruncateSync(this.#file, this.#length);
+    } catch {
+      // Then the turn counts as someone else's.
+    }
+  }
+
+  /** Another program has changed the record. */
+  check(entries: readonly StreamEntry[]): void {
+    this.#isOwnTurn &&= findOwnTurn(this.#userFolder, this.#id, entries) !== undefined;
+  }
+
+  /** Removes it unless the turn is still open. */
+  close(entries: readonly StreamEntry[]): void {
+    if (this.#file !== undefined) closeSync(this.#file);
+    this.#file = undefined;
+    if (this.#isOurs && !hasOpenTurn(entries)) unmark(this.#userFolder, this.#id);
+  }
+
+  /** Drops what is not in the record. */
+  #repair({ lastWrite }: OwnTurn): void {
+    const folder = path.join(this.#userFolder, FOLDER);
+    const file = path.join(folder, this.#id);
+    const { writes = [] } = findMarker(folder, this.#id) ?? {};
+    const kept = [...writes.slice(0, -1), lastWrite].filter((written) => written !== "");
+    const text = [this.#folderName, ...kept.map((written) => `${written}\n`), ""].join("\n");
+    try {
+      writeFileSync(`${file}.tmp`, text, { mode: 0o600 });
+      renameSync(`${file}.tmp`, file);
+    } catch (error) {
+      throw writeError(file, error);
+    }
+  }
+
+  /** Replaces what is in it. A process that is killed in between leaves an empty one, and a record without a turn. */
+  #start(text: string): void {
+    if (this.#file !== undefined) ftruncateSync(this.#file);
+    this.#write(`${this.#folderName}\n${text === "" ? "" : `${text}\n\n`}`, "w");
+  }
+
+  /** With one write, which a kill cannot tear. */
+  #write(text: string, flag: "a" | "w" = "a"): void {
+    const folder = path.join(this.#userFolder, FOLDER);
+    const file = path.join(folder, this.#id);
+    try {
+      if (this.#file === undefined && flag === "w") makeEmpty(folder, file);
+      this.#file ??= openSync(file, "a", 0o600);
+      this.#length = fstatSync(this.#file).size;
+      const written = writeSync(this.#file, text);
+      if (written < Buffer.byteLength(text)) throw new Error("the disk is full");
+    } catch (error) {
+      this.undo();
+      throw writeError(file, error);
+    }
+    this.#isOurs = true;
+  }
+}
+
+function makeEmpty(folder: string, file: string): void {
+  mkdirSync(folder, { recursive: true });
+  closeSync(openSync(file, "w", 0o600));
+}

@@ -1,0 +1,54 @@
+/**
+ * A test program that answers questions or has them open, as told line by line. It prints the result of each
+ * answer. Arguments: the workspace, the user's data folder, its name.
+ */
+import { flushCompileCache } from "node:module";
+import { createInterface } from "node:readline";
+import { createJournal, TurnState } from "../../src/agent/index.ts";
+import { parseConversationId } from "../../src/conversation/index.ts";
+import { answerBy } from "../../src/storage/open-question.fixture.ts";
+import { openWorkspace } from "../../src/storage/index.ts";
+import { systemClock } from "../../src/util/index.ts";
+
+const [root = "", data = "", name = ""] = process.argv.slice(2);
+const { conversations } = openWorkspace({
+  from: root,
+  environment: {
+    variables: { JP_USER_DATA_DIR: data, PATH: process.env["PATH"] },
+    home: root,
+    platform: process.platform,
+  },
+  clock: systemClock,
+  pid: process.pid,
+});
+let release = async () => {};
+
+flushCompileCache(); // It may be killed before it ends.
+say({ type: "ready" });
+for await (const line of createInterface({ input: process.stdin })) {
+  const [command, id = ""] = line.split(" ");
+  if (command === "answer")
+    say(await conversations.answer(parseConversationId(id), answerBy(name)));
+  if (command === "ask") await ask(id);
+  if (command === "stop") {
+    await release();
+    say({ type: "stopped" });
+  }
+}
+
+/** As a turn does that waits for an answer. */
+async function ask(id: string): Promise<void> {
+  const writer = await conversations.open(parseConversationId(id));
+  const journal = createJournal(writer);
+  const { waiting } = new TurnState();
+  writer.onAnswer((offered) => waiting.take(offered, { journal }));
+  release = async () => {
+    waiting.close();
+    await writer.release();
+  };
+  say({ type: "asking" });
+}
+
+function say(message: object): void {
+  process.stdout.write(`${JSON.stringify(message)}\n`);
+}
