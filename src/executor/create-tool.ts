@@ -28,7 +28,7 @@ export async function createTool(settings: ToolSettings, parts: ToolParts): Prom
       const wanted = source.tool ?? settings.name;
       const shipped = parts.shipped.find(({ tool }) => tool.name === wanted);
       if (shipped === undefined) throw unknownBuiltinError(settings.name, wanted);
-      const { tool } = shipped;
+      const { tool, isReadOnly = false } = shipped;
       const schema =
         Object.keys(settings.parameters).length === 0
           ? tool.parameters
@@ -37,6 +37,7 @@ export async function createTool(settings: ToolSettings, parts: ToolParts): Prom
       return {
         description: { ...describe(settings, schema), ...(isAuxiliary && { isAuxiliary }) },
         executor: createBuiltinExecutor(tool, settings.name),
+        isIdempotent: isReadOnly || tool.isIdempotent === true,
       };
     }
     case "mcp": {

@@ -26,6 +26,8 @@ export interface AttemptRequest {
   readonly notes: Readonly<Record<string, string>>;
   /** How a model answered one of the `prompts`, by question id. */
   readonly replies?: Readonly<Record<string, ModelReply>>;
+  /** What the tool gave with its questions, if another process has asked them. */
+  readonly state?: string;
   readonly signal: AbortSignal;
   /** Reports progress, one line at a time; not part of the result. Must not throw. */
   readonly onProgress?: (message: string) => void;
@@ -56,6 +58,10 @@ export interface NeedsInput {
   readonly source: InquirySource;
   /** By question id: questions that go to a model, with this prompt alone, and never to a person. */
   readonly prompts?: ReadonlyMap<string, ModelPrompt>;
+  /** What the tool needs back with the answers, if another process gets them. */
+  readonly state?: string;
+  /** No other process can continue: whoever waits for the answers is bound to this one. */
+  readonly isBound?: boolean;
   /** Set if the questions may not be asked: they are recorded, and the call ends. */
   readonly refusal?: QuestionRefusal;
   /** Aborted when the tool withdraws the questions: it then runs again without the answers. */
@@ -100,4 +106,6 @@ export interface ToolDescription {
 export interface RunnableTool {
   readonly description: ToolDescription;
   readonly executor: Executor;
+  /** Running it twice does no harm, as far as the tool itself says. The config may say otherwise. */
+  readonly isIdempotent?: boolean;
 }

@@ -125,6 +125,10 @@ export class Connection {
         },
       }),
     };
+    if (!this.#isModern && Object.keys(request.retry).length > 0) {
+      const reason = "it no longer supports the protocol in which it asked";
+      throw new Error(reason);
+    }
     await this.#calls.enter(request);
     try {
       request.onSend();
@@ -158,9 +162,12 @@ export class Connection {
     return this.#closed;
   }
 
+  get #isModern(): boolean {
+    return this.#client.getProtocolEra() === "modern";
+  }
+
   #toEnd(result: CallToolResult | InputRequiredResult): RequestEnd {
-    const isModern = this.#client.getProtocolEra() === "modern";
-    if (!isModern || !this.#sdk.isInputRequiredResult(result)) {
+    if (!this.#isModern || !this.#sdk.isInputRequiredResult(result)) {
       return toCallResult(result as CallToolResult); // There are only two kinds.
     }
     const { inputRequests = {}, requestState } = result;
@@ -205,7 +212,7 @@ export class Connection {
   /** Newer servers report changes only to subscribers. */
   async #subscribe(): Promise<void> {
     const { tools } = this.#client.getServerCapabilities() ?? {};
-    if (this.#client.getProtocolEra() !== "modern" || tools?.listChanged !== true) return;
+    if (!this.#isModern || tools?.listChanged !== true) return;
     await this.#client.listen({ toolsListChanged: true });
   }
 

@@ -8,6 +8,8 @@ export interface RemoteTool {
   readonly description?: string;
   /** JSON Schema of an object. */
   readonly inputSchema: JsonObject;
+  /** The server says that it only reads, or that calling it twice does no more than calling it once. */
+  readonly isIdempotent?: boolean;
 }
 
 /** The result of a call, as text for a model. */

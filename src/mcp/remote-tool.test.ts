@@ -16,6 +16,17 @@ test("one time limit applies to all pages of a list together", async () => {
   await expect(listTools(client, 20)).rejects.toThrow("it took more than 0.02 s");
 });
 
+test.each([
+  [{ readOnlyHint: true }, true],
+  [{ idempotentHint: true }, true],
+  [{ readOnlyHint: false, destructiveHint: false }, undefined],
+  [undefined, undefined],
+])("a tool with the hints %j may be called twice: %s", async (annotations, isIdempotent) => {
+  const client = clientThat(() => ({ tools: [{ ...TOOL, annotations }] }));
+  const [tool] = await listTools(client, Number.POSITIVE_INFINITY);
+  expect(tool?.isIdempotent).toBe(isIdempotent);
+});
+
 test("one size limit applies to all pages of a list together", async () => {
   counters("T-MCP-2");
   let pages = 0;

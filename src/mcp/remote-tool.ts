@@ -48,11 +48,13 @@ function toRemoteTool({
   name,
   description,
   inputSchema,
+  annotations: { readOnlyHint = false, idempotentHint = false } = {},
 }: ListToolsResult["tools"][number]): RemoteTool {
   return {
     name,
     ...(description !== undefined && { description }),
     inputSchema: inputSchema as JsonObject, // Read from JSON.
+    ...((readOnlyHint || idempotentHint) && { isIdempotent: true }),
   };
 }
 

@@ -4,7 +4,7 @@
  *
  *   next ─► result
  *    ▲  └─► asks ─► answer ─┐     2025: the same request continues
- *    └──────────────────────┘     2026: it is sent again, with the answers
+ *    └──────────────────────┘     2026: it is sent again, with the answers, perhaps by another process
  */
 import {
   abortable,
@@ -51,7 +51,9 @@ export interface Asks {
   readonly requests: readonly InputRequest[];
   /** The request has failed, and is sent again once the user has done what is asked. */
   readonly isPrerequisite: boolean;
-  /** Aborted when the server no longer wants an answer. */
+  /** What the server wants back with the answers. */
+  readonly requestState?: string;
+  /** Aborted when the server no longer wants an answer. Set if it waits for the answer on its connection. */
   readonly closed?: AbortSignal;
 }
 
@@ -132,6 +134,12 @@ export class ServerCall {
     }
   }
 
+  /** Takes up a call that another process has left at this question. */
+  restore({ requests, isPrerequisite, requestState }: Asks): void {
+    if (isPrerequisite) this.#askToVisit(requests);
+    else this.#askForInput(requests, requestState);
+  }
+
   /** Answers everything that was asked last, by key. The answers are sent with the next step. */
   answer(responses: ReadonlyMap<string, InputResponse>): void {
     this.#pending?.settle(responses);
@@ -168,8 +176,8 @@ export class ServerCall {
         case "url_required":
           return this.#askToVisit(end.requests);
         case "input_required":
-          this.#retry = end.state === undefined ? {} : { requestState: end.state };
-          if (end.requests.length > 0) return this.#askForInput(end.requests);
+          this.#retry = toRetry(end.state);
+          if (end.requests.length > 0) return this.#askForInput(end.requests, end.state);
           await this.#options.clock.sleep(RETRY_MS, this.#control.signal);
           break;
         default:
@@ -226,10 +234,11 @@ export class ServerCall {
     return this.#ask(asks, (responses) => respond(responses.get(key) ?? { action: "cancel" }));
   }
 
-  #askForInput(requests: readonly InputRequest[]): CallStep {
-    return this.#ask({ type: "asks", requests, isPrerequisite: false }, (responses) => {
+  #askForInput(requests: readonly InputRequest[], requestState: string | undefined): CallStep {
+    const retry = toRetry(requestState);
+    return this.#ask({ type: "asks", requests, isPrerequisite: false, ...retry }, (responses) => {
       const inputResponses = Object.fromEntries(responses) as JsonObject; // They are JSON.
-      this.#retry = { ...this.#retry, inputResponses };
+      this.#retry = { ...retry, inputResponses };
     });
   }
 
@@ -271,6 +280,10 @@ export class ServerCall {
     this.#unfollow = () => signal.removeEventListener("abort", onAbort);
     if (signal.aborted) onAbort();
   }
+}
+
+function toRetry(requestState: string | undefined) {
+  return requestState === undefined ? {} : { requestState };
 }
 
 function isAccepted(response: InputResponse | undefined): boolean {

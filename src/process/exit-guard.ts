@@ -3,6 +3,7 @@
  * them itself. If it is killed, a watchdog does: a small shell that notices the end of its input.
  */
 import type { Socket } from "node:net";
+import { randomName } from "../util/index.ts";
 import { findProgram } from "./find-program.ts";
 
 export interface GroupGuard extends Disposable {
@@ -28,7 +29,7 @@ let sendToWatchdog: ((line: string) => void) | undefined;
 export function guardGroup(): GroupGuard {
   if (sendToWatchdog === undefined) process.on("exit", killAll);
   const send = (sendToWatchdog ??= startWatchdog());
-  const mark = crypto.randomUUID();
+  const mark = `${process.pid}-${randomName()}`;
   let leader = 0;
   send(mark);
   return {

@@ -1,4 +1,4 @@
-/** The table of the six providers. A vendor's package is loaded when one of its models is requested. */
+/** The table of the six providers. A vendor's package is loaded with the first request to one of its models. */
 import { type Clock, isJsonObject, type JsonObject, systemClock } from "../util/index.ts";
 import { anthropic } from "./anthropic.ts";
 import type {
@@ -16,7 +16,7 @@ import { createLocalModel } from "./local-model.ts";
 import { ollama } from "./ollama.ts";
 import { openai } from "./openai.ts";
 import { openrouter } from "./openrouter.ts";
-import type { Model, ModelProperties, ModelRequest } from "./port.ts";
+import type { Model, ModelEvent, ModelProperties, ModelRequest } from "./port.ts";
 import { ProviderError } from "./provider-error.ts";
 import { streamReply } from "./reply.ts";
 import { cannedFetch, drainReply } from "./warm-up.ts";
@@ -57,7 +57,7 @@ export function createProviders(options: ProvidersOptions): Providers {
     async model(provider, name) {
       const connection = connect(provider, name);
       const { id } = connection.endpoint;
-      const model = localModels.get(id) ?? (await openModel(connection, clock));
+      const model = localModels.get(id) ?? openModel(connection, clock);
       if (model.isLocal === true) localModels.set(id, model);
       return model;
     },
@@ -121,18 +121,18 @@ function createConnector(
   };
 }
 
-async function openModel(connection: Connection, clock: Clock): Promise<Model> {
+function openModel(connection: Connection, clock: Clock): Model {
   const { provider, name, definition, settings, endpoint, dialect, watched } = connection;
-  const open = await definition.load();
-  const send = (request: ModelRequest, spoken: Dialect) => {
+  async function* send(request: ModelRequest, spoken: Dialect): AsyncGenerator<ModelEvent> {
+    const open = await definition.load();
     // The packages drop parameters they do not know, so we add those to the body ourselves.
     const { other, ...parameters } = request.parameters;
     const extra = definition.toBody?.(other) ?? other;
     const alive = watched(() => request.observe?.({ type: "alive" }));
     const model = open({ name, settings, fetch: withExtraBody(alive, extra) });
     const known: ModelRequest = { ...request, parameters: { ...parameters, other: {} } };
-    return streamReply({ model, dialect: spoken, endpoint, clock }, known);
-  };
+    yield* streamReply({ model, dialect: spoken, endpoint, clock }, known);
+  }
   const { id } = endpoint;
   if (definition.isLocal) {
     const properties: NonNullable<Model["properties"]> = (parameters, signal) =>

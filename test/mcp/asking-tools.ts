@@ -5,6 +5,7 @@ import {
   type InputRequiredResult,
   type Server,
   type ServerContext,
+  UrlElicitationRequiredError,
 } from "@modelcontextprotocol/server";
 
 interface Call {
@@ -30,6 +31,9 @@ const MODEL_PROMPT = {
   messages: [{ role: "user" as const, content: { type: "text" as const, text: "Name a moon." } }],
   maxTokens: 100,
 };
+
+/** The URLs of `visit_first` that were required before. */
+const visited = new Set<unknown>();
 
 export const ASKING_TOOLS: Readonly<Record<string, Run>> = {
   /**
@@ -92,6 +96,13 @@ export const ASKING_TOOLS: Readonly<Record<string, Run>> = {
       void server.request(request).then((answer) => log(`answered ${JSON.stringify(answer)}`));
     });
     return new Promise(() => undefined);
+  },
+  /** Fails once for each `url`, because it has to be visited. */
+  visit_first: ({ given: { url } }) => {
+    if (visited.has(url)) return text("visited");
+    visited.add(url);
+    const elicitation = { mode: "url" as const, message: "Sign in.", elicitationId: "e1" };
+    throw new UrlElicitationRequiredError([{ ...elicitation, url: String(url) }]);
   },
   ask_model: async ({ context, log }) => {
     await send(context, MODEL_PROMPT).catch((error: unknown) => log(String(error)));

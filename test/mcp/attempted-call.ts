@@ -12,25 +12,39 @@ import type { Question } from "../../src/tool/index.ts";
 import type { Json, JsonObject } from "../../src/util/index.ts";
 import { never } from "./support.ts";
 
+/** What another process has left of the call. */
+interface LeftCall {
+  readonly state?: string;
+  readonly secretAnswers?: readonly string[];
+}
+
 export class AttemptedCall {
   readonly #executor: Executor;
   readonly #arguments: JsonObject;
   readonly #token = {};
   readonly #answers: Record<string, Json> = {};
+  readonly #secretAnswers: readonly string[];
+  /** For the first attempt only. */
+  #state: string | undefined;
 
-  constructor(executor: Executor, given: JsonObject = {}) {
+  constructor(executor: Executor, given: JsonObject = {}, left: LeftCall = {}) {
     this.#executor = executor;
     this.#arguments = given;
+    this.#state = left.state;
+    this.#secretAnswers = left.secretAnswers ?? [];
   }
 
   enter(answers: Readonly<Record<string, Json>> = {}, signal = never): Promise<AttemptResult> {
     Object.assign(this.#answers, answers);
+    const state = this.#state;
+    this.#state = undefined;
     return this.#executor.attempt({
       call: this.#token,
       arguments: this.#arguments,
       answers: { ...this.#answers },
-      secretAnswers: [],
+      secretAnswers: this.#secretAnswers,
       notes: {},
+      ...(state !== undefined && { state }),
       signal,
     });
   }

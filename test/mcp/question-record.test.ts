@@ -55,12 +55,15 @@ describe.each(GENERATIONS)("a form of a server (%s protocol)", (generation) => {
       "turn",
       "call_1 calls land",
       "call_1 approved (run)",
+      "call_1 starts",
       "call_1.sea.1 asks: Which sea?",
       "call_1.fuel.1 asks: How much fuel?",
       'call_1.sea.1 answered: "serenity"',
       'call_1.fuel.1 answered: "none"',
+      "call_1 starts",
       "call_1.fuel.2 asks: How much fuel?",
       'call_1.fuel.2 answered: "17"',
+      "call_1 starts",
       'call_1 gives: [{"landing":{"action":"accept","content":{"sea":"serenity","fuel":17}}}]',
     ]);
     const requests = turn.recorded("inquiry_request");
@@ -128,9 +131,10 @@ test("the consent to visit a URL is recorded, and jp does not visit it", async (
   const turn = await start("older", { answers: [{ answer: true }] });
   const visit = { mode: "url", message: "Sign in.", elicitationId: "e1", url };
   await turn.call("land", { rounds: [{ visit }] });
-  expect(transcript(turn.events).slice(-3)).toEqual([
+  expect(transcript(turn.events).slice(-4)).toEqual([
     `call_1.open_url.1 asks: Do you want to visit 127.0.0.1:${port}?`,
     "call_1.open_url.1 answered: true",
+    "call_1 starts",
     'call_1 gives: [{"visit":{"action":"accept"}}]',
   ]);
   expect([turn.recorded("inquiry_request")[0]?.question.context?.includes(url), visits]).toEqual([
@@ -147,7 +151,7 @@ describe("a form that asks for a secret", () => {
     const turn = await start(generation, {});
     const response = await turn.call("land", { rounds: [{ login }] });
     expect([response?.isError, turn.prompter.questions]).toEqual([true, []]);
-    expect(transcript(turn.events).slice(3, -1)).toEqual([
+    expect(transcript(turn.events).slice(4, -1)).toEqual([
       "call_1.user.1 asks: user",
       "call_1.password.1 asks: password",
       'call_1.user.1 cancelled: "no_prompt_backend"',
@@ -188,9 +192,11 @@ test("a server that withdraws a form closes all its fields", async () => {
   expect((await turn.call("land", { form: LANDING }))?.content).toBe("never mind");
   const { signal, fields } = await held.opened;
   expect([signal.aborted, fields.length]).toEqual([true, 2]);
-  expect(transcript(turn.events).slice(-3, -1)).toEqual([
+  expect(transcript(turn.events).slice(-4)).toEqual([
     'call_1.sea.1 cancelled: "interrupted"',
     'call_1.fuel.1 cancelled: "interrupted"',
+    "call_1 starts",
+    "call_1 gives: never mind",
   ]);
 });
 

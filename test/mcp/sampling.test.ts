@@ -53,8 +53,10 @@ describe.each(GENERATIONS)("sampling requests (%s protocol)", (generation) => {
     expect(transcript(turn.events).slice(2, -1)).toEqual([
       "call_1 calls land",
       "call_1 approved (run)",
+      "call_1 starts",
       `call_1.sampling.1 asks: ${ASKED}`,
       'call_1.sampling.1 answered: "Io, of course."',
+      "call_1 starts",
     ]);
     expect(turn.recorded("inquiry_request")).toMatchObject([
       {

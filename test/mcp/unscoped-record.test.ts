@@ -29,6 +29,7 @@ test("a question outside of a call is recorded as asked by the server", async ()
     "person: Hello",
     "call_1 calls land",
     "call_1 approved (run)",
+    "call_1 starts",
     "call_1 gives: later",
     "mcp.test.name.1 asks: name",
     'mcp.test.name.1 cancelled: "no_prompt_backend"',
@@ -59,7 +60,7 @@ test("a question of a cancelled call is recorded as asked by its tool", async ()
   await until(() => scene.log().includes("waiting"));
   scene.clock.advance(10_000);
   const { events } = await running;
-  expect(transcript(events).slice(4)).toEqual([
+  expect(transcript(events).slice(5)).toEqual([
     'call_1 fails: The MCP server "test" did not run "ask_when_cancelled" within 10 s. It was cancelled. The limit is conversation.tools.land.timeout_secs.',
     "land.name.1 asks: name",
     'land.name.1 cancelled: "interrupted"',
@@ -83,6 +84,8 @@ test("questions whose call is unknown are recorded as asked by the server", asyn
       "call_2 calls land",
       "call_1 approved (run)",
       "call_2 approved (run)",
+      "call_1 starts",
+      "call_2 starts",
       "mcp.test.name.1 asks: name",
       "mcp.test.name.2 asks: name",
       'mcp.test.name.1 cancelled: "no_prompt_backend"',

@@ -12,7 +12,7 @@ export interface WireReply {
   readonly usage?: JsonObject;
 }
 
-interface WireCall {
+export interface WireCall {
   readonly id: string;
   readonly name: string;
   /** Text, because a model may write invalid JSON. */

@@ -104,6 +104,7 @@ const askUser: BuiltinTool = {
   name: "ask_user",
   description: DESCRIPTION,
   parameters: toParametersSchema(PARAMETERS),
+  isIdempotent: true,
   inquirySource: () => ({ source: "assistant" }),
   execute: async (call) => ask(call),
 };

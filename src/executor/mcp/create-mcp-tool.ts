@@ -28,14 +28,17 @@ export async function createMcpTool(options: McpToolOptions): Promise<RunnableTo
   if (reached.type === "absent") return reached;
   const { server, tools } = reached;
   const remote = getRemoteTool(server, tools, source.tool ?? name);
+  const isIdempotent = remote.isIdempotent ?? false;
   return {
     description: toDescription(settings, remote),
     executor: createMcpExecutor({
       server,
       tool: remote,
       name,
+      isIdempotent: settings.isIdempotent ?? isIdempotent,
       ...(timeoutMs !== undefined && { timeoutMs }),
     }),
+    isIdempotent,
   };
 }
 

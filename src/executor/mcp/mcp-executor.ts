@@ -1,8 +1,9 @@
 /**
  * Runs a tool on its server. A question of the server ends the attempt but not the call: the next
- * attempt continues it. The tool is the one who asks, whatever the server says.
+ * attempt continues it, if need be in another process. The tool is the one who asks, whatever the server says.
  */
 import type {
+  Asks,
   InputRequest,
   McpServer,
   RemoteTool,
@@ -19,6 +20,8 @@ import type {
   QuestionRefusal,
   RefusedQuestions,
 } from "../port.ts";
+import { decodeCallState, encodeCallState } from "./call-state.ts";
+import { shortLine } from "./form-field.ts";
 import {
   createRound,
   fillRound,
@@ -33,13 +36,22 @@ export interface McpExecutorOptions {
   readonly tool: RemoteTool;
   /** The one in the config, under which the model knows the tool. */
   readonly name: string;
+  /** A call whose question cannot be continued may simply be made again. */
+  readonly isIdempotent: boolean;
   readonly timeoutMs?: number;
 }
 
 /** A call in progress, and what was asked last. */
 interface CallState {
   readonly call: ServerCall;
-  asked?: { readonly round: QuestionRound; readonly closed?: AbortSignal };
+  asked?: AskedRound;
+}
+
+interface AskedRound {
+  readonly round: QuestionRound;
+  /** For another process; undefined if only this one can continue. */
+  readonly state: string | undefined;
+  readonly closed?: AbortSignal;
 }
 
 /** Cancels calls whose caller neither continues nor gives up. */
@@ -71,46 +83,111 @@ export function createMcpExecutor(options: McpExecutorOptions): Executor {
 
 /** Throws the signal's reason. */
 async function runAttempt(
-  { server, tool, name }: McpExecutorOptions,
+  options: McpExecutorOptions,
   state: CallState,
   { signal, onProgress, ...given }: AttemptRequest,
 ): Promise<AttemptResult> {
-  const { call, asked } = state;
+  const { call } = state;
+  if (given.state !== undefined && state.asked === undefined) {
+    const refused = restore(options, state, given);
+    if (refused !== undefined) return refused;
+  }
+  const { asked } = state;
   if (asked !== undefined && asked.closed?.aborted !== true && !signal.aborted) {
     const filled = await fillRound(asked.round, given);
-    if (filled.type === "incomplete") return needsInput(name, state, filled.questions);
+    if (filled.type === "incomplete") return needsInput(options, state, filled.questions);
     call.answer(filled.responses);
   }
   delete state.asked;
   const step = await call.next({ signal, ...(onProgress !== undefined && { onProgress }) });
   if (step.type !== "asks") return step;
-  const round = createRound(step, {
+  return open(options, state, { asks: step, given }) ?? needsInput(options, state);
+}
+
+type Given = Pick<AttemptRequest, "state" | "secretAnswers">;
+
+/** Takes up what another process has left. Returns a result if the call cannot go on. */
+function restore(
+  options: McpExecutorOptions,
+  state: CallState,
+  given: Given,
+): AttemptResult | undefined {
+  const { server, tool, isIdempotent } = options;
+  const owner = { server: server.name, tool: tool.name };
+  const asks = decodeCallState(given.state ?? "", owner);
+  if (asks.type === "invalid") {
+    return isIdempotent ? undefined : { type: "error", content: cannotContinue(options, asks) };
+  }
+  state.call.restore(asks);
+  return open(options, state, { asks, given });
+}
+
+function cannotContinue(
+  { server, tool }: McpExecutorOptions,
+  { problem }: { readonly problem: string },
+): string {
+  return (
+    `The call of "${tool.name}" cannot be continued. The MCP server "${server.name}" had asked a ` +
+    `question, and what was recorded with it is not valid (${shortLine(problem)}). Do not retry ` +
+    "this tool call in this turn."
+  );
+}
+
+/** Makes what the server asks the round that the next attempt answers. Returns a result if it may not be asked. */
+function open(
+  { server, tool, name }: McpExecutorOptions,
+  state: CallState,
+  { asks, given }: { readonly asks: Asks; readonly given: Given },
+): NeedsInput | undefined {
+  const round = createRound(asks, {
     server: server.name,
     allowsSecrets: server.allowsSecrets,
     allowsSampling: server.allowsSampling,
   });
   if (round.type === "refused") {
-    const questions = toRecordedQuestions(server.name, step.requests);
-    return { ...needsInput(name, state, questions), refusal: toRefusal(server, tool, round) };
+    const questions = toRecordedQuestions(server.name, asks.requests);
+    const refusal = toRefusal(server, tool, round);
+    return { ...toNeedsInput(name, state.call, questions), refusal };
   }
-  state.asked = { round, ...(step.closed !== undefined && { closed: step.closed }) };
-  return needsInput(name, state, questionsOf(round));
+  // The server may have put the secrets it got into its state, and no record has those.
+  const isRecordable = given.secretAnswers.length === 0;
+  const owner = { server: server.name, tool: tool.name };
+  state.asked = {
+    round,
+    state: isRecordable ? encodeCallState(asks, owner) : undefined,
+    ...(asks.closed !== undefined && { closed: asks.closed }),
+  };
+  return undefined;
 }
 
+/** Asks the questions of the round, or only some of them. */
 function needsInput(
-  name: string,
+  { name }: McpExecutorOptions,
   { call, asked }: CallState,
+  questions?: readonly Question[],
+): NeedsInput {
+  if (asked === undefined) throw new Error("the server has not asked");
+  const { round, state, closed } = asked;
+  const prompts = promptsOf(round);
+  return {
+    ...toNeedsInput(name, call, questions ?? questionsOf(round)),
+    ...(prompts.size > 0 && { prompts }),
+    ...(state === undefined ? { isBound: true } : { state }),
+    ...(closed !== undefined && { closed }),
+  };
+}
+
+function toNeedsInput(
+  name: string,
+  call: ServerCall,
   [question, ...more]: readonly Question[],
 ): NeedsInput {
   if (question === undefined) throw new Error("the round has no questions");
-  const prompts = asked === undefined ? new Map<string, never>() : promptsOf(asked.round);
   return {
     type: "needs_input",
     question,
     ...(more.length > 0 && { more }),
     source: sourceOf(name),
-    ...(prompts.size > 0 && { prompts }),
-    ...(asked?.closed !== undefined && { closed: asked.closed }),
     onUnanswered: (reason) => call.cancel(reason === "cancelled" ? "cancel" : "decline"),
   };
 }
