@@ -2,6 +2,7 @@
 import { isJsonObject, type JsonObject, MAX_TIMER_MS } from "../util/index.ts";
 import { configError } from "./config-error.ts";
 import { ASSISTANT_DEFAULTS } from "./defaults.ts";
+import { findSeconds } from "./duration.ts";
 import { mergeConfig } from "./layers.ts";
 import { type ResolvedModelId, resolveModelId } from "./model-id.ts";
 import type { PartialConfig } from "./schema/config-schema.ts";
@@ -228,14 +229,6 @@ const NAMED: Readonly<Record<string, CachePolicy>> = {
   off: "off",
 };
 
-const SECONDS: Readonly<Record<string, number>> = {
-  ms: 0.001,
-  s: 1,
-  m: 60,
-  h: HOUR,
-  d: 24 * HOUR,
-};
-
 /** Parses `request.cache`: a word, or a duration such as `90s` or `1h 30m`. Throws `config_invalid`. */
 export function parseCachePolicy(written: boolean | string): CachePolicy {
   const text = String(written).trim();
@@ -244,15 +237,6 @@ export function parseCachePolicy(written: boolean | string): CachePolicy {
   if (seconds === undefined) throw unreadable();
   if (seconds === 0) return "off";
   return seconds >= HOUR ? "long" : "short";
-}
-
-/** Undefined if it is not a duration. */
-function findSeconds(text: string): number | undefined {
-  if (/^0+$/.test(text)) return 0;
-  if (!/^(?:\d+(?:\.\d+)?\s*(?:ms|s|m|h|d)\s*)+$/.test(text)) return undefined;
-  return [...text.matchAll(/(?<amount>[\d.]+)\s*(?<unit>[a-z]+)/g)]
-    .map(({ groups = {} }) => Number(groups["amount"]) * (SECONDS[groups["unit"] ?? ""] ?? 0))
-    .reduce((sum, seconds) => sum + seconds, 0);
 }
 
 function unreadable(): Error {

@@ -7,6 +7,7 @@ import { type FindLine, keysInJson, keysInToml, lineFinder } from "./key-lines.t
 
 export const EXTENSIONS = ["toml", "json", "yaml", "yml"] as const;
 
+/** What a file in one of these formats says, and where. */
 export interface ConfigFile {
   readonly file: string;
   /** JSON, whatever the format of the file, without the address of its schema. */
@@ -19,9 +20,9 @@ export function findConfigFile(folder: string, name: string): string | undefined
   return EXTENSIONS.map((extension) => path.join(folder, `${name}.${extension}`)).find(isFile);
 }
 
-/** Throws `config_not_found`, `config_unreadable`. */
-export async function readConfigFile(file: string): Promise<ConfigFile> {
-  if (!isFile(file)) throw new ConfigError("config_not_found", `Config file not found: ${file}`);
+/** Also reads other files in the same formats; `kind` says what for. Throws `config_not_found`, `config_unreadable`. */
+export async function readConfigFile(file: string, kind = "Config file"): Promise<ConfigFile> {
+  if (!isFile(file)) throw new ConfigError("config_not_found", `${kind} not found: ${file}`);
   const text = readDisk(file, () => readFileSync(file, "utf8")).replace(/^\uFEFF/, "");
   try {
     const { value, findLine } = await parseText(path.extname(file), text);

@@ -5,7 +5,7 @@ export {
   resolveInquiryAssistant,
 } from "./assistant-settings.ts";
 export { ConfigError, type ConfigErrorCode, type ConfigIssue, pathToText } from "./config-error.ts";
-export { findConfigFile } from "./config-file.ts";
+export { type ConfigFile, findConfigFile, parseToml, readConfigFile } from "./config-file.ts";
 export { conversationConfig, withoutMachineSettings } from "./conversation-config.ts";
 export { applyDirectives, type ToolDirective } from "./directives.ts";
 export { setInText } from "./edit-file.ts";
@@ -44,7 +44,12 @@ export {
 } from "./recorded-config.ts";
 export type { CommandConfig } from "./schema/command.ts";
 export { configJsonSchema, type PartialConfig } from "./schema/config-schema.ts";
-export type { ParameterConfig, PartialToolConfig, QuestionTarget } from "./schema/tool.ts";
+export type {
+  ParameterConfig,
+  PartialToolConfig,
+  QuestionTarget,
+  TimeoutMode,
+} from "./schema/tool.ts";
 export {
   type CallLimits,
   DEFAULT_LIMITS,

@@ -87,9 +87,13 @@ function findStructureIssues(
   if (Array.isArray(value)) {
     const item = findItem(schema);
     if (item !== undefined) {
-      return value.flatMap((member, index) =>
-        findStructureIssues(item, member, [...path, String(index)]),
-      );
+      return value.flatMap((member, index) => {
+        const inside = [...path, String(index)];
+        const isMisread = tables.length > 0 && v.is(schema, value) && !v.is(item, member);
+        return isMisread
+          ? findItemIssues(item, member, inside)
+          : findStructureIssues(item, member, inside);
+      });
     }
     if (tables.length === 0) return [];
     const message = `expected ${readable(unwrap(schema).expects)}, got a list`;
@@ -112,6 +116,18 @@ function findStructureIssues(
       },
     ];
   });
+}
+
+/** Of an item that was overlooked, because the list passed for a table. */
+function findItemIssues(
+  item: v.GenericSchema,
+  member: unknown,
+  path: readonly string[],
+): readonly StructureIssue[] {
+  const { issues = [] } = v.safeParse(item, member);
+  return issues
+    .flatMap(toIssues)
+    .map((issue) => ({ ...issue, path: [...path, ...issue.path], severity: "error" }));
 }
 
 /** Where several forms are allowed and one of them is a table: everything that is wrong inside the table. */

@@ -65,6 +65,15 @@ describe("a new conversation", () => {
       "an assistant with a parameter called other",
       ofLocal({ questions: { q: { target: { model: { parameters: { other: { a: 1 } } } } } } }),
     ],
+    ["two answerers", ofLocal({ questions: { q: { target: ["assistant", "user"] } } })],
+    [
+      "two answerers, one of them with settings",
+      ofLocal({ questions: { q: { target: [{ name: "Judge" }, "user"] } } }),
+    ],
+    [
+      "a deadline, and what happens then",
+      ofLocal({ questions: { q: { deadline: "2h", on_timeout: "default" } } }),
+    ],
     ["an access that it does not understand", ofLocal({ access: { net: true } })],
     ["the defaults of tools", ofTool({ timeout_secs: 3 }, "*")],
     ["a limit", { conversation: { max_cycles: 3 } }],

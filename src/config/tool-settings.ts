@@ -1,6 +1,7 @@
 /** Resolves the settings of each tool: its own config first, then the defaults for all tools. */
 import type { JsonObject } from "../util/index.ts";
 import { LIMIT_DEFAULTS, TOOL_DEFAULTS } from "./defaults.ts";
+import { findSeconds } from "./duration.ts";
 import type { CommandConfig } from "./schema/command.ts";
 import type { PartialConfig } from "./schema/config-schema.ts";
 import { definedOnly } from "./schema/node.ts";
@@ -9,6 +10,7 @@ import type {
   ParameterConfig,
   PartialToolConfig,
   QuestionTarget,
+  TimeoutMode,
   TogglePolicy,
 } from "./schema/tool.ts";
 
@@ -38,6 +40,8 @@ export interface ToolSettings {
   readonly options: JsonObject;
   readonly detached: Readonly<Record<"run" | "deliver" | "tool", DetachedMode>>;
   readonly cancellationResponse: string;
+  /** Absent if the config does not say. */
+  readonly isIdempotent?: boolean;
   /** No limit if absent. */
   readonly timeoutMs?: number;
   readonly style: ToolStyle;
@@ -51,6 +55,10 @@ export interface QuestionSettings {
   /** Overrides the tool's own setting, if present. */
   readonly exclusive?: boolean;
   readonly promptLabel?: string;
+  /** How long it waits for an answer. Forever if absent. */
+  readonly deadlineMs?: number;
+  /** `deny` if absent. */
+  readonly onTimeout?: TimeoutMode;
 }
 
 /** An MCP server may never reply, so its calls time out. Local commands are the user's own. */
@@ -108,6 +116,7 @@ function resolveTool(name: string, tool: PartialToolConfig, defaults: Defaults):
       tool.cancellation_response ??
       defaults.cancellation_response ??
       TOOL_DEFAULTS.cancellation_response,
+    ...(tool.idempotent !== undefined && { isIdempotent: tool.idempotent }),
     ...(timeout > 0 && { timeoutMs: timeout * 1000 }),
     style: resolveStyle(tool.style ?? {}, defaults.style ?? {}),
   };
@@ -127,7 +136,9 @@ type PartialQuestions = NonNullable<PartialToolConfig["questions"]>;
 
 function resolveQuestions(questions: PartialQuestions): ReadonlyMap<string, QuestionSettings> {
   const entries = Object.entries(questions).map(([id, question]): [string, QuestionSettings] => {
-    const { target, answer, exclusive, prompt_label: promptLabel } = question;
+    const { target, answer, exclusive, prompt_label: promptLabel, deadline = "" } = question;
+    const { on_timeout: onTimeout } = question;
+    const seconds = findSeconds(deadline.trim());
     return [
       id,
       {
@@ -135,6 +146,8 @@ function resolveQuestions(questions: PartialQuestions): ReadonlyMap<string, Ques
         ...(answer !== undefined && { answer: { value: answer } }),
         ...(exclusive !== undefined && { exclusive }),
         ...(promptLabel !== undefined && { promptLabel }),
+        ...(seconds !== undefined && { deadlineMs: seconds * 1000 }),
+        ...(onTimeout !== undefined && { onTimeout }),
       },
     ];
   });

@@ -166,8 +166,11 @@ test.each<[string, string, JsonObject]>([
   ["runs where nobody is", "write", { detached: "auto" }],
   ["answers", "write", { questions: { sure: { answer: true } } }],
   ["has a model answer", "write", { questions: { sure: { target: "assistant" } } }],
+  ["takes silence for its default", "write", { questions: { sure: { on_timeout: "default" } } }],
+  ["gives less time", "write", { questions: { sure: { deadline: "1s" } } }],
   ["seems to be another", "write", { questions: { sure: { prompt_label: "jp" } } }],
   ["puts into another group", "write", { group: "docs" }],
+  ["runs again", "write", { idempotent: true }],
   ["gives arguments", "write", { parameters: { path: { type: "string", default: "x" } } }],
   ["answers", "ask_user", { questions: { answer: { answer: "yes" } } }],
   ["has a model answer", "ask_user", { questions: { answer: { target: "assistant" } } }],
@@ -188,12 +191,17 @@ test("a claim leaves out only what makes a question stricter", () => {
   const policy = { enable: { state: true, allow_toggle: "any" } };
   const own = { policy, timeoutSecs: Infinity, isSetByUser: () => false, isReadOnly: false };
   const questions = {
-    strict: { target: { type: "user" }, exclusive: true },
+    strict: { target: { type: "user" }, exclusive: true, on_timeout: "deny" },
+    late: { on_timeout: "default" },
     loose: { target: { type: "user" }, exclusive: false },
     new: { a_key_of_tomorrow: 1 },
   };
   expect(trustRelevantToolFields({ questions }, own)).toEqual({
-    questions: { loose: { exclusive: false }, new: { a_key_of_tomorrow: 1 } },
+    questions: {
+      late: { on_timeout: "default" },
+      loose: { exclusive: false },
+      new: { a_key_of_tomorrow: 1 },
+    },
   });
 });
 
@@ -201,6 +209,7 @@ test.each<[string, JsonObject]>([
   ["asks a person", { questions: { sure: { target: "user" } } }],
   ["is off", { enable: false }],
   ["is off unless it is named", { enable: "explicit" }],
+  ["is not run twice", { idempotent: false }],
   ["is as it was", { enable: "off", run: "ask", group: "files", detached: { run: "deny" } }],
 ])("a tool that changes files and %s needs none", (_name, said) => {
   counters("T-WORK-11");
@@ -224,6 +233,8 @@ test.each<[string, JsonObject, JsonObject]>([
   ["result", { result: "ask" }, { result: "unattended" }],
   ["enable", { enable: { state: false } }, { enable: { state: true } }],
   ["detached", { detached: { tool: "deny" } }, { detached: { tool: "defaults" } }],
+  ["detached", { detached: { run: "deny" } }, { detached: { run: "defer" } }],
+  ["detached", { detached: { run: "defer" } }, { detached: { run: "auto" } }],
 ])("loosening %s for all tools needs trust if the user has set it", (_key, own, said) => {
   counters("T-WORK-12");
   const layers = [

@@ -100,6 +100,7 @@ function policyText(value: Entry): readonly string[] {
     format === "unattended" ? "formats its arguments before you approve" : "",
     group !== undefined ? `joins the group ${wordText(group)}` : "",
     timeout_secs === undefined ? "" : timeoutText(timeout_secs),
+    value["idempotent"] === true ? "runs again without asking if jp ended during a call" : "",
     ...(isJsonObject(value["detached"]) ? detachedText(value["detached"]) : []),
     ...(isJsonObject(value["questions"]) ? questionsText(value["questions"]) : []),
   ];
@@ -144,6 +145,8 @@ function questionsText(questions: Entry): readonly string[] {
       ? ""
       : `lets a model answer ${routed.map(([id]) => wordText(id)).join(", ")}`,
     having("changes the label of", "prompt_label"),
+    having("limits how long you have to answer", "deadline"),
+    having("decides", "on_timeout", " if you do not answer in time"),
   ];
 }
 

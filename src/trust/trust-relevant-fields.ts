@@ -89,6 +89,7 @@ export function usesDefault(tool: JsonObject, key: string, claimed: Json): boole
 function looserFields(fields: JsonObject, own: OwnTool): JsonObject {
   const { policy } = own;
   const { run, result, format, enable, group, timeout_secs, options, parameters, access } = fields;
+  const { idempotent } = fields;
   const ownFormat = policy["format"] ?? (policy["run"] === "unattended" ? "unattended" : "ask");
   const detached = pick(tableIn(fields, "detached"), (prompt, mode) =>
     isLooser(DETACHED, mode, tableIn(policy, "detached")[prompt]),
@@ -106,6 +107,8 @@ function looserFields(fields: JsonObject, own: OwnTool): JsonObject {
     // Users switch on tools by the name of their group.
     ...(group !== undefined && group !== policy["group"] && { group }),
     ...(isLonger(timeout_secs, own.timeoutSecs) && { timeout_secs }),
+    // A call that may have run is run again without asking.
+    ...(idempotent === true && policy["idempotent"] !== true && { idempotent }),
     ...(options !== undefined && { options }),
     ...(parameters !== undefined && { parameters }),
     ...(access !== undefined && { access }),
@@ -151,6 +154,7 @@ function withoutStricter(question: Json): JsonObject {
   if (!isJsonObject(question)) return {};
   return pick(question, (key, value) => {
     if (key === "target") return !(isJsonObject(value) && value["type"] === "user");
+    if (key === "on_timeout") return value !== "deny";
     return !(key === "exclusive" && value === true);
   });
 }

@@ -208,7 +208,9 @@ describe("a target", () => {
       assistant: targetOf("assistant"),
       empty: targetOf({}),
       table: targetOf({ model: { id: "openai/mini" }, system_prompt: "Be brief." }),
+      stays: targetOf({ escalation: false }),
     }).toStrictEqual({
+      stays: { type: "assistant", assistant: {} },
       user: { type: "user" },
       assistant: { type: "assistant", assistant: {} },
       empty: { type: "assistant", assistant: {} },
@@ -220,6 +222,30 @@ describe("a target", () => {
         },
       },
     });
+  });
+
+  test("can be the assistant first and then the user, in three notations", () => {
+    const both = { type: "assistant", assistant: {}, escalates: true };
+    const judge = { type: "assistant", assistant: { name: "Judge" }, escalates: true };
+    expect([
+      targetOf(["assistant", "user"]),
+      targetOf("assistant_with_escalation"),
+      targetOf({ escalation: true }),
+      targetOf([{ name: "Judge" }, "user"]),
+      targetOf({ name: "Judge", escalation: true }),
+    ]).toStrictEqual([both, both, both, judge, judge]);
+  });
+
+  test.each<[Json]>([
+    [["user", "assistant"]],
+    [["assistant"]],
+    [["user"]],
+    [["assistant", "user", "user"]],
+    [["assistant", "assistant"]],
+    [["assistant", 1]],
+    [["assistent", "user"]],
+  ])("cannot be %j", (target) => {
+    expect(problemsOf(target)).toHaveLength(1);
   });
 
   test("of another type is rejected, with the errors inside a table", () => {
@@ -271,17 +297,38 @@ describe("a target", () => {
       stored("user"),
       stored("assistant"),
       stored({}),
+      stored("assistant_with_escalation"),
+      stored({ name: "Judge", escalation: true }),
       stored({ instructions: [{ title: "a" }], system_prompt: { value: "b", strategy: "append" } }),
     ]).toStrictEqual([
       configWithQuestion({ target: "user" }),
       configWithQuestion({ target: "assistant" }),
       configWithQuestion({ target: "assistant" }),
+      configWithQuestion({ target: ["assistant", "user"] }),
+      configWithQuestion({ target: [{ name: "Judge" }, "user"] }),
       configWithQuestion({
         target: {
           instructions: { value: [{ title: "a" }], strategy: "replace" },
           system_prompt: "b",
         },
       }),
+    ]);
+  });
+});
+
+describe("a deadline", () => {
+  test("is a duration, and the config says what happens then", () => {
+    const config = configWithQuestion({ deadline: "1h 30m", on_timeout: "escalate" });
+    expect(settingsOf(readConfig(config))).toStrictEqual({
+      target: { type: "user" },
+      deadlineMs: 5400_000,
+      onTimeout: "escalate",
+    });
+  });
+
+  test.each(["", "0", "0s", "soon", "-1h", "2", "4000d", 3600])("is not %j", (deadline) => {
+    expect(parseConfig(configWithQuestion({ deadline })).errors.map(({ path }) => path)).toEqual([
+      ["conversation", "tools", "x", "questions", "q", "deadline"],
     ]);
   });
 });

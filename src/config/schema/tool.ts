@@ -1,6 +1,7 @@
 /** Schema of `conversation.tools.<name>`, and of `conversation.tools.'*'`, the defaults for all tools. */
 import * as v from "valibot";
 import { isJsonObject, type Json } from "../../util/index.ts";
+import { findSeconds } from "../duration.ts";
 import { toJson } from "../schema-node.ts";
 import { assistantSchema } from "./assistant.ts";
 import { commandSchema } from "./command.ts";
@@ -43,8 +44,11 @@ const enableSchema = v.pipe(
   behaviour({ merge: "fields" }),
 );
 
-/** `auto`: the routing table decides. `defaults`: use the question's default, or refuse. `deny`: refuse. */
-const DETACHED_MODES = ["auto", "defaults", "deny"] as const;
+/**
+ * `auto`: the routing table decides. `defaults`: use the question's default, or refuse. `deny`: refuse.
+ * `defer`: wait for a person, in another process.
+ */
+const DETACHED_MODES = ["auto", "defaults", "deny", "defer"] as const;
 
 export type DetachedMode = (typeof DETACHED_MODES)[number];
 
@@ -123,25 +127,85 @@ const shared = {
 /** Who answers a question. A table in the config is the config of the assistant that does. Replaced as a whole. */
 export type QuestionTarget =
   | { readonly type: "user" }
-  | { readonly type: "assistant"; readonly assistant: v.InferOutput<typeof assistantSchema> };
+  | {
+      readonly type: "assistant";
+      readonly assistant: AssistantConfig;
+      /** The user is asked if the assistant cannot answer, or says no. */
+      readonly escalates?: true;
+    };
 
-const targetSchema = v.pipe(
-  v.union([v.picklist(["user", "assistant"]), assistantSchema]),
+type AssistantConfig = v.InferOutput<typeof assistantSchema>;
+
+const LIST_FORM = 'expected a list of an assistant and "user", in this order';
+
+// Its type is short: three assistants are too deep for a compiler that reads our declarations.
+const targetSchema: v.GenericSchema<unknown, QuestionTarget> = v.pipe(
+  v.union([
+    v.picklist(["user", "assistant", "assistant_with_escalation"]),
+    v.array(v.union([v.picklist(["user", "assistant"]), assistantSchema])),
+    v.object({
+      ...assistantSchema.entries,
+      escalation: v.optional(
+        described("ask the user if the assistant cannot answer, or says no", v.boolean()),
+      ),
+    }),
+  ]),
+  v.check((value) => {
+    if (!Array.isArray(value)) return true;
+    const [first, last] = value;
+    return value.length === 2 && first !== "user" && last === "user";
+  }, LIST_FORM),
   v.transform((value): QuestionTarget => {
     if (value === "user") return { type: "user" };
-    return { type: "assistant", assistant: value === "assistant" ? {} : value };
+    if (value === "assistant") return { type: "assistant", assistant: {} };
+    if (value === "assistant_with_escalation") return escalating("assistant");
+    if (Array.isArray(value)) return escalating(value[0]);
+    const { escalation, ...assistant } = value;
+    return escalation === true ? escalating(assistant) : { type: "assistant", assistant };
   }),
   behaviour({ toJson: targetToJson }),
 );
 
+function escalating(assistant: string | AssistantConfig = {}): QuestionTarget {
+  const config = typeof assistant === "string" ? {} : assistant;
+  return { type: "assistant", assistant: config, escalates: true };
+}
+
 function targetToJson(target: QuestionTarget): Json {
   if (target.type === "user") return "user";
   const json = toJson(assistantSchema, target.assistant);
-  return isJsonObject(json) && Object.keys(json).length > 0 ? json : "assistant";
+  const assistant = isJsonObject(json) && Object.keys(json).length > 0 ? json : "assistant";
+  return target.escalates === true ? [assistant, "user"] : assistant;
 }
 
+const TIMEOUT_MODES = ["deny", "default", "escalate"] as const;
+
+/** `deny`: the call fails. `default`: take the question's default. `escalate`: ask the user instead of a model. */
+export type TimeoutMode = (typeof TIMEOUT_MODES)[number];
+
+/** Ten years in seconds: a time that every calendar can hold. */
+const MAX_DEADLINE = 10 * 365 * 24 * 3600;
+
+const deadlineSchema = v.pipe(
+  v.string(),
+  v.check((text) => {
+    const seconds = findSeconds(text.trim()) ?? 0;
+    return seconds > 0 && seconds <= MAX_DEADLINE;
+  }, "expected a duration like 30m or 2h, at most 3650d"),
+);
+
 const questionSchema = group({
-  target: described("who answers: user, assistant, or the settings of an assistant", targetSchema),
+  target: described(
+    'who answers: user, assistant, the settings of an assistant, or ["assistant", "user"] to ask the user ' +
+      "if the assistant says no",
+    targetSchema,
+  ),
+  deadline: described("how long to wait for an answer, such as 30m or 2h", deadlineSchema),
+  on_timeout: described(
+    "after the deadline: deny (the default), default (take the question's default), or escalate (ask the " +
+      "user instead of the assistant)",
+    v.picklist(TIMEOUT_MODES),
+  ),
   answer: described(
     "answer to use without asking; it must fit the question",
     v.pipe(v.unknown(), behaviour({ isPrivate: true })),
@@ -194,6 +258,10 @@ const toolSchema = group({
   examples: described("examples, sent when the model asks for them", v.string()),
   parameters: described("parameters by name", namedBy(parameterSchema)),
   questions: described("settings for the tool's questions, by id", namedBy(questionSchema)),
+  idempotent: described(
+    "running it twice does no harm: a call that may have run when jp ended is simply run again",
+    v.boolean(),
+  ),
   options: described("values for a local tool, never shown to a model", namedBy(v.unknown())),
   access: described("what a local tool may access; not enforced", v.unknown()),
 });
