@@ -385,7 +385,7 @@ test("refused questions are recorded and end the call", async () => {
     ["refused"],
     [],
   ]);
-  expect(transcript(turn.events).slice(3, -1)).toEqual([
+  expect(transcript(turn.events).slice(4, -1)).toEqual([
     "call_1.a.1 asks: A?",
     "call_1.pin.1 asks: PIN?",
     'call_1.a.1 cancelled: "no_prompt_backend"',

@@ -28,8 +28,10 @@ describe("a question that a person answers", () => {
       "turn_start",
       "tool_call_request",
       "permission_decision",
+      "attempt_start",
       "inquiry_request",
       "inquiry_response",
+      "attempt_start",
       "tool_call_response",
     ]);
     expect([turn.recorded("inquiry_request"), turn.recorded("inquiry_response")]).toMatchObject([
@@ -152,9 +154,13 @@ describe("several calls", () => {
       "a calls slow",
       "b calls asker",
       "c calls echo",
+      "a starts",
+      "b starts",
+      "c starts",
       "b.sure.1 asks: Are you sure?",
       "c gives: hi",
       "b.sure.1 answered: true",
+      "b starts",
       "b gives: got true",
       "a gives: slow is done",
     ]);
@@ -256,7 +262,7 @@ describe("several calls", () => {
           return { answer: true };
         },
       },
-      answers: { "b.sure.1": false },
+      answers: { "b.sure.1": true },
     });
     turn.inquiries.hold("b.sure.1");
     const first = (await turn.begin(toolCall("a", "asker"), toolCall("b", "asker"))).run();
@@ -277,7 +283,7 @@ describe("several calls", () => {
     }).toEqual({
       isAnythingOpen: false,
       isAsked: true,
-      contents: ["got true", "got false", "got true"],
+      contents: ["got true", "got true", "got true"],
     });
   });
 });

@@ -181,16 +181,14 @@ describe("a tool without a result, because its question got no answer", () => {
   );
 });
 
-test("a prompt that closes before the user decides withholds the result without recording a decision", async () => {
+test("a prompt that closes before the user decides is no decision: the result waits on the record", async () => {
   counters("T-PROV-8");
   const script = { deliveries: [{ type: "interrupted" } as const] };
-  const { result, decisions } = await callWith({ config: { result: "ask" }, script });
-  expect({ result, decisions }).toEqual({
-    result: [
-      "The tool ran, but the call was interrupted before the user decided whether you may see " +
-        "its result. The user did not reject it.",
-      true,
-    ],
-    decisions: [],
+  const turn = await ToolTurn.start({ tools: [read], config: { read: { result: "ask" } }, script });
+  expect(await turn.call("read")).toBeUndefined();
+  expect(turn.events.at(-1)).toMatchObject({
+    type: "permission_request",
+    action: "deliver",
+    result: { content: "content", isError: false },
   });
 });

@@ -1,84 +1,166 @@
-/** Decides whether the model sees a tool's result. Every decision is recorded. */
-import type { Decider, ToolCallRequest } from "../conversation/index.ts";
-import { messageOf } from "../util/index.ts";
+/** Decides whether the model sees a tool's result, and what to do about a call that may have run before. */
+import type { ToolSettings } from "../config/index.ts";
+import type {
+  ConversationEvent,
+  Decider,
+  PermissionDecision,
+  ToolResult,
+} from "../conversation/index.ts";
+import { type Question, type QuestionOf, selectQuestion } from "../tool/index.ts";
+import { type JsonObject, messageOf } from "../util/index.ts";
 import { promptCause, stopCause, type StopCause } from "./interrupts.ts";
 import {
   DELIVERY_CANCELLED,
   DELIVERY_SKIPPED,
   DELIVERY_SKIPPED_BY_CONFIG,
-  INTERRUPTED_AT_DELIVERY,
+  OUTCOME_UNKNOWN,
   promptFailed,
+  SKIPPED_IN_DOUBT,
 } from "./model-texts.ts";
-import { recordDecision } from "./permission.ts";
-import type { CallableTool, DeliveryResult } from "./ports.ts";
-import type { TurnContext } from "./state.ts";
+import {
+  decide,
+  isStillPermitted,
+  type PendingCall,
+  policy,
+  recordRequest,
+  toDecide,
+  type UndecidedCall,
+  waitingItem,
+} from "./permission.ts";
+import type {
+  DeliveryResult,
+  GivenBy,
+  GivenDelivery,
+  GivenReply,
+  PromptRequest,
+  PromptResult,
+} from "./ports.ts";
+import { personOf, type TurnContext, withoutAnswer } from "./state.ts";
 
 /** The response to a call, as the model sees it. */
-export interface CallResult {
-  readonly content: string;
-  readonly isError: boolean;
+export interface CallResult extends ToolResult {
+  /** To be recorded with the response. */
+  readonly events?: readonly ConversationEvent[];
 }
 
-export interface Delivery {
-  readonly request: ToolCallRequest;
-  readonly tool: CallableTool;
-  readonly result: CallResult;
-  readonly signal: AbortSignal;
+/** `stopped`: before there was a decision. `pending`: a person decides later. */
+export type Delivered = CallResult | "stopped" | "pending";
+
+export interface Delivery extends Omit<PendingCall, "tool"> {
+  readonly tool: { readonly settings: DeliverySettings };
+  readonly result: ToolResult;
 }
 
-/** Returns what the model sees, or undefined if the call was stopped before there was a decision. */
-export async function deliver(
-  context: TurnContext,
-  delivery: Delivery,
-): Promise<CallResult | undefined> {
+type Undelivered = Delivery & Pick<UndecidedCall, "item">;
+
+type DeliverySettings = Pick<ToolSettings, "name" | "result" | "detached">;
+
+/** A result outlives its tool: without the tool's settings a person decides, now or later. */
+export function settingsOfMissing(name: string): DeliverySettings {
+  const detached = { run: "deny", deliver: "defer", tool: "deny" } as const;
+  return { name, result: "ask", detached };
+}
+
+export async function deliver(context: TurnContext, delivery: Delivery): Promise<Delivered> {
+  const { decision } = delivery.progress.permissions.deliver ?? {};
+  using item = waitingItem(context, delivery, "deliver");
+  const undecided = { ...delivery, item };
+  if (delivery.tool.settings.result === "skip") {
+    return withholdByPolicy(context, undecided, "result");
+  }
+  if (decision !== undefined) return applyDecision(decision, delivery.result);
+  const delivered = await deliverHere(context, undecided);
+  const elsewhere = await item.elsewhere;
+  return elsewhere?.type === "permission_decision"
+    ? applyDecision(elsewhere, delivery.result)
+    : delivered;
+}
+
+async function deliverHere(context: TurnContext, delivery: Undelivered): Promise<Delivered> {
   const { settings } = delivery.tool;
   if (settings.result === "unattended") return delivery.result;
-  if (settings.result === "skip") return withholdByPolicy(context, delivery, "result");
-  if (context.prompter.canAsk()) return askPerson(context, delivery);
-  if (settings.detached.deliver === "deny") {
+  const given = context.answers?.findDelivery({ ...toDecide(delivery), result: delivery.result });
+  if (given !== undefined && given !== "later") return useGiven(context, delivery, given);
+  const mode = given ?? withoutAnswer(context, delivery, settings.detached.deliver);
+  if (mode === "ask") return askPerson(context, delivery);
+  if (mode === "defer" || mode === "later") {
+    await recordRequest(context, delivery, { action: "deliver", result: delivery.result });
+    return "pending";
+  }
+  if (mode === "deny") {
     context.state.addDenial({ tool: settings.name, what: "delivery" });
     return withholdByPolicy(context, delivery, "detached.deliver");
   }
   const decidedBy = policy(delivery, "detached.deliver");
-  await recordDecision(context, delivery, { action: "deliver", decision: "approved", decidedBy });
-  return delivery.result;
+  return decideDelivery(context, delivery, {
+    decision: "approved",
+    decidedBy,
+    seen: delivery.result,
+  });
 }
 
-async function askPerson(
+/** A decision that was made before the turn. */
+async function useGiven(
   context: TurnContext,
-  delivery: Delivery,
-): Promise<CallResult | undefined> {
-  const { result, signal } = delivery;
+  delivery: Undelivered,
+  { isApproved, decidedBy, content }: GivenBy<GivenDelivery>,
+): Promise<CallResult> {
+  if (isApproved) return approve(context, delivery, { decidedBy, content });
+  const seen = { content: DELIVERY_SKIPPED, isError: false };
+  return decideDelivery(context, delivery, { decision: "denied", decidedBy, seen });
+}
+
+interface Approval {
+  readonly decidedBy: Decider;
+  /** Set if the result was edited. */
+  readonly content: string | undefined;
+}
+
+async function approve(
+  context: TurnContext,
+  delivery: Undelivered,
+  { decidedBy, content = delivery.result.content }: Approval,
+): Promise<CallResult> {
+  const { result } = delivery;
+  const decision = content === result.content ? "approved" : "edited";
+  return decideDelivery(context, delivery, { decision, decidedBy, seen: { ...result, content } });
+}
+
+/** Given elsewhere, or to an earlier process. */
+function applyDecision({ decision, result }: PermissionDecision, own: ToolResult): CallResult {
+  if (decision === "denied") return { content: DELIVERY_SKIPPED, isError: false };
+  return result ?? own;
+}
+
+async function askPerson(context: TurnContext, delivery: Undelivered): Promise<Delivered> {
+  const { result, signal, item } = delivery;
+  await recordRequest(context, delivery, { action: "deliver", result });
   let decided: Decided | undefined;
   try {
     const show = (promptSignal: AbortSignal) => prompt(context, delivery, promptSignal);
-    decided = await context.prompts.run(show, signal);
+    decided = await context.prompts.run(show, AbortSignal.any([signal, item.signal]));
   } catch (error) {
     return { content: promptFailed("Delivery", messageOf(error)), isError: true };
   }
-  if (decided === undefined || (signal.aborted && decided.type === "closed")) return undefined;
-  // The user did not close the prompt, so there is no decision to record.
-  if (decided.type === "closed" && decided.cause === "interrupted") {
-    return { content: INTERRUPTED_AT_DELIVERY, isError: true };
-  }
-  const decidedBy: Decider = { kind: "user", channel: context.prompter.channel };
+  if (decided === undefined || (signal.aborted && decided.type === "closed")) return "stopped";
+  if (decided.type === "later") return "pending";
+  // The user did not close the prompt, so the result waits for another process.
+  if (decided.type === "closed" && decided.cause === "interrupted") return "pending";
+  const decidedBy = personOf(context);
   if (decided.type === "deliver") {
-    const { content = result.content } = decided;
-    const decision = content === result.content ? "approved" : "edited";
-    await recordDecision(context, delivery, { action: "deliver", decision, decidedBy });
-    return { ...result, content };
+    return approve(context, delivery, { decidedBy, content: decided.content });
   }
-  await recordDecision(context, delivery, { action: "deliver", decision: "denied", decidedBy });
   const content = decided.type === "withhold" ? DELIVERY_SKIPPED : DELIVERY_CANCELLED;
-  return { content, isError: false };
+  const seen = { content, isError: false };
+  return decideDelivery(context, delivery, { decision: "denied", decidedBy, seen });
 }
 
 type Decided =
-  | Extract<DeliveryResult, { type: "deliver" | "withhold" }>
+  | Extract<DeliveryResult, { type: "deliver" | "withhold" | "later" }>
   | { readonly type: "closed"; readonly cause: StopCause };
 
 async function prompt(
-  { prompter }: TurnContext,
+  { prompter, allowsLater = false }: TurnContext,
   { tool: { settings }, result }: Delivery,
   signal: AbortSignal,
 ): Promise<Decided> {
@@ -87,6 +169,7 @@ async function prompt(
     ...result,
     isEditing: settings.result === "edit",
     signal,
+    allowsLater,
   });
   if (decided.type === "cancelled" || decided.type === "interrupted") {
     return { type: "closed", cause: promptCause(decided, signal) };
@@ -99,14 +182,127 @@ async function prompt(
 
 async function withholdByPolicy(
   context: TurnContext,
-  delivery: Delivery,
+  delivery: Undelivered,
   key: string,
 ): Promise<CallResult> {
   const decidedBy = policy(delivery, key);
-  await recordDecision(context, delivery, { action: "deliver", decision: "denied", decidedBy });
-  return { content: DELIVERY_SKIPPED_BY_CONFIG, isError: false };
+  const seen = { content: DELIVERY_SKIPPED_BY_CONFIG, isError: false };
+  return decideDelivery(context, delivery, { decision: "denied", decidedBy, seen });
 }
 
-function policy({ tool }: Delivery, key: string): Decider {
-  return { kind: "policy", key: `conversation.tools.${tool.settings.name}.${key}` };
+interface DeliveryDecision extends Pick<PermissionDecision, "decision" | "decidedBy"> {
+  /** What the model sees. */
+  readonly seen: ToolResult;
+}
+
+async function decideDelivery(
+  context: TurnContext,
+  delivery: Undelivered,
+  { seen, ...decided }: DeliveryDecision,
+): Promise<CallResult> {
+  // The response may not get on record, and then nothing else has what the person wrote.
+  const edited = decided.decision === "edited" ? { result: seen } : {};
+  const events = await decide(context, delivery, { action: "deliver", ...decided, ...edited });
+  return { ...seen, events };
+}
+
+/** What to do about a call in doubt: `rerun` it, or give the model a result without. */
+export type Resolved = Delivered | "rerun";
+
+/** Runs a call again by itself only if its tool says that this does no harm, and the config allows it. */
+export async function resolveDoubt(context: TurnContext, call: PendingCall): Promise<Resolved> {
+  const { progress, tool } = call;
+  const { decision } = progress.permissions.rerun ?? {};
+  if (tool.settings.run === "skip") return { content: OUTCOME_UNKNOWN, isError: true };
+  if (decision !== undefined) return applyRerun(decision);
+  if (tool.isIdempotent === true && isStillPermitted(call)) return "rerun";
+  using item = waitingItem(context, call, "rerun");
+  const resolved = await resolveHere(context, { ...call, item });
+  const elsewhere = await item.elsewhere;
+  return elsewhere?.type === "permission_decision" ? applyRerun(elsewhere) : resolved;
+}
+
+async function resolveHere(context: TurnContext, call: UndecidedCall): Promise<Resolved> {
+  const { settings } = call.tool;
+  const question = rerunQuestion(settings.name, call.arguments);
+  const given = context.answers?.findAnswer({ ...toDecide(call), question });
+  if (given !== undefined && given !== "later") {
+    return decideRerun(context, call, given);
+  }
+  const mode = given ?? withoutAnswer(context, call, settings.detached.run);
+  const isOpen = mode === "ask" || mode === "defer" || mode === "later";
+  if (!isOpen) return { content: OUTCOME_UNKNOWN, isError: true };
+  const asked = { action: "rerun", arguments: call.arguments } as const;
+  const inquiryId = await recordRequest(context, call, asked);
+  if (mode !== "ask") return "pending";
+  const show = async (signal: AbortSignal): Promise<Resolved> => {
+    const result = await askAboutDoubt(context, call, { inquiryId, question, signal });
+    if (result.type === "answered") {
+      return decideRerun(context, call, { ...result, decidedBy: personOf(context) });
+    }
+    if (call.signal.aborted) return "stopped";
+    const isClosed = result.type !== "later" && promptCause(result, signal) === "user";
+    return isClosed ? { content: OUTCOME_UNKNOWN, isError: true } : "pending";
+  };
+  const resolved = await context.prompts.run(
+    show,
+    AbortSignal.any([call.signal, call.item.signal]),
+  );
+  return resolved ?? "stopped";
+}
+
+/** The options of the question, and of `jp inquiry answer`. Any other text is the result. */
+export const RERUN_ANSWERS = { rerun: "run", skip: "skip" } as const;
+
+/** What to do about a call in doubt, as a question. */
+export function rerunQuestion(tool: string, args: JsonObject = {}): QuestionOf<"select"> {
+  const text = `jp ended while ${tool} was running, so it may have done its work or not. What now?`;
+  return selectQuestion("rerun", text, {
+    options: [
+      { value: RERUN_ANSWERS.rerun, description: "run it again" },
+      { value: RERUN_ANSWERS.skip, description: "go on without it" },
+    ],
+    allowsOther: true,
+    context: JSON.stringify(args, null, 2),
+    exclusive: true,
+    persistence: "none",
+  });
+}
+
+async function askAboutDoubt(
+  { prompter, allowsLater = false }: TurnContext,
+  { tool }: PendingCall,
+  asked: Pick<PromptRequest, "inquiryId" | "signal"> & { readonly question: Question },
+): Promise<PromptResult> {
+  const about = { tool: tool.settings.name, questionId: asked.question.id };
+  try {
+    return await prompter.ask({ ...asked, ...about, allowsLater });
+  } catch {
+    return { inquiryId: asked.inquiryId, type: "interrupted" };
+  }
+}
+
+async function decideRerun(
+  context: TurnContext,
+  call: UndecidedCall,
+  { answer, decidedBy }: GivenBy<GivenReply>,
+): Promise<Resolved> {
+  const decided = rerunDecision(typeof answer === "string" ? answer : JSON.stringify(answer));
+  const events = await decide(context, call, { action: "rerun", ...decided, decidedBy });
+  const applied = applyRerun(decided);
+  return applied === "rerun" ? applied : { ...applied, events };
+}
+
+/** What an answer about a call in doubt decides. */
+export function rerunDecision(answer: string): RerunDecision {
+  if (answer === RERUN_ANSWERS.rerun) return { decision: "approved" };
+  if (answer === RERUN_ANSWERS.skip) return { decision: "denied" };
+  return { decision: "edited", result: { content: answer, isError: false } };
+}
+
+type RerunDecision = Pick<PermissionDecision, "decision" | "result">;
+
+function applyRerun({ decision, result }: RerunDecision): "rerun" | CallResult {
+  if (decision === "approved") return "rerun";
+  return result ?? { content: SKIPPED_IN_DOUBT, isError: true };
 }

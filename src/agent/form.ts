@@ -1,16 +1,30 @@
-/** The questions of one attempt: a single one, or several that are asked together as a form. */
+/** The questions of one attempt: recorded together, and asked one alone or several as a form. */
+import {
+  type InquiryRequest,
+  questionSubject,
+  type Timestamp,
+  timestampFromDate,
+} from "../conversation/index.ts";
 import type { QuestionRefusal } from "../executor/index.ts";
 import type { Question } from "../tool/index.ts";
 import { messageOf } from "../util/index.ts";
-import { type AskedQuestion, Inquiry, type QuestionResult, type Unanswered } from "./inquiry.ts";
+import {
+  Inquiry,
+  type Pending,
+  type QuestionResult,
+  type RecordedQuestion,
+  type Unanswered,
+} from "./inquiry.ts";
 import { promptCause, stopCause, type StopCause } from "./interrupts.ts";
-import type { FormResult, Prompter } from "./ports.ts";
+import type { CallableTool, FormResult, Prompter } from "./ports.ts";
+import { type AskedQuestion, withConfiguredExclusive } from "./route.ts";
 import type { GivenAnswer, TurnContext } from "./state.ts";
 
 /** The answers in the order of the questions, or why one of them has none. */
 export type QuestionsResult =
   | { readonly type: "answered"; readonly answers: readonly AnsweredQuestion[] }
-  | Unanswered;
+  | Unanswered
+  | Pending;
 
 interface AnsweredQuestion extends GivenAnswer {
   readonly question: Question;
@@ -21,18 +35,28 @@ export async function answerQuestions(
   context: TurnContext,
   questions: readonly AskedQuestion[],
 ): Promise<QuestionsResult> {
-  const inquiries = await Inquiry.open(context, questions);
+  const inquiries = await openInquiries(context, questions);
   const [first] = questions;
   const isForm = questions.length > 1 && first?.signal.aborted === false;
-  const results = isForm
-    ? await answerForm({ context, inquiries, signal: first.signal })
-    : await Promise.all(inquiries.map((inquiry) => inquiry.answer()));
+  let results: readonly QuestionResult[];
+  try {
+    results = isForm
+      ? await answerForm({ context, inquiries })
+      : await Promise.all(inquiries.map((inquiry) => inquiry.answer()));
+  } finally {
+    for (const inquiry of inquiries) inquiry.stop();
+  }
   const answers = questions.flatMap(({ question }, index): AnsweredQuestion[] => {
     const result = results[index];
     return result?.type === "answered" ? [{ question, ...result }] : [];
   });
   const unanswered = results.find((result) => result.type === "unanswered");
-  return unanswered ?? { type: "answered", answers };
+  const pending = inquiries.filter((_, index) => results[index]?.type === "pending");
+  if (unanswered !== undefined) {
+    await closeAll(pending, unanswered);
+    return unanswered;
+  }
+  return pending.length > 0 ? { type: "pending" } : { type: "answered", answers };
 }
 
 /** Records the questions and refuses them, without asking anyone. */
@@ -41,15 +65,69 @@ export async function refuseQuestions(
   questions: readonly AskedQuestion[],
   { reason, content }: QuestionRefusal,
 ): Promise<Unanswered> {
-  const inquiries = await Inquiry.open(context, questions);
+  const inquiries = await openInquiries(context, questions);
+  for (const inquiry of inquiries) inquiry.stop();
   await Promise.all(inquiries.map((inquiry) => inquiry.refuse(reason, content)));
   return { type: "unanswered", reason, content, isError: true };
+}
+
+/** Records the questions, before anything is decided about them, unless an earlier process has. */
+async function openInquiries(
+  context: TurnContext,
+  questions: readonly AskedQuestion[],
+): Promise<readonly Inquiry[]> {
+  const now = context.clock.now();
+  const round = { open: questions.length };
+  const recorded = questions.map((asked): RecordedQuestion => {
+    const question = withConfiguredExclusive(asked.question, asked.tool.settings);
+    const own = { ...asked, question };
+    const request = asked.recorded?.request ?? createRequest(context, own, now);
+    // Before it is on record: from then on it may be answered elsewhere.
+    const item = context.state.waiting.open(questionSubject(request.id));
+    return { asked: own, request, item, round };
+  });
+  const requests = recorded.flatMap(({ asked, request }) =>
+    asked.recorded === undefined ? [request] : [],
+  );
+  if (requests.length > 0) await context.journal.record(...requests);
+  return recorded.map((question) => new Inquiry(context, question));
+}
+
+function createRequest(
+  { state: turn }: TurnContext,
+  { question, tool, source, toolCallId, state, isBound }: AskedQuestion,
+  now: Date,
+): InquiryRequest {
+  const id = turn.nextInquiryId(toolCallId, question.id);
+  const timestamp = timestampFromDate(now);
+  return {
+    ...toInquiryRequest(question, { id, timestamp, source, toolCallId }),
+    ...(state !== undefined && { state }),
+    ...(isBound === true && { isBound }),
+    ...deadlineFor(question, tool, now),
+  };
+}
+
+function deadlineFor(
+  { id }: Question,
+  { settings }: CallableTool,
+  now: Date,
+): { readonly deadline?: Timestamp } {
+  const { deadlineMs } = settings.questions.get(id) ?? {};
+  if (deadlineMs === undefined) return {};
+  return { deadline: timestampFromDate(new Date(now.getTime() + deadlineMs)) };
+}
+
+export function toInquiryRequest(
+  { id: questionId, ...question }: Question,
+  fields: Pick<InquiryRequest, "id" | "timestamp" | "source" | "toolCallId">,
+): InquiryRequest {
+  return { type: "inquiry_request", ...fields, question, questionId };
 }
 
 interface Form {
   readonly context: TurnContext;
   readonly inquiries: readonly Inquiry[];
-  readonly signal: AbortSignal;
 }
 
 /** Answers everything that needs no person first, then asks the person once for all the rest. */
@@ -64,35 +142,45 @@ async function answerForm(form: Form): Promise<readonly QuestionResult[]> {
       return route !== undefined && isNext ? inquiry.answerBy(route) : undefined;
     }),
   );
-  const open = inquiries.filter((_inquiry, index) => results[index] === undefined);
-  const unanswered = results.find((result) => result?.type === "unanswered");
-  const rest =
-    unanswered === undefined
-      ? await askPerson({ ...form, inquiries: open })
-      : await closeAll(open, unanswered);
-  const remaining = [...rest];
-  return results.flatMap((result) => result ?? remaining.shift() ?? []);
+  const ends = results.map((result) => (result?.type === "rerouted" ? undefined : result));
+  const open = inquiries.filter((_inquiry, index) => ends[index] === undefined);
+  const unanswered = ends.find((end) => end?.type === "unanswered");
+  const isChanged = results.some((result) => result?.type === "rerouted");
+  const rest = { ...form, inquiries: open };
+  let others: readonly QuestionResult[];
+  if (unanswered !== undefined) others = await closeAll(open, unanswered);
+  else others = isChanged ? await answerForm(rest) : await askPerson(rest);
+  const remaining = [...others];
+  return ends.flatMap((end) => end ?? remaining.shift() ?? []);
 }
 
 async function askPerson(form: Form): Promise<readonly QuestionResult[]> {
-  const { context, inquiries, signal } = form;
+  const { context, inquiries } = form;
   const { prompter, prompts } = context;
   const askForm = prompter.askForm?.bind(prompter);
   if (askForm === undefined || inquiries.length < 2) return askOneByOne(inquiries);
+  const signal = AbortSignal.any(inquiries.map((inquiry) => inquiry.signal));
   const results = await prompts.run(async (promptSignal) => {
     // While this waited, the person may have left or given an answer for the whole turn.
     if (inquiries.some((inquiry) => inquiry.route().type !== "person")) return "changed";
-    return showForm(inquiries, askForm, promptSignal);
+    const { allowsLater = false } = context;
+    return showForm(inquiries, (request) => askForm({ ...request, allowsLater }), promptSignal);
   }, signal);
-  if (results === "changed") return answerForm(form);
+  const isChanged = results === "changed" || (results === undefined && hasChanged(inquiries));
+  if (isChanged) return answerForm(form);
   return results ?? cancelAll(inquiries, stopCause(signal));
+}
+
+/** Then what is still open is asked again, without the rest. */
+function hasChanged(inquiries: readonly Inquiry[]): boolean {
+  return inquiries.some((inquiry) => inquiry.hasChanged);
 }
 
 async function showForm(
   inquiries: readonly Inquiry[],
   askForm: NonNullable<Prompter["askForm"]>,
   signal: AbortSignal,
-): Promise<readonly QuestionResult[]> {
+): Promise<readonly QuestionResult[] | "changed"> {
   let result: FormResult;
   try {
     result = await askForm({ fields: inquiries.map(({ field }) => field), signal });
@@ -100,6 +188,8 @@ async function showForm(
     const message = messageOf(error);
     return Promise.all(inquiries.map((inquiry) => inquiry.failPrompt(message)));
   }
+  if (result.type !== "answered" && hasChanged(inquiries)) return "changed";
+  if (result.type === "later") return inquiries.map(() => ({ type: "pending" }));
   if (result.type !== "answered") return cancelAll(inquiries, promptCause(result, signal));
   const { results } = result;
   return Promise.all(
@@ -117,6 +207,9 @@ async function askOneByOne(inquiries: readonly Inquiry[]): Promise<readonly Ques
   for (const [index, inquiry] of inquiries.entries()) {
     const result = await inquiry.answer();
     results.push(result);
+    // The rest is asked with this one, later.
+    if (result.type === "pending")
+      return inquiries.map((_, position) => results[position] ?? result);
     if (result.type === "unanswered") {
       return [...results, ...(await closeAll(inquiries.slice(index + 1), result))];
     }

@@ -1,11 +1,19 @@
 export { ToolCycle } from "./calls.ts";
+export { closeCall, closeTurn } from "./closing.ts";
 export { PromptQueue } from "./interrupts.ts";
 export {
+  type AnswerSource,
   type CallableTool,
+  type CallToDecide,
   type DeliveryRequest,
   type DeliveryResult,
   type FormRequest,
   type FormResult,
+  type Given,
+  type GivenBy,
+  type GivenDelivery,
+  type GivenPermission,
+  type GivenReply,
   type InterruptChoice,
   type InterruptMenu,
   type InterruptRequest,
@@ -21,11 +29,21 @@ export {
   type TurnUpdate,
 } from "./ports.ts";
 export type { Assistant } from "./reply.ts";
+export { type Overdue, settleOverdue } from "./route.ts";
 export {
   createJournal,
   type DetachedDenial,
+  lastTurn,
   noPrompter,
   type TurnContext,
   TurnState,
 } from "./state.ts";
 export { Turn, type TurnEnd, type TurnRequest, type TurnSetup } from "./turn.ts";
+export { RERUN_ANSWERS, rerunDecision, rerunQuestion } from "./delivery.ts";
+export {
+  failureIn,
+  isWithheld,
+  OUTCOME_UNKNOWN,
+  withoutEditedArguments,
+  withoutNotes,
+} from "./model-texts.ts";

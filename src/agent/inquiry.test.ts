@@ -72,18 +72,18 @@ const secondary = (problem: string) =>
   `Error: ${problem}. You may retry the tool call or end the turn.`;
 
 describe("a person who is asked", () => {
-  test("and can no longer answer did not cancel: the reason is `interrupted`", async () => {
-    counters("T-PROV-8");
-    const prompter = prompterThat(async ({ inquiryId }) => ({ type: "interrupted", inquiryId }));
-    const { responses, result } = await failureOf({ parts: { prompter } });
-    expect({ responses, result }).toEqual({
-      responses: cancelledBy("interrupted"),
-      result: [
-        "The call was interrupted before its question was answered. The user did not reject it.",
-        true,
-      ],
-    });
-  });
+  test.each(["interrupted", "later"] as const)(
+    "and does not answer leaves the question open: the prompt ends with `%s`",
+    async (type) => {
+      counters("T-PROV-8");
+      const prompter = prompterThat(async ({ inquiryId }) => ({ type, inquiryId }));
+      expect(await failureOf({ parts: { prompter } })).toMatchObject({
+        requests: ["call_1.q.1"],
+        responses: [],
+        result: [undefined, undefined],
+      });
+    },
+  );
 
   test("and cancels ends the call with the reason `user`", async () => {
     verifies(
@@ -225,14 +225,11 @@ describe("a model that is asked", () => {
     },
   );
 
-  test("and is cancelled without the user is not recorded as the user's decision", async () => {
+  test("and is cancelled without the user leaves the question open", async () => {
     expect(await failureOf({ config, answers: () => ({ type: "cancelled" }) })).toEqual({
       requests: ["call_1.q.1"],
-      responses: cancelledBy("interrupted"),
-      result: [
-        "The call was interrupted before its question was answered. The user did not reject it.",
-        true,
-      ],
+      responses: [],
+      result: [undefined, undefined],
       asked: [0, 1],
     });
   });
@@ -305,12 +302,13 @@ describe("a model that is asked", () => {
         signal: expect.any(AbortSignal),
       },
     ]);
-    const beforehand = ["turn_start", "tool_call_request", "permission_decision"];
+    const beforehand = ["turn_start", "tool_call_request", "permission_decision", "attempt_start"];
     expect(seen).toEqual([[...beforehand, "inquiry_request"]]);
     expect(turn.events.map(({ type }) => type)).toEqual([
       ...beforehand,
       "inquiry_request",
       "inquiry_response",
+      "attempt_start",
       "tool_call_response",
     ]);
   });
@@ -430,13 +428,13 @@ describe("an answer is recorded with who gave it", () => {
     ],
     [
       "a model",
-      { config: { target: "assistant" }, answers: { "call_1.q.1": false } },
-      { answer: false, answeredBy: { kind: "assistant", model: "test/scripted" } },
+      { config: { target: "assistant" }, answers: { "call_1.q.1": true } },
+      { answer: true, answeredBy: { kind: "assistant", model: "test/scripted" } },
     ],
     [
       "a model, in a non-interactive run",
-      { isInteractive: false, answers: { "call_1.q.1": false } },
-      { answer: false, answeredBy: { kind: "assistant", model: "test/scripted" } },
+      { isInteractive: false, answers: { "call_1.q.1": true } },
+      { answer: true, answeredBy: { kind: "assistant", model: "test/scripted" } },
     ],
     [
       "the config",

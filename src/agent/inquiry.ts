@@ -1,57 +1,68 @@
 /**
- * One question from its recording to its end: record it, route it, ask, check the answer, record that.
- * Every recorded question gets a recorded end, whatever happens in between.
+ * One question from its recording to its end: record it, route it, ask, check the answer, record that. A
+ * question whose process ends before stays open on the record, and is asked again from there.
  */
 import {
-  type ConversationStream,
+  type AttemptStart,
   type Decider,
+  type InquiryEscalation,
   type InquiryId,
   type InquiryOutcome,
   type InquiryRequest,
   type InquiryResponse,
   type KnownCancellationReason,
   timestampFromDate,
+  withEscalation,
 } from "../conversation/index.ts";
-import type { InquiryAnswer } from "../inquiry/index.ts";
-import {
-  explainMismatch,
-  type InquirySource,
-  isOther,
-  type ModelPrompt,
-  type Question,
-  withoutOther,
-} from "../tool/index.ts";
+import { explainMismatch, isOther } from "../tool/index.ts";
 import { assertNever, type Json, messageOf } from "../util/index.ts";
+import { askModel } from "./ask-model.ts";
+import { Deadline } from "./deadline.ts";
 import { promptCause, stopCause, type StopCause } from "./interrupts.ts";
 import {
   INPUT_CANCELLED,
   inquiryFailed,
   INTERRUPTED_AT_QUESTION,
-  keepsAsking,
   promptFailed,
   tooManyAnswers,
 } from "./model-texts.ts";
-import type { CallableTool, PromptRequest, PromptResult } from "./ports.ts";
-import { type AssistantTarget, decideRoute, type Route, withConfiguredExclusive } from "./route.ts";
-import type { CallBudget, GivenAnswer, TurnContext } from "./state.ts";
+import type { PromptRequest, PromptResult } from "./ports.ts";
+import { type AskedQuestion, type Route, routeQuestion } from "./route.ts";
+import {
+  declineOf,
+  type GivenAnswer,
+  personOf,
+  type RecordedAnswer,
+  type TurnContext,
+  withDeclines,
+} from "./state.ts";
+import type { WaitingItem } from "./waiting.ts";
 
-/** A question of a call. */
-export interface AskedQuestion {
-  readonly toolCallId: string;
-  readonly tool: CallableTool;
-  readonly question: Question;
-  readonly source: InquirySource;
-  /** How many times in a row this call has had it answered without a person. */
-  readonly automaticAnswers: number;
-  /** The budget of the call. */
-  readonly budget: CallBudget;
-  /** A prompt for a model, which sees only this and nothing of the conversation. */
-  readonly prompt?: ModelPrompt;
-  /** Also aborted when the tool withdraws the question. */
-  readonly signal: AbortSignal;
+/** A question that can be answered, here or elsewhere. */
+export interface RecordedQuestion {
+  /** With the configured `exclusive` applied: it is recorded, shown and routed alike. */
+  readonly asked: AskedQuestion;
+  readonly request: InquiryRequest;
+  readonly item: WaitingItem;
+  /** How many questions of its attempt have no answer. The next attempt needs them all. */
+  readonly round: { open: number };
 }
 
-export type QuestionResult = Answered | Unanswered;
+export type QuestionResult = Answered | Unanswered | Pending;
+
+/** No one has answered yet. The question stays open on the record. */
+export interface Pending {
+  readonly type: "pending";
+}
+
+const PENDING: Pending = { type: "pending" };
+
+/** Something has changed who answers, so the question has to be routed again. */
+export interface Rerouted {
+  readonly type: "rerouted";
+}
+
+const REROUTED: Rerouted = { type: "rerouted" };
 
 type Answered = { readonly type: "answered" } & GivenAnswer;
 
@@ -63,50 +74,58 @@ export interface Unanswered {
   readonly isError: boolean;
 }
 
-type AnsweredPrompt = Extract<PromptResult, { type: "answered" }>;
+type ModelRoute = Extract<Route, { type: "model" }>;
 
-/** A tool that ignores its answer and asks again is stopped after this many. */
-const MAX_AUTOMATIC_ANSWERS = 3;
+type AnsweredPrompt = Extract<PromptResult, { type: "answered" }>;
 
 /** A recorded question that has no recorded end yet. */
 export class Inquiry {
   readonly id: InquiryId;
   readonly #context: TurnContext;
   readonly #asked: AskedQuestion;
+  readonly #round: RecordedQuestion["round"];
+  readonly #item: WaitingItem;
+  #deadline: Deadline | undefined;
+  #escalation: InquiryEscalation | undefined;
 
-  private constructor(context: TurnContext, asked: AskedQuestion, id: InquiryId) {
+  /** `stop` it afterwards. */
+  constructor(context: TurnContext, { asked, request, item, round }: RecordedQuestion) {
+    const escalation = asked.recorded?.escalation;
+    const { deadline, timestamp } = escalation ?? request;
     this.#context = context;
     this.#asked = asked;
-    this.id = id;
+    this.id = request.id;
+    this.#round = round;
+    this.#item = item;
+    this.#escalation = escalation;
+    if (deadline !== undefined) this.#deadline = new Deadline(context.clock, deadline, timestamp);
   }
 
-  /** Records questions, before anything is decided about them. */
-  static async open(
-    context: TurnContext,
-    questions: readonly AskedQuestion[],
-  ): Promise<readonly Inquiry[]> {
-    const timestamp = timestampFromDate(context.clock.now());
-    const opened = questions.map((asked) => {
-      const { toolCallId, tool, source } = asked;
-      // From here on this is the question: it is recorded, shown and routed alike.
-      const question = withConfiguredExclusive(asked.question, tool.settings);
-      const id = context.state.nextInquiryId(toolCallId, question.id);
-      return {
-        inquiry: new Inquiry(context, { ...asked, question }, id),
-        request: toInquiryRequest(question, { id, timestamp, source, toolCallId }),
-      };
-    });
-    await context.journal.record(...opened.map(({ request }) => request));
-    return opened.map(({ inquiry }) => inquiry);
+  /** It no longer waits here. */
+  stop(): void {
+    this.#deadline?.stop();
+    this.#item[Symbol.dispose]();
+  }
+
+  /** Aborted when the question must not wait here any longer, for whatever reason. */
+  get signal(): AbortSignal {
+    const deadline = this.#deadline === undefined ? [] : [this.#deadline.signal];
+    return AbortSignal.any([this.#asked.signal, this.#item.signal, ...deadline]);
+  }
+
+  /** It was answered elsewhere, or not in time. In both cases its route is another one now. */
+  get hasChanged(): boolean {
+    return this.#item.signal.aborted || this.#deadline?.signal.aborted === true;
   }
 
   /** The question as a prompter shows it. */
-  get field(): Omit<PromptRequest, "signal"> {
+  get field(): Omit<PromptRequest, "signal" | "allowsLater"> {
     const { question, tool } = this.#asked;
+    const escalation = this.#escalation;
     const label = tool.settings.questions.get(question.id)?.promptLabel;
     return {
       inquiryId: this.id,
-      question,
+      question: escalation === undefined ? question : withEscalation(question, escalation),
       tool: tool.settings.name,
       questionId: question.id,
       ...(label !== undefined && { label }),
@@ -114,36 +133,42 @@ export class Inquiry {
   }
 
   /** Routes the question and gets its answer. */
-  answer(): Promise<QuestionResult> {
+  async answer(): Promise<QuestionResult> {
     const { signal } = this.#asked;
-    return signal.aborted ? this.cancel(stopCause(signal)) : this.answerBy(this.route());
+    for (;;) {
+      if (signal.aborted) return this.cancel(stopCause(signal));
+      const result = await this.answerBy(this.route());
+      if (result.type !== "rerouted") return result;
+    }
   }
 
   route(): Route {
-    const { question, tool, prompt } = this.#asked;
-    const { settings } = tool;
-    const isModelPrompt = prompt !== undefined;
-    // A model prompt is new every time, so repeating it does not mean that the tool is stuck.
-    if (!isModelPrompt && this.#asked.automaticAnswers >= MAX_AUTOMATIC_ANSWERS) {
-      const message = keepsAsking(settings.name, question);
-      return { type: "refused", reason: "attempts_exhausted", message };
-    }
-    const remembered = this.#context.state.findAnswer(settings.name, question.id);
-    const canAsk = this.#context.prompter.canAsk();
-    return decideRoute({ question, isModelPrompt, settings, remembered, canAsk });
+    if (this.#item.elsewhere !== undefined) return { type: "elsewhere" };
+    const isOverdue = this.#deadline?.signal.aborted ?? false;
+    return routeQuestion(this.#context, this.#asked, { escalation: this.#escalation, isOverdue });
   }
 
-  async answerBy(route: Route): Promise<QuestionResult> {
+  async answerBy(route: Route): Promise<QuestionResult | Rerouted> {
     const { name: tool } = this.#asked.tool.settings;
+    if (route.type === "elsewhere") return this.#endElsewhere();
     if (route.type === "person") return this.#askPerson();
+    if (route.type === "deferred") return PENDING;
     if (route.type === "refused") {
       const { reason, message } = route;
       if (reason === "no_prompt_backend") this.#context.state.addDenial({ tool, what: "question" });
-      return this.refuse(reason, message);
+      const { question } = this.#asked;
+      return this.refuse(reason, withDeclines(message, [{ question, ...this.#decline }]));
     }
+    if (route.type === "escalated") {
+      return this.#escalate({ outcome: "cancelled", reason: "timed_out" });
+    }
+    // It was counted when the model was asked.
+    if (route.type === "upheld") return this.#answerWith(false, route.answeredBy, route);
     const limit = this.#asked.budget.countAnswer();
     if (limit !== undefined) return this.refuse("attempts_exhausted", tooManyAnswers(tool, limit));
     switch (route.type) {
+      case "given":
+        return this.#answerWith(route.answer, route.decidedBy, this.#allowedNote(route.note));
       case "remembered":
         return this.#answerWith(route.answer, { kind: "remembered", from: route.from });
       case "configured":
@@ -151,177 +176,208 @@ export class Inquiry {
       case "default":
         return this.#answerWith(route.answer, { kind: "default" });
       case "model":
-        return this.#askModel(route.target);
+        return this.#askModel(route);
       default:
         return assertNever(route);
     }
   }
 
-  async refuse(reason: KnownCancellationReason, content: string): Promise<Unanswered> {
-    await this.#close({ outcome: "cancelled", reason });
-    return { type: "unanswered", reason, content, isError: true };
+  refuse(reason: KnownCancellationReason, content: string): Promise<QuestionResult> {
+    const unanswered = { type: "unanswered", reason, content, isError: true } as const;
+    return this.#end({ outcome: "cancelled", reason }, unanswered);
   }
 
-  async cancel(reason: StopCause): Promise<Unanswered> {
-    await this.#close({ outcome: "cancelled", reason });
-    return reason === "user"
-      ? { type: "unanswered", reason, content: INPUT_CANCELLED, isError: false }
-      : { type: "unanswered", reason, content: INTERRUPTED_AT_QUESTION, isError: true };
+  /** The process ends, but the question does not: only its tool, or a person, can end it. */
+  async cancel(reason: StopCause): Promise<QuestionResult> {
+    if (this.#item.elsewhere !== undefined) return this.#endElsewhere();
+    const { withdrawn, signal } = this.#asked;
+    const isWithdrawn = withdrawn?.aborted === true && signal.aborted;
+    if (reason === "interrupted" && !isWithdrawn) return PENDING;
+    return this.#end({ outcome: "cancelled", reason }, cancelledBy(reason));
   }
 
   /** Checks and records what a prompter returned. `signal` is the one that the prompter got. */
   async accept(result: PromptResult, signal: AbortSignal): Promise<QuestionResult> {
     if (result.inquiryId !== this.id) return this.failPrompt("the answer is for another question");
+    if (this.#item.elsewhere !== undefined) return this.#endElsewhere();
+    if (result.type === "later") return PENDING;
     if (result.type !== "answered") return this.cancel(promptCause(result, signal));
     const misfit = explainMismatch(this.#asked.question.answerType, result.answer);
     return misfit === undefined ? this.#acceptAnswer(result) : this.failPrompt(misfit);
   }
 
-  failPrompt(message: string): Promise<Unanswered> {
+  failPrompt(message: string): Promise<QuestionResult> {
     return this.refuse("backend_error", promptFailed("Question", message));
   }
 
-  async #askPerson(): Promise<QuestionResult> {
-    const next = await this.#context.prompts.run(
-      async (signal): Promise<QuestionResult | Route> => {
-        // While this waited, the person may have given another call an answer for the whole turn.
-        const route = this.route();
-        return route.type === "person" ? this.#prompt(signal) : route;
-      },
-      this.#asked.signal,
+  async #askPerson(): Promise<QuestionResult | Rerouted> {
+    const result = await this.#context.prompts.run(
+      // While this waited, the person may have given another call an answer for the whole turn. Other
+      // routes are followed outside the queue, so that no prompt waits for them.
+      async (signal) => (this.route().type === "person" ? this.#prompt(signal) : REROUTED),
+      this.signal,
     );
-    if (next === undefined) return this.cancel(stopCause(this.#asked.signal));
-    // Other routes are followed outside the queue, so that no prompt waits for them.
-    return next.type === "answered" || next.type === "unanswered" ? next : this.answerBy(next);
+    return result ?? this.#closed();
   }
 
-  async #prompt(signal: AbortSignal): Promise<QuestionResult> {
+  async #prompt(signal: AbortSignal): Promise<QuestionResult | Rerouted> {
     let result: PromptResult;
     try {
-      result = await this.#context.prompter.ask({ ...this.field, signal });
+      const { prompter, allowsLater = false } = this.#context;
+      result = await prompter.ask({ ...this.field, signal, allowsLater });
     } catch (error) {
       return this.failPrompt(messageOf(error));
     }
-    return this.accept(result, signal);
+    const isClosed = result.type !== "answered";
+    return isClosed && this.hasChanged ? REROUTED : this.accept(result, signal);
+  }
+
+  /** What comes of a question whose `signal` was aborted. */
+  async #closed(): Promise<QuestionResult | Rerouted> {
+    return this.hasChanged ? REROUTED : this.cancel(stopCause(this.#asked.signal));
   }
 
   /** Remembers the answer only if the question allows it, and never remembers a secret. */
   async #acceptAnswer({ answer, note, isRemembered }: AnsweredPrompt): Promise<QuestionResult> {
-    const { persistence, allowsNote = false } = this.#asked.question;
+    const { persistence } = this.#asked.question;
     const isKept = isRemembered && persistence === "turn" && !this.#isSecret;
-    const { channel } = this.#context.prompter;
-    const answeredBy = { kind: "user" as const, channel };
-    const noted = allowsNote && note !== undefined && note !== "" ? { note } : {};
-    const given = { answer, ...noted };
-    await this.#recordAnswer(given, isKept ? { ...answeredBy, scope: "turn" } : answeredBy);
-    return { type: "answered", ...given, isAutomatic: false };
+    const person = personOf(this.#context);
+    const answeredBy: Decider = isKept ? { ...person, scope: "turn" } : person;
+    const given = { answer, ...this.#allowedNote(note) };
+    return this.#endAnswered({ answeredBy }, { type: "answered", ...given, isAutomatic: false });
   }
 
-  async #askModel(target: AssistantTarget): Promise<QuestionResult> {
-    const { question, toolCallId, tool, prompt, signal } = this.#asked;
-    const toolName = tool.settings.name;
-    const { stream } = this.#context.journal;
-    let result: InquiryAnswer;
-    try {
-      result = await this.#context.inquiries.inquire({
-        inquiryId: this.id,
-        toolCallId,
-        toolName,
-        question,
-        target,
-        ...(prompt === undefined ? { stream } : { stream: emptyStream(stream), prompt }),
-        signal,
-        observe: (update) =>
-          this.#context.observer?.observe({
-            type: "inquiry_update",
-            inquiryId: this.id,
-            tool: toolName,
-            update,
-          }),
-      });
-    } catch (error) {
-      // A backend must not throw. If it does anyway, the recorded question still needs an end.
-      result = { type: "failed", kind: "other", message: messageOf(error) };
+  async #askModel(route: ModelRoute): Promise<QuestionResult | Rerouted> {
+    const { question, tool } = this.#asked;
+    const asked = { ...this.#asked, ...route, inquiryId: this.id, signal: this.signal };
+    const result = await askModel(this.#context, asked);
+    switch (result.type) {
+      case "answered":
+        return this.#answerWith(result.answer, result.answeredBy, result);
+      case "escalated":
+        return this.#escalate(result.outcome, result.problem);
+      case "failed": {
+        const content = inquiryFailed(tool.settings.name, question, result.problem);
+        return this.refuse("backend_error", content);
+      }
+      case "cancelled":
+        return this.#closed();
+      default:
+        return assertNever(result);
     }
-    if (result.type === "cancelled") return this.cancel(stopCause(signal));
-    const problem =
-      result.type === "failed"
-        ? result.message
-        : explainMismatch(withoutOther(question.answerType), result.answer);
-    if (result.type === "failed" || problem !== undefined) {
-      return this.refuse("backend_error", inquiryFailed(toolName, question, problem ?? ""));
-    }
-    const { answer, model, isCutOff = false } = result;
-    const answered = await this.#answerWith(answer, { kind: "assistant", model });
-    return prompt === undefined ? answered : { ...answered, reply: { model, isCutOff } };
   }
 
-  async #answerWith(answer: Json, answeredBy: Decider): Promise<Answered> {
-    await this.#recordAnswer({ answer }, answeredBy);
-    return { type: "answered", answer, isAutomatic: true };
+  /** Leaves the question to a person, with what the model made of it on record. */
+  async #escalate(outcome: InquiryOutcome, problem?: string): Promise<Rerouted> {
+    if (this.#item.elsewhere !== undefined) return REROUTED;
+    const { question, tool } = this.#asked;
+    // It was the model's alone. Otherwise one deadline is for both of them.
+    if (tool.settings.questions.get(question.id)?.onTimeout === "escalate") {
+      this.#deadline?.stop();
+      this.#deadline = undefined;
+    }
+    const escalation: InquiryEscalation = {
+      type: "inquiry_escalation",
+      timestamp: timestampFromDate(this.#context.clock.now()),
+      id: this.id,
+      ...outcome,
+      ...(problem !== undefined && { problem }),
+      ...(this.#deadline !== undefined && { deadline: this.#deadline.at }),
+    };
+    await this.#context.journal.record(escalation);
+    this.#escalation = escalation;
+    return REROUTED;
+  }
+
+  #answerWith(
+    answer: Json,
+    answeredBy: Decider,
+    { answerReason, note, reply }: Pick<GivenAnswer, "note" | "reply"> & Reason = {},
+  ): Promise<QuestionResult> {
+    const by = { answeredBy, ...(answerReason !== undefined && { answerReason }) };
+    return this.#endAnswered(by, {
+      type: "answered",
+      answer,
+      isAutomatic: true,
+      ...(note !== undefined && { note }),
+      ...(reply !== undefined && { reply }),
+      ...declineOf(this.#asked.question, { answer, ...by }),
+    });
+  }
+
+  #allowedNote(note = ""): Pick<AnsweredPrompt, "note"> {
+    const { allowsNote = false } = this.#asked.question;
+    return allowsNote && note !== "" ? { note } : {};
   }
 
   /** The tool gets a secret, but the record does not. */
-  #recordAnswer(
-    given: Pick<AnsweredPrompt, "answer" | "note">,
-    answeredBy: Decider,
-  ): Promise<void> {
-    if (this.#isSecret) return this.#close({ outcome: "redacted", answeredBy });
+  #endAnswered(
+    by: { readonly answeredBy: Decider } & Reason,
+    answered: Answered,
+  ): Promise<QuestionResult> {
+    const { answeredBy } = by;
+    if (this.#isSecret) return this.#end({ outcome: "redacted", answeredBy }, answered);
     const { answerType } = this.#asked.question;
-    const isOwn = answerType.type === "select" && isOther(answerType, given.answer);
-    const own = isOwn ? { isOther: true } : {};
-    return this.#close({ outcome: "answered", ...given, ...own, answeredBy });
+    const { answer, note } = answered;
+    const isOwn = answerType.type === "select" && isOther(answerType, answer);
+    const given = { answer, ...(note !== undefined && { note }), ...(isOwn && { isOther: true }) };
+    return this.#end({ outcome: "answered", ...given, ...by }, answered);
+  }
+
+  /** Set if a model has said no, and left the question to a person. */
+  get #decline(): Pick<GivenAnswer, "decline"> {
+    const escalation = this.#escalation;
+    return escalation?.outcome === "answered" ? declineOf(this.#asked.question, escalation) : {};
   }
 
   get #isSecret(): boolean {
     return this.#asked.question.answerType.type === "secret";
   }
 
-  async #close(outcome: InquiryOutcome): Promise<void> {
-    const { journal, state, clock } = this.#context;
-    const { tool, question } = this.#asked;
-    const timestamp = timestampFromDate(clock.now());
+  /**
+   * Records how the question ended here, unless it was answered elsewhere before. The last answer of a round
+   * lets the tool run again, which is recorded in the same write.
+   */
+  async #end(outcome: InquiryOutcome, result: QuestionResult): Promise<QuestionResult> {
+    if (!this.#item.takeHere()) return this.#endElsewhere();
+    const timestamp = timestampFromDate(this.#context.clock.now());
     const response = { type: "inquiry_response" as const, timestamp, id: this.id, ...outcome };
-    await journal.record(response);
-    state.rememberAnswer(tool.settings.name, question.id, response);
+    await this.#context.journal.record(response, ...this.#startAfter(response));
+    this.#remember(response);
+    return result;
+  }
+
+  /** The answer from elsewhere is on record already. */
+  async #endElsewhere(): Promise<QuestionResult> {
+    const response = await this.#item.elsewhere;
+    if (response?.type !== "inquiry_response") return PENDING;
+    const start = this.#startAfter(response);
+    if (start.length > 0) await this.#context.journal.record(...start);
+    this.#remember(response);
+    if (response.outcome !== "answered") return cancelledBy("user");
+    const { answer, note } = response;
+    return { type: "answered", answer, ...(note !== undefined && { note }), isAutomatic: false };
+  }
+
+  #startAfter({ outcome }: InquiryResponse): readonly AttemptStart[] {
+    if (outcome === "cancelled") return [];
+    this.#round.open -= 1;
+    if (this.#round.open > 0) return [];
+    const timestamp = timestampFromDate(this.#context.clock.now());
+    return [{ type: "attempt_start", timestamp, toolCallId: this.#asked.toolCallId }];
+  }
+
+  #remember(response: InquiryResponse): void {
+    const { tool, question } = this.#asked;
+    this.#context.state.rememberAnswer(tool.settings.name, question.id, response);
   }
 }
 
-/**
- * Records questions that belong to no running call. Their executor has refused them already, so each is
- * recorded together with its end. The returned function stops that and waits for the last write; it
- * throws `write_failed`.
- */
-export function recordUnscopedQuestions(context: TurnContext): () => Promise<void> {
-  const { tools, journal, state, clock } = context;
-  const writes: Promise<void>[] = [];
-  const unsubscribe = tools.onUnscopedQuestions?.(({ source, questions, reason }) => {
-    const timestamp = timestampFromDate(clock.now());
-    const requests = questions.map((question) => {
-      const id = state.nextInquiryId(source.name, question.id);
-      return toInquiryRequest(question, { id, timestamp, source });
-    });
-    const responses = requests.map(({ id }): InquiryResponse => {
-      return { type: "inquiry_response", timestamp, id, outcome: "cancelled", reason };
-    });
-    const write = journal.record(...requests, ...responses);
-    write.catch(() => undefined); // Thrown when recording stops.
-    writes.push(write);
-  });
-  return async () => {
-    unsubscribe?.();
-    await Promise.all(writes);
-  };
-}
+/** Set if a model said why. */
+type Reason = Pick<RecordedAnswer, "answerReason">;
 
-function toInquiryRequest(
-  { id: questionId, ...question }: Question,
-  fields: Pick<InquiryRequest, "id" | "timestamp" | "source" | "toolCallId">,
-): InquiryRequest {
-  return { type: "inquiry_request", ...fields, question, questionId };
-}
-
-/** Keeps the conversation from a model that must not see it. */
-function emptyStream({ createdAt }: ConversationStream): ConversationStream {
-  return { createdAt, baseConfig: {}, entries: [] };
+function cancelledBy(reason: StopCause): Unanswered {
+  return reason === "user"
+    ? { type: "unanswered", reason, content: INPUT_CANCELLED, isError: false }
+    : { type: "unanswered", reason, content: INTERRUPTED_AT_QUESTION, isError: true };
 }

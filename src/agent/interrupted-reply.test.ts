@@ -15,8 +15,6 @@ import type { InterruptChoice } from "./ports.ts";
 const CALL = { type: "tool_call", id: "a", name: "echo" } as const;
 const HANG = { type: "hang" } as const;
 const REPLY = { type: "reply", message: "Rather the other one" } as const;
-const NOT_RUN =
-  "a fails: The call was interrupted before the tool ran. The user did not reject it.";
 const TOLD = "Tool run cancelled by user with a custom message:\n\nRather the other one";
 
 /** Interrupts an endless reply after these steps, the last of which is a text. */
@@ -123,13 +121,15 @@ describe("a reply that a person interrupts", () => {
   });
 
   test.each<[InterruptChoice["type"], readonly string[]]>([
-    ["stop", ["a gives: Stopped.", "message: two "]],
-    ["discard", ["a gives: Stopped."]],
-    ["leave", ["a gives: Stopped.", "message: two "]],
-  ])("leaves no call open on %s", async (type, rest) => {
+    ["stop", ["a gives: Stopped.", "message: two ", "turn stopped"]],
+    ["discard", ["a gives: Stopped.", "turn stopped"]],
+    ["leave", ["message: two "]],
+  ])("closes its calls on %s, unless the person leaves", async (type, rest) => {
     const { turn } = await interrupt({ type } as InterruptChoice, [CALL, unfinished("two ")]);
     const record = turn.record.filter((line) => !line.includes("approved"));
-    expect(record.toSorted()).toEqual(["a calls echo", ...rest, "person: Hello", "turn"]);
+    expect(record.toSorted()).toEqual(
+      ["turn", "person: Hello", "a calls echo", ...rest].toSorted(),
+    );
   });
 
   test("ends at the second press, or at the first without a menu", async () => {
@@ -209,6 +209,7 @@ test("a press with an open permission prompt cancels only that prompt, while the
       "turn",
       "person: Hello",
       "a calls echo",
+      "a waits for permission (run)",
       "a denied (run)",
       "a gives: Tool skipped by user.",
       "message: Fine",
@@ -217,10 +218,10 @@ test("a press with an open permission prompt cancels only that prompt, while the
   ]);
 });
 
-test.each<[InterruptChoice, object]>([
-  [{ type: "stop" }, { type: "stopped" }],
-  [{ type: "leave" }, { type: "interrupted" }],
-])("%o counts even while the last text is being recorded", async (choice, expected) => {
+test.each<[InterruptChoice, object, readonly string[]]>([
+  [{ type: "stop" }, { type: "stopped" }, ["a gives: Stopped.", "turn stopped"]],
+  [{ type: "leave" }, { type: "interrupted" }, ["message: two "]],
+])("%o counts even while the last text is being recorded", async (choice, expected, last) => {
   const written = Promise.withResolvers<void>();
   const turn: ModelTurn = await ModelTurn.create({
     tools: [echo],
@@ -237,7 +238,7 @@ test.each<[InterruptChoice, object]>([
   await until(() => turn.prompter.interrupts.length === 1);
   await settle();
   written.resolve();
-  expect([await end, turn.record.at(-1)]).toEqual([expected, "a gives: Stopped."]);
+  expect([await end, turn.record.slice(-last.length)]).toEqual([expected, last]);
 });
 
 /** Servers that never start. */
@@ -248,10 +249,10 @@ function open(signal: AbortSignal): Promise<never> {
 }
 
 describe("while the tools start", () => {
-  test.each<[InterruptChoice, object]>([
-    [{ type: "stop" }, { type: "stopped" }],
-    [{ type: "leave" }, { type: "interrupted" }],
-  ])("%o ends the turn before the model is asked", async (choice, expected) => {
+  test.each<[InterruptChoice, object, readonly string[]]>([
+    [{ type: "stop" }, { type: "stopped" }, ["turn stopped"]],
+    [{ type: "leave" }, { type: "interrupted" }, []],
+  ])("%o ends the turn before the model is asked", async (choice, expected, last) => {
     const turn = await ModelTurn.create({
       script: { choices: [choice] },
       schemas: open,
@@ -269,7 +270,7 @@ describe("while the tools start", () => {
     }).toEqual({
       end: expected,
       choices: [["continue", "stop"]],
-      record: ["turn", "person: Hello"],
+      record: ["turn", "person: Hello", ...last],
     });
   });
 
@@ -338,7 +339,7 @@ test("a turn that is left before its first request never asks the model", async 
   ]);
 });
 
-test("leaving the turn closes an open prompt", async () => {
+test("leaving the turn closes an open prompt, and leaves its call waiting", async () => {
   const turn = await ModelTurn.create({
     tools: [echo],
     config: { echo: { run: "ask" } },
@@ -350,7 +351,7 @@ test("leaving the turn closes an open prompt", async () => {
   turn.leave();
   expect([await end, turn.record.slice(2)]).toEqual([
     { type: "interrupted" },
-    ["a calls echo", NOT_RUN],
+    ["a calls echo", "a waits for permission (run)"],
   ]);
 });
 
@@ -370,5 +371,5 @@ test("a prompt that closes because the reply failed is not a rejection", async (
     replies: [[CALL, { type: "wait", until: opened.promise }, { type: "error", error }]],
   });
   await turn.run().catch(() => undefined);
-  expect(turn.record.slice(2)).toEqual(["a calls echo", NOT_RUN]);
+  expect(turn.record.slice(2)).toEqual(["a calls echo", "a waits for permission (run)"]);
 });

@@ -26,6 +26,14 @@ export const INTERRUPTED_AT_DELIVERY =
   "The tool ran, but the call was interrupted before the user decided whether you may see its " +
   "result. The user did not reject it.";
 
+/** For a call that was running when its process ended. */
+export const OUTCOME_UNKNOWN =
+  "The process ended while this tool was running, so it is not known whether the tool did its work. It was " +
+  "not run again. Check before you call it again.";
+export const SKIPPED_IN_DOUBT =
+  "The process ended while this tool was running, so it is not known whether the tool did its work. The " +
+  "user chose to go on without running it again.";
+
 export function skippedBecause(reason: string): string {
   return `Tool skipped by user: ${reason}`;
 }
@@ -36,6 +44,24 @@ export function ranWithEditedArguments(args: JsonObject, content: string): strin
     "The user edited the arguments of this call before it ran. " +
     `Arguments used: ${JSON.stringify(args)}\n\n${content}`
   );
+}
+
+/** What was delivered, of a call whose arguments the user may have edited. */
+export function withoutEditedArguments(content: string): string {
+  return content.replace(/^The user edited the arguments of this call before it ran\. .*\n\n/, "");
+}
+
+/** The tool's own result, without what jp adds about edited arguments and about models that said no. */
+export function withoutNotes(content: string): string {
+  return withoutEditedArguments(content).replace(
+    /\n\n\[A secondary assistant \(\S+\), not the user, answered no to "[\s\S]*\]$/,
+    "",
+  );
+}
+
+/** The user said no to the delivery, and did not only close the prompt. */
+export function isWithheld(content: string): boolean {
+  return content === DELIVERY_SKIPPED;
 }
 
 export function stoppedWithMessage(message: string): string {
@@ -85,11 +111,60 @@ export function configuredAnswerInvalid(tool: string, key: string): string {
   );
 }
 
+export function givenAnswerInvalid(tool: string, question: Question): string {
+  return (
+    `${tool}: the answer that was given beforehand to its question '${question.id}' does not match the ` +
+    "question's answer_type. Do not retry."
+  );
+}
+
+export function timedOut(tool: string): string {
+  return (
+    `The tool '${tool}' needed an answer, and there was none before the deadline. The user did not reject the ` +
+    "call. Do not retry it in this turn; continue without it or explain what is missing."
+  );
+}
+
+/** A note on the tool's own result. `model` is `provider/name`. */
+export function declinedByModel(
+  question: Pick<Question, "text">,
+  model: string,
+  reason?: string,
+): string {
+  const [text = ""] = question.text.trim().split("\n");
+  return (
+    `[A secondary assistant (${model}), not the user, answered no to "${text.slice(0, MAX_NOTED_TEXT)}".` +
+    `${reason === undefined ? "" : ` Its reason: ${reason}`}]`
+  );
+}
+
+/** Characters of a question. */
+const MAX_NOTED_TEXT = 200;
+
 export function promptFailed(
   what: "Permission" | "Question" | "Delivery",
   message: string,
 ): string {
   return `${what} prompt failed: ${message}`;
+}
+
+/** What failed, and why, if that is what the result of a call says. */
+export interface Failure {
+  readonly what: "prompt" | "inquiry";
+  readonly message: string;
+  /** The text of the question that a model could not answer. */
+  readonly question?: string;
+}
+
+/** Why a call failed, if it was because of a question that could not be asked. */
+export function failureIn(content: string): Failure | undefined {
+  const prompt = /^(?:Permission|Question|Delivery) prompt failed: (.*)$/s.exec(content)?.[1];
+  if (prompt !== undefined) return { what: "prompt", message: prompt };
+  const inquiry =
+    /^The tool '.*' asked a follow-up question \("(.*)"\) that .* Error: (.*)\. You may retry the tool call or end the turn\.$/s;
+  const [, question, message] = inquiry.exec(content) ?? [];
+  if (question === undefined || message === undefined) return undefined;
+  return { what: "inquiry", message, question };
 }
 
 export function inquiryFailed(tool: string, question: Question, problem: string): string {
@@ -105,6 +180,11 @@ export function keepsAsking(tool: string, question: Question): string {
     `The tool '${tool}' keeps asking the same question ("${question.text}") although it was ` +
     "answered. Do not retry this tool call in this turn."
   );
+}
+
+/** For a question that had no answer when its process ended. */
+export function questionCancelled(tool: string, reason: string): string {
+  return `The tool '${tool}' needed an answer, and there was none (${reason}).`;
 }
 
 /** `limit` is a config key. */

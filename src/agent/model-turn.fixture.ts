@@ -34,8 +34,12 @@ export interface ModelTurnOptions extends Partial<Pick<ToolTurnOptions, "tools" 
   readonly assistant?: Partial<Assistant>;
   readonly attachments?: TurnSetup["attachments"];
   readonly maxCycles?: number;
+  readonly limits?: TurnSetup["limits"];
+  /** Whether there is a person. There is one unless said otherwise. */
+  readonly isInteractive?: boolean;
   /** Whether Ctrl-C opens a menu. It does unless said otherwise. */
   readonly hasMenu?: boolean;
+  readonly userName?: string;
   /** Whether a pause before a retry lasts until the test moves the clock. Else it is over at once. */
   readonly waitsForRetries?: boolean;
   readonly schemas?: Toolbox["schemas"];
@@ -61,6 +65,7 @@ export class ModelTurn {
     this.conversation = conversation;
     this.model = new ScriptedModel({ replies: options.replies });
     this.prompter = new ScriptedPrompter(options.script);
+    this.prompter.isAvailable = options.isInteractive ?? true;
     this.inquiries = new ScriptedInquiryBackend(options.answers ?? {});
     const toolbox = toolboxOf({ tools, config });
     this.#turn = new Turn({
@@ -74,6 +79,8 @@ export class ModelTurn {
       inquiries: this.inquiries,
       clock: this.clock,
       maxCycles,
+      ...(options.limits !== undefined && { limits: options.limits }),
+      ...(options.userName !== undefined && { userName: options.userName }),
       observer: { observe: (update) => this.#observe(update) },
     });
   }
@@ -88,6 +95,11 @@ export class ModelTurn {
 
   run(request: string | TurnRequest = "Hello"): Promise<TurnEnd> {
     return this.#turn.run(typeof request === "string" ? { content: request } : request);
+  }
+
+  /** Continues the turn that the record ends with. */
+  resume(): Promise<TurnEnd> {
+    return this.#turn.resume();
   }
 
   /** Ctrl-C. */

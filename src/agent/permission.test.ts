@@ -279,7 +279,7 @@ test("permission is asked while the reply streams, and nothing runs before the r
   expect(await cycle.run()).toMatchObject([{ content: RAN[0] }]);
 });
 
-test("a permission is recorded before the tool runs", async () => {
+test("a permission and the start are recorded before the tool runs", async () => {
   const seen: string[] = [];
   const tool = { ...write, name: "looks", execute: lookAround };
   const turn = await ToolTurn.start({ tools: [tool] });
@@ -288,20 +288,28 @@ test("a permission is recorded before the tool runs", async () => {
     return { type: "success" as const, content: "" };
   }
   await turn.call("looks");
-  expect(seen).toEqual(["turn_start", "tool_call_request", "permission_decision"]);
+  expect(seen).toEqual(["turn_start", "tool_call_request", "permission_decision", "attempt_start"]);
 });
 
-test("a prompt that closes before the user decides is not a decision, and the call does not run", async () => {
-  counters("T-PROV-8");
-  const end = await callWith("ask", { script: { permissions: [{ type: "interrupted" }] } });
-  expect({ decisions: end.decisions, toolResponse: end.toolResponse }).toEqual({
-    decisions: [],
-    toolResponse: [
-      "The call was interrupted before the tool ran. The user did not reject it.",
-      true,
-    ],
-  });
-});
+test.each(["interrupted", "later"] as const)(
+  "a prompt that ends with `%s` is not a decision: the call waits and does not run",
+  async (type) => {
+    counters("T-PROV-8");
+    const end = await callWith("ask", { script: { permissions: [{ type }] } });
+    expect({ decisions: end.decisions, toolResponse: end.toolResponse }).toEqual({
+      decisions: [],
+      toolResponse: [undefined, undefined],
+    });
+    expect(end.turn.events.at(-1)).toMatchObject({
+      type: "permission_request",
+      id: "call_1.run.1",
+      toolCallId: "call_1",
+      tool: "write",
+      action: "run",
+      arguments: { path: "a", mode: "append" },
+    });
+  },
+);
 
 test("a no from a prompt that was closed from outside is not a decision", async () => {
   counters("T-PROV-8");
@@ -317,8 +325,5 @@ test("a no from a prompt that was closed from outside is not a decision", async 
   const turn = await start({ parts: { prompter }, config: { write: { run: "ask" } } });
   const cycle = turn.begin(toolCall("call_1", "write", { path: "a" }));
   const [response] = await (await cycle).run();
-  expect([turn.recorded("permission_decision"), response?.content]).toEqual([
-    [],
-    "The call was interrupted before the tool ran. The user did not reject it.",
-  ]);
+  expect([turn.recorded("permission_decision"), response]).toEqual([[], undefined]);
 });

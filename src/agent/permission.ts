@@ -1,15 +1,23 @@
-/** Decides whether a call may run. Every decision is recorded before the call runs. */
+/**
+ * Decides whether a call may run. A decision is recorded at once, except for what the config decides without
+ * anyone having been asked: that is recorded with what follows from it.
+ */
+import type { ToolSettings } from "../config/index.ts";
 import {
+  type CallProgress,
+  type ConversationEvent,
   type Decider,
+  decisionSubject,
+  type InquiryId,
+  type PermissionAction,
   type PermissionDecision,
+  type PermissionRequestEvent,
   timestampFromDate,
-  type ToolCallRequest,
 } from "../conversation/index.ts";
 import { checkArguments } from "../executor/index.ts";
 import { type JsonObject, messageOf } from "../util/index.ts";
 import { promptCause, stopCause, type StopCause } from "./interrupts.ts";
 import {
-  INTERRUPTED_BEFORE_RUN,
   noOneToPermit,
   promptFailed,
   SKIPPED,
@@ -17,23 +25,41 @@ import {
   SKIPPED_BY_MEMORY,
   skippedBecause,
 } from "./model-texts.ts";
-import type { CallableTool, PermissionResult } from "./ports.ts";
-import type { TurnContext } from "./state.ts";
+import type { CallableTool, CallToDecide, PermissionResult } from "./ports.ts";
+import { personOf, type TurnContext, withoutAnswer } from "./state.ts";
+import type { WaitingItem } from "./waiting.ts";
 
-/** A call that waits for permission. */
+/** A call, as far as it has come. */
 export interface PendingCall {
-  readonly request: ToolCallRequest;
+  readonly progress: CallProgress;
   readonly tool: CallableTool;
   /** Checked, with defaults filled in. */
   readonly arguments: JsonObject;
   readonly signal: AbortSignal;
 }
 
+/** A call that someone decides about, here or elsewhere. */
+export type UndecidedCall = PendingCall & { readonly item: WaitingItem };
+
 export type Permission =
-  /** `isEdited`: a person changed the arguments that the model asked for. */
-  | { readonly type: "granted"; readonly arguments: JsonObject; readonly isEdited: boolean }
-  /** The model sees `content`. */
-  | { readonly type: "refused"; readonly content: string; readonly isError: boolean }
+  | {
+      readonly type: "granted";
+      readonly arguments: JsonObject;
+      /** A person changed the arguments that the model asked for. */
+      readonly isEdited: boolean;
+      /** To be recorded when the call starts. */
+      readonly events: readonly ConversationEvent[];
+    }
+  | {
+      readonly type: "refused";
+      /** For the model. */
+      readonly content: string;
+      readonly isError: boolean;
+      /** To be recorded with the response. */
+      readonly events: readonly ConversationEvent[];
+    }
+  /** A person decides later. */
+  | { readonly type: "pending" }
   /** The call was stopped before there was a decision. */
   | { readonly type: "cancelled" };
 
@@ -42,18 +68,72 @@ export async function decidePermission(
   call: PendingCall,
 ): Promise<Permission> {
   const { settings } = call.tool;
-  const decidedBy = { kind: "policy" as const, key: `conversation.tools.${settings.name}.run` };
-  if (settings.run === "unattended") return grant(context, call, { decidedBy });
+  const decidedBy = policy(call, "run");
   if (settings.run === "skip") {
-    return refuse(context, call, { decidedBy, content: SKIPPED_BY_CONFIG });
+    using item = waitingItem(context, call, "run");
+    return refuse(context, { ...call, item }, { decidedBy, content: SKIPPED_BY_CONFIG });
   }
-  return (await useRemembered(context, call)) ?? (await askPerson(context, call));
+  const decided = useRecorded(call);
+  if (decided !== undefined) return decided;
+  using item = waitingItem(context, call, "run");
+  const undecided = { ...call, item };
+  const permission =
+    settings.run === "unattended"
+      ? await grant(context, undecided, { decidedBy })
+      : ((await useRemembered(context, undecided)) ??
+        (await useGiven(context, undecided)) ??
+        (await askPerson(context, undecided)));
+  const elsewhere = await item.elsewhere;
+  if (elsewhere?.type !== "permission_decision") return permission;
+  context.state.rememberPermission(elsewhere);
+  return applyDecision(call, elsewhere);
+}
+
+/** What a person may decide about a call, here or elsewhere. */
+export function waitingItem(
+  { state }: TurnContext,
+  { progress }: Pick<PendingCall, "progress">,
+  action: PermissionAction,
+): WaitingItem {
+  return state.waiting.open(decisionSubject(progress.request.id, action));
+}
+
+/** A decision of an earlier process. A call in doubt is here only if it may run again. */
+function useRecorded(call: PendingCall): Permission | undefined {
+  const { decision } = call.progress.permissions.run ?? {};
+  const isDenied = decision?.decision === "denied";
+  if (!isDenied && !call.progress.isInDoubt && !isStillPermitted(call)) return undefined;
+  return applyDecision(call, decision);
+}
+
+function applyDecision(call: PendingCall, decision: PermissionDecision | undefined): Permission {
+  if (decision?.decision === "denied") {
+    const content = skipped(decision.reason);
+    return { type: "refused", content, isError: false, events: [] };
+  }
+  const { arguments: args = call.arguments } = decision ?? {};
+  const isEdited = decision?.decision === "edited";
+  return { type: "granted", arguments: args, isEdited, events: [] };
+}
+
+/** Whether an earlier process was allowed to run the call. What the config allowed, it must still allow. */
+export function isStillPermitted({
+  progress,
+  tool,
+}: Pick<PendingCall, "progress" | "tool">): boolean {
+  const { decision } = progress.permissions.run ?? {};
+  if (decision === undefined || decision.decision === "denied") return false;
+  const { decidedBy } = decision;
+  if (decidedBy.kind !== "policy") return decidedBy.kind !== "unknown";
+  const { run, detached } = tool.settings;
+  const wasDetached = decidedBy.key === policy({ tool }, "detached.run").key;
+  return run === "unattended" || (wasDetached && detached.run === "auto");
 }
 
 /** Reuses a decision for the whole turn, unless the person has to edit the arguments. */
 async function useRemembered(
   context: TurnContext,
-  call: PendingCall,
+  call: UndecidedCall,
 ): Promise<Permission | undefined> {
   const { run, name } = call.tool.settings;
   const remembered = run === "ask" ? context.state.findPermission(name) : undefined;
@@ -64,20 +144,51 @@ async function useRemembered(
     : refuse(context, call, { decidedBy, content: SKIPPED_BY_MEMORY });
 }
 
-async function askPerson(context: TurnContext, call: PendingCall): Promise<Permission> {
-  if (!context.prompter.canAsk()) return decideDetached(context, call);
+/** A decision that was made before the turn. */
+async function useGiven(
+  context: TurnContext,
+  call: UndecidedCall,
+): Promise<Permission | undefined> {
+  const given = context.answers?.findPermission(toDecide(call));
+  if (given === undefined) return undefined;
+  if (given === "later") return defer(context, call);
+  const { isApproved, decidedBy, arguments: edited, reason } = given;
+  if (isApproved) return grant(context, call, { decidedBy, edited });
+  return refuse(context, call, { decidedBy, content: skipped(reason), reason });
+}
+
+/** As an `AnswerSource` is told of it. */
+export function toDecide({
+  tool,
+  progress,
+  arguments: args,
+}: DecidedCall & Pick<PendingCall, "arguments">): CallToDecide {
+  return { tool: tool.settings.name, toolCallId: progress.request.id, arguments: args };
+}
+
+async function askPerson(context: TurnContext, call: UndecidedCall): Promise<Permission> {
+  const mode = withoutAnswer(context, call, call.tool.settings.detached.run);
+  if (mode === "defer") return defer(context, call);
+  if (mode !== "ask") return decideDetached(context, call);
+  // Before it is its turn: it can be answered elsewhere while it waits.
+  await recordRequest(context, call, { action: "run", arguments: call.arguments });
   const permission = await context.prompts.run(
     // While this waited, the person may have decided for the whole turn.
     async (signal) => (await useRemembered(context, call)) ?? (await prompt(context, call, signal)),
-    call.signal,
+    AbortSignal.any([call.signal, call.item.signal]),
   );
   return permission ?? { type: "cancelled" };
 }
 
+async function defer(context: TurnContext, call: UndecidedCall): Promise<Permission> {
+  await recordRequest(context, call, { action: "run", arguments: call.arguments });
+  return { type: "pending" };
+}
+
 /** Denies a call in a non-interactive run, unless the config lets it run. */
-function decideDetached(context: TurnContext, call: PendingCall): Promise<Permission> {
+async function decideDetached(context: TurnContext, call: UndecidedCall): Promise<Permission> {
   const { name, detached } = call.tool.settings;
-  const decidedBy: Decider = { kind: "policy", key: `conversation.tools.${name}.detached.run` };
+  const decidedBy = policy(call, "detached.run");
   if (detached.run === "auto") return grant(context, call, { decidedBy });
   context.state.addDenial({ tool: name, what: "permission" });
   return refuse(context, call, { decidedBy, content: noOneToPermit(name), isError: true });
@@ -85,7 +196,7 @@ function decideDetached(context: TurnContext, call: PendingCall): Promise<Permis
 
 async function prompt(
   context: TurnContext,
-  call: PendingCall,
+  call: UndecidedCall,
   signal: AbortSignal,
 ): Promise<Permission> {
   const { settings, description } = call.tool;
@@ -101,11 +212,13 @@ async function prompt(
         return checked.ok ? undefined : checked.message;
       },
       signal,
+      allowsLater: context.allowsLater ?? false,
     });
   } catch (error) {
     const content = promptFailed("Permission", messageOf(error));
-    return { type: "refused", content, isError: true };
+    return { type: "refused", content, isError: true, events: [] };
   }
+  if (result.type === "later") return { type: "pending" };
   if (result.type === "cancelled" || result.type === "interrupted") {
     return handleClosed(context, call, promptCause(result, signal));
   }
@@ -113,26 +226,26 @@ async function prompt(
   if (result.type === "skip" && signal.aborted) {
     return handleClosed(context, call, stopCause(signal));
   }
-  const user = { kind: "user" as const, channel: context.prompter.channel };
+  const user = personOf(context);
   const decidedBy: Decider = result.isRemembered ? { ...user, scope: "turn" } : user;
   if (result.type === "run") return grant(context, call, { decidedBy, edited: result.arguments });
   const { reason } = result;
-  const content = reason === undefined || reason === "" ? SKIPPED : skippedBecause(reason);
-  return refuse(context, call, { decidedBy, content, reason });
+  return refuse(context, call, { decidedBy, content: skipped(reason), reason });
 }
 
-/** Closing the prompt is a no if the user did it. Otherwise there is no decision to record. */
+function skipped(reason = ""): string {
+  return reason === "" ? SKIPPED : skippedBecause(reason);
+}
+
+/** Closing the prompt is a no if the user did it. Otherwise the call waits for another process. */
 async function handleClosed(
   context: TurnContext,
-  call: PendingCall,
+  call: UndecidedCall,
   cause: StopCause,
 ): Promise<Permission> {
   if (call.signal.aborted) return { type: "cancelled" };
-  if (cause === "interrupted") {
-    return { type: "refused", content: INTERRUPTED_BEFORE_RUN, isError: true };
-  }
-  const decidedBy: Decider = { kind: "user", channel: context.prompter.channel };
-  return refuse(context, call, { decidedBy, content: SKIPPED });
+  if (cause === "interrupted") return { type: "pending" };
+  return refuse(context, call, { decidedBy: personOf(context), content: SKIPPED });
 }
 
 interface Grant {
@@ -142,19 +255,19 @@ interface Grant {
 
 async function grant(
   context: TurnContext,
-  call: PendingCall,
+  call: UndecidedCall,
   { decidedBy, edited }: Grant,
 ): Promise<Permission> {
   if (edited === undefined) {
-    await recordDecision(context, call, { action: "run", decision: "approved", decidedBy });
-    return { type: "granted", arguments: call.arguments, isEdited: false };
+    const events = await decide(context, call, { action: "run", decision: "approved", decidedBy });
+    return { type: "granted", arguments: call.arguments, isEdited: false, events };
   }
   const checked = await checkArguments(call.tool.description, edited);
-  if (!checked.ok) return { type: "refused", content: checked.message, isError: true };
+  if (!checked.ok) return { type: "refused", content: checked.message, isError: true, events: [] };
   const { arguments: args } = checked;
   const decided = { action: "run", decision: "edited", arguments: args, decidedBy } as const;
-  await recordDecision(context, call, decided);
-  return { type: "granted", arguments: args, isEdited: true };
+  const events = await decide(context, call, decided);
+  return { type: "granted", arguments: args, isEdited: true, events };
 }
 
 interface Refusal {
@@ -166,27 +279,76 @@ interface Refusal {
 
 async function refuse(
   context: TurnContext,
-  call: PendingCall,
+  call: UndecidedCall,
   { decidedBy, content, reason, isError = false }: Refusal,
 ): Promise<Permission> {
   const decided = { action: "run", decision: "denied", decidedBy } as const;
-  await recordDecision(context, call, { ...decided, ...(reason !== undefined && { reason }) });
-  return { type: "refused", content, isError };
+  const given = reason === undefined ? {} : { reason };
+  const events = await decide(context, call, { ...decided, ...given });
+  return { type: "refused", content, isError, events };
 }
 
-/** Records a decision about running a call or about delivering its result. */
-export async function recordDecision(
-  { journal, state, clock }: TurnContext,
-  { request, tool }: Pick<PendingCall, "request" | "tool">,
+/**
+ * Records a decision, unless someone elsewhere has decided before. Returns what is left to record with what
+ * follows.
+ */
+export async function decide(
+  context: TurnContext,
+  call: DecidedCall & Pick<UndecidedCall, "item">,
+  decided: Parameters<typeof createDecision>[2],
+): Promise<readonly ConversationEvent[]> {
+  if (!call.item.takeHere()) return [];
+  const event = createDecision(context, call, decided);
+  context.state.rememberPermission(event);
+  const wasAsked = call.progress.permissions[event.action]?.request !== undefined;
+  if (event.decidedBy.kind === "policy" && !wasAsked) return [event];
+  await context.journal.record(event);
+  return [];
+}
+
+/** A call that a decision is about. */
+export interface DecidedCall extends Pick<PendingCall, "progress"> {
+  readonly tool: { readonly settings: Pick<ToolSettings, "name"> };
+}
+
+/** A setting of the tool that decides. */
+export function policy({ tool }: Pick<DecidedCall, "tool">, key: string) {
+  return { kind: "policy" as const, key: `conversation.tools.${tool.settings.name}.${key}` };
+}
+
+function createDecision(
+  { clock }: TurnContext,
+  { progress, tool }: DecidedCall,
   decided: Omit<PermissionDecision, "type" | "timestamp" | "toolCallId" | "tool">,
-): Promise<void> {
-  const event: PermissionDecision = {
+): PermissionDecision {
+  return {
     type: "permission_decision",
     timestamp: timestampFromDate(clock.now()),
-    toolCallId: request.id,
+    toolCallId: progress.request.id,
     tool: tool.settings.name,
     ...decided,
   };
-  await journal.record(event);
-  state.rememberPermission(event);
+}
+
+/** Records that a person is asked, unless an earlier process has. Returns the id of the request. */
+export async function recordRequest(
+  { clock, journal, state }: TurnContext,
+  { progress, tool }: DecidedCall,
+  asked: Pick<PermissionRequestEvent, "action" | "arguments" | "result">,
+): Promise<InquiryId> {
+  const { request: recorded, decision } = progress.permissions[asked.action] ?? {};
+  if (recorded !== undefined && decision === undefined) return recorded.id;
+  const toolCallId = progress.request.id;
+  const id = state.nextInquiryId(toolCallId, asked.action);
+  const timestamp = timestampFromDate(clock.now());
+  const { name } = tool.settings;
+  await journal.record({
+    type: "permission_request",
+    timestamp,
+    id,
+    toolCallId,
+    tool: name,
+    ...asked,
+  });
+  return id;
 }

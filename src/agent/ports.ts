@@ -1,10 +1,16 @@
 /** The ports of the agent: everything a turn needs from a terminal, a test or an embedding program. */
 import type { ToolSettings } from "../config/index.ts";
-import type { ConversationEvent, ConversationStream, InquiryId } from "../conversation/index.ts";
+import type {
+  ConversationEvent,
+  ConversationStream,
+  Decider,
+  InquiryId,
+  ToolResult,
+} from "../conversation/index.ts";
 import type { RefusedQuestions, RunnableTool } from "../executor/index.ts";
 import type { InquiryUpdate } from "../inquiry/index.ts";
 import type { EndReason, RequestUpdate, ToolSchema, Usage } from "../provider/index.ts";
-import type { InquiryQuestion } from "../tool/index.ts";
+import type { InquiryQuestion, Question } from "../tool/index.ts";
 import type { Json, JsonObject } from "../util/index.ts";
 
 /**
@@ -17,8 +23,8 @@ export interface Prompter {
   /** How the person is reached. Recorded with every answer. */
   readonly channel: string;
 
-  /** Whether a person can be asked right now. Never throws. */
-  canAsk(): boolean;
+  /** Whether a person can be asked right now, about this call if one is given. Never throws. */
+  canAsk(toolCallId?: string): boolean;
 
   /** Asks a question of a tool or of the assistant. */
   ask(request: PromptRequest): Promise<PromptResult>;
@@ -47,6 +53,8 @@ export interface PromptRequest {
   readonly tool?: string | undefined;
   readonly questionId?: string | undefined;
   readonly signal: AbortSignal;
+  /** The question can be left for later. */
+  readonly allowsLater?: boolean;
 }
 
 /** A person's response to a `PromptRequest`, with the same id. */
@@ -61,19 +69,23 @@ export type PromptResult = { readonly inquiryId: InquiryId } & (
     }
   | { readonly type: "cancelled" }
   | { readonly type: "interrupted" }
+  /** The person wants to answer later, perhaps elsewhere. The question stays open. */
+  | { readonly type: "later" }
 );
 
 /** Several questions of one call, asked together in this order. */
 export interface FormRequest {
-  readonly fields: readonly Omit<PromptRequest, "signal">[];
+  readonly fields: readonly Omit<PromptRequest, "signal" | "allowsLater">[];
   readonly signal: AbortSignal;
+  readonly allowsLater?: boolean;
 }
 
 /** A form is answered as a whole, with one result per field, or not at all. */
 export type FormResult =
   | { readonly type: "answered"; readonly results: readonly PromptResult[] }
   | { readonly type: "cancelled" }
-  | { readonly type: "interrupted" };
+  | { readonly type: "interrupted" }
+  | { readonly type: "later" };
 
 /** Where a tool comes from. */
 export type ToolOrigin =
@@ -91,6 +103,7 @@ export interface PermissionRequest {
   /** Returns what is wrong with edited arguments, or undefined if they are valid. Never throws. */
   readonly check: (edited: JsonObject) => Promise<string | undefined>;
   readonly signal: AbortSignal;
+  readonly allowsLater?: boolean;
 }
 
 /** A person's response to a `PermissionRequest`. */
@@ -100,7 +113,8 @@ export type PermissionResult =
   /** The model sees `reason`. */
   | { readonly type: "skip"; readonly isRemembered: boolean; readonly reason?: string }
   | { readonly type: "cancelled" }
-  | { readonly type: "interrupted" };
+  | { readonly type: "interrupted" }
+  | { readonly type: "later" };
 
 /** A tool's result that the model sees only if a person approves it. */
 export interface DeliveryRequest {
@@ -110,6 +124,7 @@ export interface DeliveryRequest {
   /** Open the result in an editor right away. */
   readonly isEditing: boolean;
   readonly signal: AbortSignal;
+  readonly allowsLater?: boolean;
 }
 
 /** A person's response to a `DeliveryRequest`. */
@@ -118,7 +133,59 @@ export type DeliveryResult =
   | { readonly type: "deliver"; readonly content?: string }
   | { readonly type: "withhold" }
   | { readonly type: "cancelled" }
-  | { readonly type: "interrupted" };
+  | { readonly type: "interrupted" }
+  | { readonly type: "later" };
+
+/**
+ * Answers that were given before the turn: in a file, in an earlier run, or by a program. They come after what
+ * the person has said for the whole turn, and before the config and the person. Methods never throw.
+ */
+export interface AnswerSource {
+  /**
+   * No one else is asked. What a person would decide, and this has no answer for, stays open, whatever the
+   * `detached` settings are.
+   */
+  readonly isComplete: boolean;
+  findAnswer(asked: CallToDecide & { readonly question: Question }): Given<GivenReply>;
+  findPermission(asked: CallToDecide): Given<GivenPermission>;
+  findDelivery(asked: CallToDecide & { readonly result: ToolResult }): Given<GivenDelivery>;
+}
+
+/** A call about which something has to be decided. */
+export interface CallToDecide {
+  readonly tool: string;
+  readonly toolCallId: string;
+  /** With defaults filled in, and as edited if a person did. */
+  readonly arguments: JsonObject;
+}
+
+/** Undefined if there is no answer. `later`: there is one that cannot be used, so the question stays open. */
+export type Given<Value> = GivenBy<Value> | "later" | undefined;
+
+/** With who gave it, for the record. */
+export type GivenBy<Value> = Value & { readonly decidedBy: Decider };
+
+/** The answer to a question. It is checked like any other. */
+export interface GivenReply {
+  readonly answer: Json;
+  readonly note?: string;
+}
+
+/** Whether a call may run. */
+export interface GivenPermission {
+  readonly isApproved: boolean;
+  /** Run it with these instead. */
+  readonly arguments?: JsonObject;
+  /** Why not, for the model. */
+  readonly reason?: string;
+}
+
+/** Whether the model may see a result. */
+export interface GivenDelivery {
+  readonly isApproved: boolean;
+  /** Deliver this instead. */
+  readonly content?: string;
+}
 
 /** Lets a person choose what to do about interrupted work. The work continues while the menu is open. */
 export interface InterruptMenu {
@@ -178,6 +245,14 @@ export type TurnUpdate =
       readonly inquiryId: InquiryId;
       readonly tool: string;
       readonly update: InquiryUpdate;
+    }
+  /** A question, permission or delivery was answered through another process. Its prompt closes. */
+  | {
+      readonly type: "answered_elsewhere";
+      readonly inquiryId: InquiryId;
+      readonly tool: string;
+      /** Absent if a question was cancelled. */
+      readonly by?: Decider;
     };
 
 /** The conversation as a turn reads it and adds to it. */

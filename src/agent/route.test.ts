@@ -2,7 +2,8 @@ import { isDeepStrictEqual } from "node:util";
 import { describe, expect, test } from "vitest";
 import { verifies } from "../../test/conformance/manifest.ts";
 import { settingsOf } from "./tool-turn.fixture.ts";
-import type { InquiryId } from "../conversation/index.ts";
+import { at } from "../conversation/events.fixture.ts";
+import type { InquiryEscalation, InquiryId } from "../conversation/index.ts";
 import {
   type AnswerType,
   booleanQuestion,
@@ -11,7 +12,13 @@ import {
   textQuestion,
 } from "../tool/index.ts";
 import type { Json, JsonObject } from "../util/index.ts";
-import { decideRoute, type Route, type RouteInput, withConfiguredExclusive } from "./route.ts";
+import {
+  decideRoute,
+  type Route,
+  type RouteInput,
+  settleOverdue,
+  withConfiguredExclusive,
+} from "./route.ts";
 
 /** One row of the table: everything that can decide who answers. */
 interface Row {
@@ -123,6 +130,94 @@ describe("every combination of question, config, memory and availability", () =>
   });
 });
 
+describe("a question for a model and then a person", () => {
+  const question = booleanQuestion("q", "?", { default: true });
+  const escalation: InquiryEscalation = {
+    type: "inquiry_escalation",
+    timestamp: at(0),
+    id: FROM,
+    outcome: "answered",
+    answer: false,
+    answeredBy: { kind: "assistant", model: "test/judge" },
+  };
+
+  function routed(more: Partial<RouteInput>, detached = "auto"): Route {
+    const questions = { q: { target: ["assistant", "user"] } };
+    const settings = settingsOf("x", { source: "local", questions, detached });
+    return decideRoute({ question, settings, remembered: undefined, canAsk: true, ...more });
+  }
+
+  test("goes to the model first, whether or not a person is there", () => {
+    const first = {
+      type: "model",
+      target: { type: "assistant", assistant: {}, escalates: true },
+      escalates: true,
+    };
+    expect([routed({}), routed({ canAsk: false }, "deny")]).toEqual([first, first]);
+  });
+
+  test("goes to the person at once if no model may answer it", () => {
+    const exclusive = { question: { ...question, exclusive: true } };
+    expect([
+      routed(exclusive),
+      routed({ ...exclusive, canAsk: false }),
+      routed({ ...exclusive, canAsk: false }, "defer"),
+    ]).toEqual([{ type: "person" }, NO_ONE_TO_ASK, { type: "deferred" }]);
+  });
+
+  test("goes to the person when the model has left it to one, and else as `detached` says", () => {
+    const nobody = { escalation, canAsk: false };
+    expect([
+      routed({ escalation }),
+      routed(nobody, "defer"),
+      routed(nobody, "deny"),
+      routed(nobody, "defaults"),
+      routed(nobody, "auto"),
+    ]).toEqual([
+      { type: "person" },
+      { type: "deferred" },
+      NO_ONE_TO_ASK,
+      { type: "default", answer: true },
+      { type: "upheld", answeredBy: { kind: "assistant", model: "test/judge" } },
+    ]);
+  });
+
+  test("is only the model's if it is a prompt for one", () => {
+    expect(routed({ isModelPrompt: true })).not.toHaveProperty("escalates");
+  });
+});
+
+describe("a question whose deadline has passed", () => {
+  const LATE: Route = {
+    type: "refused",
+    reason: "timed_out",
+    message:
+      "The tool 'x' needed an answer, and there was none before the deadline. The user did not reject " +
+      "the call. Do not retry it in this turn; continue without it or explain what is missing.",
+  };
+
+  test.each<[JsonObject, Partial<RouteInput>, Route]>([
+    [{}, {}, LATE],
+    [{ on_timeout: "deny", answer: true }, {}, LATE],
+    [{ on_timeout: "default" }, {}, { type: "default", answer: true }],
+    [{ on_timeout: "default", target: "assistant" }, {}, { type: "default", answer: true }],
+    [{ on_timeout: "escalate" }, {}, LATE],
+    [{ on_timeout: "escalate", target: "assistant" }, {}, { type: "escalated" }],
+    [{ on_timeout: "escalate", target: "assistant" }, { isModelPrompt: true }, LATE],
+    [{ on_timeout: "deny", target: ["assistant", "user"] }, {}, LATE],
+  ])("with %j is settled", (own, more, expected) => {
+    const settings = settingsOf("x", { source: "local", questions: { q: own } });
+    const question = booleanQuestion("q", "?", { default: true });
+    const input = { question, settings, remembered: undefined, canAsk: true, isOverdue: true };
+    expect(decideRoute({ ...input, ...more })).toEqual(expected);
+  });
+
+  test("is refused by a program that does not know its settings", () => {
+    const question = booleanQuestion("q", "?", { default: true });
+    expect(settleOverdue({ question })).toEqual({ outcome: "cancelled", reason: "timed_out" });
+  });
+});
+
 test("only the question's own id counts, even if it is the name of a JavaScript built-in", () => {
   const settings = settingsOf("x", {
     source: "builtin",
@@ -200,6 +295,87 @@ test("free text comes from a person: it is remembered, but never configured or a
     decide({}, { questions: { q: { answer: "mine" } } }),
     decide({}, { detached: "defaults" }),
   ]).toEqual([{ type: "remembered", answer: "mine", from: FROM }, MISFIT, NO_ONE_TO_ASK]);
+});
+
+function routeGiven(question: Question, more: Partial<RouteInput>, config: JsonObject = {}): Route {
+  return decideRoute({
+    question,
+    settings: settingsOf("x", { source: "local", ...config }),
+    remembered: undefined,
+    canAsk: true,
+    ...more,
+  });
+}
+
+function nothingGiven(): undefined {}
+
+describe("an answer that was given before the turn", () => {
+  const decidedBy = { kind: "answers_file", entry: "answers[0]" } as const;
+  const sure = booleanQuestion("q", "?");
+  const configured = { questions: { q: { answer: false } } };
+
+  test("comes after a remembered one and before a configured one, also for a secret", () => {
+    const takeGiven = () => ({ answer: true, decidedBy });
+    const takeSecret = () => ({ answer: "s3cret", decidedBy });
+    const secret: Question = { ...sure, answerType: { type: "secret" }, exclusive: true };
+    expect([
+      routeGiven(sure, {
+        remembered: { answer: false, from: FROM },
+        takeGiven: () => expect.unreachable("it would be used up"),
+      }),
+      routeGiven(sure, { takeGiven }, configured),
+      routeGiven(secret, { takeGiven: takeSecret }, { questions: { q: { target: "assistant" } } }),
+    ]).toEqual([
+      { type: "remembered", answer: false, from: FROM },
+      { type: "given", answer: true, decidedBy },
+      { type: "given", answer: "s3cret", decidedBy },
+    ]);
+  });
+
+  test("is refused if it does not fit, and left open if it is for later", () => {
+    const misfit = routeGiven(
+      sure,
+      { takeGiven: () => ({ answer: "yes", decidedBy }) },
+      configured,
+    );
+    const later = routeGiven(sure, { takeGiven: () => "later" }, configured);
+    expect([misfit, later]).toEqual([
+      expect.objectContaining({ type: "refused", reason: "invalid_static_answer" }),
+      { type: "deferred" },
+    ]);
+  });
+
+  test("that is missing leaves open what a person would be asked, and nothing else", () => {
+    const isGivenOnly = true;
+    const takeGiven = nothingGiven;
+    const exclusive = { ...sure, exclusive: true };
+    const forModel = { questions: { q: { target: "assistant" } } };
+    expect([
+      routeGiven(sure, { takeGiven }).type,
+      routeGiven(sure, { takeGiven, isGivenOnly }).type,
+      routeGiven(sure, { takeGiven, isGivenOnly, canAsk: false }, { detached: "auto" }).type,
+      routeGiven(exclusive, { takeGiven, isGivenOnly }, forModel).type,
+      routeGiven(sure, { takeGiven, isGivenOnly }, configured).type,
+      routeGiven(sure, { takeGiven, isGivenOnly }, forModel).type,
+      routeGiven(sure, { takeGiven, isGivenOnly, isModelPrompt: true }).type,
+    ]).toEqual(["person", "deferred", "deferred", "deferred", "configured", "model", "model"]);
+  });
+
+  test("that is missing leaves open what a model has left to a person", () => {
+    const given = { takeGiven: nothingGiven, isGivenOnly: true, canAsk: false };
+    const both = { questions: { q: { target: ["assistant", "user"] } } };
+    const escalation = {
+      type: "inquiry_escalation",
+      timestamp: at(0),
+      id: FROM,
+      outcome: "cancelled",
+      reason: "backend_error",
+    } as const;
+    expect([
+      routeGiven(sure, given, both).type,
+      routeGiven(sure, { ...given, escalation }, both).type,
+    ]).toEqual(["model", "deferred"]);
+  });
 });
 
 test("a decision does not change its input", () => {

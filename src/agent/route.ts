@@ -1,35 +1,105 @@
 /**
- * Who answers a question. One pure function decides; the caller records the question before, and checks
- * and records the answer after.
+ * Who answers a question. One pure function decides (`decideRoute`); the caller records the question before, and
+ * checks and records the answer after.
  */
 import type { QuestionTarget, ToolSettings } from "../config/index.ts";
-import type { InquiryId, KnownCancellationReason } from "../conversation/index.ts";
-import { answerFits, type Question, withoutOther } from "../tool/index.ts";
-import type { Json } from "../util/index.ts";
-import { configuredAnswerInvalid, needsHuman, noOneToAsk } from "./model-texts.ts";
-import type { RememberedAnswer } from "./state.ts";
+import type {
+  Decider,
+  InquiryEscalation,
+  InquiryId,
+  InquiryOutcome,
+  InquiryPair,
+  KnownCancellationReason,
+} from "../conversation/index.ts";
+import {
+  answerFits,
+  type InquirySource,
+  type ModelPrompt,
+  type Question,
+  withoutOther,
+} from "../tool/index.ts";
+import type { Json, JsonObject } from "../util/index.ts";
+import {
+  configuredAnswerInvalid,
+  givenAnswerInvalid,
+  inquiryFailed,
+  keepsAsking,
+  needsHuman,
+  noOneToAsk,
+  timedOut,
+} from "./model-texts.ts";
+import type { CallableTool, Given, GivenBy, GivenReply } from "./ports.ts";
+import type { CallBudget, RememberedAnswer, TurnContext } from "./state.ts";
+
+/** A question of a call. */
+export interface AskedQuestion {
+  readonly toolCallId: string;
+  readonly tool: CallableTool;
+  /** What the call runs with. */
+  readonly arguments: JsonObject;
+  readonly question: Question;
+  readonly source: InquirySource;
+  /** How many times in a row this call has had it answered without a person. */
+  readonly automaticAnswers: number;
+  /** The budget of the call. */
+  readonly budget: CallBudget;
+  /** A prompt for a model, which sees only this and nothing of the conversation. */
+  readonly prompt?: ModelPrompt;
+  /** Also aborted when the tool withdraws the question. */
+  readonly signal: AbortSignal;
+  /** Aborted when the tool withdraws the question. */
+  readonly withdrawn?: AbortSignal;
+  readonly state?: string;
+  readonly isBound?: boolean;
+  /** Set if an earlier process has recorded it. */
+  readonly recorded?: InquiryPair;
+}
 
 export interface RouteInput {
   /** With the configured `exclusive` applied. */
   readonly question: Question;
   /** A prompt for a model: no person is asked, and the `detached` settings do not apply. */
   readonly isModelPrompt?: boolean;
+  /** How many times in a row the call has had it answered without a person. */
+  readonly automaticAnswers?: number;
   /** Settings of the tool that asks. */
   readonly settings: Pick<ToolSettings, "name" | "questions" | "detached">;
   /** An answer that a person gave earlier, for the whole turn. */
   readonly remembered: RememberedAnswer | undefined;
+  /** Takes an answer that was given before the turn. Called only if nothing remembered applies. */
+  readonly takeGiven?: () => Given<GivenReply>;
+  /** Only what was given before the turn answers in place of a person. */
+  readonly isGivenOnly?: boolean;
   /** Whether a person can be asked. */
   readonly canAsk: boolean;
+  /** Set if a model was asked, and left the question to a person. */
+  readonly escalation?: InquiryEscalation | undefined;
+  /** The deadline has passed. */
+  readonly isOverdue?: boolean;
 }
 
 export type AssistantTarget = Extract<QuestionTarget, { type: "assistant" }>;
 
 export type Route =
   | { readonly type: "remembered"; readonly answer: Json; readonly from: InquiryId }
+  | ({ readonly type: "given" } & GivenBy<GivenReply>)
   | { readonly type: "configured"; readonly answer: Json; readonly key: string }
   | { readonly type: "default"; readonly answer: Json }
   | { readonly type: "person" }
-  | { readonly type: "model"; readonly target: AssistantTarget }
+  /** A person is asked later. */
+  | { readonly type: "deferred" }
+  /** If it `escalates`, a person is asked where the model cannot answer or says no. */
+  | { readonly type: "model"; readonly target: AssistantTarget; readonly escalates?: boolean }
+  /** The model took too long, and a person is asked instead. */
+  | { readonly type: "escalated" }
+  /** The model's no counts after all: there is no person to ask. */
+  | {
+      readonly type: "upheld";
+      readonly answeredBy: Decider;
+      readonly answerReason?: string;
+    }
+  /** Someone has answered through another process. */
+  | { readonly type: "elsewhere" }
   | {
       readonly type: "refused";
       readonly reason: KnownCancellationReason;
@@ -37,12 +107,45 @@ export type Route =
       readonly message: string;
     };
 
+/** A tool that ignores its answer and asks again is stopped after this many. */
+const MAX_AUTOMATIC_ANSWERS = 3;
+
 /** The assistant that the config sets for all inquiries. */
 const INQUIRY_MODEL: AssistantTarget = { type: "assistant", assistant: {} };
 
+/** Who answers it now. That may change while it waits. */
+export function routeQuestion(
+  { answers, state, prompter }: Pick<TurnContext, "answers" | "state" | "prompter">,
+  { question, tool, toolCallId, prompt, arguments: args, automaticAnswers }: AskedQuestion,
+  soFar: Pick<RouteInput, "escalation" | "isOverdue">,
+): Route {
+  const { settings } = tool;
+  const asked = { tool: settings.name, toolCallId, arguments: args, question };
+  return decideRoute({
+    question,
+    isModelPrompt: prompt !== undefined,
+    automaticAnswers,
+    settings,
+    remembered: state.findAnswer(settings.name, question.id),
+    ...(answers !== undefined && {
+      takeGiven: () => answers.findAnswer(asked),
+      isGivenOnly: answers.isComplete,
+    }),
+    canAsk: prompter.canAsk(toolCallId),
+    ...soFar,
+  });
+}
+
 export function decideRoute(input: RouteInput): Route {
   const { question, isModelPrompt = false, settings, remembered, canAsk } = input;
+  const { takeGiven, isGivenOnly = false } = input;
   const { name: tool } = settings;
+  // A model prompt is new every time, so repeating it does not mean that the tool is stuck.
+  if (!isModelPrompt && (input.automaticAnswers ?? 0) >= MAX_AUTOMATIC_ANSWERS) {
+    const message = keepsAsking(tool, question);
+    return { type: "refused", reason: "attempts_exhausted", message };
+  }
+  if (input.isOverdue === true) return routeOverdue(input);
   const { answer: configured, target = { type: "user" } } =
     settings.questions.get(question.id) ?? {};
   const isSecret = question.answerType.type === "secret";
@@ -52,16 +155,65 @@ export function decideRoute(input: RouteInput): Route {
   if (canReuse && remembered !== undefined && answerFits(question.answerType, remembered.answer)) {
     return { type: "remembered", ...remembered };
   }
+  const given = takeGiven?.();
+  if (given === "later") return { type: "deferred" };
+  if (given !== undefined) return useGiven(tool, question, given);
   if (configured !== undefined) {
     return useConfigured(tool, question, configured.value as Json); // From a config file: JSON.
   }
-  if (requiresPerson && (isModelPrompt || target.type === "assistant")) {
+  const isForPerson = requiresPerson || isUser(target) || input.escalation !== undefined;
+  if (isGivenOnly && isForPerson && !isModelPrompt) return { type: "deferred" };
+  if (requiresPerson && (isModelPrompt || isForModelOnly(target))) {
     return { type: "refused", reason: "assistant_routing_denied", message: needsHuman(tool) };
   }
-  if (target.type === "assistant") return { type: "model", target };
-  if (isModelPrompt) return { type: "model", target: INQUIRY_MODEL };
+  if (isModelPrompt) return { type: "model", target: isUser(target) ? INQUIRY_MODEL : target };
+  if (!isUser(target) && !requiresPerson && input.escalation === undefined) {
+    return target.escalates === true
+      ? { type: "model", target, escalates: true }
+      : { type: "model", target };
+  }
   if (canAsk) return { type: "person" };
-  return requiresPerson ? refuseDetached(tool) : routeDetached(question, settings);
+  if (settings.detached.tool === "defer") return { type: "deferred" };
+  return requiresPerson ? refuseDetached(tool) : routeDetached(input);
+}
+
+function isUser(target: QuestionTarget): target is Extract<QuestionTarget, { type: "user" }> {
+  return target.type === "user";
+}
+
+function isForModelOnly(target: QuestionTarget): boolean {
+  return target.type === "assistant" && target.escalates !== true;
+}
+
+/** Silence is no answer. Only the config can give one for it. */
+function routeOverdue(input: Overdue & Pick<RouteInput, "settings">): Route {
+  const outcome = settleOverdue(input);
+  if (outcome === undefined) return { type: "escalated" };
+  if (outcome.outcome === "answered") return { type: "default", answer: outcome.answer };
+  return { type: "refused", reason: "timed_out", message: timedOut(input.settings.name) };
+}
+
+/** A question whose deadline has passed. Without settings, it is refused. */
+export interface Overdue extends Pick<RouteInput, "question" | "isModelPrompt" | "escalation"> {
+  readonly settings?: Pick<ToolSettings, "questions">;
+}
+
+/** How it ends. Undefined if a person is asked instead of the model that was too slow. */
+export function settleOverdue(overdue: Overdue): OverdueOutcome | undefined {
+  const { question, settings, escalation, isModelPrompt = false } = overdue;
+  const { onTimeout = "deny", target } = settings?.questions.get(question.id) ?? {};
+  const { default: suggested, answerType } = question;
+  const isForModel = target?.type === "assistant" && escalation === undefined && !isModelPrompt;
+  if (onTimeout === "escalate" && isForModel) return undefined;
+  return onTimeout === "default" && answerType.type !== "secret" && isUsable(question, suggested)
+    ? { outcome: "answered", answer: suggested, answeredBy: { kind: "default" } }
+    : { outcome: "cancelled", reason: "timed_out" };
+}
+
+type OverdueOutcome = Exclude<InquiryOutcome, { outcome: "redacted" }>;
+
+function isUsable(question: Question, suggested: Json | undefined): suggested is Json {
+  return suggested !== undefined && answerFits(withoutOther(question.answerType), suggested);
 }
 
 /** Applies the config, which has the last word on who may answer. */
@@ -71,6 +223,13 @@ export function withConfiguredExclusive(
 ): Question {
   const { exclusive = question.exclusive } = questions.get(question.id) ?? {};
   return exclusive === question.exclusive ? question : { ...question, exclusive };
+}
+
+/** A person gave it, so it may be in their own words where the question allows that. */
+function useGiven(tool: string, question: Question, given: GivenBy<GivenReply>): Route {
+  if (answerFits(question.answerType, given.answer)) return { type: "given", ...given };
+  const message = givenAnswerInvalid(tool, question);
+  return { type: "refused", reason: "invalid_static_answer", message };
 }
 
 function useConfigured(tool: string, question: Question, answer: Json): Route {
@@ -83,14 +242,33 @@ function useConfigured(tool: string, question: Question, answer: Json): Route {
 }
 
 /** For a question meant for a person in a non-interactive run. */
-function routeDetached(question: Question, settings: RouteInput["settings"]): Route {
+function routeDetached({ question, settings, escalation }: RouteInput): Route {
   const mode = settings.detached.tool;
+  // To ask a model again until one says yes would make the first one pointless.
+  if (mode === "auto" && escalation !== undefined) return uphold(question, settings, escalation);
   if (mode === "auto") return { type: "model", target: INQUIRY_MODEL };
   const { default: suggested } = question;
-  const isUsable =
-    suggested !== undefined && answerFits(withoutOther(question.answerType), suggested);
-  if (mode === "defaults" && isUsable) return { type: "default", answer: suggested };
+  if (mode === "defaults" && isUsable(question, suggested)) {
+    return { type: "default", answer: suggested };
+  }
   return refuseDetached(settings.name);
+}
+
+/** A model can only be upheld in what it may say by itself: no. */
+function uphold(
+  question: Question,
+  { name }: RouteInput["settings"],
+  escalation: InquiryEscalation,
+): Route {
+  if (escalation.outcome === "answered" && escalation.answeredBy !== undefined) {
+    const { answeredBy, answerReason } = escalation;
+    return { type: "upheld", answeredBy, ...(answerReason !== undefined && { answerReason }) };
+  }
+  if (escalation.outcome === "cancelled" && escalation.reason === "timed_out") {
+    return { type: "refused", reason: "timed_out", message: timedOut(name) };
+  }
+  const message = inquiryFailed(name, question, escalation.problem ?? "");
+  return { type: "refused", reason: "backend_error", message };
 }
 
 function refuseDetached(tool: string): Route {

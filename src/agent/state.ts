@@ -1,15 +1,18 @@
 /**
  * What a turn remembers, and what one of its calls has used up. All of `TurnState` can be rebuilt from
- * the events of the turn. Secrets live only in `GivenAnswers`.
+ * the events of the turn, except what it waits for. Secrets live only in `GivenAnswers`.
  */
 import { type CallLimits, DEFAULT_LIMITS } from "../config/index.ts";
-import type {
-  ConversationEvent,
-  Decider,
-  InquiryId,
-  InquiryRequest,
-  InquiryResponse,
-  PermissionDecision,
+import {
+  type CallProgress,
+  type ConversationEvent,
+  type Decider,
+  type InquiryId,
+  type InquiryRequest,
+  type InquiryResponse,
+  eventsOf,
+  lastTurnOf,
+  type PermissionDecision,
 } from "../conversation/index.ts";
 import type { AttemptRequest, ModelReply } from "../executor/index.ts";
 import type { InquiryBackend } from "../inquiry/index.ts";
@@ -17,7 +20,9 @@ import type { ConversationWriter } from "../storage/index.ts";
 import type { Question } from "../tool/index.ts";
 import { type Clock, type Json, truncateBytes } from "../util/index.ts";
 import type { PromptQueue } from "./interrupts.ts";
-import type { Journal, Observer, Prompter, Toolbox } from "./ports.ts";
+import { declinedByModel } from "./model-texts.ts";
+import type { AnswerSource, Journal, Observer, Prompter, Toolbox } from "./ports.ts";
+import { WaitingList } from "./waiting.ts";
 
 /** Everything that the calls of a turn share. */
 export interface TurnContext {
@@ -25,12 +30,34 @@ export interface TurnContext {
   readonly tools: Toolbox;
   readonly prompter: Prompter;
   readonly prompts: PromptQueue;
+  readonly answers?: AnswerSource;
   readonly inquiries: InquiryBackend;
   readonly state: TurnState;
   readonly clock: Clock;
   /** The default limits apply if absent. */
   readonly limits?: CallLimits;
   readonly observer?: Observer;
+  /** Another process can go on from the record, so that a person may leave things for later. */
+  readonly allowsLater?: boolean;
+  /** The name of the person whom the prompter asks. */
+  readonly userName?: string;
+}
+
+/** The person whom the prompter asks. */
+export function personOf({ prompter, userName }: Pick<TurnContext, "prompter" | "userName">) {
+  const { channel } = prompter;
+  const name = userName === undefined ? {} : { name: userName };
+  return { kind: "user", channel, ...name } as const satisfies Decider;
+}
+
+/** What becomes of something that a person would decide. `detached` is what the config says if none can. */
+export function withoutAnswer<Mode extends string>(
+  { answers, prompter }: Pick<TurnContext, "answers" | "prompter">,
+  { progress }: { readonly progress: CallProgress },
+  detached: Mode,
+): Mode | "ask" | "defer" {
+  if (answers?.isComplete === true) return "defer";
+  return prompter.canAsk(progress.request.id) ? "ask" : detached;
 }
 
 export interface RememberedAnswer {
@@ -57,6 +84,7 @@ export class TurnState {
   readonly #answers = new Map<string, RememberedAnswer>();
   readonly #permissions = new Map<string, RememberedPermission>();
   readonly #denials = new Map<string, DetachedDenial>();
+  readonly waiting = new WaitingList();
   #automaticAnswers = 0;
 
   /** Takes the events of one turn, in order. */
@@ -66,6 +94,7 @@ export class TurnState {
     const requests = new Map<string, InquiryRequest>();
     for (const event of events) {
       if (event.type === "tool_call_request") toolOf.set(event.id, event.name);
+      if (event.type === "permission_request") state.#inquiryIds.add(event.id);
       if (event.type === "inquiry_request") {
         state.#inquiryIds.add(event.id);
         requests.set(event.id, event);
@@ -158,18 +187,69 @@ export interface GivenAnswer {
   readonly isAutomatic: boolean;
   /** Set if a model answered a prompt that the tool wrote for it. */
   readonly reply?: ModelReply;
+  /** Set if a model said no. */
+  readonly decline?: Decline;
+}
+
+/** A model's no, which the model that made the call should not take for the user's. */
+export interface Decline {
+  /** `provider/name`. */
+  readonly model: string;
+  readonly reason?: string;
+}
+
+export function declineOf(
+  { answerType }: Pick<Question, "answerType">,
+  { answer, answerReason, answeredBy }: AnswerFields,
+): { readonly decline?: Decline } {
+  if (answerType.type !== "boolean" || answer !== false || answeredBy?.kind !== "assistant") {
+    return {};
+  }
+  const { model } = answeredBy;
+  return { decline: { model, ...(answerReason !== undefined && { reason: answerReason }) } };
+}
+
+export type RecordedAnswer = Extract<InquiryResponse, { outcome: "answered" }>;
+type AnswerFields = Pick<RecordedAnswer, "answer" | "answerReason" | "answeredBy">;
+
+/** Adds a note on each question that a model has answered with no. */
+export function withDeclines(
+  content: string,
+  answers: readonly (Pick<GivenAnswer, "decline"> & { readonly question: Question })[],
+): string {
+  const notes = answers.flatMap(({ question, decline }) =>
+    decline === undefined ? [] : [declinedByModel(question, decline.model, decline.reason)],
+  );
+  return [content, ...notes].join("\n\n");
 }
 
 /** The answers that one call has received so far, secrets included. */
 export class GivenAnswers {
   /** The latest answer for each question id. */
-  readonly #answers = new Map<string, GivenAnswer & { readonly isSecret: boolean }>();
+  readonly #answers = new Map<string, GivenAnswer & { readonly question: Question }>();
   /** How many times in a row each question was answered without a person. */
   readonly #automatic = new Map<string, number>();
 
-  add({ id, answerType }: Question, given: GivenAnswer): void {
-    this.#answers.set(id, { ...given, isSecret: answerType.type === "secret" });
+  add(question: Question, given: GivenAnswer): void {
+    const { id } = question;
+    this.#answers.set(id, { ...given, question });
     this.#automatic.set(id, given.isAutomatic ? this.automaticAnswers({ id }) + 1 : 0);
+  }
+
+  /** An answer from the record. Secrets are not on it. */
+  restore(question: Question, response: RecordedAnswer): void {
+    const { answer, note, answeredBy } = response;
+    const given = note === undefined ? { answer } : { answer, note };
+    this.add(question, {
+      ...given,
+      isAutomatic: answeredBy?.kind !== "user",
+      ...declineOf(question, response),
+    });
+  }
+
+  /** A result of the tool, with a note on each question that a model has answered with no. */
+  annotate(content: string): string {
+    return withDeclines(content, [...this.#answers.values()]);
   }
 
   automaticAnswers({ id }: Pick<Question, "id">): number {
@@ -183,7 +263,9 @@ export class GivenAnswers {
     );
     return {
       answers: Object.fromEntries(entries.map(([id, { answer }]) => [id, answer])),
-      secretAnswers: entries.flatMap(([id, { isSecret }]) => (isSecret ? [id] : [])),
+      secretAnswers: entries.flatMap(([id, { question }]) =>
+        question.answerType.type === "secret" ? [id] : [],
+      ),
       notes: Object.fromEntries(
         entries.flatMap(([id, { note }]) => (note === undefined ? [] : [[id, note]])),
       ),
@@ -210,6 +292,13 @@ export class CallBudget {
     this.#state = state;
   }
 
+  /** What an earlier process has used. The state of the turn has its answers already. */
+  restore(question: Question, response?: InquiryResponse): void {
+    this.#bytes += Buffer.byteLength(JSON.stringify(question));
+    if (response?.outcome === "answered") this.#bytes += bytesOf(response);
+    if (response !== undefined && isAutomatic(response)) this.#answers += 1;
+  }
+
   /** Counts an answer without a person, before it is given. Returns the limit that forbids it. */
   countAnswer(): LimitKey | undefined {
     const { automaticAnswersPerCall, automaticAnswersPerTurn } = this.#limits;
@@ -223,9 +312,9 @@ export class CallBudget {
     return undefined;
   }
 
-  /** Counts questions before they are recorded. Returns the limit that forbids it. */
-  countQuestions(questions: readonly Question[]): LimitKey | undefined {
-    const bytes = this.#bytes + Buffer.byteLength(JSON.stringify(questions));
+  /** Counts questions, and what is recorded with them, before they are. Returns the limit that forbids it. */
+  countQuestions(questions: readonly Question[], state = ""): LimitKey | undefined {
+    const bytes = this.#bytes + Buffer.byteLength(JSON.stringify(questions) + state);
     if (bytes > this.#limits.recordBytesPerCall) {
       return "conversation.limits.record_bytes_per_call";
     }
@@ -234,8 +323,8 @@ export class CallBudget {
   }
 
   /** Answers are counted but never refused: they were asked for. */
-  addAnswer({ answer, note = "" }: GivenAnswer): void {
-    this.#bytes += Buffer.byteLength(JSON.stringify(answer) + note);
+  addAnswer(given: GivenAnswer): void {
+    this.#bytes += bytesOf(given);
   }
 
   /** Truncates a result to the bytes that are left. */
@@ -243,6 +332,10 @@ export class CallBudget {
     const left = this.#limits.recordBytesPerCall - this.#bytes;
     return truncateBytes(content, Math.max(left, MIN_RESULT_BYTES));
   }
+}
+
+function bytesOf({ answer, note = "" }: Pick<GivenAnswer, "answer" | "note">): number {
+  return Buffer.byteLength(JSON.stringify(answer) + note);
 }
 
 /** Records to a stored conversation, and reports each event once it is on disk. */
@@ -256,6 +349,12 @@ export function createJournal(conversation: ConversationWriter, observer?: Obser
       for (const event of events) observer?.observe({ type: "event", event });
     },
   };
+}
+
+/** The events of the turn that the record ends with. Those before the first `turn_start` form one too. */
+export function lastTurn({ stream }: Pick<Journal, "stream">): readonly ConversationEvent[] {
+  const turn = lastTurnOf(stream.entries);
+  return turn.length > 0 ? turn : [...eventsOf(stream.entries)];
 }
 
 /** A prompter for non-interactive runs. `canAsk` is false, so nothing else is called. */

@@ -4,6 +4,7 @@ import { toolCall, turnStart } from "../conversation/events.fixture.ts";
 import {
   type ConversationEvent,
   eventsOf,
+  newCall,
   type ToolCallRequest,
   type ToolCallResponse,
 } from "../conversation/index.ts";
@@ -91,7 +92,7 @@ export class ToolTurn {
     const cycle = new ToolCycle(this.parts);
     for (const request of requests) {
       await this.conversation.append(request);
-      cycle.add(request);
+      cycle.add(newCall(request));
     }
     return cycle;
   }
@@ -134,8 +135,11 @@ export function toolboxOf({
 function callableTool(tool: BuiltinTool | NamedExecutor, config: JsonObject): CallableTool {
   const { name } = tool;
   const isBuiltin = "execute" in tool;
+  const settings = settingsOf(name, { source: isBuiltin ? "builtin" : "local", ...config });
+  const { isIdempotent } = settings;
   return {
-    settings: settingsOf(name, { source: isBuiltin ? "builtin" : "local", ...config }),
+    settings,
+    ...(isIdempotent !== undefined && { isIdempotent }),
     executor: isBuiltin ? createBuiltinExecutor(tool, name) : tool.executor,
     description: {
       name,

@@ -7,6 +7,7 @@ import {
   toolCall,
   turnStart,
 } from "../conversation/events.fixture.ts";
+import { problemsOf } from "../conversation/record-rules.fixture.ts";
 import { ModelTurn, until } from "./model-turn.fixture.ts";
 import { asker, echo, SlowTool } from "./turn-tools.fixture.ts";
 import { eventsOf } from "../conversation/index.ts";
@@ -65,7 +66,7 @@ describe("a turn without tools", () => {
     const turn = await ModelTurn.create({ replies: [[{ type: "end", reason: "refused" }]] });
     expect([await turn.run(), turn.record]).toEqual([
       { type: "done", reason: "refused" },
-      ["turn", "person: Hello"],
+      ["turn", "person: Hello", "turn done"],
     ]);
   });
 });
@@ -146,8 +147,10 @@ describe("a turn with tools", () => {
         "turn",
         "person: Hello",
         "a calls slow",
+        "a waits for permission (run)",
         "a approved (run)",
         "message: more",
+        "a starts",
         "a gives: slow is done",
         "message: ok",
       ],
@@ -248,7 +251,7 @@ describe("inquiries", () => {
       script: { answers: [{ answer: true }] },
       answers: () => {
         whenAsked.push(turn.record.filter((line) => line.startsWith("b.")));
-        return { type: "answered", answer: false, model: CANARY };
+        return { type: "answered", answer: true, model: CANARY };
       },
       replies: [[call("a", "asker"), call("b", "nosy")], [call("c", "echo")], "ok"],
     });
@@ -258,16 +261,20 @@ describe("inquiries", () => {
       [
         "a calls asker",
         "a approved (run)",
+        "a starts",
         "a.sure.1 asks: Are you sure?",
         "a.sure.1 answered: true",
+        "a starts",
         "a gives: got true",
       ],
       [
         "b calls nosy",
         "b approved (run)",
+        "b starts",
         "b.sure.1 asks: Are you sure?",
-        "b.sure.1 answered: false",
-        "b gives: got false",
+        "b.sure.1 answered: true",
+        "b starts",
+        "b gives: got true",
       ],
     ]);
     expect(whenAsked).toEqual([["b.sure.1 asks: Are you sure?"]]);
@@ -276,7 +283,7 @@ describe("inquiries", () => {
       "a calls asker",
       "b calls nosy",
       "a gives: got true",
-      "b gives: got false",
+      "b gives: got true",
     ]);
     const everything = JSON.stringify(turn.model.requests.map(({ parts }) => parts));
     expect(
@@ -366,7 +373,7 @@ test("a second turn of a conversation shows the model the first, with its own sc
   });
 });
 
-test("a turn after a crash shows the model a complete conversation, and does not change the record", async () => {
+test("a turn after an incomplete one closes it, and shows the model how far it came", async () => {
   const store = new MemoryConversationStore(new FakeClock());
   const conversation = await store.create({});
   await conversation.append(
@@ -386,13 +393,22 @@ test("a turn after a crash shows the model a complete conversation, and does not
   const crashed = [
     "person: First",
     "a calls echo",
-    "a fails: Tool call was interrupted.",
     "b calls asker",
-    "b fails: Tool call was interrupted.",
+    "a fails: The call was interrupted before the tool ran. The user did not reject it.",
+    "b fails: The call was interrupted before its question was answered. The user did not reject it.",
     "person: Second",
   ];
   expect(turn.shown).toEqual([crashed, [...crashed, "a calls echo", "a gives: text of a"]]);
   expect(rawOf(conversation.stream).slice(0, before.length)).toEqual(before);
+  expect([turn.record.slice(5, 9), problemsOf(turn.events)]).toEqual([
+    [
+      expect.stringContaining("a fails"),
+      'b.sure.1 cancelled: "interrupted"',
+      expect.stringContaining("b fails"),
+      "turn discarded",
+    ],
+    [],
+  ]);
 });
 
 describe("an observer of a turn", () => {

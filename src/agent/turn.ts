@@ -1,20 +1,30 @@
 /**
- * The turn loop: from one request of the user until the assistant has nothing left to do.
+ * The turn loop: does what the record says is missing, until nothing is. A turn that has just begun and one
+ * that another process has left differ only in their records.
  *
  *   request ─► stream the reply ─┬─► no calls: done
- *                 ▲              └─► run its tools ─┐
+ *                 ▲              └─► run its tools ─┬─► some wait for a person: waiting
  *                 └────────────── next cycle ◄──────┘
  */
 import type { CallLimits } from "../config/index.ts";
-import { type Attachment, eventsOf, timestampFromDate } from "../conversation/index.ts";
+import {
+  type Attachment,
+  lastTurnOf,
+  newCall,
+  pendingOf,
+  readTurnProgress,
+  timestampFromDate,
+  type TurnProgress,
+} from "../conversation/index.ts";
 import type { InquiryBackend } from "../inquiry/index.ts";
 import type { EndReason, Model, ToolChoice, ToolSchema } from "../provider/index.ts";
 import type { ConversationWriter } from "../storage/index.ts";
-import type { Clock, JsonObject } from "../util/index.ts";
+import { type Clock, CodedError, type JsonObject } from "../util/index.ts";
 import { ToolCycle } from "./calls.ts";
-import { recordUnscopedQuestions } from "./inquiry.ts";
+import { closeTurn, recordUnscopedQuestions } from "./closing.ts";
 import { type Interruption, Interrupts, PromptQueue } from "./interrupts.ts";
 import {
+  type AnswerSource,
   type InterruptMenu,
   type Journal,
   type Observer,
@@ -22,7 +32,13 @@ import {
   type Toolbox,
 } from "./ports.ts";
 import { type Assistant, streamReply } from "./reply.ts";
-import { createJournal, type DetachedDenial, type TurnContext, TurnState } from "./state.ts";
+import {
+  createJournal,
+  type DetachedDenial,
+  lastTurn,
+  type TurnContext,
+  TurnState,
+} from "./state.ts";
 
 /** Everything a turn needs. */
 export interface TurnSetup {
@@ -32,6 +48,8 @@ export interface TurnSetup {
   readonly attachments?: readonly Attachment[];
   readonly tools: Toolbox;
   readonly prompter: Prompter;
+  /** Answers given beforehand. */
+  readonly answers?: AnswerSource;
   /** Absent in non-interactive runs. */
   readonly menu?: InterruptMenu;
   readonly inquiries: InquiryBackend;
@@ -41,6 +59,10 @@ export interface TurnSetup {
   /** Limits of each call. The default limits apply if absent. */
   readonly limits?: CallLimits;
   readonly observer?: Observer;
+  /** The name of the user, recorded with what they decide. */
+  readonly userName?: string;
+  /** Continue a turn even if someone else has left it: see `ConversationWriter.isOwnTurn`. */
+  readonly allowsForeignTurn?: boolean;
 }
 
 /** The request of the user that starts a turn. */
@@ -56,11 +78,15 @@ export type TurnEnd =
   | { readonly type: "done"; readonly reason: EndReason }
   /** The user stopped it. */
   | { readonly type: "stopped" }
-  /** The user quit, or a signal or the embedding program ended it. */
+  /** The user quit, or a signal or the embedding program ended it. It can be continued. */
   | { readonly type: "interrupted" }
+  /** It cannot go on without a person. It can be continued once there are answers. */
+  | { readonly type: "waiting" }
   | { readonly type: "cycle_limit"; readonly cycles: number };
 
-/** One turn. Can be run once. */
+type ReplyEnd = Extract<TurnEnd, { type: "done" }> | Interruption;
+
+/** One turn. Can be run or resumed once. */
 export class Turn {
   readonly #setup: TurnSetup;
   readonly #journal: Journal;
@@ -93,30 +119,84 @@ export class Turn {
     return this.#state?.denials ?? [];
   }
 
-  /** Throws `ProviderError` and `write_failed`. Everything up to the error is recorded. */
+  /**
+   * Starts a turn, and closes what an incomplete one before it has left open. Throws `ProviderError` and
+   * `write_failed`. Everything up to the error is recorded.
+   */
   async run(request: TurnRequest): Promise<TurnEnd> {
-    const timestamp = timestampFromDate(this.#setup.clock.now());
+    const { clock } = this.#setup;
+    const timestamp = timestampFromDate(clock.now());
     await this.#journal.record(
+      ...closeTurn(lastTurnOf(this.#journal.stream.entries), clock, "interrupted"),
       { type: "turn_start", timestamp },
       { type: "chat_request", timestamp, ...request },
     );
+    return this.#advance();
+  }
+
+  /** Continues the turn that the record ends with. Throws like `run`, and `foreign_turn`. */
+  async resume(): Promise<TurnEnd> {
+    const { conversation, clock, allowsForeignTurn = false } = this.#setup;
+    if (this.#progress().next === "done") return { type: "done", reason: "stop" };
+    if (!conversation.isOwnTurn && !allowsForeignTurn) throw foreignTurnError(conversation.id);
+    const timestamp = timestampFromDate(clock.now());
+    await this.#journal.record({ type: "turn_resume", timestamp });
+    return this.#advance();
+  }
+
+  /** Does what the record says is missing. */
+  async #advance(): Promise<TurnEnd> {
+    const { conversation, observer } = this.#setup;
     const context = this.#createContext();
+    const { waiting } = context.state;
+    const record = { journal: this.#journal, ...(observer !== undefined && { observer }) };
+    const offers = conversation.onAnswer((offered) => waiting.take(offered, record));
     const stopRecording = recordUnscopedQuestions(context);
     try {
-      return await this.#runCycles(context);
+      const end = await this.#runCycles(context);
+      await this.#recordEnd(end);
+      return end;
     } finally {
+      offers[Symbol.dispose]();
+      waiting.close();
       await stopRecording();
     }
   }
 
+  /** Only where the rest of the record does not show that the turn is over. */
+  async #recordEnd({ type }: TurnEnd): Promise<void> {
+    if (type !== "done" && type !== "stopped") return;
+    if (this.#progress().next === "done") return;
+    const timestamp = timestampFromDate(this.#setup.clock.now());
+    await this.#journal.record({ type: "turn_end", timestamp, reason: type });
+  }
+
+  #readProgress({ state }: TurnContext): TurnProgress {
+    state.waiting.forgetAnswered();
+    return this.#progress();
+  }
+
+  #progress(): TurnProgress {
+    return readTurnProgress(lastTurn(this.#journal));
+  }
+
   async #runCycles(context: TurnContext): Promise<TurnEnd> {
+    let progress = this.#readProgress(context);
     const tools = await this.#openTools();
-    if ("type" in tools) return toTurnEnd(tools);
-    let { toolChoice } = this.#setup.assistant;
-    for (let cycle = 1; cycle <= this.#setup.maxCycles; cycle += 1) {
-      this.#setup.observer?.observe({ type: "cycle_start", cycle });
-      const calls = new ToolCycle(context);
-      const reply = await this.#streamReply(calls, tools, toolChoice);
+    if ("type" in tools) {
+      if (tools.type === "stop") await this.#dropCalls(openCycle(context, progress), tools);
+      return toTurnEnd(tools);
+    }
+    let toolChoice: ToolChoice = progress.hasCalls ? "auto" : this.#setup.assistant.toolChoice;
+    for (let cycle = 1; cycle <= this.#setup.maxCycles;) {
+      if (progress.next === "done") return { type: "done", reason: "stop" };
+      const calls = openCycle(context, progress);
+      let reply: ReplyEnd = { type: "done", reason: "tool_calls" };
+      if (progress.next === "request") {
+        this.#setup.observer?.observe({ type: "cycle_start", cycle });
+        cycle += 1;
+        reply = await this.#streamReply(calls, tools, toolChoice);
+      }
       if (reply.type === "done" && calls.isEmpty) return reply;
       const interruption =
         reply.type === "done" ? await this.#runTools(calls) : await this.#dropCalls(calls, reply);
@@ -130,6 +210,12 @@ export class Turn {
         await this.#journal.record({ type: "chat_request", timestamp, content: message });
       }
       if (!calls.isEmpty) toolChoice = "auto"; // A demanded call is demanded only once.
+      progress = this.#readProgress(context);
+      if (progress.next !== "calls") continue;
+      // What others answered meanwhile can go on. The rest has been asked, and waits.
+      const answered = progress.calls.filter((call) => pendingOf({ calls: [call] }).length === 0);
+      if (answered.length === 0) return { type: "waiting" };
+      progress = { ...progress, calls: answered };
     }
     return { type: "cycle_limit", cycles: this.#setup.maxCycles };
   }
@@ -154,7 +240,7 @@ export class Turn {
     calls: ToolCycle,
     tools: readonly ToolSchema[],
     toolChoice: ToolChoice,
-  ): Promise<Extract<TurnEnd, { type: "done" }> | Interruption> {
+  ): Promise<ReplyEnd> {
     const choices = ["continue", "reply", "stop", "discard"] as const;
     try {
       const { value: reason, interruption } = await this.#interrupts.during(
@@ -168,13 +254,13 @@ export class Turn {
             toolChoice,
             signal: work.signal,
             isDiscarded: () => work.interruption?.type === "discard",
-            onCall: (request) => calls.add(request),
+            onCall: (request) => calls.add(newCall(request)),
           }),
       );
       if (interruption !== undefined) return interruption;
       return reason === "aborted" ? { type: "stop" } : { type: "done", reason };
     } catch (error) {
-      calls.stop("interrupted"); // Closes their open questions.
+      calls.stop("interrupted"); // Closes their prompts. They can be continued.
       await calls.run().catch(() => undefined); // The first error is the one to report.
       throw error;
     }
@@ -200,19 +286,35 @@ export class Turn {
   }
 
   #createContext(): TurnContext {
-    const { stream } = this.#journal;
-    const start = stream.entries.findLastIndex(({ eventType }) => eventType === "turn_start");
-    const state = TurnState.fromEvents(eventsOf(stream.entries.slice(start)));
+    const journal = this.#journal;
+    const state = TurnState.fromEvents(lastTurn(journal));
     this.#state = state;
-    return { ...this.#setup, journal: this.#journal, prompts: this.#prompts, state };
+    return { ...this.#setup, journal, prompts: this.#prompts, state, allowsLater: true };
   }
 }
 
+function foreignTurnError(id: string): CodedError {
+  const message = `The last turn of ${id} was begun elsewhere, or its record was changed since.`;
+  return new CodedError("foreign_turn", message);
+}
+
+/** With the calls that an earlier process has left. */
+function openCycle(context: TurnContext, progress: TurnProgress): ToolCycle {
+  const cycle = new ToolCycle(context);
+  for (const call of progress.calls) cycle.add(call);
+  return cycle;
+}
+
 function stopCalls(calls: ToolCycle, interruption: Interruption): void {
-  if (interruption.type === "interrupted") calls.stop("interrupted");
+  if (canBeContinued(interruption)) calls.stop("interrupted");
   else calls.stop("user", interruption.type === "reply" ? interruption.message : "");
 }
 
-function toTurnEnd({ type }: Interruption): TurnEnd {
-  return { type: type === "leave" || type === "interrupted" ? "interrupted" : "stopped" };
+function toTurnEnd(interruption: Interruption): TurnEnd {
+  return { type: canBeContinued(interruption) ? "interrupted" : "stopped" };
+}
+
+/** Quitting is no decision about the calls: they stay open on the record. */
+function canBeContinued({ type }: Interruption): boolean {
+  return type === "leave" || type === "interrupted";
 }

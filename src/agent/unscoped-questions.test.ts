@@ -4,7 +4,7 @@ import { toolboxOf, ToolTurn } from "./tool-turn.fixture.ts";
 import { transcript } from "../conversation/transcript.fixture.ts";
 import type { RefusedQuestions } from "../executor/index.ts";
 import { booleanQuestion, secretQuestion } from "../tool/index.ts";
-import { recordUnscopedQuestions } from "./inquiry.ts";
+import { recordUnscopedQuestions } from "./closing.ts";
 
 const FORM: RefusedQuestions = {
   source: { source: "tool", name: "mcp.moon" },

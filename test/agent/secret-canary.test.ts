@@ -260,7 +260,8 @@ test("the search works: it finds a text that is not secret, in the record and in
   const scene = await setScene({}, CANARY);
   await scene.turn.run(toolCall("a", "plain"));
   await scene.turn.run(toolCall("b", "inquiring"));
+  const marker = scene.turn.conversation.id;
   expect(new Set(placesWithSecret(scene).map((place) => path.basename(place)))).toEqual(
-    new Set(["events.json", "an inquiry", "an update", "the record in memory"]),
+    new Set(["events.json", marker, "an inquiry", "an update", "the record in memory"]),
   );
 });

@@ -1,13 +1,19 @@
 /** Stopping and restarting tools at every stage of a call. */
 import { describe, expect, test } from "vitest";
 import type { Journal, TurnUpdate } from "../../src/agent/index.ts";
+import {
+  newCall,
+  type PendingItem,
+  pendingOf,
+  readTurnProgress,
+} from "../../src/conversation/index.ts";
 import { createLocalExecutor } from "../../src/executor/index.ts";
 import { booleanQuestion } from "../../src/tool/index.ts";
 import { verifies } from "../conformance/manifest.ts";
 import { toolCall } from "../../src/conversation/events.fixture.ts";
 import { counters } from "../security/threats.ts";
 import { isAlive } from "../../src/util/is-alive.fixture.ts";
-import { until } from "../../src/agent/model-turn.fixture.ts";
+import { settle, until } from "../../src/agent/model-turn.fixture.ts";
 import { questioner } from "../../src/agent/questioner.fixture.ts";
 import { problemsOf } from "../../src/conversation/record-rules.fixture.ts";
 import { settingsOf, ToolTurn, type ToolTurnOptions } from "../../src/agent/tool-turn.fixture.ts";
@@ -31,8 +37,8 @@ interface Stage {
   readonly hasArrived: (turn: ToolTurn) => boolean;
   /** What is recorded for the last call when it is stopped, besides its response. */
   readonly trace: readonly string[];
-  /** How far it got, as an interruption tells the model. */
-  readonly reached: string;
+  /** What waits for a person if it is interrupted instead. */
+  readonly waits: readonly PendingItem["kind"][];
 }
 
 const config = (fields: object) => ({ x: { cancellation_response: REJECTED, ...fields } });
@@ -43,36 +49,36 @@ const STAGES: Readonly<Record<string, Stage>> = {
     options: { config: config({ run: "ask" }) },
     calls: 1,
     hasArrived: ({ prompter }) => prompter.permissions.length === 1,
-    trace: [],
-    reached: "before the tool ran",
+    trace: ["b waits for permission (run)"],
+    waits: ["permission"],
   },
   "waits to ask for permission": {
     options: { config: config({ run: "ask" }) },
     calls: 2,
-    hasArrived: ({ prompter }) => prompter.permissions.length === 1,
-    trace: [],
-    reached: "before the tool ran",
+    hasArrived: (turn) => turn.recorded("permission_request").length === 2,
+    trace: ["b waits for permission (run)"],
+    waits: ["permission"],
   },
   runs: {
     options: { tools: [new SlowTool("x")] },
     calls: 1,
-    hasArrived: (turn) => turn.recorded("permission_decision").length === 1,
-    trace: ["b approved (run)"],
-    reached: "while the tool was running",
+    hasArrived: (turn) => turn.recorded("attempt_start").length === 1,
+    trace: ["b approved (run)", "b starts"],
+    waits: ["in_doubt"],
   },
   "asks a person": {
     options: asks,
     calls: 1,
     hasArrived: ({ prompter }) => prompter.questions.length === 1,
-    trace: ["b approved (run)", "b.q.1 asks: Sure?", 'b.q.1 cancelled: "user"'],
-    reached: "before its question was answered",
+    trace: ["b approved (run)", "b starts", "b.q.1 asks: Sure?", 'b.q.1 cancelled: "user"'],
+    waits: ["question"],
   },
   "waits to ask a person": {
     options: asks,
     calls: 2,
     hasArrived: (turn) => turn.recorded("inquiry_request").length === 2,
-    trace: ["b approved (run)", "b.q.1 asks: Sure?", 'b.q.1 cancelled: "user"'],
-    reached: "before its question was answered",
+    trace: ["b approved (run)", "b starts", "b.q.1 asks: Sure?", 'b.q.1 cancelled: "user"'],
+    waits: ["question"],
   },
   "asks a model": {
     options: {
@@ -82,22 +88,22 @@ const STAGES: Readonly<Record<string, Stage>> = {
     },
     calls: 1,
     hasArrived: ({ inquiries }) => inquiries.calls.length === 1,
-    trace: ["b approved (run)", "b.q.1 asks: Sure?", 'b.q.1 cancelled: "user"'],
-    reached: "before its question was answered",
+    trace: ["b approved (run)", "b starts", "b.q.1 asks: Sure?", 'b.q.1 cancelled: "user"'],
+    waits: ["question"],
   },
   "has a result under review": {
     options: { config: config({ result: "ask" }) },
     calls: 1,
     hasArrived: ({ prompter }) => prompter.deliveries.length === 1,
-    trace: ["b approved (run)"],
-    reached: "before the user decided whether you may see its result",
+    trace: ["b approved (run)", "b starts", "b waits for permission (deliver)"],
+    waits: ["delivery"],
   },
   "has a result that waits for review": {
     options: { tools: [{ ...echo, name: "x" }], config: config({ result: "ask" }) },
     calls: 2,
-    hasArrived: ({ prompter }) => prompter.deliveries.length === 1,
-    trace: ["b approved (run)"],
-    reached: "before the user decided whether you may see its result",
+    hasArrived: (turn) => turn.recorded("permission_request").length === 2,
+    trace: ["b approved (run)", "b starts", "b waits for permission (deliver)"],
+    waits: ["delivery"],
   },
 };
 
@@ -143,19 +149,21 @@ describe.each(stages)("a call that %s", (_, stage) => {
     });
   });
 
-  test("is interrupted: the record does not blame the user, and the model learns how far it got", async () => {
+  test("is interrupted: nothing is decided, and what waits for a person stays open", async () => {
     counters("T-PROV-8");
     verifies("028/backend/cancellation-stops-it");
     const { turn, cycle, responses } = await arriveAt(stage);
     cycle.stop("interrupted");
-    const [content, isError] = lastOf(await responses);
-    expect({ content, isError, trace: traceOf(turn), problems: problemsOf(turn.events) }).toEqual({
-      content: expect.stringMatching(
-        new RegExp(`interrupted ${stage.reached}.*The user did not reject it\\.$`),
-      ),
-      isError: true,
-      trace: stage.trace.map((line) => line.replace('"user"', '"interrupted"')),
-      problems: [],
+    const ended = await responses;
+    const pending = pendingOf(readTurnProgress(turn.events));
+    expect({
+      ended,
+      trace: traceOf(turn),
+      waits: pending.flatMap(({ kind, toolCallId }) => (toolCallId === "b" ? [kind] : [])),
+    }).toEqual({
+      ended: [],
+      trace: stage.trace.filter((line) => !line.includes("cancelled")),
+      waits: stage.waits,
     });
   });
 
@@ -175,9 +183,9 @@ describe("stopping", () => {
     const slow = new SlowTool("x");
     const turn = await ToolTurn.start({ tools: [slow], config: config({}) });
     const cycle = await turn.begin(toolCall("a", "x"));
-    await until(() => turn.recorded("permission_decision").length === 1);
+    await settle();
     cycle.stop("user");
-    cycle.add(toolCall("b", "x"));
+    cycle.add(newCall(toolCall("b", "x")));
     expect((await cycle.run()).map(({ content }) => content)).toEqual([REJECTED, REJECTED]);
     expect(slow.starts).toBe(0);
   });
@@ -209,6 +217,7 @@ describe("stopping", () => {
     await cycle.run();
     expect(traceOf(turn)).toEqual([
       "b approved (run)",
+      "b starts",
       "b.q.1 asks: Sure?",
       'b.q.1 cancelled: "user"',
     ]);
@@ -242,8 +251,10 @@ describe("restarting", () => {
       expect({ beforehand, after: traceOf(turn), problems: problemsOf(turn.events) }).toEqual({
         beforehand: [
           "b approved (run)",
+          "b starts",
           "b.q.1 asks: Sure?",
           'b.q.1 cancelled: "user"',
+          "b starts",
           "b.q.2 asks: Sure?",
         ],
         after: [...beforehand, 'b.q.2 cancelled: "user"'],

@@ -57,9 +57,10 @@ describe.each(WAYS)("a question answered by %s", (_, way) => {
     expect(scene.done()).toMatchObject({ attempts: 1, answered: 0, ended: 0 });
     scene.disk.release();
     await scene.result;
-    expect(scene.turn.events.slice(-3).map(({ type }) => type)).toEqual([
+    expect(scene.turn.events.slice(-4).map(({ type }) => type)).toEqual([
       "inquiry_request",
       "inquiry_response",
+      "attempt_start",
       "tool_call_response",
     ]);
   });

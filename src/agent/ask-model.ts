@@ -1,0 +1,105 @@
+/** Asks a model for the answer to a question, and checks what it says. */
+import type {
+  ConversationStream,
+  Decider,
+  InquiryId,
+  InquiryOutcome,
+} from "../conversation/index.ts";
+import type { ModelReply } from "../executor/index.ts";
+import type { InquiryAnswer } from "../inquiry/index.ts";
+import { explainMismatch, type ModelPrompt, type Question, withoutOther } from "../tool/index.ts";
+import { type Json, messageOf } from "../util/index.ts";
+import type { CallableTool } from "./ports.ts";
+import type { AssistantTarget } from "./route.ts";
+import type { TurnContext } from "./state.ts";
+
+/** A question for a model. */
+export interface ModelQuestion {
+  readonly inquiryId: InquiryId;
+  readonly toolCallId: string;
+  readonly tool: CallableTool;
+  readonly question: Question;
+  /** The model sees only this, and nothing of the conversation. */
+  readonly prompt?: ModelPrompt;
+  readonly target: AssistantTarget;
+  /** Whether a person is asked if the model cannot answer, or says no. */
+  readonly escalates?: boolean;
+  readonly signal: AbortSignal;
+}
+
+export type ModelAnswer =
+  | {
+      readonly type: "answered";
+      readonly answer: Json;
+      readonly answeredBy: Decider;
+      readonly answerReason?: string;
+      readonly reply?: ModelReply;
+    }
+  /** A person has to answer instead, who sees what came of asking the model. */
+  | { readonly type: "escalated"; readonly outcome: InquiryOutcome; readonly problem?: string }
+  /** There is no answer, or none that fits. */
+  | { readonly type: "failed"; readonly problem: string }
+  /** The signal was aborted. */
+  | { readonly type: "cancelled" };
+
+export async function askModel(context: TurnContext, asked: ModelQuestion): Promise<ModelAnswer> {
+  const result = await askForAnswer(context, asked);
+  if (asked.escalates !== true) return result;
+  if (result.type === "failed") {
+    const outcome = { outcome: "cancelled", reason: "backend_error" } as const;
+    return { type: "escalated", outcome, problem: result.problem };
+  }
+  const { answerType } = asked.question;
+  const isNo =
+    result.type === "answered" && answerType.type === "boolean" && result.answer === false;
+  if (!isNo) return result;
+  const { type: outcome, reply: _, ...said } = result;
+  return { type: "escalated", outcome: { outcome, ...said } };
+}
+
+async function askForAnswer(context: TurnContext, asked: ModelQuestion): Promise<ModelAnswer> {
+  const { question, prompt } = asked;
+  const result = await inquire(context, asked);
+  if (result.type === "cancelled") return result;
+  if (result.type === "failed") return { type: "failed", problem: result.message };
+  const { answer, model, reason, isCutOff = false } = result;
+  const problem = explainMismatch(withoutOther(question.answerType), answer);
+  if (problem !== undefined) return { type: "failed", problem };
+  return {
+    type: "answered",
+    answer,
+    answeredBy: { kind: "assistant", model },
+    ...(reason !== undefined && { answerReason: reason }),
+    ...(prompt !== undefined && { reply: { model, isCutOff } }),
+  };
+}
+
+async function inquire(
+  { inquiries, journal, observer }: TurnContext,
+  { inquiryId, toolCallId, tool, question, prompt, target, signal }: ModelQuestion,
+): Promise<InquiryAnswer> {
+  const { name } = tool.settings;
+  const { stream } = journal;
+  const seen = prompt === undefined ? { stream } : { stream: emptyStream(stream), prompt };
+  try {
+    return await inquiries.inquire({
+      inquiryId,
+      toolCallId,
+      toolName: name,
+      question,
+      target,
+      ...seen,
+      signal,
+      observe: (update) =>
+        observer?.observe({ type: "inquiry_update", inquiryId, tool: name, update }),
+    });
+  } catch (error) {
+    // A backend must not throw. If it does anyway, the recorded question still needs an end.
+    return { type: "failed", kind: "other", message: messageOf(error) };
+  }
+}
+
+/** Keeps the conversation from a model that must not see it. */
+function emptyStream({ createdAt }: ConversationStream): ConversationStream {
+  return { createdAt, baseConfig: {}, entries: [] };
+}

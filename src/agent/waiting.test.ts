@@ -1,0 +1,418 @@
+/** Answers from another process, while a person is asked here. */
+import { describe, expect, test } from "vitest";
+import { closed, toolCall, turnStart, chatRequest } from "../conversation/events.fixture.ts";
+import type {
+  AnswerEvent,
+  ConversationEvent,
+  InquiryResponse,
+  PermissionAction,
+  PermissionDecision,
+} from "../conversation/index.ts";
+import type { ConversationWriter } from "../storage/index.ts";
+import {
+  FakeClock,
+  holdPrompt,
+  MemoryConversationStore,
+  type ScriptedStep,
+} from "../testing/index.ts";
+import { booleanQuestion, secretQuestion, textQuestion } from "../tool/index.ts";
+import type { Json } from "../util/index.ts";
+import { FormTool } from "./asked-together.fixture.ts";
+import { ModelTurn, type ModelTurnOptions, until } from "./model-turn.fixture.ts";
+import { asker, echo, SlowTool } from "./turn-tools.fixture.ts";
+
+const ANA = { kind: "user", channel: "cli", name: "Ana" } as const;
+/** What a person does who is not looking. */
+const SILENT = () => new Promise<never>(() => undefined);
+
+function answerOf(id: string, answer: Json): InquiryResponse {
+  return closed(id, { outcome: "answered", answer, answeredBy: ANA });
+}
+
+function decisionOf(
+  tool: string,
+  action: PermissionAction,
+  decision: PermissionDecision["decision"],
+  toolCallId = "a",
+): PermissionDecision {
+  const { timestamp } = turnStart();
+  return {
+    type: "permission_decision",
+    timestamp,
+    toolCallId,
+    tool,
+    action,
+    decision,
+    decidedBy: ANA,
+  };
+}
+
+interface Started {
+  readonly turn: ModelTurn;
+  readonly answer: (event: AnswerEvent) => ReturnType<MemoryConversationStore["answer"]>;
+}
+
+/** A turn in which the model makes these calls, and then says "Done." */
+async function start(
+  calls: readonly ScriptedStep[],
+  options: Omit<ModelTurnOptions, "replies">,
+  store = new MemoryConversationStore(new FakeClock()),
+): Promise<Started> {
+  const conversation: ConversationWriter = options.conversation ?? (await store.create({}));
+  const replies = [calls, [{ type: "text", text: "Done." }]].filter((steps) => steps.length > 0);
+  const turn = await ModelTurn.create({
+    ...options,
+    replies: replies as readonly (readonly ScriptedStep[])[],
+    conversation,
+  });
+  return { turn, answer: (event) => store.answer(conversation.id, event) };
+}
+
+function call(name: string, id = "a"): ScriptedStep {
+  return { type: "tool_call", id, name, arguments: {} };
+}
+
+function has(turn: ModelTurn, type: ConversationEvent["type"], count = 1): () => boolean {
+  return () => turn.events.filter((event) => event.type === type).length === count;
+}
+
+/** From the first call on. */
+function callsOf({ record }: ModelTurn): readonly string[] {
+  return record.slice(3);
+}
+
+describe("a question that is shown here and answered elsewhere", () => {
+  test("closes, is recorded as it was given, and its tool goes on", async () => {
+    const { turn, answer } = await start([call("asker")], {
+      tools: [asker],
+      script: { answers: SILENT },
+    });
+    const end = turn.run();
+    await until(() => turn.prompter.questions.length === 1);
+    const given = answerOf("a.sure.1", true);
+    expect(await answer(given)).toEqual({ type: "recorded" });
+    expect(await end).toEqual({ type: "done", reason: "stop" });
+    expect({
+      isPromptClosed: turn.prompter.questions[0]?.signal.aborted,
+      record: callsOf(turn),
+      response: turn.events.find(({ type }) => type === "inquiry_response"),
+      update: turn.updates.find(({ type }) => type === "answered_elsewhere"),
+    }).toEqual({
+      isPromptClosed: true,
+      record: [
+        "a approved (run)",
+        "a starts",
+        "a.sure.1 asks: Are you sure?",
+        "a.sure.1 answered: true",
+        "a starts",
+        "a gives: got true",
+        "message: Done.",
+      ],
+      response: given,
+      update: { type: "answered_elsewhere", inquiryId: "a.sure.1", tool: "asker", by: ANA },
+    });
+  });
+
+  test("can be cancelled there", async () => {
+    const { turn, answer } = await start([call("asker")], {
+      tools: [asker],
+      script: { answers: SILENT },
+    });
+    const end = turn.run();
+    await until(() => turn.prompter.questions.length === 1);
+    await answer(closed("a.sure.1", { outcome: "cancelled", reason: "user" }));
+    await end;
+    expect(callsOf(turn).slice(3)).toEqual([
+      'a.sure.1 cancelled: "user"',
+      "a gives: Tool input cancelled by user.",
+      "message: Done.",
+    ]);
+  });
+
+  test("is answered once: whoever comes second is told who was first", async () => {
+    const { turn, answer } = await start([call("asker")], {
+      tools: [asker],
+      script: { answers: SILENT },
+    });
+    const end = turn.run();
+    await until(() => turn.prompter.questions.length === 1);
+    const [first, second] = [answerOf("a.sure.1", true), answerOf("a.sure.1", false)];
+    const results = await Promise.all([answer(first), answer(second)]);
+    await end;
+    expect(results).toEqual([{ type: "recorded" }, { type: "taken", event: first }]);
+    expect(turn.record.filter((line) => line.includes("answered"))).toEqual([
+      "a.sure.1 answered: true",
+    ]);
+  });
+
+  test("stays open if the answer does not fit", async () => {
+    const held = holdPrompt<never, { readonly answer: Json }>();
+    const { turn, answer } = await start([call("asker")], {
+      tools: [asker],
+      script: { answers: [held.reply as never] },
+    });
+    const end = turn.run();
+    await held.opened;
+    const results = [
+      await answer(answerOf("a.sure.1", "yes")),
+      await answer(answerOf("b.sure.1", true)),
+    ];
+    held.answer({ answer: false });
+    await end;
+    expect(results).toEqual([
+      { type: "refused", reason: "expected true or false, got string" },
+      { type: "not_pending" },
+    ]);
+    expect(turn.record).toContain("a.sure.1 answered: false");
+  });
+
+  test("goes to the person here if they were first, and the other is told", async () => {
+    const held = holdPrompt<never, { readonly answer: Json }>();
+    const started = Promise.withResolvers<void>();
+    const written = Promise.withResolvers<void>();
+    const { turn, answer } = await start([call("asker")], {
+      tools: [asker],
+      script: { answers: [held.reply as never] },
+      userName: "Ben",
+      beforeAppend: (events) => {
+        if (!events.some(({ type }) => type === "inquiry_response")) return undefined;
+        started.resolve();
+        return written.promise;
+      },
+    });
+    const end = turn.run();
+    await held.opened;
+    held.answer({ answer: false });
+    await started.promise; // It is on its way to the disk, but not on it.
+    const other = answer(answerOf("a.sure.1", true));
+    written.resolve();
+    await end;
+    const first = turn.events.find(({ type }) => type === "inquiry_response");
+    expect(await other).toEqual({ type: "taken", event: first });
+    expect(first).toMatchObject({
+      answer: false,
+      answeredBy: { kind: "user", channel: "scripted", name: "Ben" },
+    });
+  });
+
+  test("takes no secret from there", async () => {
+    const tool = new FormTool("x", [secretQuestion("key", "Which key?")]);
+    const { turn, answer } = await start([call("x")], {
+      tools: [tool],
+      script: { answers: SILENT },
+    });
+    const end = turn.run();
+    await until(() => turn.prompter.questions.length === 1);
+    const refused = await answer(answerOf("a.key.1", "s3cret"));
+    await answer(closed("a.key.1", { outcome: "cancelled", reason: "user" }));
+    await end;
+    expect(refused).toEqual({
+      type: "refused",
+      reason: "a secret can only be given to the process that runs the tool",
+    });
+    expect(JSON.stringify(turn.events)).not.toContain("s3cret");
+  });
+
+  test("that a model is answering goes to the person", async () => {
+    const { turn, answer } = await start([call("asker")], {
+      tools: [asker],
+      config: { asker: { questions: { sure: { target: "assistant" } } } },
+      answers: SILENT,
+    });
+    const end = turn.run();
+    await until(() => turn.inquiries.calls.length === 1);
+    await answer(answerOf("a.sure.1", true));
+    await end;
+    expect(turn.record).toContain("a gives: got true");
+  });
+});
+
+test("of a form, one question is answered elsewhere, and the others are asked again", async () => {
+  const questions = [
+    booleanQuestion("one", "One?"),
+    textQuestion("two", "Two?"),
+    textQuestion("three", "Three?"),
+  ];
+  const tool = new FormTool("x", questions);
+  const { turn, answer } = await start([call("x")], {
+    tools: [tool],
+    script: { forms: [SILENT, [{ answer: true }, { answer: "3" }]] },
+  });
+  const end = turn.run();
+  await until(() => turn.prompter.forms.length === 1);
+  await answer(answerOf("a.two.1", "2"));
+  await end;
+  expect({
+    asked: turn.prompter.forms.map(({ fields }) => fields.map(({ questionId }) => questionId)),
+    record: callsOf(turn).slice(5),
+  }).toEqual({
+    asked: [
+      ["one", "two", "three"],
+      ["one", "three"],
+    ],
+    record: [
+      'a.two.1 answered: "2"',
+      "a.one.1 answered: true",
+      'a.three.1 answered: "3"',
+      "a starts",
+      'a gives: {"one":true,"two":"2","three":"3"}',
+      "message: Done.",
+    ],
+  });
+});
+
+describe("a permission", () => {
+  test.each([
+    ["approved", ["a approved (run)", "a starts", "a gives: nothing"]],
+    ["denied", ["a denied (run)", "a gives: Tool skipped by user."]],
+  ] as const)("can be %s elsewhere", async (decision, expected) => {
+    const { turn, answer } = await start([call("echo")], {
+      tools: [echo],
+      config: { echo: { run: "ask" } },
+      script: { permissions: SILENT },
+    });
+    const end = turn.run();
+    await until(() => turn.prompter.permissions.length === 1);
+    const result = await answer(decisionOf("echo", "run", decision));
+    await end;
+    expect([result, callsOf(turn)]).toEqual([
+      { type: "recorded" },
+      ["a waits for permission (run)", ...expected, "message: Done."],
+    ]);
+  });
+
+  test("that waits for its prompt can be given elsewhere, and the open prompt stays", async () => {
+    const held = holdPrompt<never, { readonly type: "run"; readonly isRemembered: false }>();
+    const { turn, answer } = await start([call("echo", "a"), call("echo", "b")], {
+      tools: [echo],
+      config: { echo: { run: "ask" } },
+      script: { permissions: [held.reply as never] },
+    });
+    const end = turn.run();
+    await until(has(turn, "permission_request", 2));
+    const result = await answer(decisionOf("echo", "run", "denied", "b"));
+    const isOpen = turn.prompter.permissions[0]?.signal.aborted === false;
+    held.answer({ type: "run", isRemembered: false });
+    await end;
+    expect({ result, isOpen, asked: turn.prompter.permissions.length }).toEqual({
+      result: { type: "recorded" },
+      isOpen: true,
+      asked: 1,
+    });
+    expect(turn.record).toEqual(
+      expect.arrayContaining(["b gives: Tool skipped by user.", "a gives: nothing"]),
+    );
+  });
+
+  test("comes without arguments, which only this process can check", async () => {
+    const { turn, answer } = await start([call("echo")], {
+      tools: [echo],
+      config: { echo: { run: "ask" } },
+      script: { permissions: SILENT },
+    });
+    const end = turn.run();
+    await until(() => turn.prompter.permissions.length === 1);
+    const edited = { ...decisionOf("echo", "run", "edited"), arguments: { text: "other" } };
+    const byPolicy = {
+      ...decisionOf("echo", "run", "approved"),
+      decidedBy: { kind: "policy", key: "any" },
+    } as const;
+    const results = [await answer(edited), await answer(byPolicy)];
+    await answer(decisionOf("echo", "run", "denied"));
+    await end;
+    expect(results).toEqual([
+      { type: "refused", reason: "arguments cannot be edited from elsewhere" },
+      { type: "refused", reason: "only a person can answer from elsewhere" },
+    ]);
+  });
+});
+
+describe("a delivery", () => {
+  const review = { tools: [echo], config: { echo: { result: "ask" } } };
+
+  test("can be refused elsewhere", async () => {
+    const { turn, answer } = await start([call("echo")], {
+      ...review,
+      script: { deliveries: SILENT },
+    });
+    const end = turn.run();
+    await until(() => turn.prompter.deliveries.length === 1);
+    await answer(decisionOf("echo", "deliver", "denied"));
+    await end;
+    expect(callsOf(turn).slice(2)).toEqual([
+      "a waits for permission (deliver)",
+      "a denied (deliver)",
+      "a gives: Result delivery skipped by user.",
+      "message: Done.",
+    ]);
+  });
+
+  test("that was decided here is taken, although it is recorded only with the response", async () => {
+    const started = Promise.withResolvers<void>();
+    const written = Promise.withResolvers<void>();
+    const { turn, answer } = await start([call("echo")], {
+      ...review,
+      script: { deliveries: [{ type: "deliver" }] },
+      beforeAppend: (events) => {
+        if (!events.some(({ type }) => type === "tool_call_response")) return undefined;
+        started.resolve();
+        return written.promise;
+      },
+    });
+    const end = turn.run();
+    await started.promise;
+    const other = answer(decisionOf("echo", "deliver", "denied"));
+    written.resolve();
+    await end;
+    const result = await other;
+    expect(result).toMatchObject({ type: "taken", event: { decision: "approved" } });
+    expect(turn.record.filter((line) => line.includes("(deliver)"))).toEqual([
+      "a waits for permission (deliver)",
+      "a approved (deliver)",
+    ]);
+  });
+});
+
+test("a doubt about a call can be resolved elsewhere", async () => {
+  const store = new MemoryConversationStore(new FakeClock());
+  const conversation = await store.create({});
+  const { timestamp } = turnStart();
+  const approved = { ...decisionOf("echo", "run", "approved") };
+  const attempt = { type: "attempt_start", timestamp, toolCallId: "a" } as const;
+  await conversation.append(
+    turnStart(),
+    chatRequest("Hello"),
+    toolCall("a", "echo"),
+    approved,
+    attempt,
+  );
+  const options = { tools: [echo], script: { answers: SILENT }, conversation };
+  const { turn, answer } = await start([], options, store);
+  const end = turn.resume();
+  await until(() => turn.prompter.questions.length === 1);
+  const result = { content: "it had worked", isError: false };
+  await answer({ ...decisionOf("echo", "rerun", "edited"), result });
+  expect(await end).toEqual({ type: "done", reason: "stop" });
+  expect(callsOf(turn).slice(2)).toEqual([
+    "resumed",
+    "a waits for permission (rerun)",
+    "a edited (rerun)",
+    "a gives: it had worked",
+    "message: Done.",
+  ]);
+});
+
+test("a turn that nobody here can answer goes on with what comes from elsewhere while it runs", async () => {
+  const slow = new SlowTool("slow");
+  const { turn, answer } = await start([call("asker", "a"), call("slow", "b")], {
+    tools: [asker, slow],
+    config: { asker: { detached: "defer" } },
+    isInteractive: false,
+  });
+  const end = turn.run();
+  await until(has(turn, "inquiry_request"));
+  const result = await answer(answerOf("a.sure.1", true));
+  slow.release();
+  expect([result, await end]).toEqual([{ type: "recorded" }, { type: "done", reason: "stop" }]);
+  expect(turn.record).toContain("a gives: got true");
+});

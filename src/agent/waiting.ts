@@ -1,0 +1,128 @@
+/**
+ * What a turn waits for, and answers to it that come from elsewhere. Whoever answers first wins: a prompt here
+ * claims what it decides before it records it, and an answer from elsewhere is claimed and recorded in here.
+ */
+import {
+  type AnswerEvent,
+  deciderOf,
+  judgeAnswer,
+  lastTurnOf,
+  type OfferedAnswer,
+  subjectOf,
+} from "../conversation/index.ts";
+import type { AnswerResult } from "../storage/index.ts";
+import type { Journal, Observer } from "./ports.ts";
+
+/** One thing that someone has to answer. Dispose of it once the answer is on record, or it no longer waits here. */
+export class WaitingItem implements Disposable {
+  readonly #closed = Promise.withResolvers<void>();
+  readonly #answered = new AbortController();
+  /** Not called if it was answered elsewhere: whoever comes to it later has to see that. */
+  readonly #onClose: () => void;
+  #answer: Promise<AnswerEvent> | undefined;
+  #isTakenHere = false;
+  #isClosed = false;
+
+  constructor(onClose: () => void) {
+    this.#onClose = onClose;
+  }
+
+  /** Aborted when an answer from elsewhere is on record. */
+  get signal(): AbortSignal {
+    return this.#answered.signal;
+  }
+
+  /** The answer from elsewhere, once it is on record. Undefined if there is none. Throws `write_failed`. */
+  get elsewhere(): Promise<AnswerEvent> | undefined {
+    return this.#answer;
+  }
+
+  /** To be called before an answer is recorded here. Returns false if one from elsewhere was first. */
+  takeHere(): boolean {
+    if (this.#answer !== undefined) return false;
+    this.#isTakenHere = true;
+    return true;
+  }
+
+  get isTaken(): boolean {
+    return this.#isTakenHere || this.#answer !== undefined;
+  }
+
+  /** Resolves when the answer is on record, or no one here can give one any more. */
+  get closed(): Promise<void> {
+    return this.#closed.promise;
+  }
+
+  /** It must not be taken yet. Throws `write_failed`. */
+  async answerWith(event: AnswerEvent, record: () => Promise<void>): Promise<void> {
+    this.#answer = record().then(() => event);
+    await this.#answer;
+    this.#answered.abort();
+    this[Symbol.dispose]();
+  }
+
+  get isClosed(): boolean {
+    return this.#isClosed;
+  }
+
+  [Symbol.dispose](): void {
+    this.#isClosed = true;
+    if (this.#answer === undefined) this.#onClose();
+    this.#closed.resolve();
+  }
+}
+
+/** Everything that a turn waits for right now. */
+export class WaitingList {
+  readonly #items = new Map<string, WaitingItem>();
+  #isClosed = false;
+
+  /** The same item for the same subject, as long as it waits. It may have been answered elsewhere already. */
+  open(subject: string): WaitingItem {
+    const open = this.#items.get(subject);
+    if (open !== undefined) return open;
+    const item = new WaitingItem(() => {
+      if (this.#items.get(subject) === item) this.#items.delete(subject);
+    });
+    this.#items.set(subject, item);
+    return item;
+  }
+
+  /** Calls read from the record know of every answer on it, so those need not be kept for them. */
+  forgetAnswered(): void {
+    for (const [subject, item] of this.#items) {
+      if (item.signal.aborted) this.#items.delete(subject);
+    }
+  }
+
+  /** Records an answer from elsewhere, if it is the first that fits. Undefined if the turn ends before. */
+  async take(
+    offered: OfferedAnswer,
+    { journal, observer }: { readonly journal: Journal; readonly observer?: Observer },
+  ): Promise<AnswerResult | undefined> {
+    const { event } = offered;
+    const subject = subjectOf(event);
+    while (!this.#isClosed) {
+      const judged = judgeAnswer(lastTurnOf(journal.stream.entries), offered, true);
+      if (judged.type !== "fits") return judged;
+      const item = this.open(subject);
+      if (item.isTaken) {
+        if (item.isClosed) this.#items.delete(subject); // The same was asked again.
+        else await item.closed;
+        continue;
+      }
+      await item.answerWith(event, () => journal.record(event));
+      const { id: inquiryId, tool } = judged.item;
+      const by = deciderOf(event);
+      observer?.observe({ type: "answered_elsewhere", inquiryId, tool, ...(by && { by }) });
+      return { type: "recorded" };
+    }
+    return undefined;
+  }
+
+  /** From here on, the record alone says what is answered. */
+  close(): void {
+    this.#isClosed = true;
+    for (const item of this.#items.values()) item[Symbol.dispose]();
+  }
+}
