@@ -20,8 +20,10 @@ describe("the examples", () => {
           '{"type":"chat_request","content":"Deploy version 1.4."}',
           '{"type":"tool_call_request","id":"call_1","name":"deploy","arguments":{"version":"1.4"}}',
           `{"type":"permission_decision","toolCallId":"call_1","tool":"deploy","action":"run","decision":"approved","decidedBy":${JSON.stringify(BY_POLICY)}}`,
+          '{"type":"attempt_start","toolCallId":"call_1"}',
           '{"type":"inquiry_request","id":"call_1.where.1","source":{"source":"tool","name":"deploy"},"question":{"text":"Where to?","answerType":{"type":"select","options":[{"value":"test"},{"value":"live"}]},"exclusive":false,"persistence":"turn"},"toolCallId":"call_1","questionId":"where"}',
           '{"type":"inquiry_response","id":"call_1.where.1","outcome":"answered","answer":"test","answeredBy":{"kind":"user","channel":"scripted"}}',
+          '{"type":"attempt_start","toolCallId":"call_1"}',
           '{"type":"tool_call_response","id":"call_1","content":"Version 1.4 is on test.","isError":false}',
           '{"type":"chat_response","content":{"type":"message","text":"It is done."}}',
           "The assistant: It is done.",
@@ -71,6 +73,12 @@ describe("the examples", () => {
           "turn: It is on test only.",
         ),
       ),
+    );
+  });
+
+  test("include a question that is answered later, and the turn that goes on", async () => {
+    expect(await run("answer-later.ts")).toEqual(
+      printed(lines("The job: waiting", "Where to? test: recorded", "The job: It is done.")),
     );
   });
 
@@ -149,6 +157,7 @@ describe("the examples", () => {
           decision: "approved",
           decidedBy: BY_POLICY,
         },
+        { ...STAMP, type: "attempt_start", toolCallId: "call_1" },
         {
           ...STAMP,
           type: "inquiry_request",
@@ -171,6 +180,7 @@ describe("the examples", () => {
           answer: true,
           answeredBy: { kind: "assistant", model: "example/small" },
         },
+        { ...STAMP, type: "attempt_start", toolCallId: "call_1" },
         {
           ...STAMP,
           type: "tool_call_response",

@@ -1,6 +1,30 @@
+export { AnswersFile } from "./answers-file.ts";
 export type { Machine } from "./machine.ts";
+export {
+  answerInquiry,
+  findPending,
+  type InquiryAnswer,
+  type InquiryReply,
+  listPending,
+  type ListPendingOptions,
+  type PendingInquiry,
+  untilAnswered,
+} from "./pending.ts";
+export {
+  offlineToolbox,
+  replayConversation,
+  type ReplayOptions,
+  type ReplayResult,
+} from "./replay.ts";
 export { openProviders } from "./providers.ts";
-export { createTurn, runTurn, streamTurn, type TurnOptions, type TurnResult } from "./turn.ts";
+export {
+  createTurn,
+  resumeTurn,
+  runTurn,
+  streamTurn,
+  type TurnOptions,
+  type TurnResult,
+} from "./turn.ts";
 export { createShippedTools, shippedConfig } from "./shipped-tools.ts";
 export { runToolCall, type ToolCallOptions } from "./tool-call.ts";
 export { findTool, openTools, type ToolConfigs, type Tools } from "./tools.ts";

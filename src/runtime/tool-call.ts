@@ -1,6 +1,8 @@
 /** One call of one tool outside of a turn, with everything that a turn does around it. */
 import {
+  closeCall,
   type Journal,
+  lastTurn,
   type Prompter,
   PromptQueue,
   type Toolbox,
@@ -9,6 +11,8 @@ import {
   type TurnState,
 } from "../agent/index.ts";
 import {
+  newCall,
+  readTurnProgress,
   timestampFromDate,
   type ToolCallRequest,
   type ToolCallResponse,
@@ -16,7 +20,10 @@ import {
 import { noInquiryBackend } from "../inquiry/index.ts";
 import type { JsonObject } from "../util/index.ts";
 
-export interface ToolCallOptions extends Pick<TurnContext, "clock" | "limits" | "observer"> {
+export interface ToolCallOptions extends Pick<
+  TurnContext,
+  "clock" | "limits" | "observer" | "userName"
+> {
   readonly id: string;
   readonly tool: string;
   readonly arguments: JsonObject;
@@ -48,11 +55,22 @@ export async function runToolCall(options: ToolCallOptions): Promise<ToolCallRes
   signal.addEventListener("abort", stop, { once: true });
   if (signal.aborted) stop();
   try {
-    cycle.add(request);
+    cycle.add(newCall(request));
     const [response] = await cycle.run();
-    if (response === undefined) throw new Error("the call ended without a response");
-    return response;
+    return response ?? (await close(options, request));
   } finally {
     signal.removeEventListener("abort", stop);
   }
+}
+
+/** Whoever made the call is gone, and no one else can continue it. */
+async function close(
+  { journal, clock }: ToolCallOptions,
+  request: ToolCallRequest,
+): Promise<ToolCallResponse> {
+  const { calls } = readTurnProgress(lastTurn(journal));
+  const call = calls.find(({ request: { id } }) => id === request.id) ?? newCall(request);
+  const events = closeCall(call, clock, "interrupted");
+  await journal.record(...events);
+  return events[events.length - 1] as ToolCallResponse; // The last one is.
 }

@@ -93,11 +93,12 @@ export function createOwnToolbox(tools: readonly BuiltinTool[], configs: ToolCon
   const open = async (name: string): Promise<RunnableTool> => {
     const tool = tools.find((each) => each.name === name);
     if (tool === undefined) throw unknownTool(settings, name);
-    const { parameters } = tool;
+    const { parameters, isIdempotent = false } = tool;
     const { summary = "" } = findTool(settings, name);
     return {
       description: { name, summary, parameters },
       executor: createBuiltinExecutor(tool, name),
+      isIdempotent,
     };
   };
   return createToolbox({ settings, open, isOptional: () => false, onWarning: () => {} });
@@ -125,7 +126,10 @@ function createToolbox({ settings, open, isOptional, onWarning }: ToolboxParts):
     },
     find: async (name, signal): Promise<CallableTool | undefined> => {
       const found = enabled.find((tool) => tool.name === name);
-      return found && { ...(await open(name, signal)), settings: found };
+      if (found === undefined) return undefined;
+      const tool = await open(name, signal);
+      const { isIdempotent = tool.isIdempotent ?? false } = found;
+      return { ...tool, isIdempotent, settings: found };
     },
   };
 }

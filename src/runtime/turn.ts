@@ -3,6 +3,7 @@
  * they cannot drift apart.
  */
 import {
+  type AnswerSource,
   type Assistant,
   type DetachedDenial,
   type InterruptMenu,
@@ -27,7 +28,11 @@ import {
   type ConversationStream,
   eventsOf,
 } from "../conversation/index.ts";
-import { createInquiryBackend, type InquiryBackendOptions } from "../inquiry/index.ts";
+import {
+  createInquiryBackend,
+  type InquiryBackend,
+  type InquiryBackendOptions,
+} from "../inquiry/index.ts";
 import {
   fromLanguageModel,
   type LanguageModel,
@@ -54,6 +59,12 @@ export interface TurnOptions {
   readonly toolConfig?: ToolConfigs;
   /** The person to ask. Without one, the turn is non-interactive. */
   readonly prompter?: Prompter;
+  /** The name of that person, recorded with what they decide. */
+  readonly userName?: string;
+  /** Continue a turn even if someone else has left it: see `ConversationWriter.isOwnTurn`. */
+  readonly allowsForeignTurn?: boolean;
+  /** Answers that were given before the turn; see `AnswersFile`. */
+  readonly answers?: AnswerSource;
   readonly systemPrompt?: string;
   /** What else is said about the assistant; the rest is as it is for the command. */
   readonly assistant?: Partial<Assistant>;
@@ -81,6 +92,8 @@ export interface CreateTurnOptions extends TurnOptions {
   readonly menu?: InterruptMenu;
   /** Chooses the model for each question by its `target`, in place of `inquiryModel`. */
   readonly inquiryModels?: InquiryModels;
+  /** Answers in place of any model. */
+  readonly inquiries?: InquiryBackend;
 }
 
 /** The model for each question, by what the question's `target` says. */
@@ -100,13 +113,32 @@ export async function runTurn(
   options: TurnOptions,
   message: string | TurnRequest,
 ): Promise<TurnResult> {
+  const request = typeof message === "string" ? { content: message } : message;
+  return untilEnd(options, (turn) => turn.run(request));
+}
+
+/**
+ * Continues the turn that the conversation ends with, in this process or any other: finished calls are not run
+ * again, and what is still unanswered is asked again. Ends at once if nothing is missing. Throws like `runTurn`.
+ */
+export async function resumeTurn(
+  conversation: ConversationWriter,
+  options: Omit<TurnOptions, "conversation">,
+): Promise<TurnResult> {
+  return untilEnd({ ...options, conversation }, (turn) => turn.resume());
+}
+
+async function untilEnd(
+  options: TurnOptions,
+  start: (turn: Turn) => Promise<TurnEnd>,
+): Promise<TurnResult> {
   const { conversation, signal } = options;
   const turn = createTurn(options);
   const onAbort = () => turn.leave();
   signal?.addEventListener("abort", onAbort, { once: true });
   if (signal?.aborted === true) onAbort();
   try {
-    const end = await turn.run(typeof message === "string" ? { content: message } : message);
+    const end = await start(turn);
     return createResult(end, conversation.stream, turn.denials);
   } finally {
     signal?.removeEventListener("abort", onAbort);
@@ -149,7 +181,8 @@ export async function* streamTurn(
 
 /** A turn that has not begun. Its `signal` is the caller's to pass on. Throws `config_invalid`. */
 export function createTurn(options: CreateTurnOptions): Turn {
-  const { clock = systemClock, attachments = [], prompter = noPrompter, menu, observer } = options;
+  const { clock = systemClock, attachments = [], prompter = noPrompter } = options;
+  const { answers, menu, observer } = options;
   const model = toModel(options.model);
   const assistant = createAssistant(options);
   const { toolbox = createOwnToolbox(options.tools ?? [], options.toolConfig ?? {}) } = options;
@@ -161,14 +194,19 @@ export function createTurn(options: CreateTurnOptions): Turn {
     assistant,
     tools: { ...toolbox, schemas: async (signal) => (schemas = await toolbox.schemas(signal)) },
     prompter,
+    ...(options.userName !== undefined && { userName: options.userName }),
+    allowsForeignTurn: options.allowsForeignTurn ?? false,
+    ...(answers !== undefined && { answers }),
     ...(menu !== undefined && { menu }),
     // The inquiry model is told of the same tools, so that a cache can serve both.
-    inquiries: createInquiryBackend({
-      ...inquiryModels,
-      tools: () => schemas,
-      attachments: () => attachments,
-      clock,
-    }),
+    inquiries:
+      options.inquiries ??
+      createInquiryBackend({
+        ...inquiryModels,
+        tools: () => schemas,
+        attachments: () => attachments,
+        clock,
+      }),
     clock,
     maxCycles: options.maxCycles ?? MAX_CYCLES,
     attachments,

@@ -1,0 +1,186 @@
+/**
+ * Answers that the user has written down for a run without a person. The file stands in for them: it has to
+ * answer everything that they would be asked, and nothing else.
+ */
+import { isDeepStrictEqual } from "node:util";
+import type {
+  AnswerSource,
+  CallToDecide,
+  Given,
+  GivenDelivery,
+  GivenPermission,
+  GivenReply,
+} from "../agent/index.ts";
+import { readConfigFile } from "../config/index.ts";
+import type { PendingItem } from "../conversation/index.ts";
+import { explainMismatch, type Question } from "../tool/index.ts";
+import {
+  type AnswerEntry,
+  type DecisionEntry,
+  type Entries,
+  type Entry,
+  parseEntries,
+} from "./answers-file-codec.ts";
+
+/** The entries of a file, and how they were used. For one turn. */
+export class AnswersFile implements AnswerSource {
+  readonly isComplete = true;
+  readonly #file: string;
+  readonly #entries: Entries;
+  readonly #uses = new Map<Entry, number>();
+  /** Why something got no answer. */
+  readonly #reasons = new Map<string, string>();
+
+  private constructor(file: string, entries: Entries) {
+    this.#file = file;
+    this.#entries = entries;
+  }
+
+  /**
+   * Reads a file in TOML, JSON or YAML. Secrets come from `variables`. Throws `config_not_found`,
+   * `config_unreadable`, `answers_invalid`.
+   */
+  static async read(
+    file: string,
+    variables: Readonly<Record<string, string | undefined>>,
+  ): Promise<AnswersFile> {
+    const read = await readConfigFile(file, "Answers file");
+    return new AnswersFile(file, parseEntries(read, variables));
+  }
+
+  findAnswer(asked: CallToDecide & { readonly question: Question }): Given<GivenReply> {
+    const { question, toolCallId } = asked;
+    const key = keyOf("question", toolCallId, question.id);
+    const isMatch = ({ question: id, text = question.text }: AnswerEntry) =>
+      id === question.id && text === question.text;
+    const entry = this.#use(this.#entries.answers.filter(isMatch), asked, key);
+    if (entry === undefined) return undefined;
+    const { name, answer, note } = entry;
+    const misfit = explainMisfit(entry, question);
+    if (misfit !== undefined) {
+      this.#reasons.set(key, `${name} does not fit: ${misfit}`);
+      return "later";
+    }
+    const decidedBy = { kind: "answers_file", entry: name } as const;
+    return { answer, ...(note !== undefined && { note }), decidedBy };
+  }
+
+  findPermission(asked: CallToDecide): Given<GivenPermission> {
+    return this.#decide(this.#entries.permissions, asked, keyOf("permission", asked.toolCallId));
+  }
+
+  findDelivery(asked: CallToDecide): Given<GivenDelivery> {
+    return this.#decide(this.#entries.deliveries, asked, keyOf("delivery", asked.toolCallId));
+  }
+
+  /** What is still open for want of an entry that fits, one line each. */
+  explainOpen(pending: readonly PendingItem[]): readonly string[] {
+    return pending.map((item) => {
+      const { what, key } = describePending(item);
+      return `${item.tool}: ${what}: ${this.#reasons.get(key) ?? `${this.#file} has no entry`}.`;
+    });
+  }
+
+  /** The entries that nothing has asked for, one line each. */
+  explainUnused(): readonly string[] {
+    const { answers, permissions, deliveries } = this.#entries;
+    const isUnused = (entry: Entry) => !this.#uses.has(entry);
+    return [
+      ...answers.filter(isUnused).map(({ name, tool, question, text }) => {
+        const asked = text === undefined ? "" : ` ${JSON.stringify(text)}`;
+        return `${name} was never used: ${tool} did not ask ${question}${asked}.`;
+      }),
+      ...permissions
+        .filter(isUnused)
+        .map(({ name, tool }) => `${name} was never used: ${tool} needed no such permission.`),
+      ...deliveries
+        .filter(isUnused)
+        .map(({ name, tool }) => `${name} was never used: ${tool} had no such result to deliver.`),
+    ];
+  }
+
+  #decide(
+    entries: readonly DecisionEntry[],
+    asked: CallToDecide,
+    key: string,
+  ): Given<GivenPermission> {
+    const entry = this.#use(entries, asked, key);
+    if (entry === undefined) return undefined;
+    const { name, isApproved, reason } = entry;
+    const decidedBy = { kind: "answers_file", entry: name } as const;
+    return { isApproved, ...(reason !== undefined && { reason }), decidedBy };
+  }
+
+  /** Of the entries that match, the one that names most; of equals, the first that is not used up. */
+  #use<Found extends Entry & { readonly text?: string }>(
+    entries: readonly Found[],
+    asked: CallToDecide,
+    key: string,
+  ): Found | undefined {
+    const matching = entries.filter((entry) => appliesTo(entry, asked));
+    const [found] = matching
+      .filter((entry) => (this.#uses.get(entry) ?? 0) < entry.times)
+      .toSorted((one, other) => countNamed(other) - countNamed(one));
+    if (found !== undefined) this.#uses.set(found, (this.#uses.get(found) ?? 0) + 1);
+    else if (matching.length > 0) {
+      const names = matching.map(({ name }) => name).join(", ");
+      this.#reasons.set(key, `${names} cannot be used again (times)`);
+    }
+    return found;
+  }
+}
+
+function appliesTo({ tool, arguments: wanted = {} }: Entry, asked: CallToDecide): boolean {
+  return (
+    tool === asked.tool &&
+    Object.entries(wanted).every(
+      ([name, value]) =>
+        Object.hasOwn(asked.arguments, name) && isDeepStrictEqual(asked.arguments[name], value),
+    )
+  );
+}
+
+function countNamed({ arguments: args = {}, text }: Entry & { readonly text?: string }): number {
+  return Object.keys(args).length + (text === undefined ? 0 : 1);
+}
+
+function explainMisfit(
+  { answer, isSecret }: AnswerEntry,
+  { answerType }: Question,
+): string | undefined {
+  if (answerType.type === "secret" && !isSecret) {
+    return "the answer is a secret, and a secret comes from a variable (secret_env)";
+  }
+  if (answerType.type !== "secret" && isSecret) {
+    return "the answer is not a secret, and would be recorded (use answer, not secret_env)";
+  }
+  return explainMismatch(answerType, answer);
+}
+
+/** Long enough to tell calls apart. */
+const SHOWN_ARGUMENTS = 200;
+
+function describePending({ kind, toolCallId, request }: PendingItem) {
+  if (request?.type === "inquiry_request") {
+    const { question, questionId = request.id } = request;
+    return {
+      what: `question ${questionId} ${JSON.stringify(question.text)}`,
+      key: keyOf("question", toolCallId, questionId),
+    };
+  }
+  if (kind === "in_doubt") {
+    const what = "question rerun (it may have run before jp ended)";
+    return { what, key: keyOf("question", toolCallId, "rerun") };
+  }
+  if (kind === "delivery") {
+    return { what: "delivery of its result", key: keyOf("delivery", toolCallId) };
+  }
+  const args = JSON.stringify(request?.arguments ?? {});
+  const shown = args.length > SHOWN_ARGUMENTS ? `${args.slice(0, SHOWN_ARGUMENTS)}…` : args;
+  return { what: `permission to run with ${shown}`, key: keyOf("permission", toolCallId) };
+}
+
+/** Names may contain any separator, so the parts are joined as JSON. */
+function keyOf(...parts: readonly string[]): string {
+  return JSON.stringify(parts);
+}

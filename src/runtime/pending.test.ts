@@ -1,0 +1,258 @@
+import { describe, expect, test } from "vitest";
+import { EVERY_STORE, type OpenedStore } from "../../test/storage/every-store.ts";
+import { at, chatRequest, toolCall, turnStart } from "../conversation/events.fixture.ts";
+import { type AnswerEvent, type ConversationEvent, eventsOf } from "../conversation/index.ts";
+import type { ConversationStore } from "../storage/index.ts";
+import { WAITING, WAITING_FOR_SECRET } from "../storage/open-question.fixture.ts";
+import { codeOf } from "../storage/record-elements.fixture.ts";
+import { type PrompterScript, ScriptedModel, ScriptedPrompter } from "../testing/index.ts";
+import { defineTool, selectQuestion } from "../tool/index.ts";
+import type { JsonObject } from "../util/index.ts";
+import {
+  answerInquiry,
+  type InquiryReply,
+  listPending,
+  type PendingInquiry,
+  resumeTurn,
+  runTurn,
+} from "./index.ts";
+
+const CALL = { type: "tool_call", id: "call_1", name: "deploy", arguments: {} } as const;
+
+function deployTool(runs: unknown[] = []) {
+  return defineTool({
+    name: "deploy",
+    description: "Deploys.",
+    parameters: { type: "object" },
+    async run(_args, { ask }) {
+      const options = { options: ["test", "live"], allowsOther: true };
+      const where = await ask(selectQuestion("where", "Where to?", options));
+      runs.push(where);
+      return `It is on ${where}.`;
+    },
+  });
+}
+
+/** Runs a turn that the person leaves at one of its prompts. */
+async function leave(
+  { store, clock }: OpenedStore,
+  toolConfig: JsonObject,
+  script: PrompterScript = { answers: [{ isLater: true }] },
+) {
+  await using conversation = await store.create({});
+  const tools = [deployTool()];
+  const model = new ScriptedModel({ replies: [[CALL]] });
+  const prompter = new ScriptedPrompter(script);
+  const options = { conversation, model, tools, toolConfig: { deploy: toolConfig }, clock };
+  return { id: conversation.id, end: await runTurn({ ...options, prompter }, "Deploy.") };
+}
+
+async function place(store: ConversationStore, ...events: readonly ConversationEvent[]) {
+  await using writer = await store.create({});
+  await writer.append(...events);
+  return writer.id;
+}
+
+async function lastEvent(store: ConversationStore): Promise<ConversationEvent | undefined> {
+  const [turn] = await store.listPending();
+  return [...eventsOf(turn?.entries ?? [])].at(-1);
+}
+
+describe.each(EVERY_STORE)("a question that a prompter leaves for later, in $name", (each) => {
+  test("is listed, answered by a program, and its turn goes on where it stopped", async () => {
+    const opened = each.openStore();
+    const { store, clock } = opened;
+    const { id, end } = await leave(opened, {});
+    const pending = await listPending(store);
+    const by = { channel: "web", userName: "Ana", clock };
+    const result = await answerInquiry(store, "call_1", { answer: "test", ...by });
+    const runs: unknown[] = [];
+    await using conversation = await store.open(id);
+    const model = new ScriptedModel({ replies: ["It is done."] });
+    const resumed = await resumeTurn(conversation, { model, tools: [deployTool(runs)], clock });
+    expect([end.type, result, resumed.type, resumed.text, runs]).toEqual([
+      "waiting",
+      { type: "recorded" },
+      "done",
+      "It is done.",
+      ["test"],
+    ]);
+    expect(pending).toEqual([
+      expect.objectContaining({
+        conversation: id,
+        id: "call_1.where.1",
+        kind: "question",
+        tool: "deploy",
+        question: expect.objectContaining({ text: "Where to?" }) as object,
+      }),
+    ]);
+    expect(resumed.events).toContainEqual(
+      expect.objectContaining({
+        type: "inquiry_response",
+        answer: "test",
+        answeredBy: { kind: "user", channel: "web", name: "Ana" },
+      }),
+    );
+    expect(await listPending(store)).toEqual([]);
+  });
+
+  test("can be answered so that the conversation stays open for its turn", async () => {
+    const opened = each.openStore();
+    const { store, clock } = opened;
+    const { id } = await leave(opened, {});
+    const wrong = { answer: 1, keepsOpen: true, clock };
+    const refused = await answerInquiry(store, "call_1", wrong);
+    const tooLate = { ...(await listPending(store))[0], askedAt: at(1000) } as PendingInquiry;
+    const other = await answerInquiry(store, tooLate, { answer: "test", keepsOpen: true, clock });
+    const result = await answerInquiry(store, "call_1", { answer: "test", keepsOpen: true, clock });
+    if (result.type !== "recorded" || result.conversation === undefined)
+      throw new Error("it is not open");
+    await using conversation = result.conversation;
+    const second = await codeOf(store.open(id));
+    const model = new ScriptedModel({ replies: ["It is done."] });
+    const resumed = await resumeTurn(conversation, { model, tools: [deployTool()], clock });
+    expect([refused.type, other.type, second, resumed.text]).toEqual([
+      "refused",
+      "not_pending",
+      "conversation_locked",
+      "It is done.",
+    ]);
+  });
+
+  test.each<[InquiryReply, object]>([
+    [{ answer: "live" }, { outcome: "answered", answer: "live" }],
+    [{ answer: "moon" }, { outcome: "answered", answer: "moon", isOther: true }],
+    [{ isCancelled: true }, { outcome: "cancelled", reason: "user" }],
+  ])("is recorded with the reply %o", async (reply, outcome) => {
+    const opened = each.openStore();
+    await leave(opened, {});
+    await answerInquiry(opened.store, "call_1", { ...reply, clock: opened.clock });
+    const { answeredBy, ...event } = (await lastEvent(opened.store)) as AnswerEvent & {
+      readonly answeredBy?: unknown;
+    };
+    expect([event, answeredBy]).toEqual([
+      expect.objectContaining(outcome),
+      "isCancelled" in reply ? undefined : { kind: "user", channel: "program" },
+    ]);
+  });
+});
+
+describe.each(EVERY_STORE)("in $name", ({ openStore }) => {
+  test.each<[string, JsonObject, PrompterScript, InquiryReply, object]>([
+    [
+      "a permission",
+      { run: "ask" },
+      { permissions: [{ type: "later" }] },
+      { answer: true, isRemembered: true },
+      {
+        action: "run",
+        decision: "approved",
+        decidedBy: { kind: "user", channel: "program", scope: "turn" },
+      },
+    ],
+    [
+      "a permission that is refused",
+      { run: "ask" },
+      { permissions: [{ type: "later" }] },
+      { answer: false, note: "Not on a Friday." },
+      { action: "run", decision: "denied", reason: "Not on a Friday." },
+    ],
+    [
+      "a delivery",
+      { result: "ask" },
+      { answers: [{ answer: "test" }], deliveries: [{ type: "later" }] },
+      { answer: true, content: "It is out." },
+      {
+        action: "deliver",
+        decision: "edited",
+        result: { content: "It is out.", isError: false },
+      },
+    ],
+  ])("%s is decided by a program", async (_, toolConfig, script, reply, decision) => {
+    const opened = openStore();
+    const { store, clock } = opened;
+    await leave(opened, toolConfig, script);
+    const result = await answerInquiry(store, "call_1", { ...reply, clock });
+    expect([result, await lastEvent(store)]).toEqual([
+      { type: "recorded" },
+      expect.objectContaining({ type: "permission_decision", tool: "deploy", ...decision }),
+    ]);
+  });
+
+  test.each([
+    ["run", { decision: "approved" }],
+    ["skip", { decision: "denied" }],
+    ["It is on test.", { decision: "edited", result: { content: "It is on test." } }],
+  ])("a program decides about a call in doubt: %s", async (answer, decision) => {
+    const { store, clock } = openStore();
+    const start = { type: "attempt_start", timestamp: at(0), toolCallId: "a" } as const;
+    await place(store, turnStart(), chatRequest("Hello"), toolCall("a"), start);
+    const [doubt] = await listPending(store);
+    expect(doubt).toMatchObject({ kind: "in_doubt", question: { answerType: { type: "select" } } });
+    await answerInquiry(store, "a.rerun", { answer, clock });
+    expect(await lastEvent(store)).toMatchObject({ action: "rerun", ...decision });
+  });
+
+  test("an answer that does not fit, is for a secret or comes too late is not recorded", async () => {
+    const { store, clock } = openStore();
+    const question = WAITING.at(-1) as ConversationEvent & { type: "inquiry_request" };
+    const ids = [
+      await place(store, ...WAITING),
+      await place(store, ...WAITING_FOR_SECRET),
+      await place(store, ...WAITING.slice(0, -1), { ...question, deadline: at(0) }),
+    ];
+    const [text, secret, late] = ids.map((id) => `${id}/a.q.1`);
+    expect([
+      await answerInquiry(store, text ?? "", { answer: "s3cret", clock }),
+      await answerInquiry(store, secret ?? "", { answer: "s3cret", clock }),
+      await answerInquiry(store, late ?? "", { answer: true, clock }),
+      (await listPending(store)).length,
+    ]).toEqual([
+      { type: "refused", reason: "expected true or false, got string" },
+      { type: "refused", reason: "a secret can only be given to the process that runs the tool" },
+      { type: "overdue", deadline: at(0) },
+      3,
+    ]);
+  });
+
+  test("an id has to name one thing that waits", async () => {
+    const { store, clock } = openStore();
+    const first = await place(store, ...WAITING);
+    await place(store, ...WAITING);
+    const answer = { answer: true, clock };
+    const codes = [
+      await codeOf(answerInquiry(store, "a.q.1", answer)),
+      await codeOf(answerInquiry(store, "b", answer)),
+      await codeOf(answerInquiry(store, "", answer)),
+    ];
+    const named = await answerInquiry(store, `${first}/a`, answer);
+    const left = await answerInquiry(store, "a", answer);
+    expect([codes, named, left]).toEqual([
+      ["ambiguous_id", "inquiry_not_found", "inquiry_not_found"],
+      { type: "recorded" },
+      { type: "recorded" },
+    ]);
+  });
+});
+
+test("an id that would break the lines of a message is quoted", async () => {
+  const { store } = openMemory();
+  await expect(answerInquiry(store, "a\nb", { answer: true })).rejects.toThrow(
+    String.raw`Nothing with the ID "a\nb" is waiting.`,
+  );
+});
+
+function openMemory(): OpenedStore {
+  const memory = EVERY_STORE.find(({ name }) => name === "memory");
+  if (memory === undefined) throw new Error("there is no store in memory");
+  return memory.openStore();
+}
+
+test("resuming a turn that is complete ends at once", async () => {
+  const { store, clock } = openMemory();
+  await using conversation = await store.create({});
+  const model = new ScriptedModel({ replies: ["Hello."] });
+  await runTurn({ conversation, model, clock }, "Hi.");
+  const end = await resumeTurn(conversation, { model, clock });
+  expect([end.type, end.text, model.requests.length]).toEqual(["done", "Hello.", 1]);
+});
