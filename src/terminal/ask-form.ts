@@ -2,7 +2,7 @@
 import type { FormRequest, FormResult, PromptResult } from "../agent/index.ts";
 import { oneLine } from "../render/index.ts";
 import { type Answered, answerQuestion, askQuestion, toResult } from "./ask-question.ts";
-import type { ClosedQuestion, Dialogue, NoAnswer } from "./dialogue.ts";
+import { chooseClosing, type ClosedQuestion, type Dialogue, type NoAnswer } from "./dialogue.ts";
 
 type Field = FormRequest["fields"][number];
 
@@ -18,21 +18,29 @@ interface AnsweredField extends OpenField {
 /** What Escape does at every question of a form and at the review. */
 const CANCEL_ALL = "cancel all questions";
 
-export async function askForm({ fields }: FormRequest, dialogue: Dialogue): Promise<FormResult> {
+export async function askForm(
+  { fields, allowsLater = false, signal }: FormRequest,
+  dialogue: Dialogue,
+): Promise<FormResult> {
   const [first, ...others] = fields.map(openField);
   if (first === undefined) return { type: "answered", results: [] };
-  if (others.length === 0) return toFormResult(await askQuestion(first, dialogue));
+  if (others.length === 0)
+    return toFormResult(await askQuestion({ ...first, allowsLater }, dialogue));
   await dialogue.start();
   dialogue.notify(first.message);
   if (first.label !== undefined) dialogue.printLabel(first.label);
   const result = await answerFields([first, ...others], dialogue);
   if (result.type === "aborted") return { type: "interrupted" };
   if (result.type === "cancelled") {
+    const closing = await chooseClosing(result, { allowsLater }, dialogue);
+    if (closing === "aborted") return { type: "interrupted" };
+    if (closing === "back") return askForm({ fields, allowsLater, signal }, dialogue);
     for (const { question } of fields) {
       const message = oneLine(question.text);
-      dialogue.printClosed({ message, summary: "cancelled", isCancelled: true });
+      const summary = closing === "later" ? "left for later" : "cancelled";
+      dialogue.printClosed({ message, summary, isCancelled: true });
     }
-    return { type: "cancelled" };
+    return { type: closing };
   }
   const { answers } = result;
   for (const { question, answered } of answers) {

@@ -9,7 +9,7 @@ import type {
 } from "../agent/index.ts";
 import { callText, neutralize, oneLine } from "../render/index.ts";
 import { assertNever, isJsonObject, type JsonObject } from "../util/index.ts";
-import type { Dialogue } from "./dialogue.ts";
+import { chooseClosing, type Dialogue, type NoAnswer } from "./dialogue.ts";
 
 /** The result, and how the line that stays on the screen shows it. Undefined: ask again. */
 type Verdict<Result> = { readonly result: Result; readonly summary: string } | undefined;
@@ -18,6 +18,7 @@ type DeliveryVerdict = Verdict<DeliveryResult>;
 
 const CANCELLED = { result: { type: "cancelled" }, summary: "cancelled" } as const;
 const INTERRUPTED = { result: { type: "interrupted" }, summary: "interrupted" } as const;
+const LATER = { result: { type: "later" }, summary: "left for later" } as const;
 
 export async function askPermission(
   request: PermissionRequest,
@@ -64,7 +65,7 @@ async function decidePermission(
   const menu = { message, choices, escape: "cancel" } as const;
   const chosen = await dialogue.choose(menu);
   if (chosen.type === "aborted") return INTERRUPTED;
-  if (chosen.type === "cancelled") return CANCELLED;
+  if (chosen.type === "cancelled") return await closingVerdict(chosen, request, dialogue);
   switch (chosen.choice) {
     case "y":
       return { result: { type: "run", isRemembered: false }, summary: "yes" };
@@ -84,6 +85,18 @@ async function decidePermission(
     default:
       return assertNever(chosen.choice);
   }
+}
+
+/** Undefined to go back to the question. */
+async function closingVerdict(
+  ended: Extract<NoAnswer, { type: "cancelled" }>,
+  request: { readonly allowsLater?: boolean },
+  dialogue: Dialogue,
+): Promise<typeof CANCELLED | typeof INTERRUPTED | typeof LATER | undefined> {
+  const closing = await chooseClosing(ended, request, dialogue);
+  if (closing === "back") return undefined;
+  if (closing === "aborted") return INTERRUPTED;
+  return closing === "later" ? LATER : CANCELLED;
 }
 
 async function askReason(dialogue: Dialogue): Promise<PermissionVerdict> {
@@ -186,7 +199,7 @@ async function decideDelivery(
   const menu = { message, choices: DELIVERY_CHOICES, default: "y", escape: "cancel" } as const;
   const chosen = await dialogue.choose(menu);
   if (chosen.type === "aborted") return INTERRUPTED;
-  if (chosen.type === "cancelled") return CANCELLED;
+  if (chosen.type === "cancelled") return await closingVerdict(chosen, request, dialogue);
   switch (chosen.choice) {
     case "y":
       return DELIVER_UNCHANGED;
@@ -234,7 +247,7 @@ async function askUntilDecided<Result extends { readonly type: string }>(
   if (verdict === undefined && context.trim() !== "") dialogue.printContext(context);
   while (verdict === undefined) verdict = await decide();
   const { result, summary } = verdict;
-  const isCancelled = result.type === "cancelled" || result.type === "interrupted";
+  const isCancelled = ["cancelled", "interrupted", "later"].includes(result.type);
   dialogue.printClosed({ message, summary, isCancelled });
   return result;
 }

@@ -9,10 +9,24 @@ import {
   type SelectType,
 } from "../tool/index.ts";
 import { assertNever, isJsonArray, type Json } from "../util/index.ts";
-import type { Dialogue, KeyMenu, ListedOption, NoAnswer, SelectState } from "./dialogue.ts";
+import {
+  chooseClosing,
+  type Dialogue,
+  type KeyMenu,
+  type ListedOption,
+  type NoAnswer,
+  type SelectState,
+} from "./dialogue.ts";
 
 export async function askQuestion(
-  { inquiryId, question, label, tool, questionId }: Omit<PromptRequest, "signal">,
+  {
+    inquiryId,
+    question,
+    label,
+    tool,
+    questionId,
+    allowsLater = false,
+  }: Omit<PromptRequest, "signal">,
   dialogue: Dialogue,
 ): Promise<PromptResult> {
   const message = oneLine(question.text);
@@ -20,18 +34,22 @@ export async function askQuestion(
   dialogue.notify(message);
   if (question.context !== undefined) dialogue.printContext(question.context);
   if (label !== undefined) dialogue.printLabel(label);
-  const result = await answerQuestion({ question, message, scope: { tool, questionId } }, dialogue);
-  switch (result.type) {
-    case "answered":
+  const open = { question, message, scope: { tool, questionId } };
+  for (;;) {
+    const result = await answerQuestion(open, dialogue);
+    if (result.type === "answered") {
       dialogue.printClosed({ message, summary: result.summary });
       return toResult(inquiryId, result);
-    case "cancelled":
-      dialogue.printClosed({ message, summary: "cancelled", isCancelled: true });
-      return { inquiryId, type: "cancelled" };
-    case "aborted":
-      return { inquiryId, type: "interrupted" };
-    default:
-      return assertNever(result);
+    }
+    const closing =
+      result.type === "aborted"
+        ? result.type
+        : await chooseClosing(result, { allowsLater }, dialogue);
+    if (closing === "aborted") return { inquiryId, type: "interrupted" };
+    if (closing === "back") continue;
+    const summary = closing === "later" ? "left for later" : "cancelled";
+    dialogue.printClosed({ message, summary, isCancelled: true });
+    return { inquiryId, type: closing };
   }
 }
 

@@ -5,6 +5,7 @@
 import { neutralize } from "../render/index.ts";
 import { isCodedError } from "../util/index.ts";
 import type { TerminalDevice } from "./controlling-terminal.ts";
+import type { Key } from "./key.ts";
 
 /** Owns the terminal until it is disposed, except while an editor runs. */
 export interface Dialogue extends Disposable {
@@ -51,8 +52,8 @@ export type EditText = (
 
 /** Why a question ended without an answer. */
 export type NoAnswer =
-  /** The user cancelled it. */
-  | { readonly type: "cancelled" }
+  /** The user cancelled it. `isInterrupt`: with Ctrl-C. */
+  | { readonly type: "cancelled"; readonly isInterrupt?: boolean }
   /** The signal was aborted, or the terminal was closed. */
   | { readonly type: "aborted" };
 
@@ -183,4 +184,30 @@ export async function editInEditor(
     const hint = isCodedError(error) && error.hint !== undefined ? `\n${error.hint}` : "";
     return { text, problem: neutralize(message + hint) };
   }
+}
+
+/** What a key that cancels means. */
+export function cancelledBy(key: Key): NoAnswer {
+  const isInterrupt = key.type === "named" && key.name === "ctrl-c";
+  return { type: "cancelled", ...(isInterrupt && { isInterrupt }) };
+}
+
+/** What to do about a question that the user interrupted. */
+export type Closing = "back" | "later" | "cancelled" | "aborted";
+
+/** Ctrl-C offers to leave it for later, where that is possible. Pressed again, it cancels. */
+export async function chooseClosing(
+  { isInterrupt = false }: Extract<NoAnswer, { readonly type: "cancelled" }>,
+  { allowsLater = false }: { readonly allowsLater?: boolean },
+  dialogue: Pick<Dialogue, "choose">,
+): Promise<Closing> {
+  if (!isInterrupt || !allowsLater) return "cancelled";
+  const chosen = await dialogue.choose({
+    message: "Leave this for later, cancel it, or go back?",
+    choices: { l: "leave it for later", c: "cancel it", b: "go back" },
+    escape: "go back",
+  });
+  if (chosen.type === "aborted") return "aborted";
+  if (chosen.type === "cancelled") return chosen.isInterrupt === true ? "cancelled" : "back";
+  return chosen.choice === "b" ? "back" : chosen.choice === "l" ? "later" : "cancelled";
 }

@@ -6,7 +6,7 @@ import { spawnSync } from "node:child_process";
 import { closeSync, constants, openSync, readSync } from "node:fs";
 import { stripVTControlCharacters } from "node:util";
 import { findProgram } from "../process/index.ts";
-import type { NoAnswer } from "./dialogue.ts";
+import { cancelledBy, type NoAnswer } from "./dialogue.ts";
 import type { TerminalDevice, TerminalInput } from "./controlling-terminal.ts";
 import { isCancelKey, isKey } from "./key.ts";
 import { openStreams, readKeys, sizeOf } from "./terminal.ts";
@@ -138,7 +138,8 @@ async function readEchoed(
     const isCancelled = typed[end] === CTRL_C || /^\u001b+$/.test(text);
     // Arrow keys and the like leave their sequences in the line.
     const line = { type: "line", text: stripVTControlCharacters(text) } as const;
-    resolve(isCancelled ? { type: "cancelled" } : line);
+    const isInterrupt = typed[end] === CTRL_C;
+    resolve(isCancelled ? { type: "cancelled", ...(isInterrupt && { isInterrupt }) } : line);
   });
   signal.addEventListener("abort", onAbort, { once: true });
   const line = await promise;
@@ -151,16 +152,15 @@ async function readSecret(stream: TerminalInput, signal: AbortSignal): Promise<L
   const { promise, resolve } = Promise.withResolvers<Line>();
   const widget = secretEntry({ message: "" }, { hasMore: false });
   let buffer = bufferOf("");
-  const onCancel = () => resolve({ type: "cancelled" });
   const onAbort = () => resolve({ type: "aborted" });
   const stop = readKeys(stream, {
     onInput: (sent) => {
       for (const key of sent.filter(isKey)) {
         const step = widget.update(buffer, key, NO_SIZE);
-        if (isCancelKey(key)) onCancel();
+        if (isCancelKey(key)) resolve(cancelledBy(key));
         else if (step.type === "wait") buffer = step.state;
         else if (step.ending.type === "entered") resolve({ type: "line", text: step.ending.text });
-        else onCancel();
+        else resolve({ type: "cancelled" });
       }
     },
     onClose: onAbort,

@@ -74,7 +74,9 @@ export class PlainDialogue implements Dialogue {
   }
 
   printClosed({ message, summary, isCancelled = false }: ClosedQuestion): void {
-    this.#say(isCancelled ? `Cancelled: ${message}` : `Answered: ${message} ${oneLine(summary)}`);
+    const shown = oneLine(summary);
+    const end = shown.charAt(0).toUpperCase() + shown.slice(1);
+    this.#say(isCancelled ? `${end}: ${message}` : `Answered: ${message} ${shown}`);
   }
 
   async choose<Choice extends string>(menu: KeyMenu<Choice>): Promise<Chosen<Choice> | NoAnswer> {

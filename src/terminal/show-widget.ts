@@ -1,5 +1,5 @@
 /** Runs a widget on the terminal until it ends, and removes it from the screen. */
-import type { NoAnswer } from "./dialogue.ts";
+import { cancelledBy, type NoAnswer } from "./dialogue.ts";
 import { type CursorReport, isCancelKey, isKey, type Key } from "./key.ts";
 import {
   canvasOf,
@@ -43,7 +43,7 @@ export async function showWidget<State, Ending>(
   /** Returns whether the key ended the widget. */
   const take = (key: Key): boolean => {
     const step = isCancelKey(key)
-      ? ({ type: "end", ending: { type: "cancelled" } } as const)
+      ? ({ type: "end", ending: cancelledBy(key) } as const)
       : widget.update(state, key, drawn);
     if (step.type === "wait") state = step.state;
     else resolve(step.ending);

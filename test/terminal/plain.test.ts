@@ -97,6 +97,20 @@ describe("a plain-text question", () => {
     expect([result, screen.lines.at(-1)]).toEqual([CANCELLED, "Cancelled: What then?"]);
   });
 
+  test("says so if it is left for later", async () => {
+    const request = { inquiryId, question: QUESTIONS.text, allowsLater: true };
+    const screen = new PromptProcess({ method: "ask", request, isPlain: true });
+    await screen.answerLines("\u0003", "l\r");
+    await screen.end();
+    expect(screen.lines.slice(-5)).toEqual([
+      "Leave this for later, cancel it, or go back?",
+      "Type l, c or b and press Enter.",
+      "? for help, /cancel to go back.",
+      "Answer: l",
+      "Left for later: What then?",
+    ]);
+  });
+
   test.each(TYPES)("of type %s is interrupted when the terminal closes", async (answerType) => {
     counters("T-PROV-8");
     const screen = open(QUESTIONS[answerType]);

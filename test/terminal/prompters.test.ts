@@ -17,6 +17,10 @@ function ask(question: InquiryQuestion): PrompterTask {
   return { method: "ask", request: { inquiryId, question, label: "Assistant" } };
 }
 
+function later(question: InquiryQuestion): PrompterTask {
+  return { method: "ask", request: { inquiryId, question, allowsLater: true } };
+}
+
 function form(...questions: readonly InquiryQuestion[]): PrompterTask {
   const fields = questions.map((question, index) => ({ inquiryId: fieldId(index), question }));
   return { method: "askForm", request: { fields } };
@@ -170,6 +174,17 @@ const BEHAVIOURS: readonly Behaviour[] = [
     script: { answers: [{ isCancelled: true }] },
     result: { inquiryId, type: "cancelled" },
   },
+  ...[
+    ["a question", later(booleanQuestion("q", "Really?"))] as const,
+    ["a question for a secret", later(secretQuestion("q", "Really?"))] as const,
+  ].map(([what, task]) => ({
+    title: `leaves ${what} for later`,
+    task,
+    typed: [["Really?", "\u0003"] as const, ["Leave this for later", "l"] as const],
+    lines: [["Really?", "\u0003"] as const, ["Leave this for later", "l\r"] as const],
+    script: { answers: [{ isLater: true } as const] },
+    result: { inquiryId, type: "later" },
+  })),
   {
     title: "interrupts a question when the signal aborts",
     task: YES_OR_NO,
