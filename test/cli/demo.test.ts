@@ -1,6 +1,7 @@
 import path from "node:path";
 import { describe, expect, test } from "vitest";
 import { snapshotOf } from "../../src/storage/temporary-workspace.fixture.ts";
+import { runCommand } from "../support/command-host.ts";
 import { Screen } from "./screen.ts";
 import { Project } from "./support.ts";
 
@@ -24,21 +25,24 @@ describe("the tour", () => {
         "yes (you said so earlier in this turn)",
         '"mail" (you, via file)',
         "<redacted> (you, via file)",
-        "cancelled (no_prompt_backend)",
+        "yes (you, via cli)",
       ],
       touched: [project.root, project.home],
     });
     const [, root = ""] = /^Read it: +jp --workspace (\S+) /m.exec(stdout) ?? [];
     const look = await project.jp("--workspace", root, "conversation", "show", "newest");
-    expect(look.stdout).toContain("Questions   5 answered, 1 redacted, 1 cancelled\n");
+    expect(look.stdout).toContain("Questions   6 answered, 1 redacted\n");
   });
 
-  test("ends with its record after a cancelled question", async () => {
+  test.each([
+    ["Esc", "\u001b"],
+    ["Ctrl-C", "\u0003"],
+  ])("ends with its record after %s at a question", async (_name, key) => {
     const screen = new Screen(new Project({ isBare: true }), ["demo"], { columns: 40 });
     await screen.until("Apply these");
     screen.type("y");
     await screen.until("Deploy to Frankfurt?");
-    screen.type("\u0003");
+    screen.type(key);
     const { status, lines } = await screen.end();
     const record = lines.slice(lines.indexOf("$ jp inquiry ls") + 2);
     expect({
@@ -67,16 +71,8 @@ describe("the tour", () => {
   });
 
   test("asks on a terminal, keeps a secret, and shows its record", async () => {
-    const project = new Project({ isBare: true });
-    const screen = new Screen(project, ["demo"]);
-    await screen.until("Apply these changes");
+    const screen = await reachJob();
     screen.type("y");
-    await screen.until("Deploy to Frankfurt?");
-    screen.type("Y");
-    await screen.until("Where should the announcement go?");
-    screen.type("\r");
-    await screen.until("Passphrase for the signing key?");
-    screen.type("hunter2\r");
     await screen.until(" upload 0.");
     screen.type("\u0003");
     const { status, bytes, lines } = await screen.end();
@@ -94,4 +90,87 @@ describe("the tour", () => {
       record: true,
     });
   });
+
+  test("leaves a question of a job, and continues the turn with an answer from elsewhere", async () => {
+    const screen = await reachJob();
+    screen.type("y");
+    await screen.until(" upload 0.");
+    screen.type("\u0003");
+    const { lines } = await screen.end();
+    const start = lines.findIndex((line) => line.startsWith("$ jp query --defer"));
+    const end = lines.findIndex((line) => line.startsWith("6. "));
+    const shown = lines.slice(start, end).map((line) => line.replace(/[\d.]+s$|\d{11}/, "…"));
+    expect(shown).toEqual([
+      '$ jp query --defer "Publish it tonight."',
+      "✓ run_tests() …",
+      'Waiting: publish asks "Publish weather 1.2.0?"',
+      "  jp inquiry answer call_2.publish.1",
+      "The job ends with status 4. Later, on another terminal, you answer its question,",
+      "and the turn continues where it stopped: run_tests does not run again.",
+      "",
+      "$ jp inquiry ls --pending",
+      'publish asks "Publish weather 1.2.0?"',
+      "    jp-c…/call_2.publish.1, just now",
+      "",
+      "$ jp inquiry answer call_2.publish.1 --continue",
+      "✔ Publish weather 1.2.0? yes",
+      "Answered call_2.publish.1.",
+      "✓ publish() …",
+      "The tool says: published weather 1.2.0",
+      "",
+    ]);
+    expect(publishedIn(lines)).toEqual(["    yes (you, via cli), just now  call_2.publish.1"]);
+  });
+
+  test.each([
+    ["is left for later", "l", "unanswered"],
+    ["is cancelled", "c", "cancelled (user)"],
+  ])("ends if the question of the job %s", async (_name, key, outcome) => {
+    const screen = await reachJob();
+    screen.type("\u0003");
+    await screen.answer(["Leave this for later", key]);
+    const { status, lines } = await screen.end();
+    expect([status, lines.includes("The tour ends here."), publishedIn(lines)]).toEqual([
+      0,
+      true,
+      [`    ${outcome}, just now  call_2.publish.1`],
+    ]);
+  });
+
+  test("ends if it is interrupted while the job runs, and keeps the question", async () => {
+    const { root: cwd, variables } = new Project({ isBare: true });
+    const interrupt = new AbortController();
+    const { status, stdout } = await runCommand(["demo"], {
+      cwd,
+      variables,
+      interrupt: interrupt.signal,
+      onNotice: (text) => {
+        if (text.includes("run_tests")) interrupt.abort();
+      },
+    });
+    const lines = stdout.split("\n");
+    expect([status, lines.includes("The tour ends here."), publishedIn(lines)]).toEqual([
+      0,
+      true,
+      ["    unanswered, just now  call_2.publish.1"],
+    ]);
+  });
 });
+
+/** The tour up to the question of its job. */
+async function reachJob(): Promise<Screen> {
+  const screen = new Screen(new Project({ isBare: true }), ["demo"]);
+  await screen.answer(
+    ["Apply these changes", "y"],
+    ["Deploy to Frankfurt?", "Y"],
+    ["Where should the announcement go?", "\r"],
+    ["Passphrase for the signing key?", "hunter2\r"],
+  );
+  await screen.untilShown((lines) => lines.at(-1) === "? Publish weather 1.2.0? [y,Y,n,N,?]");
+  return screen;
+}
+
+/** What the record at the end says became of the question. */
+function publishedIn(lines: readonly string[]): readonly string[] {
+  return lines.filter((line) => line.endsWith(", just now  call_2.publish.1"));
+}

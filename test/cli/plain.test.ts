@@ -87,7 +87,7 @@ describe("plain text", () => {
     const screen = new ScreenProcess(new Project({ isBare: true }), ["demo"], {
       variables: { JP_PLAIN: "1", NO_COLOR: "1" },
     });
-    await screen.answerLines("y\r", "Y\r", "2\r", "hunter2\r");
+    await screen.answerLines("y\r", "Y\r", "2\r", "hunter2\r", "y\r");
     await screen.until("Upload the pictures.");
     screen.type("\u0003");
     const { status, bytes, lines } = await screen.end();
@@ -95,7 +95,15 @@ describe("plain text", () => {
       status,
       isSecretShown: bytes.includes("hunter2"),
       isDrawn: bytes.includes("\u001b"),
-      isOnRecord: lines.some((line) => line.includes('"mail" (you, via terminal)')),
-    }).toEqual({ status: 0, isSecretShown: false, isDrawn: false, isOnRecord: true });
+      recorded: lines.filter((line) => /^ +(?:"mail"|yes \(you, via cli)/.test(line)),
+    }).toEqual({
+      status: 0,
+      isSecretShown: false,
+      isDrawn: false,
+      recorded: [
+        '    "mail" (you, via terminal), just now  call_1.answer.1',
+        "    yes (you, via cli), just now  call_2.publish.1",
+      ],
+    });
   });
 });

@@ -14,8 +14,8 @@ export async function makePicture(): Promise<string> {
     title: "jp demo",
     description:
       "A terminal. A tool shows a diff and asks whether to apply it; three calls share one answer; " +
-      "the assistant asks which of three options; a passphrase is typed and redacted; without a terminal " +
-      "a question is refused; a list shows every question, who asked it and who answered.",
+      "the assistant asks which of three options; a passphrase is typed and redacted; a job leaves " +
+      "a question, which is answered later; a list shows every question, who asked it and who answered.",
     columns: COLUMNS,
     rows: ROWS,
   });

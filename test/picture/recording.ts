@@ -36,7 +36,8 @@ const ANSWERS: readonly Answer[] = [
     keys: ["open sesame", "\r"],
     label: "●●●● ●●●●●● Enter",
   },
-  { shown: "Upload the pictures.", keys: ["\u0003"], label: "Ctrl-C" },
+  { shown: "[y,Y,n,N,?]", keys: ["y"], label: "y" },
+  { shown: " upload 0.", keys: ["\u0003"], label: "Ctrl-C" },
 ];
 
 /** Where the tour creates its workspace. A fixed folder, because its length affects line breaks. */

@@ -7,23 +7,23 @@ import { mkdtemp, writeFile } from "node:fs/promises";
 import path from "node:path";
 import type { Prompter, PromptResult } from "../../../agent/index.ts";
 import { parseConfigOrThrow, resolveTools } from "../../../config/index.ts";
-import { runTurn } from "../../../runtime/index.ts";
+import type { ConversationEvent, ConversationId } from "../../../conversation/index.ts";
 import { createAskUser, createFileTools } from "../../../executor/index.ts";
 import { jsonLine, neutralize, oneLine, type StyleName, wrapProse } from "../../../render/index.ts";
-import {
-  type ConversationWriter,
-  createWorkspaceFolder,
-  openWorkspace,
-} from "../../../storage/index.ts";
+import { resumeTurn, runTurn, type ToolConfigs, type TurnResult } from "../../../runtime/index.ts";
+import { createWorkspaceFolder, openWorkspace } from "../../../storage/index.ts";
 import { createStatusLine, TerminalPrompter } from "../../../terminal/index.ts";
 import type { InquiryQuestion } from "../../../tool/index.ts";
 import { isJsonObject, type Json, type JsonObject } from "../../../util/index.ts";
 import type { CommandContext } from "../../context.ts";
 import type { Call } from "../../define.ts";
+import { ExitStatus, WAITING } from "../../exit-status.ts";
 import { wantsPlainText } from "../../prompter.ts";
+import { answerPending } from "../answer.ts";
 import { listInquiries } from "../inquiry.ts";
-import { withScreen } from "../query/view.ts";
+import { openCalls, printPending } from "../query/incomplete.ts";
 import { TextView } from "../query/text-view.ts";
+import { type TurnView, withScreen } from "../query/view.ts";
 import { createTourModel, TOUR, TOUR_FILE, TOUR_TEXT, TOUR_TOOLS, type TourStep } from "./tour.ts";
 
 export async function demo({ context }: Call<object>): Promise<void> {
@@ -47,14 +47,13 @@ export async function demo({ context }: Call<object>): Promise<void> {
     say("The tour ends here.", tour);
     break;
   }
-  await tour.conversation.release();
   await showRecord(tour);
 }
 
 interface Tour {
   /** In a temporary workspace, so that nothing of the user's is touched. */
   readonly context: CommandContext;
-  readonly conversation: ConversationWriter;
+  readonly conversation: ConversationId;
   readonly prompter: Prompter;
   readonly isPlain: boolean;
   /** How to call jp: after `npm start` in a clone, it is not in PATH. */
@@ -67,16 +66,22 @@ async function createTour(context: CommandContext): Promise<Tour> {
   const root = await mkdtemp(path.join(host.tmpdir, "jp-demo-"));
   await writeFile(path.join(root, TOUR_FILE), TOUR_TEXT);
   await createWorkspaceFolder(root, clock);
-  const variables = { JP_USER_DATA_DIR: path.join(root, ".jp-user-data") };
-  const environment = { ...context.environment, variables };
+  const isPlain = wantsPlainText(context, {});
+  const environment = {
+    ...context.environment,
+    home: root, // The user's config would also count.
+    variables: {
+      JP_USER_DATA_DIR: path.join(root, ".jp-user-data"),
+      JP_PLAIN: isPlain ? "1" : "0",
+    },
+  };
   const workspace = openWorkspace({ from: root, environment, clock, pid: host.pid });
   const own = { host, output, clock, version, environment, cwd: root, workspace, onOutputGone };
-  const conversation = await workspace.conversations.create({ title: "The tour" });
-  const isPlain = wantsPlainText(context, {});
+  await using created = await workspace.conversations.create({ title: "The tour" });
   const terminal = new TerminalPrompter({ device: host.terminal, isPlain });
   const isClone = context.environment.variables["npm_lifecycle_event"] === "start";
   const command = isClone ? path.join("bin", "jp") : "jp";
-  const tour = { context: own, conversation, isPlain, command };
+  const tour = { context: own, conversation: created.id, isPlain, command };
   if (terminal.canAsk()) return { ...tour, prompter: terminal };
   const answersFile = path.join(root, "answers.json");
   const answers: readonly Json[] = TOUR.flatMap((step) => step.answers);
@@ -87,19 +92,108 @@ async function createTour(context: CommandContext): Promise<Tour> {
 
 /** False if the user ended the tour. */
 async function runStep(step: TourStep, tour: Tour): Promise<boolean> {
-  const { context, conversation, isPlain } = tour;
-  const { output, clock } = context;
-  const tools = [createAskUser(), ...createFileTools({ root: context.cwd })];
-  const toolConfig: Record<string, JsonObject> = Object.fromEntries(
-    tools.map(({ tool, config }) => [tool.name, { ...(config as JsonObject), enable: true }]),
-  );
-  const view = new TextView({
+  const { context, isPlain } = tour;
+  const { output } = context;
+  using interrupt = onInterrupt(context);
+  output.print("");
+  say(step.title, tour, "bold");
+  say(isPlain ? step.about : [step.about, step.keys].join(" ").trim(), tour);
+  output.print("");
+  if (step.afterwards !== undefined) return await runDeferred(step, tour, interrupt.signal);
+  say(`${output.paint("green", "you")}  ${step.request}`, tour);
+  output.flush(); // Before a prompt is drawn.
+  // Without a terminal, the tour interrupts itself.
+  if (step.isInterrupted === true && tour.answersFile !== undefined)
+    interrupt.after(INTERRUPT_AFTER_MS);
+  const end = await takeTurn("run", step, { ...tour, signal: interrupt.signal });
+  if (step.isInterrupted !== true || end.type !== "interrupted") return isAnswered(end);
+  say("The interrupted call is on record.", tour);
+  return true;
+}
+
+/** A job that leaves its question, and the commands that find and answer it. False if the user ended the tour. */
+async function runDeferred(step: TourStep, tour: Tour, signal: AbortSignal): Promise<boolean> {
+  const { context } = tour;
+  const { output, workspace } = context;
+  showCommand(`jp query --defer ${JSON.stringify(step.request)}`, tour);
+  await takeTurn("defer", step, { ...tour, signal });
+  const { stream } = await workspace.conversations.load(tour.conversation);
+  const [waiting] = printPending(stream, context);
+  if (signal.aborted || waiting === undefined) return false;
+  say(`The job ends with status ${WAITING}. ${step.afterwards}`, tour);
+  output.print("");
+  showCommand("jp inquiry ls --pending", tour);
+  await listInquiries({ args: [], options: { pending: true }, context });
+  output.print("");
+  const args = tour.answersFile === undefined ? [waiting.id] : [waiting.id, "yes"];
+  showCommand(`jp inquiry answer ${args.join(" ")} --continue`, tour);
+  output.flush(); // Before a prompt is drawn.
+  try {
+    await answerPending({ args, options: {}, context });
+  } catch (error) {
+    if (error instanceof ExitStatus) return false; // The question is left open.
+    throw error;
+  }
+  return isAnswered(await takeTurn("resume", step, { ...tour, signal }));
+}
+
+/** False if the user has cancelled a question, or the turn. */
+function isAnswered({ type, events }: TurnResult): boolean {
+  return type === "done" && !events.some(isCancelled);
+}
+
+function isCancelled(event: ConversationEvent): boolean {
+  return event.type === "inquiry_response" && event.outcome === "cancelled";
+}
+
+interface TurnOfTour extends Tour {
+  /** The user has pressed Ctrl-C. */
+  readonly signal: AbortSignal;
+}
+
+/** Opens the conversation anew, as every `jp query` does. */
+async function takeTurn(
+  how: "run" | "defer" | "resume",
+  step: TourStep,
+  tour: TurnOfTour,
+): Promise<TurnResult> {
+  const { context, signal } = tour;
+  const { clock, workspace } = context;
+  const shipped = [createAskUser(), ...createFileTools({ root: context.cwd })];
+  const tools = [...TOUR_TOOLS, ...shipped.map(({ tool }) => tool)];
+  const toolConfig: Record<string, JsonObject> = {
+    ...Object.fromEntries(TOUR_TOOLS.map(({ name }) => [name, { detached: "defer" }])),
+    ...Object.fromEntries(
+      shipped.map(({ tool, config }) => [tool.name, { ...(config as JsonObject), enable: true }]),
+    ),
+  };
+  const view = createView(tour, toolConfig);
+  signal.addEventListener("abort", () => view.noteStop(), { once: true });
+  await using conversation = await workspace.conversations.open(tour.conversation);
+  const options = {
+    model: createTourModel(step),
+    tools,
+    toolConfig,
+    ...(how !== "defer" && { prompter: createLeavingPrompter(withScreen(tour.prompter, view)) }),
+    observer: view,
+    clock,
+    signal,
+  };
+  if (how === "resume") view.resume(openCalls(conversation.stream));
+  const end =
+    how === "resume"
+      ? await resumeTurn(conversation, options)
+      : await runTurn({ ...options, conversation }, step.request);
+  await view.end(end);
+  return end;
+}
+
+function createView({ context, isPlain }: Tour, toolConfig: ToolConfigs): TurnView {
+  const { output, clock, host } = context;
+  const now = () => clock.now().getTime();
+  return new TextView({
     output,
-    status: createStatusLine({
-      stream: context.host.stderr,
-      isPlain,
-      now: () => clock.now().getTime(),
-    }),
+    status: createStatusLine({ stream: host.stderr, isPlain, now }),
     isPlain,
     clock,
     model: "demo/tour",
@@ -109,36 +203,6 @@ async function runStep(step: TourStep, tour: Tour): Promise<boolean> {
     isStructured: false,
     isVerbose: false,
   });
-  const prompter = createLeavingPrompter(withScreen(tour.prompter, view));
-  using interrupt = onInterrupt(() => view.noteStop(), context);
-  output.print("");
-  say(step.title, tour, "bold");
-  say(isPlain ? step.about : [step.about, step.keys].join(" ").trim(), tour);
-  output.print("");
-  say(`${output.paint("green", "you")}  ${step.request}`, tour);
-  output.flush(); // Before a prompt is drawn.
-  // Without a terminal, the tour interrupts itself.
-  if (step.isInterrupted === true && tour.answersFile !== undefined)
-    interrupt.after(INTERRUPT_AFTER_MS);
-  const end = await runTurn(
-    {
-      conversation,
-      model: createTourModel(step),
-      tools: [...TOUR_TOOLS, ...tools.map(({ tool }) => tool)],
-      toolConfig,
-      ...(step.isDetached !== true && { prompter }),
-      observer: view,
-      clock,
-      signal: interrupt.signal,
-    },
-    step.request,
-  );
-  await view.end(end);
-  if (step.isInterrupted === true && end.type === "interrupted") {
-    say("The interrupted call is on record.", tour);
-    return true;
-  }
-  return end.type !== "interrupted" && !prompter.hasLeft;
 }
 
 const INTERRUPT_AFTER_MS = 300;
@@ -149,22 +213,18 @@ interface Interrupt extends Disposable {
   after(milliseconds: number): void;
 }
 
-function onInterrupt(onStop: () => void, { host, output }: CommandContext): Interrupt {
+function onInterrupt({ host, output }: CommandContext): Interrupt {
   const abort = new AbortController();
-  const stop = () => {
-    onStop();
-    abort.abort();
-  };
   const onSignal = () => {
     output.notice(""); // The terminal has echoed ^C.
-    stop();
+    abort.abort();
   };
   let timer: NodeJS.Timeout | undefined;
   const watch = host.onSignal(["SIGINT"], onSignal);
   return {
     signal: abort.signal,
     after: (milliseconds) => {
-      timer = setTimeout(stop, milliseconds);
+      timer = setTimeout(() => abort.abort(), milliseconds);
     },
     [Symbol.dispose]: () => {
       clearTimeout(timer);
@@ -179,12 +239,17 @@ async function showRecord(tour: Tour): Promise<void> {
   const { command: jp } = tour;
   output.print("");
   say("The record: every question, who asked, and who answered", tour, "bold");
-  output.print(output.paint("dim", "$ jp inquiry ls"));
+  showCommand("jp inquiry ls", tour);
   await listInquiries({ args: [], options: {}, context });
   output.print("");
-  output.print(`Stored in ${workspace.files.paths(conversation.id).events}`);
-  output.print(`Read it:         ${jp} --workspace ${workspace.root} conversation print newest`);
-  output.print(`Start your own:  ${jp} init, then ${jp} query "…"`);
+  output.print(`Stored in ${workspace.files.paths(conversation).events}`);
+  output.print(`Read it: ${jp} --workspace ${workspace.root} conversation print newest`);
+  output.print(`Start your own: ${jp} init, then ${jp} query "…"`);
+}
+
+/** A command line that the tour runs for the user. */
+function showCommand(line: string, { context: { output } }: Tour): void {
+  output.print(output.paint("dim", `$ ${line}`));
 }
 
 /** Longer lines are hard to read. */
@@ -196,23 +261,16 @@ function say(text: string, { context: { output } }: Tour, style?: StyleName): vo
   }
 }
 
-/** After the first question without an answer, no other is asked. */
-export interface LeavingPrompter extends Prompter {
-  readonly hasLeft: boolean;
-}
-
-function createLeavingPrompter(inner: Prompter): LeavingPrompter {
+/** After the first question without an answer, no other is asked. Ctrl-C ends the tour without a menu. */
+function createLeavingPrompter(inner: Prompter): Prompter {
   let left: Exclude<PromptResult["type"], "answered"> | undefined;
   return {
     channel: inner.channel,
-    get hasLeft() {
-      return left !== undefined;
-    },
     canAsk: () => inner.canAsk(),
     ask: async (request) => {
       const { inquiryId } = request;
       if (left !== undefined) return { type: left, inquiryId };
-      const result = await inner.ask(request);
+      const result = await inner.ask({ ...request, allowsLater: false });
       if (result.type !== "answered") left = result.type;
       return result;
     },

@@ -22,8 +22,8 @@ export interface TourStep {
   readonly conclusion: string;
   /** Used without a terminal: one answer per question, in order. */
   readonly answers: readonly Json[];
-  /** Runs without a prompter. */
-  readonly isDetached?: boolean;
+  /** For a job that leaves its question open: what to watch for when the user answers it. */
+  readonly afterwards?: string;
   /** The user is meant to interrupt this step, which does not end the tour. */
   readonly isInterrupted?: boolean;
 }
@@ -100,20 +100,17 @@ export const TOUR: readonly TourStep[] = [
     answers: ["correct horse battery staple"],
   },
   {
-    title: "5. No terminal",
+    title: "5. A question outlives its process",
     about:
-      "In a script or a CI job, jp cannot ask you. It refuses questions meant for a person and tells " +
-      "the model not to retry: silence never counts as an answer.",
-    request: "Publish it, I am away.",
-    calls: [
-      {
-        name: "ask_user",
-        arguments: { question: "Publish now?", answer_type: "boolean", default: true },
-      },
-    ],
-    conclusion: "I stop here, because jp told me: …",
+      "A nightly job cannot ask you. With --defer, its questions wait for you. Without it, jp refuses " +
+      "them and tells the model: silence never counts as an answer.",
+    request: "Publish it tonight.",
+    calls: ["run_tests", "publish"].map((name) => ({ name, arguments: {} })),
+    conclusion: "The tool says: …",
     answers: [],
-    isDetached: true,
+    afterwards:
+      "Later, on another terminal, you answer its question, and the turn continues where it stopped: " +
+      "run_tests does not run again.",
   },
   {
     title: "6. Ctrl-C",
@@ -153,6 +150,23 @@ const sign = defineTool({
   },
 });
 
+const runTests = defineTool({
+  name: "run_tests",
+  description: "Run the tests.",
+  parameters: { type: "object" },
+  run: async () => "all tests pass",
+});
+
+const publish = defineTool({
+  name: "publish",
+  description: "Publish the release.",
+  parameters: { type: "object" },
+  run: async (_args, { ask }) => {
+    const isSure = await ask(booleanQuestion("publish", "Publish weather 1.2.0?"));
+    return isSure ? "published weather 1.2.0" : "did not publish weather 1.2.0";
+  },
+});
+
 const UPLOAD_MS = 10_000;
 
 const upload = defineTool({
@@ -165,7 +179,7 @@ const upload = defineTool({
   },
 });
 
-export const TOUR_TOOLS: readonly BuiltinTool[] = [deploy, sign, upload];
+export const TOUR_TOOLS: readonly BuiltinTool[] = [deploy, sign, runTests, publish, upload];
 
 export function createTourModel(step: TourStep): Model {
   return { id: "demo/tour", stream: (request) => reply(step, request) };
