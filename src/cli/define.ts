@@ -77,6 +77,14 @@ export function withToolOptions(definition: Command): Command {
     .on("option:no-tool", add(false));
 }
 
+/** For commands that work on some turns of a conversation. */
+export function withTurns(definition: Command): Command {
+  return definition
+    .option("--first <count>", "Only the first <count> turns", parseCount)
+    .option("--last <count>", "Only the last <count> turns", parseCount)
+    .option("--turn <range>", "Only these turns: 3, 2..5, 4.. or ..2");
+}
+
 /** For options that can be repeated: `--id a --id b`. */
 export function collect(value: string, earlier: readonly string[] = []): readonly string[] {
   return [...earlier, value];

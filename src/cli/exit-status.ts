@@ -3,6 +3,8 @@ import { CodedError } from "../util/index.ts";
 
 /** Finished, but something was denied because jp could not ask. */
 export const DENIED = 3;
+/** The turn goes on when there is an answer. */
+export const WAITING = 4;
 export const INTERRUPTED = 130;
 
 /** For `jp --help`. */
@@ -11,7 +13,7 @@ export const EXIT_STATUSES = `Exit status:
   1    an error; also if nothing was found, or you said no
   2    invalid usage
   3    finished, but jp denied something because it could not ask you
-  4    waiting for an answer (reserved)
+  4    waiting for an answer; see jp inquiry ls --pending
   130  interrupted`;
 
 /** Thrown by a command that has printed everything itself; a `cause` is reported first. */

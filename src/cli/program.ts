@@ -38,6 +38,11 @@ const COMMANDS: readonly ListedCommand[] = [
     loadDefinition: async () => (await import("./command/definitions.ts")).defineInquiry,
   },
   {
+    name: "replay",
+    description: "Run a conversation again and show what is different",
+    loadDefinition: async () => (await import("./command/definitions.ts")).defineReplay,
+  },
+  {
     name: "tool",
     description: "List, inspect and run tools",
     loadDefinition: async () => (await import("./command/tool/definition.ts")).defineTool,

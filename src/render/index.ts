@@ -14,9 +14,14 @@ export {
 export { isDiff, type Paint, paintDiff, plain, type StyleName } from "./style.ts";
 export {
   describeAnswer,
+  describeCalls,
+  describeEnd,
+  describeEscalation,
   describeDecider,
   describeEdited,
   describeOutcome,
+  describeIncomplete,
+  describePending,
   describeSource,
   type InquiryRow,
   type InquiryState,

@@ -8,11 +8,17 @@ import {
   inquiry,
   REASONS,
 } from "../conversation/events.fixture.ts";
-import type { ConversationId, Decider } from "../conversation/index.ts";
+import {
+  type ConversationId,
+  type Decider,
+  timestampToMilliseconds,
+} from "../conversation/index.ts";
 import type { InquirySource } from "../tool/index.ts";
 import {
   describeAnswer,
   describeDecider,
+  describeEnd,
+  describeEscalation,
   describeOutcome,
   describeSource,
   type InquiryRow,
@@ -53,6 +59,59 @@ describe("the outcome of a question in words", () => {
   });
 });
 
+test("a model's reason stands with its answer, on one line", () => {
+  const outcome = {
+    outcome: "answered",
+    answer: false,
+    answerReason: "It drops\na table.",
+    answeredBy: { kind: "assistant", model: "test/judge" },
+  } as const;
+  expect([describeOutcome(outcome), describeAnswer(outcome)]).toEqual([
+    String.raw`Answer: false, reason: "It drops\na table."`,
+    String.raw`no, reason: "It drops\na table." (assistant, via test/judge)`,
+  ]);
+});
+
+describe("an open question with a deadline", () => {
+  const request = { ...inquiry("call_1.go.1"), deadline: at(60) };
+  const escalation = {
+    type: "inquiry_escalation",
+    timestamp: at(1),
+    id: request.id,
+    outcome: "cancelled",
+    reason: "backend_error",
+    problem: "no key",
+  } as const;
+
+  function endAt(seconds: number, fields: Partial<InquiryRow> = {}): string {
+    const now = new Date(timestampToMilliseconds(at(seconds)));
+    return describeEnd(row({ request, ...fields }), now);
+  }
+
+  test("is overdue from then on, unless it was answered", () => {
+    const response = answered("call_1.go.1");
+    expect([endAt(59), endAt(60), endAt(60, { response })]).toEqual([
+      "unanswered",
+      "unanswered, overdue",
+      "yes",
+    ]);
+  });
+
+  test("that was the model's is not overdue once a person has to answer", () => {
+    expect([endAt(60, { escalation }), describeEscalation(escalation)]).toEqual([
+      "unanswered",
+      'cancelled (backend_error): "no key"',
+    ]);
+  });
+
+  test("has both in JSON", () => {
+    expect(inquiryToJson(row({ request }))).toMatchObject({ deadline: at(60) });
+    expect(inquiryToJson(row({ request, escalation }))).toMatchObject({
+      escalation: { outcome: "cancelled", reason: "backend_error", problem: "no key" },
+    });
+  });
+});
+
 test.each<[InquirySource, string]>([
   [{ source: "tool", name: "fs_modify_file" }, "fs_modify_file"],
   [{ source: "other", name: "a plugin" }, "a plugin"],
@@ -69,6 +128,7 @@ test.each<[Decider, string]>([
   [{ kind: "policy", key: "a.b.run" }, "policy (a.b.run)"],
   [{ kind: "remembered", from: "call_1.go.1" }, "remembered (call_1.go.1)"],
   [{ kind: "default" }, "default"],
+  [{ kind: "answers_file", entry: "answers[3]" }, "answers file (answers[3])"],
   [{ kind: "unknown", raw: { kind: "committee", size: 3 } }, "committee"],
   [{ kind: "unknown", raw: { size: 3 } }, "unknown"],
 ])("who answered is described with the channel: %j", (decider, words) => {

@@ -1,13 +1,20 @@
 /** Inquiries in words and as JSON. Secrets are redacted in the record, so none can be shown here. */
 import {
+  type CallProgress,
   cancellationTag,
   type ConversationId,
+  deadlineOf,
   deciderToJson,
   type Decider,
+  type InquiryEscalation,
   type InquiryOutcome,
   inquiryQuestionToJson,
+  isOverdue,
   type LoggedInquiry,
+  type PendingItem,
+  pendingOf,
   type PermissionDecision,
+  type TurnProgress,
 } from "../conversation/index.ts";
 import type { InquirySource } from "../tool/index.ts";
 import type { Json, JsonObject } from "../util/index.ts";
@@ -27,6 +34,12 @@ export function inquiryState({ response }: LoggedInquiry): InquiryState {
   return response?.outcome ?? "unanswered";
 }
 
+/** How it ended, or that it is open. One that is overdue will be settled when its turn is continued. */
+export function describeEnd(inquiry: LoggedInquiry, now: Date): string {
+  if (inquiry.response !== undefined) return describeAnswer(inquiry.response);
+  return isOverdue(inquiry, now) ? "unanswered, overdue" : "unanswered";
+}
+
 /** As RFD 082 prescribes: `Answer: …`, `Answer: <redacted>` or `Cancelled (<tag>)`. */
 export function describeOutcome(outcome: InquiryOutcome): string {
   switch (outcome.outcome) {
@@ -43,14 +56,24 @@ export function describeOutcome(outcome: InquiryOutcome): string {
 
 type Answered = Extract<InquiryOutcome, { readonly outcome: "answered" }>;
 
-function answerDetails({ isOther = false, note }: Answered): string {
-  return `${isOther ? " (custom answer)" : ""}${note === undefined ? "" : `, note: ${jsonLine(note)}`}`;
+function answerDetails({ isOther = false, note, answerReason }: Answered): string {
+  return [
+    isOther ? " (custom answer)" : "",
+    note === undefined ? "" : `, note: ${jsonLine(note)}`,
+    answerReason === undefined ? "" : `, reason: ${jsonLine(answerReason)}`,
+  ].join("");
 }
 
 /** For people: `yes (you, via terminal)`, `"next" (assistant, via ollama/qwen3)`, `cancelled (timeout)`. */
 export function describeAnswer(outcome: InquiryOutcome): string {
   const { answer, by } = answerParts(outcome);
   return answer + by;
+}
+
+/** What a model made of a question that was then left to a person. */
+export function describeEscalation(escalation: InquiryEscalation): string {
+  const { problem } = escalation;
+  return describeAnswer(escalation) + (problem === undefined ? "" : `: ${jsonLine(problem)}`);
 }
 
 /** The answer, and who gave it in parentheses, if that is known. */
@@ -72,7 +95,7 @@ function yesOrNo(answer: boolean): string {
 function describeAnswerer(decider: Decider): string {
   switch (decider.kind) {
     case "user":
-      return `you, via ${decider.channel}`;
+      return `${decider.name === undefined ? "you" : `user ${decider.name}`}, via ${decider.channel}`;
     case "assistant":
       return `assistant, via ${decider.model}`;
     case "remembered":
@@ -80,6 +103,8 @@ function describeAnswerer(decider: Decider): string {
     case "config":
     case "policy":
       return `${decider.kind}: ${decider.key}`;
+    case "answers_file":
+      return `answers file: ${decider.entry}`;
     default:
       return describeDecider(decider);
   }
@@ -94,7 +119,7 @@ export function describeSource(source: InquirySource): string {
 export function describeDecider(decider: Decider): string {
   switch (decider.kind) {
     case "user":
-      return `user (${decider.channel})`;
+      return `${["user", decider.name].join(" ").trim()} (${decider.channel})`;
     case "assistant":
       return `assistant (${decider.model})`;
     case "config":
@@ -102,6 +127,8 @@ export function describeDecider(decider: Decider): string {
       return `${decider.kind} (${decider.key})`;
     case "remembered":
       return `remembered (${decider.from})`;
+    case "answers_file":
+      return `answers file (${decider.entry})`;
     case "default":
       return "default";
     case "unknown":
@@ -118,7 +145,8 @@ export function describeEdited({ arguments: ran, decidedBy }: PermissionDecision
 
 /** One object per inquiry, with the keys of the record; unknown fields are omitted. */
 export function inquiryToJson(row: InquiryRow): JsonObject {
-  const { conversation, turn, request, response } = row;
+  const { conversation, turn, request, response, escalation } = row;
+  const deadline = deadlineOf(row);
   return {
     conversation,
     turn: turn + 1,
@@ -128,10 +156,21 @@ export function inquiryToJson(row: InquiryRow): JsonObject {
     ...(row.edited?.arguments !== undefined && { edited_arguments: row.edited.arguments }),
     source: { ...request.source },
     question: inquiryQuestionToJson(request.question),
+    ...(deadline !== undefined && { deadline }),
+    ...(escalation !== undefined && { escalation: escalationToJson(escalation) }),
     outcome: inquiryState(row),
     ...(response !== undefined && outcomeToJson(response)),
     asked_at: request.timestamp,
     ...(response !== undefined && { answered_at: response.timestamp }),
+  };
+}
+
+function escalationToJson(escalation: InquiryEscalation): JsonObject {
+  const { outcome, problem } = escalation;
+  return {
+    outcome,
+    ...outcomeToJson(escalation),
+    ...(problem !== undefined && { problem }),
   };
 }
 
@@ -143,7 +182,56 @@ function outcomeToJson(outcome: InquiryOutcome): Record<string, Json> {
       answer: outcome.answer,
       ...(outcome.isOther === true && { other: true }),
       ...(outcome.note !== undefined && { note: outcome.note }),
+      ...(outcome.answerReason !== undefined && { answer_reason: outcome.answerReason }),
     }),
     ...(answeredBy !== undefined && { answered_by: deciderToJson(answeredBy) }),
   };
+}
+
+/** One line about something that waits for a person: `fs_delete_file asks "Delete it?"`. */
+export function describePending({ kind, tool, request }: PendingItem): string {
+  const name = oneLine(tool);
+  switch (kind) {
+    case "question":
+      return request?.type === "inquiry_request"
+        ? `${name} asks ${JSON.stringify(oneLine(request.question.text))}`
+        : `${name} asks`;
+    case "permission":
+      return `${name} needs permission to run`;
+    case "delivery":
+      return `the result of ${name} is ready, and may not be shown to the model yet`;
+    case "in_doubt":
+      return `${name} may have run, or not: jp ended while it was running`;
+    default:
+      return assertNever(kind);
+  }
+}
+
+/** What the record says about open calls: their arguments, and what was decided and answered. */
+export function describeCalls(calls: readonly CallProgress[]): readonly string[] {
+  return calls.flatMap(({ request, permissions, questions }) => {
+    const { decision } = permissions.run ?? {};
+    const args = decision?.arguments ?? request.arguments;
+    const decided = decision && `${decision.decision} by ${describeDecider(decision.decidedBy)}`;
+    const answered = questions.flatMap(({ request: { question }, response }) =>
+      response === undefined
+        ? []
+        : [`  ${JSON.stringify(oneLine(question.text))}: ${oneLine(describeAnswer(response))}`],
+    );
+    const call = `${oneLine(request.name)} ${jsonLine(args)}`;
+    return [decided === undefined ? call : `${call}, ${oneLine(decided)}`, ...answered];
+  });
+}
+
+/** What an incomplete turn is missing: a line for each open call, or one for a reply. */
+export function describeIncomplete(progress: TurnProgress): readonly string[] {
+  const { calls, hasCalls } = progress;
+  if (calls.length === 0) {
+    return [hasCalls ? "the model has not seen the results" : "the model has not replied"];
+  }
+  const pending = pendingOf(progress);
+  return calls.map(({ request }) => {
+    const item = pending.find(({ toolCallId }) => toolCallId === request.id);
+    return item === undefined ? `${oneLine(request.name)} has not run` : describePending(item);
+  });
 }

@@ -50,8 +50,15 @@ function renderEvent(event: ConversationEvent): string[] {
         neutralize(question.text.trim()),
       ];
     }
+    case "inquiry_escalation":
+      return [`## Inquiry Escalation on ${time}`, oneLine(describeOutcome(event))];
     case "inquiry_response":
       return [`## Inquiry Response on ${time}`, oneLine(describeOutcome(event))];
+    case "permission_request":
+    case "attempt_start":
+    case "turn_resume":
+    case "turn_end":
+      return [];
     case "permission_decision":
       return [`## Permission on ${time}`, describePermission(event), ...editedCall(event)];
     default:

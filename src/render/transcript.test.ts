@@ -154,6 +154,23 @@ describe("a question on the screen", () => {
     expect(body([inquiry("call_1.go.1")])).toEqual(["? a_tool asks: Go on? → unanswered", ""]);
   });
 
+  test("that a model left to a person says what the model made of it", () => {
+    const escalation = {
+      ...closed("call_1.go.1", {
+        outcome: "answered",
+        answer: false,
+        answerReason: "Too risky.",
+        answeredBy: { kind: "assistant", model: "test/judge" },
+      }),
+      type: "inquiry_escalation",
+    } as const;
+    expect(body([inquiry("call_1.go.1"), escalation, answered("call_1.go.1")])).toEqual([
+      "? a_tool asks: Go on? → yes",
+      '  asked first: no, reason: "Too risky." (assistant, via test/judge)',
+      "",
+    ]);
+  });
+
   test("in older records, which do not name the call, is shown on its own", () => {
     const text = "Apply this patch?\n\n-old\n+new";
     const events = [toolCall("call_1"), inquiry("call_1.go", { text }), answered("call_1.go")];

@@ -2,8 +2,8 @@
 import {
   type ChatResponse,
   type ConversationEvent,
+  type InquiryPair,
   type InquiryRequest,
-  type InquiryResponse,
   pairInquiries,
   pairToolCalls,
   type PermissionDecision,
@@ -21,6 +21,7 @@ import {
   renderPermissionLines,
   renderResultLines,
 } from "./call-lines.ts";
+import { describeEscalation } from "./inquiry.ts";
 import { neutralize, oneLine } from "./neutralize.ts";
 import type { Paint } from "./style.ts";
 import { truncate } from "./wrap.ts";
@@ -37,7 +38,7 @@ export interface TranscriptOptions {
 
 interface TurnContext extends TranscriptOptions {
   readonly results: ReadonlyMap<ToolCallRequest, ToolCallResponse>;
-  readonly answers: ReadonlyMap<InquiryRequest, InquiryResponse>;
+  readonly inquiries: ReadonlyMap<InquiryRequest, InquiryPair>;
   /** The call that each question and decision belongs to, and the reverse. */
   readonly callOf: ReadonlyMap<WithinCall, ToolCallRequest>;
   readonly within: ReadonlyMap<ToolCallRequest | undefined, readonly WithinCall[]>;
@@ -58,7 +59,7 @@ export function renderTurn(turn: Turn, options: TranscriptOptions): string[] {
   const context: TurnContext = {
     ...options,
     results: responses(pairToolCalls(turn.events).pairs),
-    answers: responses(pairInquiries(turn.events).pairs),
+    inquiries: new Map(pairInquiries(turn.events).pairs.map((pair) => [pair.request, pair])),
     callOf,
     within: Map.groupBy(callOf.keys(), (event) => callOf.get(event)),
   };
@@ -88,8 +89,13 @@ function renderEvent(event: ConversationEvent, context: TurnContext): Block {
     case "permission_decision":
       return action(context.callOf.has(event) ? [] : renderPermissionLines(event, context));
     case "turn_start":
+    case "permission_request":
+    case "attempt_start":
+    case "turn_resume":
+    case "turn_end":
     case "tool_call_response": // Shown with its call.
-    case "inquiry_response": // Shown with its question.
+    case "inquiry_escalation": // Shown with their question.
+    case "inquiry_response":
       return action([]);
     default:
       return assertNever(event);
@@ -135,7 +141,7 @@ function renderCall(event: ToolCallRequest, context: TurnContext): string[] {
   const end = callEnd(result, {
     decisions,
     answers: inner.flatMap((one) =>
-      one.type === "inquiry_request" ? (context.answers.get(one) ?? []) : [],
+      one.type === "inquiry_request" ? (context.inquiries.get(one)?.response ?? []) : [],
     ),
   });
   const ran = editedArguments(decisions) ?? event.arguments;
@@ -152,7 +158,11 @@ function renderCall(event: ToolCallRequest, context: TurnContext): string[] {
 }
 
 function renderInquiry(event: InquiryRequest, context: TurnContext): readonly string[] {
-  return renderInquiryLines(event, context.answers.get(event), context);
+  const { response, escalation } = context.inquiries.get(event) ?? {};
+  const asked = renderInquiryLines(event, response, context);
+  if (escalation === undefined) return asked;
+  const first = `asked first: ${oneLine(describeEscalation(escalation))}`;
+  return [...asked, context.paint("dim", `  ${truncate(first, context.width - 2)}`)];
 }
 
 function turnRule(turn: Turn, { paint, now, width }: TranscriptOptions): string {

@@ -139,6 +139,7 @@ const PARAMETERS = {
       "remembered",
       "policy",
       "default",
+      "answers_file",
     ]),
     limit: {
       type: "integer",

@@ -16,10 +16,11 @@ import type {
 import type { InquiryId } from "../conversation/index.ts";
 import { abortable, type Json } from "../util/index.ts";
 
-/** An answer, or a cancelled question. */
+/** An answer, a cancelled question, or one that is left for later. */
 export type ScriptedAnswer =
   | { readonly answer: Json; readonly isRemembered?: boolean; readonly note?: string }
-  | { readonly isCancelled: true };
+  | { readonly isCancelled: true }
+  | { readonly isLater: true };
 
 /** One answer per field, or a cancelled form. */
 export type ScriptedForm = readonly ScriptedAnswer[] | { readonly isCancelled: true };
@@ -97,7 +98,7 @@ export class ScriptedPrompter implements Prompter, InterruptMenu {
     return result === undefined ? { type: "interrupted", inquiryId } : toResult(inquiryId, result);
   }
 
-  /** Cancelled if one of its fields is. */
+  /** Cancelled, or left for later, if one of its fields is. */
   async askForm(request: FormRequest): Promise<FormResult> {
     const { fields, signal } = request;
     if (signal.aborted) return { type: "interrupted" };
@@ -109,7 +110,8 @@ export class ScriptedPrompter implements Prompter, InterruptMenu {
     const isAnswered =
       results.length === fields.length && results.every(({ type }) => type === "answered");
     if (isAnswered) return { type: "answered", results };
-    return { type: signal.aborted ? "interrupted" : "cancelled" };
+    if (signal.aborted) return { type: "interrupted" };
+    return { type: results.some(({ type }) => type === "later") ? "later" : "cancelled" };
   }
 
   async askPermission(request: PermissionRequest): Promise<PermissionResult> {
@@ -139,7 +141,7 @@ export class ScriptedPrompter implements Prompter, InterruptMenu {
     return (await takeNext(this.#script.choices, request, expected)) ?? { type: "continue" };
   }
 
-  /** Stops at the first field that is cancelled. */
+  /** Stops at the first field that is not answered. */
   async #askEach({ fields, signal }: FormRequest): Promise<readonly PromptResult[]> {
     const results: PromptResult[] = [];
     for (const field of fields) {
@@ -170,6 +172,7 @@ export class ScriptedPrompter implements Prompter, InterruptMenu {
 
 function toResult(inquiryId: InquiryId, scripted: ScriptedAnswer): PromptResult {
   if ("isCancelled" in scripted) return { type: "cancelled", inquiryId };
+  if ("isLater" in scripted) return { type: "later", inquiryId };
   const { answer, isRemembered = false, note } = scripted;
   return { type: "answered", inquiryId, answer, isRemembered, ...(note !== undefined && { note }) };
 }

@@ -19,6 +19,9 @@ const CONTROL_C = "\u0003";
 /** Keys, each typed when the screen shows the text before it. */
 type Step = readonly [shown: RegExp, keys: string];
 
+/** Cancels the question that Ctrl-C was pressed at. */
+const LEAVE: Step = [/^\? Leave this for later/m, CONTROL_C];
+
 function asking(args: JsonObject): Reply {
   return { text: "I ask.", calls: [{ name: "ask_user", arguments: args }] };
 }
@@ -199,11 +202,11 @@ describe("a question on a terminal", () => {
     ]);
   });
 
-  test.each([
-    ["Escape", ESCAPE],
-    ["Ctrl-C", CONTROL_C],
-  ])("is cancelled by %s, and the turn continues without an answer", async (_, key) => {
-    expect(await answer({ ...SURE, default: true }, [[/^\? Sure\?/m, key]])).toEqual({
+  test.each<[string, readonly Step[]]>([
+    ["Escape", [[/^\? Sure\?/m, ESCAPE]]],
+    ["Ctrl-C twice", [[/^\? Sure\?/m, CONTROL_C], LEAVE]],
+  ])("is cancelled by %s, and the turn continues without an answer", async (_, steps) => {
+    expect(await answer({ ...SURE, default: true }, steps)).toEqual({
       status: 0,
       lines: ["I ask.", "Assistant", "✖ Sure? cancelled", "Done."],
       outcomes: [cancelled("answer")],
@@ -355,7 +358,7 @@ describe("several questions on a terminal", () => {
 
   test.each<[string, readonly Step[]]>([
     ["Escape in the middle", [...FILLED.slice(0, 1), [/^\? \(2\/3\)/m, ESCAPE]]],
-    ["Ctrl-C in the middle", [...FILLED.slice(0, 2), [/^\? \(3\/3\)/m, CONTROL_C]]],
+    ["Ctrl-C twice in the middle", [...FILLED.slice(0, 2), [/^\? \(3\/3\)/m, CONTROL_C], LEAVE]],
     ["Escape in the review", [...FILLED, [REVIEW, ESCAPE]]],
   ])("are cancelled together by %s, including those already answered", async (_, steps) => {
     expect(await answer(FORM, steps)).toEqual({

@@ -187,6 +187,7 @@ describe("a filter", () => {
     "by-remembered": { kind: "remembered", from: "by-user" },
     "by-policy": { kind: "policy", key: "a.b.run" },
     "by-default": { kind: "default" },
+    "by-answers_file": { kind: "answers_file", entry: "answers[0]" },
   };
 
   function placeAll(project: Project): string {
@@ -223,7 +224,7 @@ describe("a filter", () => {
       ["--outcome cancelled --outcome unanswered", ["cancelled", "open"]],
       ["--by user", ["by-user", "secret"]],
       ["--by assistant --by config", ["by-assistant", "by-config"]],
-      ["--by remembered --by policy --by default", allKinds.slice(3)],
+      ["--by remembered --by policy --by default --by answers_file", allKinds.slice(3)],
       ["--by user --outcome redacted", ["secret"]],
       ["--by user --outcome cancelled", []],
     ];
@@ -258,7 +259,7 @@ describe("a filter", () => {
 
   test.each([
     [["--outcome", "maybe"], "answered, redacted, cancelled, unanswered"],
-    [["--by", "nobody"], "user, assistant, config, remembered, policy, default"],
+    [["--by", "nobody"], "user, assistant, config, remembered, policy, default, answers_file"],
   ])(
     "with an unknown value is a usage error that lists the known ones: %j",
     async (flags, known) => {

@@ -1,7 +1,11 @@
 import { unlinkSync } from "node:fs";
 import { describe, expect, test } from "vitest";
+import { verifies } from "../conformance/manifest.ts";
 import { request, time } from "./records.ts";
 import { placeLegacy, placeRelease } from "./samples.ts";
+import { WAITING } from "../../src/storage/open-question.fixture.ts";
+import { openWorkspace } from "../../src/storage/index.ts";
+import { systemClock } from "../../src/util/index.ts";
 import { type Finished, jsonLines, lines, type Placed, printed, Project } from "./support.ts";
 
 /** A conversation with one event, at this time. */
@@ -48,6 +52,43 @@ describe("the list of conversations", () => {
         ),
       ),
     );
+  });
+
+  test("has a column for the state of turns that are not complete", async () => {
+    verifies("023/display/ls");
+    const project = new Project();
+    const done = project.place(used(0, "Done"));
+    const { conversations } = openWorkspace({
+      from: project.root,
+      environment: {
+        variables: { JP_USER_DATA_DIR: project.data },
+        home: project.home,
+        platform: process.platform,
+      },
+      clock: systemClock,
+      pid: process.pid,
+    });
+    const place = async (title: string, length: number) => {
+      await using writer = await conversations.create({ title });
+      await writer.append(...WAITING.slice(0, length));
+      return writer.id;
+    };
+    const asked = await place("Asked", 5);
+    const stopped = await place("Stopped", 3);
+    const text = await project.jp("conversation", "ls", "--sort", "created");
+    const json = await project.jp("conversation", "ls", "--sort", "created", "--format", "json");
+    const rows = text.stdout.split("\n").map((line) => line.trim().split(/ {2,}/));
+    expect(rows.slice(0, 4).map((row) => row.toSpliced(1, 1))).toEqual([
+      ["ID", "STATE", "TITLE"],
+      [done.id, "Done"],
+      [asked, "waiting-for-input (a_tool)", "Asked"],
+      [stopped, "interrupted (pending tool execution)", "Stopped"],
+    ]);
+    expect(jsonLines(json).map((row) => (row as { state?: string }).state)).toEqual([
+      undefined,
+      "waiting-for-input (a_tool)",
+      "interrupted (pending tool execution)",
+    ]);
   });
 
   test("aligns wide characters", async () => {

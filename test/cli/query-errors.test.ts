@@ -107,21 +107,28 @@ describe("when a query fails", () => {
     expect(stderr).toContain(drafts[0]);
   });
 
-  test("because the request is rejected, the message stays recorded", async () => {
+  test("because the request is rejected, the turn is incomplete, and can be continued", async () => {
     await using server = await ModelServer.start([{ status: 400 }, "Better."]);
     const project = queryProject({ server });
     const first = await query(project, ["one"]);
     const second = await query(project, ["two"]);
-    expect([first, second]).toEqual([
+    const third = await query(project, ["--continue-turn"]);
+    const { id } = recordOf(project);
+    expect([first, second, third]).toEqual([
       failed(
         "jp: llamacpp/scripted: the provider rejected the request (HTTP 400): as scripted",
         "Check `assistant.model.parameters` and the schemas of your tools.",
+      ),
+      failed(
+        "jp: The last turn is incomplete:",
+        "  the model has not replied",
+        `To continue it:                    jp query --continue-turn --id ${id}`,
+        `To close it, and start a new turn: jp query --discard-turn --id ${id}`,
       ),
       printed("Better.\n"),
     ]);
     expect(entriesOf(recordOf(project), "chat_request").map(({ content }) => content)).toEqual([
       "one",
-      "two",
     ]);
   });
 
@@ -218,7 +225,7 @@ describe("when a query fails", () => {
       1,
       "",
       2,
-      "warning: jp ended the turn after 2 requests (conversation.max_cycles). Ask it to continue.",
+      "warning: jp ended the turn after 2 requests (conversation.max_cycles). To continue it: jp query --continue-turn",
     ]);
   });
 

@@ -4,6 +4,8 @@ import { once } from "node:events";
 import { mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import { text } from "node:stream/consumers";
+import { parseEvent } from "../../src/conversation/index.ts";
+import { problemsOf } from "../../src/conversation/record-rules.fixture.ts";
 import { isJsonObject, type Json, type JsonObject } from "../../src/util/index.ts";
 import { type HostOptions, runCommand } from "../support/command-host.ts";
 import { ChildProgram } from "../support/child-program.ts";
@@ -133,6 +135,13 @@ export function recordOf(project: Project): QueryRecord {
     throw new Error(`there are ${others.length + (record === undefined ? 0 : 1)} conversations`);
   }
   return record;
+}
+
+/** How the stored record violates its documented rules. */
+export function problemsIn(project: Project): readonly string[] {
+  const file = path.join(recordOf(project).folder, "events.json");
+  const stored = JSON.parse(readFileSync(file, "utf8")) as JsonObject[];
+  return problemsOf(stored.map((json) => parseEvent(json)));
 }
 
 export function kindsOf({ entries }: QueryRecord): readonly string[] {

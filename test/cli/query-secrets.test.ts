@@ -70,4 +70,24 @@ describe("a secret", () => {
       { outcome: "redacted", answer: null, answered_by: { kind: "user", channel: "terminal" } },
     ]);
   });
+
+  test("that waits is asked for alone, and nothing else of its turn", async () => {
+    const other = { id: "q", text: "Go on?", answer_type: { type: "boolean" } };
+    const tools = [SECRET_TOOL, { name: "other", questions: [other] }];
+    await using server = await calling(["other", "asker"]);
+    const project = queryProject({ server, tools });
+    await query(project, ["one", "--defer"]);
+    const screen = new Screen(project, ["inquiry", "answer", "call_1_2"]);
+    await screen.until("The word?");
+    screen.type(`${CANARY}\r`);
+    const { status, lines } = await screen.end();
+    expect([status, lines.slice(-2), leaks(project, server)]).toEqual([
+      4,
+      ['Waiting: other asks "Go on?"', "  jp inquiry answer call_1_1.q.1"],
+      [],
+    ]);
+    expect(outcomesIn(recordOf(project))).toEqual([
+      { outcome: "redacted", answer: null, answered_by: { kind: "user", channel: "terminal" } },
+    ]);
+  });
 });

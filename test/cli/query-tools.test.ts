@@ -460,7 +460,7 @@ describe("the inquiry model", () => {
         schema: {
           type: "object",
           properties: { answer: { type: "boolean" } },
-          required: ["answer"],
+          required: ["reason", "answer"],
           additionalProperties: false,
         },
       },
@@ -473,11 +473,13 @@ describe("the inquiry model", () => {
       "  ? asker asks: Go on? → yes (assistant, via llamacpp/scripted)",
     ]);
     const { entries } = recordOf(project);
-    expect(entries.slice(-6).map(({ type }) => type)).toEqual([
+    expect(entries.slice(-8).map(({ type }) => type)).toEqual([
       "tool_call_request",
       "permission_decision",
+      "attempt_start",
       "inquiry_request",
       "inquiry_response",
+      "attempt_start",
       "tool_call_response",
       "chat_response",
     ]);

@@ -409,8 +409,10 @@ describe("the answer", () => {
       "chat_response",
       "tool_call_request",
       "permission_decision",
+      "attempt_start",
       "inquiry_request",
       "inquiry_response",
+      "attempt_start",
       "tool_call_response",
       "chat_response",
     ]);

@@ -6,7 +6,10 @@ import {
   formatOption,
   parseCount,
   repeatableChoice,
+  targetHelp,
   withConfigOption,
+  withToolOptions,
+  withTurns,
 } from "../define.ts";
 
 export function defineInit(definition: Command): void {
@@ -23,7 +26,7 @@ with. Existing files are never overwritten.`,
 }
 
 const OUTCOMES = ["answered", "redacted", "cancelled", "unanswered"];
-const DECIDERS = ["user", "assistant", "config", "remembered", "policy", "default"];
+const DECIDERS = ["user", "assistant", "config", "remembered", "policy", "default", "answers_file"];
 
 export function defineInquiry(group: Command): void {
   group
@@ -34,6 +37,18 @@ export function defineInquiry(group: Command): void {
       repeatableChoice("--outcome <outcome>", "Only with this outcome; repeatable", OUTCOMES),
     )
     .addOption(repeatableChoice("--by <who>", "Only answered by this party; repeatable", DECIDERS))
+    .addOption(
+      new Option(
+        "--pending",
+        "Only what waits for an answer: questions, permissions, results, doubts",
+      ).conflicts(["outcome", "by"]),
+    )
+    .addOption(
+      new Option(
+        "--all",
+        "With --pending: in all workspaces that jp knows on this machine",
+      ).conflicts("conversation"),
+    )
     .addOption(formatOption("text", "json"))
     .addHelpText("after", "\n--format json prints one object per line, with every recorded field.")
     .action(command(async () => (await import("./inquiry.ts")).listInquiries));
@@ -43,6 +58,61 @@ export function defineInquiry(group: Command): void {
     .option("-c, --conversation <target>", "Only in this conversation; repeatable", collect)
     .addOption(formatOption("text", "json"))
     .action(command(async () => (await import("./inquiry.ts")).showInquiry));
+  group
+    .command("answer <id> [value...]")
+    .description("Answer something that waits; without a value, jp asks you")
+    .option("--note <text>", "Add a note to the answer, or a reason to a no")
+    .option("--cancel", "Refuse it")
+    .option("--continue", "Then continue the turn")
+    .action(command(async () => (await import("./answer.ts")).answerPending));
+  withTurns(group.command("export [conversation]"))
+    .description("Write the answers of a conversation to a file for jp query --answers")
+    .option(
+      "--answers [file]",
+      "Write its answers, permissions and deliveries (default: to stdout)",
+    )
+    .addHelpText(
+      "after",
+      `
+The file is TOML, with one entry for each answer and decision. Entries name the
+question's text and the call's arguments; delete those that may vary. A secret
+is not on record, so its entry names an environment variable.
+${targetHelp("active")}`,
+    )
+    .action(command(async () => (await import("./export-answers.ts")).exportAnswers));
+}
+
+const REPLAY_SOURCES = ["recorded", "live"];
+
+export function defineReplay(definition: Command): void {
+  withToolOptions(withConfigOption(definition))
+    .argument("[target]", "Conversation to run again")
+    .addOption(
+      new Option("--model <which>", "Recorded replies, or those of a live model")
+        .choices(REPLAY_SOURCES)
+        .default("recorded"),
+    )
+    .addOption(
+      new Option("--tools <which>", "Recorded results, or those of tools that run again")
+        .choices(REPLAY_SOURCES)
+        .default("recorded"),
+    )
+    .addOption(formatOption("text", "json"))
+    .addHelpText(
+      "after",
+      `
+Runs the turns again in a temporary conversation, with the recorded answers,
+permissions and deliveries, and with your current config. Prints the first
+event that is not as recorded. Times are not compared; with a live model,
+neither are its words. The conversation itself does not change.
+
+By default no tool runs and no model is asked. With --tools live, tools run
+with the permissions on record: do this only to conversations of your own.
+${targetHelp("active")}
+
+Exit status: 0 if everything is as recorded, 1 if not.`,
+    )
+    .action(command(async () => (await import("./replay.ts")).replay));
 }
 
 export function defineModel(group: Command): void {

@@ -1,7 +1,13 @@
 /** `jp inquiry ls` and `show`: the questions on record, with who asked and who answered. */
-import { type Decider, InquiryLog, timestampToMilliseconds } from "../../conversation/index.ts";
 import {
-  describeAnswer,
+  deadlineOf,
+  type Decider,
+  InquiryLog,
+  timestampToMilliseconds,
+} from "../../conversation/index.ts";
+import {
+  describeEnd,
+  describeEscalation,
   describeEdited,
   describeSource,
   firstLine,
@@ -23,13 +29,19 @@ import { CodedError } from "../../util/index.ts";
 import { type CommandContext, printFields, warn } from "../context.ts";
 import { readEntries, resolveTargets } from "../conversations.ts";
 import type { Call } from "../define.ts";
+import { usageError } from "../exit-status.ts";
 
 export interface ListInquiryFlags extends InquiryFlags {
+  readonly pending?: boolean;
+  readonly all?: boolean;
   readonly outcome?: readonly InquiryState[];
   readonly by?: readonly Decider["kind"][];
 }
 
-export async function listInquiries({ options, context }: Call<ListInquiryFlags>): Promise<void> {
+export async function listInquiries(call: Call<ListInquiryFlags>): Promise<void> {
+  const { options, context } = call;
+  if (options.pending === true) return (await import("./pending.ts")).printPending(call);
+  if (options.all === true) throw usageError("--all is for --pending.");
   const { output } = context;
   let count = 0;
   let conversation: string | undefined;
@@ -81,13 +93,13 @@ const MIN_QUESTION_WIDTH = 20;
 /** Who asked what, then the outcome. */
 function inquiryLines(row: InquiryRow, { output, clock }: CommandContext): string[] {
   const { paint, lineWidth } = output;
-  const { request, response, turn, edited } = row;
+  const { request, turn, edited } = row;
   const ago = relativeTime(timestampToMilliseconds(request.timestamp), clock.now().getTime());
   const who = oneLine(describeSource(request.source));
   const room = lineWidth - `  turn ${turn + 1}  ${who}: `.length;
   const head = `  ${paint("dim", `turn ${turn + 1}`)}  ${paint("cyan", who)}:`;
   const question = firstLine(request.question.text);
-  const end = response === undefined ? "unanswered" : oneLine(describeAnswer(response));
+  const end = oneLine(describeEnd(row, clock.now()));
   const result = `${paint(STYLES[inquiryState(row)], end)}${paint("dim", `, ${ago}  ${oneLine(request.id)}`)}`;
   return [
     ...(room < MIN_QUESTION_WIDTH
@@ -113,7 +125,7 @@ export async function showInquiry({ args, options, context }: Call<InquiryFlags>
       output.print(jsonLine(inquiryToJson(row)));
     } else {
       if (count > 1) output.print("");
-      printInquiry(row, output);
+      printInquiry(row, context);
     }
   }
   if (count > 0) return;
@@ -122,8 +134,9 @@ export async function showInquiry({ args, options, context }: Call<InquiryFlags>
   });
 }
 
-function printInquiry(row: InquiryRow, output: Output): void {
-  const { conversation, turn, request, response, edited } = row;
+function printInquiry(row: InquiryRow, { output, clock }: CommandContext): void {
+  const { conversation, turn, request, response, escalation, edited } = row;
+  const deadline = deadlineOf(row);
   const { question } = request;
   const decider = deciderOf(row);
   const fields = {
@@ -137,7 +150,9 @@ function printInquiry(row: InquiryRow, output: Output): void {
     Kind: kindOf(row),
     Default: question.default === undefined ? undefined : jsonLine(question.default),
     "Asked at": `${request.timestamp} UTC`,
-    Outcome: response === undefined ? "unanswered" : describeAnswer(response),
+    Deadline: deadline && `${deadline} UTC`,
+    "Asked first": escalation && describeEscalation(escalation),
+    Outcome: describeEnd(row, clock.now()),
     ...(decider?.kind === "remembered" && { "Remembered from": decider.from }),
     "Closed at": response && `${response.timestamp} UTC`,
   };

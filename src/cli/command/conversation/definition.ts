@@ -7,6 +7,7 @@ import {
   parseCount,
   repeatableChoice,
   targetHelp,
+  withTurns,
 } from "../../define.ts";
 
 const SORT_KEYS = ["activity", "created", "title"];
@@ -129,11 +130,4 @@ function defineWriters(group: Command): void {
     .description("Restore archived conversations")
     .addHelpText("after", targetHelp())
     .action(command(async () => (await import("./manage.ts")).unarchiveConversations));
-}
-
-function withTurns(definition: Command): Command {
-  return definition
-    .option("--first <count>", "Only the first <count> turns", parseCount)
-    .option("--last <count>", "Only the last <count> turns", parseCount)
-    .option("--turn <range>", "Only these turns: 3, 2..5, 4.. or ..2");
 }

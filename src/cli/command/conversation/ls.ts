@@ -1,8 +1,12 @@
-/** `jp conversation ls`. Reads only the metadata and the last event of each conversation. */
+/**
+ * `jp conversation ls`. Reads only the metadata and the last event of each conversation, and the last turn of
+ * those that may not be complete.
+ */
 import {
   conversationCreatedAt,
   type ConversationId,
   conversationIdToNumber,
+  type OpenTurnState,
   timestampToMilliseconds,
 } from "../../../conversation/index.ts";
 import { type Cell, jsonLine, oneLine, relativeTime, renderTable } from "../../../render/index.ts";
@@ -70,6 +74,7 @@ function printTable(
   const now = clock.now().getTime();
   const hasTimes = output.lineWidth >= MIN_WIDTH_FOR_TIMES;
   const hasLocal = listed.some(({ summary }) => summary.place === "local");
+  const hasOpen = hasTimes && listed.some(({ summary }) => summary.openTurn !== undefined);
   const rows = listed.map(({ summary, activity }): Cell[] => {
     const isActive = summary.id === active;
     return [
@@ -77,6 +82,7 @@ function printTable(
       { text: summary.id, style: isActive ? "green" : "cyan" },
       ...(hasTimes ? [{ text: relativeTime(activity, now), style: "dim" } as const] : []),
       ...(hasLocal ? [placeCell(summary)] : []),
+      ...(hasOpen ? [stateCell(summary)] : []),
       titleCell(summary),
     ];
   });
@@ -85,6 +91,7 @@ function printTable(
     { title: "ID" },
     ...(hasTimes ? [{ title: "ACTIVITY" }] : []),
     ...(hasLocal ? [{ title: "PLACE" }] : []),
+    ...(hasOpen ? [{ title: "STATE" }] : []),
     { title: "TITLE", shrinks: true },
   ];
   const { paint, lineWidth: width } = output;
@@ -94,6 +101,23 @@ function printTable(
 function placeCell({ place }: ConversationSummary): Cell {
   return { text: place === "local" ? "local" : "", style: "dim" };
 }
+
+function stateCell({ openTurn }: ConversationSummary): Cell {
+  if (openTurn === undefined) return { text: "" };
+  return { text: oneLine(describeState(openTurn)), style: "yellow" };
+}
+
+function describeState(state: OpenTurnState): string {
+  if (state.type === "waiting_for_input") return `waiting-for-input (${state.tool})`;
+  return STATES[state.type];
+}
+
+const STATES = {
+  running: "running",
+  pending_calls: "interrupted (pending tool execution)",
+  pending_follow_up: "interrupted (pending follow-up)",
+  pending_reply: "interrupted (pending LLM response)",
+} as const satisfies Partial<Record<OpenTurnState["type"], string>>;
 
 function titleCell({ metadata, problem }: ConversationSummary): Cell {
   const title = oneLine(metadata?.title ?? "");
@@ -115,7 +139,7 @@ function sort(listed: readonly Listed[], by: ListFlags["sort"] = "activity"): re
 }
 
 export function summaryToJson(summary: ConversationSummary) {
-  const { id, metadata, place, isArchived, lastEventAt, problem } = summary;
+  const { id, metadata, place, isArchived, lastEventAt, openTurn, problem } = summary;
   return {
     id,
     title: metadata?.title,
@@ -126,6 +150,7 @@ export function summaryToJson(summary: ConversationSummary) {
     archived: isArchived,
     place,
     labels: metadata?.labels,
+    state: openTurn && describeState(openTurn),
     problem,
   };
 }

@@ -2,10 +2,11 @@
 import {
   type ConversationId,
   eventToPlainJson,
+  readTurnProgress,
   type Turn,
   TurnSplitter,
 } from "../../../conversation/index.ts";
-import { jsonLine, renderMarkdown, renderTurn } from "../../../render/index.ts";
+import { describeIncomplete, jsonLine, renderMarkdown, renderTurn } from "../../../render/index.ts";
 import type { ConversationSummary } from "../../../storage/index.ts";
 import { type CommandContext, warn } from "../../context.ts";
 import {
@@ -41,7 +42,7 @@ export async function printConversation({
 }
 
 /** In batches. Without a selection, the record is never in memory as a whole. */
-async function* selectTurns(
+export async function* selectTurns(
   id: ConversationId,
   flags: TurnFlags,
   context: CommandContext,
@@ -118,11 +119,19 @@ function textPrinter({ options, context: { output, clock } }: Job): Printer {
     resultLines: options.full === true ? Number.POSITIVE_INFINITY : FOLDED_LINES,
     showsReasoning: options.reasoning !== false,
   };
+  let last: Turn | undefined;
   return {
     print: (turns) => {
       for (const turn of turns) {
+        last = turn;
         for (const line of renderTurn(turn, settings)) output.print(line);
       }
+    },
+    end: () => {
+      const progress = readTurnProgress(last?.events ?? []);
+      if (progress.next !== "calls") return;
+      output.print(output.paint("yellow", "Incomplete turn:"));
+      for (const line of describeIncomplete(progress)) output.print(`  ${line}`);
     },
   };
 }

@@ -2,6 +2,7 @@
 import type { TurnUpdate } from "../../../agent/index.ts";
 import type { ToolSettings } from "../../../config/index.ts";
 import type {
+  CallProgress,
   InquiryId,
   InquiryRequest,
   InquiryResponse,
@@ -95,6 +96,18 @@ export class CallView {
     this.#calls.set(request.id, call);
   }
 
+  /** A call that another process has left open. What it has shown is not shown again. */
+  resume({ request, permissions, questions }: CallProgress, at: number): void {
+    this.start(request, at);
+    for (const { decision } of Object.values(permissions)) {
+      if (decision !== undefined) this.decide(decision, at);
+    }
+    for (const { request: asked, response } of questions) {
+      this.ask(asked);
+      if (response !== undefined) this.answer(response);
+    }
+  }
+
   /** The lines to show. A call allowed by an earlier answer is shown in full. */
   decide(decision: PermissionDecision, at: number): readonly string[] {
     // The time the user took to decide does not count as the tool's.
@@ -183,6 +196,16 @@ export class CallView {
         ),
       ...(resultLines === 0 ? [] : renderResultLines(response, { ...options, resultLines })),
     ];
+  }
+
+  /** The lines to show for calls that were stopped without a result. They can be continued. */
+  leave(): readonly string[] {
+    return [...this.#calls.values()]
+      .filter(({ isStopped, request }) => isStopped && this.#isShown(request.name))
+      .flatMap(({ request, decisions }) => {
+        const ran = editedArguments(decisions) ?? request.arguments;
+        return renderCallLines({ ...request, arguments: ran }, "stopped", this.#lineOptions());
+      });
   }
 
   /** The call that is about to ask the user; undefined if calls of that tool are hidden. */

@@ -1,6 +1,6 @@
 /** Finds or creates the conversation of a query, and records the config it runs with. */
 import type { PartialConfig } from "../../../config/index.ts";
-import type { ConversationId } from "../../../conversation/index.ts";
+import { type ConversationId, findConversationId } from "../../../conversation/index.ts";
 import { firstLine, truncate } from "../../../render/index.ts";
 import {
   type Conversation,
@@ -20,6 +20,8 @@ export interface ConversationFlags {
   readonly title?: string;
   readonly local?: boolean;
   readonly persist?: boolean;
+  /** The conversation, if the command has it open already. */
+  readonly opened?: ConversationWriter;
 }
 
 const MAX_TITLE_LENGTH = 60;
@@ -30,6 +32,7 @@ export async function loadConversation(
   context: CommandContext,
   flags: ConversationFlags,
 ): Promise<Conversation | undefined> {
+  if (flags.opened !== undefined) return flags.opened;
   const id = await findConversation(context, flags);
   return id && context.workspace.conversations.load(id);
 }
@@ -43,12 +46,20 @@ export async function findConversation(
     throw usageError("-n and --id cannot be used together: a new conversation has no id yet.");
   }
   if (flags.new === true) return undefined;
-  if (flags.id !== undefined) return (await resolveTarget(context, flags.id)).id;
+  if (flags.id !== undefined) {
+    const id = isWholeId(flags.id) ? findConversationId(flags.id) : undefined;
+    return id ?? (await resolveTarget(context, flags.id)).id;
+  }
   const [active] = await context.workspace.session.history();
   if (active === undefined) return undefined;
   // It may have been removed or archived since.
   const summary = await context.workspace.conversations.find(active);
   return summary === undefined || summary.isArchived ? undefined : active;
+}
+
+/** Nothing else can be meant: loading it tells whether there is such a conversation. */
+function isWholeId(word: string): boolean {
+  return word.startsWith("jp-c");
 }
 
 export interface OpenedConversation {
@@ -66,13 +77,10 @@ export async function openConversation(
   if (opened.flags.persist === false) return openCopy(context, found, opened);
   const { conversations } = context.workspace;
   const conversation =
-    found === undefined
+    opened.flags.opened ??
+    (found === undefined
       ? await conversations.create(createOptions(opened, context))
-      : await openWhenUnlocked(
-          () => conversations.open(found.summary.id, found),
-          context,
-          opened.config,
-        );
+      : await openWhenUnlocked(() => conversations.open(found.id, found), context, opened.config));
   warnAboutProblems(conversation.problems, context.output);
   if (found !== undefined) await recordChange(conversation, opened.config, context);
   return conversation;
@@ -95,9 +103,9 @@ async function openCopy(
   opened: OpenedConversation,
 ): Promise<ConversationWriter> {
   const options = createOptions(opened, context);
-  const copy = await new MemoryConversationStore(context.clock).create(options);
-  if (found !== undefined) await copy.appendEntries(found.stream.entries);
-  return copy;
+  const { stream, isOwnTurn = false } = found ?? {};
+  const entries = [...(options.entries ?? []), ...(stream?.entries ?? [])];
+  return new MemoryConversationStore(context.clock).create({ ...options, entries, isOwnTurn });
 }
 
 function createOptions(

@@ -17,6 +17,10 @@ export function defineQuery(definition: Command): void {
     .addOption(formatOption("text", "json"))
     .option("--hide-reasoning", "Hide the model's reasoning")
     .option("--non-interactive", "Never prompt; apply the configured policy")
+    .option("--defer", "Never prompt; leave questions for later and exit with status 4")
+    .option("--continue-turn", "Continue an incomplete turn")
+    .option("--discard-turn", "Close an incomplete turn, and start a new one")
+    .option("--answers <file>", "Take every answer from this file, and fail if one is missing")
     .option("--no-persist", "Do not save anything to disk")
     .option("-v, --verbose", "Print token usage")
     .addHelpText(
@@ -30,8 +34,23 @@ with -m, -p, -t, -T and --cfg.
 With JP_PLAIN=1, questions are plain lines of text, for screen readers and
 simple terminals.
 
+The file for --answers is TOML, JSON or YAML. It stands in for you: everything
+that you would be asked needs an entry, and each entry must be used. Otherwise
+jp names what is wrong and exits with status 1; a question without an entry
+stays open. \`jp inquiry export --answers\` writes such a file:
+
+  [[permissions]]
+  tool = "deploy"
+  decision = "approve"      # or deny
+
+  [[answers]]
+  tool = "deploy"
+  question = "region"
+  answer = "eu"
+
 Exit status: 0 if the assistant answered, 1 for an error, 3 if it answered but
-jp denied something because it could not ask you, 130 if interrupted.`,
+jp denied something because it could not ask you, 4 if the turn waits for an
+answer, 130 if interrupted.`,
     )
     .action(command(async () => (await import("./query.ts")).query));
 }

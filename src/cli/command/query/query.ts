@@ -8,38 +8,66 @@ import {
   resolveLimits,
 } from "../../../config/index.ts";
 import { type Model, ProviderError, type Providers } from "../../../provider/index.ts";
-import { createTurn, openProviders, openTools, type Tools } from "../../../runtime/index.ts";
+import {
+  type AnswersFile,
+  createTurn,
+  openProviders,
+  openTools,
+  type Tools,
+} from "../../../runtime/index.ts";
 import type { Conversation, ConversationWriter } from "../../../storage/index.ts";
 import { createStatusLine } from "../../../terminal/index.ts";
 import { assertNever, isCodedError, type JsonObject } from "../../../util/index.ts";
 import { type CommandContext, warn } from "../../context.ts";
 import type { Call } from "../../define.ts";
 import { findDefaultModel } from "../../detect-models.ts";
-import { DENIED, ExitStatus, INTERRUPTED } from "../../exit-status.ts";
+import { DENIED, ExitStatus, INTERRUPTED, WAITING } from "../../exit-status.ts";
 import { type ConfigFlags, machineOf } from "../../load-config.ts";
 import { findPrompter, type InteractionFlags, wantsPlainText } from "../../prompter.ts";
 import type { TrustedConfig } from "../../../trust/index.ts";
 import { trustedConfig, trustRecord, warnWithheld } from "../../trust.ts";
+import { checkAnswers, readAnswers } from "./answers.ts";
 import {
   activate,
   type ConversationFlags,
   loadConversation,
   openConversation,
+  type OpenedConversation,
 } from "./conversation.ts";
-import { withSavedDraft, type MessageFlags, readMessage } from "./message.ts";
+import {
+  chooseStart,
+  type DeferFlags,
+  deferring,
+  type IncompleteTurnFlags,
+  isIncomplete,
+  openCalls,
+  printPending,
+  type Start,
+} from "./incomplete.ts";
+import { withSavedDraft, type Message, type MessageFlags, readMessage } from "./message.ts";
 import { checkStructured, readSchema } from "./structured.ts";
 import { TextView } from "./text-view.ts";
 import { createJsonView, menuWithScreen, type TurnView, withScreen } from "./view.ts";
 
 export interface QueryFlags
-  extends AssistantFlags, ConversationFlags, InteractionFlags, MessageFlags {
+  extends AssistantFlags, ConversationFlags, DeferFlags, IncompleteTurnFlags, MessageFlags {
   readonly schema?: string;
+  /** A file. */
+  readonly answers?: string;
   readonly format?: "text" | "json";
   readonly hideReasoning?: boolean;
   readonly verbose?: boolean;
 }
 
-export async function query({ args: words, options, context }: Call<QueryFlags>): Promise<void> {
+export async function query({
+  args: words,
+  options: given,
+  context,
+}: Call<QueryFlags>): Promise<void> {
+  const answers = await readAnswers(given.answers, context);
+  // The file stands in for the person.
+  const isDetached = answers !== undefined || given.defer === true;
+  const options = isDetached ? { ...given, nonInteractive: true } : given;
   const { schema: schemaText } = options;
   const schema = schemaText === undefined ? undefined : await readSchema(schemaText, context);
   const found = await loadConversation(context, options);
@@ -53,23 +81,70 @@ export async function query({ args: words, options, context }: Call<QueryFlags>)
     loaded,
     found !== undefined && options.model === undefined,
   );
+  await using left = await openIncomplete(context, found, { config, message: "", flags: options });
+  const hasMessage = words.length > 0;
+  const start: Start =
+    left === undefined
+      ? { type: "new" }
+      : await chooseStart(left, { ...options, hasMessage }, { ...context, config });
+  if (start.type === "quit") return;
   // Report problems before the user writes a message in the editor.
-  const message = await readMessage(words, options, context);
-  if (message === undefined) return context.output.notice("The message is empty: nothing to ask.");
+  const message = await readMessageFor(start, () => readMessage(words, options, context), context);
+  if (message === undefined) return reportNoMessage(options, left !== undefined, context);
   const opened = { config, message: message.text, flags: options };
-  await using conversation = await withSavedDraft(message, context, () =>
-    openConversation(context, found, opened),
-  );
+  await using conversation =
+    left ??
+    (await withSavedDraft(message, context, () => openConversation(context, found, opened)));
   await using tools = openTools(machineOf(context), config, conversation.id);
-  const parts = { context, options, loaded, providers, tools, conversation, schema, requestSent };
-  const turn = runTurn({ ...parts, model }, message.text);
+  const environment = { context, options, loaded, providers, tools, conversation };
+  const parts = { ...environment, answers, schema, requestSent };
+  const turn = runTurn({ ...parts, model }, start.type === "resume" ? undefined : message.text);
   const saved = saveForNextCommand(parts, Promise.race([requestSent, turn.catch(() => {})]));
   saved.catch(() => {}); // Thrown below, when the turn is over.
   const { end, denials } = await turn.finally(() => saved);
+  if (answers !== undefined) checkAnswers(answers, end, conversation);
   if (schema !== undefined && end.type === "done" && end.reason !== "refused")
     await checkStructured(conversation.stream, schema, end.reason === "length");
-  reportTurnEnd(end, context);
+  if (end.type === "waiting") printPending(conversation.stream, context);
+  reportTurnEnd(end, isIncomplete(conversation.stream), context);
   reportDenials(denials, context);
+}
+
+/** Locks the conversation if its last turn is incomplete. Perhaps another process is about to end it. */
+async function openIncomplete(
+  context: CommandContext,
+  found: Conversation | undefined,
+  opened: OpenedConversation,
+): Promise<ConversationWriter | undefined> {
+  if (found === undefined || !isIncomplete(found.stream)) return undefined;
+  const conversation = await openConversation(context, found, opened);
+  if (isIncomplete(conversation.stream)) return conversation;
+  await conversation.release();
+  return undefined;
+}
+
+/** A turn that is continued needs none. */
+async function readMessageFor(
+  start: Start,
+  read: () => Promise<Message | undefined>,
+  context: CommandContext,
+): Promise<Message | undefined> {
+  if (start.type === "resume") return { text: "" };
+  const isEdited = start.type === "new" && start.text !== undefined;
+  return isEdited ? readMessage([start.text ?? ""], { edit: true }, context) : read();
+}
+
+function reportNoMessage(
+  { continueTurn = false, discardTurn = false }: QueryFlags,
+  wasIncomplete: boolean,
+  { output }: CommandContext,
+): void {
+  if (discardTurn && wasIncomplete) return output.notice("The incomplete turn is closed.");
+  output.notice(
+    continueTurn
+      ? "The last turn is complete: nothing to continue."
+      : "The message is empty: nothing to ask.",
+  );
 }
 
 /** Writes what only the next command needs. What takes time waits until the model has the request. */
@@ -110,6 +185,7 @@ interface TurnContext {
   readonly model: Model;
   readonly tools: Tools;
   readonly conversation: ConversationWriter;
+  readonly answers: AnswersFile | undefined;
   readonly schema: JsonObject | undefined;
   readonly requestSent: Promise<void>;
 }
@@ -119,8 +195,10 @@ interface EndedTurn {
   readonly denials: readonly DetachedDenial[];
 }
 
-async function runTurn(parts: TurnContext, message: string): Promise<EndedTurn> {
-  const { context, options, loaded, providers, model, tools, conversation, schema } = parts;
+/** Without a message, the incomplete turn is continued. */
+async function runTurn(parts: TurnContext, message: string | undefined): Promise<EndedTurn> {
+  const { context, options, loaded, providers, model, tools, conversation } = parts;
+  const { answers, schema } = parts;
   const { config, assistant } = loaded;
   const { inquiry } = config.conversation ?? {};
   const view = createView(parts);
@@ -134,8 +212,10 @@ async function runTurn(parts: TurnContext, message: string): Promise<EndedTurn> 
         assistant.model.provider === "anthropic" &&
         (config.providers?.llm?.anthropic?.chain_on_max_tokens ?? false),
     },
-    toolbox: tools.toolbox,
-    ...(person !== undefined && { prompter: withScreen(person, view) }),
+    toolbox: deferring(tools.toolbox, options),
+    ...(answers !== undefined && { answers }),
+    allowsForeignTurn: true, // The user was asked about it.
+    ...(person !== undefined && { prompter: withScreen(person, view, options.onlyCall) }),
     ...(person?.canAsk() === true && { menu: menuWithScreen(person, view) }),
     inquiryModels: {
       assistant: (target) => resolveInquiryAssistant(config, target),
@@ -143,6 +223,7 @@ async function runTurn(parts: TurnContext, message: string): Promise<EndedTurn> 
       schemaMode: inquiry?.schema ?? "stable",
       ...(inquiry?.max_parallel !== undefined && { maxParallel: inquiry.max_parallel }),
     },
+    ...(config.user?.name !== undefined && { userName: config.user.name }),
     clock: context.clock,
     maxCycles: config.conversation?.max_cycles ?? 1,
     limits: resolveLimits(config),
@@ -152,11 +233,15 @@ async function runTurn(parts: TurnContext, message: string): Promise<EndedTurn> 
   let end: TurnEnd | undefined;
   try {
     const author = config.user?.name;
-    end = await turn.run({
-      content: message,
-      ...(schema !== undefined && { schema }),
-      ...(author !== undefined && { author }),
-    });
+    if (message === undefined) view.resume(openCalls(conversation.stream));
+    end =
+      message === undefined
+        ? await turn.resume()
+        : await turn.run({
+            content: message,
+            ...(schema !== undefined && { schema }),
+            ...(author !== undefined && { author }),
+          });
     return { end, denials: turn.denials };
   } finally {
     signals[Symbol.dispose]();
@@ -187,17 +272,23 @@ function createView(parts: TurnContext): TurnView {
 }
 
 /** Throws `ExitStatus` unless the turn succeeded. */
-function reportTurnEnd(end: TurnEnd, { output }: CommandContext): void {
+function reportTurnEnd(end: TurnEnd, canBeContinued: boolean, { output }: CommandContext): void {
   switch (end.type) {
     case "stopped":
       return;
+    case "waiting":
+      throw new ExitStatus(WAITING);
     case "interrupted":
-      output.notice("Interrupted. Everything up to here is saved.");
+      output.notice(
+        canBeContinued
+          ? "Interrupted. To continue the turn: jp query --continue-turn"
+          : "Interrupted. Everything up to here is saved.",
+      );
       throw new ExitStatus(INTERRUPTED);
     case "cycle_limit":
       warn(
         `jp ended the turn after ${end.cycles} requests (conversation.max_cycles). ` +
-          "Ask it to continue.",
+          "To continue it: jp query --continue-turn",
         output,
       );
       throw new ExitStatus(1);
@@ -244,7 +335,7 @@ async function loadAssistant(
   const flags = {
     cfg: settings,
     directives,
-    ...(conversation !== undefined && { id: conversation.summary.id, conversation }),
+    ...(conversation !== undefined && { id: conversation.id, conversation }),
   };
   const trusted = await trustedConfig(context, flags, interaction);
   warnWithheld(trusted, context);

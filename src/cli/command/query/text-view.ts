@@ -1,6 +1,6 @@
 /** Shows a turn to a person: the reply, the calls, and a status line, in the order they happen. */
 import type { PermissionRequest, TurnEnd, TurnUpdate } from "../../../agent/index.ts";
-import type { ConversationEvent, InquiryId } from "../../../conversation/index.ts";
+import type { CallProgress, ConversationEvent, InquiryId } from "../../../conversation/index.ts";
 import { addUsage, type Usage } from "../../../provider/index.ts";
 import { oneLine } from "../../../render/index.ts";
 import type { StatusLine } from "../../../terminal/index.ts";
@@ -43,6 +43,10 @@ export class TextView implements TurnView {
     this.#inOrder(() => this.#show(update, at));
   }
 
+  resume(calls: readonly CallProgress[]): void {
+    for (const call of calls) this.#calls.resume(call, this.#options.clock.now().getTime());
+  }
+
   async aside<Value>(action: () => Promise<Value>): Promise<Value> {
     // An unfinished block continues afterwards, inside its list or code block.
     if (this.#reply.isRecorded) this.#inOrder(() => this.#reply.end());
@@ -75,6 +79,7 @@ export class TextView implements TurnView {
     this.#options.status.set(undefined);
     this.#inOrder(() => this.#reply.end());
     await this.#waiting;
+    this.#printLines(this.#calls.leave());
     if (end?.type === "stopped") this.#note("Stopped.");
     if (this.#options.isVerbose) this.#note(describeUsage(this.#usage));
   }
@@ -125,6 +130,8 @@ export class TextView implements TurnView {
         return this.#warnAbout(update);
       case "inquiry_update":
         return this.#showInquiry(update, at);
+      case "answered_elsewhere":
+        return this.#note(describeElsewhere(update));
       case "event":
         return this.#showEvent(update.event, at);
       default:
@@ -167,6 +174,11 @@ export class TextView implements TurnView {
         return this.#printLines(this.#calls.decide(event, at));
       case "turn_start":
       case "chat_request":
+      case "inquiry_escalation":
+      case "permission_request":
+      case "attempt_start":
+      case "turn_resume":
+      case "turn_end":
         return undefined;
       default:
         return assertNever(event);
@@ -223,4 +235,13 @@ function within(tokens: number | undefined, what: string): string {
 
 function count(tokens: number): string {
   return tokens.toLocaleString("en-US");
+}
+
+function describeElsewhere({
+  tool,
+  by,
+}: Extract<TurnUpdate, { readonly type: "answered_elsewhere" }>): string {
+  if (by?.kind !== "user") return `The question of ${oneLine(tool)} was cancelled elsewhere.`;
+  const who = by.name === undefined ? by.channel : `${by.name}, ${by.channel}`;
+  return `Answered elsewhere for ${oneLine(tool)} (${oneLine(who)}).`;
 }

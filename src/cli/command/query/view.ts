@@ -6,11 +6,17 @@ import type {
   Prompter,
   TurnEnd,
 } from "../../../agent/index.ts";
-import { eventToPlainJson, type InquiryId } from "../../../conversation/index.ts";
+import {
+  type CallProgress,
+  eventToPlainJson,
+  type InquiryId,
+} from "../../../conversation/index.ts";
 import { jsonLine } from "../../../render/index.ts";
 import type { Output } from "../../../terminal/index.ts";
 
 export interface TurnView extends Observer {
+  /** The calls that an incomplete turn continues with. */
+  resume(calls: readonly CallProgress[]): void;
   /** Leaves the screen to a prompt while the action runs. */
   aside<Value>(action: () => Promise<Value>): Promise<Value>;
   /** The user is about to be asked for permission. */
@@ -29,6 +35,7 @@ export function createJsonView(output: Output): TurnView {
     observe: (update) => {
       if (update.type === "event") output.write(`${jsonLine(eventToPlainJson(update.event))}\n`);
     },
+    resume: () => {},
     aside: (action) => action(),
     showCall: () => {},
     showAsker: () => {},
@@ -37,12 +44,12 @@ export function createJsonView(output: Output): TurnView {
   };
 }
 
-/** A prompter that owns the screen while it asks. */
-export function withScreen(prompter: Prompter, view: TurnView): Prompter {
+/** A prompter that owns the screen while it asks, about any call or only about this one. */
+export function withScreen(prompter: Prompter, view: TurnView, onlyCall?: string): Prompter {
   const askForm = prompter.askForm?.bind(prompter);
   return {
     channel: prompter.channel,
-    canAsk: () => prompter.canAsk(),
+    canAsk: (call) => (onlyCall === undefined || call === onlyCall) && prompter.canAsk(call),
     ask: (request) =>
       view.aside(() => {
         view.showAsker(request.inquiryId);

@@ -230,6 +230,10 @@ function explain(
       return new CodedError(tag, `${name} keeps asking, although it got answers: ${text}`, {
         hint: "conversation.limits caps answers without a person.",
       });
+    case "timed_out":
+      return new CodedError(tag, `No one answered ${name} in time: ${text}`, {
+        hint: `Change or remove conversation.tools.${name}.questions.${questionId}.deadline.`,
+      });
     case "assistant_routing_denied":
       return new CodedError(tag, `${name} asks a question that only a person may answer: ${text}`, {
         hint: `Change or remove conversation.tools.${name}.questions.${questionId}.target.`,

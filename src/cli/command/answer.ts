@@ -1,0 +1,355 @@
+/** `jp inquiry answer`: answers something that waits, on whichever terminal it was asked. */
+import { isDeepStrictEqual } from "node:util";
+import { type Prompter, settleOverdue } from "../../agent/index.ts";
+import { resolveTools } from "../../config/index.ts";
+import { deciderOf, timestampToMilliseconds } from "../../conversation/index.ts";
+import { describeAnswer, describeDecider, oneLine } from "../../render/index.ts";
+import {
+  answerInquiry,
+  findPending,
+  type InquiryReply,
+  listPending,
+  type PendingInquiry,
+  untilAnswered,
+} from "../../runtime/index.ts";
+import type { AnswerResult, AnswerWait } from "../../storage/index.ts";
+import { type AnswerType, explainMismatch } from "../../tool/index.ts";
+import { assertNever, CodedError, findJson, isCodedError, type Json } from "../../util/index.ts";
+import type { CommandContext } from "../context.ts";
+import type { Call } from "../define.ts";
+import { ExitStatus, INTERRUPTED, usageError, WAITING } from "../exit-status.ts";
+import { findQuietPrompter } from "../prompter.ts";
+import { trustedConfig } from "../trust.ts";
+import { listEverywhere, type PendingRow } from "./pending.ts";
+import { shellWord } from "./query/incomplete.ts";
+import { query } from "./query/query.ts";
+
+export interface AnswerFlags {
+  readonly note?: string;
+  readonly continue?: boolean;
+  readonly cancel?: boolean;
+}
+
+/** Throws `inquiry_not_found`, `ambiguous_id`, `invalid_answer`, `already_answered`, `overdue`. */
+export async function answerPending({ args, options, context }: Call<AnswerFlags>): Promise<void> {
+  const [wanted = "", ...words] = args;
+  if (options.cancel === true && words.length > 0) throw usageError("--cancel takes no value.");
+  const row = await findHere(wanted, context);
+  const { conversation: id, question, deadline } = row;
+  if (deadline !== undefined && timestampToMilliseconds(deadline) <= context.clock.now().getTime())
+    throw await overdueError(row, context);
+  const isSecret = question.answerType.type === "secret" && options.cancel !== true;
+  if (isSecret && words.length > 0) {
+    throw usageError(
+      "A secret is never given on the command line.",
+      `Answer it at a prompt: jp inquiry answer ${shellWord(wanted)}`,
+    );
+  }
+  const { config } = await trustedConfig(context, {});
+  const prompter = findQuietPrompter(context, config, {});
+  const isContinued = options.continue === true;
+  // Without a terminal, whatever else waits goes on waiting.
+  const asked = isContinued ? { defer: prompter?.canAsk() !== true } : { onlyCall: row.toolCallId };
+  const continued = { id, continueTurn: true, ...asked };
+  if (isSecret) {
+    // Only the process that runs the turn may ever hold a secret. Its prompt is not mixed up with others.
+    requireTerminal(prompter, row);
+    return query({ args: [], options: continued, context });
+  }
+  const reply = await findReply(row, { ...options, words, prompter }, context);
+  if (reply === undefined) {
+    context.output.notice(`${oneLine(row.id)} is still waiting.`);
+    throw new ExitStatus(WAITING);
+  }
+  const answering = { ...context, userName: config.user?.name, keepsOpen: isContinued };
+  const result = await offerReply(row, reply, answering);
+  if (result.type !== "recorded") throw await notRecordedError(row, result, context);
+  const verb = "isCancelled" in reply ? "Refused" : "Answered";
+  context.output.notice(`${verb} ${oneLine(row.id)}.`);
+  if (!isContinued) return;
+  await using opened = result.conversation;
+  const flags = { ...continued, ...(opened !== undefined && { opened }) };
+  await query({ args: [], options: flags, context });
+}
+
+async function findHere(wanted: string, context: CommandContext): Promise<PendingInquiry> {
+  try {
+    return findPending(await listPending(context.workspace.conversations), wanted);
+  } catch (error) {
+    if (!isCodedError(error) || error.code !== "inquiry_not_found") throw error;
+    throw new CodedError(error.code, error.message, { hint: await hintFor(wanted, context) });
+  }
+}
+
+async function hintFor(wanted: string, context: CommandContext): Promise<string> {
+  const rows = wanted === "" ? [] : await listEverywhere(context, () => undefined);
+  const found = rows.filter((row) => isNamed(row, wanted));
+  const [first] = found;
+  if (first === undefined) return "`jp inquiry ls --pending` lists what is.";
+  const { workspace } = first;
+  if (found.some((row) => row.workspace !== workspace))
+    return "In other workspaces, there is more than one: see `jp inquiry ls --pending --all`.";
+  const command = `jp --workspace ${shellWord(workspace)} inquiry answer ${shellWord(wanted)}`;
+  return `It waits in another workspace. To answer it: ${command}`;
+}
+
+function isNamed({ conversation, id }: PendingRow, wanted: string): boolean {
+  return id.startsWith(wanted) || `${conversation}/${id}`.startsWith(wanted);
+}
+
+/** Says what becomes of it: it is too late for any answer. */
+async function overdueError(row: PendingInquiry, context: CommandContext): Promise<CodedError> {
+  const { id, conversation, tool, request, question } = row;
+  const { config } = await trustedConfig(context, { id: conversation });
+  const settings = resolveTools(config).get(tool);
+  const questionId = request?.type === "inquiry_request" ? request.questionId : undefined;
+  const end = settleOverdue({
+    question: { ...question, id: questionId ?? "" },
+    ...(settings !== undefined && { settings }),
+  });
+  const outcome =
+    end === undefined
+      ? "you are asked again"
+      : end.outcome === "answered"
+        ? `it is answered with ${describeAnswer(end)}`
+        : "it is refused as timed out";
+  return new CodedError("overdue", `${oneLine(id)} is overdue: its deadline has passed.`, {
+    hint: `When the turn is continued, ${outcome}: jp query --continue-turn --id ${conversation}`,
+  });
+}
+
+interface AnsweringContext extends CommandContext {
+  readonly userName: string | undefined;
+  readonly keepsOpen: boolean;
+}
+
+/** An answer that another process keeps waiting longer than this is worth a word. */
+const PATIENCE_MS = 2000;
+
+/** Ctrl-C withdraws the answer, as long as no one has taken it. Throws `ExitStatus` if it was withdrawn. */
+async function offerReply(
+  row: PendingInquiry,
+  reply: InquiryReply,
+  context: AnsweringContext,
+): Promise<AnswerResult> {
+  const { clock, host, output, userName, keepsOpen, workspace } = context;
+  const withdrawn = new AbortController();
+  const done = new AbortController();
+  const { signal } = withdrawn;
+  const signals = host.onSignal(["SIGINT", "SIGTERM", "SIGHUP"], () => {
+    if (signal.aborted) host.exit(INTERRUPTED);
+    withdrawn.abort();
+  });
+  const onWait = ({ type, holder }: AnswerWait) => {
+    if (type === "claimed") {
+      return output.notice(`Too late to withdraw the answer: ${holder} has taken it.`);
+    }
+    clock.sleep(PATIENCE_MS, AbortSignal.any([signal, done.signal])).then(
+      () => output.notice(`Waiting for ${holder}, which is busy. Ctrl-C withdraws the answer.`),
+      () => undefined, // It was quicker than that.
+    );
+  };
+  const who = { channel: "cli", ...(userName !== undefined && { userName }), clock };
+  try {
+    const answer = { ...reply, ...who, signal, onWait, keepsOpen };
+    return await answerInquiry(workspace.conversations, row, answer);
+  } catch (error) {
+    if (!signal.aborted || error !== signal.reason) throw error;
+    output.notice(`The answer is withdrawn: ${oneLine(row.id)} is still waiting.`);
+    throw new ExitStatus(INTERRUPTED);
+  } finally {
+    signals[Symbol.dispose]();
+    done.abort();
+  }
+}
+
+async function notRecordedError(
+  row: PendingInquiry,
+  result: Exclude<AnswerResult, { readonly type: "recorded" }>,
+  context: CommandContext,
+): Promise<CodedError> {
+  const id = oneLine(row.id);
+  switch (result.type) {
+    case "taken": {
+      const decider = deciderOf(result.event);
+      const by = decider === undefined ? "" : ` by ${oneLine(describeDecider(decider))}`;
+      return new CodedError("already_answered", `${id} was answered already${by}.`);
+    }
+    case "overdue":
+      return overdueError(row, context);
+    case "refused":
+      return new CodedError("invalid_answer", `${id}: ${result.reason}.`);
+    case "not_pending":
+      return new CodedError("inquiry_not_found", `${id} is no longer waiting.`);
+    default:
+      return assertNever(result);
+  }
+}
+
+interface GivenFlags extends AnswerFlags {
+  /** The value, if one is given. */
+  readonly words: readonly string[];
+  readonly prompter: Prompter | undefined;
+}
+
+/** Undefined if the person does not answer. Throws `invalid_answer`, `usage`, and if someone else answers. */
+async function findReply(
+  row: PendingInquiry,
+  { cancel = false, words, note, prompter }: GivenFlags,
+  context: CommandContext,
+): Promise<InquiryReply | undefined> {
+  const noted = note === undefined ? {} : { note };
+  if (cancel) return { isCancelled: true };
+  if (words.length > 0) return { answer: parseValue(row, words), ...noted };
+  const reply = await askUntilAnswered(row, requireTerminal(prompter, row), context);
+  return reply === undefined || "isCancelled" in reply ? reply : { ...noted, ...reply };
+}
+
+/** Closes the prompt and throws if someone else answers meanwhile. */
+async function askUntilAnswered(
+  row: PendingInquiry,
+  prompter: Prompter,
+  context: CommandContext,
+): Promise<InquiryReply | undefined> {
+  const { clock, workspace } = context;
+  const done = new AbortController();
+  const elsewhere = new AbortController();
+  const watching = untilAnswered(workspace.conversations, row, { clock, signal: done.signal }).then(
+    (event) => {
+      elsewhere.abort();
+      return { event };
+    },
+    () => undefined, // Answered here; or it cannot be read, which the answer will find out.
+  );
+  const reply = await ASKING[row.kind](row, prompter, elsewhere.signal).finally(() => done.abort());
+  const ended = await watching;
+  if (reply !== undefined || ended === undefined) return reply;
+  const { event } = ended;
+  const result = event === undefined ? NOT_PENDING : ({ type: "taken", event } as const);
+  throw await notRecordedError(row, result, context);
+}
+
+const NOT_PENDING = { type: "not_pending" } as const;
+
+/** Throws `usage`. */
+function requireTerminal(
+  prompter: Prompter | undefined,
+  { id, question }: PendingInquiry,
+): Prompter {
+  if (prompter?.canAsk() === true) return prompter;
+  const isSecret = question.answerType.type === "secret";
+  throw usageError(
+    "There is no terminal to ask you on.",
+    isSecret ? undefined : `Give the answer: jp inquiry answer ${shellWord(id)} VALUE`,
+  );
+}
+
+const YES = new Set(["yes", "y", "true"]);
+const NO = new Set(["no", "n", "false"]);
+
+/** Throws `invalid_answer`. */
+function parseValue({ id, kind, question }: PendingInquiry, words: readonly string[]): Json {
+  const { answerType } = question;
+  const word = words.join(" ").toLowerCase();
+  const truth = YES.has(word) ? true : NO.has(word) ? false : undefined;
+  if (kind === "in_doubt" && truth !== undefined) return truth ? "run" : "skip";
+  const answers =
+    answerType.type === "boolean"
+      ? truth === undefined
+        ? []
+        : [truth]
+      : meanings(answerType, words);
+  const answer = answers.find((each) => explainMismatch(answerType, each) === undefined);
+  if (answer !== undefined) return answer;
+  const problem =
+    answerType.type === "boolean"
+      ? "expected yes or no"
+      : (explainMismatch(answerType, answers.at(-1) ?? "") ?? "");
+  throw new CodedError("invalid_answer", `${oneLine(id)}: the answer does not fit: ${problem}.`);
+}
+
+/** What the words may stand for. Several options are separated by commas, or a JSON list. */
+function meanings(answerType: AnswerType, words: readonly string[]): readonly Json[] {
+  const text = words.join(" ");
+  if (answerType.type !== "select") return [text];
+  if (answerType.isMultiple !== true) return spellings(text);
+  const { isMultiple: _, ...one } = answerType;
+  const chosen = text.split(",").map((each) => {
+    const option = each.trim();
+    return spellings(option).find((value) => explainMismatch(one, value) === undefined) ?? option;
+  });
+  return [...spellings(text), chosen];
+}
+
+/** Options may be any JSON. */
+function spellings(text: string): readonly Json[] {
+  const json = findJson(text);
+  return json === undefined ? [text] : [text, json];
+}
+
+/** Asks with the same widgets as a turn. Undefined if the person leaves it for later. */
+type Ask = (
+  row: PendingInquiry,
+  prompter: Prompter,
+  signal: AbortSignal,
+) => Promise<InquiryReply | undefined>;
+
+const ASKING: Readonly<Record<PendingInquiry["kind"], Ask>> = {
+  question: askQuestion,
+  in_doubt: askQuestion,
+  permission: askPermission,
+  delivery: askDelivery,
+};
+
+async function askQuestion(
+  { id, question, tool, request }: PendingInquiry,
+  prompter: Prompter,
+  signal: AbortSignal,
+): Promise<InquiryReply | undefined> {
+  const questionId = request?.type === "inquiry_request" ? request.questionId : undefined;
+  const asked = { inquiryId: id, question, tool, questionId, ...OPEN };
+  const result = await prompter.ask({ ...asked, signal });
+  if (result.type === "cancelled") return { isCancelled: true };
+  return result.type === "answered" ? result : undefined;
+}
+
+const OPEN = { allowsLater: true, isEditing: false };
+
+async function askPermission(
+  { tool, arguments: args = {} }: PendingInquiry,
+  prompter: Prompter,
+  signal: AbortSignal,
+): Promise<InquiryReply | undefined> {
+  const result = await prompter.askPermission({
+    tool,
+    origin: { type: "local" },
+    arguments: args,
+    check: async (edited) =>
+      isDeepStrictEqual(edited, args)
+        ? undefined
+        : "Arguments can be edited only where the call runs: jp query --continue-turn",
+    signal,
+    ...OPEN,
+  });
+  if (result.type === "cancelled") return { isCancelled: true };
+  if (result.type !== "run" && result.type !== "skip") return undefined;
+  const { isRemembered } = result;
+  if (result.type === "run") return { answer: true, isRemembered };
+  const { reason } = result;
+  return { answer: false, isRemembered, ...(reason !== undefined && { note: reason }) };
+}
+
+async function askDelivery(
+  { tool, request }: PendingInquiry,
+  prompter: Prompter,
+  signal: AbortSignal,
+): Promise<InquiryReply | undefined> {
+  const { result: waiting } = request?.type === "permission_request" ? request : {};
+  if (waiting === undefined) return undefined;
+  const result = await prompter.askDelivery({ tool, ...waiting, signal, ...OPEN });
+  if (result.type === "cancelled") return { isCancelled: true };
+  if (result.type === "withhold") return { answer: false };
+  if (result.type !== "deliver") return undefined;
+  const { content } = result;
+  return { answer: true, ...(content !== undefined && { content }) };
+}

@@ -1,0 +1,234 @@
+/** `jp inquiry export --answers`: what was answered and decided in a conversation, as a file for `jp query`. */
+import { writeFile } from "node:fs/promises";
+import path from "node:path";
+import { isDeepStrictEqual } from "node:util";
+import { parseToml } from "../../config/index.ts";
+import {
+  cancellationTag,
+  type ConversationEvent,
+  type InquiryRequest,
+  type InquiryResponse,
+  pairInquiries,
+  type PermissionDecision,
+  type ToolCallRequest,
+  type Turn,
+} from "../../conversation/index.ts";
+import { jsonLine, oneLine } from "../../render/index.ts";
+import {
+  CodedError,
+  isJsonArray,
+  isJsonObject,
+  type Json,
+  type JsonObject,
+  systemErrorCode,
+} from "../../util/index.ts";
+import { resolveTargetForReading, type TurnFlags } from "../conversations.ts";
+import type { Call } from "../define.ts";
+import { usageError } from "../exit-status.ts";
+import { selectTurns } from "./conversation/print.ts";
+
+export interface ExportFlags extends TurnFlags {
+  /** A file, or `true` for standard output. */
+  readonly answers?: string | true;
+}
+
+export async function exportAnswers({ args, options, context }: Call<ExportFlags>): Promise<void> {
+  const { answers } = options;
+  if (answers === undefined) {
+    throw usageError("Say what to export.", "--answers writes a file for `jp query --answers`.");
+  }
+  const { id } = await resolveTargetForReading(context, args[0]);
+  const items: Item[] = [];
+  for await (const turns of selectTurns(id, options, context)) {
+    for (const turn of turns) items.push(...itemsOf(turn));
+  }
+  const lines = [`# The answers in ${id}, in the order in which they were given.`, ...HEADER];
+  for (const item of countRepeats(items)) lines.push("", ...(await toLines(item)));
+  const { output, cwd } = context;
+  if (answers === true) for (const line of lines) output.print(line);
+  else await createFile(path.resolve(cwd, answers), `${lines.join("\n")}\n`);
+}
+
+const HEADER = [
+  "# An entry applies to what it names. Without its text or arguments, it applies to more.",
+];
+
+/** Throws `file_not_written`: a file that someone has edited is never overwritten. */
+async function createFile(file: string, text: string): Promise<void> {
+  try {
+    await writeFile(file, text, { flag: "wx" });
+  } catch (cause) {
+    const reason = systemErrorCode(cause) ?? "";
+    throw new CodedError("file_not_written", `${file} could not be written: ${reason}.`, {
+      cause,
+      ...(reason === "EEXIST" && { hint: "Choose another name, or delete it first." }),
+    });
+  }
+}
+
+/** An entry, or a note on something that has none. */
+type Item =
+  | {
+      readonly section: "answers" | "permissions" | "deliveries";
+      /** When it applies. */
+      readonly match: JsonObject;
+      readonly given: JsonObject;
+      readonly comment?: string;
+    }
+  | { readonly section: "none"; readonly comment: string };
+
+function itemsOf({ events }: Turn): readonly Item[] {
+  const responses = new Map(
+    pairInquiries(events).pairs.map(({ request, response }) => [request, response]),
+  );
+  /** With the arguments that they ran with. */
+  const calls = new Map<string, ToolCallRequest>();
+  const items: Item[] = [];
+  for (const event of events) {
+    if (event.type === "tool_call_request") calls.set(event.id, event);
+    const call = calls.get(callOf(event));
+    if (call === undefined) continue;
+    if (event.type === "inquiry_request") {
+      items.push(...answerItem(call, event, responses.get(event)));
+    }
+    if (event.type === "permission_decision") {
+      items.push(...decisionItem(call, event));
+      if (event.arguments === undefined) continue;
+      calls.set(call.id, { ...call, arguments: event.arguments });
+    }
+  }
+  return items;
+}
+
+function callOf(event: ConversationEvent): string {
+  return "toolCallId" in event ? (event.toolCallId ?? "") : "";
+}
+
+function answerItem(
+  { name: tool, arguments: args }: ToolCallRequest,
+  { id, question: { text }, questionId: question = id }: InquiryRequest,
+  response: InquiryResponse | undefined,
+): readonly Item[] {
+  const match = { tool, question, text, arguments: args };
+  if (response?.outcome === "answered") {
+    const { answer, note } = response;
+    const given = { answer, ...(note !== undefined && { note }) };
+    return [{ section: "answers", match, given }];
+  }
+  if (response?.outcome === "redacted") {
+    const variable = `${tool}_${question}`.toUpperCase().replaceAll(/[^A-Z0-9]+/g, "_");
+    const comment = "A secret is not on record. Set this variable, or name another.";
+    const given = { secret_env: `JP_SECRET_${variable}` };
+    return [{ section: "answers", match, given, comment }];
+  }
+  const why = response === undefined ? "open" : cancellationTag(response.reason);
+  return [
+    unanswered(`${tool} asked ${question} ${JSON.stringify(text)}, without an answer: ${why}.`),
+  ];
+}
+
+function decisionItem(
+  { name: tool, arguments: args }: ToolCallRequest,
+  { action, decision, decidedBy, reason }: PermissionDecision,
+): readonly Item[] {
+  // A run with the file asks again only about what the tool's own settings have left open.
+  const isSettled = decidedBy.kind === "policy" && !decidedBy.key.includes(".detached.");
+  if (isSettled || action === "rerun") return [];
+  const isRun = action === "run";
+  if (decision === "edited") {
+    const what = isRun ? "the arguments" : "the result";
+    return [unanswered(`Someone edited ${what} of ${tool}, which a file cannot do.`)];
+  }
+  const given =
+    decision === "approved"
+      ? { decision: "approve" }
+      : { decision: "deny", ...(isRun && reason !== undefined && { reason }) };
+  const match = { tool, arguments: args };
+  return [{ section: isRun ? "permissions" : "deliveries", match, given }];
+}
+
+function unanswered(comment: string): Item {
+  return { section: "none", comment: `No entry: ${comment}` };
+}
+
+type CountedItem = Item & { readonly times: number };
+
+/** An entry follows another for the same question only if it gives another answer. */
+function countRepeats(items: readonly Item[]): readonly CountedItem[] {
+  const counted: CountedItem[] = [];
+  for (const item of items) {
+    const position = counted.findLastIndex((earlier) => isAlike(earlier, item));
+    const earlier = counted[position];
+    const isRepeated =
+      item.section !== "none" &&
+      earlier?.section === item.section &&
+      isDeepStrictEqual(earlier.given, item.given);
+    if (isRepeated) counted[position] = { ...earlier, times: earlier.times + 1 };
+    else counted.push({ ...item, times: 1 });
+  }
+  return counted;
+}
+
+function isAlike(one: Item, other: Item): boolean {
+  return (
+    one.section !== "none" &&
+    one.section === other.section &&
+    isDeepStrictEqual(one.match, other.match)
+  );
+}
+
+async function toLines(item: CountedItem): Promise<readonly string[]> {
+  if (item.section === "none") return [toComment(item.comment)];
+  const { section, match, given, comment, times } = item;
+  const { arguments: args, ...names } = match;
+  const kept = await writableArguments(args);
+  const values = {
+    ...names,
+    ...(Object.keys(kept).length > 0 && { arguments: kept }),
+    ...given,
+    ...(times > 1 && { times }),
+  };
+  if (!(await isWritable(values))) {
+    return [toComment(`No entry: TOML cannot hold what ${jsonLine(names["tool"])} was given.`)];
+  }
+  const note = comment === undefined ? [] : [toComment(comment)];
+  return [`[[${section}]]`, ...note, ...toAssignments(values)];
+}
+
+/** Names come from models and tools, and must not end the comment. */
+function toComment(text: string): string {
+  return `# ${oneLine(text)}`;
+}
+
+/** An entry applies with fewer arguments too, so those that TOML has no form for are left out. */
+async function writableArguments(args: Json | undefined): Promise<JsonObject> {
+  const entries = Object.entries(isJsonObject(args) ? args : {});
+  const checks = entries.map(([key, value]) => isWritable(Object.fromEntries([[key, value]])));
+  const results = await Promise.all(checks);
+  return Object.fromEntries(entries.filter((_, index) => results[index]));
+}
+
+/** TOML has no null, and not every number and text. */
+async function isWritable(values: JsonObject): Promise<boolean> {
+  try {
+    const read = await parseToml(toAssignments(values).join("\n"));
+    return isDeepStrictEqual(JSON.parse(JSON.stringify(read)), JSON.parse(JSON.stringify(values)));
+  } catch {
+    return false;
+  }
+}
+
+function toAssignments(values: JsonObject): readonly string[] {
+  return Object.entries(values).map(([key, value]) => `${toTomlKey(key)} = ${toToml(value)}`);
+}
+
+function toToml(value: Json): string {
+  if (isJsonArray(value)) return `[${value.map(toToml).join(", ")}]`;
+  if (!isJsonObject(value)) return jsonLine(value); // TOML has the same escapes.
+  const members = toAssignments(value).join(", ");
+  return members === "" ? "{}" : `{ ${members} }`;
+}
+
+function toTomlKey(key: string): string {
+  return /^[\w-]+$/.test(key) ? key : jsonLine(key);
+}

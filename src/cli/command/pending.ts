@@ -1,0 +1,122 @@
+/** `jp inquiry ls --pending`: what waits for a person, in this workspace or in all. */
+import {
+  inquiryQuestionToJson,
+  type Timestamp,
+  timestampToMilliseconds,
+} from "../../conversation/index.ts";
+import { describePending, jsonLine, oneLine, relativeTime } from "../../render/index.ts";
+import { listPending, type PendingInquiry } from "../../runtime/index.ts";
+import { knownWorkspaces, openWorkspace, type Workspace } from "../../storage/index.ts";
+import { isCodedError, type JsonObject, messageOf } from "../../util/index.ts";
+import { type CommandContext, warn } from "../context.ts";
+import { resolveTargets } from "../conversations.ts";
+import type { Call } from "../define.ts";
+
+/** Something that waits, and in which workspace. */
+export interface PendingRow extends PendingInquiry {
+  readonly workspace: string;
+}
+
+export interface ListPendingFlags {
+  readonly all?: boolean;
+  readonly conversation?: readonly string[];
+  readonly format?: "text" | "json";
+}
+
+export async function printPending({ options, context }: Call<ListPendingFlags>): Promise<void> {
+  const { output } = context;
+  const { all: isEverywhere = false } = options;
+  const onProblem = (problem: string) => warn(problem, output);
+  const rows = isEverywhere
+    ? await listEverywhere(context, onProblem)
+    : await listIn(context.workspace, onProblem);
+  const shown = await ofConversations(rows, options.conversation, context);
+  if (options.format === "json") {
+    for (const row of shown) output.print(jsonLine(pendingToJson(row)));
+    return;
+  }
+  if (shown.length === 0) return output.notice("Nothing is waiting.");
+  for (const row of shown) {
+    for (const line of pendingLines(row, context)) output.print(line);
+    if (isEverywhere) output.print(`    in ${oneLine(row.workspace)}`);
+  }
+}
+
+async function ofConversations(
+  rows: readonly PendingRow[],
+  targets: readonly string[] | undefined,
+  context: CommandContext,
+): Promise<readonly PendingRow[]> {
+  if (targets === undefined) return rows;
+  const ids = new Set((await resolveTargets(context, targets)).map(({ id }) => id));
+  return rows.filter(({ conversation }) => ids.has(conversation));
+}
+
+async function listIn(
+  { root, conversations }: Workspace,
+  onProblem: (problem: string) => void,
+): Promise<readonly PendingRow[]> {
+  const pending = await listPending(conversations, { onProblem });
+  return pending.map((item) => ({ ...item, workspace: root }));
+}
+
+/** In all workspaces that this user has worked in, oldest first. One that cannot be read is left out, and told. */
+export async function listEverywhere(
+  context: CommandContext,
+  onProblem: (problem: string) => void,
+): Promise<readonly PendingRow[]> {
+  const { environment, clock, host } = context;
+  const rows = new Map<string, PendingRow>();
+  const listed = new Set<string>();
+  for (const from of [context.cwd, ...knownWorkspaces(environment)]) {
+    try {
+      const workspace = openWorkspace({ from, environment, clock, pid: host.pid });
+      const { root } = workspace;
+      if (listed.has(root)) continue;
+      listed.add(root);
+      const folder = workspace.findUserFolder();
+      for (const row of await listIn(workspace, onProblem)) {
+        // Clones of a workspace share a folder of the user, and the conversations in it.
+        const key = JSON.stringify([folder, row.conversation, row.id]);
+        if (!rows.has(key)) rows.set(key, row);
+      }
+    } catch (error) {
+      const isOutside = isCodedError(error) && error.code === "no_workspace";
+      if (!isOutside) onProblem(`${from}: ${messageOf(error)}`);
+    }
+  }
+  return [...rows.values()].toSorted((left, right) => (left.askedAt < right.askedAt ? -1 : 1));
+}
+
+function pendingLines(row: PendingRow, { output, clock }: CommandContext): readonly string[] {
+  const { paint } = output;
+  const { askedAt, deadline } = row;
+  const now = clock.now().getTime();
+  const ago = relativeTime(timestampToMilliseconds(askedAt), now);
+  const due = deadline === undefined ? "" : `, ${describeDeadline(deadline, now)}`;
+  const id = `${row.conversation}/${oneLine(row.id)}`;
+  return [describePending(row), `    ${paint("cyan", id)}${paint("dim", `, ${ago}${due}`)}`];
+}
+
+function describeDeadline(deadline: Timestamp, now: number): string {
+  const end = timestampToMilliseconds(deadline);
+  if (end <= now) return "overdue";
+  const time = relativeTime(end, now);
+  return time.startsWith("in ") ? `due ${time}` : "due in less than a minute";
+}
+
+function pendingToJson(row: PendingRow): JsonObject {
+  const { workspace, conversation, id, kind, tool, question, askedAt, deadline } = row;
+  return {
+    workspace,
+    conversation,
+    id,
+    kind,
+    tool,
+    text: question.text,
+    ...inquiryQuestionToJson(question),
+    asked_at: askedAt,
+    ...(deadline !== undefined && { deadline }),
+    ...(row.arguments !== undefined && { arguments: row.arguments }),
+  };
+}

@@ -1,0 +1,207 @@
+/** What `jp query` does about a turn that another process has left incomplete. */
+import { closeTurn, type Toolbox } from "../../../agent/index.ts";
+import type { PartialConfig } from "../../../config/index.ts";
+import {
+  type CallProgress,
+  type ConversationEvent,
+  type ConversationStream,
+  type InquiryId,
+  lastTurnOf,
+  type PendingItem,
+  pendingOf,
+  readTurnProgress,
+  type TurnProgress,
+} from "../../../conversation/index.ts";
+import { describeCalls, describeIncomplete, describePending } from "../../../render/index.ts";
+import type { ConversationWriter } from "../../../storage/index.ts";
+import { booleanQuestion, selectQuestion } from "../../../tool/index.ts";
+import { CodedError } from "../../../util/index.ts";
+import type { CommandContext } from "../../context.ts";
+import { usageError } from "../../exit-status.ts";
+import { findQuietPrompter, type InteractionFlags } from "../../prompter.ts";
+
+export interface IncompleteTurnFlags extends InteractionFlags {
+  readonly continueTurn?: boolean;
+  readonly discardTurn?: boolean;
+}
+
+/** How to go on: with the turn as it is, with a new one (perhaps with this text to edit), or not at all. */
+export type Start =
+  | { readonly type: "resume" }
+  | { readonly type: "new"; readonly text?: string }
+  | { readonly type: "quit" };
+
+export function isIncomplete(stream: ConversationStream): boolean {
+  const events = lastTurnOf(stream.entries);
+  return events.length > 0 && readTurnProgress(events).next !== "done";
+}
+
+/** The calls that the last turn is left with. */
+export function openCalls(stream: ConversationStream): readonly CallProgress[] {
+  return readTurnProgress(lastTurnOf(stream.entries)).calls;
+}
+
+interface AskingContext extends CommandContext {
+  readonly config: PartialConfig;
+}
+
+/** Throws `usage`, and `incomplete_turn` and `foreign_turn` if no one can be asked. */
+export async function chooseStart(
+  conversation: ConversationWriter,
+  flags: IncompleteTurnFlags & { readonly hasMessage: boolean },
+  context: AskingContext,
+): Promise<Start> {
+  const { continueTurn = false, discardTurn = false, hasMessage } = flags;
+  if (continueTurn && hasMessage) {
+    throw usageError(
+      "--continue-turn takes no message.",
+      "To say something new, use --discard-turn.",
+    );
+  }
+  const start = continueTurn
+    ? ({ type: "resume" } as const)
+    : discardTurn
+      ? ({ type: "new" } as const)
+      : await ask(conversation, flags, context);
+  if (start.type === "resume") return confirmForeign(conversation, flags, context);
+  if (start.type !== "new") return start;
+  await conversation.append(
+    ...closeTurn(lastTurnOf(conversation.stream.entries), context.clock, "user"),
+  );
+  return start;
+}
+
+/**
+ * A clone may bring a turn whose calls this user has never permitted, with the permission on record. Throws
+ * `foreign_turn` if no one can be asked.
+ */
+async function confirmForeign(
+  { stream, id, isOwnTurn }: ConversationWriter,
+  flags: InteractionFlags,
+  { config, ...context }: AskingContext,
+): Promise<Start> {
+  if (isOwnTurn) return { type: "resume" };
+  const prompter = findQuietPrompter(context, config, flags);
+  if (prompter?.canAsk() !== true) throw foreignError(id);
+  const { output } = context;
+  output.notice("Someone else began this turn, or its record has changed since you left it.");
+  output.notice("If you continue it, what the record says was permitted and answered counts:");
+  for (const line of describeCalls(openCalls(stream))) output.notice(`  ${line}`);
+  const result = await prompter.ask({
+    inquiryId: "foreign-turn" as InquiryId, // Not recorded.
+    question: booleanQuestion("foreign", "Continue it?", { default: false, persistence: "none" }),
+    signal: new AbortController().signal,
+  });
+  return result.type === "answered" && result.answer === true
+    ? { type: "resume" }
+    : { type: "quit" };
+}
+
+function foreignError(id: string): CodedError {
+  return new CodedError(
+    "foreign_turn",
+    "Someone else began the last turn, or its record has changed since you left it.",
+    {
+      hint:
+        "What the record says was permitted may not be what you permitted.\n" +
+        `To look at it:                     jp conversation print ${id}\n` +
+        `To close it, and start a new turn: jp query --discard-turn --id ${id}\n` +
+        "To continue it, use --continue-turn on a terminal.",
+    },
+  );
+}
+
+async function ask(
+  { stream, id }: ConversationWriter,
+  flags: InteractionFlags,
+  { config, ...context }: AskingContext,
+): Promise<Start> {
+  const events = lastTurnOf(stream.entries);
+  const progress = readTurnProgress(events);
+  const lines = describeIncomplete(progress);
+  const prompter = findQuietPrompter(context, config, flags);
+  if (prompter?.canAsk() !== true) throw incompleteError(lines, id);
+  context.output.notice("This conversation has an incomplete turn:");
+  for (const line of lines) context.output.notice(`  ${line}`);
+  const request = pendingRequest(events, progress);
+  const result = await prompter.ask({
+    inquiryId: "incomplete-turn" as InquiryId, // Not recorded.
+    question: selectQuestion("start", "What now?", {
+      options: [
+        { value: "resume", description: "continue it" },
+        { value: "discard", description: "close it, and start a new turn" },
+        ...(request === undefined
+          ? []
+          : [{ value: "edit", description: "edit the message first" }]),
+        { value: "quit", description: "leave it as it is" },
+      ],
+      persistence: "none",
+    }),
+    signal: new AbortController().signal,
+  });
+  const answer = result.type === "answered" ? result.answer : "quit";
+  if (answer === "resume") return { type: "resume" };
+  if (answer === "discard") return { type: "new" };
+  return answer === "edit" && request !== undefined
+    ? { type: "new", text: request }
+    : { type: "quit" };
+}
+
+/** The message that the model has not replied to. */
+function pendingRequest(
+  events: readonly ConversationEvent[],
+  { hasCalls, next }: TurnProgress,
+): string | undefined {
+  const request = events.find((event) => event.type === "chat_request");
+  return hasCalls || next !== "request" ? undefined : request?.content;
+}
+
+function incompleteError(lines: readonly string[], id: string): CodedError {
+  return new CodedError(
+    "incomplete_turn",
+    `The last turn is incomplete:\n${lines.map((line) => `  ${line}`).join("\n")}`,
+    {
+      hint:
+        `To continue it:                    jp query --continue-turn --id ${id}\n` +
+        `To close it, and start a new turn: jp query --discard-turn --id ${id}`,
+    },
+  );
+}
+
+export interface DeferFlags {
+  /** Leave everything that needs a person for later. */
+  readonly defer?: boolean;
+  /** The same, but for this call. */
+  readonly onlyCall?: string;
+}
+
+/** What needs a person waits, whatever the config does without one. */
+export function deferring(toolbox: Toolbox, { defer = false, onlyCall }: DeferFlags): Toolbox {
+  if (!defer && onlyCall === undefined) return toolbox;
+  const detached = { run: "defer", deliver: "defer", tool: "defer" } as const;
+  return {
+    ...toolbox,
+    find: async (name, signal) => {
+      const tool = await toolbox.find(name, signal);
+      return tool && { ...tool, settings: { ...tool.settings, detached } };
+    },
+  };
+}
+
+/** What waits, and how to answer it. */
+export function printPending(
+  stream: ConversationStream,
+  { output }: CommandContext,
+): readonly PendingItem[] {
+  const pending = pendingOf(readTurnProgress(lastTurnOf(stream.entries)));
+  for (const item of pending) {
+    output.notice(`Waiting: ${describePending(item)}`);
+    output.notice(`  jp inquiry answer ${shellWord(item.id)}`);
+  }
+  return pending;
+}
+
+/** Ids come from providers and tools. */
+export function shellWord(text: string): string {
+  return /^[\w.:/@%+-]+$/.test(text) ? text : `'${text.replaceAll("'", String.raw`'\''`)}'`;
+}

@@ -1,0 +1,245 @@
+import { existsSync, readFileSync, writeFileSync } from "node:fs";
+import path from "node:path";
+import { describe, expect, test } from "vitest";
+import type { JsonObject } from "../../src/util/index.ts";
+import { calling, resultsIn } from "./calling-model.ts";
+import { ModelServer } from "./model-server.ts";
+import { entriesOf, query, queryProject, recordsOf, type ScriptedTool } from "./query-project.ts";
+import { type Project, lines } from "./support.ts";
+
+const SURE = { id: "sure", text: "Really?", answer_type: { type: "boolean" }, exclusive: true };
+const REGION = {
+  id: "region",
+  text: "Where?",
+  answer_type: { type: "select", options: ["eu", "us"] },
+};
+const TOKEN = { id: "token", text: "Token?", answer_type: { type: "secret" } };
+
+const deploy: ScriptedTool = {
+  name: "deploy",
+  questions: [SURE, REGION, TOKEN],
+  program: "'to ' + tool.answers.region + ' with ' + tool.answers.token.length",
+  settings: 'run = "ask"\nresult = "ask"',
+};
+
+const SECRET = { CI_TOKEN: "hunter2" };
+const ALL = `
+permissions = [{ tool = "deploy", decision = "approve" }]
+deliveries = [{ tool = "deploy", decision = "approve" }]
+answers = [
+  { tool = "deploy", question = "sure", answer = true },
+  { tool = "deploy", question = "region", answer = "us" },
+  { tool = "deploy", question = "token", secret_env = "CI_TOKEN" },
+]
+`;
+
+function run(project: Project, file: string, ...words: readonly string[]) {
+  writeFileSync(path.join(project.root, "ci.toml"), file);
+  return query(project, ["--answers", "ci.toml", ...words, "go"], { variables: SECRET });
+}
+
+/** Without the calls that are shown, and the folder of the test. */
+function complaints(project: Project, { stderr }: { readonly stderr: string }): string {
+  const from = stderr.indexOf("jp: ");
+  return stderr.slice(from === -1 ? stderr.length : from).replaceAll(`${project.root}/`, "");
+}
+
+describe("jp query --answers", () => {
+  test("answers everything from the file, and exits with status 0", async () => {
+    await using server = await calling(["deploy"]);
+    const project = queryProject({ server, tools: [deploy] });
+    const finished = await run(project, ALL);
+    expect([finished.status, finished.stdout, resultsIn(server)]).toEqual([
+      0,
+      "I try.\nDone.\n",
+      ["to us with 7"],
+    ]);
+    expect(finished.stderr).toContain("yes (answers file: answers[0])");
+    const [record] = recordsOf(project);
+    const deciders = record === undefined ? [] : record.entries.flatMap(deciderIn);
+    expect(deciders).toEqual(
+      ["permissions[0]", "answers[0]", "answers[1]", "answers[2]", "deliveries[0]"].map(
+        (entry) => ({
+          kind: "answers_file",
+          entry,
+        }),
+      ),
+    );
+    const written = readFileSync(path.join(record?.folder ?? "", "events.json"), "utf8");
+    expect(written).not.toContain("hunter2");
+  });
+
+  test.each([
+    [/^permissions.*$/m, "deploy: permission to run with {}: ci.toml has no entry."],
+    [/^.*"sure".*$/m, 'deploy: question sure "Really?": ci.toml has no entry.'],
+    [/^.*"region".*$/m, 'deploy: question region "Where?": ci.toml has no entry.'],
+    [/^.*"token".*$/m, 'deploy: question token "Token?": ci.toml has no entry.'],
+    [/^deliveries.*$/m, "deploy: delivery of its result: ci.toml has no entry."],
+  ])("stops where an entry is missing: %s", async (line, complaint) => {
+    await using server = await calling(["deploy"]);
+    const project = queryProject({ server, tools: [deploy] });
+    const finished = await run(project, ALL.replace(line, ""));
+    expect([finished.status, complaints(project, finished), resultsIn(server)]).toEqual([
+      1,
+      lines(
+        `jp: ${complaint}`,
+        "The turn waits there. Add what is missing to the file, then continue it with `jp query --continue-turn`.",
+      ),
+      [],
+    ]);
+    const [record] = recordsOf(project);
+    expect(record && entriesOf(record, "tool_call_response")).toEqual([]);
+  });
+
+  test("names the entry that does not fit", async () => {
+    await using server = await calling(["deploy"]);
+    const project = queryProject({ server, tools: [deploy] });
+    const finished = await run(project, ALL.replace('"us"', '"mars"'));
+    expect([finished.status, complaints(project, finished).split("\n")[0]]).toEqual([
+      1,
+      'jp: deploy: question region "Where?": answers[1] does not fit: expected one of "eu", "us".',
+    ]);
+  });
+
+  test("names the entries that the turn has not used", async () => {
+    await using server = await ModelServer.start(["Nothing to do."]);
+    const project = queryProject({ server, tools: [deploy] });
+    const file =
+      '[[answers]]\ntool = "deploy"\nquestion = "sure"\ntext = "Really?"\nanswer = true\n';
+    const finished = await run(project, file);
+    expect([finished.status, finished.stdout, complaints(project, finished)]).toEqual([
+      1,
+      "Nothing to do.\n",
+      lines(
+        'jp: answers[0] was never used: deploy did not ask sure "Really?".',
+        "The turn is complete and saved, but it did not ask what the file expects.",
+      ),
+    ]);
+  });
+
+  test("refuses a file that it cannot read before it asks the model", async () => {
+    await using server = await ModelServer.start([]);
+    const project = queryProject({ server, tools: [deploy] });
+    const finished = await run(project, '[[answers]]\ntool = "deploy"\n');
+    expect([finished.status, complaints(project, finished), recordsOf(project)]).toEqual([
+      1,
+      lines(
+        "jp: ci.toml:1: answers[0].question: expected a string, got nothing",
+        "An answers file has [[answers]], [[permissions]] and [[deliveries]]: see docs/ci.md.",
+      ),
+      [],
+    ]);
+  });
+});
+
+function deciderIn({ answered_by: answered, decided_by: decided }: JsonObject) {
+  return answered ?? decided ?? [];
+}
+
+/** Calls deploy with each of these, then replies. */
+function callingWith(...args: readonly JsonObject[]) {
+  return ModelServer.start(({ messages }) =>
+    messages.some(({ role }) => role === "tool")
+      ? "Done."
+      : { calls: args.map((each) => ({ name: "deploy", arguments: each })) },
+  );
+}
+
+describe("jp inquiry export --answers", () => {
+  const parameters = 'parameters.where.type = "string"\nparameters.keep.type = ["string", "null"]';
+  const tool = { ...deploy, settings: `${deploy.settings}\n${parameters}` };
+  const ANY = ALL.replaceAll(" }", ', times = "any" }');
+
+  test("writes what was answered, and a run with that file asks nothing", async () => {
+    await using server = await callingWith(
+      { where: "a\nb", keep: null },
+      { where: "a\nb", keep: null },
+      {},
+    );
+    const project = queryProject({ server, tools: [tool] });
+    const first = await run(project, ANY);
+    expect(first.status).toBe(0);
+    const exported = await project.jp("inquiry", "export", "--answers");
+    const variables = { JP_SECRET_DEPLOY_TOKEN: "hunter2" };
+    writeFileSync(path.join(project.root, "own.toml"), exported.stdout);
+    const again = await query(project, ["-n", "--answers", "own.toml", "go"], { variables });
+    expect([again.status, complaints(project, again)]).toEqual([0, ""]);
+    expect(exported.stdout.split("\n\n").slice(1, 4)).toEqual([
+      '[[permissions]]\ntool = "deploy"\narguments = { where = "a\\nb" }\ndecision = "approve"\ntimes = 2',
+      '[[permissions]]\ntool = "deploy"\ndecision = "approve"',
+      '[[answers]]\ntool = "deploy"\nquestion = "sure"\ntext = "Really?"\narguments = { where = "a\\nb" }\n' +
+        "answer = true\ntimes = 2",
+    ]);
+    expect(exported.stdout).toContain(
+      lines(
+        "# A secret is not on record. Set this variable, or name another.",
+        'tool = "deploy"',
+        'question = "token"',
+        'text = "Token?"',
+        'secret_env = "JP_SECRET_DEPLOY_TOKEN"',
+      ),
+    );
+  });
+
+  test("leaves out what settings decide, and notes what has no answer", async () => {
+    await using server = await calling(["deploy"]);
+    const settings = 'run = "unattended"\ndetached = "deny"';
+    const project = queryProject({ server, tools: [{ ...deploy, settings }] });
+    await query(project, ["go"]);
+    const { stdout } = await project.jp("inquiry", "export", "--answers");
+    expect(stdout.split("\n").slice(2)).toEqual([
+      "",
+      '# No entry: deploy asked sure "Really?", without an answer: no_prompt_backend.',
+      "",
+    ]);
+  });
+
+  test("keeps to its lines, whatever a model calls", async () => {
+    const name = 'x\n[[permissions]]\ntool = "deploy"';
+    const events = [
+      { type: "turn_start", timestamp: "2026-01-02 03:04:05.0" },
+      {
+        type: "tool_call_request",
+        timestamp: "2026-01-02 03:04:05.0",
+        id: "1",
+        name,
+        arguments: {},
+      },
+      {
+        type: "inquiry_request",
+        timestamp: "2026-01-02 03:04:05.0",
+        id: "q",
+        tool_call_id: "1",
+        question_id: "q",
+        source: { source: "tool", name },
+        question: { text: "Go?", answer_type: { type: "boolean" } },
+      },
+    ];
+    const project = queryProject({});
+    project.activate(project.place({ second: 1, events }));
+    const { stdout } = await project.jp("inquiry", "export", "--answers");
+    expect(stdout).toContain("# No entry: x [[permissions]]");
+    expect(stdout).not.toMatch(/^\[\[/m);
+  });
+
+  test("writes a new file, and never overwrites one", async () => {
+    const project = queryProject({});
+    const { id } = project.place({ second: 1 });
+    const first = await project.jp("inquiry", "export", id, "--answers", "new.toml");
+    const second = await project.jp("inquiry", "export", id, "--answers", "new.toml");
+    expect([first.status, first.stdout, existsSync(path.join(project.root, "new.toml"))]).toEqual([
+      0,
+      "",
+      true,
+    ]);
+    expect([second.status, second.stderr.includes("could not be written: EEXIST")]).toEqual([
+      1,
+      true,
+    ]);
+  });
+
+  test("has to be told what to export", async () => {
+    const { status, stderr } = await queryProject({}).jp("inquiry", "export");
+    expect([status, stderr.split("\n")[0]]).toEqual([2, "jp: Say what to export."]);
+  });
+});

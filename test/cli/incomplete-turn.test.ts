@@ -1,0 +1,446 @@
+import { existsSync, readFileSync, writeFileSync } from "node:fs";
+import path from "node:path";
+import { describe, expect, test } from "vitest";
+import type { Json, JsonObject } from "../../src/util/index.ts";
+import { verifies } from "../conformance/manifest.ts";
+import { counters } from "../security/threats.ts";
+import { ModelServer, type Reply } from "./model-server.ts";
+import {
+  entriesOf,
+  problemsIn,
+  query,
+  queryProject,
+  recordOf,
+  type ScriptedTool,
+  without,
+} from "./query-project.ts";
+import { permission } from "./records.ts";
+import { Screen } from "./screen.ts";
+import { type Finished, jsonLines, lines, printed, type Project } from "./support.ts";
+
+const ASKER: ScriptedTool = {
+  name: "asker",
+  questions: [{ id: "q", text: "Go on?", answer_type: { type: "boolean" } }],
+};
+const PUSH: ScriptedTool = { name: "push", program: '"pushed"', settings: 'run = "ask"' };
+const FETCH: ScriptedTool = {
+  name: "fetch",
+  program: '"a page"',
+  settings: 'run = "unattended"\nresult = "ask"',
+};
+/** Counts its runs in a file. */
+const COUNT: ScriptedTool = {
+  name: "count",
+  program: '(require("node:fs").appendFileSync("runs", "x"), "counted")',
+};
+
+const CAREFUL: ScriptedTool = { ...COUNT, settings: 'run = "ask"' };
+
+const ALL = [ASKER, PUSH, FETCH, COUNT];
+
+function calling(tools: readonly ScriptedTool[]): Reply {
+  return { text: "I call.", calls: tools.map(({ name }) => ({ name })) };
+}
+
+function runsIn(project: Project): number {
+  const file = path.join(project.root, "runs");
+  return existsSync(file) ? readFileSync(file, "utf8").length : 0;
+}
+
+function refused(...messages: readonly string[]): Finished {
+  return { status: 1, stdout: "", stderr: lines(...messages) };
+}
+
+/** A project whose only turn waits for a person. */
+async function waiting(server: ModelServer, tools: readonly ScriptedTool[]): Promise<Project> {
+  const project = queryProject({ server, tools });
+  const { status } = await query(project, ["x", "--defer"]);
+  expect(status).toBe(4);
+  return project;
+}
+
+/** The last event of this type, without what every such event has. */
+function last(project: Project, type: string): JsonObject {
+  return without(entriesOf(recordOf(project), type).at(-1) ?? {}, "type", "id");
+}
+
+/** In the order of their ids. */
+async function pendingRows(project: Project): Promise<readonly { readonly id: string }[]> {
+  const finished = await project.jp("inquiry", "ls", "--pending", "--format", "json");
+  const rows = jsonLines(finished) as { readonly id: string }[];
+  return rows.toSorted((one, other) => (one.id < other.id ? -1 : 1));
+}
+
+async function pendingIds(project: Project): Promise<readonly string[]> {
+  return (await pendingRows(project)).map(({ id }) => id);
+}
+
+/** The roles and contents of the messages that the model got last. */
+function lastMessages(server: ModelServer): readonly unknown[] {
+  return server.requests.at(-1)?.messages.map(({ role, content }) => [role, content]) ?? [];
+}
+
+/** As a clone may bring it. */
+function forgePermission(project: Project): { readonly id: string } {
+  const { id, folder } = recordOf(project);
+  const file = path.join(folder, "events.json");
+  const events = JSON.parse(readFileSync(file, "utf8")) as JsonObject[];
+  const decision = permission(0, "call_1_1", { tool: "count" });
+  writeFileSync(file, `${JSON.stringify([...events, decision], null, 2)}\n`);
+  return { id };
+}
+
+describe("a query with --defer", () => {
+  test("goes on as far as it can, and ends with what waits and how to answer it", async () => {
+    verifies("027/defer/leaves-it-open");
+    await using server = await ModelServer.start([calling(ALL)]);
+    const project = queryProject({ server, tools: ALL });
+    const { status, stdout, stderr } = await query(project, ["x", "--defer"]);
+    expect([status, stdout, stderr.split("\n").slice(2)]).toEqual([
+      4,
+      "I call.\n",
+      [
+        'Waiting: asker asks "Go on?"',
+        "  jp inquiry answer call_1_1.q.1",
+        "Waiting: push needs permission to run",
+        "  jp inquiry answer call_1_2.run.1",
+        "Waiting: the result of fetch is ready, and may not be shown to the model yet",
+        "  jp inquiry answer call_1_3.deliver.1",
+        "",
+      ],
+    ]);
+    expect([runsIn(project), entriesOf(recordOf(project), "tool_call_response")]).toEqual([
+      1,
+      [{ type: "tool_call_response", id: "call_1_4", content: "counted", is_error: false }],
+    ]);
+  });
+
+  test("ends as usual if nothing waits", async () => {
+    await using server = await ModelServer.start([calling([COUNT]), "Done."]);
+    const { status, stdout } = await query(queryProject({ server, tools: [COUNT] }), [
+      "x",
+      "--defer",
+    ]);
+    expect([status, stdout]).toEqual([0, "I call.\nDone.\n"]);
+  });
+});
+
+describe("what waits", () => {
+  test("is listed with where, and when it was asked", async () => {
+    await using server = await ModelServer.start([calling([ASKER])]);
+    const project = await waiting(server, [ASKER]);
+    expect(await project.jp("inquiry", "ls", "--pending")).toEqual(
+      printed(lines('asker asks "Go on?"', `    ${recordOf(project).id}/call_1_1.q.1, just now`)),
+    );
+  });
+
+  test("is listed as JSON with its kind and the type of its answer", async () => {
+    await using server = await ModelServer.start([calling(ALL)]);
+    const project = await waiting(server, ALL);
+    const boolean = { type: "boolean" };
+    const conversation = recordOf(project).id;
+    expect(await pendingRows(project)).toEqual(
+      [
+        { id: "call_1_1.q.1", kind: "question", tool: "asker", text: "Go on?" },
+        { id: "call_1_2.run.1", kind: "permission", tool: "push", text: "Run push?" },
+        {
+          id: "call_1_3.deliver.1",
+          kind: "delivery",
+          tool: "fetch",
+          text: "Show the model the result of fetch?",
+        },
+      ].map((row) =>
+        expect.objectContaining({
+          ...row,
+          conversation,
+          answer_type: boolean,
+          asked_at: expect.stringMatching(/^\d{4}-\d\d-\d\d /),
+        }),
+      ),
+    );
+  });
+
+  test("is nothing after the turn has ended", async () => {
+    await using server = await ModelServer.start(["Done."]);
+    const project = queryProject({ server });
+    await query(project, ["x"]);
+    expect(await project.jp("inquiry", "ls", "--pending")).toEqual({
+      status: 0,
+      stdout: "",
+      stderr: "Nothing is waiting.\n",
+    });
+  });
+
+  test("is shown at the end of the printed conversation", async () => {
+    verifies("023/display/print");
+    await using server = await ModelServer.start([calling([ASKER])]);
+    const project = await waiting(server, [ASKER]);
+    const { stdout } = await project.jp("conversation", "print");
+    expect(stdout).toMatch(/^Incomplete turn:\n {2}asker asks "Go on\?"\n$/m);
+  });
+});
+
+describe("an answer from the command line", () => {
+  const CLI = { kind: "user", channel: "cli" };
+  const LEVELS = { type: "select", options: [{ value: "low" }, { value: 2 }] };
+
+  test.each<[string, JsonObject, Json]>([
+    ["yes", { type: "boolean" }, true],
+    ["no", { type: "boolean" }, false],
+    ["true", { type: "boolean" }, true],
+    ["false", { type: "boolean" }, false],
+    ["low", LEVELS, "low"],
+    ["2", LEVELS, 2],
+    ["true", { type: "text" }, "true"],
+    ["because of this", { type: "text" }, "because of this"],
+  ])("%o to a question of %o is recorded as %o", async (value, answerType, answer) => {
+    const questions = [{ id: "q", text: "What?", answer_type: answerType }];
+    const asker = { ...ASKER, questions };
+    await using server = await ModelServer.start([calling([asker])]);
+    const project = await waiting(server, [asker]);
+    const finished = await project.jp("inquiry", "answer", "call_1_1.q.1", ...value.split(" "));
+    expect([finished, last(project, "inquiry_response")]).toEqual([
+      { status: 0, stdout: "", stderr: "Answered call_1_1.q.1.\n" },
+      { outcome: "answered", answer, answered_by: CLI },
+    ]);
+    expect(await pendingIds(project)).toEqual([]);
+  });
+
+  test.each([
+    ["yes", PUSH, "call_1_1.run.1", { decision: "approved" }],
+    ["no", PUSH, "call_1_1.run.1", { decision: "denied" }],
+    ["true", FETCH, "call_1_1.deliver.1", { action: "deliver", decision: "approved" }],
+    ["no", FETCH, "call_1_1.deliver.1", { action: "deliver", decision: "denied" }],
+  ] as const)("%s decides about %o", async (value, tool, id, decided) => {
+    await using server = await ModelServer.start([calling([tool])]);
+    const project = await waiting(server, [tool]);
+    await project.jp("inquiry", "answer", id, value);
+    expect(last(project, "permission_decision")).toEqual({
+      tool_call_id: "call_1_1",
+      tool: tool.name,
+      ...decided,
+      decided_by: CLI,
+    });
+  });
+
+  test("may have a note", async () => {
+    await using server = await ModelServer.start([
+      { calls: [{ name: "ask_user", arguments: { question: "Why?" } }] },
+    ]);
+    const project = await waiting(server, []);
+    const [id = ""] = await pendingIds(project);
+    await project.jp("inquiry", "answer", id, "because", "--note", "I think");
+    expect(last(project, "inquiry_response")).toEqual({
+      outcome: "answered",
+      answer: "because",
+      note: "I think",
+      answered_by: CLI,
+    });
+  });
+
+  test("with --cancel refuses the question", async () => {
+    await using server = await ModelServer.start([calling([ASKER]), "Well then."]);
+    const project = await waiting(server, [ASKER]);
+    const { status, stdout, stderr } = await project.jp(
+      "inquiry",
+      "answer",
+      "call_1_1.q.1",
+      "--cancel",
+      "--continue",
+    );
+    expect([status, stdout, stderr.split("\n")[0], last(project, "inquiry_response")]).toEqual([
+      0,
+      "Well then.\n",
+      "Refused call_1_1.q.1.",
+      { outcome: "cancelled", answer: null, reason: "user" },
+    ]);
+  });
+
+  test.each<[string, (conversation: string) => string]>([
+    ["a prefix", () => "call_1_1"],
+    ["the conversation in front", (conversation) => `${conversation}/call_1_1.q.1`],
+    ["both", (conversation) => `${conversation}/call_1_1`],
+  ])("finds the question by %s", async (_, toId) => {
+    await using server = await ModelServer.start([calling([ASKER, PUSH])]);
+    const project = await waiting(server, [ASKER, PUSH]);
+    await project.jp("inquiry", "answer", toId(recordOf(project).id), "yes");
+    expect(await pendingIds(project)).toEqual(["call_1_2.run.1"]);
+  });
+
+  test("is refused if it does not fit, is for nothing that waits, or for several", async () => {
+    await using server = await ModelServer.start([calling([ASKER, PUSH])]);
+    const project = await waiting(server, [ASKER, PUSH]);
+    const { id } = recordOf(project);
+    const give = (...words: string[]) => project.jp("inquiry", "answer", ...words);
+    const list = "`jp inquiry ls --pending` lists what is.";
+    expect(await give("call_1_1.q.1", "maybe")).toEqual(
+      refused("jp: call_1_1.q.1: the answer does not fit: expected yes or no."),
+    );
+    expect(await give("call_9", "yes")).toEqual(
+      refused("jp: Nothing with the ID call_9 is waiting.", list),
+    );
+    const ambiguous = await give("call_1", "yes");
+    expect([ambiguous.status, ambiguous.stderr.split("\n").slice(1, -1).toSorted()]).toEqual([
+      1,
+      [`  ${id}/call_1_1.q.1`, `  ${id}/call_1_2.run.1`],
+    ]);
+    expect((await give("call_1_1.q.1", "yes")).status).toBe(0);
+    expect(await give("call_1_1.q.1", "no")).toEqual(
+      refused("jp: Nothing with the ID call_1_1.q.1 is waiting.", list),
+    );
+    expect(entriesOf(recordOf(project), "inquiry_response").map(({ answer }) => answer)).toEqual([
+      true,
+    ]);
+  });
+
+  test("with --continue prints the reply, once nothing else waits", async () => {
+    await using server = await ModelServer.start([calling([ASKER, PUSH, COUNT]), "Done."]);
+    const project = await waiting(server, [ASKER, PUSH, COUNT]);
+    const first = await project.jp("inquiry", "answer", "call_1_1", "yes", "--continue");
+    expect([first.status, first.stdout, await pendingIds(project)]).toEqual([
+      4,
+      "",
+      ["call_1_2.run.1"],
+    ]);
+    const second = await project.jp("inquiry", "answer", "call_1_2", "yes", "--continue");
+    expect([second.status, second.stdout, second.stderr]).toEqual([
+      0,
+      "Done.\n",
+      expect.stringMatching(/^✓ push\(\) \d+\.\ds$/m),
+    ]);
+    expect(runsIn(project)).toBe(1);
+  });
+});
+
+describe("an incomplete turn", () => {
+  test("is continued where it stopped, and a finished call does not run again", async () => {
+    verifies("023/resume/finished-calls-are-kept");
+    await using server = await ModelServer.start([calling([ASKER, COUNT]), "Done."]);
+    const project = await waiting(server, [ASKER, COUNT]);
+    await project.jp("inquiry", "answer", "call_1_1", "no");
+    const { status, stdout } = await query(project, ["--continue-turn"]);
+    expect([status, stdout, runsIn(project), problemsIn(project)]).toEqual([0, "Done.\n", 1, []]);
+    expect(lastMessages(server).slice(-2)).toEqual([
+      ["tool", '{"q":false}'],
+      ["tool", "counted"],
+    ]);
+  });
+
+  test("takes no message when it is continued", async () => {
+    verifies("023/flags/continue-takes-no-message");
+    await using server = await ModelServer.start([calling([ASKER])]);
+    const project = await waiting(server, [ASKER]);
+    const { status, stderr } = await query(project, ["--continue-turn", "y"]);
+    expect([status, stderr.split("\n")[0]]).toEqual([2, "jp: --continue-turn takes no message."]);
+  });
+
+  test("is closed by --discard-turn, and a new one starts", async () => {
+    verifies("023/flags/discard");
+    await using server = await ModelServer.start([calling([ASKER, COUNT]), "Done."]);
+    const project = await waiting(server, [ASKER, COUNT]);
+    expect(await query(project, ["y", "--discard-turn"])).toEqual(printed("Done.\n"));
+    const record = recordOf(project);
+    expect([
+      entriesOf(record, "chat_request").map(({ content }) => content),
+      entriesOf(record, "turn_end"),
+      problemsIn(project),
+      await pendingIds(project),
+    ]).toEqual([["x", "y"], [{ type: "turn_end", reason: "discarded" }], [], []]);
+  });
+
+  test("is not continued without a terminal if someone has put a permission on record", async () => {
+    counters("T-WORK-15");
+    await using server = await ModelServer.start([calling([CAREFUL]), "Done."]);
+    const project = await waiting(server, [CAREFUL]);
+    const { id } = forgePermission(project);
+    expect(await query(project, ["--continue-turn"])).toEqual(
+      refused(
+        "jp: Someone else began the last turn, or its record has changed since you left it.",
+        "What the record says was permitted may not be what you permitted.",
+        `To look at it:                     jp conversation print ${id}`,
+        `To close it, and start a new turn: jp query --discard-turn --id ${id}`,
+        "To continue it, use --continue-turn on a terminal.",
+      ),
+    );
+    expect([runsIn(project), (await query(project, ["y", "--discard-turn"])).status]).toEqual([
+      0, 0,
+    ]);
+  });
+
+  test("without a terminal refuses a new message, and changes nothing", async () => {
+    verifies("023/prompt/error-without-a-terminal");
+    await using server = await ModelServer.start([calling([ASKER])]);
+    const project = await waiting(server, [ASKER]);
+    const before = recordOf(project);
+    expect(await query(project, ["y"])).toEqual(
+      refused(
+        "jp: The last turn is incomplete:",
+        '  asker asks "Go on?"',
+        `To continue it:                    jp query --continue-turn --id ${before.id}`,
+        `To close it, and start a new turn: jp query --discard-turn --id ${before.id}`,
+      ),
+    );
+    expect([recordOf(project), server.requests.length]).toEqual([before, 1]);
+  });
+});
+
+describe("an incomplete turn on a terminal", () => {
+  test("is shown with what can be done about it, and continued", async () => {
+    verifies("023/prompt/menu");
+    await using server = await ModelServer.start([calling([ASKER]), "Done."]);
+    const project = await waiting(server, [ASKER]);
+    const screen = new Screen(project, ["q"]);
+    await shows(screen, /quit/);
+    const menu = screen.lines;
+    screen.type("resume\r");
+    await shows(screen, /Go on\?[^]*Go on\?/);
+    screen.type("y");
+    const { status } = await screen.end();
+    expect([menu.slice(0, 3), status, problemsIn(project)]).toEqual([
+      ["This conversation has an incomplete turn:", '  asker asks "Go on?"', "? What now?"],
+      0,
+      [],
+    ]);
+  });
+
+  test("is left as it is if the user quits", async () => {
+    await using server = await ModelServer.start([calling([ASKER])]);
+    const project = await waiting(server, [ASKER]);
+    const screen = new Screen(project, ["q", "y"]);
+    await shows(screen, /quit/);
+    const before = recordOf(project);
+    screen.type("quit\r");
+    expect([(await screen.end()).status, recordOf(project)]).toEqual([0, before]);
+  });
+
+  test.each([
+    ["y", 1],
+    ["n", 0],
+  ])(
+    "of someone else is continued only if the user has seen it and said so: %s",
+    async (answer, runs) => {
+      counters("T-WORK-15");
+      await using server = await ModelServer.start([calling([CAREFUL]), "Done."]);
+      const project = await waiting(server, [CAREFUL]);
+      forgePermission(project);
+      const screen = new Screen(project, ["q", "--continue-turn"]);
+      await shows(screen, /Continue it\?/);
+      const shown = screen.lines.slice(0, 3);
+      screen.type(answer);
+      const { status } = await screen.end();
+      expect([shown, status, runsIn(project)]).toEqual([
+        [
+          "Someone else began this turn, or its record has changed since you left it.",
+          "If you continue it, what the record says was permitted and answered counts:",
+          "  count {}, approved by user (terminal)",
+        ],
+        0,
+        runs,
+      ]);
+    },
+  );
+});
+
+function shows(screen: Screen, wanted: RegExp): Promise<void> {
+  return screen.untilShown((shown) => wanted.test(shown.join("\n")));
+}

@@ -1,0 +1,101 @@
+import { describe, expect, test } from "vitest";
+import { snapshotOf } from "../../src/storage/temporary-workspace.fixture.ts";
+import type { JsonObject } from "../../src/util/index.ts";
+import {
+  answer,
+  call,
+  message,
+  permission,
+  question,
+  request,
+  result,
+  turnStart,
+} from "./records.ts";
+import { jsonLines, lines, printed, Project } from "./support.ts";
+
+const ASSISTANT = { source: "assistant" };
+const BY_CONFIG = { kind: "policy", key: "conversation.tools.ask_user.run" };
+
+/** The assistant asks where to announce something, and is told. */
+function events(): JsonObject[] {
+  const rules = { exclusive: true, persistence: "none", note: true };
+  const where = { source: ASSISTANT, text: "Where?", answer_type: { type: "text" }, ...rules };
+  return [
+    turnStart(0),
+    request(0, "Announce it."),
+    call(1, "call_1", "ask_user", { question: "Where?" }),
+    permission(2, "call_1", { tool: "ask_user", decided_by: BY_CONFIG }),
+    { ...turnStart(2), type: "attempt_start", tool_call_id: "call_1" },
+    question(2, "call_1.answer.1", { ...where, tool_call_id: "call_1", question_id: "answer" }),
+    answer(3, "call_1.answer.1", {
+      outcome: "answered",
+      answer: "in the paper",
+      answered_by: { kind: "user", channel: "cli", name: "Mia" },
+    }),
+    { ...turnStart(3), type: "attempt_start", tool_call_id: "call_1" },
+    result(3, "call_1", '{"answer_type":"text","answer":"in the paper"}'),
+    message(4, "Done."),
+  ];
+}
+
+function place(): { readonly project: Project; readonly id: string } {
+  const project = new Project();
+  const { id } = project.place({ second: 0, title: "News", config: {}, events: events() });
+  return { project, id };
+}
+
+describe("jp replay", () => {
+  test("says that everything is as recorded, and changes nothing", async () => {
+    const { project, id } = place();
+    const before = snapshotOf(project.root, project.data);
+    expect(await project.jp("replay", id)).toEqual(
+      printed(`${id}: 1 turn, everything as recorded.\n`),
+    );
+    expect(snapshotOf(project.root, project.data)).toEqual(before);
+  });
+
+  test("runs tools again if asked to, with the recorded answers", async () => {
+    const { project, id } = place();
+    const replayed = await project.jp("replay", id, "--tools", "live", "--format", "json");
+    expect(jsonLines(replayed)).toEqual([{ conversation: id, turns: 1, identical: true }]);
+  });
+
+  test("shows the first difference, and exits with status 1", async () => {
+    const { project, id } = place();
+    const strict = ["-c", "conversation.tools.ask_user.run=skip"];
+    expect(await project.jp("replay", id, ...strict)).toEqual({
+      ...printed(
+        lines(
+          `${id}: turn 1, call call_1 is not as recorded.`,
+          "--- recorded",
+          "+++ now",
+          "  {",
+          '    "type": "permission_decision",',
+          '    "tool_call_id": "call_1",',
+          '    "tool": "ask_user",',
+          '-   "decision": "approved",',
+          '+   "decision": "denied",',
+          '    "decided_by": {',
+          '      "kind": "policy",',
+          '      "key": "conversation.tools.ask_user.run"',
+          "    }",
+          "  }",
+        ),
+      ),
+      status: 1,
+    });
+    const { status, stdout } = await project.jp("replay", id, ...strict, "--format", "json");
+    expect([status, JSON.parse(stdout)]).toMatchObject([
+      1,
+      {
+        identical: false,
+        divergence: {
+          turn: 1,
+          tool_call_id: "call_1",
+          recorded: { decision: "approved" },
+          now: { decision: "denied" },
+        },
+      },
+    ]);
+  });
+});

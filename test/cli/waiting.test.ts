@@ -1,0 +1,260 @@
+/** What waits in other workspaces, for too long, or for a process that is busy. */
+import { mkdirSync, readdirSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import path from "node:path";
+import { describe, expect, test } from "vitest";
+import { inquiry } from "../../src/conversation/events.fixture.ts";
+import { type ConversationEvent, timestampFromDate } from "../../src/conversation/index.ts";
+import { openWorkspace } from "../../src/storage/index.ts";
+import { answerBy, WAITING } from "../../src/storage/open-question.fixture.ts";
+import { systemClock } from "../../src/util/index.ts";
+import { type Finished, runCommand } from "../support/command-host.ts";
+import { entriesOf, queryProject, recordOf } from "./query-project.ts";
+import { Screen } from "./screen.ts";
+import { jsonLines, lines, printed, Project } from "./support.ts";
+
+const HOUR = 3600_000;
+
+interface Asked {
+  readonly text?: string;
+  readonly hoursAgo?: number;
+  /** Counted from now. */
+  readonly deadlineHours?: number;
+}
+
+function after(hours: number) {
+  return timestampFromDate(new Date(Date.now() + hours * HOUR));
+}
+
+/** A turn that waits for an answer to this question. */
+function asking({ text = "Go on?", hoursAgo = 2, deadlineHours }: Asked = {}) {
+  const question: ConversationEvent = {
+    ...inquiry("a.q.1", { text, default: true }),
+    timestamp: after(-hoursAgo),
+    toolCallId: "a",
+    questionId: "q",
+    ...(deadlineHours !== undefined && { deadline: after(deadlineHours) }),
+  };
+  return [...WAITING.slice(0, -1), question];
+}
+
+function storeAt(root: string, { variables, home }: Project) {
+  const environment = { variables, home, platform: process.platform };
+  const options = { from: root, environment, clock: systemClock, pid: process.pid };
+  return openWorkspace(options).conversations;
+}
+
+/** Leaves a conversation in the project, or in another workspace of its user. */
+async function place(project: Project, asked?: Asked, root = project.root) {
+  await using writer = await storeAt(root, project).create({});
+  await writer.append(...asking(asked));
+  return writer.id;
+}
+
+function addWorkspace(project: Project, name: string, id: string): string {
+  const root = path.join(path.dirname(project.root), name);
+  mkdirSync(path.join(root, ".jp"), { recursive: true });
+  writeFileSync(path.join(root, ".jp", ".id"), id);
+  return root;
+}
+
+describe("what waits in all workspaces", () => {
+  const LIST = ["inquiry", "ls", "--pending", "--all"];
+
+  test("is listed with the workspace, from anywhere, oldest first", async () => {
+    const project = new Project();
+    const there = addWorkspace(project, "there", "xyz98");
+    const one = await place(project, { text: "One?", hoursAgo: 1 });
+    const two = await place(project, { text: "Two?\u001b[2J\nThree?" }, there);
+    const { home: cwd, variables } = project;
+    expect(await runCommand(LIST, { cwd, variables })).toEqual(
+      printed(
+        lines(
+          'a_tool asks "Two?␛[2J Three?"',
+          `    ${two}/a.q.1, 2 hours ago`,
+          `    in ${there}`,
+          'a_tool asks "One?"',
+          `    ${one}/a.q.1, 1 hour ago`,
+          `    in ${project.root}`,
+        ),
+      ),
+    );
+    const json = await runCommand([...LIST, "--format", "json"], { cwd, variables });
+    expect(jsonLines(json)).toEqual([
+      expect.objectContaining({ workspace: there, conversation: two }),
+      expect.objectContaining({ workspace: project.root, conversation: one }),
+    ]);
+  });
+
+  test("is listed even if one workspace cannot be read, and the command says which", async () => {
+    const project = new Project();
+    const broken = addWorkspace(project, "broken", "xyz98");
+    await place(project, {}, broken);
+    await place(project);
+    rmSync(path.join(broken, ".jp", ".id"));
+    symlinkSync("/etc/hostname", path.join(broken, ".jp", ".id"));
+    const { status, stdout, stderr } = await project.jp(...LIST, "--format", "json");
+    expect([status, stdout.split("\n").length - 1, stderr]).toEqual([
+      0,
+      1,
+      expect.stringMatching(new RegExp(`^warning: ${broken}: Cannot read .*\\.id: .*link`)),
+    ]);
+  });
+
+  test("is listed once if a clone shares it", async () => {
+    const project = new Project();
+    const clone = addWorkspace(project, "clone", "abc12");
+    await using writer = await storeAt(project.root, project).create({ isLocal: true });
+    await writer.append(...asking());
+    const { variables } = project;
+    const { stdout } = await runCommand([...LIST, "--format", "json"], { cwd: clone, variables });
+    expect(stdout.split("\n").length - 1).toBe(1);
+  });
+
+  test("cannot be answered from another one, but the command says how", async () => {
+    const project = new Project();
+    const there = addWorkspace(project, "over there", "xyz98");
+    const id = await place(project, {}, there);
+    const elsewhere = await project.jp("inquiry", "answer", `${id}/a`, "yes");
+    expect(elsewhere).toEqual({
+      status: 1,
+      stdout: "",
+      stderr: lines(
+        `jp: Nothing with the ID ${id}/a is waiting.`,
+        `It waits in another workspace. To answer it: jp --workspace '${there}' inquiry answer ${id}/a`,
+      ),
+    });
+    const answered = await project.jp("--workspace", there, "inquiry", "answer", `${id}/a`, "yes");
+    expect(answered.status).toBe(0);
+  });
+});
+
+test("what waits is listed even if one conversation cannot be read", async () => {
+  const project = new Project();
+  await place(project);
+  const { folder } = recordOf(project);
+  await place(project);
+  rmSync(path.join(folder, "events.json"));
+  const { status, stdout, stderr } = await project.jp(
+    "inquiry",
+    "ls",
+    "--pending",
+    "--format",
+    "json",
+  );
+  expect([status, stdout.split("\n").length - 1, stderr]).toEqual([
+    0,
+    1,
+    `warning: Cannot read ${folder}/events.json: it does not exist.\n`,
+  ]);
+});
+
+describe("a question with a deadline", () => {
+  test("is listed with the time that is left", async () => {
+    const project = new Project();
+    const id = await place(project, { deadlineHours: 3.5 });
+    const late = await place(project, { hoursAgo: 1, deadlineHours: -0.5 });
+    const { stdout } = await project.jp("inquiry", "ls", "--pending");
+    const rows = jsonLines(await project.jp("inquiry", "ls", "--pending", "--format", "json"));
+    expect([stdout.split("\n").filter((line) => line.startsWith(" ")), rows]).toEqual([
+      [`    ${id}/a.q.1, 2 hours ago, due in 3 hours`, `    ${late}/a.q.1, 1 hour ago, overdue`],
+      [
+        expect.objectContaining({ deadline: expect.any(String) as string }),
+        expect.objectContaining({ deadline: expect.any(String) as string }),
+      ],
+    ]);
+  });
+
+  test.each([
+    ["", "it is refused as timed out"],
+    ['on_timeout = "default"', "it is answered with yes (default)"],
+    ['on_timeout = "escalate"\ntarget = ["assistant", "user"]', "you are asked again"],
+  ])("that has passed takes no answer: with %o, %s", async (config, outcome) => {
+    const project = queryProject({
+      config: `[conversation.tools.a_tool]\nsource = "local"\ncommand = "true"\n[conversation.tools.a_tool.questions.q]\n${config}`,
+    });
+    const id = await place(project, { deadlineHours: -1 });
+    const expected = {
+      status: 1,
+      stdout: "",
+      stderr: lines(
+        "jp: a.q.1 is overdue: its deadline has passed.",
+        `When the turn is continued, ${outcome}: jp query --continue-turn --id ${id}`,
+      ),
+    };
+    const results: readonly Finished[] = [
+      await project.jp("inquiry", "answer", "a.q.1", "no"),
+      await project.jp("inquiry", "answer", "a.q.1", "--cancel"),
+      await project.jp("inquiry", "answer", "a.q.1"),
+    ];
+    expect(results).toEqual([expected, expected, expected]);
+    expect(entriesOf(recordOf(project), "inquiry_response")).toEqual([]);
+  });
+});
+
+describe("an answer for a process that is busy", () => {
+  const ANSWER = ["inquiry", "answer", "a.q.1", "yes"];
+
+  test("waits, says for whom, and is withdrawn by Ctrl-C", async () => {
+    const project = new Project();
+    const id = await place(project);
+    await using writer = await storeAt(project.root, project).open(id);
+    const interrupt = new AbortController();
+    const { root: cwd, variables } = project;
+    const finished = await runCommand(ANSWER, {
+      cwd,
+      variables,
+      interrupt: interrupt.signal,
+      onNotice: () => interrupt.abort(),
+    });
+    expect(finished).toEqual({
+      status: 130,
+      stdout: "",
+      stderr: lines(
+        `Waiting for process ${process.pid}, which is busy. Ctrl-C withdraws the answer.`,
+        "The answer is withdrawn: a.q.1 is still waiting.",
+      ),
+    });
+    expect(readdirSync(path.join(project.userFolder, "offers"))).toEqual([]);
+    await writer.release();
+    expect(entriesOf(recordOf(project), "inquiry_response")).toEqual([]);
+  });
+
+  test("cannot be withdrawn once the process has taken it", async () => {
+    const project = new Project();
+    const id = await place(project);
+    await using writer = await storeAt(project.root, project).open(id);
+    const interrupt = new AbortController();
+    const tooLate = Promise.withResolvers<void>();
+    writer.onAnswer(async ({ event }) => {
+      interrupt.abort();
+      await tooLate.promise;
+      await writer.append(event);
+      return { type: "recorded" };
+    });
+    const { root: cwd, variables } = project;
+    const finished = await runCommand(ANSWER, {
+      cwd,
+      variables,
+      interrupt: interrupt.signal,
+      onNotice: () => tooLate.resolve(),
+    });
+    expect(finished).toEqual({
+      status: 0,
+      stdout: "",
+      stderr: lines(
+        `Too late to withdraw the answer: process ${process.pid} has taken it.`,
+        "Answered a.q.1.",
+      ),
+    });
+  });
+});
+
+test("the prompt of an answer closes when someone else answers, and says who", async () => {
+  const project = new Project();
+  const id = await place(project);
+  const screen = new Screen(project, ["inquiry", "answer", "a.q.1"]);
+  await screen.untilShown((shown) => shown.join("\n").includes("Go on?"));
+  await storeAt(project.root, project).answer(id, answerBy("Ana"));
+  const { status, lines: shown } = await screen.end();
+  expect([status, shown.at(-1)]).toEqual([1, "jp: a.q.1 was answered already by user Ana (cli)."]);
+});
