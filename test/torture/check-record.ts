@@ -1,4 +1,4 @@
-/** Checks the record after a torn turn and a complete one. */
+/** Checks the record after a torn turn, its continuation and a complete one. */
 import { isDeepStrictEqual } from "node:util";
 import {
   conversationCreatedAt,
@@ -15,7 +15,7 @@ export interface RecordUnderTest {
   readonly conversation: string;
   /** The content of the file. */
   readonly text: string;
-  /** The events that were acknowledged to the torn turn, and to the next one. */
+  /** The events that were acknowledged to the torn turn, and to what came after it. */
   readonly first: readonly JsonObject[];
   readonly next: readonly JsonObject[];
   /** Whether there may be unacknowledged events, which were being written when it was killed. */
@@ -32,14 +32,17 @@ export function problemsOfRecord(record: RecordUnderTest): string[] {
     problems.push(`of ${first.length} acknowledged events, some are lost or out of order`);
   }
   if (next.length > 0 && !isDeepStrictEqual(elements.slice(-next.length), next)) {
-    problems.push(`of ${next.length} events of the next turn, some are lost or out of order`);
+    problems.push(`of ${next.length} events after it, some are lost or out of order`);
   }
   const more = elements.length - first.length - next.length;
   if (more > 0 && !record.mayHaveMore) problems.push(`${more} events were refused, and are there`);
-  const texts = elements.map((element) => JSON.stringify(element));
+  // Two attempts of a call may start in the same millisecond.
+  const texts = elements
+    .filter(({ type }) => type !== "attempt_start")
+    .map((element) => JSON.stringify(element));
   const twice = texts.filter((element, index) => texts.indexOf(element) !== index);
   if (twice.length > 0) problems.push(`recorded twice: ${twice.join(", ")}`);
-  return [...problems, ...unpaired(record.conversation, elements), ...reopened(elements)];
+  return [...problems, ...unpaired(record.conversation, elements), ...leftOpen(elements)];
 }
 
 function parse(text: string): readonly JsonObject[] | undefined {
@@ -64,21 +67,17 @@ function unpaired(conversation: string, elements: readonly JsonObject[]): readon
   return problemsOf([...eventsOf(view.entries)]).map((problem) => `to a model, ${problem}`);
 }
 
-/** Only the torn turn may have open calls or questions. */
-function reopened(elements: readonly JsonObject[]): readonly string[] {
-  const start = elements.findLastIndex(({ type }) => type === "turn_start");
-  const last = elements.slice(start);
-  return (["tool_call", "inquiry"] as const).flatMap((kind) => {
-    const [asked, ended] = [idsOf(last, `${kind}_request`), idsOf(last, `${kind}_response`)];
-    return isDeepStrictEqual(asked, ended)
-      ? []
-      : [`in the next turn, not every ${kind} has its one end`];
+/** Every call and question has its one end, and every result that waited for a decision was delivered. */
+function leftOpen(elements: readonly JsonObject[]): readonly string[] {
+  const events = [...eventsOf(elements.map((element) => StreamEntry.fromJson(element)))];
+  const lost = events.flatMap((event, index) => {
+    if (event.type !== "permission_request" || event.result === undefined) return [];
+    const response = events
+      .slice(index)
+      .find((each) => each.type === "tool_call_response" && each.id === event.toolCallId);
+    const isThere =
+      response?.type === "tool_call_response" && response.content === event.result.content;
+    return isThere ? [] : [`the result of ${event.toolCallId} is lost`];
   });
-}
-
-function idsOf(elements: readonly JsonObject[], type: string): string[] {
-  return elements
-    .filter((element) => element["type"] === type)
-    .map(({ id }) => JSON.stringify(id))
-    .toSorted();
+  return [...problemsOf(events), ...lost];
 }

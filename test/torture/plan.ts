@@ -19,6 +19,8 @@ export interface TurnPlan {
   /** A new one if absent. */
   readonly conversation?: string;
   readonly turn: "first" | "next";
+  /** Continues the turn that another process has left. */
+  readonly isResumed?: boolean;
   readonly fault: Fault;
   /** After this many reads, the clock is an hour behind. */
   readonly clockJumpsAfter?: number;

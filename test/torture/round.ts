@@ -1,4 +1,7 @@
-/** One round: a turn with a fault, the next turn of the conversation, and the checks after them. */
+/**
+ * One round: a turn with a fault, its continuation by another process, the next turn of the conversation,
+ * and the checks after them.
+ */
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import path from "node:path";
 import { isJsonObject } from "../../src/util/index.ts";
@@ -39,19 +42,22 @@ export async function runRound(round: Round, program: string): Promise<RoundResu
   try {
     const first = await runFirst(round, place, program);
     const orphans = await endOrphans(place);
-    const ranBefore = localRuns(place).length;
     const halves = findHalfMade(place);
+    const resumed = await resume(round, place, program);
+    const orphansOfResumed = await endOrphans(place);
+    const runs = localRuns(place);
     const next = await runTurnProcess(planOf(place, "next"), { program, round: place.round });
     const problems = [
       ...unexpectedEnd(first),
       ...orphans.map((process) => `left running: ${process}`),
       ...halves.map((folder) => `half a conversation: ${folder}`),
-      ...(next.end !== undefined && next.failure === undefined
-        ? []
-        : [`the next turn has failed: ${next.failure?.message ?? next.errors}`]),
-      ...problemsOfRecords(place, hasLooseEnd(round.fault, first), [first, next]),
+      ...failureOf("the continued turn", resumed),
+      ...orphansOfResumed.map((process) => `left running by the continued turn: ${process}`),
+      ...failureOf("the next turn", next),
+      ...problemsOfRecords(place, hasLooseEnd(round.fault, first), [first, resumed, next]),
       ...(await problemsAfter(place)),
-      ...ranAgain(localRuns(place).slice(ranBefore)),
+      ...ranTwice(runs, round.isContinued === true ? 2 : 1),
+      ...ranOther(localRuns(place).slice(runs.length)),
     ];
     const isHit = first.wasKilled || first.failure !== undefined;
     return { name: round.name, isHit, recorded: first.recorded.length, problems };
@@ -80,6 +86,23 @@ async function runFirst(round: Round, place: Workplace, program: string): Promis
   } finally {
     restore?.();
   }
+}
+
+/** Nothing can be continued if there is no conversation yet. */
+async function resume(
+  { server }: Round,
+  place: Workplace,
+  program: string,
+): Promise<TurnRun | undefined> {
+  const plan = planOf(place, "first");
+  if (plan.conversation === undefined) return undefined;
+  const options = { program, round: place.round };
+  return runTurnProcess({ ...plan, server, isResumed: true }, options);
+}
+
+function failureOf(turn: string, run: TurnRun | undefined): string[] {
+  if (run === undefined || (run.end !== undefined && run.failure === undefined)) return [];
+  return [`${turn} has failed: ${run.failure?.message ?? run.errors}`];
 }
 
 /** Without faults, in the existing conversation if there is one. */
@@ -121,11 +144,11 @@ function hasLooseEnd(fault: Fault, { wasKilled }: TurnRun): boolean {
   return wasKilled || (fault.type === "error" && fault.isLasting);
 }
 
-/** Both turns are in the same, only conversation. */
+/** All of them are in the same, only conversation. */
 function problemsOfRecords(
   place: Workplace,
   mayHaveMore: boolean,
-  [first, next]: readonly [TurnRun, TurnRun],
+  [first, resumed, next]: readonly [TurnRun, TurnRun | undefined, TurnRun],
 ): readonly string[] {
   const folders = conversationFolders(place);
   const [folder, ...others] = folders;
@@ -134,7 +157,7 @@ function problemsOfRecords(
     conversation: conversationOf(folder),
     text: readFileSync(path.join(folder, "events.json"), "utf8"),
     first: first.recorded,
-    next: next.recorded,
+    next: [...(resumed?.recorded ?? []), ...next.recorded],
     mayHaveMore,
   });
 }
@@ -157,8 +180,14 @@ function conversationOf(folder: string): string {
   return `jp-c${/^\d+/.exec(path.basename(folder))?.[0] ?? ""}`;
 }
 
-/** The calls that started the local tool, in order. */
-function localRuns({ notes }: Workplace): unknown[] {
+/** A start of the local tool: by which call, and whether it had its answer. */
+interface LocalRun {
+  readonly call: unknown;
+  readonly isAnswered: boolean;
+}
+
+/** In order. */
+function localRuns({ notes }: Workplace): LocalRun[] {
   const file = path.join(notes, "local");
   const lines = existsSync(file) ? readFileSync(file, "utf8").split("\n") : [];
   // A tool that never got its input has logged an empty line.
@@ -166,14 +195,21 @@ function localRuns({ notes }: Workplace): unknown[] {
     const document = JSON.parse(line) as unknown;
     const tool = isJsonObject(document) ? document["tool"] : undefined;
     const given = isJsonObject(tool) ? tool["arguments"] : undefined;
-    return isJsonObject(given) ? given["call"] : undefined;
+    const answers = isJsonObject(tool) ? tool["answers"] : undefined;
+    const isAnswered = isJsonObject(answers) && Object.keys(answers).length > 0;
+    return { call: isJsonObject(given) ? given["call"] : undefined, isAnswered };
   });
 }
 
+/** A call that may have run is not run again: the person always says no to that. */
+function ranTwice(runs: readonly LocalRun[], turns: number): string[] {
+  const texts = runs.map((run) => JSON.stringify(run));
+  const twice = texts.filter((text) => texts.filter((each) => each === text).length > turns);
+  return [...new Set(twice)].map((text) => `run more than once: ${text}`);
+}
+
 /** The next turn has one call, which asks once. */
-function ranAgain(runs: readonly unknown[]): string[] {
-  const expected = ["build_3", "build_3"];
-  return JSON.stringify(runs) === JSON.stringify(expected)
-    ? []
-    : [`the next turn has run ${runs.map(String).join(", ")}`];
+function ranOther(runs: readonly LocalRun[]): string[] {
+  const calls = runs.map(({ call }) => String(call)).join(", ");
+  return calls === "build_3, build_3" ? [] : [`the next turn has run ${calls}`];
 }

@@ -12,6 +12,7 @@ import {
 import { createTool } from "../../src/executor/index.ts";
 import { createInquiryBackend } from "../../src/inquiry/index.ts";
 import { McpServers } from "../../src/mcp/index.ts";
+import type { ModelRequest } from "../../src/provider/index.ts";
 import type { ConversationWriter } from "../../src/storage/index.ts";
 import { ScriptedModel, ScriptedPrompter, type ScriptedReply } from "../../src/testing/index.ts";
 import {
@@ -64,6 +65,7 @@ function configOf({ server }: TurnPlan): JsonObject {
         deploy: {
           source: "builtin",
           run: "ask",
+          result: "ask",
           questions: { where: { answer: "there" } },
         },
         judge: {
@@ -106,6 +108,24 @@ const REPLIES: Readonly<Record<TurnPlan["turn"], readonly ScriptedReply[]>> = {
   next: [[call("deploy", "deploy_3"), call("build", "build_3")], "It is done, too."],
 };
 
+/** The next reply of the turn, without the calls that are on record already. */
+function nextReply(turn: TurnPlan["turn"], { parts }: ModelRequest): ScriptedReply {
+  const start = parts.events.findLastIndex(({ type }) => type === "chat_request");
+  const made = new Set(
+    parts.events
+      .slice(start)
+      .flatMap((event) => (event.type === "tool_call_request" ? [event.id] : [])),
+  );
+  for (const reply of REPLIES[turn]) {
+    if (typeof reply === "string") return reply;
+    const isCall = reply.filter((step) => step.type === "tool_call");
+    if (isCall.some(({ id }) => !made.has(id))) {
+      return reply.filter((step) => step.type !== "tool_call" || !made.has(step.id));
+    }
+  }
+  return "";
+}
+
 function call(name: string, id: string) {
   return { type: "tool_call", id, name, arguments: { call: id } } as const;
 }
@@ -134,6 +154,9 @@ function builtins(): readonly BuiltinTool[] {
   return [deploy, judge, refused];
 }
 
+/** `select`: a call in doubt is not run again. */
+const ANSWERS = { boolean: true, text: "there", secret: SECRET, select: "skip" };
+
 export interface Scenario extends AsyncDisposable {
   run(): Promise<void>;
 }
@@ -156,13 +179,14 @@ export function openScenario({ plan, conversation, clock }: ScenarioParts): Scen
   const turn = new Turn({
     conversation,
     clock,
-    model: new ScriptedModel({ replies: REPLIES[plan.turn] }),
+    model: new ScriptedModel({ replies: (request) => nextReply(plan.turn, request) }),
     assistant,
     tools: toolboxOf({ plan, conversation, clock }, servers),
     prompter: new ScriptedPrompter({
       permissions: () => ({ type: "run", isRemembered: true }),
+      deliveries: () => ({ type: "deliver" }),
       answers: ({ question }) => ({
-        answer: question.answerType.type === "secret" ? SECRET : true,
+        answer: ANSWERS[question.answerType.type],
         isRemembered: question.answerType.type === "boolean",
       }),
     }),
@@ -178,7 +202,10 @@ export function openScenario({ plan, conversation, clock }: ScenarioParts): Scen
     maxCycles: 10,
   });
   return {
-    run: async () => void (await turn.run({ content: `The ${plan.turn} request.` })),
+    run: async () => {
+      if (plan.isResumed === true) await turn.resume();
+      else await turn.run({ content: `The ${plan.turn} request.` });
+    },
     [Symbol.asyncDispose]: () => servers.close(),
   };
 }
