@@ -50,13 +50,28 @@ const LIST = { list: "jp conversation ls, 1,000 conversations" };
 export const list: Bench = {
   rows: Object.values(LIST),
   run: async (folder) => {
-    writeRecords(folder, 1_000, 100);
+    writeRecords(folder, 1_000, 104);
     const took = await takeTurns(
       { node: startNode, list: jp(folder, "conversation", "ls") },
       ROUNDS,
     );
     const goal = { most: 2.5 };
     return [{ name: LIST.list, unit: NODE_START, goal, ...compared(took.list, took.node) }];
+  },
+};
+
+const PENDING = { pending: "jp inquiry ls --pending, among 10,000 finished conversations" };
+
+export const pending: Bench = {
+  rows: Object.values(PENDING),
+  run: async (folder) => {
+    const [none, many] = [path.join(folder, "none"), path.join(folder, "many")];
+    makeWorkspace(none);
+    writeRecords(many, 10_000, 8);
+    const words = ["inquiry", "ls", "--pending"];
+    const took = await takeTurns({ none: jp(none, ...words), many: jp(many, ...words) }, ROUNDS);
+    const row = { name: PENDING.pending, unit: "× in an empty workspace", goal: { most: 2 } };
+    return [{ ...row, ...compared(took.many, took.none) }];
   },
 };
 
@@ -69,7 +84,7 @@ const SEARCH = {
 export const search: Bench = {
   rows: Object.values(SEARCH),
   run: async (folder) => {
-    writeRecords(folder, 100, 1_250);
+    writeRecords(folder, 100, 1_248);
     const env = benchEnvironment(folder);
     const grep = ["conversation", "grep", "-c", "Fox 1234 jumps", "--ignore-case"];
     const minimal = path.join(import.meta.dirname, "minimal", "grep.mjs");

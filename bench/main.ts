@@ -6,7 +6,7 @@ import process from "node:process";
 import { parseArgs } from "node:util";
 import { findRegressions, readBaseline, type Regression, storeBaseline } from "./baseline.ts";
 import { measureCache } from "./cache.ts";
-import { list, print, search, start } from "./commands.ts";
+import { list, pending, print, search, start } from "./commands.ts";
 import { heavy } from "./heavy.ts";
 import { inquiry } from "./inquiry.ts";
 import type { Bench, Result } from "./measure.ts";
@@ -14,6 +14,7 @@ import { installed } from "./package.ts";
 import { measurePeers, readPeers } from "./peers.ts";
 import { queryLong, queryStart, streaming } from "./query.ts";
 import { question } from "./question.ts";
+import { resume } from "./resume.ts";
 import { asMarkdown, asText, peerTable, resultTable } from "./table.ts";
 
 const HELP = `Usage: npm run bench -- [options]
@@ -37,11 +38,13 @@ Measure jp, and print each result next to its goal.
 const standard: readonly Bench[] = [
   queryStart,
   list,
+  pending,
   queryLong,
   installed,
   start,
   search,
   question,
+  resume,
   inquiry,
   streaming,
 ];

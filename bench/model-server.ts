@@ -3,7 +3,7 @@ import { once } from "node:events";
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { setTimeout } from "node:timers/promises";
-import { WIRE } from "../test/provider/wire.ts";
+import { WIRE, type WireCall } from "../test/provider/wire.ts";
 
 /** About a token. */
 const PIECE = /[\s\S]{1,4}/g;
@@ -18,6 +18,8 @@ export class ModelServer implements AsyncDisposable {
   /** When it sent the first token. Nothing comes before it, not even the headers. */
   spokeAt = 0;
   reply = "It is the first of many words.\n";
+  /** What the next reply calls, instead of saying something. */
+  readonly calls: WireCall[] = [];
   readonly #server: Server;
 
   private constructor() {
@@ -36,6 +38,14 @@ export class ModelServer implements AsyncDisposable {
     return `http://127.0.0.1:${port}`;
   }
 
+  /** Lines of a config that uses it. */
+  get config(): readonly string[] {
+    return [
+      'assistant.model.id = "llamacpp/bench"',
+      `providers.llm.llamacpp.base_url = "${this.url}"`,
+    ];
+  }
+
   async [Symbol.asyncDispose](): Promise<void> {
     this.#server.closeAllConnections();
     this.#server.close();
@@ -49,9 +59,12 @@ export class ModelServer implements AsyncDisposable {
     response.writeHead(200, { "content-type": "text/event-stream" }); // Sent with the first chunk.
     await setTimeout(THINKING_MS);
     this.spokeAt = performance.now();
+    const calls = this.calls.splice(0);
     const chunks = request.url?.endsWith("/messages")
       ? WIRE.anthropic({ text: this.reply })
-      : llamaChunks(this.reply);
+      : calls.length > 0
+        ? WIRE.llamacpp({ calls })
+        : llamaChunks(this.reply);
     const [first = "", ...rest] = chunks;
     response.write(first);
     await setTimeout(PAUSE_MS);

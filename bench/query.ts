@@ -1,5 +1,4 @@
 /** `jp query` with a model on loopback: the time to the request, the time to print, and the CPU time. */
-import { writeFileSync, mkdirSync } from "node:fs";
 import path from "node:path";
 import process from "node:process";
 import { writeRecord } from "./data.ts";
@@ -19,7 +18,13 @@ import {
 } from "./measure.ts";
 import { ModelServer } from "./model-server.ts";
 import { median, ratioOf } from "./statistics.ts";
-import { benchEnvironment, makeWorkspace, recordFolder, writeRecords } from "./workspace.ts";
+import {
+  benchEnvironment,
+  makeWorkspace,
+  recordFolder,
+  writeRecords,
+  writeUserConfig,
+} from "./workspace.ts";
 
 const START_ROUNDS = 20;
 const START = {
@@ -35,7 +40,7 @@ export const queryStart: Bench = {
     await using server = await ModelServer.start();
     const few = path.join(folder, "few");
     const many = path.join(folder, "many");
-    const [id = ""] = writeRecords(many, 1_000, 10);
+    const [id = ""] = writeRecords(many, 1_000, 16);
     const took = await takeTurns(
       {
         node: startNode,
@@ -165,15 +170,11 @@ function configure(
   flags: readonly string[],
 ): readonly string[] {
   makeWorkspace(folder);
-  const { JP_GLOBAL_CONFIG_DIR: config = "" } = benchEnvironment(folder);
-  mkdirSync(config, { recursive: true });
-  const lines = [
-    'assistant.model.id = "llamacpp/bench"',
-    `providers.llm.llamacpp.base_url = "${server.url}"`,
+  writeUserConfig(folder, [
+    ...server.config,
     `providers.llm.anthropic.base_url = "${server.url}"`,
     'providers.llm.anthropic.api_key_env = "HOME"', // Any variable that is set.
-  ];
-  writeFileSync(path.join(config, "config.toml"), `${lines.join("\n")}\n`);
+  ]);
   return ["-w", folder, "query", ...flags, "--non-interactive", "Say something."];
 }
 

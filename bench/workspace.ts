@@ -1,5 +1,5 @@
 /** A workspace in a folder, including its user data and config. */
-import { mkdirSync, utimesSync } from "node:fs";
+import { mkdirSync, utimesSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import process from "node:process";
 import { openWorkspace, type Workspace } from "../src/storage/index.ts";
@@ -27,6 +27,13 @@ export function benchEnvironment(folder: string): NodeJS.ProcessEnv {
     JP_GLOBAL_CONFIG_DIR: path.join(folder, "user-config"),
     NO_COLOR: "1",
   };
+}
+
+/** Writes the user's own config, which needs no trust. */
+export function writeUserConfig(folder: string, lines: readonly string[]): void {
+  const { JP_GLOBAL_CONFIG_DIR: config = "" } = benchEnvironment(folder);
+  mkdirSync(config, { recursive: true });
+  writeFileSync(path.join(config, "config.toml"), `${lines.join("\n")}\n`);
 }
 
 /** The folder of a conversation. */
