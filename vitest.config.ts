@@ -7,6 +7,7 @@ import { defineConfig } from "vitest/config";
 const LONG = [
   "test/agent/killed-process.test.ts",
   "test/mcp/endless.test.ts",
+  "test/storage/answer-races.test.ts",
   "test/storage/torn-append.test.ts",
   "test/readme.test.ts",
   "test/picture/picture.test.ts",

@@ -15,6 +15,8 @@ import { splitWords } from "../src/config/schema/command.ts";
 import { parseConfig } from "../src/config/index.ts";
 import { parseEvent } from "../src/conversation/index.ts";
 import { PROVIDER_NAMES } from "../src/provider/index.ts";
+import { AnswersFile } from "../src/runtime/index.ts";
+import { temporaryFolder } from "../src/storage/temporary-workspace.fixture.ts";
 import { isJsonObject } from "../src/util/index.ts";
 import { ModelServer } from "./cli/model-server.ts";
 import { query } from "./cli/query-project.ts";
@@ -58,11 +60,22 @@ describe("code blocks in the documentation", () => {
   });
 
   test("of config are valid, without unknown keys", () => {
-    const mistakes = blocksOf(documents, "toml").flatMap(({ place, code }) => {
+    const configs = blocksOf(documents, "toml").filter((block) => !isAnswersFile(block));
+    const mistakes = configs.flatMap(({ place, code }) => {
       const { errors, warnings } = parseConfig(parse(code));
       return [...errors, ...warnings].map(({ path: keys, message }) => [place, keys, message]);
     });
     expect(mistakes).toEqual([]);
+  });
+
+  test("of answers files can be read", async () => {
+    const blocks = blocksOf(documents, "toml").filter(isAnswersFile);
+    const file = path.join(temporaryFolder(), "answers.toml");
+    for (const { code } of blocks) {
+      writeFileSync(file, code);
+      await AnswersFile.read(file, { DEPLOY_TOKEN: "x" });
+    }
+    expect(blocks).toHaveLength(1);
   });
 
   test("of programs are copied from the examples", () => {
@@ -80,6 +93,10 @@ describe("code blocks in the documentation", () => {
     expect(events.map((event) => parseEvent(event).type)).toEqual(["inquiry_response"]);
   });
 });
+
+function isAnswersFile({ code }: Block): boolean {
+  return "answers" in parse(code);
+}
 
 describe("the documentation mentions only", () => {
   test("existing files and headings in links", () => {
@@ -147,7 +164,7 @@ describe("the README", () => {
       (file) => readFileSync(path.join(ROOT, file), "utf8").split("\n").length,
     );
     expect(files).toHaveLength(6);
-    expect(lines.reduce((sum, count) => sum + count, 0)).toBeLessThan(1500);
+    expect(lines.reduce((sum, count) => sum + count, 0)).toBeLessThan(1800);
   });
 
   test("has a tool that works as printed, and whose question is recorded", async () => {

@@ -1,11 +1,20 @@
 /** All requirements, and the one way in which a test says that it shows some of them. */
 import type { Requirement } from "./requirement.ts";
 import { rfd005 } from "./rfd-005.ts";
+import { rfd023 } from "./rfd-023.ts";
 import { rfd028 } from "./rfd-028.ts";
 import { rfd082 } from "./rfd-082.ts";
 import { rfd083 } from "./rfd-083.ts";
+import { rfdD29 } from "./rfd-d29.ts";
 
-export const requirements: readonly Requirement[] = [...rfd005, ...rfd028, ...rfd082, ...rfd083];
+export const requirements: readonly Requirement[] = [
+  ...rfd005,
+  ...rfd023,
+  ...rfd028,
+  ...rfd082,
+  ...rfd083,
+  ...rfdD29,
+];
 
 const ids = new Set(requirements.map(({ id }) => id));
 

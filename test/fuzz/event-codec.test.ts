@@ -242,11 +242,19 @@ function withText(event: ConversationEvent, text: string): ConversationEvent {
       return { ...event, content: text };
     case "inquiry_request":
       return { ...event, question: { ...event.question, text, context: text } };
+    case "permission_request":
+      return { ...event, tool: text, arguments: { [text]: [text] } };
     case "permission_decision":
       return { ...event, reason: text, tool: text };
+    case "attempt_start":
+      return { ...event, toolCallId: text };
+    case "inquiry_escalation":
+      return { ...event, problem: text };
     case "chat_response":
     case "inquiry_response":
     case "turn_start":
+    case "turn_resume":
+    case "turn_end":
       return event;
   }
 }

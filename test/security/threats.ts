@@ -407,6 +407,16 @@ const workspace: Area = {
         "jp takes addresses, key variables and servers from this machine's config and the command " +
         "line. It neither reads them from a conversation nor writes them to one.",
     },
+    {
+      id: "T-WORK-15",
+      threat:
+        "One of its conversations ends with a turn that waits, and the record says that the user has " +
+        "permitted its calls and answered their questions.",
+      defence:
+        "A copy of what the user's own processes have written of a turn is in the user's data folder. " +
+        "Another turn is continued only after the user has seen its calls and said yes, and never " +
+        "without a terminal.",
+    },
   ],
 };
 

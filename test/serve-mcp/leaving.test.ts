@@ -8,12 +8,9 @@ import { counters } from "../security/threats.ts";
 import { ask, ERAS, LEGACY, MODERN, Served } from "./support.ts";
 
 const SURE = { question: "Sure?", answer_type: "boolean" };
-const OPEN = [
-  "turn",
-  "call_1 calls ask_user",
-  "call_1 approved (run)",
-  "call_1.answer.1 asks: Sure?",
-];
+const CALLED = ["turn", "call_1 calls ask_user"];
+const ASKING = ["call_1 approved (run)", "call_1 starts", "call_1.answer.1 asks: Sure?"];
+const OPEN = [...CALLED, ...ASKING];
 const CLOSED = [
   ...OPEN,
   'call_1.answer.1 cancelled: "interrupted"',
@@ -112,7 +109,7 @@ describe("an answer", () => {
     const text = '{"answer_type":"boolean","answer":true}';
     expect([result["content"], await lines(served), served.clock.sleepers]).toEqual([
       [{ type: "text", text }],
-      [...OPEN, "call_1.answer.1 answered: true", `call_1 gives: ${text}`],
+      [...OPEN, "call_1.answer.1 answered: true", "call_1 starts", `call_1 gives: ${text}`],
       0,
     ]);
   });
@@ -124,7 +121,8 @@ describe("an answer", () => {
     const yes = { question: { action: "accept", content: { decision: true } } };
     const next = await resume(client, requestState, yes);
     await expect(resume(client, requestState)).rejects.toThrow("Invalid or expired requestState");
-    expect(await lines(served)).toEqual(OPEN);
+    const waited = "call_1 waits for permission (run)";
+    expect(await lines(served)).toEqual([...CALLED, waited, ...ASKING]);
     const result = await resume(client, next["requestState"] as string);
     expect(result["isError"]).toBeUndefined();
   });
@@ -168,7 +166,7 @@ describe("an answer", () => {
     const { requestState } = await begin(client);
     const again = await resume(client, requestState, {});
     const result = await resume(client, again["requestState"] as string);
-    expect([again["inputRequests"], result["isError"], (await lines(served)).slice(3, 5)]).toEqual([
+    expect([again["inputRequests"], result["isError"], (await lines(served)).slice(4, 6)]).toEqual([
       { question: expect.objectContaining({ method: "elicitation/create" }) },
       undefined,
       ["call_1.answer.1 asks: Sure?", "call_1.answer.1 answered: true"],

@@ -52,6 +52,7 @@ describe.each(ERAS)("a client %s", (_, era) => {
               decision: "approved",
               decidedBy: { kind: "policy", key: "conversation.tools.ask_user.run" },
             },
+            { type: "attempt_start", timestamp, toolCallId: callId },
             {
               type: "inquiry_request",
               timestamp,
@@ -76,6 +77,7 @@ describe.each(ERAS)("a client %s", (_, era) => {
               note: "soon",
               answeredBy: { kind: "user", channel: "mcp:editor" },
             },
+            { type: "attempt_start", timestamp, toolCallId: callId },
             {
               type: "tool_call_response",
               timestamp,
@@ -122,12 +124,14 @@ describe.each(ERAS)("a client %s", (_, era) => {
           "turn",
           "call_1 calls ask_user",
           "call_1 approved (run)",
+          "call_1 starts",
           "call_1.answer.1 asks: Which one?",
           "call_1.answer_2.1 asks: Name?",
           "call_1.answer_3.1 asks: Which one?",
           'call_1.answer.1 answered: "dev"',
           'call_1.answer_2.1 answered: "x"',
           'call_1.answer_3.1 answered: "none of these"',
+          "call_1 starts",
           `call_1 gives: ${told["text"] as string}`,
         ],
       ],
@@ -137,7 +141,7 @@ describe.each(ERAS)("a client %s", (_, era) => {
   test.each(["decline", "cancel"] as const)("may %s for its user", async (action) => {
     const served = await Served.start();
     const client = await served.connect({ era, elicit: () => ({ action }) });
-    expect([await ask(client, SURE), Object.values(await served.record())[0]?.slice(3)]).toEqual([
+    expect([await ask(client, SURE), Object.values(await served.record())[0]?.slice(4)]).toEqual([
       { text: "Tool input cancelled by user." },
       [
         "call_1.answer.1 asks: Sure?",
@@ -168,7 +172,7 @@ describe.each(ERAS)("a client %s", (_, era) => {
     const text = `Question prompt failed: ${problem}`;
     expect([
       await ask(client, question),
-      Object.values(await served.record())[0]?.slice(4),
+      Object.values(await served.record())[0]?.slice(5),
     ]).toEqual([
       { text, isError: true },
       ['call_1.answer.1 cancelled: "backend_error"', `call_1 fails: ${text}`],
@@ -178,7 +182,7 @@ describe.each(ERAS)("a client %s", (_, era) => {
   test("that cannot show forms is refused if no terminal is available", async () => {
     const served = await Served.start();
     const client = await served.connect({ era });
-    expect([await ask(client, SURE), Object.values(await served.record())[0]?.slice(4)]).toEqual([
+    expect([await ask(client, SURE), Object.values(await served.record())[0]?.slice(5)]).toEqual([
       { text: NOBODY_THERE, isError: true },
       ['call_1.answer.1 cancelled: "no_prompt_backend"', `call_1 fails: ${NOBODY_THERE}`],
     ]);
@@ -190,7 +194,7 @@ describe.each(ERAS)("a client %s", (_, era) => {
     const client = await served.connect({ era, name: "a\u001B[2Jgent\n" });
     const told = await ask(client, SURE);
     const [first] = await served.events();
-    expect([told, person.questions.map(({ label }) => label), first?.[1].at(-2)]).toEqual([
+    expect([told, person.questions.map(({ label }) => label), first?.[1].at(-3)]).toEqual([
       { text: '{"answer_type":"boolean","answer":false}' },
       ["Assistant of a␛[2Jgent"],
       expect.objectContaining({ answeredBy: { kind: "user", channel: person.channel } }),
@@ -230,9 +234,14 @@ describe.each(ERAS)("a client %s", (_, era) => {
       },
     });
     await ask(client, SURE);
-    expect([forms, Object.values(await served.record())[0]?.slice(2, 4)]).toEqual([
+    expect([forms, Object.values(await served.record())[0]?.slice(2, 6)]).toEqual([
       [`May ask_user run?\n\n${JSON.stringify(SURE, null, 2)}`, "Sure?"],
-      ["call_1 approved (run)", "call_1.answer.1 asks: Sure?"],
+      [
+        "call_1 waits for permission (run)",
+        "call_1 approved (run)",
+        "call_1 starts",
+        "call_1.answer.1 asks: Sure?",
+      ],
     ]);
   });
 
@@ -262,9 +271,13 @@ describe.each(ERAS)("a client %s", (_, era) => {
         "turn",
         "call_1 calls ask_user",
         "call_1 approved (run)",
+        "call_1 starts",
+        "call_1 starts",
         "turn",
         "call_2 calls ask_user",
         "call_2 approved (run)",
+        "call_2 starts",
+        "call_2 starts",
       ],
     ]);
   });

@@ -10,6 +10,8 @@ export interface HostOptions {
   readonly variables?: Readonly<Record<string, string>>;
   /** Standard input; empty by default. */
   readonly input?: string;
+  /** Aborted when the user presses Ctrl-C. */
+  readonly interrupt?: AbortSignal;
   /** Called for each write to stderr. */
   readonly onNotice?: (text: string) => void;
 }
@@ -20,7 +22,7 @@ export interface Finished {
   readonly stderr: string;
 }
 
-/** Without a terminal or signals. The environment has only the given variables. */
+/** Without a terminal. The environment has only the given variables. */
 export async function runCommand(
   words: readonly string[],
   { onNotice, ...options }: HostOptions = {},
@@ -32,7 +34,7 @@ export async function runCommand(
 }
 
 export function createHost(
-  { cwd = "/", variables = {}, input = "" }: Omit<HostOptions, "onNotice"> = {},
+  { cwd = "/", variables = {}, input = "", interrupt }: Omit<HostOptions, "onNotice"> = {},
   { stdout = new Collected(), stderr = new Collected() } = {},
 ): Host {
   return {
@@ -49,7 +51,10 @@ export function createHost(
     pid: process.pid,
     tmpdir: variables["TMPDIR"] ?? "/tmp",
     terminal: NO_TERMINAL,
-    onSignal: () => ({ [Symbol.dispose]: () => {} }),
+    onSignal: (signals, listener) => {
+      if (signals.includes("SIGINT")) interrupt?.addEventListener("abort", listener);
+      return { [Symbol.dispose]: () => interrupt?.removeEventListener("abort", listener) };
+    },
     exit: (status) => {
       throw new Error(`the command tried to exit with status ${status}`);
     },

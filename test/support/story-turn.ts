@@ -1,9 +1,11 @@
 /** Runs a story: people and models react as it says. Their answers are kept, to compare with the record. */
 import { setImmediate } from "node:timers/promises";
 import {
+  closeCall,
   type DeliveryResult,
   type FormRequest,
   type FormResult,
+  lastTurn,
   type PermissionResult,
   type Prompter,
   type PromptRequest,
@@ -11,10 +13,11 @@ import {
   type ToolCycle,
   TurnState,
 } from "../../src/agent/index.ts";
-import type {
-  ConversationEvent,
-  InquiryId,
-  ToolCallRequest,
+import {
+  type ConversationEvent,
+  type InquiryId,
+  readTurnProgress,
+  type ToolCallRequest,
 } from "../../src/conversation/index.ts";
 import type { AttemptRequest, AttemptResult } from "../../src/executor/index.ts";
 import type { InquiryAnswer, InquiryCall } from "../../src/inquiry/index.ts";
@@ -125,6 +128,15 @@ export class StoryTurn {
 
   begin(...requests: readonly ToolCallRequest[]): Promise<ToolCycle> {
     return this.#turn.begin(...requests);
+  }
+
+  /** Closes the calls that wait for an answer, as a new turn would. Returns their ids. */
+  async closeWaiting(): Promise<readonly string[]> {
+    const { journal, clock } = this.#turn.parts;
+    const { calls } = readTurnProgress(lastTurn(journal));
+    const events = calls.flatMap((call) => closeCall(call, clock, "interrupted"));
+    if (events.length > 0) await journal.record(...events);
+    return calls.map(({ request }) => request.id);
   }
 
   nextTurn(): Promise<void> {
