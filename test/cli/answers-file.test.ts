@@ -164,12 +164,18 @@ describe("jp inquiry export --answers", () => {
     writeFileSync(path.join(project.root, "own.toml"), exported.stdout);
     const again = await query(project, ["-n", "--answers", "own.toml", "go"], { variables });
     expect([again.status, complaints(project, again)]).toEqual([0, ""]);
-    expect(exported.stdout.split("\n\n").slice(1, 4)).toEqual([
-      '[[permissions]]\ntool = "deploy"\narguments = { where = "a\\nb" }\ndecision = "approve"\ntimes = 2',
-      '[[permissions]]\ntool = "deploy"\ndecision = "approve"',
-      '[[answers]]\ntool = "deploy"\nquestion = "sure"\ntext = "Really?"\narguments = { where = "a\\nb" }\n' +
-        "answer = true\ntimes = 2",
-    ]);
+    // The calls run side by side, so their questions come in any order.
+    const permission = '[[permissions]]\ntool = "deploy"';
+    const answer = '[[answers]]\ntool = "deploy"\nquestion = "sure"\ntext = "Really?"';
+    const args = 'arguments = { where = "a\\nb" }';
+    expect(exported.stdout.trim().split("\n\n")).toEqual(
+      expect.arrayContaining([
+        `${permission}\n${args}\ndecision = "approve"\ntimes = 2`,
+        `${permission}\ndecision = "approve"`,
+        `${answer}\n${args}\nanswer = true\ntimes = 2`,
+        `${answer}\nanswer = true`,
+      ]),
+    );
     expect(exported.stdout).toContain(
       lines(
         "# A secret is not on record. Set this variable, or name another.",
