@@ -1,6 +1,7 @@
-/** What stands in for the models and the tools of a recorded turn: each says again what is on record. */
+/** What stands in for the models and the tools of a recorded process: each says again what is on record. */
 import {
   type CallableTool,
+  failureIn,
   type InterruptChoice,
   type InterruptMenu,
   withoutNotes,
@@ -10,37 +11,22 @@ import type { AttemptResult, Executor } from "../executor/index.ts";
 import type { InquiryAnswer, InquiryBackend } from "../inquiry/index.ts";
 import type { Model, ModelEvent } from "../provider/index.ts";
 import type { ModelPrompt } from "../tool/index.ts";
-import { abortable } from "../util/index.ts";
-import { failureOf, hasTimedOut } from "./recorded-presence.ts";
-import type { Lane, RecordedTurn } from "./recorded-turn.ts";
+import { untilAborted } from "./replay-order.ts";
+import type { Lane, ReplayScript } from "./replay-script.ts";
 
-/** Ends what happens now in the way it ended then. */
-export interface Interrupter {
-  /** The person interrupts. What the person chooses then is on record. */
-  interrupt(): void;
-  /** The process ends. Another one may have gone on. */
-  leave(): void;
-}
-
-/** Replies as recorded, and is interrupted where it was. */
-export function recordedModel(turn: RecordedTurn, interrupter: Interrupter): Model {
+/** Replies as recorded. Where the person interrupted the reply, `interrupt` is called. */
+export function recordedModel(script: ReplayScript, interrupt: () => void): Model {
   return {
     id: "recorded/model",
     async *stream({ signal }): AsyncGenerator<ModelEvent> {
-      const reply = turn.nextReply();
-      for (const event of reply) {
-        for (const piece of toModelEvents(event)) yield piece;
+      const reply = script.nextReply();
+      for (const event of reply) yield* toModelEvents(event);
+      if (interruptionOf(script.upcoming()[0]) !== undefined) {
+        interrupt();
+        await untilAborted(signal);
       }
-      const [next] = turn.upcoming();
       const hasCalls = reply.some(({ type }) => type === "tool_call_request");
-      if (next !== undefined && interruptionOf(next) !== undefined) interrupter.interrupt();
-      else if (reply.length === 0 && !(next?.type === "turn_end" && next.reason === "done")) {
-        interrupter.leave();
-      } else {
-        yield { type: "response_end", reason: hasCalls ? "tool_calls" : "stop", usage: {} };
-        return;
-      }
-      await abortable(new Promise<never>(() => undefined), signal);
+      yield { type: "response_end", reason: hasCalls ? "tool_calls" : "stop", usage: {} };
     },
   };
 }
@@ -68,113 +54,140 @@ function toModelEvents(event: ConversationEvent): readonly ModelEvent[] {
 }
 
 /** What the person chose in the menu, if this is what came of it. */
-function interruptionOf(event: ConversationEvent): InterruptChoice | undefined {
-  if (event.type === "chat_request") return { type: "reply", message: event.content };
-  return event.type === "turn_end" && event.reason === "stopped" ? { type: "stop" } : undefined;
+function interruptionOf(event: ConversationEvent | undefined): InterruptChoice | undefined {
+  if (event?.type === "chat_request") return { type: "reply", message: event.content };
+  return event?.type === "turn_end" && event.reason === "stopped" ? { type: "stop" } : undefined;
 }
 
 /** Chooses in the menu what was chosen then. */
-export function recordedMenu(turn: RecordedTurn): InterruptMenu {
+export function recordedMenu(script: ReplayScript): InterruptMenu {
   return {
-    choose: async () => {
-      const [next] = turn.upcoming();
-      return (next && interruptionOf(next)) ?? { type: "continue" };
+    choose: async () => interruptionOf(script.upcoming()[0]) ?? { type: "continue" },
+  };
+}
+
+/** A live model. Nothing else goes on while it writes. */
+export function observedModel(model: Model, script: ReplayScript): Model {
+  const properties = model.properties?.bind(model);
+  return {
+    id: model.id,
+    isLocal: model.isLocal ?? false,
+    ...(properties !== undefined && { properties }),
+    async *stream(request): AsyncGenerator<ModelEvent> {
+      const events = model.stream(request)[Symbol.asyncIterator]();
+      try {
+        for (;;) {
+          const next = await script.order.during(events.next());
+          if (next.done === true) return;
+          yield next.value;
+        }
+      } finally {
+        await events.return?.();
+      }
     },
   };
 }
 
 /** Answers in place of a model, as one did then. */
-export function recordedInquiries(turn: RecordedTurn): InquiryBackend {
+export function recordedInquiries(script: ReplayScript): InquiryBackend {
   return {
-    inquire: async ({ inquiryId, signal }): Promise<InquiryAnswer> => {
-      const outcome = turn.outcomeOf(inquiryId);
-      await turn.untilNext(outcome);
-      if (outcome !== undefined && hasTimedOut(turn, outcome)) await untilAborted(signal);
-      if (signal.aborted) return { type: "cancelled" };
-      if (outcome?.outcome === "answered") {
-        const { answer, answeredBy, answerReason: reason } = outcome;
-        const model = answeredBy?.kind === "assistant" ? answeredBy.model : "recorded/model";
+    inquire: async ({ inquiryId, toolCallId, signal }): Promise<InquiryAnswer> => {
+      const outcome = script.outcomeOf(inquiryId);
+      const { answeredBy } = outcome?.outcome === "answered" ? outcome : {};
+      if (outcome?.outcome === "answered" && answeredBy?.kind === "assistant") {
+        await script.until(outcome);
+        const { answer, answerReason: reason } = outcome;
+        const { model } = answeredBy;
         return { type: "answered", answer, model, ...(reason !== undefined && { reason }) };
       }
-      const problem = outcome?.type === "inquiry_escalation" ? outcome.problem : undefined;
-      const failure = failureOf(turn.upcoming(turn.laneOfInquiry(inquiryId)));
-      const message = problem ?? failure?.message ?? "the record has no answer";
-      return { type: "failed", kind: "other", message };
-    },
-  };
-}
-
-/** Gives the recorded results of one call, and asks its recorded questions. */
-export function recordedExecutor(
-  turn: RecordedTurn,
-  lane: Lane,
-  {
-    interrupter,
-    tool,
-  }: { readonly interrupter: Interrupter; readonly tool: Pick<CallableTool, "settings"> },
-): Executor {
-  return {
-    attempt: async ({ signal }) => {
-      const next = turn.upcoming(lane);
-      await abortable(turn.untilNext(next[0]), signal).catch(() => undefined);
-      const questions = leadingQuestions(next);
-      if (questions.length > 0) return toNeedsInput(turn, questions, tool);
-      const result = resultOf(next);
-      if (result !== undefined) {
-        const { content, isError } = result;
-        return { type: isError ? "error" : "success", content };
+      if (outcome?.outcome === "cancelled" && outcome.reason === "backend_error") {
+        await script.until(outcome);
+        const problem = outcome.type === "inquiry_escalation" ? outcome.problem : undefined;
+        const message = problem ?? failureOf(script, toolCallId);
+        return { type: "failed", kind: "other", message };
       }
-      interrupter.leave(); // It was running when its process ended.
-      await untilAborted(signal);
+      await script.untilClosed(signal); // It did not answer in time, or before someone else.
       return { type: "cancelled" };
     },
   };
 }
 
-export async function untilAborted(signal: AbortSignal): Promise<void> {
-  await abortable(new Promise<never>(() => undefined), signal).catch(() => undefined);
+/** Why a question could not be asked. The result of its call says it. */
+export function failureOf(script: ReplayScript, toolCallId: string): string {
+  const content = script.responseOf(toolCallId)?.content ?? "";
+  return failureIn(withoutNotes(content))?.message ?? "the record does not say why";
 }
 
-/** Those that were asked together. What follows at another time was asked again by another process. */
-function leadingQuestions(events: readonly ConversationEvent[]): readonly InquiryRequest[] {
-  const [first] = events;
-  const end = events.findIndex(
-    ({ type, timestamp }) => type !== "inquiry_request" || timestamp !== first?.timestamp,
-  );
-  return (end === -1 ? events : events.slice(0, end)) as readonly InquiryRequest[]; // All of them are.
+/** Gives the recorded results of one call, and asks its recorded questions. */
+export function recordedExecutor(
+  script: ReplayScript,
+  lane: Lane,
+  tool: Pick<CallableTool, "settings">,
+): Executor {
+  return {
+    attempt: async ({ signal }) => {
+      const next = script.upcoming(lane);
+      await script.until(next[0]);
+      const end = next.findIndex(({ type }) => type !== "inquiry_request");
+      const asked = end === -1 ? next : next.slice(0, end);
+      const requests = asked.filter((event) => event.type === "inquiry_request");
+      if (requests.length > 0) return toNeedsInput(script, requests, tool);
+      const result = resultOf(next);
+      if (result !== undefined) return result;
+      await script.untilClosed(signal);
+      return { type: "cancelled" };
+    },
+  };
+}
+
+/** A live tool. It does not run if it had no result when its process ended. */
+export function observedExecutor(script: ReplayScript, lane: Lane, executor: Executor): Executor {
+  return {
+    ...executor,
+    attempt: async (request) => {
+      const [next] = script.upcoming(lane);
+      if (next === undefined) {
+        await script.until(next);
+        return { type: "cancelled" };
+      }
+      const result = await script.order.during(executor.attempt(request));
+      await script.until(next);
+      return result;
+    },
+  };
 }
 
 /** The tool's own result, as far as the record has it. */
-function resultOf(events: readonly ConversationEvent[]) {
+function resultOf(events: readonly ConversationEvent[]): AttemptResult | undefined {
   const [next, after] = events;
   const shown =
     next?.type === "permission_request" && next.action === "deliver" ? next.result : undefined;
   const response = next?.type === "permission_decision" && next.action === "deliver" ? after : next;
   const result = shown ?? (response?.type === "tool_call_response" ? response : undefined);
-  return result && { content: withoutNotes(result.content), isError: result.isError };
+  if (result === undefined) return undefined;
+  return { type: result.isError ? "error" : "success", content: withoutNotes(result.content) };
 }
 
 function toNeedsInput(
-  turn: RecordedTurn,
+  script: ReplayScript,
   requests: readonly InquiryRequest[],
   { settings }: Pick<CallableTool, "settings">,
 ): AttemptResult {
   const [first] = requests;
-  if (first === undefined) throw new Error("nothing is asked");
   const [question, ...more] = requests.map(({ question: asked, questionId, id }) => {
     return { ...asked, id: questionId ?? id };
   });
-  if (question === undefined) throw new Error("nothing is asked");
-  const responses = requests.map(({ id }) => turn.responseTo(id));
-  const prompts = new Map(
-    requests.flatMap(({ questionId = "" }, index) => {
-      const response = responses[index];
-      const isByModel =
-        response?.outcome === "answered" && response.answeredBy?.kind === "assistant";
-      return isByModel && settings.source.type === "mcp" ? [[questionId, NO_PROMPT] as const] : [];
-    }),
+  if (first === undefined || question === undefined) throw new Error("nothing is asked");
+  const next = script.upcoming(first.toolCallId);
+  const responses = next.filter((event) => event.type === "inquiry_response");
+  const byModel = requests.filter(({ id }) =>
+    responses.some((response) => response.id === id && isByModel(response)),
   );
-  const { source, state } = first;
+  const isRemote = settings.source.type === "mcp";
+  const prompts = new Map(
+    isRemote ? byModel.map(({ questionId = "" }) => [questionId, NO_PROMPT] as const) : [],
+  );
+  const { source, state, isBound = false } = first;
   return {
     type: "needs_input",
     question,
@@ -182,23 +195,27 @@ function toNeedsInput(
     source,
     ...(prompts.size > 0 && { prompts }),
     ...(state !== undefined && { state }),
-    ...(first.isBound === true && { isBound: true }),
-    ...(isWithdrawn(turn, first, responses) && { closed: AbortSignal.abort() }),
+    ...(isBound && { isBound }),
+    ...(isWithdrawn(next) && { closed: AbortSignal.abort() }),
   };
 }
 
 /** A server may ask a model. What it said is not needed: the answer is on record. */
 const NO_PROMPT: ModelPrompt = { messages: [], maxTokens: 1 };
 
-/** The server took the question back, and the call went on without an answer. */
-function isWithdrawn(
-  turn: RecordedTurn,
-  { toolCallId = "" }: InquiryRequest,
-  responses: readonly (InquiryResponse | undefined)[],
-): boolean {
-  const isOpen = responses.every(
-    (response) => response?.outcome === "cancelled" && response.reason === "interrupted",
+function isByModel(response: InquiryResponse): boolean {
+  return response.outcome === "answered" && response.answeredBy?.kind === "assistant";
+}
+
+/** The server took its questions back, and the call went on without answers. */
+function isWithdrawn(events: readonly ConversationEvent[]): boolean {
+  const start = events.findIndex(({ type }) => type === "attempt_start");
+  const ends = events.slice(0, start).filter((event) => event.type === "inquiry_response");
+  return (
+    ends.length > 0 &&
+    ends.every(
+      ({ outcome, ...end }) =>
+        outcome === "cancelled" && "reason" in end && end.reason === "interrupted",
+    )
   );
-  const next = turn.upcoming(toolCallId).find(({ type }) => !type.startsWith("inquiry"));
-  return isOpen && next?.type === "attempt_start";
 }

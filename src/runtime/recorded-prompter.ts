@@ -1,9 +1,11 @@
-/** The person of a recorded turn, who decides again what is on record. */
+/** The person of a recorded process, who decides again what is on record. */
 import { isDeepStrictEqual } from "node:util";
 import {
   type DeliveryRequest,
   type DeliveryResult,
+  failureIn,
   isWithheld,
+  lastTurn,
   type PermissionRequest,
   type PermissionResult,
   type Prompter,
@@ -12,104 +14,71 @@ import {
   RERUN_ANSWERS,
   withoutEditedArguments,
 } from "../agent/index.ts";
-import type { ToolSettings } from "../config/index.ts";
 import {
   type AnswerEvent,
-  type ConversationEvent,
-  type InquiryResponse,
+  deciderOf,
   isAnswer,
-  type PermissionAction,
+  type InquiryResponse,
+  type PendingItem,
+  pendingOf,
   type PermissionDecision,
+  type PermissionRequestEvent,
+  readTurnProgress,
+  type ToolCallResponse,
 } from "../conversation/index.ts";
-import { untilAborted } from "./recorded-parts.ts";
-import {
-  failureOf,
-  hasTimedOut,
-  isBound,
-  isTakeover,
-  wasSomeoneThere,
-} from "./recorded-presence.ts";
-import type { Lane, RecordedTurn } from "./recorded-turn.ts";
+import type { ConversationWriter } from "../storage/index.ts";
+import { failureOf } from "./recorded-parts.ts";
+import { isByPerson } from "./recorded-process.ts";
+import type { ReplayScript } from "./replay-script.ts";
 
 export interface RecordedPrompterOptions {
+  readonly script: ReplayScript;
+  /** What is asked now. */
+  readonly conversation: ConversationWriter;
+  /** Whether there was a person to ask. */
+  readonly canAsk: boolean;
   /** False if tools run for real: they cannot be given a secret, because no record has it. */
   readonly knowsSecrets: boolean;
-  /** The settings of the tools that were called so far. */
-  readonly settings: ReadonlyMap<Lane, ToolSettings>;
 }
 
-/** Answers as recorded. What has no answer on record stays open. */
+/** Answers as recorded. What the process got no answer to is left for later. */
 export class RecordedPrompter implements Prompter {
   readonly channel = "replay";
-  readonly #turn: RecordedTurn;
   readonly #options: RecordedPrompterOptions;
-  /** They are recorded a little later. */
-  readonly #given = new Set<ConversationEvent>();
-  /** Another process got them. */
-  readonly #later = new Set<ConversationEvent>();
+  /** The permissions and deliveries that this has been asked about. */
+  readonly #asked = new Set<string>();
 
-  constructor(turn: RecordedTurn, options: RecordedPrompterOptions) {
-    this.#turn = turn;
+  constructor(options: RecordedPrompterOptions) {
     this.#options = options;
   }
 
-  canAsk(toolCallId?: string): boolean {
-    if (toolCallId === undefined) return true;
-    const lane = this.#turn.laneOf(toolCallId);
-    return wasSomeoneThere(this.#turn, lane, this.#options.settings.get(lane));
+  canAsk(): boolean {
+    return this.#options.canAsk;
   }
 
-  async ask({ inquiryId, questionId, signal }: PromptRequest): Promise<PromptResult> {
-    const found = this.#turn.responseTo(inquiryId);
-    const isGiven = found !== undefined && isNext(this.#turn, found);
-    const response = isGiven ? await this.#give(found, signal) : undefined;
-    if (response === undefined && questionId === "rerun") {
-      const id = this.#turn.idOnRecord(inquiryId);
-      const isAsked = (decision: PermissionDecision) => this.#turn.requestOf(decision)?.id === id;
-      const answer = rerunAnswer(await this.#decision("rerun", isAsked, signal));
-      if (answer !== undefined) return { inquiryId, type: "answered", answer, isRemembered: false };
+  async ask({ inquiryId, signal }: PromptRequest): Promise<PromptResult> {
+    const end = await this.#end(({ id }) => id === inquiryId, signal);
+    switch (end?.type) {
+      case "inquiry_response":
+        return this.#repeat(end, inquiryId);
+      case "permission_decision":
+        return { inquiryId, type: "answered", answer: rerunAnswer(end), isRemembered: false };
+      default:
+        return { inquiryId, type: end === undefined ? "later" : "cancelled" };
     }
-    if (response !== undefined && hasTimedOut(this.#turn, response)) {
-      await untilAborted(signal);
-      return { inquiryId, type: "interrupted" };
-    }
-    if (response?.outcome === "cancelled") {
-      if (response.reason === "backend_error") {
-        throw new Error(
-          failureOf(this.#turn.upcoming(this.#turn.laneOfInquiry(inquiryId)))?.message,
-        );
-      }
-      // Another question has ended the call, while no one could see this one.
-      if (response.reason === "timed_out") return { inquiryId, type: "later" };
-      return { inquiryId, type: response.reason === "user" ? "cancelled" : "interrupted" };
-    }
-    if (response === undefined || !isPersons(response.answeredBy)) {
-      return { inquiryId, type: "interrupted" };
-    }
-    if (response.outcome === "redacted") {
-      if (!this.#options.knowsSecrets)
-        throw new Error("the answer is a secret, which no record has");
-      return { inquiryId, type: "answered", answer: "(secret)", isRemembered: false };
-    }
-    const { answer, note, answeredBy } = response;
-    return {
-      inquiryId,
-      type: "answered",
-      answer,
-      isRemembered: isForTurn(answeredBy),
-      ...(note !== undefined && { note }),
-    };
   }
 
-  async askPermission(request: PermissionRequest): Promise<PermissionResult> {
-    const { tool, arguments: shown, signal } = request;
-    const isAsked = (decision: PermissionDecision) =>
-      decision.tool === tool &&
-      isDeepStrictEqual(this.#turn.requestOf(decision)?.arguments ?? shown, shown);
-    const decided = await this.#decision("run", isAsked, signal);
-    if (decided === undefined) return { type: "interrupted" };
-    const { decision, decidedBy, arguments: edited, reason } = decided;
-    const isRemembered = isForTurn(decidedBy);
+  async askPermission({
+    tool,
+    arguments: shown,
+    signal,
+  }: PermissionRequest): Promise<PermissionResult> {
+    const decided = await this.#decision("permission", signal, (request) => {
+      return request.tool === tool && isDeepStrictEqual(request.arguments, shown);
+    });
+    if (decided === undefined) return { type: "later" };
+    const { decision, arguments: edited, reason } = decided;
+    const isRemembered = isForTurn(decided);
     if (decision === "denied") {
       return { type: "skip", isRemembered, ...(reason !== undefined && { reason }) };
     }
@@ -117,93 +86,87 @@ export class RecordedPrompter implements Prompter {
   }
 
   async askDelivery({ tool, content: shown, signal }: DeliveryRequest): Promise<DeliveryResult> {
-    const isAsked = (decision: PermissionDecision) =>
-      decision.tool === tool &&
-      (this.#turn.requestOf(decision)?.result?.content ?? shown) === shown;
-    const decided = await this.#decision("deliver", isAsked, signal);
-    if (decided === undefined) return { type: "interrupted" };
-    const response = this.#turn
-      .upcoming(decided.toolCallId)
-      .find((event) => event.type === "tool_call_response");
-    const content = withoutEditedArguments(response?.content ?? "");
-    if (decided.decision === "denied")
-      return { type: isWithheld(content) ? "withhold" : "cancelled" };
-    return decided.decision === "edited" ? { type: "deliver", content } : { type: "deliver" };
+    const decided = await this.#decision("delivery", signal, (request) => {
+      return request.tool === tool && request.result?.content === shown;
+    });
+    if (decided === undefined) return { type: "later" };
+    const { content = "" } = this.#options.script.responseOf(decided.toolCallId) ?? {};
+    const seen = withoutEditedArguments(content);
+    if (decided.decision === "denied") return { type: isWithheld(seen) ? "withhold" : "cancelled" };
+    return decided.decision === "edited" ? { type: "deliver", content: seen } : { type: "deliver" };
+  }
+
+  #repeat(response: InquiryResponse, inquiryId: InquiryResponse["id"]): PromptResult {
+    if (response.outcome === "cancelled") return { inquiryId, type: "cancelled" };
+    if (response.outcome === "redacted") {
+      if (!this.#options.knowsSecrets)
+        throw new Error("the answer is a secret, which no record has");
+      return { inquiryId, type: "answered", answer: "(secret)", isRemembered: false };
+    }
+    const { answer, note } = response;
+    const isRemembered = isForTurn(response);
+    return {
+      inquiryId,
+      type: "answered",
+      answer,
+      isRemembered,
+      ...(note !== undefined && { note }),
+    };
   }
 
   async #decision(
-    action: PermissionAction,
-    isAsked: (decision: PermissionDecision) => boolean,
+    kind: PendingItem["kind"],
     signal: AbortSignal,
+    isShown: (request: PermissionRequestEvent) => boolean,
   ): Promise<PermissionDecision | undefined> {
-    const decision = this.#turn
-      .upcoming()
-      .find(
-        (event): event is PermissionDecision =>
-          event.type === "permission_decision" &&
-          event.action === action &&
-          isPersons(event.decidedBy) &&
-          isAsked(event) &&
-          !this.#given.has(event) &&
-          this.#turn.upcoming(event.toolCallId)[0] === event,
-      );
-    return decision && this.#give(decision, signal);
+    // Prompts open in the order of the calls. If two look alike, the first is the one that was not asked yet.
+    const isIt = ({ id, request, ...item }: PendingItem) =>
+      item.kind === kind &&
+      request?.type === "permission_request" &&
+      isShown(request) &&
+      !this.#asked.has(id);
+    const end = await this.#end((item) => {
+      const isFound = isIt(item);
+      if (isFound) this.#asked.add(item.id);
+      return isFound;
+    }, signal);
+    return end?.type === "permission_decision" ? end : undefined;
   }
 
-  /** At the time at which it was given then: others may use it from then on. */
-  async #give<Event extends AnswerEvent>(
-    event: Event,
+  /**
+   * What answered it while the process ran. If the call went on without an answer, it is what the model was told:
+   * the prompt failed, or the person closed it. Given at the time at which it was given then.
+   */
+  async #end(
+    isAsked: (item: PendingItem) => boolean,
     signal: AbortSignal,
-  ): Promise<Event | undefined> {
-    if (this.#isForLater(event)) {
-      this.#later.add(event);
-      return undefined;
-    }
-    this.#given.add(event);
-    await this.#turn.untilNext(event);
-    return signal.aborted ? undefined : event;
-  }
-
-  /** Whether another process got it. Prompts open one after the other: whoever answered the next one had left this. */
-  #isForLater(event: AnswerEvent): boolean {
-    if (isBound(this.#turn, event)) return false;
-    return this.#turn
-      .othersBefore(event)
-      .some(
-        (other) =>
-          this.#later.has(other) ||
-          isTakeover(this.#turn, other) ||
-          (isAnswer(other) &&
-            isByPerson(other) &&
-            !this.#given.has(other) &&
-            this.#turn.wasAskedBefore(event, other)),
-      );
+  ): Promise<AnswerEvent | ToolCallResponse | undefined> {
+    const { script, conversation } = this.#options;
+    const item = pendingOf(readTurnProgress(lastTurn(conversation)), true).find(isAsked);
+    if (item === undefined) return undefined;
+    const end = script.answerTo(item) ?? script.responseOf(item.toolCallId);
+    if (end === undefined) return undefined;
+    await script.until(end);
+    if (script.order.isOver) return undefined;
+    if (hasFailed(end)) throw new Error(failureOf(script, item.toolCallId));
+    if (isAnswer(end) && !isByPerson(end)) await script.untilClosed(signal);
+    return script.order.isOver || signal.aborted ? undefined : end;
   }
 }
 
-function isByPerson(event: AnswerEvent): boolean {
-  if (event.type === "permission_decision") return isPersons(event.decidedBy);
-  return event.outcome === "cancelled" ? event.reason === "user" : isPersons(event.answeredBy);
+/** The question could not be shown. */
+function hasFailed(end: AnswerEvent | ToolCallResponse): boolean {
+  if (end.type === "tool_call_response") return failureIn(end.content)?.what === "prompt";
+  if (end.type === "permission_decision" || end.outcome !== "cancelled") return false;
+  return end.reason === "backend_error";
 }
 
-/** Where something else comes first, it was another process that got the answer. */
-function isNext(turn: RecordedTurn, response: InquiryResponse): boolean {
-  const upcoming = turn.upcoming(turn.laneOfInquiry(response.id));
-  const before = upcoming.slice(0, upcoming.indexOf(response));
-  return before.every(({ type }) => type === "inquiry_response");
-}
-
-/** Older versions did not say who answered, and newer ones may say more. */
-function isPersons(decider: PermissionDecision["decidedBy"] | undefined): boolean {
-  return decider === undefined || decider.kind === "user" || decider.kind === "unknown";
-}
-
-function isForTurn(decider: PermissionDecision["decidedBy"] | undefined): boolean {
+function isForTurn(answer: AnswerEvent): boolean {
+  const decider = deciderOf(answer);
   return decider?.kind === "user" && decider.scope === "turn";
 }
 
-function rerunAnswer(decided: PermissionDecision | undefined): string | undefined {
-  if (decided === undefined) return undefined;
-  if (decided.decision === "approved") return RERUN_ANSWERS.rerun;
-  return decided.result?.content ?? RERUN_ANSWERS.skip;
+function rerunAnswer({ decision, result }: PermissionDecision): string {
+  if (decision === "approved") return RERUN_ANSWERS.rerun;
+  return result?.content ?? RERUN_ANSWERS.skip;
 }

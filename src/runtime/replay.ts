@@ -1,34 +1,35 @@
 /**
- * Runs the turns of a recorded conversation again, in a new one that is kept in memory, with the answers,
+ * Runs the turns of a recorded conversation again, in new ones that are kept in memory, with the answers,
  * permissions and deliveries of then. It ends where something else happens than is on record.
  */
-import { closeTurn, lastTurn, type Toolbox, type TurnRequest } from "../agent/index.ts";
-import type { ToolSettings } from "../config/index.ts";
+import { closeTurn, lastTurn, type Toolbox, type Turn, type TurnRequest } from "../agent/index.ts";
 import {
-  type CancellationReason,
+  type CallProgress,
+  type ChatRequest,
   type ConversationEvent,
   type ConversationStream,
-  type EventType,
-  type InquiryResponse,
+  pendingOf,
   readTurnProgress,
-  timestampToMilliseconds,
+  type StreamEntry,
   turnsOf,
 } from "../conversation/index.ts";
-import type { ConversationWriter } from "../storage/index.ts";
-import { MemoryConversationStore } from "../storage/index.ts";
-import { abortable, type JsonObject, systemClock } from "../util/index.ts";
+import { checkArguments } from "../executor/index.ts";
+import { type ConversationWriter, MemoryConversationStore } from "../storage/index.ts";
+import { type JsonObject, systemClock } from "../util/index.ts";
 import {
-  type Interrupter,
+  observedExecutor,
+  observedModel,
   recordedExecutor,
   recordedInquiries,
   recordedMenu,
   recordedModel,
 } from "./recorded-parts.ts";
+import { processesOf, type RecordedProcess } from "./recorded-process.ts";
 import { RecordedPrompter } from "./recorded-prompter.ts";
-import { type Divergence, type Lane, RecordedTurn } from "./recorded-turn.ts";
-import { ReplayClock } from "./replay-clock.ts";
+import { ReplayClock, stoppedClock } from "./replay-order.ts";
+import { type Divergence, ReplayScript } from "./replay-script.ts";
 import type { Tools } from "./tools.ts";
-import { createTurn, type CreateTurnOptions } from "./turn.ts";
+import { createTurn, type CreateTurnOptions, toModel } from "./turn.ts";
 
 type Replaced = "conversation" | "model" | "tools" | "toolConfig" | "toolbox" | "prompter" | "menu";
 
@@ -53,201 +54,193 @@ export interface ReplayResult {
 
 /** Throws `ProviderError`, only if there is a live model. */
 export async function replayConversation(options: ReplayOptions): Promise<ReplayResult> {
-  const { stream } = options;
-  const { baseConfig } = stream;
-  const clock = new ReplayClock(options.clock ?? systemClock);
-  await using conversation = await new MemoryConversationStore(clock).create({ baseConfig });
-  const turns = turnsOf(stream.entries);
-  for (const [index, { events }] of turns.entries()) {
-    const divergence = await replayTurn({ ...options, clock, conversation }, events, index + 1);
-    if (divergence !== undefined) return { turns: index + 1, divergence };
+  // Loads what it needs: from now on, a check ends within one turn of the event loop.
+  await checkArguments({ name: "", parameters: ANYTHING }, {});
+  const turns = turnsOf(options.stream.entries);
+  let state: ReplayState = { entries: [], ids: new Map(), delayMs: 0 };
+  for (const { events, index } of turns) {
+    const request = events.find((event) => event.type === "chat_request");
+    const [first, ...others] = request === undefined ? [] : processesOf(events);
+    if (request === undefined || first === undefined) continue;
+    const turn = { number: index + 1, turn: events };
+    let run = await replayProcess(options, { ...turn, process: first, state, request });
+    for (const process of others) {
+      if (run.divergence !== undefined) break;
+      run = await replayProcess(options, { ...turn, process, state: run });
+    }
+    if (run.divergence !== undefined) return { turns: index + 1, divergence: run.divergence };
+    state = { ...run, ids: new Map() };
   }
   return { turns: turns.length };
+}
+
+/** What a process finds. */
+interface ReplayState {
+  readonly entries: readonly StreamEntry[];
+  /** The id on record of each call that has another one now. */
+  readonly ids: ReadonlyMap<string, string>;
+  readonly delayMs: number;
+}
+
+interface ReplayedProcess {
+  /** That of its turn. The first turn is 1. */
+  readonly number: number;
+  readonly turn: readonly ConversationEvent[];
+  readonly process: RecordedProcess;
+  readonly state: ReplayState;
+  /** Set if the process has started the turn. */
+  readonly request?: ChatRequest;
+}
+
+interface Run extends ReplayState {
+  readonly canAsk: boolean;
+  /** How much of the record has happened again. */
+  readonly progress: number;
+  readonly divergence?: Divergence;
+}
+
+/**
+ * No record says whether there was a person to ask. So a process is run again with one and, unless that is as
+ * recorded, without. The better match counts. Only then is anything live, which may have effects.
+ */
+async function replayProcess(options: ReplayOptions, replayed: ReplayedProcess): Promise<Run> {
+  const { model, runsTools = false, ...others } = options;
+  let best = await runProcess(others, replayed, true);
+  if (best.divergence !== undefined) {
+    const alone = await runProcess(others, replayed, false);
+    if (alone.divergence === undefined || alone.progress > best.progress) best = alone;
+  }
+  return model === undefined && !runsTools ? best : runProcess(options, replayed, best.canAsk);
+}
+
+async function runProcess(
+  options: ReplayOptions,
+  replayed: ReplayedProcess,
+  canAsk: boolean,
+): Promise<Run> {
+  const { process, state, request } = replayed;
+  const { model, runsTools = false, clock: machine = systemClock } = options;
+  const isLive = model !== undefined || runsTools;
+  const clock = new ReplayClock(isLive ? machine : stoppedClock, state.delayMs);
+  for (const first of process.events.slice(0, 1)) clock.skipTo(first);
+  const { baseConfig } = options.stream;
+  const given = { baseConfig, entries: state.entries, isOwnTurn: true };
+  await using conversation = await new MemoryConversationStore(clock).create(given);
+  if (request !== undefined) {
+    await conversation.append(...closeTurn(lastTurn(conversation), clock, "interrupted"));
+  }
+  const script = new ReplayScript({
+    ...replayed,
+    ids: state.ids,
+    comparesWords: model === undefined,
+    clock,
+    onEnd: () => running.leave(),
+  });
+  const interrupt = () => running.interrupt();
+  const running = createReplay({ ...options, clock, conversation, script, canAsk, interrupt });
+  if (request === undefined) await running.resume();
+  else await running.run(toMessage(request));
+  script.end();
+  await conversation.append(...process.answers.map((answer) => script.toNow(answer)));
+  const { divergence, ids, progress } = script;
+  return {
+    entries: conversation.stream.entries,
+    ids,
+    delayMs: clock.delayMs,
+    canAsk,
+    progress,
+    ...(divergence !== undefined && { divergence }),
+  };
+}
+
+function toMessage({ type: _type, timestamp: _timestamp, ...message }: ChatRequest): TurnRequest {
+  return message;
 }
 
 interface Parts extends ReplayOptions {
   readonly clock: ReplayClock;
   readonly conversation: ConversationWriter;
+  readonly script: ReplayScript;
+  readonly canAsk: boolean;
+  readonly interrupt: () => void;
 }
 
-async function replayTurn(
-  parts: Parts,
-  events: readonly ConversationEvent[],
-  number: number,
-): Promise<Divergence | undefined> {
-  const { conversation, clock } = parts;
-  let running: Interrupter | undefined;
-  const [first] = events;
-  const delay = first === undefined ? 0 : clock.now().getTime() - timeOf(first);
-  const recorded = new RecordedTurn({
-    number,
-    events,
-    comparesWords: parts.model === undefined,
-    onNext: (event) => clock.skipTo(timeOf(event) + delay),
-    onDivergence: () => running?.leave(),
-  });
-  const { request } = recorded;
-  if (request === undefined) return undefined;
-  const { type: _type, timestamp: _timestamp, ...message } = request;
-  const begin = () => {
-    const turn = createReplay(parts, recorded, {
-      interrupt: () => running?.interrupt(),
-      leave: () => running?.leave(),
-    });
-    running = turn;
-    return turn;
-  };
-  await begin().run(message satisfies TurnRequest);
-  for (let left = Infinity; recorded.upcoming().length < left && isContinued(recorded, parts);) {
-    left = recorded.upcoming().length;
-    await begin().resume();
-  }
-  await comparing(parts, recorded).append(...closedThen(recorded, parts));
-  recorded.end();
-  await conversation.append(...closeTurn(lastTurn(conversation), clock, "interrupted"));
-  return recorded.divergence;
-}
-
-function timeOf({ timestamp }: ConversationEvent): number {
-  return timestampToMilliseconds(timestamp);
-}
-
-/** Whether another process has gone on, and done more than close the turn. */
-function isContinued(recorded: RecordedTurn, parts: Parts): boolean {
-  const left = recorded.upcoming();
-  if (left.length === 0 || recorded.divergence !== undefined) return false;
-  const { next } = readTurnProgress(lastTurn(parts.conversation));
-  const isClosed = canClose(left) && left.length <= closedThen(recorded, parts).length;
-  return next === "calls" && !isClosed;
-}
-
-/** Whoever closes a turn gives one reason for all of its questions. */
-function canClose(events: readonly ConversationEvent[]): boolean {
-  const reasons = events.flatMap((event) =>
-    event.type === "inquiry_response" ? [reasonOf(event)] : [],
-  );
-  return (
-    new Set(reasons).size <= 1 &&
-    reasons.every((reason) => reason === "user" || reason === "interrupted") &&
-    events.every(({ type }) => CLOSING.has(type))
-  );
-}
-
-const CLOSING: ReadonlySet<EventType> = new Set([
-  "inquiry_response",
-  "tool_call_response",
-  "turn_end",
-]);
-
-function reasonOf(response: InquiryResponse): CancellationReason | undefined {
-  return response.outcome === "cancelled" ? response.reason : undefined;
-}
-
-/** What closes the turn, if it was closed then without being continued. */
-function closedThen(
-  recorded: RecordedTurn,
-  { conversation, clock }: Parts,
-): readonly ConversationEvent[] {
-  const upcoming = recorded.upcoming();
-  const isClosed = upcoming.some(
-    (event) => event.type === "turn_end" && event.reason === "discarded",
-  );
-  if (!isClosed || recorded.divergence !== undefined) return [];
-  const isByUser = upcoming.some(
-    (event) => event.type === "inquiry_response" && reasonOf(event) === "user",
-  );
-  return closeTurn(lastTurn(conversation), clock, isByUser ? "user" : "interrupted");
-}
-
-function createReplay(parts: Parts, recorded: RecordedTurn, interrupter: Interrupter) {
-  const { stream: _stream, model, toolbox: _toolbox, runsTools = false, ...others } = parts;
-  const calls = openCalls(parts.conversation);
-  const settings = new Map<Lane, ToolSettings>();
+function createReplay(parts: Parts): Turn {
+  const { stream: _stream, toolbox: _toolbox, runsTools = false, ...others } = parts;
+  const { script, interrupt, inquiryModel, inquiryModels } = parts;
+  const live = parts.model && observedModel(toModel(parts.model), script);
   return createTurn({
     ...others,
-    conversation: comparing(parts, recorded, (id, name) => calls.push({ id, name })),
-    model: model ?? recordedModel(recorded, interrupter),
-    toolbox: replayToolbox(parts, recorded, { calls, settings, interrupter }),
-    prompter: new RecordedPrompter(recorded, { knowsSecrets: !runsTools, settings }),
-    menu: recordedMenu(recorded),
-    ...(model === undefined && { inquiries: recordedInquiries(recorded) }),
-  });
-}
-
-interface MadeCall {
-  readonly id: string;
-  readonly name: string;
-}
-
-function openCalls(conversation: ConversationWriter): MadeCall[] {
-  return readTurnProgress(lastTurn(conversation)).calls.map(({ request: { id, name } }) => {
-    return { id, name };
+    conversation: comparingWriter(parts),
+    model: live ?? recordedModel(script, interrupt),
+    ...(inquiryModel && { inquiryModel: observedModel(toModel(inquiryModel), script) }),
+    ...(inquiryModels && {
+      inquiryModels: {
+        ...inquiryModels,
+        model: async (settings) => observedModel(await inquiryModels.model(settings), script),
+      },
+    }),
+    ...(live === undefined && { inquiries: recordedInquiries(script) }),
+    toolbox: replayToolbox(parts),
+    prompter: new RecordedPrompter({ ...parts, knowsSecrets: !runsTools }),
+    menu: recordedMenu(script),
   });
 }
 
 /** Compares everything that is to be recorded with the record. */
-function comparing(
-  { conversation }: Parts,
-  recorded: RecordedTurn,
-  onCall: (id: string, name: string) => void = () => undefined,
-): ConversationWriter {
+function comparingWriter({ conversation, script }: Parts): ConversationWriter {
   return {
     id: conversation.id,
     metadata: conversation.metadata,
     problems: conversation.problems,
-    get isOwnTurn() {
-      return conversation.isOwnTurn;
-    },
+    isOwnTurn: true,
     get stream() {
       return conversation.stream;
     },
-    append: async (...events) => {
-      const noteRecorded = await recorded.take(events);
-      for (const event of events) {
-        if (event.type === "tool_call_request") onCall(event.id, event.name);
-      }
-      await conversation.append(...events);
-      noteRecorded();
-    },
+    append: (...events) => script.record(events, () => conversation.append(...events)),
     appendEntries: (entries) => conversation.appendEntries(entries),
     updateMetadata: (change) => conversation.updateMetadata(change),
-    onAnswer: (listener) => conversation.onAnswer(listener),
+    onAnswer: (listener) => {
+      script.listener = listener;
+      return { [Symbol.dispose]: () => (script.listener = undefined) };
+    },
     release: async () => undefined,
     [Symbol.asyncDispose]: async () => undefined,
   };
 }
 
-interface ReplayedCalls {
-  /** Those that are still to be found, in their order. */
-  readonly calls: MadeCall[];
-  /** Those of the tools that were found. */
-  readonly settings: Map<Lane, ToolSettings>;
-  readonly interrupter: Interrupter;
-}
-
-function replayToolbox(
-  { toolbox, model, runsTools = false }: Parts,
-  recorded: RecordedTurn,
-  { calls, settings, interrupter }: ReplayedCalls,
-): Toolbox {
+function replayToolbox({ toolbox, model, runsTools = false, ...parts }: Parts): Toolbox {
+  const { script } = parts;
+  const nextCall = callFinder(parts);
   return {
     ...toolbox,
     schemas: async (signal) => (model === undefined ? [] : toolbox.schemas(signal)),
     find: async (name, signal) => {
-      const position = calls.findIndex((call) => call.name === name);
-      const [call = { id: "" }] = position === -1 ? [] : calls.splice(position, 1);
-      const lane = recorded.laneOf(call.id);
-      await abortable(recorded.untilNext(recorded.upcoming(lane)[0]), signal);
-      const tool = await toolbox.find(name, signal);
-      if (tool !== undefined) settings.set(lane, tool.settings);
-      if (tool === undefined || runsTools) return tool;
-      const executor = recordedExecutor(recorded, lane, { interrupter, tool });
-      const filledIn = recorded.upcoming(lane).find(({ type }) => type === "permission_request");
-      const isUndescribed = tool.description.parameters === ANYTHING;
-      if (!isUndescribed || filledIn?.type !== "permission_request") return { ...tool, executor };
-      const parameters = withDefaults(filledIn.arguments ?? {});
+      const lane = script.idOnRecord(nextCall(name) ?? "");
+      await script.untilBegun(lane);
+      const tool = await script.order.during(toolbox.find(name, signal));
+      if (tool === undefined) return undefined;
+      if (runsTools) return { ...tool, executor: observedExecutor(script, lane, tool.executor) };
+      const executor = recordedExecutor(script, lane, tool);
+      if (tool.description.parameters !== ANYTHING) return { ...tool, executor };
+      const parameters = withDefaults(script.argumentsOf(lane));
       return { ...tool, executor, description: { ...tool.description, parameters } };
     },
+  };
+}
+
+/** A toolbox is not told which call it is asked for. Calls are found in their order, and again if they go on. */
+function callFinder({ conversation }: Pick<Parts, "conversation">) {
+  const found = new Map<string, number>();
+  return (name: string): string | undefined => {
+    const { calls } = readTurnProgress(lastTurn(conversation));
+    const timesFound = (call: CallProgress) => found.get(call.request.id) ?? 0;
+    const [next] = calls
+      .filter((call) => call.request.name === name)
+      .filter((call) => timesFound(call) === 0 || pendingOf({ calls: [call] }).length === 0)
+      .toSorted((left, right) => timesFound(left) - timesFound(right));
+    if (next !== undefined) found.set(next.request.id, timesFound(next) + 1);
+    return next?.request.id;
   };
 }
 

@@ -254,7 +254,8 @@ function oneModel(model: Model, assistant: Assistant): InquiryModels {
   return { assistant: () => settings, model: async () => model, schemaMode: "stable" };
 }
 
-function toModel(model: Model | LanguageModel): Model {
+/** Of a model of ours, or of the AI SDK. */
+export function toModel(model: Model | LanguageModel): Model {
   return "doStream" in model ? fromLanguageModel(model) : model;
 }
 

@@ -1,0 +1,69 @@
+/** Splits a recorded turn into what each process did of it. */
+import { isDeepStrictEqual } from "node:util";
+import { closeTurn } from "../agent/index.ts";
+import {
+  type AnswerEvent,
+  type ConversationEvent,
+  deciderOf,
+  isAnswer,
+  readTurnProgress,
+} from "../conversation/index.ts";
+import { systemClock } from "../util/index.ts";
+import { comparableEvent } from "./comparable-event.ts";
+
+/** From the start of a turn, or from where a process has taken it up, to where that process ended. */
+export interface RecordedProcess {
+  /** Everything that was recorded while it ran. */
+  readonly events: readonly ConversationEvent[];
+  /** What people answered after that, when no process ran. */
+  readonly answers: readonly AnswerEvent[];
+  /** It has completed the turn. Otherwise it ended after its last event, for whatever reason. */
+  readonly isComplete: boolean;
+}
+
+/** Whoever takes a turn up records that first. How a turn was closed that no one took up is left out. */
+export function processesOf(turn: readonly ConversationEvent[]): readonly RecordedProcess[] {
+  const open = withoutClosing(turn);
+  const resumed = open.flatMap(({ type }, index) => (type === "turn_resume" ? [index] : []));
+  return [0, ...resumed].map((start, index) => {
+    const end = resumed[index] ?? open.length;
+    // A process that got an answer itself, and did nothing more, has left the same record.
+    const last = open.findLastIndex((event, at) => at < end && !isByPerson(event));
+    return {
+      events: open.slice(start, last + 1),
+      answers: open.slice(last + 1, end).filter(isAnswer),
+      isComplete: readTurnProgress(open.slice(0, end)).next === "done",
+    };
+  });
+}
+
+/** Older versions did not say who answered, and newer ones may say more. */
+export function isByPerson(event: ConversationEvent): event is AnswerEvent {
+  if (!isAnswer(event)) return false;
+  if (event.type === "inquiry_response" && event.outcome === "cancelled") {
+    return event.reason === "user";
+  }
+  const { kind } = deciderOf(event) ?? {};
+  return kind === undefined || kind === "user" || kind === "unknown";
+}
+
+/** Closing a turn adds what its record alone says. */
+function withoutClosing(turn: readonly ConversationEvent[]): readonly ConversationEvent[] {
+  const end = turn.at(-1);
+  if (end?.type !== "turn_end" || end.reason !== "discarded") return turn;
+  const position = turn.findIndex((_, at) =>
+    (["user", "interrupted"] as const).some((by) =>
+      isSame(turn.slice(at), closeTurn(turn.slice(0, at), systemClock, by)),
+    ),
+  );
+  return position === -1 ? turn : turn.slice(0, position);
+}
+
+function isSame(left: readonly ConversationEvent[], right: readonly ConversationEvent[]): boolean {
+  if (left.length !== right.length) return false;
+  const options = { comparesWords: true, toRecordedId: (id: string) => id };
+  const [first, second] = [left, right].map((events) =>
+    events.map((event) => comparableEvent(event, options)),
+  );
+  return isDeepStrictEqual(first, second);
+}

@@ -1,0 +1,331 @@
+/**
+ * What one process did of a turn, as a script for doing it again: what comes next on record, and whether the
+ * same comes now. The events of each call are compared in their order.
+ */
+import { isDeepStrictEqual } from "node:util";
+import {
+  type AnswerEvent,
+  type ConversationEvent,
+  type EventType,
+  findAnswerTo,
+  type InquiryEscalation,
+  type InquiryResponse,
+  type PendingItem,
+  timestampFromDate,
+  type ToolCallResponse,
+} from "../conversation/index.ts";
+import type { AnswerListener } from "../storage/index.ts";
+import type { JsonObject } from "../util/index.ts";
+import { comparableEvent } from "./comparable-event.ts";
+import { isByPerson, type RecordedProcess } from "./recorded-process.ts";
+import { NEVER, type ReplayClock, ReplayOrder } from "./replay-order.ts";
+
+/** Where a conversation takes another way than recorded. Either side is absent if nothing happens there. */
+export interface Divergence {
+  /** The first turn is 1. */
+  readonly turn: number;
+  /** The call that it is about, by its recorded id. */
+  readonly toolCallId?: string;
+  /** As in the record, without what is not compared. */
+  readonly recorded?: JsonObject;
+  readonly now?: JsonObject;
+}
+
+/** The events that belong to no call. */
+const MAIN: unique symbol = Symbol("main");
+
+/** A call, by its recorded id, or the turn itself. */
+export type Lane = string | typeof MAIN;
+
+interface Step {
+  readonly event: ConversationEvent;
+  readonly lane: Lane;
+  readonly position: number;
+  /** The same is about to be recorded, or is. */
+  isTaken: boolean;
+  isRecorded: boolean;
+  isOffered: boolean;
+}
+
+export interface ScriptOptions {
+  /** The first turn is 1. */
+  readonly number: number;
+  /** The whole turn that the process belongs to. */
+  readonly turn: readonly ConversationEvent[];
+  readonly process: RecordedProcess;
+  /** A live model chooses its own words. */
+  readonly comparesWords: boolean;
+  /** The id on record of each call that has another one now. */
+  readonly ids: ReadonlyMap<string, string>;
+  readonly clock: ReplayClock;
+  /** Called once nothing more can be as recorded. */
+  readonly onEnd: () => void;
+}
+
+export class ReplayScript {
+  readonly order: ReplayOrder;
+  /** The id on record of each call that has another one now. */
+  readonly ids: Map<string, string>;
+  /** Takes answers from elsewhere. */
+  listener: AnswerListener | undefined;
+  readonly #options: ScriptOptions;
+  readonly #ignored: ReadonlySet<EventType>;
+  readonly #laneOfInquiry = new Map<string, Lane>();
+  readonly #steps: readonly Step[];
+  #divergence: Divergence | undefined;
+
+  constructor(options: ScriptOptions) {
+    const { turn, process, onEnd } = options;
+    this.#options = options;
+    this.ids = new Map(options.ids);
+    this.#ignored = notOnRecord(turn);
+    const calls = turn.flatMap((event) => (event.type === "tool_call_request" ? event.id : []));
+    for (const event of turn) {
+      if (event.type !== "inquiry_request") continue;
+      // Older records do not say which call has asked. Servers also ask outside of calls.
+      const call = event.toolCallId ?? calls.find((id) => event.id.startsWith(`${id}.`));
+      if (call !== undefined) this.#laneOfInquiry.set(event.id, call);
+    }
+    this.#steps = process.events.flatMap((event, position): readonly Step[] => {
+      const lane = this.#laneOf(event);
+      if (lane === undefined || this.#ignored.has(event.type)) return [];
+      return [{ event, lane, position, isTaken: false, isRecorded: false, isOffered: false }];
+    });
+    const onQuiet = (position: number) => this.#prepareNext(position);
+    this.order = new ReplayOrder({ onQuiet, onEnd });
+  }
+
+  get divergence(): Divergence | undefined {
+    return this.#divergence;
+  }
+
+  /** How much of the record has happened again. */
+  get progress(): number {
+    return this.#steps.filter(({ isRecorded }) => isRecorded).length;
+  }
+
+  /** What is still to come. */
+  upcoming(lane?: Lane): readonly ConversationEvent[] {
+    return this.#left(lane).map(({ event }) => event);
+  }
+
+  /** The model's next reply: results are recorded after the whole of it. */
+  nextReply(): readonly ConversationEvent[] {
+    const left = this.#left();
+    const end = left.findIndex(({ event }) => REPLY_ENDS.has(event.type));
+    const reply = end === -1 ? left : left.slice(0, end);
+    return reply.flatMap(({ event, lane }) => (lane === MAIN ? [event] : []));
+  }
+
+  /** What comes of the question next: a model leaves it to a person, or it ends. */
+  outcomeOf(inquiryId: string): InquiryEscalation | InquiryResponse | undefined {
+    const id = this.idOnRecord(inquiryId);
+    return this.upcoming()
+      .filter(isOutcome)
+      .find((event) => event.id === id);
+  }
+
+  /** What was answered while the process ran. */
+  answerTo(item: PendingItem): AnswerEvent | undefined {
+    const id = this.idOnRecord(item.id) as PendingItem["id"]; // As on record.
+    const toolCallId = this.idOnRecord(item.toolCallId);
+    return findAnswerTo(this.upcoming(toolCallId), { ...item, id, toolCallId });
+  }
+
+  /** The result of the call, if it is still to come. */
+  responseOf(toolCallId: string): ToolCallResponse | undefined {
+    return this.upcoming(this.idOnRecord(toolCallId)).find(
+      (event) => event.type === "tool_call_response",
+    );
+  }
+
+  /** What the call was to run with, defaults included, if someone was asked about it. */
+  argumentsOf(lane: Lane): JsonObject {
+    const asked = this.#options.turn.find(
+      (event) => event.type === "permission_request" && event.toolCallId === lane,
+    );
+    return asked?.type === "permission_request" ? (asked.arguments ?? {}) : {};
+  }
+
+  laneOfInquiry(id: string): Lane | undefined {
+    return this.#laneOfInquiry.get(this.idOnRecord(id));
+  }
+
+  /** Of an inquiry or a call. */
+  idOnRecord(id: string): string {
+    return replaceId(id, this.ids);
+  }
+
+  /** An answer from the record, to the same question now. */
+  toNow<Event extends AnswerEvent>(event: Event): Event {
+    const back = new Map([...this.ids].map(([now, recorded]) => [recorded, now]));
+    const key = event.type === "inquiry_response" ? "id" : "toolCallId";
+    const id = event.type === "inquiry_response" ? event.id : event.toolCallId;
+    const timestamp = timestampFromDate(this.#options.clock.now());
+    return { ...event, timestamp, [key]: replaceId(id, back) };
+  }
+
+  /** Waits until this event is the next one, and it is the time for it; without one, until the process ends. */
+  async until(event: ConversationEvent | undefined): Promise<void> {
+    await this.order.until(this.#steps.find((step) => step.event === event)?.position ?? NEVER);
+  }
+
+  /** Waits until the first event of this call is the next one, however long it still takes. */
+  async untilBegun(lane: Lane): Promise<void> {
+    await this.order.until((this.#left(lane)[0]?.position ?? NEVER) - 0.5);
+  }
+
+  /** Waits for what the record knows only the outcome of, such as a deadline. */
+  async untilClosed(signal: AbortSignal): Promise<void> {
+    await this.order.until(NEVER, signal);
+  }
+
+  /** Compares events that are to be recorded together, and writes them when it is their turn. */
+  async record(events: readonly ConversationEvent[], write: () => Promise<void>): Promise<void> {
+    const steps = this.#take(events);
+    const [first] = steps ?? [];
+    if (steps === undefined) await this.order.until(NEVER);
+    else if (first !== undefined) await this.order.until(first.position);
+    if (this.order.isOver) return;
+    await write();
+    for (const step of steps ?? []) {
+      step.isRecorded = true;
+      this.#options.clock.note(step.event);
+    }
+  }
+
+  /** The process has ended, so that nothing else comes. */
+  end(): void {
+    this.order.end();
+    const missing = this.#steps.find(({ isRecorded }) => !isRecorded);
+    if (missing !== undefined) this.#diverge(missing);
+  }
+
+  /** The time for the next event has come. If no one here is about to answer, the answer came from elsewhere. */
+  #prepareNext(position: number): boolean {
+    const next = this.#steps.find(({ isRecorded }) => !isRecorded);
+    if (next === undefined || next.position > position) return false;
+    if (this.#options.clock.skipTo(next.event)) return true;
+    if (next.position === position || next.isOffered || !isByPerson(next.event)) return false;
+    next.isOffered = true;
+    void this.listener?.({ event: this.toNow(next.event) });
+    return true;
+  }
+
+  #left(lane?: Lane): readonly Step[] {
+    return this.#steps.filter((step) => !step.isTaken && (lane ?? step.lane) === step.lane);
+  }
+
+  /** Undefined if the process did not come to it, or did something else. */
+  #take(events: readonly ConversationEvent[]): readonly Step[] | undefined {
+    const steps: Step[] = [];
+    for (const event of events) {
+      const lane = this.#laneNow(event);
+      if (lane === undefined) continue;
+      const step = this.#candidate(event, lane);
+      if (step === undefined && !this.#options.process.isComplete) return undefined;
+      if (this.#ignored.has(event.type)) continue;
+      const isSame =
+        step && isDeepStrictEqual(this.#comparable(step.event), this.#comparable(event, this.ids));
+      if (step === undefined || isSame !== true) {
+        this.#diverge({ lane, ...step }, event);
+        return undefined;
+      }
+      step.isTaken = true;
+      steps.push(step);
+    }
+    return steps;
+  }
+
+  /** What the event has to be compared with. */
+  #candidate(event: ConversationEvent, lane: Lane): Step | undefined {
+    const left = this.#left(lane);
+    const [first] = left;
+    if (event.type === "tool_call_request" && first?.event.type === "tool_call_request") {
+      if (event.id !== first.event.id) this.ids.set(event.id, first.event.id);
+    }
+    if (!isOutcome(event)) return first;
+    // Questions that were asked together may end in any order.
+    const id = this.idOnRecord(event.id);
+    const own = left.find(({ event: other }) => isOutcome(other) && other.id === id);
+    return own ?? (this.#options.process.isComplete ? first : undefined);
+  }
+
+  #diverge(
+    { lane, event: recorded }: Pick<Step, "lane"> & Partial<Step>,
+    now?: ConversationEvent,
+  ): void {
+    this.#divergence ??= {
+      turn: this.#options.number,
+      ...(typeof lane === "string" && { toolCallId: lane }),
+      ...(recorded && { recorded: this.#comparable(recorded) }),
+      ...(now && { now: this.#comparable(now, this.ids) }),
+    };
+    this.order.end();
+  }
+
+  #comparable(event: ConversationEvent, ids: ReadonlyMap<string, string> = new Map()): JsonObject {
+    const { comparesWords } = this.#options;
+    return comparableEvent(event, { comparesWords, toRecordedId: (id) => replaceId(id, ids) });
+  }
+
+  #laneNow(event: ConversationEvent): Lane | undefined {
+    if (event.type === "inquiry_request" && event.toolCallId !== undefined) {
+      this.#laneOfInquiry.set(this.idOnRecord(event.id), this.idOnRecord(event.toolCallId));
+    }
+    return this.#laneOf(event);
+  }
+
+  /** Undefined for what is not compared, such as a question outside of a call: a server may ask any time. */
+  #laneOf(event: ConversationEvent): Lane | undefined {
+    switch (event.type) {
+      case "inquiry_request":
+      case "inquiry_escalation":
+      case "inquiry_response":
+        return this.laneOfInquiry(event.id);
+      case "tool_call_response":
+        return this.idOnRecord(event.id);
+      case "permission_request":
+      case "permission_decision":
+      case "attempt_start":
+        return this.idOnRecord(event.toolCallId);
+      case "chat_response":
+        return this.#options.comparesWords || event.content.type === "structured"
+          ? MAIN
+          : undefined;
+      case "turn_end":
+      case "chat_request":
+      case "tool_call_request":
+        return MAIN;
+      case "turn_start":
+      case "turn_resume":
+        return undefined;
+      default:
+        return event satisfies never;
+    }
+  }
+}
+
+function isOutcome(event: ConversationEvent): event is InquiryEscalation | InquiryResponse {
+  return event.type === "inquiry_escalation" || event.type === "inquiry_response";
+}
+
+const REPLY_ENDS: ReadonlySet<EventType> = new Set(["tool_call_response", "chat_request"]);
+
+/** Of a call, or of an inquiry, whose id starts with that of its call. */
+function replaceId(id: string, ids: ReadonlyMap<string, string>): string {
+  const call = [...ids].find(([from]) => id === from || id.startsWith(`${from}.`));
+  return call === undefined ? id : `${call[1]}${id.slice(call[0].length)}`;
+}
+
+/** What this version of jp records, and the one that made this record did not. */
+function notOnRecord(events: readonly ConversationEvent[]): ReadonlySet<EventType> {
+  const types = new Set(events.map(({ type }) => type));
+  if (!types.has("tool_call_request")) return new Set();
+  const isOlder = !types.has("attempt_start") && !types.has("permission_request");
+  const hasResult = types.has("tool_call_response");
+  return new Set<EventType>([
+    ...(isOlder && hasResult ? (["attempt_start", "permission_request", "turn_end"] as const) : []),
+    ...(isOlder && !types.has("permission_decision") ? (["permission_decision"] as const) : []),
+  ]);
+}
