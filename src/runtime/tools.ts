@@ -82,17 +82,24 @@ export function openTools(
 /** By tool, as `conversation.tools.<name>` in a config file. */
 export type ToolConfigs = Readonly<Record<string, JsonObject>>;
 
-/** Those that a program defines. They run unattended unless their config says otherwise. Throws `config_invalid`. */
+/**
+ * Those that a program defines. They run unattended unless their config says otherwise: their own, or that of `*`,
+ * which is for all of them. Throws `config_invalid`, `unknown_tool`.
+ */
 export function createOwnToolbox(tools: readonly BuiltinTool[], configs: ToolConfigs): Toolbox {
+  const { "*": shared = {}, ...own } = configs;
+  const names = tools.map(({ name }) => name);
+  const unknown = Object.keys(own).find((name) => !names.includes(name));
+  if (unknown !== undefined) throw unknownTool(names, unknown, `${unknown} in toolConfig`);
   const entries = tools.map(({ name, description }) => {
-    const entry = { run: "unattended", summary: description, ...configs[name], source: "builtin" };
-    return [name, entry] as const;
+    return [name, { summary: description, ...own[name], source: "builtin" }] as const;
   });
-  const config = { conversation: { tools: Object.fromEntries(entries) } };
+  const all = { "*": { run: "unattended", ...shared }, ...Object.fromEntries(entries) };
+  const config = { conversation: { tools: all } };
   const settings = resolveTools(parseConfigOrThrow("the config of tools", config));
   const open = async (name: string): Promise<RunnableTool> => {
     const tool = tools.find((each) => each.name === name);
-    if (tool === undefined) throw unknownTool(settings, name);
+    if (tool === undefined) throw unknownTool(names, name);
     const { parameters, isIdempotent = false } = tool;
     const { summary = "" } = findTool(settings, name);
     return {
@@ -137,13 +144,13 @@ function createToolbox({ settings, open, isOptional, onWarning }: ToolboxParts):
 /** Throws `unknown_tool`. */
 export function findTool(settings: ReadonlyMap<string, ToolSettings>, name: string): ToolSettings {
   const found = settings.get(name);
-  if (found === undefined) throw unknownTool(settings, name);
+  if (found === undefined) throw unknownTool([...settings.keys()], name);
   return found;
 }
 
-function unknownTool(settings: ReadonlyMap<string, ToolSettings>, name: string): CodedError {
-  const close = findClosest(name, [...settings.keys()]);
-  return new CodedError("unknown_tool", `Unknown tool: ${name}`, {
+function unknownTool(names: readonly string[], name: string, where = name): CodedError {
+  const close = findClosest(name, names);
+  return new CodedError("unknown_tool", `Unknown tool: ${where}`, {
     hint: close === undefined ? "`jp tool ls` lists the tools." : `Did you mean ${close}?`,
   });
 }

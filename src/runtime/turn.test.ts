@@ -136,14 +136,45 @@ describe("a turn in an embedding program", () => {
     });
   });
 
-  test("accepts tool config as in a config file", async () => {
+  test.each([{ deploy: { run: "skip" } }, { "*": { run: "skip" } }])(
+    "accepts tool config as in a config file: %j",
+    async (toolConfig) => {
+      const conversation = await openConversation();
+      const model = new ScriptedModel({ replies });
+      await runTurn({ conversation, model, tools: [deploy], toolConfig, clock }, "Go.");
+      expect([...eventsOf(conversation.stream.entries)]).toContainEqual(
+        expect.objectContaining({ content: "Tool skipped by configuration." }),
+      );
+    },
+  );
+
+  test("refuses the config of a tool that there is not, before anything is recorded", async () => {
     const conversation = await openConversation();
     const model = new ScriptedModel({ replies });
-    const toolConfig = { deploy: { run: "skip" } };
-    await runTurn({ conversation, model, tools: [deploy], toolConfig, clock }, "Go.");
-    expect([...eventsOf(conversation.stream.entries)]).toContainEqual(
-      expect.objectContaining({ content: "Tool skipped by configuration." }),
-    );
+    const toolConfig = { deplyo: { run: "ask" } };
+    const options = { conversation, model, tools: [deploy], toolConfig, clock };
+    await expect(runTurn(options, "Go.")).rejects.toMatchObject({
+      code: "unknown_tool",
+      message: "Unknown tool: deplyo in toolConfig",
+      hint: "Did you mean deploy?",
+    });
+    expect(conversation.stream.entries).toEqual([]);
+  });
+
+  test.each([
+    ["gpt-5", 'A model is an object, not "gpt-5".'],
+    [undefined, "A model is an object, not undefined."],
+    [
+      { ...sdkModel("Hello."), specificationVersion: "v2" },
+      "The model has version v2 of the AI SDK's interface; jp needs v4.",
+    ],
+  ])("refuses a model that it cannot use: %j", async (given, message) => {
+    const conversation = await openConversation();
+    const model = given as unknown as LanguageModel;
+    await expect(runTurn({ conversation, model, clock }, "Hi.")).rejects.toMatchObject({
+      code: "unsupported_model",
+      message,
+    });
   });
 
   test("accepts any language model of the AI SDK", async () => {

@@ -41,7 +41,7 @@ import {
 } from "../provider/index.ts";
 import type { ConversationWriter } from "../storage/index.ts";
 import type { BuiltinTool } from "../tool/index.ts";
-import { assertNever, type Clock, systemClock } from "../util/index.ts";
+import { assertNever, type Clock, CodedError, systemClock } from "../util/index.ts";
 import { createOwnToolbox, type ToolConfigs } from "./tools.ts";
 
 /** What a turn is made of. Only the conversation and the model are required. */
@@ -255,9 +255,29 @@ function oneModel(model: Model, assistant: Assistant): InquiryModels {
 }
 
 /** Of a model of ours, or of the AI SDK. */
+/** Programs without types may pass anything. Throws `unsupported_model`. */
 export function toModel(model: Model | LanguageModel): Model {
-  return "doStream" in model ? fromLanguageModel(model) : model;
+  const given: unknown = model;
+  if (typeof given !== "object" || given === null) {
+    const hint =
+      'Make it with a provider of the AI SDK, as in openai("gpt-5"), or with fromLanguageModel.';
+    throw new CodedError(
+      "unsupported_model",
+      `A model is an object, not ${JSON.stringify(given)}.`,
+      { hint },
+    );
+  }
+  if (!("doStream" in model)) return model;
+  const { specificationVersion: version } = model;
+  if (version === MODEL_VERSION) return fromLanguageModel(model);
+  throw new CodedError(
+    "unsupported_model",
+    `The model has version ${String(version)} of the AI SDK's interface; jp needs ${MODEL_VERSION}.`,
+    { hint: "Install the latest version of the package that it comes from." },
+  );
 }
+
+const MODEL_VERSION = "v4";
 
 /** Updates that were not read yet. */
 class UpdateQueue implements AsyncIterable<TurnUpdate> {
