@@ -256,14 +256,14 @@ export const RERUN_ANSWERS = { rerun: "run", skip: "skip" } as const;
 
 /** What to do about a call in doubt, as a question. */
 export function rerunQuestion(tool: string, args: JsonObject = {}): QuestionOf<"select"> {
-  const text = `jp ended while ${tool} was running, so it may have done its work or not. What now?`;
+  const text = `jp stopped while ${tool} was running, so it may or may not have finished. What now?`;
   return selectQuestion("rerun", text, {
     options: [
       { value: RERUN_ANSWERS.rerun, description: "run it again" },
-      { value: RERUN_ANSWERS.skip, description: "go on without it" },
+      { value: RERUN_ANSWERS.skip, description: "continue without it" },
     ],
     allowsOther: true,
-    context: JSON.stringify(args, null, 2),
+    ...(Object.keys(args).length > 0 && { context: JSON.stringify(args, null, 2) }),
     exclusive: true,
     persistence: "none",
   });

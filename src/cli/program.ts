@@ -34,12 +34,12 @@ const COMMANDS: readonly ListedCommand[] = [
   },
   {
     name: "inquiry",
-    description: "Show who asked what, and who answered",
+    description: "List, inspect and answer questions",
     loadDefinition: async () => (await import("./command/definitions.ts")).defineInquiry,
   },
   {
     name: "replay",
-    description: "Run a conversation again and show what is different",
+    description: "Rerun a conversation and show what differs",
     loadDefinition: async () => (await import("./command/definitions.ts")).defineReplay,
   },
   {

@@ -199,9 +199,9 @@ export function describePending({ kind, tool, request }: PendingItem): string {
     case "permission":
       return `${name} needs permission to run`;
     case "delivery":
-      return `the result of ${name} is ready, and may not be shown to the model yet`;
+      return `${name} needs permission to show its result to the model`;
     case "in_doubt":
-      return `${name} may have run, or not: jp ended while it was running`;
+      return `${name} may or may not have finished: jp stopped while it was running`;
     default:
       return assertNever(kind);
   }

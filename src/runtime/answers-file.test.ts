@@ -300,10 +300,10 @@ answers = [
   });
 
   test.each([
-    ["permission", /^permissions.*$/m, 'deploy: permission to run with {"where":"eu"}'],
-    ["question", /^.*"sure".*$/m, 'deploy: question sure "Really?"'],
-    ["question", /^.*"token".*$/m, 'deploy: question token "Token?"'],
-    ["delivery", /^deliveries.*$/m, "deploy: delivery of its result"],
+    ["permission", /^permissions.*$/m, 'deploy needs permission to run with {"where":"eu"}'],
+    ["question", /^.*"sure".*$/m, 'deploy asks sure "Really?"'],
+    ["question", /^.*"token".*$/m, 'deploy asks token "Token?"'],
+    ["delivery", /^deliveries.*$/m, "deploy needs permission to show its result"],
   ])("leaves a %s without an entry open, whatever the policy is", async (kind, line, named) => {
     const { type, pending, events, answers } = await run(ALL.replace(line, ""), {
       toolConfig: { deploy: { ...ASKING, detached: "auto" } },
@@ -312,7 +312,7 @@ answers = [
     expect({ type, kinds: pending.map((item) => item.kind), problem }).toEqual({
       type: "waiting",
       kinds: [kind],
-      problem: expect.stringMatching(/ has no entry\.$/) as unknown,
+      problem: expect.stringMatching(/: no entry in \S+\.$/) as unknown,
     });
     expect(problem.startsWith(`${named}: `)).toBe(true);
     expect(events.map((event) => event.type)).not.toContain("tool_call_response");
@@ -322,9 +322,7 @@ answers = [
     const { type, pending, answers } = await run(ALL.replace("answer = true", 'answer = "yes"'));
     expect([type, answers.explainOpen(pending)]).toEqual([
       "waiting",
-      [
-        'deploy: question sure "Really?": answers[0] does not fit: expected true or false, got string.',
-      ],
+      ['deploy asks sure "Really?": answers[0] does not fit: expected true or false, got string.'],
     ]);
   });
 
@@ -339,7 +337,7 @@ answers = [
     });
     const { pending, answers } = await run(ALL, { tools: [twice], toolConfig: {} });
     expect(answers.explainOpen(pending)).toEqual([
-      'deploy: question sure "Really, really?": answers[0] cannot be used again (times).',
+      'deploy asks sure "Really, really?": answers[0] cannot be used again (times).',
     ]);
   });
 
@@ -352,8 +350,8 @@ answers = [
       [
         "answers[0] was never used: deploy did not ask sure.",
         "answers[1] was never used: deploy did not ask token.",
-        "permissions[0] was never used: deploy needed no such permission.",
-        "deliveries[0] was never used: deploy had no such result to deliver.",
+        "permissions[0] was never used: no matching call of deploy needed permission to run.",
+        "deliveries[0] was never used: no matching call of deploy needed permission to show its result.",
       ],
     ]);
   });

@@ -73,11 +73,11 @@ export class AnswersFile implements AnswerSource {
     return this.#decide(this.#entries.deliveries, asked, keyOf("delivery", asked.toolCallId));
   }
 
-  /** What is still open for want of an entry that fits, one line each. */
+  /** What is still open without an entry that fits, one line each. */
   explainOpen(pending: readonly PendingItem[]): readonly string[] {
     return pending.map((item) => {
       const { what, key } = describePending(item);
-      return `${item.tool}: ${what}: ${this.#reasons.get(key) ?? `${this.#file} has no entry`}.`;
+      return `${item.tool} ${what}: ${this.#reasons.get(key) ?? `no entry in ${this.#file}`}.`;
     });
   }
 
@@ -92,10 +92,16 @@ export class AnswersFile implements AnswerSource {
       }),
       ...permissions
         .filter(isUnused)
-        .map(({ name, tool }) => `${name} was never used: ${tool} needed no such permission.`),
+        .map(
+          ({ name, tool }) =>
+            `${name} was never used: no matching call of ${tool} needed permission to run.`,
+        ),
       ...deliveries
         .filter(isUnused)
-        .map(({ name, tool }) => `${name} was never used: ${tool} had no such result to deliver.`),
+        .map(
+          ({ name, tool }) =>
+            `${name} was never used: no matching call of ${tool} needed permission to show its result.`,
+        ),
     ];
   }
 
@@ -164,20 +170,20 @@ function describePending({ kind, toolCallId, request }: PendingItem) {
   if (request?.type === "inquiry_request") {
     const { question, questionId = request.id } = request;
     return {
-      what: `question ${questionId} ${JSON.stringify(question.text)}`,
+      what: `asks ${questionId} ${JSON.stringify(question.text)}`,
       key: keyOf("question", toolCallId, questionId),
     };
   }
   if (kind === "in_doubt") {
-    const what = "question rerun (it may have run before jp ended)";
+    const what = "asks rerun (it may or may not have finished)";
     return { what, key: keyOf("question", toolCallId, "rerun") };
   }
   if (kind === "delivery") {
-    return { what: "delivery of its result", key: keyOf("delivery", toolCallId) };
+    return { what: "needs permission to show its result", key: keyOf("delivery", toolCallId) };
   }
   const args = JSON.stringify(request?.arguments ?? {});
   const shown = args.length > SHOWN_ARGUMENTS ? `${args.slice(0, SHOWN_ARGUMENTS)}…` : args;
-  return { what: `permission to run with ${shown}`, key: keyOf("permission", toolCallId) };
+  return { what: `needs permission to run with ${shown}`, key: keyOf("permission", toolCallId) };
 }
 
 /** Names may contain any separator, so the parts are joined as JSON. */

@@ -14,7 +14,7 @@ export interface BuiltinTool {
   readonly description: string;
   /** JSON Schema of an object. */
   readonly parameters: JsonObject;
-  /** Running it twice does no harm: a call that may have run when jp ended is simply run again. */
+  /** Safe to run twice: if jp stops during a call, it runs the call again without asking. */
   readonly isIdempotent?: boolean;
   /** Who asks its questions; by default the tool itself. */
   inquirySource(name: string): InquirySource;
@@ -57,7 +57,7 @@ export interface ToolDefinition<Arguments> {
   readonly parameters: JsonObject | JsonSchemaSource<Arguments>;
   /** Returns text, or any other value to be sent as JSON. */
   run(args: Arguments, context: ToolContext): Promise<Json> | Json;
-  /** Running it twice does no harm: a call that may have run when jp ended is simply run again. */
+  /** Safe to run twice: if jp stops during a call, it runs the call again without asking. */
   readonly isIdempotent?: boolean;
   readonly inquirySource?: (name: string) => InquirySource;
 }

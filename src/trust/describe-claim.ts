@@ -100,7 +100,7 @@ function policyText(value: Entry): readonly string[] {
     format === "unattended" ? "formats its arguments before you approve" : "",
     group !== undefined ? `joins the group ${wordText(group)}` : "",
     timeout_secs === undefined ? "" : timeoutText(timeout_secs),
-    value["idempotent"] === true ? "runs again without asking if jp ended during a call" : "",
+    value["idempotent"] === true ? "runs again without asking if jp stopped during a call" : "",
     ...(isJsonObject(value["detached"]) ? detachedText(value["detached"]) : []),
     ...(isJsonObject(value["questions"]) ? questionsText(value["questions"]) : []),
   ];

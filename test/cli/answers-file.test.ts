@@ -70,11 +70,11 @@ describe("jp query --answers", () => {
   });
 
   test.each([
-    [/^permissions.*$/m, "deploy: permission to run with {}: ci.toml has no entry."],
-    [/^.*"sure".*$/m, 'deploy: question sure "Really?": ci.toml has no entry.'],
-    [/^.*"region".*$/m, 'deploy: question region "Where?": ci.toml has no entry.'],
-    [/^.*"token".*$/m, 'deploy: question token "Token?": ci.toml has no entry.'],
-    [/^deliveries.*$/m, "deploy: delivery of its result: ci.toml has no entry."],
+    [/^permissions.*$/m, "deploy needs permission to run with {}: no entry in ci.toml."],
+    [/^.*"sure".*$/m, 'deploy asks sure "Really?": no entry in ci.toml.'],
+    [/^.*"region".*$/m, 'deploy asks region "Where?": no entry in ci.toml.'],
+    [/^.*"token".*$/m, 'deploy asks token "Token?": no entry in ci.toml.'],
+    [/^deliveries.*$/m, "deploy needs permission to show its result: no entry in ci.toml."],
   ])("stops where an entry is missing: %s", async (line, complaint) => {
     await using server = await calling(["deploy"]);
     const project = queryProject({ server, tools: [deploy] });
@@ -83,7 +83,7 @@ describe("jp query --answers", () => {
       1,
       lines(
         `jp: ${complaint}`,
-        "The turn waits there. Add what is missing to the file, then continue it with `jp query --continue-turn`.",
+        "The turn is waiting. Fix the file, then run `jp query --continue-turn` with the same --answers.",
       ),
       [],
     ]);
@@ -97,7 +97,7 @@ describe("jp query --answers", () => {
     const finished = await run(project, ALL.replace('"us"', '"mars"'));
     expect([finished.status, complaints(project, finished).split("\n")[0]]).toEqual([
       1,
-      'jp: deploy: question region "Where?": answers[1] does not fit: expected one of "eu", "us".',
+      'jp: deploy asks region "Where?": answers[1] does not fit: expected one of "eu", "us".',
     ]);
   });
 
@@ -178,7 +178,7 @@ describe("jp inquiry export --answers", () => {
     );
     expect(exported.stdout).toContain(
       lines(
-        "# A secret is not on record. Set this variable, or name another.",
+        "# Secrets are not recorded. Set this variable, or name another.",
         'tool = "deploy"',
         'question = "token"',
         'text = "Token?"',
@@ -195,7 +195,7 @@ describe("jp inquiry export --answers", () => {
     const { stdout } = await project.jp("inquiry", "export", "--answers");
     expect(stdout.split("\n").slice(2)).toEqual([
       "",
-      '# No entry: deploy asked sure "Really?", without an answer: no_prompt_backend.',
+      '# No entry: deploy asked sure "Really?" and got no answer: no_prompt_backend.',
       "",
     ]);
   });
@@ -246,6 +246,6 @@ describe("jp inquiry export --answers", () => {
 
   test("has to be told what to export", async () => {
     const { status, stderr } = await queryProject({}).jp("inquiry", "export");
-    expect([status, stderr.split("\n")[0]]).toEqual([2, "jp: Say what to export."]);
+    expect([status, stderr.split("\n")[0]]).toEqual([2, "jp: --answers is required."]);
   });
 });

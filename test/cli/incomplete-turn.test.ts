@@ -104,7 +104,7 @@ describe("a query with --defer", () => {
         "  jp inquiry answer call_1_1.q.1",
         "Waiting: push needs permission to run",
         "  jp inquiry answer call_1_2.run.1",
-        "Waiting: the result of fetch is ready, and may not be shown to the model yet",
+        "Waiting: fetch needs permission to show its result to the model",
         "  jp inquiry answer call_1_3.deliver.1",
         "",
       ],
@@ -251,7 +251,7 @@ describe("an answer from the command line", () => {
     expect([status, stdout, stderr.split("\n")[0], last(project, "inquiry_response")]).toEqual([
       0,
       "Well then.\n",
-      "Refused call_1_1.q.1.",
+      "Cancelled call_1_1.q.1.",
       { outcome: "cancelled", answer: null, reason: "user" },
     ]);
   });
@@ -272,7 +272,7 @@ describe("an answer from the command line", () => {
     const project = await waiting(server, [ASKER, PUSH]);
     const { id } = recordOf(project);
     const give = (...words: string[]) => project.jp("inquiry", "answer", ...words);
-    const list = "`jp inquiry ls --pending` lists what is.";
+    const list = "To list what is waiting: jp inquiry ls --pending";
     expect(await give("call_1_1.q.1", "maybe")).toEqual(
       refused("jp: call_1_1.q.1: the answer does not fit: expected yes or no."),
     );
@@ -355,10 +355,10 @@ describe("an incomplete turn", () => {
     const { id } = forgePermission(project);
     expect(await query(project, ["--continue-turn"])).toEqual(
       refused(
-        "jp: Someone else began the last turn, or its record has changed since you left it.",
-        "What the record says was permitted may not be what you permitted.",
-        `To look at it:                     jp conversation print ${id}`,
-        `To close it, and start a new turn: jp query --discard-turn --id ${id}`,
+        "jp: Someone else started the last turn, or its record has changed since you left it.",
+        "Its recorded permissions and answers may not be yours.",
+        `To look at it:                    jp conversation print ${id}`,
+        `To close it and start a new turn: jp query --discard-turn --id ${id}`,
         "To continue it, use --continue-turn on a terminal.",
       ),
     );
@@ -376,8 +376,8 @@ describe("an incomplete turn", () => {
       refused(
         "jp: The last turn is incomplete:",
         '  asker asks "Go on?"',
-        `To continue it:                    jp query --continue-turn --id ${before.id}`,
-        `To close it, and start a new turn: jp query --discard-turn --id ${before.id}`,
+        `To continue it:                   jp query --continue-turn --id ${before.id}`,
+        `To close it and start a new turn: jp query --discard-turn --id ${before.id}`,
       ),
     );
     expect([recordOf(project), server.requests.length]).toEqual([before, 1]);
@@ -430,8 +430,8 @@ describe("an incomplete turn on a terminal", () => {
       const { status } = await screen.end();
       expect([shown, status, runsIn(project)]).toEqual([
         [
-          "Someone else began this turn, or its record has changed since you left it.",
-          "If you continue it, what the record says was permitted and answered counts:",
+          "Someone else started this turn, or its record has changed since you left it.",
+          "If you continue it, jp accepts these recorded permissions and answers:",
           "  count {}, approved by user (terminal)",
         ],
         0,

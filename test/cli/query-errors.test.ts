@@ -122,8 +122,8 @@ describe("when a query fails", () => {
       failed(
         "jp: The last turn is incomplete:",
         "  the model has not replied",
-        `To continue it:                    jp query --continue-turn --id ${id}`,
-        `To close it, and start a new turn: jp query --discard-turn --id ${id}`,
+        `To continue it:                   jp query --continue-turn --id ${id}`,
+        `To close it and start a new turn: jp query --discard-turn --id ${id}`,
       ),
       printed("Better.\n"),
     ]);

@@ -48,9 +48,7 @@ describe("jp replay", () => {
   test("says that everything is as recorded, and changes nothing", async () => {
     const { project, id } = place();
     const before = snapshotOf(project.root, project.data);
-    expect(await project.jp("replay", id)).toEqual(
-      printed(`${id}: 1 turn, everything as recorded.\n`),
-    );
+    expect(await project.jp("replay", id)).toEqual(printed(`${id}: 1 turn, all as recorded.\n`));
     expect(snapshotOf(project.root, project.data)).toEqual(before);
   });
 
@@ -66,7 +64,7 @@ describe("jp replay", () => {
     expect(await project.jp("replay", id, ...strict)).toEqual({
       ...printed(
         lines(
-          `${id}: turn 1, call call_1 is not as recorded.`,
+          `${id}: turn 1, call call_1 differs from the record.`,
           "--- recorded",
           "+++ now",
           "  {",

@@ -120,7 +120,7 @@ describe("what waits in all workspaces", () => {
       stdout: "",
       stderr: lines(
         `jp: Nothing with the ID ${id}/a is waiting.`,
-        `It waits in another workspace. To answer it: jp --workspace '${there}' inquiry answer ${id}/a`,
+        `It is waiting in another workspace. To answer it: jp --workspace '${there}' inquiry answer ${id}/a`,
       ),
     });
     const answered = await project.jp("--workspace", there, "inquiry", "answer", `${id}/a`, "yes");
@@ -165,30 +165,33 @@ describe("a question with a deadline", () => {
   });
 
   test.each([
-    ["", "it is refused as timed out"],
-    ['on_timeout = "default"', "it is answered with yes (default)"],
-    ['on_timeout = "escalate"\ntarget = ["assistant", "user"]', "you are asked again"],
-  ])("that has passed takes no answer: with %o, %s", async (config, outcome) => {
-    const project = queryProject({
-      config: `[conversation.tools.a_tool]\nsource = "local"\ncommand = "true"\n[conversation.tools.a_tool.questions.q]\n${config}`,
-    });
-    const id = await place(project, { deadlineHours: -1 });
-    const expected = {
-      status: 1,
-      stdout: "",
-      stderr: lines(
-        "jp: a.q.1 is overdue: its deadline has passed.",
-        `When the turn is continued, ${outcome}: jp query --continue-turn --id ${id}`,
-      ),
-    };
-    const results: readonly Finished[] = [
-      await project.jp("inquiry", "answer", "a.q.1", "no"),
-      await project.jp("inquiry", "answer", "a.q.1", "--cancel"),
-      await project.jp("inquiry", "answer", "a.q.1"),
-    ];
-    expect(results).toEqual([expected, expected, expected]);
-    expect(entriesOf(recordOf(project), "inquiry_response")).toEqual([]);
-  });
+    ["", "closes it as timed out"],
+    ['on_timeout = "default"', "answers it with yes (default)"],
+    ['on_timeout = "escalate"\ntarget = ["assistant", "user"]', "asks you again"],
+  ])(
+    "that has passed takes no answer: with %o, continuing the turn %s",
+    async (config, outcome) => {
+      const project = queryProject({
+        config: `[conversation.tools.a_tool]\nsource = "local"\ncommand = "true"\n[conversation.tools.a_tool.questions.q]\n${config}`,
+      });
+      const id = await place(project, { deadlineHours: -1 });
+      const expected = {
+        status: 1,
+        stdout: "",
+        stderr: lines(
+          "jp: a.q.1 is overdue: its deadline has passed.",
+          `Continuing the turn ${outcome}: jp query --continue-turn --id ${id}`,
+        ),
+      };
+      const results: readonly Finished[] = [
+        await project.jp("inquiry", "answer", "a.q.1", "no"),
+        await project.jp("inquiry", "answer", "a.q.1", "--cancel"),
+        await project.jp("inquiry", "answer", "a.q.1"),
+      ];
+      expect(results).toEqual([expected, expected, expected]);
+      expect(entriesOf(recordOf(project), "inquiry_response")).toEqual([]);
+    },
+  );
 });
 
 describe("an answer for a process that is busy", () => {
@@ -211,7 +214,7 @@ describe("an answer for a process that is busy", () => {
       stdout: "",
       stderr: lines(
         `Waiting for process ${process.pid}, which is busy. Ctrl-C withdraws the answer.`,
-        "The answer is withdrawn: a.q.1 is still waiting.",
+        "Answer withdrawn: a.q.1 is still waiting.",
       ),
     });
     expect(readdirSync(path.join(project.userFolder, "offers"))).toEqual([]);
@@ -256,5 +259,5 @@ test("the prompt of an answer closes when someone else answers, and says who", a
   await screen.untilShown((shown) => shown.join("\n").includes("Go on?"));
   await storeAt(project.root, project).answer(id, answerBy("Ana"));
   const { status, lines: shown } = await screen.end();
-  expect([status, shown.at(-1)]).toEqual([1, "jp: a.q.1 was answered already by user Ana (cli)."]);
+  expect([status, shown.at(-1)]).toEqual([1, "jp: a.q.1 was already answered by user Ana (cli)."]);
 });

@@ -41,7 +41,7 @@ export async function answerPending({ args, options, context }: Call<AnswerFlags
   const isSecret = question.answerType.type === "secret" && options.cancel !== true;
   if (isSecret && words.length > 0) {
     throw usageError(
-      "A secret is never given on the command line.",
+      "A secret cannot be given on the command line.",
       `Answer it at a prompt: jp inquiry answer ${shellWord(wanted)}`,
     );
   }
@@ -50,7 +50,8 @@ export async function answerPending({ args, options, context }: Call<AnswerFlags
   const isContinued = options.continue === true;
   // Without a terminal, whatever else waits goes on waiting.
   const asked = isContinued ? { defer: prompter?.canAsk() !== true } : { onlyCall: row.toolCallId };
-  const continued = { id, continueTurn: true, ...asked };
+  // The turn may be over by then, and must not ask for a new message.
+  const continued = { id, continueTurn: true, edit: false, ...asked };
   if (isSecret) {
     // Only the process that runs the turn may ever hold a secret. Its prompt is not mixed up with others.
     requireTerminal(prompter, row);
@@ -64,7 +65,7 @@ export async function answerPending({ args, options, context }: Call<AnswerFlags
   const answering = { ...context, userName: config.user?.name, keepsOpen: isContinued };
   const result = await offerReply(row, reply, answering);
   if (result.type !== "recorded") throw await notRecordedError(row, result, context);
-  const verb = "isCancelled" in reply ? "Refused" : "Answered";
+  const verb = "isCancelled" in reply ? "Cancelled" : "Answered";
   context.output.notice(`${verb} ${oneLine(row.id)}.`);
   if (!isContinued) return;
   await using opened = result.conversation;
@@ -85,12 +86,12 @@ async function hintFor(wanted: string, context: CommandContext): Promise<string>
   const rows = wanted === "" ? [] : await listEverywhere(context, () => undefined);
   const found = rows.filter((row) => isNamed(row, wanted));
   const [first] = found;
-  if (first === undefined) return "`jp inquiry ls --pending` lists what is.";
+  if (first === undefined) return "To list what is waiting: jp inquiry ls --pending";
   const { workspace } = first;
   if (found.some((row) => row.workspace !== workspace))
-    return "In other workspaces, there is more than one: see `jp inquiry ls --pending --all`.";
+    return "It matches several in other workspaces. To list them: jp inquiry ls --pending --all";
   const command = `jp --workspace ${shellWord(workspace)} inquiry answer ${shellWord(wanted)}`;
-  return `It waits in another workspace. To answer it: ${command}`;
+  return `It is waiting in another workspace. To answer it: ${command}`;
 }
 
 function isNamed({ conversation, id }: PendingRow, wanted: string): boolean {
@@ -109,12 +110,12 @@ async function overdueError(row: PendingInquiry, context: CommandContext): Promi
   });
   const outcome =
     end === undefined
-      ? "you are asked again"
+      ? "asks you again"
       : end.outcome === "answered"
-        ? `it is answered with ${describeAnswer(end)}`
-        : "it is refused as timed out";
+        ? `answers it with ${describeAnswer(end)}`
+        : "closes it as timed out";
   return new CodedError("overdue", `${oneLine(id)} is overdue: its deadline has passed.`, {
-    hint: `When the turn is continued, ${outcome}: jp query --continue-turn --id ${conversation}`,
+    hint: `Continuing the turn ${outcome}: jp query --continue-turn --id ${conversation}`,
   });
 }
 
@@ -155,7 +156,7 @@ async function offerReply(
     return await answerInquiry(workspace.conversations, row, answer);
   } catch (error) {
     if (!signal.aborted || error !== signal.reason) throw error;
-    output.notice(`The answer is withdrawn: ${oneLine(row.id)} is still waiting.`);
+    output.notice(`Answer withdrawn: ${oneLine(row.id)} is still waiting.`);
     throw new ExitStatus(INTERRUPTED);
   } finally {
     signals[Symbol.dispose]();
@@ -173,7 +174,7 @@ async function notRecordedError(
     case "taken": {
       const decider = deciderOf(result.event);
       const by = decider === undefined ? "" : ` by ${oneLine(describeDecider(decider))}`;
-      return new CodedError("already_answered", `${id} was answered already${by}.`);
+      return new CodedError("already_answered", `${id} was already answered${by}.`);
     }
     case "overdue":
       return overdueError(row, context);
@@ -239,8 +240,8 @@ function requireTerminal(
   if (prompter?.canAsk() === true) return prompter;
   const isSecret = question.answerType.type === "secret";
   throw usageError(
-    "There is no terminal to ask you on.",
-    isSecret ? undefined : `Give the answer: jp inquiry answer ${shellWord(id)} VALUE`,
+    "No terminal is available.",
+    isSecret ? undefined : `Pass the answer: jp inquiry answer ${shellWord(id)} VALUE`,
   );
 }
 
@@ -327,7 +328,7 @@ async function askPermission(
     check: async (edited) =>
       isDeepStrictEqual(edited, args)
         ? undefined
-        : "Arguments can be edited only where the call runs: jp query --continue-turn",
+        : "To edit the arguments, continue the turn: jp query --continue-turn",
     signal,
     ...OPEN,
   });

@@ -40,13 +40,13 @@ export function defineInquiry(group: Command): void {
     .addOption(
       new Option(
         "--pending",
-        "Only what waits for an answer: questions, permissions, results, doubts",
+        "Only what is waiting for you: questions, permissions, results, calls in doubt",
       ).conflicts(["outcome", "by"]),
     )
     .addOption(
       new Option(
         "--all",
-        "With --pending: in all workspaces that jp knows on this machine",
+        "With --pending: from all workspaces that jp knows on this machine",
       ).conflicts("conversation"),
     )
     .addOption(formatOption("text", "json"))
@@ -60,23 +60,23 @@ export function defineInquiry(group: Command): void {
     .action(command(async () => (await import("./inquiry.ts")).showInquiry));
   group
     .command("answer <id> [value...]")
-    .description("Answer something that waits; without a value, jp asks you")
-    .option("--note <text>", "Add a note to the answer, or a reason to a no")
-    .option("--cancel", "Refuse it")
-    .option("--continue", "Then continue the turn")
+    .description("Answer a pending inquiry; without a value, jp prompts you")
+    .option("--note <text>", "Add a note, or a reason for saying no")
+    .option("--cancel", "Cancel it instead of answering")
+    .option("--continue", "Continue the turn afterwards")
     .action(command(async () => (await import("./answer.ts")).answerPending));
   withTurns(group.command("export [conversation]"))
-    .description("Write the answers of a conversation to a file for jp query --answers")
+    .description("Export a conversation's answers for jp query --answers")
     .option(
       "--answers [file]",
-      "Write its answers, permissions and deliveries (default: to stdout)",
+      "Write answers, permissions and deliveries to this file (default: stdout)",
     )
     .addHelpText(
       "after",
       `
-The file is TOML, with one entry for each answer and decision. Entries name the
-question's text and the call's arguments; delete those that may vary. A secret
-is not on record, so its entry names an environment variable.
+The file is TOML, with one entry for each answer and decision. An entry matches
+the question's text and the call's arguments; delete what may vary. Secrets are
+not recorded, so their entries name an environment variable.
 ${targetHelp("active")}`,
     )
     .action(command(async () => (await import("./export-answers.ts")).exportAnswers));
@@ -86,14 +86,14 @@ const REPLAY_SOURCES = ["recorded", "live"];
 
 export function defineReplay(definition: Command): void {
   withToolOptions(withConfigOption(definition))
-    .argument("[target]", "Conversation to run again")
+    .argument("[target]", "Conversation to rerun")
     .addOption(
-      new Option("--model <which>", "Recorded replies, or those of a live model")
+      new Option("--model <which>", "Use the recorded replies, or ask the model again")
         .choices(REPLAY_SOURCES)
         .default("recorded"),
     )
     .addOption(
-      new Option("--tools <which>", "Recorded results, or those of tools that run again")
+      new Option("--tools <which>", "Use the recorded results, or run the tools again")
         .choices(REPLAY_SOURCES)
         .default("recorded"),
     )
@@ -101,16 +101,16 @@ export function defineReplay(definition: Command): void {
     .addHelpText(
       "after",
       `
-Runs the turns again in a temporary conversation, with the recorded answers,
-permissions and deliveries, and with your current config. Prints the first
-event that is not as recorded. Times are not compared; with a live model,
-neither are its words. The conversation itself does not change.
+Reruns the turns in memory, with the recorded answers, permissions and
+deliveries and your current config. Prints the first event that differs from
+the record. Ignores times and, with a live model, its wording. The conversation
+itself does not change.
 
 By default no tool runs and no model is asked. With --tools live, tools run
-with the permissions on record: do this only to conversations of your own.
+with the recorded permissions: replay only your own conversations that way.
 ${targetHelp("active")}
 
-Exit status: 0 if everything is as recorded, 1 if not.`,
+Exit status: 0 if nothing differs, 1 if something does.`,
     )
     .action(command(async () => (await import("./replay.ts")).replay));
 }

@@ -35,23 +35,21 @@ export interface ExportFlags extends TurnFlags {
 export async function exportAnswers({ args, options, context }: Call<ExportFlags>): Promise<void> {
   const { answers } = options;
   if (answers === undefined) {
-    throw usageError("Say what to export.", "--answers writes a file for `jp query --answers`.");
+    throw usageError("--answers is required.", "It writes a file for `jp query --answers`.");
   }
   const { id } = await resolveTargetForReading(context, args[0]);
   const items: Item[] = [];
   for await (const turns of selectTurns(id, options, context)) {
     for (const turn of turns) items.push(...itemsOf(turn));
   }
-  const lines = [`# The answers in ${id}, in the order in which they were given.`, ...HEADER];
+  const lines = [`# The answers in ${id}, in the order given.`, ...HEADER];
   for (const item of countRepeats(items)) lines.push("", ...(await toLines(item)));
   const { output, cwd } = context;
   if (answers === true) for (const line of lines) output.print(line);
   else await createFile(path.resolve(cwd, answers), `${lines.join("\n")}\n`);
 }
 
-const HEADER = [
-  "# An entry applies to what it names. Without its text or arguments, it applies to more.",
-];
+const HEADER = ["# An entry matches what it names. Delete its text or arguments to match more."];
 
 /** Throws `file_not_written`: a file that someone has edited is never overwritten. */
 async function createFile(file: string, text: string): Promise<void> {
@@ -117,13 +115,13 @@ function answerItem(
   }
   if (response?.outcome === "redacted") {
     const variable = `${tool}_${question}`.toUpperCase().replaceAll(/[^A-Z0-9]+/g, "_");
-    const comment = "A secret is not on record. Set this variable, or name another.";
+    const comment = "Secrets are not recorded. Set this variable, or name another.";
     const given = { secret_env: `JP_SECRET_${variable}` };
     return [{ section: "answers", match, given, comment }];
   }
   const why = response === undefined ? "open" : cancellationTag(response.reason);
   return [
-    unanswered(`${tool} asked ${question} ${JSON.stringify(text)}, without an answer: ${why}.`),
+    unanswered(`${tool} asked ${question} ${JSON.stringify(text)} and got no answer: ${why}.`),
   ];
 }
 
@@ -137,7 +135,7 @@ function decisionItem(
   const isRun = action === "run";
   if (decision === "edited") {
     const what = isRun ? "the arguments" : "the result";
-    return [unanswered(`Someone edited ${what} of ${tool}, which a file cannot do.`)];
+    return [unanswered(`A person edited ${what} of ${tool}, which a file cannot do.`)];
   }
   const given =
     decision === "approved"

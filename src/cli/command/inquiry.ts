@@ -41,7 +41,7 @@ export interface ListInquiryFlags extends InquiryFlags {
 export async function listInquiries(call: Call<ListInquiryFlags>): Promise<void> {
   const { options, context } = call;
   if (options.pending === true) return (await import("./pending.ts")).printPending(call);
-  if (options.all === true) throw usageError("--all is for --pending.");
+  if (options.all === true) throw usageError("--all requires --pending.");
   const { output } = context;
   let count = 0;
   let conversation: string | undefined;

@@ -89,12 +89,12 @@ function toJson(id: string, { turns, divergence }: ReplayResult): JsonObject {
 
 function toLines(id: string, { turns, divergence }: ReplayResult): readonly string[] {
   if (divergence === undefined) {
-    return [`${id}: ${turns} ${turns === 1 ? "turn" : "turns"}, everything as recorded.`];
+    return [`${id}: ${turns} ${turns === 1 ? "turn" : "turns"}, all as recorded.`];
   }
   const { turn, toolCallId, recorded, now } = divergence;
   const where = toolCallId === undefined ? `turn ${turn}` : `turn ${turn}, call ${toolCallId}`;
   return [
-    `${id}: ${where} is not as recorded.`,
+    `${id}: ${where} differs from the record.`,
     `--- recorded${recorded === undefined ? ": nothing" : ""}`,
     `+++ now${now === undefined ? ": nothing" : ""}`,
     ...diffLines(linesOf(recorded), linesOf(now)),

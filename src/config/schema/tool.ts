@@ -136,7 +136,7 @@ export type QuestionTarget =
 
 type AssistantConfig = v.InferOutput<typeof assistantSchema>;
 
-const LIST_FORM = 'expected a list of an assistant and "user", in this order';
+const LIST_FORM = 'expected a list of two: an assistant, then "user"';
 
 // Its type is short: three assistants are too deep for a compiler that reads our declarations.
 const targetSchema: v.GenericSchema<unknown, QuestionTarget> = v.pipe(
@@ -146,7 +146,7 @@ const targetSchema: v.GenericSchema<unknown, QuestionTarget> = v.pipe(
     v.object({
       ...assistantSchema.entries,
       escalation: v.optional(
-        described("ask the user if the assistant cannot answer, or says no", v.boolean()),
+        described("ask the user if the assistant says no or cannot answer", v.boolean()),
       ),
     }),
   ]),
@@ -259,7 +259,7 @@ const toolSchema = group({
   parameters: described("parameters by name", namedBy(parameterSchema)),
   questions: described("settings for the tool's questions, by id", namedBy(questionSchema)),
   idempotent: described(
-    "running it twice does no harm: a call that may have run when jp ended is simply run again",
+    "safe to run twice: if jp stops during a call, it runs the call again without asking",
     v.boolean(),
   ),
   options: described("values for a local tool, never shown to a model", namedBy(v.unknown())),

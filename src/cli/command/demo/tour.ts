@@ -102,8 +102,8 @@ export const TOUR: readonly TourStep[] = [
   {
     title: "5. A question outlives its process",
     about:
-      "A nightly job cannot ask you. With --defer, its questions wait for you. Without it, jp refuses " +
-      "them and tells the model: silence never counts as an answer.",
+      "A nightly job cannot ask you. With --defer, its questions wait for you. Without it, your config " +
+      "decides what happens to them. Silence never counts as your answer.",
     request: "Publish it tonight.",
     calls: ["run_tests", "publish"].map((name) => ({ name, arguments: {} })),
     conclusion: "The tool says: …",

@@ -25,7 +25,7 @@ export function checkAnswers(
   if (type === "waiting") {
     const open = answers.explainOpen(pendingOf(readTurnProgress(lastTurn(conversation))));
     throw new CodedError("answers_missing", open.join("\n"), {
-      hint: "The turn waits there. Add what is missing to the file, then continue it with `jp query --continue-turn`.",
+      hint: "The turn is waiting. Fix the file, then run `jp query --continue-turn` with the same --answers.",
     });
   }
   const unused = type === "done" ? answers.explainUnused() : [];

@@ -19,8 +19,8 @@ export function defineQuery(definition: Command): void {
     .option("--non-interactive", "Never prompt; apply the configured policy")
     .option("--defer", "Never prompt; leave questions for later and exit with status 4")
     .option("--continue-turn", "Continue an incomplete turn")
-    .option("--discard-turn", "Close an incomplete turn, and start a new one")
-    .option("--answers <file>", "Take every answer from this file, and fail if one is missing")
+    .option("--discard-turn", "Discard an incomplete turn and start a new one")
+    .option("--answers <file>", "Take all answers from a file; fail if one is missing")
     .option("--no-persist", "Do not save anything to disk")
     .option("-v, --verbose", "Print token usage")
     .addHelpText(
@@ -34,10 +34,10 @@ with -m, -p, -t, -T and --cfg.
 With JP_PLAIN=1, questions are plain lines of text, for screen readers and
 simple terminals.
 
-The file for --answers is TOML, JSON or YAML. It stands in for you: everything
-that you would be asked needs an entry, and each entry must be used. Otherwise
-jp names what is wrong and exits with status 1; a question without an entry
-stays open. \`jp inquiry export --answers\` writes such a file:
+The file for --answers is TOML, JSON or YAML. It answers for you: everything
+that jp would ask you needs an entry, and each entry must be used. Otherwise jp
+says what is wrong and exits with status 1. A question without an entry stays
+open. \`jp inquiry export --answers\` writes such a file:
 
   [[permissions]]
   tool = "deploy"

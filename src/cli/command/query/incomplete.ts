@@ -84,8 +84,8 @@ async function confirmForeign(
   const prompter = findQuietPrompter(context, config, flags);
   if (prompter?.canAsk() !== true) throw foreignError(id);
   const { output } = context;
-  output.notice("Someone else began this turn, or its record has changed since you left it.");
-  output.notice("If you continue it, what the record says was permitted and answered counts:");
+  output.notice("Someone else started this turn, or its record has changed since you left it.");
+  output.notice("If you continue it, jp accepts these recorded permissions and answers:");
   for (const line of describeCalls(openCalls(stream))) output.notice(`  ${line}`);
   const result = await prompter.ask({
     inquiryId: "foreign-turn" as InquiryId, // Not recorded.
@@ -100,12 +100,12 @@ async function confirmForeign(
 function foreignError(id: string): CodedError {
   return new CodedError(
     "foreign_turn",
-    "Someone else began the last turn, or its record has changed since you left it.",
+    "Someone else started the last turn, or its record has changed since you left it.",
     {
       hint:
-        "What the record says was permitted may not be what you permitted.\n" +
-        `To look at it:                     jp conversation print ${id}\n` +
-        `To close it, and start a new turn: jp query --discard-turn --id ${id}\n` +
+        "Its recorded permissions and answers may not be yours.\n" +
+        `To look at it:                    jp conversation print ${id}\n` +
+        `To close it and start a new turn: jp query --discard-turn --id ${id}\n` +
         "To continue it, use --continue-turn on a terminal.",
     },
   );
@@ -129,7 +129,7 @@ async function ask(
     question: selectQuestion("start", "What now?", {
       options: [
         { value: "resume", description: "continue it" },
-        { value: "discard", description: "close it, and start a new turn" },
+        { value: "discard", description: "close it and start a new turn" },
         ...(request === undefined
           ? []
           : [{ value: "edit", description: "edit the message first" }]),
@@ -162,8 +162,8 @@ function incompleteError(lines: readonly string[], id: string): CodedError {
     `The last turn is incomplete:\n${lines.map((line) => `  ${line}`).join("\n")}`,
     {
       hint:
-        `To continue it:                    jp query --continue-turn --id ${id}\n` +
-        `To close it, and start a new turn: jp query --discard-turn --id ${id}`,
+        `To continue it:                   jp query --continue-turn --id ${id}\n` +
+        `To close it and start a new turn: jp query --discard-turn --id ${id}`,
     },
   );
 }

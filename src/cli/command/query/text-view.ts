@@ -241,7 +241,7 @@ function describeElsewhere({
   tool,
   by,
 }: Extract<TurnUpdate, { readonly type: "answered_elsewhere" }>): string {
-  if (by?.kind !== "user") return `The question of ${oneLine(tool)} was cancelled elsewhere.`;
+  if (by?.kind !== "user") return `${oneLine(tool)}: cancelled elsewhere.`;
   const who = by.name === undefined ? by.channel : `${by.name}, ${by.channel}`;
-  return `Answered elsewhere for ${oneLine(tool)} (${oneLine(who)}).`;
+  return `${oneLine(tool)}: answered elsewhere (${oneLine(who)}).`;
 }

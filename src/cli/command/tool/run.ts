@@ -231,7 +231,7 @@ function explain(
         hint: "conversation.limits caps answers without a person.",
       });
     case "timed_out":
-      return new CodedError(tag, `No one answered ${name} in time: ${text}`, {
+      return new CodedError(tag, `${name} got no answer in time: ${text}`, {
         hint: `Change or remove conversation.tools.${name}.questions.${questionId}.deadline.`,
       });
     case "assistant_routing_denied":
