@@ -93,6 +93,8 @@ export class Turn {
   readonly #interrupts: Interrupts;
   readonly #prompts = new PromptQueue();
   #state: TurnState | undefined;
+  /** The turn was the user's own when it was started or continued. */
+  #isOwn = false;
 
   constructor(setup: TurnSetup) {
     this.#setup = setup;
@@ -120,8 +122,9 @@ export class Turn {
   }
 
   /**
-   * Starts a turn, and closes what an incomplete one before it has left open. Throws `ProviderError` and
-   * `write_failed`. Everything up to the error is recorded.
+   * Starts a turn, and closes what an incomplete one before it has left open. Throws `ProviderError`,
+   * `write_failed`, and `foreign_turn` if another program changes the record meanwhile. Everything up to the
+   * error is recorded.
    */
   async run(request: TurnRequest): Promise<TurnEnd> {
     const { clock } = this.#setup;
@@ -131,14 +134,16 @@ export class Turn {
       { type: "turn_start", timestamp },
       { type: "chat_request", timestamp, ...request },
     );
+    this.#isOwn = this.#setup.conversation.isOwnTurn;
     return this.#advance();
   }
 
-  /** Continues the turn that the record ends with. Throws like `run`, and `foreign_turn`. */
+  /** Continues the turn that the record ends with. Throws like `run`. */
   async resume(): Promise<TurnEnd> {
     const { conversation, clock, allowsForeignTurn = false } = this.#setup;
     if (this.#progress().next === "done") return { type: "done", reason: "stop" };
     if (!conversation.isOwnTurn && !allowsForeignTurn) throw foreignTurnError(conversation.id);
+    this.#isOwn = conversation.isOwnTurn;
     const timestamp = timestampFromDate(clock.now());
     await this.#journal.record({ type: "turn_resume", timestamp });
     return this.#advance();
@@ -171,7 +176,10 @@ export class Turn {
     await this.#journal.record({ type: "turn_end", timestamp, reason: type });
   }
 
+  /** Throws `foreign_turn` if another program has changed the record: a tool could permit itself the next call. */
   #readProgress({ state }: TurnContext): TurnProgress {
+    const { conversation } = this.#setup;
+    if (this.#isOwn && !conversation.isOwnTurn) throw foreignTurnError(conversation.id);
     state.waiting.forgetAnswered();
     return this.#progress();
   }

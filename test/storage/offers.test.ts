@@ -5,6 +5,7 @@ import {
   mkdirSync,
   readdirSync,
   readFileSync,
+  renameSync,
   rmSync,
   statSync,
   symlinkSync,
@@ -173,6 +174,21 @@ test("a clone with the same conversation neither has the user's own turn nor rem
   await writer.append(answerBy("Ana"));
   await writer.release();
   expect([isForeign, (await one.conversations.load(one.id)).isOwnTurn]).toEqual([true, true]);
+});
+
+test("the name of a conversation's folder cannot make its turn the user's own", async () => {
+  counters("T-WORK-15");
+  const { id, conversations, files, userFolder } = await place(...WAITING.slice(0, 2));
+  const { folder, events } = files.paths(id);
+  rmSync(path.join(userFolder, "open-turns", id));
+  const elements = JSON.parse(readFileSync(events, "utf8")) as { readonly type?: string }[];
+  const start = elements.findLastIndex(({ type }) => type === "turn_start");
+  const turn = elements.slice(start).map((element) => JSON.stringify(element));
+  renameSync(folder, `${folder}\n${turn.join("\n")}\n\n`);
+  await using first = await conversations.open(id);
+  await first.release();
+  await using second = await conversations.open(id);
+  expect([second.isOwnTurn, (await conversations.listPending()).length]).toEqual([false, 1]);
 });
 
 test("an offer is a file for the user alone, and gone once it is decided", async () => {

@@ -7,7 +7,7 @@
  *   and a turn in it may have decisions that this user has never made. No clone brings a marker along. A copy
  *   rather than a hash: to load Node's cryptography takes longer than to write both.
  *
- * Its first line is the name of the conversation's folder. Then follow the entries, one per line, with an empty line
+ * Its first line is the name of the conversation's folder, or empty. Then follow the entries, one per line, with an empty line
  * after those that were written together. Markers are not synced. One that is lost in a power failure is made by the
  * next writer, but its turn then counts as someone else's.
  */
@@ -170,7 +170,8 @@ export class TurnMarker {
   constructor(userFolder: string, { id, folderName, entries, ownTurn }: MarkedRecord) {
     this.#userFolder = userFolder;
     this.#id = id;
-    this.#folderName = folderName;
+    // A clone may bring a name of several lines: they would count as written by this user.
+    this.#folderName = folderName.includes("\n") ? "" : folderName;
     const isCopied = ownTurn !== undefined && turnToText(entries) === ownTurn;
     const own = findOwnTurn(userFolder, id, entries);
     this.#isOwnTurn = isCopied || own !== undefined;

@@ -12,7 +12,13 @@ import {
   readTurnProgress,
   type TurnProgress,
 } from "../../../conversation/index.ts";
-import { describeCalls, describeIncomplete, describePending } from "../../../render/index.ts";
+import {
+  describeCalls,
+  describeIncomplete,
+  describePending,
+  jsonLine,
+  oneLine,
+} from "../../../render/index.ts";
 import type { ConversationWriter } from "../../../storage/index.ts";
 import { booleanQuestion, selectQuestion } from "../../../tool/index.ts";
 import { CodedError } from "../../../util/index.ts";
@@ -201,7 +207,11 @@ export function printPending(
   return pending;
 }
 
-/** Ids come from providers and tools. */
+/** Ids come from providers and tools. What a terminal would act on is escaped as Bash and Zsh read it. */
 export function shellWord(text: string): string {
-  return /^[\w.:/@%+-]+$/.test(text) ? text : `'${text.replaceAll("'", String.raw`'\''`)}'`;
+  if (/^[\w.:/@%+-]+$/.test(text)) return text;
+  if (oneLine(text) === text) return `'${text.replaceAll("'", String.raw`'\''`)}'`;
+  return `$'${jsonLine(text)
+    .slice(1, -1)
+    .replaceAll("'", String.raw`\'`)}'`;
 }
