@@ -407,6 +407,32 @@ describe("an incomplete turn", () => {
     expect([status, stderr.split("\n").at(-2), runsIn(project)]).toEqual([1, `jp: ${message}`, 0]);
   });
 
+  test("is not continued with --no-persist: its calls would run again the next time", async () => {
+    await using server = await ModelServer.start([calling([CAREFUL]), "Done."]);
+    const project = await waiting(server, [CAREFUL]);
+    const { id } = recordOf(project);
+    await project.jp("inquiry", "answer", "call_1_1.run.1", "yes");
+    expect([
+      await query(project, ["--continue-turn", "--no-persist"]),
+      (await query(project, ["y", "--no-persist"])).stderr.split("\n").slice(2),
+      runsIn(project),
+    ]).toEqual([
+      {
+        ...refused(
+          "jp: A turn cannot be continued with --no-persist.",
+          "What its calls do would not be on record, and they would run again the next time.",
+        ),
+        status: 2,
+      },
+      [
+        `To continue it:                    jp query --continue-turn --id ${id}`,
+        `To close it, and start a new turn: jp query --discard-turn --id ${id}`,
+        "",
+      ],
+      0,
+    ]);
+  });
+
   test("without a terminal refuses a new message, and changes nothing", async () => {
     verifies("023/prompt/error-without-a-terminal");
     await using server = await ModelServer.start([calling([ASKER])]);

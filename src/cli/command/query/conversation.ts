@@ -103,9 +103,8 @@ async function openCopy(
   opened: OpenedConversation,
 ): Promise<ConversationWriter> {
   const options = createOptions(opened, context);
-  const { stream, isOwnTurn = false } = found ?? {};
-  const entries = [...(options.entries ?? []), ...(stream?.entries ?? [])];
-  return new MemoryConversationStore(context.clock).create({ ...options, entries, isOwnTurn });
+  const entries = [...(options.entries ?? []), ...(found?.stream.entries ?? [])];
+  return new MemoryConversationStore(context.clock).create({ ...options, entries });
 }
 
 function createOptions(

@@ -4,6 +4,7 @@ import type { PartialConfig } from "../../../config/index.ts";
 import {
   type CallProgress,
   type ConversationEvent,
+  type ConversationId,
   type ConversationStream,
   type InquiryId,
   lastTurnOf,
@@ -29,6 +30,13 @@ import { findQuietPrompter, type InteractionFlags } from "../../prompter.ts";
 export interface IncompleteTurnFlags extends InteractionFlags {
   readonly continueTurn?: boolean;
   readonly discardTurn?: boolean;
+  readonly persist?: boolean;
+}
+
+interface StartFlags extends IncompleteTurnFlags {
+  readonly hasMessage: boolean;
+  /** As in the workspace: a copy has another one. */
+  readonly conversationId: ConversationId;
 }
 
 /** How to go on: with the turn as it is, with a new one (perhaps with this text to edit), or not at all. */
@@ -54,7 +62,7 @@ interface AskingContext extends CommandContext {
 /** Throws `usage`, and `incomplete_turn` and `foreign_turn` if no one can be asked. */
 export async function chooseStart(
   conversation: ConversationWriter,
-  flags: IncompleteTurnFlags & { readonly hasMessage: boolean },
+  flags: StartFlags,
   context: AskingContext,
 ): Promise<Start> {
   const { continueTurn = false, discardTurn = false, hasMessage } = flags;
@@ -69,6 +77,12 @@ export async function chooseStart(
     : discardTurn
       ? ({ type: "new" } as const)
       : await ask(conversation, flags, context);
+  if (start.type === "resume" && flags.persist === false) {
+    throw usageError(
+      "A turn cannot be continued with --no-persist.",
+      "What its calls do would not be on record, and they would run again the next time.",
+    );
+  }
   if (start.type === "resume") return confirmForeign(conversation, flags, context);
   if (start.type !== "new") return start;
   await conversation.append(
@@ -118,15 +132,15 @@ function foreignError(id: string): CodedError {
 }
 
 async function ask(
-  { stream, id }: ConversationWriter,
-  flags: InteractionFlags,
+  { stream }: ConversationWriter,
+  flags: StartFlags,
   { config, ...context }: AskingContext,
 ): Promise<Start> {
   const events = lastTurnOf(stream.entries);
   const progress = readTurnProgress(events);
   const lines = describeIncomplete(progress);
   const prompter = findQuietPrompter(context, config, flags);
-  if (prompter?.canAsk() !== true) throw incompleteError(lines, id);
+  if (prompter?.canAsk() !== true) throw incompleteError(lines, flags.conversationId);
   context.output.notice("This conversation has an incomplete turn:");
   for (const line of lines) context.output.notice(`  ${line}`);
   const request = pendingRequest(events, progress);

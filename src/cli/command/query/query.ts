@@ -84,9 +84,13 @@ export async function query({
   await using left = await openIncomplete(context, found, { config, message: "", flags: options });
   const hasMessage = words.length > 0;
   const start: Start =
-    left === undefined
+    left === undefined || found === undefined
       ? { type: "new" }
-      : await chooseStart(left, { ...options, hasMessage }, { ...context, config });
+      : await chooseStart(
+          left,
+          { ...options, hasMessage, conversationId: found.id },
+          { ...context, config },
+        );
   if (start.type === "quit") return;
   // Report problems before the user writes a message in the editor.
   const message = await readMessageFor(start, () => readMessage(words, options, context), context);
