@@ -341,6 +341,20 @@ answers = [
     ]);
   });
 
+  test("names a question on one line, whatever its id is", async () => {
+    const forging = defineTool({
+      ...deploy,
+      name: "deploy",
+      run: (_args, { ask }) => ask(textQuestion("one\njp: two", "Really?")),
+    });
+    const { pending, answers } = await run(ALL, { tools: [forging], toolConfig: {} });
+    const unused = await read('answers = [{ tool = "a\\nb", question = "c\\nd", answer = 1 }]');
+    expect([answers.explainOpen(pending), unused.explainUnused()]).toEqual([
+      [expect.stringMatching(/^deploy: question "one\\njp: two" "Really\?": .* has no entry\.$/)],
+      [String.raw`answers[0] was never used: "a\nb" did not ask "c\nd".`],
+    ]);
+  });
+
   test("names the entries that nothing has asked for", async () => {
     const { type, answers } = await run(ALL, {
       model: new ScriptedModel({ replies: ["Nothing to do."] }),

@@ -21,6 +21,7 @@ import {
   type Entry,
   parseEntries,
 } from "./answers-file-codec.ts";
+import { printable } from "./pending.ts";
 
 /** The entries of a file, and how they were used. For one turn. */
 export class AnswersFile implements AnswerSource {
@@ -77,7 +78,7 @@ export class AnswersFile implements AnswerSource {
   explainOpen(pending: readonly PendingItem[]): readonly string[] {
     return pending.map((item) => {
       const { what, key } = describePending(item);
-      return `${item.tool} ${what}: ${this.#reasons.get(key) ?? `no entry in ${this.#file}`}.`;
+      return `${printable(item.tool)} ${what}: ${this.#reasons.get(key) ?? `no entry in ${this.#file}`}.`;
     });
   }
 
@@ -88,19 +89,19 @@ export class AnswersFile implements AnswerSource {
     return [
       ...answers.filter(isUnused).map(({ name, tool, question, text }) => {
         const asked = text === undefined ? "" : ` ${JSON.stringify(text)}`;
-        return `${name} was never used: ${tool} did not ask ${question}${asked}.`;
+        return `${name} was never used: ${printable(tool)} did not ask ${printable(question)}${asked}.`;
       }),
       ...permissions
         .filter(isUnused)
         .map(
           ({ name, tool }) =>
-            `${name} was never used: no matching call of ${tool} needed permission to run.`,
+            `${name} was never used: no matching call of ${printable(tool)} needed permission to run.`,
         ),
       ...deliveries
         .filter(isUnused)
         .map(
           ({ name, tool }) =>
-            `${name} was never used: no matching call of ${tool} needed permission to show its result.`,
+            `${name} was never used: no matching call of ${printable(tool)} needed permission to show its result.`,
         ),
     ];
   }
@@ -170,7 +171,7 @@ function describePending({ kind, toolCallId, request }: PendingItem) {
   if (request?.type === "inquiry_request") {
     const { question, questionId = request.id } = request;
     return {
-      what: `asks ${questionId} ${JSON.stringify(question.text)}`,
+      what: `asks ${printable(questionId)} ${JSON.stringify(question.text)}`,
       key: keyOf("question", toolCallId, questionId),
     };
   }

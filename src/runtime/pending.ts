@@ -96,7 +96,7 @@ function fullIdOf({ conversation, id }: PendingInquiry): string {
 }
 
 /** Ids come from providers and tools, and must not break the lines of a message. */
-function printable(id: string): string {
+export function printable(id: string): string {
   return /^[\u0021-\u007e]+$/.test(id) ? id : JSON.stringify(id);
 }
 

@@ -1,6 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { snapshotOf } from "../../src/storage/temporary-workspace.fixture.ts";
 import type { JsonObject } from "../../src/util/index.ts";
+import { counters } from "../security/threats.ts";
 import {
   answer,
   call,
@@ -57,6 +58,23 @@ describe("jp replay", () => {
     const replayed = await project.jp("replay", id, "--tools", "live", "--format", "json");
     expect(jsonLines(replayed)).toEqual([{ conversation: id, turns: 1, identical: true }]);
   });
+
+  test.each(["text", "json"])(
+    "shows nothing of the record that a terminal would act on, as %s",
+    async (format) => {
+      counters("T-TERM-5");
+      const evil = "a\u001b[2J\u009b2J\u202e\nFORGED";
+      const project = new Project();
+      const turn = [turnStart(0), request(0, "x"), call(1, evil, "ask_user", { question: evil })];
+      const permitted = permission(1, evil, { tool: "ask_user", reason: evil });
+      const ended = [...turn, permitted, result(2, evil, evil), message(3, "Done.")];
+      const { id } = project.place({ second: 0, config: {}, events: ended });
+      const { status, stdout, stderr } = await project.jp("replay", id, "--format", format);
+      expect(stdout).toContain("FORGED");
+      const raw = /[\0-\x09\x0b-\x1f\x7f-\x9f\u202e]|^FORGED/m.exec(stdout + stderr);
+      expect([status, raw]).toEqual([1, null]);
+    },
+  );
 
   test("shows the first difference, and exits with status 1", async () => {
     const { project, id } = place();

@@ -5,6 +5,7 @@ import {
   resolveLimits,
   type PartialConfig,
 } from "../../config/index.ts";
+import { jsonLine, neutralize, oneLine } from "../../render/index.ts";
 import {
   offlineToolbox,
   openProviders,
@@ -47,8 +48,8 @@ export async function replay({ args, options, context }: Call<ReplayFlags>): Pro
     limits: resolveLimits(config),
     clock: context.clock,
   });
-  if (options.format === "json") output.print(JSON.stringify(toJson(id, result)));
-  else for (const line of toLines(id, result)) output.print(line);
+  if (options.format === "json") output.print(jsonLine(toJson(id, result)));
+  else for (const line of toLines(id, result)) output.print(neutralize(line));
   if (result.divergence !== undefined) throw new ExitStatus(1);
 }
 
@@ -92,7 +93,8 @@ function toLines(id: string, { turns, divergence }: ReplayResult): readonly stri
     return [`${id}: ${turns} ${turns === 1 ? "turn" : "turns"}, all as recorded.`];
   }
   const { turn, toolCallId, recorded, now } = divergence;
-  const where = toolCallId === undefined ? `turn ${turn}` : `turn ${turn}, call ${toolCallId}`;
+  const where =
+    toolCallId === undefined ? `turn ${turn}` : `turn ${turn}, call ${oneLine(toolCallId)}`;
   return [
     `${id}: ${where} differs from the record.`,
     `--- recorded${recorded === undefined ? ": nothing" : ""}`,
