@@ -22,6 +22,7 @@ export {
   describeOutcome,
   describeIncomplete,
   describePending,
+  describeRemembered,
   describeSource,
   type InquiryRow,
   type InquiryState,

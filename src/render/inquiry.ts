@@ -2,13 +2,16 @@
 import {
   type CallProgress,
   cancellationTag,
+  type ConversationEvent,
   type ConversationId,
   deadlineOf,
+  deciderOf,
   deciderToJson,
   type Decider,
   type InquiryEscalation,
   type InquiryOutcome,
   inquiryQuestionToJson,
+  isAnswer,
   isOverdue,
   type LoggedInquiry,
   type PendingItem,
@@ -207,19 +210,43 @@ export function describePending({ kind, tool, request }: PendingItem): string {
   }
 }
 
+const DECIDED = { run: "", rerun: "to run again: ", deliver: "its result: " } as const;
+
 /** What the record says about open calls: their arguments, and what was decided and answered. */
 export function describeCalls(calls: readonly CallProgress[]): readonly string[] {
   return calls.flatMap(({ request, permissions, questions }) => {
-    const { decision } = permissions.run ?? {};
-    const args = decision?.arguments ?? request.arguments;
-    const decided = decision && `${decision.decision} by ${describeDecider(decision.decidedBy)}`;
+    const args = permissions.run?.decision?.arguments ?? request.arguments;
+    const decided = (["run", "rerun", "deliver"] as const).flatMap((action) => {
+      const decision = permissions[action]?.decision;
+      return decision === undefined ? [] : [DECIDED[action] + describeDecision(decision)];
+    });
     const answered = questions.flatMap(({ request: { question }, response }) =>
       response === undefined
         ? []
         : [`  ${JSON.stringify(oneLine(question.text))}: ${oneLine(describeAnswer(response))}`],
     );
     const call = `${oneLine(request.name)} ${jsonLine(args)}`;
-    return [decided === undefined ? call : `${call}, ${oneLine(decided)}`, ...answered];
+    return [[call, ...decided].join(", "), ...answered];
+  });
+}
+
+function describeDecision({ decision, decidedBy }: PermissionDecision): string {
+  return oneLine(`${decision} by ${describeDecider(decidedBy)}`);
+}
+
+/** What the record says a person has decided and answered for all of the turn: it counts for calls to come. */
+export function describeRemembered(turn: readonly ConversationEvent[]): readonly string[] {
+  const texts = new Map<string, string>();
+  return turn.flatMap((event) => {
+    if (event.type === "inquiry_request") texts.set(event.id, event.question.text);
+    if (!isAnswer(event)) return [];
+    const by = deciderOf(event);
+    if (by?.kind !== "user" || by.scope !== "turn") return [];
+    const line =
+      event.type === "permission_decision"
+        ? `every call of ${oneLine(event.tool)}, ${describeDecision(event)}`
+        : `every time, ${jsonLine(texts.get(event.id) ?? event.id)}: ${oneLine(describeAnswer(event))}`;
+    return [line];
   });
 }
 

@@ -14,7 +14,15 @@ import {
   type ScriptedTool,
   without,
 } from "./query-project.ts";
-import { permission } from "./records.ts";
+import {
+  answer as answerOf,
+  call,
+  permission,
+  question,
+  request,
+  result,
+  turnStart,
+} from "./records.ts";
 import { Screen } from "./screen.ts";
 import { type Finished, jsonLines, lines, printed, type Project } from "./support.ts";
 
@@ -484,7 +492,7 @@ describe("an incomplete turn on a terminal", () => {
     ["n", 0],
   ])(
     "of someone else is continued only if the user has seen it and said so: %s",
-    async (answer, runs) => {
+    async (key, runs) => {
       counters("T-WORK-15");
       await using server = await ModelServer.start([calling([CAREFUL]), "Done."]);
       const project = await waiting(server, [CAREFUL]);
@@ -492,7 +500,7 @@ describe("an incomplete turn on a terminal", () => {
       const screen = new Screen(project, ["q", "--continue-turn"]);
       await shows(screen, /Continue it\?/);
       const shown = screen.lines.slice(0, 3);
-      screen.type(answer);
+      screen.type(key);
       const { status } = await screen.end();
       expect([shown, status, runsIn(project)]).toEqual([
         [
@@ -505,6 +513,40 @@ describe("an incomplete turn on a terminal", () => {
       ]);
     },
   );
+
+  test("of someone else is shown with all that it permits, now and later", async () => {
+    counters("T-WORK-15");
+    const scope = { decided_by: { kind: "user", channel: "terminal", scope: "turn" } };
+    const project = queryProject({ tools: [CAREFUL], config: 'assistant.model.id = "llamacpp/x"' });
+    const { id } = project.place({
+      second: 0,
+      config: {},
+      events: [
+        turnStart(0),
+        request(1, "x"),
+        call(2, "a", "count"),
+        permission(2, "a", { tool: "count", ...scope }),
+        result(3, "a", "counted"),
+        call(4, "b", "count"),
+        { ...turnStart(5), type: "attempt_start", tool_call_id: "b" },
+        question(6, "b.q.1", { tool_call_id: "b", question_id: "q" }),
+        answerOf(6, "b.q.1", { outcome: "answered", answer: true, answered_by: scope.decided_by }),
+        { ...turnStart(7), type: "attempt_start", tool_call_id: "b" },
+        permission(8, "b", { tool: "count", action: "rerun" }),
+      ],
+    });
+    const screen = new Screen(project, ["q", "--continue-turn", "--id", id]);
+    await shows(screen, /Continue it\?/);
+    const shown = screen.lines.slice(2, 6);
+    screen.type("n");
+    await screen.end();
+    expect(shown).toEqual([
+      "  count {}, to run again: approved by user (terminal)",
+      '    "Go on?": yes (you, via terminal)',
+      "  every call of count, approved by user (terminal)",
+      '  every time, "Go on?": yes (you, via terminal)',
+    ]);
+  });
 });
 
 function shows(screen: Screen, wanted: RegExp): Promise<void> {

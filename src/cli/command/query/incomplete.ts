@@ -17,6 +17,7 @@ import {
   describeCalls,
   describeIncomplete,
   describePending,
+  describeRemembered,
   jsonLine,
   oneLine,
 } from "../../../render/index.ts";
@@ -106,7 +107,9 @@ async function confirmForeign(
   const { output } = context;
   output.notice("Someone else started this turn, or its record has changed since you left it.");
   output.notice("If you continue it, jp accepts these recorded permissions and answers:");
-  for (const line of describeCalls(openCalls(stream))) output.notice(`  ${line}`);
+  const remembered = describeRemembered(lastTurnOf(stream.entries));
+  for (const line of [...describeCalls(openCalls(stream)), ...remembered])
+    output.notice(`  ${line}`);
   const result = await prompter.ask({
     inquiryId: "foreign-turn" as InquiryId, // Not recorded.
     question: booleanQuestion("foreign", "Continue it?", { default: false, persistence: "none" }),
