@@ -350,7 +350,7 @@ answers = [
     const { pending, answers } = await run(ALL, { tools: [forging], toolConfig: {} });
     const unused = await read('answers = [{ tool = "a\\nb", question = "c\\nd", answer = 1 }]');
     expect([answers.explainOpen(pending), unused.explainUnused()]).toEqual([
-      [expect.stringMatching(/^deploy: question "one\\njp: two" "Really\?": .* has no entry\.$/)],
+      [expect.stringMatching(/^deploy asks "one\\njp: two" "Really\?": no entry in .*\.$/)],
       [String.raw`answers[0] was never used: "a\nb" did not ask "c\nd".`],
     ]);
   });

@@ -268,11 +268,11 @@ export function toModel(model: Model | LanguageModel): Model {
     );
   }
   if (!("doStream" in model)) return model;
-  const { specificationVersion: version } = model;
+  const version: string = model.specificationVersion;
   if (version === MODEL_VERSION) return fromLanguageModel(model);
   throw new CodedError(
     "unsupported_model",
-    `The model has version ${String(version)} of the AI SDK's interface; jp needs ${MODEL_VERSION}.`,
+    `The model has version ${version} of the AI SDK's interface; jp needs ${MODEL_VERSION}.`,
     { hint: "Install the latest version of the package that it comes from." },
   );
 }

@@ -433,8 +433,8 @@ describe("an incomplete turn", () => {
         status: 2,
       },
       [
-        `To continue it:                    jp query --continue-turn --id ${id}`,
-        `To close it, and start a new turn: jp query --discard-turn --id ${id}`,
+        `To continue it:                   jp query --continue-turn --id ${id}`,
+        `To close it and start a new turn: jp query --discard-turn --id ${id}`,
         "",
       ],
       0,
