@@ -2,15 +2,16 @@
 import { stdin, stdout } from "node:process";
 import { createInterface } from "node:readline";
 import {
+  answerFits,
   booleanQuestion,
   defineTool,
+  describeDecider,
   MemoryConversationStore,
   type Prompter,
   runTurn,
 } from "jp-ts";
-import { describeDecider, describeOutcome } from "jp-ts/render";
+import { describeOutcome } from "jp-ts/render";
 import { ScriptedModel } from "jp-ts/testing";
-import { answerFits } from "jp-ts/tool";
 
 const input = createInterface({ input: stdin });
 const lines = input[Symbol.asyncIterator]();

@@ -6,13 +6,13 @@ import { homedir } from "node:os";
 import process from "node:process";
 import {
   type ConversationEvent,
-  openWorkspace,
+  pairInquiries,
   systemClock,
   type ToolCallRequest,
   turnsOf,
 } from "jp-ts";
-import { pairInquiries } from "jp-ts/conversation";
 import * as render from "jp-ts/render";
+import { openWorkspace } from "jp-ts/storage";
 import { makeExample } from "./make-example.ts";
 
 const [, , folder] = process.argv;

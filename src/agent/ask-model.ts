@@ -7,7 +7,7 @@ import type {
 } from "../conversation/index.ts";
 import type { ModelReply } from "../executor/index.ts";
 import type { InquiryAnswer } from "../inquiry/index.ts";
-import { explainMismatch, type ModelPrompt, type Question, withoutOther } from "../tool/index.ts";
+import { explainMisfit, type ModelPrompt, type Question, withoutOther } from "../tool/index.ts";
 import { type Json, messageOf } from "../util/index.ts";
 import type { CallableTool } from "./ports.ts";
 import type { AssistantTarget } from "./route.ts";
@@ -63,7 +63,7 @@ async function askForAnswer(context: TurnContext, asked: ModelQuestion): Promise
   if (result.type === "cancelled") return result;
   if (result.type === "failed") return { type: "failed", problem: result.message };
   const { answer, model, reason, isCutOff = false } = result;
-  const problem = explainMismatch(withoutOther(question.answerType), answer);
+  const problem = explainMisfit(withoutOther(question.answerType), answer);
   if (problem !== undefined) return { type: "failed", problem };
   return {
     type: "answered",

@@ -262,7 +262,7 @@ test("progress is reported for its call and not recorded", async () => {
   });
   await turn.call("x");
   expect(updates.filter(({ type }) => type !== "event")).toEqual([
-    { type: "tool_call_delta", toolCallId: "call_1", tool: "x", message: "half way" },
+    { type: "tool_progress", toolCallId: "call_1", tool: "x", message: "half way" },
   ]);
   expect(JSON.stringify(turn.events)).not.toContain("half way");
 });

@@ -63,7 +63,7 @@ export async function attemptCall(
       onProgress: (message) => {
         const { name } = tool.settings;
         const { id: toolCallId } = progress.request;
-        const update = { type: "tool_call_delta" as const, toolCallId, tool: name };
+        const update = { type: "tool_progress" as const, toolCallId, tool: name };
         context.observer?.observe({ ...update, message });
       },
     });

@@ -38,7 +38,7 @@ export {
   type TurnContext,
   TurnState,
 } from "./state.ts";
-export { Turn, type TurnEnd, type TurnRequest, type TurnSetup } from "./turn.ts";
+export { Turn, type TurnEnd, type Message, type TurnSetup } from "./turn.ts";
 export { RERUN_ANSWERS, rerunDecision, rerunQuestion } from "./delivery.ts";
 export {
   failureIn,

@@ -14,7 +14,7 @@ import {
   timestampFromDate,
   withEscalation,
 } from "../conversation/index.ts";
-import { explainMismatch, isOther } from "../tool/index.ts";
+import { explainMisfit, isOther } from "../tool/index.ts";
 import { assertNever, type Json, messageOf } from "../util/index.ts";
 import { askModel } from "./ask-model.ts";
 import { Deadline } from "./deadline.ts";
@@ -202,7 +202,7 @@ export class Inquiry {
     if (this.#item.elsewhere !== undefined) return this.#endElsewhere();
     if (result.type === "later") return PENDING;
     if (result.type !== "answered") return this.cancel(promptCause(result, signal));
-    const misfit = explainMismatch(this.#asked.question.answerType, result.answer);
+    const misfit = explainMisfit(this.#asked.question.answerType, result.answer);
     return misfit === undefined ? this.#acceptAnswer(result) : this.failPrompt(misfit);
   }
 

@@ -231,7 +231,7 @@ export type TurnUpdate =
   | { readonly type: "tool_call_start"; readonly id: string; readonly name: string }
   /** A tool reports progress. */
   | {
-      readonly type: "tool_call_delta";
+      readonly type: "tool_progress";
       readonly toolCallId: string;
       readonly tool: string;
       readonly message: string;

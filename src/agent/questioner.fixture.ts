@@ -1,12 +1,12 @@
 /** Tools that do nothing but ask. */
 import type { Executor } from "../executor/index.ts";
-import { type BuiltinTool, defineTool, type InquirySource, type Question } from "../tool/index.ts";
+import { type Tool, defineTool, type InquirySource, type Question } from "../tool/index.ts";
 import type { Json } from "../util/index.ts";
 import type { Prompter } from "./index.ts";
 import type { NamedExecutor } from "./tool-turn.fixture.ts";
 
 /** Asks one question after the other, and gives all answers as JSON. */
-export function questioner(name: string, ...questions: readonly Question[]): BuiltinTool {
+export function questioner(name: string, ...questions: readonly Question[]): Tool {
   return defineTool({
     name,
     description: "",

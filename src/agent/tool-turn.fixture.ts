@@ -18,7 +18,7 @@ import {
   ScriptedInquiryBackend,
   ScriptedPrompter,
 } from "../testing/index.ts";
-import type { BuiltinTool } from "../tool/index.ts";
+import type { Tool } from "../tool/index.ts";
 import type { JsonObject } from "../util/index.ts";
 import {
   type CallableTool,
@@ -32,7 +32,7 @@ import {
 
 export interface ToolTurnOptions {
   /** Builtin tools, or what else is to stand behind a name. */
-  readonly tools: readonly (BuiltinTool | NamedExecutor)[];
+  readonly tools: readonly (Tool | NamedExecutor)[];
   /** By tool; what is not said is as it is by default, but that tools run unattended. */
   readonly config?: Readonly<Record<string, JsonObject>>;
   readonly script?: PrompterScript;
@@ -132,7 +132,7 @@ export function toolboxOf({
   return { schemas: async () => [], find: async (name) => callable.get(name) };
 }
 
-function callableTool(tool: BuiltinTool | NamedExecutor, config: JsonObject): CallableTool {
+function callableTool(tool: Tool | NamedExecutor, config: JsonObject): CallableTool {
   const { name } = tool;
   const isBuiltin = "execute" in tool;
   const settings = settingsOf(name, { source: isBuiltin ? "builtin" : "local", ...config });

@@ -19,7 +19,7 @@ import {
 import type { InquiryBackend } from "../inquiry/index.ts";
 import type { EndReason, Model, ToolChoice, ToolSchema } from "../provider/index.ts";
 import type { ConversationWriter } from "../storage/index.ts";
-import { type Clock, CodedError, type JsonObject } from "../util/index.ts";
+import { type Clock, JpError, type JsonObject } from "../util/index.ts";
 import { ToolCycle } from "./calls.ts";
 import { closeTurn, recordUnscopedQuestions } from "./closing.ts";
 import { type Interruption, Interrupts, PromptQueue } from "./interrupts.ts";
@@ -66,7 +66,7 @@ export interface TurnSetup {
 }
 
 /** The request of the user that starts a turn. */
-export interface TurnRequest {
+export interface Message {
   readonly content: string;
   /** JSON Schema that the final answer must match. */
   readonly schema?: JsonObject;
@@ -126,7 +126,7 @@ export class Turn {
    * `write_failed`, and `foreign_turn` if another program changes the record meanwhile. Everything up to the
    * error is recorded.
    */
-  async run(request: TurnRequest): Promise<TurnEnd> {
+  async run(request: Message): Promise<TurnEnd> {
     const { clock } = this.#setup;
     const timestamp = timestampFromDate(clock.now());
     await this.#journal.record(
@@ -301,9 +301,9 @@ export class Turn {
   }
 }
 
-function foreignTurnError(id: string): CodedError {
+function foreignTurnError(id: string): JpError {
   const message = `The last turn of ${id} was begun elsewhere, or its record was changed since.`;
-  return new CodedError("foreign_turn", message);
+  return new JpError("foreign_turn", message);
 }
 
 /** With the calls that an earlier process has left. */

@@ -13,7 +13,7 @@ import {
   type ConversationSummary,
   type Workspace,
 } from "../storage/index.ts";
-import { CodedError, isCodedError } from "../util/index.ts";
+import { JpError, isJpError } from "../util/index.ts";
 import { type CommandContext, warn, warnAboutProblems } from "./context.ts";
 import { TARGET_KEYWORDS, type TargetKeyword } from "./define.ts";
 import { usageError } from "./exit-status.ts";
@@ -35,7 +35,7 @@ export async function resolveTarget(
   const found = await find(context.workspace);
   if (found !== undefined) return found;
   const code = keyword === "active" ? "no_active_conversation" : "conversation_not_found";
-  throw new CodedError(code, missing, {
+  throw new JpError(code, missing, {
     hint: "Name one, or make one active with `jp conversation use`; `jp conversation ls` lists them.",
   });
 }
@@ -64,7 +64,7 @@ export async function resolveTargetForReading(
   try {
     return await resolveTarget(context);
   } catch (error) {
-    if (!isCodedError(error) || error.code !== "no_active_conversation") throw error;
+    if (!isJpError(error) || error.code !== "no_active_conversation") throw error;
     const recent = await KEYWORDS.recent.find(context.workspace);
     if (recent === undefined) throw error;
     context.output.notice(
@@ -147,14 +147,14 @@ function findByTitle(summaries: readonly ConversationSummary[], word: string): C
   if (first !== undefined && second === undefined) return first;
   if (first === undefined) {
     const message = `No conversation has "${oneLine(word)}" in its title.`;
-    throw new CodedError("conversation_not_found", message, {
+    throw new JpError("conversation_not_found", message, {
       hint: "`jp conversation ls` lists them; add --archived for archived ones.",
     });
   }
   const rows = found
     .slice(0, 5)
     .map(({ id, metadata }) => `  ${id}  ${oneLine(metadata?.title ?? "")}`);
-  throw new CodedError(
+  throw new JpError(
     "ambiguous_target",
     `"${oneLine(word)}" matches ${found.length} conversations.`,
     { hint: ["Use the ID of one:", ...rows].join("\n") },
@@ -183,7 +183,7 @@ export async function* readEntries(
       yield entries;
     }
   } catch (error) {
-    const isUnreadable = isCodedError(error) && error.code === "read_failed";
+    const isUnreadable = isJpError(error) && error.code === "read_failed";
     if (!isUnreadable || unreadable === "throw") throw error;
     warn(error.message, output);
   }

@@ -11,7 +11,7 @@ export interface Call<Options> {
   readonly context: CommandContext;
 }
 
-/** May throw `CodedError` and `ExitStatus`. */
+/** May throw `JpError` and `ExitStatus`. */
 export type CommandFunction<Options> = (call: Call<Options>) => Promise<void>;
 
 /** A commander action that loads the command when it runs, and flushes its output at the end. */

@@ -3,7 +3,7 @@ import { machineOf } from "./load-config.ts";
 import type { PartialConfig } from "../config/index.ts";
 import type { ProviderName, Providers } from "../provider/index.ts";
 import { oneLine } from "../render/index.ts";
-import { CodedError } from "../util/index.ts";
+import { JpError } from "../util/index.ts";
 import type { CommandContext } from "./context.ts";
 import { openProviders } from "../runtime/index.ts";
 
@@ -21,7 +21,7 @@ export async function findDefaultModel(
     );
     return { provider, name };
   }
-  throw new CodedError("no_model", "No model is configured, and none was found.", {
+  throw new JpError("no_model", "No model is configured, and none was found.", {
     hint: [
       "Do one of these:",
       "  - start Ollama or a llama.cpp server on this machine",

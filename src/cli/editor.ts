@@ -4,7 +4,7 @@ import { once } from "node:events";
 import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import path from "node:path";
 import { findProgram, withoutRelativeFolders } from "../process/index.ts";
-import { CodedError } from "../util/index.ts";
+import { JpError } from "../util/index.ts";
 import type { Host } from "./host.ts";
 
 export interface EditedText {
@@ -21,7 +21,7 @@ export async function editText(
 ): Promise<EditedText> {
   const editor = findEditor(host.environment.variables);
   if (editor === undefined) {
-    throw new CodedError("no_editor", "No editor is set.", { hint: NO_EDITOR_HINT });
+    throw new JpError("no_editor", "No editor is set.", { hint: NO_EDITOR_HINT });
   }
   const folder = await mkdtemp(path.join(host.tmpdir, "jp-edit-"));
   const file = path.join(folder, name);
@@ -30,7 +30,7 @@ export async function editText(
   const status = await runEditor(editor.command, file, host);
   if (status !== 0) {
     await discard();
-    throw new CodedError(
+    throw new JpError(
       "editor_failed",
       `The editor exited with status ${status}. Nothing was changed.`,
     );

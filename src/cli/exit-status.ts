@@ -1,5 +1,5 @@
 /** How a command ends when it does not simply succeed. */
-import { CodedError } from "../util/index.ts";
+import { JpError } from "../util/index.ts";
 
 /** Finished, but something was denied because jp could not ask. */
 export const DENIED = 3;
@@ -20,13 +20,13 @@ export const EXIT_STATUSES = `Exit status:
 export class ExitStatus extends Error {
   readonly status: number;
 
-  constructor(status: number, options?: { readonly cause: CodedError }) {
+  constructor(status: number, options?: { readonly cause: JpError }) {
     super(`exit ${status}`, options);
     this.status = status;
   }
 }
 
 /** The command line itself is wrong: status 2. */
-export function usageError(message: string, hint?: string): CodedError<"usage"> {
-  return new CodedError("usage", message, hint === undefined ? {} : { hint });
+export function usageError(message: string, hint?: string): JpError<"usage"> {
+  return new JpError("usage", message, hint === undefined ? {} : { hint });
 }

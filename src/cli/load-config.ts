@@ -13,7 +13,7 @@ import {
 } from "../config/index.ts";
 import { type Machine, shippedConfig } from "../runtime/index.ts";
 import type { Conversation, UserEnvironment, Workspace } from "../storage/index.ts";
-import { isCodedError } from "../util/index.ts";
+import { isJpError } from "../util/index.ts";
 import { type CommandContext, warn } from "./context.ts";
 import { resolveTarget } from "./conversations.ts";
 import { rememberedConfig } from "./remembered-config.ts";
@@ -97,7 +97,7 @@ export function findWorkspace(context: CommandContext): Workspace | undefined {
   try {
     return context.workspace;
   } catch (error) {
-    if (isCodedError(error) && error.code === "no_workspace") return undefined;
+    if (isJpError(error) && error.code === "no_workspace") return undefined;
     throw error;
   }
 }

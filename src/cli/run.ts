@@ -3,7 +3,7 @@ import { homedir, tmpdir } from "node:os";
 import { CommanderError } from "commander";
 import { neutralize, wrapProse } from "../render/index.ts";
 import { controllingTerminal } from "../terminal/index.ts";
-import { isCodedError } from "../util/index.ts";
+import { isJpError } from "../util/index.ts";
 import { ExitStatus } from "./exit-status.ts";
 import { hasPipedInput, type Host, isTerminal, writeOut } from "./host.ts";
 import { createProgram } from "./program.ts";
@@ -75,7 +75,7 @@ function reportError(error: unknown, host: Host): number {
   };
   const wantsStack = host.environment.variables["JP_DEBUG"] === "1";
   const stack = error instanceof Error ? (error.stack ?? "") : "";
-  if (!isCodedError(error)) {
+  if (!isJpError(error)) {
     print(`Unexpected error: ${String(error)}`);
     print(wantsStack ? stack : "Set JP_DEBUG=1 for a stack trace.");
     return 1;

@@ -1,5 +1,5 @@
 /** Errors in a config: what is wrong, where, and what was probably meant. */
-import { CodedError, type CodedErrorOptions } from "../util/index.ts";
+import { JpError, type JpErrorOptions } from "../util/index.ts";
 
 /** One thing that is wrong with a config. */
 export interface ConfigIssue {
@@ -17,14 +17,14 @@ export type ConfigErrorCode =
   | "tool_locked";
 
 /** A config that cannot be read or applied. */
-export class ConfigError extends CodedError<ConfigErrorCode> {
+export class ConfigError extends JpError<ConfigErrorCode> {
   /** Everything that is wrong, one sentence each. The message has them all, one per line. */
   readonly problems: readonly string[];
 
   constructor(
     code: ConfigErrorCode,
     problems: string | readonly string[],
-    options?: CodedErrorOptions,
+    options?: JpErrorOptions,
   ) {
     const all = typeof problems === "string" ? [problems] : problems;
     super(code, all.join("\n"), options);

@@ -1,6 +1,6 @@
 /** Model ids: `provider/name`, the same as two fields, or an alias for one. */
 import * as v from "valibot";
-import { findClosest, CodedError } from "../util/index.ts";
+import { findClosest, JpError } from "../util/index.ts";
 
 import { ownValue } from "./schema-node.ts";
 import { behaviour } from "./schema/node.ts";
@@ -40,7 +40,7 @@ type Aliases = Readonly<Record<string, ModelId>>;
 /** Follows aliases to a provider. Throws `no_model`, `unknown_model_alias`, `model_alias_cycle`. */
 export function resolveModelId(id: ModelId | undefined, aliases: Aliases): ResolvedModelId {
   if (id === undefined) {
-    throw new CodedError("no_model", "No model configured.", {
+    throw new JpError("no_model", "No model configured.", {
       hint: "Set one with `jp config set assistant.model.id provider/name`, or name it with -m.",
     });
   }
@@ -57,19 +57,19 @@ export function resolveModelId(id: ModelId | undefined, aliases: Aliases): Resol
   return current;
 }
 
-function aliasCycleError(followed: readonly string[]): CodedError {
-  return new CodedError(
+function aliasCycleError(followed: readonly string[]): JpError {
+  return new JpError(
     "model_alias_cycle",
     `The model alias \`${followed[0]}\` refers to itself: ${followed.join(" → ")}.`,
     { hint: "See providers.llm.aliases." },
   );
 }
 
-function unknownAliasError(followed: readonly string[], known: readonly string[]): CodedError {
+function unknownAliasError(followed: readonly string[], known: readonly string[]): JpError {
   const alias = followed.at(-1) ?? "";
   const from = followed.length === 1 ? "" : ` (from ${followed.slice(0, -1).join(" → ")})`;
   const closest = findClosest(alias, known);
-  return new CodedError("unknown_model_alias", `Unknown model alias \`${alias}\`${from}.`, {
+  return new JpError("unknown_model_alias", `Unknown model alias \`${alias}\`${from}.`, {
     hint:
       closest === undefined
         ? `Write provider/name, or define it with \`jp config set providers.llm.aliases.${alias} provider/name\`.`

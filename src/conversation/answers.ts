@@ -2,7 +2,7 @@
  * Answers that come from elsewhere than the process that asks: whether they are still wanted, and whether they
  * fit. Read from the record alone, so that every process judges alike.
  */
-import { explainMismatch } from "../tool/index.ts";
+import { explainMisfit } from "../tool/index.ts";
 import type {
   ConversationEvent,
   Decider,
@@ -55,7 +55,7 @@ export function judgeAnswer(
     if (deadline !== undefined && isAtOrAfter(event.timestamp, deadline)) {
       return { type: "overdue", deadline };
     }
-    const reason = explainMisfit(item, event);
+    const reason = findMisfit(item, event);
     return reason === undefined ? { type: "fits", item } : { type: "refused", reason };
   }
   const first = turn.findLast(
@@ -108,7 +108,7 @@ function isFor(event: AnswerEvent, { kind, id, toolCallId, tool }: PendingItem):
   return event.action === ACTIONS[kind] && event.toolCallId === toolCallId && event.tool === tool;
 }
 
-function explainMisfit({ request }: PendingItem, event: AnswerEvent): string | undefined {
+function findMisfit({ request }: PendingItem, event: AnswerEvent): string | undefined {
   const decider = deciderOf(event);
   const isCancelled = event.type === "inquiry_response" && event.outcome === "cancelled";
   if (!isCancelled && decider?.kind !== "user") return "only a person can answer from elsewhere";
@@ -133,7 +133,7 @@ function explainResponse(
   }
   const isForTurn = response.answeredBy?.kind === "user" && response.answeredBy.scope === "turn";
   if (isForTurn && question.persistence !== "turn") return "this answer cannot be remembered";
-  return explainMismatch(question.answerType, response.answer);
+  return explainMisfit(question.answerType, response.answer);
 }
 
 /** Arguments are edited only where they can be checked: in the process that runs the tool. */

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { CodedError } from "../util/index.ts";
+import { JpError } from "../util/index.ts";
 import {
   conversationCreatedAt,
   conversationIdFromDate,
@@ -42,7 +42,7 @@ test.each([
 
 test("invalid ids are rejected with an example of a valid one", () => {
   expect(() => parseConversationId("latest")).toThrow(
-    new CodedError("invalid_conversation_id", "Invalid conversation id: latest", {
+    new JpError("invalid_conversation_id", "Invalid conversation id: latest", {
       hint: "Ids look like jp-c17457886043. Run `jp conversation ls` to list them.",
     }),
   );

@@ -2,7 +2,7 @@
  * Conversation ids and folder names. An id is the time of creation in tenths of a second since the
  * epoch. In a folder name a slug follows it, for readability only.
  */
-import { CodedError } from "../util/index.ts";
+import { JpError } from "../util/index.ts";
 import { type Timestamp, timestampFromDate } from "./timestamp.ts";
 
 declare const brand: unique symbol;
@@ -42,7 +42,7 @@ export function findConversationId(text: string): ConversationId | undefined {
 export function parseConversationId(text: string): ConversationId {
   const id = findConversationId(text);
   if (id !== undefined) return id;
-  throw new CodedError("invalid_conversation_id", `Invalid conversation id: ${text}`, {
+  throw new JpError("invalid_conversation_id", `Invalid conversation id: ${text}`, {
     hint: "Ids look like jp-c17457886043. Run `jp conversation ls` to list them.",
   });
 }

@@ -78,7 +78,7 @@ export {
   type Pairing,
   pairInquiries,
   pairToolCalls,
-  type Turn,
+  type RecordedTurn,
   TurnCounter,
   turnsOf,
   TurnSplitter,

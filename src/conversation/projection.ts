@@ -6,7 +6,7 @@ import { type Compaction, StreamEntry } from "./entry.ts";
 import type { ConversationEvent, ToolCallRequest, ToolCallResponse } from "./event.ts";
 import type { ConversationStream } from "./stream.ts";
 import { compareTimestamps } from "./timestamp.ts";
-import { pairToolCalls, type Turn, turnsOf } from "./turns.ts";
+import { pairToolCalls, type RecordedTurn, turnsOf } from "./turns.ts";
 
 const SUMMARY_REQUEST =
   "[The earlier part of this conversation was summarized. The summary follows.]";
@@ -19,7 +19,7 @@ export function project(stream: ConversationStream): ConversationStream {
   return { ...stream, entries: events.map((event) => StreamEntry.fromEvent(event)) };
 }
 
-function projectTurns(turns: readonly Turn[], compactions: readonly Compaction[]) {
+function projectTurns(turns: readonly RecordedTurn[], compactions: readonly Compaction[]) {
   let previous: Compaction | undefined;
   return turns.flatMap((turn) => {
     const summarized = latest(compactions, turn, "summary");
@@ -40,7 +40,7 @@ function compactionsOf(stream: ConversationStream): readonly Compaction[] {
 
 function latest(
   compactions: readonly Compaction[],
-  turn: Turn,
+  turn: RecordedTurn,
   policy: "summary" | "reasoning" | "toolCalls",
 ): Compaction | undefined {
   return compactions.findLast(
@@ -50,7 +50,7 @@ function latest(
 }
 
 /** Replaces a run of turns with their summary; `turn` is the first of them. */
-function summarize(turn: Turn, { summary = "" }: Compaction): readonly ConversationEvent[] {
+function summarize(turn: RecordedTurn, { summary = "" }: Compaction): readonly ConversationEvent[] {
   const timestamp = turn.events[0]?.timestamp;
   if (timestamp === undefined) return [];
   return [
@@ -60,7 +60,10 @@ function summarize(turn: Turn, { summary = "" }: Compaction): readonly Conversat
   ];
 }
 
-function trimTurn(turn: Turn, compactions: readonly Compaction[]): readonly ConversationEvent[] {
+function trimTurn(
+  turn: RecordedTurn,
+  compactions: readonly Compaction[],
+): readonly ConversationEvent[] {
   const isReasoningStripped = latest(compactions, turn, "reasoning") !== undefined;
   const toolCalls = latest(compactions, turn, "toolCalls")?.toolCalls;
   const names = new Map(

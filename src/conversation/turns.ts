@@ -15,14 +15,14 @@ import type {
 import type { InquiryPair } from "./open-question.ts";
 
 /** The events of one turn. */
-export interface Turn {
+export interface RecordedTurn {
   /** Counted from 0. Users see it counted from 1. */
   readonly index: number;
   readonly events: readonly ConversationEvent[];
 }
 
 /** Unreadable events are omitted. */
-export function turnsOf(entries: Iterable<StreamEntry>): Turn[] {
+export function turnsOf(entries: Iterable<StreamEntry>): RecordedTurn[] {
   const splitter = new TurnSplitter();
   return [...splitter.read(entries), ...splitter.end()];
 }
@@ -46,8 +46,8 @@ export class TurnSplitter {
   }
 
   /** The turns that are complete now. */
-  read(entries: Iterable<StreamEntry>): readonly Turn[] {
-    const turns: Turn[] = [];
+  read(entries: Iterable<StreamEntry>): readonly RecordedTurn[] {
+    const turns: RecordedTurn[] = [];
     for (const { eventType, event } of entries) {
       if (eventType === undefined) continue;
       const index = this.#firstTurn + this.#counter.next(eventType);
@@ -61,7 +61,7 @@ export class TurnSplitter {
   }
 
   /** The last turn, if there is one. */
-  end(): readonly Turn[] {
+  end(): readonly RecordedTurn[] {
     return this.#turn === undefined ? [] : [this.#turn];
   }
 }

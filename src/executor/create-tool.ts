@@ -2,7 +2,7 @@
 import type { ToolSettings } from "../config/index.ts";
 import { toParametersSchema } from "../json-schema/index.ts";
 import type { McpServers } from "../mcp/index.ts";
-import { CodedError, type JsonObject } from "../util/index.ts";
+import { JpError, type JsonObject } from "../util/index.ts";
 import { createBuiltinExecutor, type ShippedTool } from "./builtin/builtin-executor.ts";
 import { createLocalExecutor, type LocalEnvironment } from "./local/local-executor.ts";
 import { createMcpTool } from "./mcp/create-mcp-tool.ts";
@@ -65,8 +65,8 @@ function describe(settings: ToolSettings, parameters: JsonObject): ToolDescripti
   };
 }
 
-function unknownBuiltinError(name: string, wanted: string): CodedError {
-  return new CodedError(
+function unknownBuiltinError(name: string, wanted: string): JpError {
+  return new JpError(
     "unknown_builtin",
     `The tool ${name} uses the builtin ${wanted}, which does not exist.`,
     { hint: "List the available tools: jp tool ls" },

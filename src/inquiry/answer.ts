@@ -5,7 +5,7 @@
 import type { InquiryId } from "../conversation/index.ts";
 import {
   type AnswerType,
-  explainMismatch,
+  explainMisfit,
   type Question,
   type SelectOption,
   withoutOther,
@@ -37,7 +37,7 @@ export function questionMessage(tool: string, question: Question, format: Answer
     fenced(text),
     ...(answerType.type === "select" ? [`The options:\n\n${optionLines(answerType.options)}`] : []),
     ...(suggestion !== undefined &&
-    explainMismatch(withoutOther(answerType), suggestion) === undefined
+    explainMisfit(withoutOther(answerType), suggestion) === undefined
       ? [`The tool suggests ${JSON.stringify(suggestion)}. You do not have to follow that.`]
       : []),
     `Base your answer on this conversation. ${formatInstruction(format)}`,
@@ -163,7 +163,7 @@ export function extractAnswer(reply: string, { answerType, boundTo }: AnswerForm
     return { type: "invalid_answer", message: "`inquiry_id` does not match the question" };
   }
   const answer = data["answer"] as Json; // An own property, as checked above.
-  const misfit = explainMismatch(withoutOther(answerType), answer);
+  const misfit = explainMisfit(withoutOther(answerType), answer);
   return misfit === undefined
     ? { type: "answer", answer, ...readReason(data["reason"]) }
     : { type: "invalid_answer", message: `\`answer\` does not match the question: ${misfit}` };

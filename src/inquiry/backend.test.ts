@@ -15,7 +15,7 @@ import { type InquiryId, timestampFromDate } from "../conversation/index.ts";
 import type { Model, ModelProperties } from "../provider/index.ts";
 import { FakeClock, ScriptedModel, type ScriptedReply } from "../testing/index.ts";
 import { booleanQuestion, secretQuestion, selectQuestion } from "../tool/index.ts";
-import { CodedError } from "../util/index.ts";
+import { JpError } from "../util/index.ts";
 import { answerSchema, questionMessage } from "./answer.ts";
 import {
   ANSWERED,
@@ -334,7 +334,7 @@ describe("a failing request", () => {
 
   test("is a provider failure if the model is unknown or a key is missing", async () => {
     const noKey = provider("missing_key", false);
-    const noModel = new CodedError("no_model", "No model is configured.");
+    const noModel = new JpError("no_model", "No model is configured.");
     const answers = await Promise.all([
       ask([], { options: { model: () => Promise.reject(noKey) } }),
       ask([], {

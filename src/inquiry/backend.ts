@@ -24,7 +24,7 @@ import {
   abortable,
   yieldToEventLoop,
   type Clock,
-  isCodedError,
+  isJpError,
   shouldYield,
   messageOf,
 } from "../util/index.ts";
@@ -40,9 +40,9 @@ import {
 
 /** How an inquiry backend finds its assistant, its model and the rest of a request. */
 export interface InquiryBackendOptions {
-  /** Returns the assistant that a question's target names. May throw `CodedError`. */
+  /** Returns the assistant that a question's target names. May throw `JpError`. */
   readonly assistant: (target: InquiryCall["target"]) => AssistantSettings;
-  /** May throw `CodedError`, for example if a key is missing or the model is unknown. */
+  /** May throw `JpError`, for example if a key is missing or the model is unknown. */
   readonly model: (settings: AssistantSettings) => Promise<Model>;
   /** The tools of the main conversation, so that a cache can serve both. None is called. */
   readonly tools: () => readonly ToolSchema[];
@@ -254,7 +254,7 @@ function refusal(model: Model): InquiryAnswer {
 
 /** Coded errors say why a model is unavailable or did not reply. */
 function toFailure(error: unknown): InquiryAnswer {
-  const kind = isCodedError(error) ? "provider" : "other";
+  const kind = isJpError(error) ? "provider" : "other";
   return { type: "failed", kind, message: messageOf(error) };
 }
 

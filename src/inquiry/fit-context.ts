@@ -7,7 +7,7 @@ import {
   isProviderVisible,
   type ProviderEvent,
   type ThreadParts,
-  type Turn,
+  type RecordedTurn,
   TurnCounter,
   turnsOf,
 } from "../conversation/index.ts";
@@ -51,7 +51,7 @@ export function requestTokens(parts: ThreadParts, tools: readonly ToolSchema[]):
 }
 
 /** The index of the oldest turn to keep. The last turn is always kept. */
-function firstKept(turns: readonly Turn[], surplus: number): number {
+function firstKept(turns: readonly RecordedTurn[], surplus: number): number {
   let dropped = 0;
   let first = 0;
   for (const turn of turns.slice(0, -1)) {
@@ -71,7 +71,7 @@ function dropTurnsBefore(stream: ConversationStream, first: number): Conversatio
   return { ...stream, entries };
 }
 
-function turnTokens({ events }: Turn): number {
+function turnTokens({ events }: RecordedTurn): number {
   return toTokens(
     events.filter(isProviderVisible).reduce((sum, event) => sum + lengthOf(event), 0),
   );

@@ -1,7 +1,7 @@
 /** The errors of MCP servers: which one, what happened, what it wrote last, what to do about it. */
 import type { McpServerSettings } from "../config/index.ts";
 import { quoteCommand } from "../process/index.ts";
-import { CodedError } from "../util/index.ts";
+import { JpError } from "../util/index.ts";
 
 /** The codes of an `McpError`. */
 export type McpErrorCode =
@@ -21,7 +21,7 @@ export type McpErrorCode =
   | "mcp_closed";
 
 /** A server that cannot be used as configured. */
-export class McpError extends CodedError<McpErrorCode> {}
+export class McpError extends JpError<McpErrorCode> {}
 
 /** `reason` is a sentence without its end. */
 export interface Failure {

@@ -1,5 +1,5 @@
 /** Why a model did not answer, in a form that does not depend on the provider, and when to retry. */
-import { CodedError } from "../util/index.ts";
+import { JpError } from "../util/index.ts";
 
 /** What went wrong, whoever the provider is. */
 export type ProviderErrorKind =
@@ -34,7 +34,7 @@ export interface ProviderErrorOptions {
 }
 
 /** A request to a model that failed, or whose reply is incomplete. Its code is `provider_<kind>`. */
-export class ProviderError extends CodedError {
+export class ProviderError extends JpError {
   readonly kind: ProviderErrorKind;
   readonly isRetryable: boolean;
   readonly retryAfterMs: number | undefined;

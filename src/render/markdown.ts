@@ -3,7 +3,7 @@ import {
   type ChatResponse,
   type ConversationEvent,
   type PermissionDecision,
-  type Turn,
+  type RecordedTurn,
 } from "../conversation/index.ts";
 import { assertNever } from "../util/index.ts";
 import { describeDecider, describeOutcome, describeSource } from "./inquiry.ts";
@@ -12,7 +12,7 @@ import { neutralize, oneLine } from "./neutralize.ts";
 /** A conversation to be written as Markdown. */
 export interface MarkdownDocument {
   readonly title?: string;
-  readonly turns: readonly Turn[];
+  readonly turns: readonly RecordedTurn[];
 }
 
 /** Ends with a newline. */

@@ -10,7 +10,7 @@ import {
   timestampToMilliseconds,
   type ToolCallRequest,
   type ToolCallResponse,
-  type Turn,
+  type RecordedTurn,
 } from "../conversation/index.ts";
 import { assertNever } from "../util/index.ts";
 import {
@@ -54,7 +54,7 @@ interface Block {
 }
 
 /** The lines of one turn, starting with a rule that names it. */
-export function renderTurn(turn: Turn, options: TranscriptOptions): string[] {
+export function renderTurn(turn: RecordedTurn, options: TranscriptOptions): string[] {
   const callOf = findCalls(turn.events);
   const context: TurnContext = {
     ...options,
@@ -165,7 +165,7 @@ function renderInquiry(event: InquiryRequest, context: TurnContext): readonly st
   return [...asked, context.paint("dim", `  ${truncate(first, context.width - 2)}`)];
 }
 
-function turnRule(turn: Turn, { paint, now, width }: TranscriptOptions): string {
+function turnRule(turn: RecordedTurn, { paint, now, width }: TranscriptOptions): string {
   const first = turn.events[0]?.timestamp;
   const ago =
     first === undefined ? "" : `, ${relativeTime(timestampToMilliseconds(first), now.getTime())}`;

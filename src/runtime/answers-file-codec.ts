@@ -1,7 +1,7 @@
 /** Parses the entries of an answers file, and reports everything that is wrong with them. */
 import type { ConfigFile } from "../config/index.ts";
 import {
-  CodedError,
+  JpError,
   fieldPath,
   findClosest,
   isJsonArray,
@@ -91,8 +91,8 @@ export function parseEntries(
   return entries;
 }
 
-function invalid(problems: readonly string[]): CodedError {
-  return new CodedError("answers_invalid", problems.join("\n"), {
+function invalid(problems: readonly string[]): JpError {
+  return new JpError("answers_invalid", problems.join("\n"), {
     hint: "An answers file has [[answers]], [[permissions]] and [[deliveries]]: see docs/ci.md.",
   });
 }

@@ -13,7 +13,7 @@ import type {
 } from "../agent/index.ts";
 import { readConfigFile } from "../config/index.ts";
 import type { PendingItem } from "../conversation/index.ts";
-import { explainMismatch, type Question } from "../tool/index.ts";
+import { explainMisfit, type Question } from "../tool/index.ts";
 import {
   type AnswerEntry,
   type DecisionEntry,
@@ -57,7 +57,7 @@ export class AnswersFile implements AnswerSource {
     const entry = this.#use(this.#entries.answers.filter(isMatch), asked, key);
     if (entry === undefined) return undefined;
     const { name, answer, note } = entry;
-    const misfit = explainMisfit(entry, question);
+    const misfit = findMisfit(entry, question);
     if (misfit !== undefined) {
       this.#reasons.set(key, `${name} does not fit: ${misfit}`);
       return "later";
@@ -151,7 +151,7 @@ function countNamed({ arguments: args = {}, text }: Entry & { readonly text?: st
   return Object.keys(args).length + (text === undefined ? 0 : 1);
 }
 
-function explainMisfit(
+function findMisfit(
   { answer, isSecret }: AnswerEntry,
   { answerType }: Question,
 ): string | undefined {
@@ -161,7 +161,7 @@ function explainMisfit(
   if (answerType.type !== "secret" && isSecret) {
     return "the answer is not a secret, and would be recorded (use answer, not secret_env)";
   }
-  return explainMismatch(answerType, answer);
+  return explainMisfit(answerType, answer);
 }
 
 /** Long enough to tell calls apart. */

@@ -15,8 +15,8 @@ import {
   timestampFromDate,
 } from "../conversation/index.ts";
 import type { AnswerOptions, AnswerResult, ConversationStore } from "../storage/index.ts";
-import { explainMismatch, type InquiryQuestion, isOther } from "../tool/index.ts";
-import { type Clock, CodedError, type Json, type JsonObject, systemClock } from "../util/index.ts";
+import { explainMisfit, type InquiryQuestion, isOther } from "../tool/index.ts";
+import { type Clock, JpError, type Json, type JsonObject, systemClock } from "../util/index.ts";
 
 /** Something that waits for a person: a question, a permission, a delivery or a doubt. */
 export interface PendingInquiry extends PendingItem {
@@ -84,11 +84,11 @@ export function findPending(pending: readonly PendingInquiry[], id: string): Pen
   const matching = pending.filter((item) => names(item).some((name) => name.startsWith(id)));
   const [found, ...others] = exact.length > 0 ? exact : matching;
   if (found === undefined || id === "") {
-    throw new CodedError("inquiry_not_found", `Nothing with the ID ${printable(id)} is waiting.`);
+    throw new JpError("inquiry_not_found", `Nothing with the ID ${printable(id)} is waiting.`);
   }
   if (others.length === 0) return found;
   const listed = [found, ...others].map((item) => `  ${printable(fullIdOf(item))}`);
-  throw new CodedError("ambiguous_id", `${printable(id)} is ambiguous:\n${listed.join("\n")}`);
+  throw new JpError("ambiguous_id", `${printable(id)} is ambiguous:\n${listed.join("\n")}`);
 }
 
 function fullIdOf({ conversation, id }: PendingInquiry): string {
@@ -113,7 +113,7 @@ export async function answerInquiry(
 ): Promise<AnswerResult> {
   const item = typeof id === "string" ? findPending(await listPending(store), id) : id;
   const { signal, onWait, keepsOpen } = answer;
-  const misfit = explainMisfit(item, answer);
+  const misfit = findMisfit(item, answer);
   if (misfit !== undefined) return { type: "refused", reason: misfit };
   return store.answer(item.conversation, toEvent(item, answer), {
     askedAt: item.askedAt,
@@ -149,10 +149,10 @@ export async function untilAnswered(
 }
 
 /** What the type of the answer says. The rest is checked where it is recorded. */
-function explainMisfit({ question }: PendingInquiry, reply: InquiryReply): string | undefined {
+function findMisfit({ question }: PendingInquiry, reply: InquiryReply): string | undefined {
   const { answerType } = question;
   if ("isCancelled" in reply || answerType.type === "secret") return undefined;
-  return explainMismatch(answerType, reply.answer);
+  return explainMisfit(answerType, reply.answer);
 }
 
 /** Permissions, deliveries and doubts in words that fit their answers. */

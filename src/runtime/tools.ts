@@ -18,8 +18,8 @@ import {
 } from "../executor/index.ts";
 import { McpServers } from "../mcp/index.ts";
 import type { ToolSchema } from "../provider/index.ts";
-import type { BuiltinTool } from "../tool/index.ts";
-import { CodedError, findClosest, type JsonObject, messageOf } from "../util/index.ts";
+import type { Tool } from "../tool/index.ts";
+import { JpError, findClosest, type JsonObject, messageOf } from "../util/index.ts";
 import type { Machine } from "./machine.ts";
 import { createShippedTools } from "./shipped-tools.ts";
 
@@ -86,7 +86,7 @@ export type ToolConfigs = Readonly<Record<string, JsonObject>>;
  * Those that a program defines. They run unattended unless their config says otherwise: their own, or that of `*`,
  * which is for all of them. Throws `config_invalid`, `unknown_tool`.
  */
-export function createOwnToolbox(tools: readonly BuiltinTool[], configs: ToolConfigs): Toolbox {
+export function createOwnToolbox(tools: readonly Tool[], configs: ToolConfigs): Toolbox {
   const { "*": shared = {}, ...own } = configs;
   const names = tools.map(({ name }) => name);
   const unknown = Object.keys(own).find((name) => !names.includes(name));
@@ -148,9 +148,9 @@ export function findTool(settings: ReadonlyMap<string, ToolSettings>, name: stri
   return found;
 }
 
-function unknownTool(names: readonly string[], name: string, where = name): CodedError {
+function unknownTool(names: readonly string[], name: string, where = name): JpError {
   const close = findClosest(name, names);
-  return new CodedError("unknown_tool", `Unknown tool: ${where}`, {
+  return new JpError("unknown_tool", `Unknown tool: ${where}`, {
     hint: close === undefined ? "`jp tool ls` lists the tools." : `Did you mean ${close}?`,
   });
 }

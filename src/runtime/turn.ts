@@ -13,7 +13,7 @@ import {
   type Toolbox,
   Turn,
   type TurnEnd,
-  type TurnRequest,
+  type Message,
   type TurnUpdate,
 } from "../agent/index.ts";
 import {
@@ -40,8 +40,8 @@ import {
   type ToolSchema,
 } from "../provider/index.ts";
 import type { ConversationWriter } from "../storage/index.ts";
-import type { BuiltinTool } from "../tool/index.ts";
-import { assertNever, type Clock, CodedError, systemClock } from "../util/index.ts";
+import type { Tool } from "../tool/index.ts";
+import { assertNever, type Clock, JpError, systemClock } from "../util/index.ts";
 import { createOwnToolbox, type ToolConfigs } from "./tools.ts";
 
 /** What a turn is made of. Only the conversation and the model are required. */
@@ -51,7 +51,7 @@ export interface TurnOptions {
   /** One of ours, or any language model of the AI SDK. */
   readonly model: Model | LanguageModel;
   /** Made with `defineTool`. */
-  readonly tools?: readonly BuiltinTool[];
+  readonly tools?: readonly Tool[];
   /**
    * By tool, as `conversation.tools.<name>` in a config file. A tool of the program itself runs
    * unattended unless this says otherwise.
@@ -111,7 +111,7 @@ const MAX_CYCLES = 50;
  */
 export async function runTurn(
   options: TurnOptions,
-  message: string | TurnRequest,
+  message: string | Message,
 ): Promise<TurnResult> {
   const request = typeof message === "string" ? { content: message } : message;
   return untilEnd(options, (turn) => turn.run(request));
@@ -151,7 +151,7 @@ async function untilEnd(
  */
 export async function* streamTurn(
   options: TurnOptions,
-  message: string | TurnRequest,
+  message: string | Message,
 ): AsyncGenerator<TurnUpdate, TurnResult, undefined> {
   const updates = new UpdateQueue();
   const stopped = new AbortController();
@@ -261,16 +261,14 @@ export function toModel(model: Model | LanguageModel): Model {
   if (typeof given !== "object" || given === null) {
     const hint =
       'Make it with a provider of the AI SDK, as in openai("gpt-5"), or with fromLanguageModel.';
-    throw new CodedError(
-      "unsupported_model",
-      `A model is an object, not ${JSON.stringify(given)}.`,
-      { hint },
-    );
+    throw new JpError("unsupported_model", `A model is an object, not ${JSON.stringify(given)}.`, {
+      hint,
+    });
   }
   if (!("doStream" in model)) return model;
   const version: string = model.specificationVersion;
   if (version === MODEL_VERSION) return fromLanguageModel(model);
-  throw new CodedError(
+  throw new JpError(
     "unsupported_model",
     `The model has version ${version} of the AI SDK's interface; jp needs ${MODEL_VERSION}.`,
     { hint: "Install the latest version of the package that it comes from." },

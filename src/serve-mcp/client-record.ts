@@ -10,7 +10,7 @@ import {
   timestampFromDate,
 } from "../conversation/index.ts";
 import type { ConversationWriter } from "../storage/index.ts";
-import { isCodedError } from "../util/index.ts";
+import { isJpError } from "../util/index.ts";
 import type { ServeSetup } from "./setup.ts";
 
 export interface OpenCall {
@@ -80,7 +80,7 @@ export class ClientRecord {
     } catch (error) {
       // The user has removed or archived it.
       const isGone = ["conversation_not_found", "conversation_archived"];
-      if (isCodedError(error) && isGone.includes(error.code)) return create();
+      if (isJpError(error) && isGone.includes(error.code)) return create();
       throw error;
     }
   }

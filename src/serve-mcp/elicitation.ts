@@ -10,7 +10,7 @@ import type {
 } from "../agent/index.ts";
 import { neutralize, oneLine } from "../render/index.ts";
 import {
-  explainMismatch,
+  explainMisfit,
   type InquiryQuestion,
   type SelectType,
   withoutOther,
@@ -247,7 +247,7 @@ function readAnswer(question: InquiryQuestion, key: string, content: JsonObject)
 
 /** What stands among the options must be one of them, also where other answers have a place. */
 function checked({ answerType }: InquiryQuestion, key: string, answer: Json): Json {
-  const misfit = explainMismatch(withoutOther(answerType), answer);
+  const misfit = explainMisfit(withoutOther(answerType), answer);
   if (misfit !== undefined) throw new Error(`\`${key}\`: ${misfit}`);
   return answer;
 }

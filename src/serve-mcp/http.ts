@@ -12,7 +12,7 @@ import { Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
 import type { ReadableStream } from "node:stream/web";
 import type { WebStandardStreamableHTTPServerTransport } from "@modelcontextprotocol/server";
-import { CodedError, messageOf } from "../util/index.ts";
+import { JpError, messageOf } from "../util/index.ts";
 import { ClientRecord } from "./client-record.ts";
 import { QuestionDesk } from "./desk.ts";
 import { createServer, type ServerParts } from "./server.ts";
@@ -126,7 +126,7 @@ function cannotListen(error: unknown, port: number): unknown {
   const { code } = error as NodeJS.ErrnoException; // That is what listening throws.
   if (code !== "EADDRINUSE" && code !== "EACCES") return error;
   const why = code === "EACCES" ? "is not allowed" : "is in use";
-  return new CodedError("port_in_use", `Port ${port} of ${ADDRESS} ${why}.`, {
+  return new JpError("port_in_use", `Port ${port} of ${ADDRESS} ${why}.`, {
     hint: "Choose another port with --port, or omit it to use any free port.",
     cause: error,
   });

@@ -9,7 +9,7 @@ import type {
 } from "@modelcontextprotocol/server";
 import { checkArguments } from "../executor/index.ts";
 import { jsonLine, oneLine } from "../render/index.ts";
-import { isCodedError, isJsonObject, type JsonObject } from "../util/index.ts";
+import { isJpError, isJsonObject, type JsonObject } from "../util/index.ts";
 import type { ClientRecord } from "./client-record.ts";
 import type { QuestionDesk } from "./desk.ts";
 import { ASK_USER, type InquiryFilter, type Sdk, type ServeSetup } from "./setup.ts";
@@ -35,7 +35,7 @@ export function createServer(parts: ServerParts): Server {
     try {
       return await callTool({ ...parts, server, context }, params.name, args);
     } catch (error) {
-      if (!isCodedError(error)) throw error;
+      if (!isJpError(error)) throw error;
       const text = error.hint === undefined ? error.message : `${error.message}\n${error.hint}`;
       return { content: [{ type: "text", text }], isError: true };
     }

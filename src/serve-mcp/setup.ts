@@ -22,7 +22,7 @@ export interface ServeSetup {
   readonly onProblem: (message: string) => void;
 }
 
-/** As `jp inquiry ls --format json` prints them, in recorded order. May throw `CodedError`. */
+/** As `jp inquiry ls --format json` prints them, in recorded order. May throw `JpError`. */
 export type ReadInquiries = (filter: InquiryFilter) => AsyncIterable<JsonObject>;
 
 /** Without a field, all match. */

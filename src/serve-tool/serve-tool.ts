@@ -4,18 +4,18 @@
  */
 import { stdin, stdout, stderr } from "node:process";
 import { text } from "node:stream/consumers";
-import { type BuiltinTool, type Outcome, outcomeToWire } from "../tool/index.ts";
+import { type Tool, type Outcome, outcomeToWire } from "../tool/index.ts";
 import { messageOf, objectField, parseJson, shapeOf, stringField } from "../util/index.ts";
 
 /** Resolves after writing the outcome. SIGTERM aborts the call. Never throws. */
-export async function serveTool(tool: BuiltinTool): Promise<void> {
+export async function serveTool(tool: Tool): Promise<void> {
   const abort = new AbortController();
   process.once("SIGTERM", () => abort.abort());
   const outcome = await runCall(tool, await text(stdin), abort.signal);
   stdout.write(`${JSON.stringify(outcomeToWire(outcome))}\n`);
 }
 
-async function runCall(tool: BuiltinTool, document: string, signal: AbortSignal): Promise<Outcome> {
+async function runCall(tool: Tool, document: string, signal: AbortSignal): Promise<Outcome> {
   try {
     const call = objectField(shapeOf(parseJson(document)), "tool");
     stringField(call, "name");

@@ -1,6 +1,6 @@
 /** The errors of storage, and how system errors become one of them. */
 import type { ConversationId } from "../conversation/index.ts";
-import { CodedError, systemErrorCode } from "../util/index.ts";
+import { JpError, systemErrorCode } from "../util/index.ts";
 import type { RecordProblem } from "./port.ts";
 
 /** The codes of a `StorageError`. */
@@ -18,7 +18,7 @@ export type StorageErrorCode =
   | "workspace_exists";
 
 /** A conversation, session or workspace cannot be read or written. */
-export class StorageError extends CodedError<StorageErrorCode> {}
+export class StorageError extends JpError<StorageErrorCode> {}
 
 /** A conversation is open for writing elsewhere. */
 export class LockedError extends StorageError {

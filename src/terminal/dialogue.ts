@@ -3,7 +3,7 @@
  * `PlainDialogue` reads and writes lines; the ask-… files talk to either without knowing which.
  */
 import { neutralize } from "../render/index.ts";
-import { isCodedError } from "../util/index.ts";
+import { isJpError } from "../util/index.ts";
 import type { TerminalDevice } from "./controlling-terminal.ts";
 import type { Key } from "./key.ts";
 
@@ -181,7 +181,7 @@ export async function editInEditor(
     return { text: text.endsWith("\n") ? edited : edited.replace(/\r?\n$/, "") };
   } catch (error) {
     const message = error instanceof Error ? error.message : String(error);
-    const hint = isCodedError(error) && error.hint !== undefined ? `\n${error.hint}` : "";
+    const hint = isJpError(error) && error.hint !== undefined ? `\n${error.hint}` : "";
     return { text, problem: neutralize(message + hint) };
   }
 }

@@ -1,6 +1,6 @@
 /** The menu that opens when the user presses Ctrl-C during a turn. */
 import type { InterruptChoice, InterruptRequest } from "../agent/index.ts";
-import { CodedError } from "../util/index.ts";
+import { JpError } from "../util/index.ts";
 import type { Dialogue } from "./dialogue.ts";
 
 interface Entry {
@@ -48,7 +48,7 @@ export async function chooseInterrupt(
 
 function continueIfAborted({ aborted }: AbortSignal): InterruptChoice {
   if (aborted) return { type: "continue" };
-  throw new CodedError("no_terminal", "The terminal was closed.");
+  throw new JpError("no_terminal", "The terminal was closed.");
 }
 
 function close(choice: InterruptChoice, summary: string, dialogue: Dialogue): InterruptChoice {

@@ -1,7 +1,7 @@
 /** An open terminal: writes to it, and reads its keys. */
 import { styleText } from "node:util";
 import type { Paint } from "../render/index.ts";
-import { CodedError } from "../util/index.ts";
+import { JpError } from "../util/index.ts";
 import type { TerminalDevice, TerminalInput, TerminalOutput } from "./controlling-terminal.ts";
 import { decodeInput, decodeLoneEscape, type Key, type Report } from "./key.ts";
 import type { Size } from "./widget.ts";
@@ -86,7 +86,7 @@ export function openStreams(device: TerminalDevice): {
     const output = openOutput(device);
     return { input: device.openInput(), output };
   } catch (cause) {
-    throw new CodedError("no_terminal", "No terminal is available to ask on.", {
+    throw new JpError("no_terminal", "No terminal is available to ask on.", {
       cause,
       hint: "Run jp in a terminal, or pass --non-interactive to answer by policy.",
     });

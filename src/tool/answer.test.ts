@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import type { Json } from "../util/index.ts";
-import { answerFits, explainMismatch, isOther, withoutOther } from "./answer.ts";
+import { answerFits, explainMisfit, isOther, withoutOther } from "./answer.ts";
 import type { AnswerType, SelectType } from "./question.ts";
 
 const select: AnswerType = { type: "select", options: [{ value: "a" }, { value: 2 }] };
@@ -16,11 +16,11 @@ test.each<[AnswerType, readonly unknown[], readonly unknown[]]>([
 });
 
 test("an error about a secret does not reveal it", () => {
-  expect(explainMismatch({ type: "secret" }, ["hunter2"])).toBe("expected text, got array");
+  expect(explainMisfit({ type: "secret" }, ["hunter2"])).toBe("expected text, got array");
 });
 
 test("an error about a choice lists the options", () => {
-  expect(explainMismatch(select, "hunter2")).toBe('expected one of "a", 2');
+  expect(explainMisfit(select, "hunter2")).toBe('expected one of "a", 2');
 });
 
 const OPTIONS = [{ value: "a" }, { value: "b" }, { value: 2 }];
@@ -29,7 +29,7 @@ const several: SelectType = { type: "select", options: OPTIONS, isMultiple: true
 const openSeveral: SelectType = { ...several, allowsOther: true };
 
 function misfits(answerType: AnswerType, answers: readonly Json[]) {
-  return answers.map((answer) => explainMismatch(answerType, answer));
+  return answers.map((answer) => explainMisfit(answerType, answer));
 }
 
 describe("a choice that allows free text", () => {
@@ -93,7 +93,7 @@ describe("a multiple choice", () => {
     [["a", "c"], 'expected one of "a", "b", 2'],
     [[["a"]], 'expected one of "a", "b", 2'],
   ])("rejects %j", (answer, problem) => {
-    expect(explainMismatch(several, answer)).toBe(problem);
+    expect(explainMisfit(several, answer)).toBe(problem);
   });
 
   test("may contain free text where that is allowed, each text once", () => {

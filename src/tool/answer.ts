@@ -4,11 +4,11 @@ import type { AnswerType, SelectType } from "./question.ts";
 
 /** Whether the value is a valid answer of this type. */
 export function answerFits(answerType: AnswerType, answer: Json): boolean {
-  return explainMismatch(answerType, answer) === undefined;
+  return explainMisfit(answerType, answer) === undefined;
 }
 
 /** Explains what is wrong with an answer; undefined if it fits. Never quotes it: it may be a secret. */
-export function explainMismatch(answerType: AnswerType, answer: Json): string | undefined {
+export function explainMisfit(answerType: AnswerType, answer: Json): string | undefined {
   switch (answerType.type) {
     case "boolean":
       return typeof answer === "boolean"

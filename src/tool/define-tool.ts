@@ -9,7 +9,7 @@ import type { Outcome } from "./outcome.ts";
 import type { InquirySource, MultipleChoice, Question, QuestionOf } from "./question.ts";
 
 /** A tool that jp can call. Both forms of `parameters` end up as JSON Schema here. */
-export interface BuiltinTool {
+export interface Tool {
   readonly name: string;
   readonly description: string;
   /** JSON Schema of an object. */
@@ -76,9 +76,7 @@ export interface JsonSchemaSource<Arguments> {
 }
 
 /** Creates a tool. With a schema of zod, valibot or a similar library, `run` gets typed arguments. */
-export function defineTool<Arguments = JsonObject>(
-  definition: ToolDefinition<Arguments>,
-): BuiltinTool {
+export function defineTool<Arguments = JsonObject>(definition: ToolDefinition<Arguments>): Tool {
   const { name, description, parameters, isIdempotent, inquirySource } = definition;
   return {
     name,

@@ -1,4 +1,4 @@
-export { answerFits, explainMismatch, isOther, withoutOther } from "./answer.ts";
+export { answerFits, explainMisfit, isOther, withoutOther } from "./answer.ts";
 export {
   optionToJson,
   parseAnswerType,
@@ -10,7 +10,7 @@ export {
 } from "./question-codec.ts";
 export {
   type Ask,
-  type BuiltinTool,
+  type Tool,
   defineTool,
   type JsonSchemaSource,
   type ToolCall,

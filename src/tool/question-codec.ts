@@ -18,7 +18,7 @@ import {
   shapeOf,
   stringField,
 } from "../util/index.ts";
-import { explainMismatch, withoutOther } from "./answer.ts";
+import { explainMisfit, withoutOther } from "./answer.ts";
 import type {
   AnswerReusePolicy,
   AnswerType,
@@ -50,7 +50,7 @@ function assertAnswerable({ answerType, default: suggested }: Question, path: st
     if (duplicate !== undefined) throw new ShapeError(optionsPath, `duplicate option ${duplicate}`);
   }
   const problem =
-    suggested === undefined ? undefined : explainMismatch(withoutOther(answerType), suggested);
+    suggested === undefined ? undefined : explainMisfit(withoutOther(answerType), suggested);
   if (problem !== undefined) throw new ShapeError(`${path}.default`, problem);
 }
 

@@ -12,7 +12,7 @@ import {
   type ToolDirective,
 } from "../config/index.ts";
 import { booleanQuestion } from "../tool/index.ts";
-import { CodedError, isCodedError } from "../util/index.ts";
+import { JpError, isJpError } from "../util/index.ts";
 import { type Claim, findClaims, isClaimWithin, withoutClaims } from "./claims.ts";
 import { describeClaim, listClaims } from "./describe-claim.ts";
 import { TrustStore } from "./trust-store.ts";
@@ -130,7 +130,7 @@ export async function resolveTrustedConfig(
   try {
     return { config: applyDirectives(config, directives), withheld, layers };
   } catch (error) {
-    if (!isCodedError(error) || error.code !== "unknown_tool") throw error;
+    if (!isJpError(error) || error.code !== "unknown_tool") throw error;
     for (const { name = "" } of directives) assertTrusted(name, { config, withheld });
     throw error;
   }
@@ -170,7 +170,7 @@ export function assertTrusted(
   if (resolveTools(config).has(tool)) return;
   if (!withheld.some(({ kind, name }) => kind === "tool" && name === tool)) return;
   const message = `The tool ${tool} comes with this workspace, which you have not trusted yet.`;
-  throw new CodedError("workspace_not_trusted", message, { hint: TRUST_HINT });
+  throw new JpError("workspace_not_trusted", message, { hint: TRUST_HINT });
 }
 
 /** The same for equal claims, whatever the order of keys and whichever file they come from. */

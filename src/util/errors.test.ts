@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { CodedError, isCodedError } from "./errors.ts";
+import { JpError, isJpError } from "./errors.ts";
 
 test("an error has a code, a message, and optionally a cause and a hint", () => {
   const cause = new Error("disk full");
@@ -9,7 +9,7 @@ test("an error has a code, a message, and optionally a cause and a hint", () => 
     hint,
     cause: given,
     name,
-  } = new CodedError("no_space", "Cannot write.", {
+  } = new JpError("no_space", "Cannot write.", {
     cause,
     hint: "Make room.",
   });
@@ -23,11 +23,11 @@ test("an error has a code, a message, and optionally a cause and a hint", () => 
 });
 
 test("an error without a cause has no `cause` property", () => {
-  expect(Object.hasOwn(new CodedError("no_space", "Cannot write."), "cause")).toBe(false);
+  expect(Object.hasOwn(new JpError("no_space", "Cannot write."), "cause")).toBe(false);
 });
 
-test("a CodedError of another copy of the library is recognized", () => {
+test("a JpError of another copy of the library is recognized", () => {
   const fromAnotherCopy = { [Symbol.for("jp-ts.error")]: true };
-  const values = [new CodedError("a", "b"), fromAnotherCopy, new Error("b"), null, "a", undefined];
-  expect(values.map(isCodedError)).toEqual([true, true, false, false, false, false]);
+  const values = [new JpError("a", "b"), fromAnotherCopy, new Error("b"), null, "a", undefined];
+  expect(values.map(isJpError)).toEqual([true, true, false, false, false, false]);
 });

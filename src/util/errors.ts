@@ -5,20 +5,20 @@
 
 const marker = Symbol.for("jp-ts.error");
 
-/** Optional details of a `CodedError`. */
-export interface CodedErrorOptions {
+/** Optional details of a `JpError`. */
+export interface JpErrorOptions {
   readonly cause?: unknown;
   /** How to fix it, in one sentence. */
   readonly hint?: string;
 }
 
 /** An error with a stable `code`. The first line of its message makes sense on its own. */
-export class CodedError<Code extends string = string> extends Error {
+export class JpError<Code extends string = string> extends Error {
   readonly code: Code;
   readonly hint: string | undefined;
   readonly [marker] = true;
 
-  constructor(code: Code, message: string, options: CodedErrorOptions = {}) {
+  constructor(code: Code, message: string, options: JpErrorOptions = {}) {
     super(message, options.cause === undefined ? undefined : { cause: options.cause });
     this.name = "JpError";
     this.code = code;
@@ -26,8 +26,8 @@ export class CodedError<Code extends string = string> extends Error {
   }
 }
 
-/** True for a `CodedError`, even one from another copy of the library. */
-export function isCodedError(value: unknown): value is CodedError {
+/** True for a `JpError`, even one from another copy of the library. */
+export function isJpError(value: unknown): value is JpError {
   return typeof value === "object" && value !== null && marker in value;
 }
 

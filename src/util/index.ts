@@ -3,9 +3,9 @@
 export { abortable, settlesWithin } from "./promises.ts";
 export {
   assertNever,
-  CodedError,
-  type CodedErrorOptions,
-  isCodedError,
+  JpError,
+  type JpErrorOptions,
+  isJpError,
   messageOf,
   systemErrorCode,
 } from "./errors.ts";

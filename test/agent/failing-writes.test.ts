@@ -137,7 +137,7 @@ async function startAll(
   const question = booleanQuestion("q", "Sure?");
   const asking = ["asks", "modest", "configured"].map((name) => questioner(name, question));
   const observe = (update: TurnUpdate) => {
-    if (update.type === "tool_call_delta") pids.push(Number(update.message));
+    if (update.type === "tool_progress") pids.push(Number(update.message));
   };
   return ToolTurn.start({
     tools: [

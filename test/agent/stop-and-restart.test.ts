@@ -346,7 +346,7 @@ describe("the processes of local tools", () => {
   async function startProcesses(count: number) {
     const pids: number[] = [];
     const observe = (update: TurnUpdate) => {
-      if (update.type === "tool_call_delta") pids.push(...update.message.split(" ").map(Number));
+      if (update.type === "tool_progress") pids.push(...update.message.split(" ").map(Number));
     };
     const turn = await ToolTurn.start({
       tools: [{ name: "x", executor }],

@@ -11,9 +11,9 @@ import { checkArguments } from "../../src/json-schema/check-arguments.ts";
 import { type FormField, parseElicitation } from "../../src/mcp/index.ts";
 import { toInputRequests } from "../../src/mcp/pending-calls.ts";
 import { listTools, toCallResult } from "../../src/mcp/remote-tool.ts";
-import { type AnswerType, explainMismatch } from "../../src/tool/index.ts";
+import { type AnswerType, explainMisfit } from "../../src/tool/index.ts";
 import {
-  isCodedError,
+  isJpError,
   isJsonObject,
   type Json,
   type JsonObject,
@@ -175,7 +175,7 @@ fuzz(
       expect(new Set(ids).size).toBe(ids.length);
       for (const { id, text, answerType, default: suggested } of questions) {
         expect([id === "", text === "", id.length > 250]).toEqual([false, false, false]);
-        if (suggested !== undefined) expect(explainMismatch(answerType, suggested)).toBeUndefined();
+        if (suggested !== undefined) expect(explainMisfit(answerType, suggested)).toBeUndefined();
       }
       const answers = questions.map(({ id, answerType }): [string, Json] => [
         id,
@@ -304,7 +304,7 @@ fuzz(
     const given = withDepths(schema);
     if (!isJsonObject(given)) return;
     const error = thrownBy(() => mergeParameters("a_tool", given, { a: own }));
-    if (error !== undefined) expect(isCodedError(error)).toBe(true);
+    if (error !== undefined) expect(isJpError(error)).toBe(true);
   }),
 );
 
@@ -410,7 +410,7 @@ async function connected(results: Readonly<Record<string, Json>>): Promise<Clien
 /** Any answer of the right type. */
 function fittingAnswer(answerType: AnswerType, stream: fc.Stream<Json>): Json {
   const { value = "" } = stream.next();
-  if (explainMismatch(answerType, value) === undefined) return value;
+  if (explainMisfit(answerType, value) === undefined) return value;
   if (answerType.type === "boolean") return true;
   if (answerType.type !== "select") return JSON.stringify(value);
   const first = answerType.options[0]?.value ?? null;

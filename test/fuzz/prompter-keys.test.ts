@@ -14,7 +14,7 @@ import { showWidget } from "../../src/terminal/show-widget.ts";
 import { bufferOf } from "../../src/terminal/text-buffer.ts";
 import { secretEntry, textEntry } from "../../src/terminal/text-entry.ts";
 import type { Widget } from "../../src/terminal/widget.ts";
-import { explainMismatch, type Question } from "../../src/tool/index.ts";
+import { explainMisfit, type Question } from "../../src/tool/index.ts";
 import { PromptProcess } from "../support/prompt-screen.ts";
 import { FakeTerminal } from "./fake-terminal.ts";
 import { fuzz } from "./fuzz.ts";
@@ -292,7 +292,7 @@ fuzz(
       const { bytes } = await screen.end().finally(() => clearInterval(nudge));
       const result = screen.resultSoFar as { type: string; answer?: never };
       if (result.type === "answered") {
-        expect(explainMismatch(asked.answerType, result.answer ?? null)).toBeUndefined();
+        expect(explainMisfit(asked.answerType, result.answer ?? null)).toBeUndefined();
       } else expect(result).toEqual({ inquiryId: "call_1.a.1", type: "cancelled" });
       expect(bytes).toContain("as it was");
       expect(bytes.lastIndexOf("\u001b[?2004l")).toBeGreaterThan(

@@ -14,7 +14,7 @@ import { toAttemptResult } from "../../src/executor/local/local-executor.ts";
 import type { AttemptResult } from "../../src/executor/port.ts";
 import { CappedOutput, type ProcessEnd, type ProcessRequest } from "../../src/process/index.ts";
 import {
-  explainMismatch,
+  explainMisfit,
   parseOutcome,
   type Question,
   questionToWire,
@@ -235,7 +235,7 @@ function checkQuestion(question: Question): void {
   expect(Object.keys(others).filter((key) => !QUESTION_FIELDS.has(key))).toEqual([]);
   if (answerType.type === "select") expect(answerType.options).not.toEqual([]);
   if (suggested !== undefined) {
-    expect(explainMismatch(withoutOther(answerType), suggested)).toBeUndefined();
+    expect(explainMisfit(withoutOther(answerType), suggested)).toBeUndefined();
   }
   const { id: _id, ...asked } = question;
   const event: InquiryRequest = {

@@ -6,13 +6,13 @@ import { homedir } from "node:os";
 import process from "node:process";
 import {
   defineTool,
-  openWorkspace,
   type Prompter,
   runTurn,
   selectQuestion,
   systemClock,
   type TurnOptions,
 } from "jp-ts";
+import { openWorkspace } from "jp-ts/storage";
 import { ScriptedModel } from "jp-ts/testing";
 
 const deploy = defineTool<{ readonly version: string }>({

@@ -8,7 +8,7 @@ import path from "node:path";
 import { createInterface } from "node:readline";
 import { parseConversationId } from "../../src/conversation/index.ts";
 import { acquireLock } from "../../src/storage/fs/lock.ts";
-import { isCodedError } from "../../src/util/index.ts";
+import { isJpError } from "../../src/util/index.ts";
 
 const [folder = "", count = ""] = process.argv.slice(2);
 const id = parseConversationId("jp-c1");
@@ -21,7 +21,7 @@ await createInterface({ input: process.stdin })[Symbol.asyncIterator]().next();
 let violations = 0;
 for (let taken = 0; taken < Number(count);) {
   const lock = await acquireLock(folder, id, owner).catch((error: unknown) => {
-    if (!isCodedError(error)) throw error;
+    if (!isJpError(error)) throw error;
   });
   if (lock === undefined) continue;
   taken += 1;

@@ -6,7 +6,7 @@ import { flushCompileCache } from "node:module";
 import { createInterface } from "node:readline";
 import { parseConversationId } from "../../src/conversation/index.ts";
 import { type ConversationWriter, openWorkspace } from "../../src/storage/index.ts";
-import { isCodedError, systemClock } from "../../src/util/index.ts";
+import { isJpError, systemClock } from "../../src/util/index.ts";
 
 const [root = "", data = "", id = ""] = process.argv.slice(2);
 const { conversations } = openWorkspace({
@@ -36,7 +36,7 @@ async function open(): Promise<void> {
     writer = await conversations.open(parseConversationId(id));
     say({ type: "opened" });
   } catch (error) {
-    if (!isCodedError(error)) throw error;
+    if (!isJpError(error)) throw error;
     say({ type: "refused", code: error.code, message: error.message });
   }
 }

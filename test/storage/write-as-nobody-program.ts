@@ -9,7 +9,7 @@ import { tmpdir } from "node:os";
 import path from "node:path";
 import { parseConversationId } from "../../src/conversation/index.ts";
 import { createWorkspaceFolder, openWorkspace } from "../../src/storage/index.ts";
-import { isCodedError, systemClock } from "../../src/util/index.ts";
+import { isJpError, systemClock } from "../../src/util/index.ts";
 import { numbered } from "../../src/storage/record-elements.fixture.ts";
 
 const NOBODY = 65_534;
@@ -43,7 +43,7 @@ async function outcomeOf(attempt: (() => Promise<unknown>) | undefined) {
     await attempt?.();
     return { code: "none" };
   } catch (error) {
-    if (!isCodedError(error)) return { code: "uncoded", message: String(error) };
+    if (!isJpError(error)) return { code: "uncoded", message: String(error) };
     return { code: error.code, message: error.message };
   }
 }

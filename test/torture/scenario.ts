@@ -17,7 +17,7 @@ import type { ConversationWriter } from "../../src/storage/index.ts";
 import { ScriptedModel, ScriptedPrompter, type ScriptedReply } from "../../src/testing/index.ts";
 import {
   booleanQuestion,
-  type BuiltinTool,
+  type Tool,
   defineTool,
   secretQuestion,
   textQuestion,
@@ -130,7 +130,7 @@ function call(name: string, id: string) {
   return { type: "tool_call", id, name, arguments: { call: id } } as const;
 }
 
-function builtins(): readonly BuiltinTool[] {
+function builtins(): readonly Tool[] {
   const parameters = { type: "object", properties: { call: { type: "string" } } };
   const deploy = defineTool({
     name: "deploy",

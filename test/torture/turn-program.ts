@@ -8,7 +8,7 @@ import {
   StreamEntry,
 } from "../../src/conversation/index.ts";
 import { type ConversationWriter, openWorkspace } from "../../src/storage/index.ts";
-import { type Clock, isCodedError, systemClock } from "../../src/util/index.ts";
+import { type Clock, isJpError, systemClock } from "../../src/util/index.ts";
 import { FaultPoints, writeSync } from "./fault-points.ts";
 import type { Report, TurnPlan } from "./plan.ts";
 import { openScenario } from "./scenario.ts";
@@ -23,7 +23,7 @@ const begin = performance.now();
 try {
   await takeTurn();
 } catch (error) {
-  const code = isCodedError(error) ? error.code : "uncoded";
+  const code = isJpError(error) ? error.code : "uncoded";
   report({ type: "failed", code, message: error instanceof Error ? error.message : String(error) });
 }
 points.end();

@@ -13,8 +13,8 @@ import {
   untilAnswered,
 } from "../../runtime/index.ts";
 import type { AnswerResult, AnswerWait } from "../../storage/index.ts";
-import { type AnswerType, explainMismatch } from "../../tool/index.ts";
-import { assertNever, CodedError, findJson, isCodedError, type Json } from "../../util/index.ts";
+import { type AnswerType, explainMisfit } from "../../tool/index.ts";
+import { assertNever, JpError, findJson, isJpError, type Json } from "../../util/index.ts";
 import type { CommandContext } from "../context.ts";
 import type { Call } from "../define.ts";
 import { ExitStatus, INTERRUPTED, usageError, WAITING } from "../exit-status.ts";
@@ -77,8 +77,8 @@ async function findHere(wanted: string, context: CommandContext): Promise<Pendin
   try {
     return findPending(await listPending(context.workspace.conversations), wanted);
   } catch (error) {
-    if (!isCodedError(error) || error.code !== "inquiry_not_found") throw error;
-    throw new CodedError(error.code, error.message, { hint: await hintFor(wanted, context) });
+    if (!isJpError(error) || error.code !== "inquiry_not_found") throw error;
+    throw new JpError(error.code, error.message, { hint: await hintFor(wanted, context) });
   }
 }
 
@@ -99,7 +99,7 @@ function isNamed({ conversation, id }: PendingRow, wanted: string): boolean {
 }
 
 /** Says what becomes of it: it is too late for any answer. */
-async function overdueError(row: PendingInquiry, context: CommandContext): Promise<CodedError> {
+async function overdueError(row: PendingInquiry, context: CommandContext): Promise<JpError> {
   const { id, conversation, tool, request, question } = row;
   const { config } = await trustedConfig(context, { id: conversation });
   const settings = resolveTools(config).get(tool);
@@ -114,7 +114,7 @@ async function overdueError(row: PendingInquiry, context: CommandContext): Promi
       : end.outcome === "answered"
         ? `answers it with ${describeAnswer(end)}`
         : "closes it as timed out";
-  return new CodedError("overdue", `${oneLine(id)} is overdue: its deadline has passed.`, {
+  return new JpError("overdue", `${oneLine(id)} is overdue: its deadline has passed.`, {
     hint: `Continuing the turn ${outcome}: jp query --continue-turn --id ${conversation}`,
   });
 }
@@ -168,20 +168,20 @@ async function notRecordedError(
   row: PendingInquiry,
   result: Exclude<AnswerResult, { readonly type: "recorded" }>,
   context: CommandContext,
-): Promise<CodedError> {
+): Promise<JpError> {
   const id = oneLine(row.id);
   switch (result.type) {
     case "taken": {
       const decider = deciderOf(result.event);
       const by = decider === undefined ? "" : ` by ${oneLine(describeDecider(decider))}`;
-      return new CodedError("already_answered", `${id} was already answered${by}.`);
+      return new JpError("already_answered", `${id} was already answered${by}.`);
     }
     case "overdue":
       return overdueError(row, context);
     case "refused":
-      return new CodedError("invalid_answer", `${id}: ${result.reason}.`);
+      return new JpError("invalid_answer", `${id}: ${result.reason}.`);
     case "not_pending":
-      return new CodedError("inquiry_not_found", `${id} is no longer waiting.`);
+      return new JpError("inquiry_not_found", `${id} is no longer waiting.`);
     default:
       return assertNever(result);
   }
@@ -260,13 +260,13 @@ function parseValue({ id, kind, question }: PendingInquiry, words: readonly stri
         ? []
         : [truth]
       : meanings(answerType, words);
-  const answer = answers.find((each) => explainMismatch(answerType, each) === undefined);
+  const answer = answers.find((each) => explainMisfit(answerType, each) === undefined);
   if (answer !== undefined) return answer;
   const problem =
     answerType.type === "boolean"
       ? "expected yes or no"
-      : (explainMismatch(answerType, answers.at(-1) ?? "") ?? "");
-  throw new CodedError("invalid_answer", `${oneLine(id)}: the answer does not fit: ${problem}.`);
+      : (explainMisfit(answerType, answers.at(-1) ?? "") ?? "");
+  throw new JpError("invalid_answer", `${oneLine(id)}: the answer does not fit: ${problem}.`);
 }
 
 /** What the words may stand for. Several options are separated by commas, or a JSON list. */
@@ -277,7 +277,7 @@ function meanings(answerType: AnswerType, words: readonly string[]): readonly Js
   const { isMultiple: _, ...one } = answerType;
   const chosen = text.split(",").map((each) => {
     const option = each.trim();
-    return spellings(option).find((value) => explainMismatch(one, value) === undefined) ?? option;
+    return spellings(option).find((value) => explainMisfit(one, value) === undefined) ?? option;
   });
   return [...spellings(text), chosen];
 }

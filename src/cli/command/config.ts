@@ -19,7 +19,7 @@ import {
 } from "../../config/index.ts";
 import { jsonLine, neutralize } from "../../render/index.ts";
 import { makeFolder, writeDurably } from "../../storage/index.ts";
-import { CodedError, isJsonObject, type Json } from "../../util/index.ts";
+import { JpError, isJsonObject, type Json } from "../../util/index.ts";
 import type { CommandContext } from "../context.ts";
 import type { Call } from "../define.ts";
 import { usageError } from "../exit-status.ts";
@@ -66,7 +66,7 @@ export async function getConfig({ args, options, context }: Call<ConfigFlags>): 
     ({ path: keyPath, isPrivate }) => isPrivate && pathToText(keyPath) === pathToText(keys),
   );
   if (hidden !== undefined) {
-    throw new CodedError(
+    throw new JpError(
       "config_private",
       `${key} is set but not shown, because it may be a secret.`,
       {
@@ -75,7 +75,7 @@ export async function getConfig({ args, options, context }: Call<ConfigFlags>): 
     );
   }
   if (value === undefined) {
-    throw new CodedError("config_not_found", `${key} is not set.`, {
+    throw new JpError("config_not_found", `${key} is not set.`, {
       hint: "`jp config show` lists what is set; `jp config schema` lists every key.",
     });
   }

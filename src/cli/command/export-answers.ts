@@ -11,11 +11,11 @@ import {
   pairInquiries,
   type PermissionDecision,
   type ToolCallRequest,
-  type Turn,
+  type RecordedTurn,
 } from "../../conversation/index.ts";
 import { jsonLine, oneLine } from "../../render/index.ts";
 import {
-  CodedError,
+  JpError,
   isJsonArray,
   isJsonObject,
   type Json,
@@ -57,7 +57,7 @@ async function createFile(file: string, text: string): Promise<void> {
     await writeFile(file, text, { flag: "wx" });
   } catch (cause) {
     const reason = systemErrorCode(cause) ?? "";
-    throw new CodedError("file_not_written", `${file} could not be written: ${reason}.`, {
+    throw new JpError("file_not_written", `${file} could not be written: ${reason}.`, {
       cause,
       ...(reason === "EEXIST" && { hint: "Choose another name, or delete it first." }),
     });
@@ -75,7 +75,7 @@ type Item =
     }
   | { readonly section: "none"; readonly comment: string };
 
-function itemsOf({ events }: Turn): readonly Item[] {
+function itemsOf({ events }: RecordedTurn): readonly Item[] {
   const responses = new Map(
     pairInquiries(events).pairs.map(({ request, response }) => [request, response]),
   );

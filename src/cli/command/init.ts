@@ -17,7 +17,7 @@ import { PROVIDER_NAMES, type ProviderName } from "../../provider/index.ts";
 import { neutralize, wrapProse } from "../../render/index.ts";
 import { createWorkspaceFolder, findWorkspaceRoot } from "../../storage/index.ts";
 import { booleanQuestion, type InquiryQuestion, selectQuestion } from "../../tool/index.ts";
-import { CodedError, isCodedError, type Json } from "../../util/index.ts";
+import { JpError, isJpError, type Json } from "../../util/index.ts";
 import type { CommandContext } from "../context.ts";
 import type { Call } from "../define.ts";
 import { type DetectedModel, detectModels, keyVariable } from "../detect-models.ts";
@@ -96,7 +96,7 @@ async function createWorkspace(root: string, { clock }: CommandContext): Promise
     await createWorkspaceFolder(root, clock);
     return true;
   } catch (error) {
-    if (isCodedError(error) && error.code === "workspace_exists") return false;
+    if (isJpError(error) && error.code === "workspace_exists") return false;
     throw error;
   }
 }
@@ -121,7 +121,7 @@ async function writeNew(file: string, text: string): Promise<void> {
     await writeFile(file, text, { flag: "wx" });
   } catch (cause) {
     const reason = cause instanceof Error ? cause.message : String(cause);
-    throw new CodedError("write_failed", `Cannot write ${file}: ${reason}`, { cause });
+    throw new JpError("write_failed", `Cannot write ${file}: ${reason}`, { cause });
   }
 }
 
@@ -229,7 +229,7 @@ function explainMistake(model: string, config: PartialConfig): string | undefine
     if (resolved.model.name !== "" && isProvider(resolved.model.provider)) return undefined;
     return `"${model}" is not a model. Write provider/name. Providers: ${PROVIDER_NAMES.join(", ")}.`;
   } catch (error) {
-    if (isCodedError(error)) return `${error.message} ${error.hint ?? ""}`;
+    if (isJpError(error)) return `${error.message} ${error.hint ?? ""}`;
     throw error;
   }
 }

@@ -25,7 +25,7 @@ import {
 } from "../../render/index.ts";
 import type { Output } from "../../terminal/index.ts";
 import type { InquirySource, SelectOption } from "../../tool/index.ts";
-import { CodedError } from "../../util/index.ts";
+import { JpError } from "../../util/index.ts";
 import { type CommandContext, printFields, warn } from "../context.ts";
 import { readEntries, resolveTargets } from "../conversations.ts";
 import type { Call } from "../define.ts";
@@ -129,7 +129,7 @@ export async function showInquiry({ args, options, context }: Call<InquiryFlags>
     }
   }
   if (count > 0) return;
-  throw new CodedError("inquiry_not_found", `Question ${oneLine(id)} not found.`, {
+  throw new JpError("inquiry_not_found", `Question ${oneLine(id)} not found.`, {
     hint: "`jp inquiry ls` lists all questions.",
   });
 }

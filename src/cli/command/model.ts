@@ -2,7 +2,7 @@
 import { isLocalProvider, PROVIDER_NAMES, type Providers } from "../../provider/index.ts";
 import { type Cell, jsonLine, oneLine, renderTable } from "../../render/index.ts";
 import type { Output } from "../../terminal/index.ts";
-import { CodedError, isCodedError, messageOf } from "../../util/index.ts";
+import { JpError, isJpError, messageOf } from "../../util/index.ts";
 import { warn } from "../context.ts";
 import type { Call } from "../define.ts";
 import { ExitStatus } from "../exit-status.ts";
@@ -49,7 +49,7 @@ async function fetchModels(
   const models = await providers.list(provider, signal).catch((error: unknown) => {
     if (!signal.aborted) throw error;
     const seconds = TIMEOUT_MS / 1000;
-    throw new CodedError("timeout", `${provider} did not list its models within ${seconds} s.`);
+    throw new JpError("timeout", `${provider} did not list its models within ${seconds} s.`);
   });
   return models.map(({ name, contextWindow }) => ({
     id: `${provider}/${name}`,
@@ -59,7 +59,7 @@ async function fetchModels(
 
 /** No key, or no server on this machine: the user does not use this provider. */
 function isUnused(provider: string, error: unknown): boolean {
-  if (!isCodedError(error)) return false;
+  if (!isJpError(error)) return false;
   if (error.code === "provider_network") return isLocalProvider(provider);
   return error.code === "provider_missing_key";
 }

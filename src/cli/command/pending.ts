@@ -7,7 +7,7 @@ import {
 import { describePending, jsonLine, oneLine, relativeTime } from "../../render/index.ts";
 import { listPending, type PendingInquiry } from "../../runtime/index.ts";
 import { knownWorkspaces, openWorkspace, type Workspace } from "../../storage/index.ts";
-import { isCodedError, type JsonObject, messageOf } from "../../util/index.ts";
+import { isJpError, type JsonObject, messageOf } from "../../util/index.ts";
 import { type CommandContext, warn } from "../context.ts";
 import { resolveTargets } from "../conversations.ts";
 import type { Call } from "../define.ts";
@@ -81,7 +81,7 @@ export async function listEverywhere(
         if (!rows.has(key)) rows.set(key, row);
       }
     } catch (error) {
-      const isOutside = isCodedError(error) && error.code === "no_workspace";
+      const isOutside = isJpError(error) && error.code === "no_workspace";
       if (!isOutside) onProblem(`${from}: ${messageOf(error)}`);
     }
   }

@@ -1,7 +1,7 @@
 /** Turns the arguments of `ask_user` into questions, or explains to the assistant what to correct. */
 import {
   booleanQuestion,
-  explainMismatch,
+  explainMisfit,
   type Question,
   type SelectOption,
   selectQuestion,
@@ -62,7 +62,7 @@ function findProblem(asked: JsonObject): string | undefined {
   if (values.some((value) => typeof value === "string" && value.trim() === ""))
     return "`options` contains an empty option: give it a text.";
   if (suggested === undefined) return undefined;
-  const misfit = explainMismatch(withoutOther(toQuestion("answer", asked).answerType), suggested);
+  const misfit = explainMisfit(withoutOther(toQuestion("answer", asked).answerType), suggested);
   return misfit && `\`default\` does not fit \`answer_type\` "${type}": ${misfit}.`;
 }
 

@@ -2,7 +2,7 @@
 import type { ParameterConfig } from "../../config/index.ts";
 import {
   answerFits,
-  type BuiltinTool,
+  type Tool,
   isOther,
   type Outcome,
   type Question,
@@ -100,7 +100,7 @@ export function createAskUser(): ShippedTool {
   };
 }
 
-const askUser: BuiltinTool = {
+const askUser: Tool = {
   name: "ask_user",
   description: DESCRIPTION,
   parameters: toParametersSchema(PARAMETERS),

@@ -1,12 +1,12 @@
 /** Tools that ship with jp: their default config, and how they run. */
 import type { PartialToolConfig } from "../../config/index.ts";
-import type { BuiltinTool, Outcome } from "../../tool/index.ts";
+import type { Tool, Outcome } from "../../tool/index.ts";
 import { assertNever } from "../../util/index.ts";
 import type { AttemptResult, Executor } from "../port.ts";
 
 /** A tool that ships with jp. */
 export interface ShippedTool {
-  readonly tool: BuiltinTool;
+  readonly tool: Tool;
   /** Its default config. */
   readonly config: PartialToolConfig;
   /** Changes nothing and answers no questions: a workspace may configure it before you trust it. */
@@ -14,7 +14,7 @@ export interface ShippedTool {
 }
 
 /** `name` is the tool's name in the config, which is the one the model knows. */
-export function createBuiltinExecutor(tool: BuiltinTool, name: string): Executor {
+export function createBuiltinExecutor(tool: Tool, name: string): Executor {
   return {
     attempt: async ({ call: _call, secretAnswers: _secretAnswers, signal, ...call }) => {
       if (signal.aborted) return { type: "cancelled" };
@@ -33,7 +33,7 @@ export function createBuiltinExecutor(tool: BuiltinTool, name: string): Executor
   };
 }
 
-function toResult(outcome: Outcome, tool: BuiltinTool, name: string): AttemptResult {
+function toResult(outcome: Outcome, tool: Tool, name: string): AttemptResult {
   switch (outcome.type) {
     case "success":
       return outcome;

@@ -6,7 +6,7 @@ import {
   conversationIdFromNumber,
   conversationIdToNumber,
 } from "../../conversation/index.ts";
-import { type Clock, isCodedError } from "../../util/index.ts";
+import { type Clock, isJpError } from "../../util/index.ts";
 import { archivedError, noFreeIdError, conversationNotFoundError } from "../storage-error.ts";
 import { removeLeftovers } from "./conversation-files.ts";
 import {
@@ -136,7 +136,7 @@ export class FsContext {
     try {
       return await this.lock(id);
     } catch (error) {
-      if (isCodedError(error) && error.code === "conversation_locked") return undefined;
+      if (isJpError(error) && error.code === "conversation_locked") return undefined;
       throw error;
     }
   }

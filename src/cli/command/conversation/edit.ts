@@ -7,7 +7,7 @@ import {
   timestampFromDate,
 } from "../../../conversation/index.ts";
 import type { RecordFile } from "../../../storage/index.ts";
-import { CodedError, isCodedError } from "../../../util/index.ts";
+import { JpError, isJpError } from "../../../util/index.ts";
 import type { CommandContext } from "../../context.ts";
 import type { Call } from "../../define.ts";
 import { editText } from "../../editor.ts";
@@ -79,7 +79,7 @@ async function editFile(
   const target = workspace.files.paths(id)[file];
   const before = workspace.files.read(id, file);
   if (before === undefined) {
-    throw new CodedError("no_such_file", `${target} does not exist.`, { hint: PACKED_HINT });
+    throw new JpError("no_such_file", `${target} does not exist.`, { hint: PACKED_HINT });
   }
   const edited = await editText({ name: path.basename(target), text: before }, host);
   if (edited.text === before) {
@@ -88,9 +88,9 @@ async function editFile(
     try {
       await workspace.files.replace(id, file, { before, after: edited.text });
     } catch (error) {
-      if (!isCodedError(error)) throw error;
+      if (!isJpError(error)) throw error;
       const hint = `The conversation is unchanged. Your text is in ${edited.file}`;
-      throw new CodedError(error.code, error.message, { cause: error, hint });
+      throw new JpError(error.code, error.message, { cause: error, hint });
     }
     output.notice(`Changed ${target}.`);
   }

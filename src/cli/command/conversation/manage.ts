@@ -7,7 +7,7 @@ import {
 } from "../../../conversation/index.ts";
 import { oneLine } from "../../../render/index.ts";
 import type { ConversationSummary } from "../../../storage/index.ts";
-import { isCodedError } from "../../../util/index.ts";
+import { isJpError } from "../../../util/index.ts";
 import type { CommandContext } from "../../context.ts";
 import {
   resolveTarget,
@@ -42,7 +42,7 @@ async function updateLastActivated(
     const lastActivatedAt = timestampFromDate(clock.now());
     await writer.updateMetadata((metadata) => ({ ...metadata, lastActivatedAt }));
   } catch (error) {
-    if (!isCodedError(error) || error.code !== "conversation_locked") throw error;
+    if (!isJpError(error) || error.code !== "conversation_locked") throw error;
   }
 }
 

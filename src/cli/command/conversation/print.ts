@@ -3,7 +3,7 @@ import {
   type ConversationId,
   eventToPlainJson,
   readTurnProgress,
-  type Turn,
+  type RecordedTurn,
   TurnSplitter,
 } from "../../../conversation/index.ts";
 import { describeIncomplete, jsonLine, renderMarkdown, renderTurn } from "../../../render/index.ts";
@@ -46,7 +46,7 @@ export async function* selectTurns(
   id: ConversationId,
   flags: TurnFlags,
   context: CommandContext,
-): AsyncGenerator<readonly Turn[]> {
+): AsyncGenerator<readonly RecordedTurn[]> {
   const { first, last, turn } = flags;
   if (first === undefined && last === undefined && turn === undefined) {
     yield* readTurns(id, context);
@@ -59,8 +59,11 @@ export async function* selectTurns(
   yield turns.slice(from, to + 1);
 }
 
-async function readAllTurns(id: ConversationId, context: CommandContext): Promise<readonly Turn[]> {
-  const batches: (readonly Turn[])[] = [];
+async function readAllTurns(
+  id: ConversationId,
+  context: CommandContext,
+): Promise<readonly RecordedTurn[]> {
+  const batches: (readonly RecordedTurn[])[] = [];
   for await (const turns of readTurns(id, context)) batches.push(turns);
   return batches.flat();
 }
@@ -68,7 +71,7 @@ async function readAllTurns(id: ConversationId, context: CommandContext): Promis
 async function* readTurns(
   id: ConversationId,
   context: CommandContext,
-): AsyncGenerator<readonly Turn[]> {
+): AsyncGenerator<readonly RecordedTurn[]> {
   const splitter = new TurnSplitter();
   let position = 0;
   for await (const entries of readEntries(id, context, "throw")) {
@@ -89,7 +92,7 @@ async function findLastTurns(
   id: ConversationId,
   count: number,
   { workspace }: CommandContext,
-): Promise<readonly Turn[] | undefined> {
+): Promise<readonly RecordedTurn[] | undefined> {
   const found = await workspace.conversations.findLastTurns(id, count);
   if (found === undefined || found.entries.some(({ content }) => content.kind === "malformed"))
     return undefined;
@@ -104,7 +107,7 @@ interface Job {
 }
 
 interface Printer {
-  readonly print: (turns: readonly Turn[]) => void;
+  readonly print: (turns: readonly RecordedTurn[]) => void;
   /** Prints what needs all turns. */
   readonly end?: () => void;
 }
@@ -119,7 +122,7 @@ function textPrinter({ options, context: { output, clock } }: Job): Printer {
     resultLines: options.full === true ? Number.POSITIVE_INFINITY : FOLDED_LINES,
     showsReasoning: options.reasoning !== false,
   };
-  let last: Turn | undefined;
+  let last: RecordedTurn | undefined;
   return {
     print: (turns) => {
       for (const turn of turns) {
@@ -138,7 +141,7 @@ function textPrinter({ options, context: { output, clock } }: Job): Printer {
 
 function markdownPrinter({ summary, context }: Job): Printer {
   const title = summary.metadata?.title;
-  const all: Turn[] = [];
+  const all: RecordedTurn[] = [];
   return {
     print: (turns) => {
       for (const turn of turns) all.push(turn);

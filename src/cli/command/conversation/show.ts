@@ -9,7 +9,7 @@ import {
 } from "../../../conversation/index.ts";
 import { inquiryState, jsonLine, neutralize, relativeTime } from "../../../render/index.ts";
 import type { ConversationSummary } from "../../../storage/index.ts";
-import { CodedError } from "../../../util/index.ts";
+import { JpError } from "../../../util/index.ts";
 import { type CommandContext, printFields } from "../../context.ts";
 import {
   lastActivity,
@@ -132,7 +132,7 @@ export async function printPath({ args, options, context }: Call<FileFlags>): Pr
   const wanted = files.length === 0 ? [paths.folder] : files.map((name) => paths[name]);
   const missing = wanted.find((file) => !existsSync(file));
   if (missing !== undefined) {
-    throw new CodedError("no_such_file", `${missing} does not exist.`, { hint: PACKED_HINT });
+    throw new JpError("no_such_file", `${missing} does not exist.`, { hint: PACKED_HINT });
   }
   const { output } = context;
   // Programs need the exact name.

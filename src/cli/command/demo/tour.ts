@@ -1,12 +1,7 @@
 /** The script of `jp demo`: its steps, the model that plays them, and the tools that it calls. */
 import { setTimeout } from "node:timers/promises";
 import type { Model, ModelEvent, ModelRequest } from "../../../provider/index.ts";
-import {
-  booleanQuestion,
-  type BuiltinTool,
-  defineTool,
-  secretQuestion,
-} from "../../../tool/index.ts";
+import { booleanQuestion, type Tool, defineTool, secretQuestion } from "../../../tool/index.ts";
 import type { Json, JsonObject } from "../../../util/index.ts";
 
 export interface TourStep {
@@ -179,7 +174,7 @@ const upload = defineTool({
   },
 });
 
-export const TOUR_TOOLS: readonly BuiltinTool[] = [deploy, sign, runTests, publish, upload];
+export const TOUR_TOOLS: readonly Tool[] = [deploy, sign, runTests, publish, upload];
 
 export function createTourModel(step: TourStep): Model {
   return { id: "demo/tour", stream: (request) => reply(step, request) };

@@ -17,7 +17,7 @@ import {
   ProviderError,
   type Providers,
 } from "../../../provider/index.ts";
-import { isCodedError } from "../../../util/index.ts";
+import { isJpError } from "../../../util/index.ts";
 import type { CommandContext } from "../../context.ts";
 import { keyVariable, LOCAL_PROVIDERS } from "../../detect-models.ts";
 import { configPlaces, findWorkspace, machineOf } from "../../load-config.ts";
@@ -135,7 +135,7 @@ async function checkModel(
   try {
     ({ model } = resolveAssistant(config));
   } catch (error) {
-    if (isCodedError(error) && error.code === "no_model") return undefined;
+    if (isJpError(error) && error.code === "no_model") return undefined;
     return findingFromError(check, error);
   }
   const id = `${model.provider}/${model.name}`;

@@ -4,7 +4,7 @@ import { lastTurn, type TurnEnd } from "../../../agent/index.ts";
 import { pendingOf, readTurnProgress } from "../../../conversation/index.ts";
 import { AnswersFile } from "../../../runtime/index.ts";
 import type { ConversationWriter } from "../../../storage/index.ts";
-import { CodedError } from "../../../util/index.ts";
+import { JpError } from "../../../util/index.ts";
 import type { CommandContext } from "../../context.ts";
 
 /** Throws what reading it throws. */
@@ -24,13 +24,13 @@ export function checkAnswers(
 ) {
   if (type === "waiting") {
     const open = answers.explainOpen(pendingOf(readTurnProgress(lastTurn(conversation))));
-    throw new CodedError("answers_missing", open.join("\n"), {
+    throw new JpError("answers_missing", open.join("\n"), {
       hint: "The turn is waiting. Fix the file, then run `jp query --continue-turn` with the same --answers.",
     });
   }
   const unused = type === "done" ? answers.explainUnused() : [];
   if (unused.length > 0) {
-    throw new CodedError("answers_unused", unused.join("\n"), {
+    throw new JpError("answers_unused", unused.join("\n"), {
       hint: "The turn is complete and saved, but it did not ask what the file expects.",
     });
   }

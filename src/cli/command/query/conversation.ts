@@ -8,7 +8,7 @@ import {
   type CreateOptions,
   MemoryConversationStore,
 } from "../../../storage/index.ts";
-import { isCodedError } from "../../../util/index.ts";
+import { isJpError } from "../../../util/index.ts";
 import { type CommandContext, warnAboutProblems } from "../../context.ts";
 import { resolveTarget } from "../../conversations.ts";
 import { usageError } from "../../exit-status.ts";
@@ -92,7 +92,7 @@ export async function activate({ workspace }: CommandContext, id: ConversationId
     await workspace.session.activate(id);
   } catch (error) {
     // Without a session id, no terminal has an active conversation.
-    if (!isCodedError(error) || error.code !== "no_session") throw error;
+    if (!isJpError(error) || error.code !== "no_session") throw error;
   }
 }
 
@@ -140,7 +140,7 @@ async function openWhenUnlocked(
     try {
       return await open();
     } catch (error) {
-      const isLocked = isCodedError(error) && error.code === "conversation_locked";
+      const isLocked = isJpError(error) && error.code === "conversation_locked";
       if (!isLocked || clock.now().getTime() - start >= maxWaitMs) throw error;
       if (!isAnnounced) output.notice(`${error.message} Waiting for it to be released…`);
       await clock.sleep(POLL_MS, new AbortController().signal);

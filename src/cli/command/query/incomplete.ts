@@ -23,7 +23,7 @@ import {
 } from "../../../render/index.ts";
 import type { ConversationWriter } from "../../../storage/index.ts";
 import { booleanQuestion, selectQuestion } from "../../../tool/index.ts";
-import { CodedError } from "../../../util/index.ts";
+import { JpError } from "../../../util/index.ts";
 import type { CommandContext } from "../../context.ts";
 import { usageError } from "../../exit-status.ts";
 import { findQuietPrompter, type InteractionFlags } from "../../prompter.ts";
@@ -120,8 +120,8 @@ async function confirmForeign(
     : { type: "quit" };
 }
 
-function foreignError(id: string): CodedError {
-  return new CodedError(
+function foreignError(id: string): JpError {
+  return new JpError(
     "foreign_turn",
     "Someone else started the last turn, or its record has changed since you left it.",
     {
@@ -179,8 +179,8 @@ function pendingRequest(
   return hasCalls || next !== "request" ? undefined : request?.content;
 }
 
-function incompleteError(lines: readonly string[], id: string): CodedError {
-  return new CodedError(
+function incompleteError(lines: readonly string[], id: string): JpError {
+  return new JpError(
     "incomplete_turn",
     `The last turn is incomplete:\n${lines.map((line) => `  ${line}`).join("\n")}`,
     {

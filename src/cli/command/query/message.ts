@@ -2,7 +2,7 @@
 import { readFile } from "node:fs/promises";
 import path from "node:path";
 import { text } from "node:stream/consumers";
-import { CodedError, systemErrorCode } from "../../../util/index.ts";
+import { JpError, systemErrorCode } from "../../../util/index.ts";
 import type { CommandContext } from "../../context.ts";
 import { type EditedText, editText } from "../../editor.ts";
 
@@ -66,7 +66,7 @@ export async function readTextFile(file: string, hint?: string): Promise<string>
     return await readFile(file, "utf8");
   } catch (cause) {
     const reason = systemErrorCode(cause) ?? "";
-    throw new CodedError("file_not_read", `${file} could not be read: ${reason}.`, {
+    throw new JpError("file_not_read", `${file} could not be read: ${reason}.`, {
       cause,
       ...(hint !== undefined && { hint }),
     });

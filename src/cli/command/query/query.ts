@@ -17,7 +17,7 @@ import {
 } from "../../../runtime/index.ts";
 import type { Conversation, ConversationWriter } from "../../../storage/index.ts";
 import { createStatusLine } from "../../../terminal/index.ts";
-import { assertNever, isCodedError, type JsonObject } from "../../../util/index.ts";
+import { assertNever, isJpError, type JsonObject } from "../../../util/index.ts";
 import { type CommandContext, warn } from "../../context.ts";
 import type { Call } from "../../define.ts";
 import { findDefaultModel } from "../../detect-models.ts";
@@ -347,7 +347,7 @@ async function loadAssistant(
   try {
     return { ...trusted, assistant: resolveAssistant(config) };
   } catch (error) {
-    if (!isCodedError(error) || error.code !== "no_model") throw error;
+    if (!isJpError(error) || error.code !== "no_model") throw error;
   }
   const found = await findDefaultModel(context, config);
   // The conversation keeps this model.

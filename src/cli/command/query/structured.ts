@@ -4,7 +4,7 @@ import { pathToText } from "../../../config/index.ts";
 import { type ConversationStream, eventsOf } from "../../../conversation/index.ts";
 import { findViolations } from "../../../executor/index.ts";
 import {
-  CodedError,
+  JpError,
   findJson,
   isJsonObject,
   type Json,
@@ -52,19 +52,19 @@ export async function checkStructured(
   const response = turn.findLast(({ type }) => type === "chat_response");
   if (response?.type !== "chat_response" || response.content.type !== "structured") {
     if (isCutOff) {
-      throw new CodedError(
+      throw new JpError(
         "no_structured_data",
         "The reply was cut off before its JSON was complete: it reached its maximum length.",
         { hint: "Raise `assistant.model.parameters.max_tokens`, or ask for less." },
       );
     }
-    throw new CodedError("no_structured_data", "The model did not answer in JSON.", {
+    throw new JpError("no_structured_data", "The model did not answer in JSON.", {
       hint: "Some models cannot. Try again, or choose another with -m.",
     });
   }
   const violations = await findViolations(schema, response.content.data);
   if (violations.length === 0) return;
-  throw new CodedError(
+  throw new JpError(
     "invalid_structured_data",
     `The answer does not fit the schema:\n${violations.map((line) => `- ${line}`).join("\n")}`,
   );

@@ -120,7 +120,7 @@ export class TextView implements TurnView {
         return isShown ? this.#reply.showText(update.text) : undefined;
       case "tool_call_start":
         return status.set(`${oneLine(update.name)}(…)`);
-      case "tool_call_delta":
+      case "tool_progress":
         return status.set(oneLine(`${update.tool}: ${update.message}`));
       case "response_end":
         this.#usage = addUsage(this.#usage, update.usage);

@@ -14,9 +14,9 @@ import { checkArguments, type RunnableTool } from "../../../executor/index.ts";
 import { neutralize, oneLine } from "../../../render/index.ts";
 import { findTool, openTools, runToolCall } from "../../../runtime/index.ts";
 import { MemoryConversationStore } from "../../../storage/index.ts";
-import { explainMismatch, withoutOther } from "../../../tool/index.ts";
+import { explainMisfit, withoutOther } from "../../../tool/index.ts";
 import {
-  CodedError,
+  JpError,
   findJson,
   isJsonObject,
   type Json,
@@ -84,7 +84,7 @@ async function callOnce({ args: words, options, context, signal }: ToolRun): Pro
     clock: context.clock,
     observer: {
       observe: (update) => {
-        if (update.type === "tool_call_delta") context.output.notice(neutralize(update.message));
+        if (update.type === "tool_progress") context.output.notice(neutralize(update.message));
       },
     },
     signal,
@@ -118,7 +118,7 @@ async function assertArguments(
   const checked = await checkArguments(description, given);
   if (checked.ok) return;
   const hint = `See: jp tool show ${description.name}`;
-  throw new CodedError("invalid_arguments", checked.problem, { hint });
+  throw new JpError("invalid_arguments", checked.problem, { hint });
 }
 
 function cancelled({ output }: CommandContext): ExitStatus {
@@ -183,7 +183,7 @@ export function explainUnanswered(
   settings: ToolSettings,
   stream: ConversationStream,
   isDenied: boolean,
-): CodedError | "cancelled" | undefined {
+): JpError | "cancelled" | undefined {
   const events = [...eventsOf(stream.entries)];
   const response = events.find(isUnanswered);
   const request = events.find(
@@ -194,7 +194,7 @@ export function explainUnanswered(
   // The executor refused the question, and its result says why.
   if (response.reason === "no_prompt_backend" && !isDenied) {
     const told = events.find((event) => event.type === "tool_call_response")?.content;
-    return new CodedError(response.reason, told ?? "");
+    return new JpError(response.reason, told ?? "");
   }
   return explain(settings, request, response);
 }
@@ -211,7 +211,7 @@ function explain(
   settings: ToolSettings,
   { question, questionId = "" }: InquiryRequest,
   { reason }: Unanswered,
-): CodedError {
+): JpError {
   const { name } = settings;
   const tag = cancellationTag(reason);
   const text = oneLine(question.text);
@@ -221,25 +221,25 @@ function explain(
   switch (tag) {
     case "invalid_static_answer": {
       const configured = settings.questions.get(questionId)?.answer?.value as Json; // From a file.
-      const misfit = explainMismatch(withoutOther(question.answerType), configured) ?? "";
-      return new CodedError(tag, `The configured answer does not fit: ${misfit}.`, {
+      const misfit = explainMisfit(withoutOther(question.answerType), configured) ?? "";
+      return new JpError(tag, `The configured answer does not fit: ${misfit}.`, {
         hint: `Change or remove ${key}; write values other than text as JSON: ${key}:=true`,
       });
     }
     case "attempts_exhausted":
-      return new CodedError(tag, `${name} keeps asking, although it got answers: ${text}`, {
+      return new JpError(tag, `${name} keeps asking, although it got answers: ${text}`, {
         hint: "conversation.limits caps answers without a person.",
       });
     case "timed_out":
-      return new CodedError(tag, `${name} got no answer in time: ${text}`, {
+      return new JpError(tag, `${name} got no answer in time: ${text}`, {
         hint: `Change or remove conversation.tools.${name}.questions.${questionId}.deadline.`,
       });
     case "assistant_routing_denied":
-      return new CodedError(tag, `${name} asks a question that only a person may answer: ${text}`, {
+      return new JpError(tag, `${name} asks a question that only a person may answer: ${text}`, {
         hint: `Change or remove conversation.tools.${name}.questions.${questionId}.target.`,
       });
     default:
-      return new CodedError(
+      return new JpError(
         tag,
         isForAssistant
           ? `${name} asks the assistant, and this command has none: ${text}`

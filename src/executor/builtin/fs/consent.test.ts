@@ -1,9 +1,9 @@
 import { expect, test } from "vitest";
-import { type BuiltinTool, defineTool } from "../../../tool/index.ts";
+import { type Tool, defineTool } from "../../../tool/index.ts";
 import { type Consent, createConsent } from "./consent.ts";
 
 /** A tool that asks about the current value of `change`. */
-function changing(consent: Consent, change: () => string, args = {}): BuiltinTool {
+function changing(consent: Consent, change: () => string, args = {}): Tool {
   return defineTool({
     name: "changing",
     description: "",
@@ -20,7 +20,7 @@ function changing(consent: Consent, change: () => string, args = {}): BuiltinToo
   });
 }
 
-async function attempt(tool: BuiltinTool, answers = {}): Promise<string> {
+async function attempt(tool: Tool, answers = {}): Promise<string> {
   const { signal } = new AbortController();
   const outcome = await tool.execute({ arguments: {}, answers, signal });
   if (outcome.type === "needs_input") return "asks";

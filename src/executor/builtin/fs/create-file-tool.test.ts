@@ -13,7 +13,7 @@ import path from "node:path";
 import { describe, expect, test } from "vitest";
 import { counters } from "../../../../test/security/threats.ts";
 import { temporaryFolder } from "../../../storage/temporary-workspace.fixture.ts";
-import type { BuiltinTool, Outcome } from "../../../tool/index.ts";
+import type { Tool, Outcome } from "../../../tool/index.ts";
 import { createConsent } from "./consent.ts";
 import { createCreateFileTool } from "./create-file-tool.ts";
 
@@ -32,7 +32,7 @@ function scene(content?: string | Buffer): Scene {
   return { root, file, create: (...call) => create(tool, ...call) };
 }
 
-async function create(tool: BuiltinTool, content: string, answer?: boolean, name = "a.txt") {
+async function create(tool: Tool, content: string, answer?: boolean, name = "a.txt") {
   const { signal } = new AbortController();
   const answers = answer === undefined ? {} : { create_file: answer, overwrite_file: answer };
   return tool.execute({ arguments: { path: name, content }, answers, signal });
