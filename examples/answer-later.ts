@@ -26,8 +26,7 @@ const model = new ScriptedModel({
 
 // Each part may run in a process of its own, if the store is that of a workspace.
 const store = new MemoryConversationStore();
-const toolConfig = { deploy: { detached: { tool: "defer" } } };
-const options = { model, tools: [deploy], toolConfig };
+const options = { model, tools: [deploy], defer: true };
 
 // A job that no one watches.
 const conversation = await store.create({});

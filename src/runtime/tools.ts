@@ -111,6 +111,18 @@ export function createOwnToolbox(tools: readonly Tool[], configs: ToolConfigs): 
   return createToolbox({ settings, open, isOptional: () => false, onWarning: () => {} });
 }
 
+/** What needs a person waits for one, whatever the config does without one. */
+export function deferring(toolbox: Toolbox): Toolbox {
+  const detached = { run: "defer", deliver: "defer", tool: "defer" } as const;
+  return {
+    ...toolbox,
+    find: async (name, signal) => {
+      const tool = await toolbox.find(name, signal);
+      return tool && { ...tool, settings: { ...tool.settings, detached } };
+    },
+  };
+}
+
 interface ToolboxParts extends Pick<Tools, "settings" | "open">, Pick<Machine, "onWarning"> {
   /** Whether a turn continues without the tool if it is unavailable. */
   readonly isOptional: (settings: ToolSettings) => boolean;

@@ -229,6 +229,19 @@ describe("a turn in an embedding program", () => {
     expect(await runTurn(options, "Hi.")).toMatchObject({ type: "interrupted", text: "I " });
   });
 
+  test("leaves what needs a person for later, if it is to", async () => {
+    const conversation = await openConversation();
+    const model = new ScriptedModel({ replies });
+    const toolConfig = { deploy: { run: "ask" } };
+    const options = { conversation, model, tools: [deploy], toolConfig, clock, defer: true };
+    const { type, denials, events } = await runTurn(options, "Go.");
+    expect({ type, denials, last: events.at(-1) }).toEqual({
+      type: "waiting",
+      denials: [],
+      last: expect.objectContaining({ type: "permission_request", tool: "deploy" }),
+    });
+  });
+
   test("leaves a question open that its signal closes", async () => {
     counters("T-PROV-8");
     const abort = new AbortController();

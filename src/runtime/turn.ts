@@ -42,7 +42,7 @@ import {
 import type { ConversationWriter } from "../storage/index.ts";
 import type { Tool } from "../tool/index.ts";
 import { assertNever, type Clock, JpError, systemClock } from "../util/index.ts";
-import { createOwnToolbox, type ToolConfigs } from "./tools.ts";
+import { createOwnToolbox, deferring, type ToolConfigs } from "./tools.ts";
 
 /** What a turn is made of. Only the conversation and the model are required. */
 export interface TurnOptions {
@@ -59,6 +59,11 @@ export interface TurnOptions {
   readonly toolConfig?: ToolConfigs;
   /** The person to ask. Without one, the turn is non-interactive. */
   readonly prompter?: Prompter;
+  /**
+   * Leave what `prompter` cannot ask for later, whatever `toolConfig` does without a person. The turn then ends as
+   * `waiting`; see `listPending`, `answerInquiry` and `resumeTurn`.
+   */
+  readonly defer?: boolean;
   /** The name of that person, recorded with what they decide. */
   readonly userName?: string;
   /** Continue a turn even if someone else has left it: see `ConversationWriter.isOwnTurn`. */
@@ -186,13 +191,14 @@ export function createTurn(options: CreateTurnOptions): Turn {
   const model = toModel(options.model);
   const assistant = createAssistant(options);
   const { toolbox = createOwnToolbox(options.tools ?? [], options.toolConfig ?? {}) } = options;
+  const tools = options.defer === true ? deferring(toolbox) : toolbox;
   let schemas: readonly ToolSchema[] = [];
   const { inquiryModels = oneModel(toModel(options.inquiryModel ?? model), assistant) } = options;
   return new Turn({
     conversation: options.conversation,
     model,
     assistant,
-    tools: { ...toolbox, schemas: async (signal) => (schemas = await toolbox.schemas(signal)) },
+    tools: { ...tools, schemas: async (signal) => (schemas = await tools.schemas(signal)) },
     prompter,
     ...(options.userName !== undefined && { userName: options.userName }),
     allowsForeignTurn: options.allowsForeignTurn ?? false,

@@ -1,5 +1,5 @@
 /** What `jp query` does about a turn that another process has left incomplete. */
-import { closeTurn, type Toolbox } from "../../../agent/index.ts";
+import { closeTurn } from "../../../agent/index.ts";
 import type { PartialConfig } from "../../../config/index.ts";
 import {
   type CallProgress,
@@ -196,19 +196,6 @@ export interface DeferFlags {
   readonly defer?: boolean;
   /** The same, but for this call. */
   readonly onlyCall?: string;
-}
-
-/** What needs a person waits, whatever the config does without one. */
-export function deferring(toolbox: Toolbox, { defer = false, onlyCall }: DeferFlags): Toolbox {
-  if (!defer && onlyCall === undefined) return toolbox;
-  const detached = { run: "defer", deliver: "defer", tool: "defer" } as const;
-  return {
-    ...toolbox,
-    find: async (name, signal) => {
-      const tool = await toolbox.find(name, signal);
-      return tool && { ...tool, settings: { ...tool.settings, detached } };
-    },
-  };
 }
 
 /** What waits, and how to answer it. */

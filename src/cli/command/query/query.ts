@@ -37,7 +37,6 @@ import {
 import {
   chooseStart,
   type DeferFlags,
-  deferring,
   type IncompleteTurnFlags,
   isIncomplete,
   openCalls,
@@ -216,7 +215,8 @@ async function runTurn(parts: TurnContext, message: string | undefined): Promise
         assistant.model.provider === "anthropic" &&
         (config.providers?.llm?.anthropic?.chain_on_max_tokens ?? false),
     },
-    toolbox: deferring(tools.toolbox, options),
+    toolbox: tools.toolbox,
+    defer: options.defer === true || options.onlyCall !== undefined,
     ...(answers !== undefined && { answers }),
     allowsForeignTurn: true, // The user was asked about it.
     ...(person !== undefined && { prompter: withScreen(person, view, options.onlyCall) }),
