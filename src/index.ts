@@ -78,6 +78,16 @@ export {
   type TurnStart,
 } from "./conversation/index.ts";
 export {
+  McpError,
+  type McpErrorCode,
+  type McpServerConfig,
+  type McpServerConfigs,
+  type McpServers,
+  type McpServersOptions,
+  openMcpServers,
+  type UnscopedQuestion,
+} from "./mcp/index.ts";
+export {
   type CachePolicy,
   createProviders,
   type EndReason,

@@ -12,6 +12,8 @@ export type McpServerSettings = {
   readonly allowsSampling: boolean;
   /** Infinite for no limit. */
   readonly startupTimeoutMs: number;
+  /** Put before the names of its tools, by a program that offers all of them. */
+  readonly toolPrefix?: string;
 } & (
   | {
       readonly type: "stdio";

@@ -11,9 +11,12 @@ import type { RunnableTool, ToolDescription } from "./port.ts";
 /** What the sources of tools need. */
 export interface ToolParts {
   readonly shipped: readonly ShippedTool[];
-  readonly local: LocalEnvironment;
+  /** Absent if there are no local tools. */
+  readonly local?: LocalEnvironment;
   readonly servers: McpServers;
   readonly signal: AbortSignal;
+  /** Who calls, if several share the servers. */
+  readonly caller?: object;
 }
 
 /** Throws `unknown_builtin`, or the error of an MCP server that does not start. */
@@ -21,6 +24,7 @@ export async function createTool(settings: ToolSettings, parts: ToolParts): Prom
   const { source } = settings;
   switch (source.type) {
     case "local": {
+      if (parts.local === undefined) throw new Error(`${settings.name} has no place to run`);
       const description = describe(settings, toParametersSchema(settings.parameters));
       return { description, executor: createLocalExecutor(settings, parts.local) };
     }
@@ -41,8 +45,7 @@ export async function createTool(settings: ToolSettings, parts: ToolParts): Prom
       };
     }
     case "mcp": {
-      const { servers, signal } = parts;
-      const tool = await createMcpTool({ settings, servers, signal });
+      const tool = await createMcpTool({ settings, ...parts });
       if ("warning" in tool) throw tool.warning;
       return tool;
     }

@@ -2,6 +2,12 @@ export { type Elicitation, ELICITATION, type FormField, parseElicitation } from 
 export { McpError, type McpErrorCode } from "./mcp-error.ts";
 export type { McpContext, McpServer, UnscopedQuestion } from "./mcp-server.ts";
 export { McpServers, type ReachedServer } from "./mcp-servers.ts";
+export {
+  type McpServerConfig,
+  type McpServerConfigs,
+  type McpServersOptions,
+  openMcpServers,
+} from "./open-servers.ts";
 export type { InputRequest, InputResponse } from "./pending-calls.ts";
 export type {
   CallResult,

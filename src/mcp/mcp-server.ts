@@ -47,6 +47,8 @@ export interface UnscopedQuestion {
   readonly message: string;
   /** The tool whose call has asked, by its name in the config. That call was cancelled or has ended. */
   readonly tool?: string;
+  /** Who made that call. */
+  readonly caller?: object;
 }
 
 export interface CallRequest {
@@ -54,6 +56,8 @@ export interface CallRequest {
   /** The name of the tool in the config. */
   readonly name: string;
   readonly arguments: JsonObject;
+  /** Who calls, if several share the server: the same object for all calls of a turn. */
+  readonly caller?: object;
   /** No limit if absent or zero. Time spent on questions does not count. */
   readonly timeoutMs?: number;
 }
@@ -92,6 +96,11 @@ export class McpServer {
     return this.#settings.isOptional;
   }
 
+  /** Put before the names of its tools where all of them are offered. */
+  get toolPrefix(): string {
+    return this.#settings.toolPrefix ?? "";
+  }
+
   /** Whether its forms may ask for secrets. */
   get allowsSecrets(): boolean {
     return this.#settings.allowsSecrets;
@@ -114,15 +123,16 @@ export class McpServer {
   }
 
   /** Sends nothing before its first step. */
-  call({ tool, name, arguments: given, timeoutMs }: CallRequest): ServerCall {
+  call(request: CallRequest): ServerCall {
+    const { tool, name, arguments: given, timeoutMs } = request;
     this.#unscopedQuestions = 0;
     return new ServerCall({
       failure: this.#notRun(tool),
       limitKey: `conversation.tools.${name}.timeout_secs`,
       clock: this.#context.clock ?? systemClock,
       ...(timeoutMs !== undefined && { timeoutMs }),
-      send: (request) => this.#send({ tool, arguments: given, ...request }),
-      onUnscoped: (request) => this.#reportUnscoped(request, name),
+      send: (outgoing) => this.#send({ tool, arguments: given, ...outgoing }),
+      onUnscoped: (question) => this.#reportUnscoped(question, request),
     });
   }
 
@@ -177,7 +187,7 @@ export class McpServer {
     return opened;
   }
 
-  #reportUnscoped({ key, method, params }: InputRequest, tool?: string): void {
+  #reportUnscoped({ key, method, params }: InputRequest, call?: CallRequest): void {
     this.#unscopedQuestions += 1;
     if (this.#unscopedQuestions > MAX_UNSCOPED_QUESTIONS) {
       for (const connection of this.#connections)
@@ -189,7 +199,8 @@ export class McpServer {
       server: this.name,
       request: { key, method, params },
       message: (typeof message === "string" ? message : method).slice(0, MAX_QUESTION_LENGTH),
-      ...(tool !== undefined && { tool }),
+      ...(call !== undefined && { tool: call.name }),
+      ...(call?.caller !== undefined && { caller: call.caller }),
     });
   }
 

@@ -1,9 +1,9 @@
-/** All servers of a config. Each starts when it is needed; all are closed together. */
+/** A set of servers. Each starts when it is needed; all are closed together. */
 import type { McpServerSettings } from "../config/index.ts";
 import { settlesWithin } from "../util/index.ts";
 import type { RemoteTool } from "./port.ts";
 import { McpError, unknownServer } from "./mcp-error.ts";
-import { type McpContext, McpServer } from "./mcp-server.ts";
+import { type McpContext, McpServer, type UnscopedQuestion } from "./mcp-server.ts";
 
 /** For an optional server that did not start: jp continues without its tools. */
 export type ReachedServer =
@@ -16,18 +16,37 @@ export type ReachedServer =
 
 const CLOSE_MS = 1900;
 
-/** All servers of a config, by name. */
-export class McpServers {
+type QuestionListener = (question: UnscopedQuestion) => void;
+
+/** A set of servers, by name. Any number of turns can share it. Opened by `openMcpServers`. */
+export class McpServers implements AsyncDisposable {
   readonly #servers: ReadonlyMap<string, McpServer>;
+  /** With who listens. */
+  readonly #listeners = new Map<QuestionListener, object>();
 
   constructor(settings: ReadonlyMap<string, McpServerSettings>, context: McpContext) {
-    this.#servers = new Map(
-      [...settings].map(([name, server]) => [name, new McpServer(server, context)]),
-    );
+    const onUnscopedQuestion = (question: UnscopedQuestion) => {
+      context.onUnscopedQuestion?.(question);
+      for (const listener of this.#listenersTo(question)) listener(question);
+    };
+    const servers = [...settings].map(([name, server]) => {
+      return [name, new McpServer(server, { ...context, onUnscopedQuestion })] as const;
+    });
+    this.#servers = new Map(servers);
+  }
+
+  /** The names of the servers. */
+  get names(): readonly string[] {
+    return [...this.#servers.keys()];
+  }
+
+  /** Whether a turn continues without the server if it is unavailable. */
+  isOptional(name: string): boolean {
+    return this.#servers.get(name)?.isOptional ?? false;
   }
 
   /** Returns at once: they start in the background, all at the same time. */
-  start(names: Iterable<string>): void {
+  start(names: Iterable<string> = this.names): void {
     for (const name of names) this.#servers.get(name)?.start();
   }
 
@@ -48,6 +67,15 @@ export class McpServers {
     }
   }
 
+  /**
+   * Calls the listener for refused questions that may go on the caller's record: those of its own calls, and
+   * those of unknown origin while no one else listens. Returns a function that stops this.
+   */
+  onUnscopedQuestion(caller: object, listener: (question: UnscopedQuestion) => void): () => void {
+    this.#listeners.set(listener, caller);
+    return () => this.#listeners.delete(listener);
+  }
+
   /** Ends everything that was started, within two seconds. Never rejects. */
   async close(): Promise<void> {
     const closed = [...this.#servers.values()].map((server) => server.close());
@@ -56,5 +84,13 @@ export class McpServers {
 
   async [Symbol.asyncDispose](): Promise<void> {
     await this.close();
+  }
+
+  /** No one's record may have a question that could be about someone else. */
+  #listenersTo({ tool, caller }: UnscopedQuestion): readonly QuestionListener[] {
+    const listeners = [...this.#listeners];
+    if (caller === undefined && tool === undefined)
+      return listeners.length === 1 ? listeners.map(([listener]) => listener) : [];
+    return listeners.flatMap(([listener, its]) => (its === caller ? [listener] : []));
   }
 }

@@ -27,4 +27,5 @@ export {
 } from "./turn.ts";
 export { createShippedTools, shippedConfig } from "./shipped-tools.ts";
 export { runToolCall, type ToolCallOptions } from "./tool-call.ts";
-export { findTool, openTools, type ToolConfigs, type Tools } from "./tools.ts";
+export type { ToolConfigs } from "./own-tools.ts";
+export { findTool, openTools, type Tools } from "./tools.ts";

@@ -3,7 +3,8 @@ import { mergeConfig, parseConfigOrThrow } from "../config/index.ts";
 import { defineTool } from "../tool/index.ts";
 import { type JsonObject, systemClock } from "../util/index.ts";
 import { shippedConfig } from "./shipped-tools.ts";
-import { createOwnToolbox, openTools } from "./tools.ts";
+import { createOwnToolbox } from "./own-tools.ts";
+import { openTools } from "./tools.ts";
 
 const { signal } = new AbortController();
 
@@ -54,7 +55,7 @@ test.each([
       run: () => "full",
       ...(isHarmless !== undefined && { isIdempotent: isHarmless }),
     });
-    const found = await createOwnToolbox([tool], { moon: config }).find("moon", signal);
+    const found = await createOwnToolbox({ tools: [tool], toolConfig: { moon: config } }).find("moon", signal);
     expect(found?.isIdempotent).toBe(expected);
   },
 );

@@ -1,7 +1,6 @@
-/** Tools that are ready to be called: those that config declares, or those that a program defines. */
+/** Tools that are ready to be called, as config declares them. `own-tools.ts` has those of a program. */
 import type { CallableTool, Toolbox } from "../agent/index.ts";
 import {
-  parseConfigOrThrow,
   type PartialConfig,
   resolveMcpServers,
   resolveTools,
@@ -9,20 +8,19 @@ import {
 } from "../config/index.ts";
 import type { ConversationId } from "../conversation/index.ts";
 import {
-  createBuiltinExecutor,
   createTool,
   type FindDescription,
-  type RefusedQuestions,
   type RunnableTool,
+  type ToolParts,
   toRefusedQuestions,
 } from "../executor/index.ts";
-import { McpServers } from "../mcp/index.ts";
+import { McpServers, type UnscopedQuestion } from "../mcp/index.ts";
 import type { ToolSchema } from "../provider/index.ts";
-import type { Tool } from "../tool/index.ts";
-import { JpError, findClosest, type JsonObject, messageOf } from "../util/index.ts";
+import { JpError, findClosest, messageOf } from "../util/index.ts";
 import type { Machine } from "./machine.ts";
 import { createShippedTools } from "./shipped-tools.ts";
 
+/** What config declares, open. */
 export interface Tools extends AsyncDisposable {
   readonly settings: ReadonlyMap<string, ToolSettings>;
   /** Throws `unknown_tool`, and why a tool is unavailable. */
@@ -39,18 +37,11 @@ export function openTools(
 ): Tools {
   const { root, workspaceId, variables, version, onWarning } = machine;
   const settings = resolveTools(config);
-  const mcp = resolveMcpServers(config);
-  const listeners = new Set<(refused: RefusedQuestions) => void>();
-  const servers = new McpServers(mcp, {
+  const servers = new McpServers(resolveMcpServers(config), {
     variables,
     cwd: root,
     clientInfo: { name: "jp", version },
-    onUnscopedQuestion: (stray) => {
-      const { server, tool, message } = stray;
-      const when = tool === undefined ? "outside of a call" : `after its call of ${tool} had ended`;
-      onWarning(`${server} asked ${when}, and was refused: ${message}`);
-      for (const listener of listeners) listener(toRefusedQuestions(stray));
-    },
+    onUnscopedQuestion: (stray) => onWarning(describeUnscoped(stray)),
   });
   const { signal: untilDone } = new AbortController();
   const describe: FindDescription = async (name) => {
@@ -61,54 +52,20 @@ export function openTools(
   const shipped = createShippedTools({ root, describe });
   const conversationId = conversation ?? "";
   const local = { workspaceRoot: root, workspaceId, conversationId, variables };
+  const sources = { shipped, local, servers };
   const open = (name: string, signal: AbortSignal) =>
-    createTool(findTool(settings, name), { shipped, local, servers, signal });
-  const isOptional = ({ source }: ToolSettings) =>
-    source.type === "mcp" && mcp.get(source.server)?.isOptional === true;
+    createTool(findTool(settings, name), { ...sources, signal });
   return {
     settings,
     open,
-    toolbox: {
-      ...createToolbox({ settings, open, isOptional, onWarning }),
-      onUnscopedQuestions: (listener) => {
-        listeners.add(listener);
-        return () => listeners.delete(listener);
-      },
-    },
+    toolbox: createToolbox({ sources, list: async () => settings, onWarning }),
     [Symbol.asyncDispose]: () => servers.close(),
   };
 }
 
-/** By tool, as `conversation.tools.<name>` in a config file. */
-export type ToolConfigs = Readonly<Record<string, JsonObject>>;
-
-/**
- * Those that a program defines. They run unattended unless their config says otherwise: their own, or that of `*`,
- * which is for all of them. Throws `config_invalid`, `unknown_tool`.
- */
-export function createOwnToolbox(tools: readonly Tool[], configs: ToolConfigs): Toolbox {
-  const { "*": shared = {}, ...own } = configs;
-  const names = tools.map(({ name }) => name);
-  const unknown = Object.keys(own).find((name) => !names.includes(name));
-  if (unknown !== undefined) throw unknownTool(names, unknown, `${unknown} in toolConfig`);
-  const entries = tools.map(({ name, description }) => {
-    return [name, { summary: description, ...own[name], source: "builtin" }] as const;
-  });
-  const all = { "*": { run: "unattended", ...shared }, ...Object.fromEntries(entries) };
-  const config = { conversation: { tools: all } };
-  const settings = resolveTools(parseConfigOrThrow("the config of tools", config));
-  const open = async (name: string): Promise<RunnableTool> => {
-    const tool = tools.find((each) => each.name === name);
-    if (tool === undefined) throw unknownTool(names, name);
-    const { parameters, isIdempotent = false } = tool;
-    const { summary = "" } = findTool(settings, name);
-    return {
-      description: { name, summary, parameters },
-      executor: createBuiltinExecutor(tool, name),
-      isIdempotent,
-    };
-  };
-  return createToolbox({ settings, open, isOptional: () => false, onWarning: () => {} });
+export function describeUnscoped({ server, tool, message }: UnscopedQuestion): string {
+  const when = tool === undefined ? "outside of a call" : `after its call of ${tool} had ended`;
+  return `${server} asked ${when}, and was refused: ${message}`;
 }
 
 /** What needs a person waits for one, whatever the config does without one. */
@@ -123,18 +80,28 @@ export function deferring(toolbox: Toolbox): Toolbox {
   };
 }
 
-interface ToolboxParts extends Pick<Tools, "settings" | "open">, Pick<Machine, "onWarning"> {
-  /** Whether a turn continues without the tool if it is unavailable. */
-  readonly isOptional: (settings: ToolSettings) => boolean;
+interface ToolboxParts extends Pick<Machine, "onWarning"> {
+  /** Where the tools come from. */
+  readonly sources: Omit<ToolParts, "signal" | "caller">;
+  /** The tools by name, once it is known which there are. */
+  readonly list: (signal: AbortSignal) => Promise<ReadonlyMap<string, ToolSettings>>;
 }
 
-function createToolbox({ settings, open, isOptional, onWarning }: ToolboxParts): Toolbox {
-  const enabled = [...settings.values()].filter(({ isEnabled }) => isEnabled);
+/** The enabled ones. A turn continues without those whose server is optional and unavailable. */
+export function createToolbox({ sources, list, onWarning }: ToolboxParts): Toolbox {
+  const { servers } = sources;
+  const caller = {};
+  const open = (tool: ToolSettings, signal: AbortSignal) =>
+    createTool(tool, { ...sources, caller, signal });
+  const isOptional = ({ source }: ToolSettings) =>
+    source.type === "mcp" && servers.isOptional(source.server);
   return {
     schemas: async (signal) => {
-      const opened = enabled.map(async (tool) => {
+      const all = [...(await list(signal)).values()];
+      const opened = all.map(async (tool) => {
+        if (!tool.isEnabled) return [];
         try {
-          return [toSchema(await open(tool.name, signal))];
+          return [toSchema(await open(tool, signal))];
         } catch (error) {
           if (!isOptional(tool) || signal.aborted) throw error;
           onWarning(messageOf(error));
@@ -144,12 +111,14 @@ function createToolbox({ settings, open, isOptional, onWarning }: ToolboxParts):
       return (await Promise.all(opened)).flat();
     },
     find: async (name, signal): Promise<CallableTool | undefined> => {
-      const found = enabled.find((tool) => tool.name === name);
-      if (found === undefined) return undefined;
-      const tool = await open(name, signal);
-      const { isIdempotent = tool.isIdempotent ?? false } = found;
-      return { ...tool, isIdempotent, settings: found };
+      const settings = (await list(signal)).get(name);
+      if (settings?.isEnabled !== true) return undefined;
+      const tool = await open(settings, signal);
+      const { isIdempotent = tool.isIdempotent ?? false } = settings;
+      return { ...tool, isIdempotent, settings };
     },
+    onUnscopedQuestions: (listener) =>
+      servers.onUnscopedQuestion(caller, (stray) => listener(toRefusedQuestions(stray))),
   };
 }
 
@@ -160,7 +129,7 @@ export function findTool(settings: ReadonlyMap<string, ToolSettings>, name: stri
   return found;
 }
 
-function unknownTool(names: readonly string[], name: string, where = name): JpError {
+export function unknownTool(names: readonly string[], name: string, where = name): JpError {
   const close = findClosest(name, names);
   return new JpError("unknown_tool", `Unknown tool: ${where}`, {
     hint: close === undefined ? "`jp tool ls` lists the tools." : `Did you mean ${close}?`,

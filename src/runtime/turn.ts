@@ -39,10 +39,12 @@ import {
   type Model,
   type ToolSchema,
 } from "../provider/index.ts";
+import type { McpServerConfigs, McpServers, Variables } from "../mcp/index.ts";
 import type { ConversationWriter } from "../storage/index.ts";
 import type { Tool } from "../tool/index.ts";
 import { assertNever, type Clock, JpError, systemClock } from "../util/index.ts";
-import { createOwnToolbox, deferring, type ToolConfigs } from "./tools.ts";
+import { createOwnToolbox, openServers, type ToolConfigs } from "./own-tools.ts";
+import { deferring } from "./tools.ts";
 
 /** What a turn is made of. Only the conversation and the model are required. */
 export interface TurnOptions {
@@ -53,8 +55,17 @@ export interface TurnOptions {
   /** Made with `defineTool`. */
   readonly tools?: readonly Tool[];
   /**
-   * By tool, as `conversation.tools.<name>` in a config file. A tool of the program itself runs
-   * unattended unless this says otherwise.
+   * MCP servers, all of whose tools are offered. Config is for servers that run only during this turn;
+   * `openMcpServers` makes a set that turns share.
+   */
+  readonly mcpServers?: McpServers | McpServerConfigs;
+  /** The environment for `mcpServers` that are config: see `McpServersOptions`. */
+  readonly variables?: Variables;
+  /** Offers the tool `ask_user`, with which the assistant asks the person. */
+  readonly askUser?: boolean;
+  /**
+   * By tool, as `conversation.tools.<name>` in a config file; `*` is for all tools. Unless this says
+   * otherwise, a tool of the program itself runs unattended, and one of a server only if a person permits it.
    */
   readonly toolConfig?: ToolConfigs;
   /** The person to ask. Without one, the turn is non-interactive. */
@@ -91,7 +102,9 @@ export interface TurnOptions {
 
 /** What else a program can bring that builds more of a turn itself, as the command does. */
 export interface CreateTurnOptions extends TurnOptions {
-  /** Tools that are open already, in place of `tools` and `toolConfig`. */
+  /** Open, because a turn does not close them. */
+  readonly mcpServers?: McpServers;
+  /** Tools that are open already, in place of `tools`, `mcpServers`, `askUser` and `toolConfig`. */
   readonly toolbox?: Toolbox;
   /** Lets the user choose what to do about an interrupted turn. */
   readonly menu?: InterruptMenu;
@@ -111,8 +124,8 @@ const MAX_CYCLES = 50;
 
 /**
  * Runs one turn: a message, the assistant's replies, and every tool they call. Throws
- * `ProviderError`, `write_failed`, and `config_invalid` for the tools' config; what happened until
- * then is on record.
+ * `ProviderError`, `McpError`, `write_failed`, and `config_invalid`, `unknown_tool` and `tool_name_clash`
+ * for the tools and their config; what happened until then is on record.
  */
 export async function runTurn(
   options: TurnOptions,
@@ -137,8 +150,9 @@ async function untilEnd(
   options: TurnOptions,
   start: (turn: Turn) => Promise<TurnEnd>,
 ): Promise<TurnResult> {
-  const { conversation, signal } = options;
-  const turn = createTurn(options);
+  const { conversation, signal, mcpServers } = options;
+  await using opened = openServers(mcpServers, options);
+  const turn = createTurn({ ...options, mcpServers: opened.servers });
   const onAbort = () => turn.leave();
   signal?.addEventListener("abort", onAbort, { once: true });
   if (signal?.aborted === true) onAbort();
@@ -190,7 +204,7 @@ export function createTurn(options: CreateTurnOptions): Turn {
   const { answers, menu, observer } = options;
   const model = toModel(options.model);
   const assistant = createAssistant(options);
-  const { toolbox = createOwnToolbox(options.tools ?? [], options.toolConfig ?? {}) } = options;
+  const { toolbox = createOwnToolbox(options) } = options;
   const tools = options.defer === true ? deferring(toolbox) : toolbox;
   let schemas: readonly ToolSchema[] = [];
   const { inquiryModels = oneModel(toModel(options.inquiryModel ?? model), assistant) } = options;

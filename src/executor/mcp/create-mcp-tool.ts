@@ -9,6 +9,8 @@ export interface McpToolOptions {
   readonly settings: ToolSettings;
   readonly servers: McpServers;
   readonly signal: AbortSignal;
+  /** Who calls, if several share the servers. */
+  readonly caller?: object;
 }
 
 /** Its server is optional and did not start: jp continues without the tool. */
@@ -21,7 +23,7 @@ export interface AbsentTool {
  * or a configured parameter; on abort the signal's reason.
  */
 export async function createMcpTool(options: McpToolOptions): Promise<RunnableTool | AbsentTool> {
-  const { settings, servers, signal } = options;
+  const { settings, servers, signal, caller } = options;
   const { name, source, timeoutMs } = settings;
   if (source.type !== "mcp") throw new Error(`the tool ${name} does not belong to an MCP server`);
   const reached = await servers.get(source.server, signal);
@@ -37,6 +39,7 @@ export async function createMcpTool(options: McpToolOptions): Promise<RunnableTo
       name,
       isIdempotent: settings.isIdempotent ?? isIdempotent,
       ...(timeoutMs !== undefined && { timeoutMs }),
+      ...(caller !== undefined && { caller }),
     }),
     isIdempotent,
   };

@@ -39,6 +39,8 @@ export interface McpExecutorOptions {
   /** A call whose question cannot be continued may simply be made again. */
   readonly isIdempotent: boolean;
   readonly timeoutMs?: number;
+  /** Who calls, if several share the server. */
+  readonly caller?: object;
 }
 
 /** A call in progress, and what was asked last. */
@@ -58,11 +60,17 @@ interface AskedRound {
 const abandoned = new FinalizationRegistry<ServerCall>((call) => call.cancel("cancel"));
 
 export function createMcpExecutor(options: McpExecutorOptions): Executor {
-  const { server, tool, name, timeoutMs } = options;
+  const { server, tool, name, timeoutMs, caller } = options;
   const states = new WeakMap<object, CallState>();
   const begin = ({ call: token, arguments: given }: AttemptRequest): CallState => {
-    const limit = timeoutMs === undefined ? {} : { timeoutMs };
-    const state: CallState = { call: server.call({ tool, name, arguments: given, ...limit }) };
+    const call = server.call({
+      tool,
+      name,
+      arguments: given,
+      ...(timeoutMs !== undefined && { timeoutMs }),
+      ...(caller !== undefined && { caller }),
+    });
+    const state: CallState = { call };
     states.set(token, state);
     abandoned.register(token, state.call);
     return state;

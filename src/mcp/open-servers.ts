@@ -1,0 +1,96 @@
+/** Servers for programs that embed jp: from their config to a set that turns can share. */
+import {
+  ConfigError,
+  findUnusable,
+  type McpServerSettings,
+  parseConfigOrThrow,
+  pathToText,
+  resolveMcpServers,
+} from "../config/index.ts";
+import type { McpContext } from "./mcp-server.ts";
+import { McpServers } from "./mcp-servers.ts";
+import type { ConnectionContext, Variables } from "./port.ts";
+
+/** An MCP server: a program to start, or an address. Like `providers.mcp.<name>` in a config file. */
+export type McpServerConfig = {
+  /** Put before the names of its tools, as in `github_`, so that they differ from other tools' names. */
+  readonly prefix?: string;
+  /** Continue without it if it is unavailable. */
+  readonly optional?: boolean;
+  /** Let its forms ask for passwords and other secrets, which are then never recorded. */
+  readonly allow_secrets?: boolean;
+  /** Let it send its own prompts to the inquiry model. */
+  readonly allow_sampling?: boolean;
+  /** 60 if absent; 0 for no limit. */
+  readonly startup_timeout_secs?: number;
+} & (
+  | {
+      readonly type?: "stdio";
+      /** The program to start. */
+      readonly command: string;
+      readonly arguments?: readonly string[];
+      /** Names of environment variables to pass on, besides `PATH`, `HOME` and the like. */
+      readonly variables?: readonly string[];
+      readonly checksum?: { readonly algorithm: "sha1" | "sha256"; readonly value: string };
+    }
+  | {
+      readonly type?: "http";
+      readonly url: string;
+      /** `$NAME` is replaced with that environment variable. */
+      readonly headers?: Readonly<Record<string, string>>;
+    }
+);
+
+/** MCP servers by name. */
+export type McpServerConfigs = Readonly<Record<string, McpServerConfig>>;
+
+/** What all servers of a set have in common. */
+export interface McpServersOptions extends Pick<McpContext, "clock" | "onUnscopedQuestion"> {
+  /**
+   * The environment, such as `process.env`; empty if absent. A program gets `PATH`, `HOME`, `USER`, `LANG`, `LC_…`,
+   * `TERM`, `TMPDIR` and `SHELL` of it, and those that its config names.
+   */
+  readonly variables?: Variables;
+  /** The folder that programs start in; that of this process if absent. */
+  readonly cwd?: string;
+  /** The name and version of your program, for the servers. */
+  readonly clientInfo?: ConnectionContext["clientInfo"];
+}
+
+/**
+ * Makes a set of servers that turns can share. Each starts when a turn first needs it, and runs until `close`, or
+ * the end of an `await using`. Throws `config_invalid`.
+ */
+export function openMcpServers(
+  configs: McpServerConfigs,
+  options: McpServersOptions = {},
+): McpServers {
+  const { variables = {}, cwd = ".", clientInfo = { name: "jp-ts", version: "0" } } = options;
+  return new McpServers(toSettings(configs), { ...options, variables, cwd, clientInfo });
+}
+
+function toSettings(configs: McpServerConfigs): ReadonlyMap<string, McpServerSettings> {
+  const servers = Object.entries(configs).map(([name, { prefix: _, ...server }]) => {
+    return [name, server] as const;
+  });
+  const config = parseConfigOrThrow("mcpServers", {
+    providers: { mcp: Object.fromEntries(servers) },
+  });
+  const dotted = Object.keys(configs).filter((name) => !/^[\w-]+$/.test(name));
+  const issues = [
+    ...findUnusable(config),
+    ...dotted.map((name) => {
+      const message = "a server's name has only letters, digits, - and _";
+      return { path: ["providers", "mcp", name], message };
+    }),
+  ];
+  if (issues.length > 0) {
+    const lines = issues.map(({ path, message }) => `mcpServers: ${pathToText(path)}: ${message}`);
+    throw new ConfigError("config_invalid", lines);
+  }
+  const settings = [...resolveMcpServers(config)].map(([name, server]) => {
+    const { prefix } = configs[name] ?? {};
+    return [name, { ...server, ...(prefix !== undefined && { toolPrefix: prefix }) }] as const;
+  });
+  return new Map(settings);
+}

@@ -1,0 +1,184 @@
+/** The tools of a program that embeds jp: its own, those of MCP servers, and `ask_user`. */
+import type { Observer, Toolbox } from "../agent/index.ts";
+import {
+  mergeConfig,
+  parseConfigOrThrow,
+  type PartialConfig,
+  type PartialToolConfig,
+  resolveTools,
+  type ToolSettings,
+} from "../config/index.ts";
+import { createAskUser, type ShippedTool } from "../executor/index.ts";
+import {
+  type McpServerConfigs,
+  McpServers,
+  type McpServersOptions,
+  openMcpServers,
+} from "../mcp/index.ts";
+import type { Tool } from "../tool/index.ts";
+import { JpError, type JsonObject } from "../util/index.ts";
+import { createToolbox, describeUnscoped, unknownTool } from "./tools.ts";
+
+/** By tool, as `conversation.tools.<name>` in a config file. */
+export type ToolConfigs = Readonly<Record<string, JsonObject>>;
+
+interface OwnTools {
+  readonly tools?: readonly Tool[];
+  readonly askUser?: boolean;
+  readonly mcpServers?: McpServers;
+  readonly toolConfig?: ToolConfigs;
+  /** Gets a notice if an optional server is unavailable. */
+  readonly observer?: Observer;
+}
+
+/** A tool as it is offered: its name, where it comes from, and its config without the program's. */
+interface OfferedTool {
+  readonly name: string;
+  readonly owner: string;
+  readonly config: PartialToolConfig;
+  /** The server of the tool. */
+  readonly server?: string;
+}
+
+/** Throws `config_invalid`, `unknown_tool` and `tool_name_clash`: at once, or when the servers have been reached. */
+export function createOwnToolbox(options: OwnTools): Toolbox {
+  const { tools = [], askUser = false, mcpServers: servers = openMcpServers({}) } = options;
+  const given = parseConfigOrThrow("toolConfig", {
+    conversation: { tools: options.toolConfig ?? {} },
+  });
+  const shipped = [
+    ...tools.map((tool): ShippedTool => ({ tool, config: ownConfig(tool, given) })),
+    ...(askUser ? [createAskUser()] : []),
+  ];
+  const own = shipped.map(({ tool: { name }, config }): OfferedTool => {
+    return { name, owner: "your program", config };
+  });
+  const onWarning = (message: string) => options.observer?.observe({ type: "notice", message });
+  const fixed = servers.names.length === 0 ? resolveOffered(own, given, true) : undefined;
+  let listed: Promise<ReadonlyMap<string, ToolSettings>> | undefined;
+  const listAll = async (signal: AbortSignal) => {
+    const { offered, isComplete } = await listServers(servers, signal, onWarning);
+    return resolveOffered([...own, ...offered], given, isComplete);
+  };
+  const list = async (signal: AbortSignal) => {
+    if (fixed !== undefined) return fixed;
+    // Once a turn: a server that adds a tool cannot take another one's name in the middle of it.
+    listed ??= listAll(signal);
+    try {
+      return await listed;
+    } catch (error) {
+      listed = undefined;
+      throw error;
+    }
+  };
+  return createToolbox({ sources: { shipped, servers }, list, onWarning });
+}
+
+/** A program may always run its own tools, unless it says otherwise. */
+function ownConfig({ name, description }: Tool, given: PartialConfig): PartialToolConfig {
+  const { [name]: own, "*": shared } = given.conversation?.tools ?? {};
+  return {
+    source: "builtin",
+    summary: own?.description ?? description,
+    run: shared?.run ?? "unattended",
+  };
+}
+
+/** All at once. Without `isComplete`, an optional one is unavailable. */
+async function listServers(
+  servers: McpServers,
+  signal: AbortSignal,
+  onWarning: (message: string) => void,
+) {
+  const reached = await Promise.all(
+    servers.names.map(async (name) => ({ name, ...(await servers.get(name, signal)) })),
+  );
+  let isComplete = true;
+  const offered = reached.flatMap((each): readonly OfferedTool[] => {
+    if (each.type === "absent") {
+      isComplete = false;
+      onWarning(each.warning.message);
+      return [];
+    }
+    const { name: server, tools } = each;
+    const owner = `the MCP server "${server}"`;
+    return tools.map((tool) => {
+      const name = toToolName(each.server.toolPrefix + tool.name);
+      return { name, owner, server, config: { source: `mcp.${server}.${tool.name}` } };
+    });
+  });
+  return { offered, isComplete };
+}
+
+const MAX_NAME_LENGTH = 64;
+
+/** As all providers accept it. */
+function toToolName(name: string): string {
+  return name.replaceAll(/[^\w-]/g, "_").slice(0, MAX_NAME_LENGTH);
+}
+
+/** With the program's config. Only a complete list shows that a name in it is unknown. */
+function resolveOffered(
+  offered: readonly OfferedTool[],
+  given: PartialConfig,
+  isComplete: boolean,
+): ReadonlyMap<string, ToolSettings> {
+  const names = offered.map(({ name }) => name);
+  for (const [index, tool] of offered.entries()) {
+    const other = offered.slice(0, index).find(({ name }) => name === tool.name);
+    if (other !== undefined) throw nameClash(other, tool);
+  }
+  const { "*": _, ...own } = given.conversation?.tools ?? {};
+  const unknown = Object.keys(own).find((name) => !names.includes(name));
+  if (isComplete && unknown !== undefined) {
+    throw unknownTool(names, unknown, `${unknown} in toolConfig`);
+  }
+  const defaults = offered.map(({ name, config, server }) => {
+    // Nothing else would tell the model the rest of a server's description.
+    const summary = own[name]?.description ?? "{{description}}";
+    return [name, { ...(server !== undefined && { summary }), ...config }] as const;
+  });
+  const merged = mergeConfig(toConfig(defaults), given).conversation?.tools ?? {};
+  // The program's config does not change where a tool comes from.
+  const all = offered.map(({ name, config: { source } }) => {
+    return [name, { ...merged[name], ...(source !== undefined && { source }) }] as const;
+  });
+  return resolveTools(toConfig([...all, ["*", merged["*"] ?? {}]]));
+}
+
+function toConfig(tools: readonly (readonly [string, PartialToolConfig])[]): PartialConfig {
+  return { conversation: { tools: Object.fromEntries(tools) } };
+}
+
+function nameClash({ owner, name }: OfferedTool, other: OfferedTool): JpError {
+  const { server } = other;
+  const hint =
+    server === undefined
+      ? "Give one of them another name."
+      : `Set mcpServers.${server}.prefix, for example to "${server}_".`;
+  const message =
+    owner === other.owner
+      ? `Two tools of ${owner} are named ${name}.`
+      : `Two tools are named ${name}: one of ${owner}, and one of ${other.owner}.`;
+  return new JpError("tool_name_clash", message, { hint });
+}
+
+interface OpenServers extends AsyncDisposable {
+  readonly servers: McpServers;
+}
+
+/** For one turn, after which those that were opened for it are closed. Throws `config_invalid`. */
+export function openServers(
+  given: McpServers | McpServerConfigs | undefined,
+  { variables, observer }: Pick<McpServersOptions, "variables"> & Pick<OwnTools, "observer">,
+): OpenServers {
+  if (given instanceof McpServers) {
+    return { servers: given, [Symbol.asyncDispose]: async () => undefined };
+  }
+  const servers = openMcpServers(given ?? {}, {
+    ...(variables !== undefined && { variables }),
+    onUnscopedQuestion: (stray) =>
+      observer?.observe({ type: "notice", message: describeUnscoped(stray) }),
+  });
+  return { servers, [Symbol.asyncDispose]: () => servers.close() };
+}
