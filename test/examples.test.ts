@@ -82,6 +82,17 @@ describe("the examples", () => {
     );
   });
 
+  test("include two turns that share an MCP server", async () => {
+    expect(await run("mcp-servers.ts")).toEqual(
+      printed(
+        lines(
+          "Back up my notes. It is saved. Questions: 0",
+          "Once more. It is replaced. Questions: 1",
+        ),
+      ),
+    );
+  });
+
   test("include an audit report", async () => {
     expect(await run("audit-report/report.ts")).toEqual(
       printed(

@@ -2,6 +2,7 @@
 import type { McpServerSettings } from "../config/index.ts";
 import { quoteCommand } from "../process/index.ts";
 import { JpError } from "../util/index.ts";
+import type { Variables } from "./port.ts";
 
 /** The codes of an `McpError`. */
 export type McpErrorCode =
@@ -52,12 +53,16 @@ export function startFailed(settings: McpServerSettings, failure: Failure): McpE
   return new McpError("mcp_start_failed", withLastLines(message, lastLines), { cause, hint });
 }
 
-export function programNotFound(name: string, command: string): McpError {
-  return new McpError(
-    "mcp_program_not_found",
-    `The MCP server "${name}" did not start: program "${command}" not found.`,
-    { hint: `Install it, or correct providers.mcp.${name}.command.` },
-  );
+export function programNotFound(
+  { name, command }: Pick<Extract<McpServerSettings, { type: "stdio" }>, "name" | "command">,
+  { PATH }: Variables,
+): McpError {
+  const hint =
+    PATH === undefined
+      ? "The environment has no PATH. A program that embeds jp passes its own as `variables`."
+      : `Install it, or correct providers.mcp.${name}.command.`;
+  const message = `The MCP server "${name}" did not start: program "${command}" not found.`;
+  return new McpError("mcp_program_not_found", message, { hint });
 }
 
 export function startTimeout(settings: McpServerSettings, lastLines: readonly string[]): McpError {

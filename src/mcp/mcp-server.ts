@@ -77,6 +77,8 @@ export class McpServer {
   #opened: Promise<Connection> | undefined;
   /** Why the connection can no longer be used. */
   #endedBy: Failure | undefined;
+  /** It did not start. */
+  #hasFailed = false;
   #restartsLeft: number;
   /** Since the last call started. */
   #unscopedQuestions = 0;
@@ -84,8 +86,7 @@ export class McpServer {
   constructor(settings: McpServerSettings, context: McpContext) {
     this.#settings = settings;
     this.#context = context;
-    // Only programs have a limit: reconnecting over HTTP starts nothing.
-    this.#restartsLeft = settings.type === "stdio" ? 1 : Number.POSITIVE_INFINITY;
+    this.#restartsLeft = maxRestarts(settings);
   }
 
   get name(): string {
@@ -120,6 +121,15 @@ export class McpServer {
   async tools(signal: AbortSignal): Promise<readonly RemoteTool[]> {
     const connection = await abortable(this.#connected(), signal);
     return abortable(connection.tools(), signal);
+  }
+
+  /** Forgets earlier failures, so that it may start again. */
+  allowRestart(): void {
+    this.#restartsLeft = maxRestarts(this.#settings);
+    if (!this.#hasFailed) return;
+    this.#hasFailed = false;
+    this.#opened = undefined;
+    this.#endedBy = undefined;
   }
 
   /** Sends nothing before its first step. */
@@ -180,6 +190,7 @@ export class McpServer {
     opened.then(
       (connection) => this.#connections.add(connection),
       (error: unknown) => {
+        if (this.#opened === opened) this.#hasFailed = true;
         const mayRetry = isRestart && this.#settings.type === "http";
         if (mayRetry) this.#endedBy = { reason: reasonOf(error), lastLines: [] };
       },
@@ -223,4 +234,9 @@ export class McpServer {
       (this.#restartsLeft === 0 ? "It will not be restarted." : next);
     return withLastLines(message, lastLines.slice(-LINES_FOR_MODEL));
   }
+}
+
+/** Only programs have a limit: reconnecting over HTTP starts nothing. */
+function maxRestarts({ type }: McpServerSettings): number {
+  return type === "stdio" ? 1 : Number.POSITIVE_INFINITY;
 }

@@ -50,6 +50,11 @@ export class McpServers implements AsyncDisposable {
     for (const name of names) this.#servers.get(name)?.start();
   }
 
+  /** Lets servers that have failed start again, as in each turn that shares them. */
+  allowRestart(): void {
+    for (const server of this.#servers.values()) server.allowRestart();
+  }
+
   /**
    * Waits until the server is ready and has listed its tools; starts it if necessary. Throws
    * `mcp_unknown_server`, and other errors unless the server is optional. Abort ends the waiting, not
@@ -57,7 +62,7 @@ export class McpServers implements AsyncDisposable {
    */
   async get(name: string, signal: AbortSignal): Promise<ReachedServer> {
     const server = this.#servers.get(name);
-    if (server === undefined) throw unknownServer(name, [...this.#servers.keys()]);
+    if (server === undefined) throw unknownServer(name, this.names);
     try {
       return { type: "ready", server, tools: await server.tools(signal) };
     } catch (error) {

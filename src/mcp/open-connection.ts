@@ -102,12 +102,13 @@ async function createLinkByType({ sdk, settings, context, signal }: Start): Prom
   return createStdioLink({ sdk, settings, context, signal });
 }
 
-function toStartError({ sdk, settings, signal }: Start, link: ServerLink, error: unknown): unknown {
+function toStartError(start: Start, link: ServerLink, error: unknown): unknown {
+  const { sdk, settings, context, signal } = start;
   const { endReason, lastLines } = link;
   if (signal.aborted) return startTimeout(settings, lastLines);
   const isMissing = error instanceof Error && "code" in error && error.code === "ENOENT";
   if (settings.type === "stdio" && isMissing) {
-    return programNotFound(settings.name, settings.command);
+    return programNotFound(settings, context.variables);
   }
   const isRefused =
     (error instanceof sdk.SdkHttpError && (error.status === 401 || error.status === 403)) ||

@@ -47,8 +47,8 @@ export type McpServerConfigs = Readonly<Record<string, McpServerConfig>>;
 /** What all servers of a set have in common. */
 export interface McpServersOptions extends Pick<McpContext, "clock" | "onUnscopedQuestion"> {
   /**
-   * The environment, such as `process.env`; empty if absent. A program gets `PATH`, `HOME`, `USER`, `LANG`, `LC_…`,
-   * `TERM`, `TMPDIR` and `SHELL` of it, and those that its config names.
+   * The environment of your process; empty if absent. A program gets `PATH`, `HOME`, `USER`, `LANG`, `LC_…`, `TERM`,
+   * `TMPDIR` and `SHELL` of it, and those that its config names.
    */
   readonly variables?: Variables;
   /** The folder that programs start in; that of this process if absent. */
@@ -70,7 +70,7 @@ export function openMcpServers(
 }
 
 function toSettings(configs: McpServerConfigs): ReadonlyMap<string, McpServerSettings> {
-  const servers = Object.entries(configs).map(([name, { prefix: _, ...server }]) => {
+  const servers = Object.entries(configs).map(([name, { prefix: _prefix, ...server }]) => {
     return [name, server] as const;
   });
   const config = parseConfigOrThrow("mcpServers", {

@@ -15,7 +15,7 @@ import {
 } from "../process/index.ts";
 import { messageOf, settlesWithin } from "../util/index.ts";
 import { McpError, programNotFound } from "./mcp-error.ts";
-import type { ServerLink } from "./port.ts";
+import type { ServerLink, Variables } from "./port.ts";
 import {
   type LinkOptions,
   MAX_MESSAGE_BYTES,
@@ -46,7 +46,7 @@ export async function createStdioLink({
   const file =
     settings.checksum === undefined
       ? settings.command
-      : await findVerifiedProgram(settings, { cwd, searchPath: variables["PATH"], signal });
+      : await findVerifiedProgram(settings, { cwd, variables, signal });
   const entries = Object.entries(variables).filter(
     ([name]) =>
       SAFE_VARIABLES.has(name) || name.startsWith("LC_") || settings.variables.includes(name),
@@ -179,20 +179,20 @@ function describeExit(exit: ProcessExit): string {
 
 interface ProgramPlaces {
   readonly cwd: string;
-  readonly searchPath: string | undefined;
+  readonly variables: Variables;
   readonly signal: AbortSignal;
 }
 
 /** The very file whose checksum was verified, so that no other one can be started in its place. */
 async function findVerifiedProgram(
   { name, command, checksum }: SettingsOf<"stdio">,
-  places: ProgramPlaces,
+  { cwd, variables, signal }: ProgramPlaces,
 ): Promise<string> {
-  const file = resolveProgram(command, places);
-  if (file === undefined) throw programNotFound(name, command);
+  const file = resolveProgram(command, { cwd, searchPath: variables["PATH"] });
+  if (file === undefined) throw programNotFound({ name, command }, variables);
   if (checksum === undefined) return file;
   const hash = process.getBuiltinModule("node:crypto").createHash(checksum.algorithm); // Slow to load.
-  await pipeline(createReadStream(file), hash, { signal: places.signal });
+  await pipeline(createReadStream(file), hash, { signal });
   const actual = hash.digest("hex");
   if (actual === checksum.value.toLowerCase()) return file;
   throw new McpError(

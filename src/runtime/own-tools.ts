@@ -90,6 +90,7 @@ async function listServers(
   signal: AbortSignal,
   onWarning: (message: string) => void,
 ) {
+  servers.allowRestart();
   const reached = await Promise.all(
     servers.names.map(async (name) => ({ name, ...(await servers.get(name, signal)) })),
   );

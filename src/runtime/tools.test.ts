@@ -55,7 +55,10 @@ test.each([
       run: () => "full",
       ...(isHarmless !== undefined && { isIdempotent: isHarmless }),
     });
-    const found = await createOwnToolbox({ tools: [tool], toolConfig: { moon: config } }).find("moon", signal);
+    const found = await createOwnToolbox({ tools: [tool], toolConfig: { moon: config } }).find(
+      "moon",
+      signal,
+    );
     expect(found?.isIdempotent).toBe(expected);
   },
 );
