@@ -237,7 +237,7 @@ export type TurnUpdate =
       readonly message: string;
     }
   | { readonly type: "response_end"; readonly reason: EndReason; readonly usage: Usage }
-  /** Something happened to the request besides its reply. */
+  /** Something happened to the request besides its reply. A `notice` may also be about an MCP server. */
   | Exclude<RequestUpdate, { readonly type: "alive" }>
   /** Something happened to a tool's question that a model answers. */
   | {

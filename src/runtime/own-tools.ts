@@ -124,15 +124,17 @@ function resolveOffered(
   given: PartialConfig,
   isComplete: boolean,
 ): ReadonlyMap<string, ToolSettings> {
-  const names = offered.map(({ name }) => name);
-  for (const [index, tool] of offered.entries()) {
-    const other = offered.slice(0, index).find(({ name }) => name === tool.name);
+  const byName = new Map<string, OfferedTool>();
+  for (const tool of offered) {
+    const other = byName.get(tool.name);
     if (other !== undefined) throw nameClash(other, tool);
+    byName.set(tool.name, tool);
   }
   const { "*": _, ...own } = given.conversation?.tools ?? {};
-  const unknown = Object.keys(own).find((name) => !names.includes(name));
+  const unknown = Object.keys(own).find((name) => !byName.has(name));
   if (isComplete && unknown !== undefined) {
-    throw unknownTool(names, unknown, `${unknown} in toolConfig`);
+    const hint = "Its keys are the names of the turn's tools, or *.";
+    throw unknownTool([...byName.keys()], unknown, { where: `${unknown} in toolConfig`, hint });
   }
   const defaults = offered.map(({ name, config, server }) => {
     // Nothing else would tell the model the rest of a server's description.
@@ -152,16 +154,14 @@ function toConfig(tools: readonly (readonly [string, PartialToolConfig])[]): Par
 }
 
 function nameClash({ owner, name }: OfferedTool, other: OfferedTool): JpError {
-  const { server } = other;
-  const hint =
-    server === undefined
-      ? "Give one of them another name."
-      : `Set mcpServers.${server}.prefix, for example to "${server}_".`;
-  const message =
-    owner === other.owner
-      ? `Two tools of ${owner} are named ${name}.`
-      : `Two tools are named ${name}: one of ${owner}, and one of ${other.owner}.`;
-  return new JpError("tool_name_clash", message, { hint });
+  if (owner === other.owner) {
+    return new JpError("tool_name_clash", `Two tools of ${owner} are named ${name}.`);
+  }
+  const message = `Two tools are named ${name}: one of ${owner}, and one of ${other.owner}.`;
+  return new JpError("tool_name_clash", message, {
+    // Tools of servers come last, so at least this one has a server.
+    hint: `Set mcpServers.${other.server}.prefix, for example to "${other.server}_".`,
+  });
 }
 
 interface OpenServers extends AsyncDisposable {

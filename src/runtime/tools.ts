@@ -20,7 +20,7 @@ import { JpError, findClosest, messageOf } from "../util/index.ts";
 import type { Machine } from "./machine.ts";
 import { createShippedTools } from "./shipped-tools.ts";
 
-/** What config declares, open. */
+/** The tools that config declares, ready to be called. */
 export interface Tools extends AsyncDisposable {
   readonly settings: ReadonlyMap<string, ToolSettings>;
   /** Throws `unknown_tool`, and why a tool is unavailable. */
@@ -129,10 +129,15 @@ export function findTool(settings: ReadonlyMap<string, ToolSettings>, name: stri
   return found;
 }
 
-export function unknownTool(names: readonly string[], name: string, where = name): JpError {
+/** The hint is for a name that is not similar to any other. */
+export function unknownTool(
+  names: readonly string[],
+  name: string,
+  { where = name, hint = "`jp tool ls` lists the tools." } = {},
+): JpError {
   const close = findClosest(name, names);
   return new JpError("unknown_tool", `Unknown tool: ${where}`, {
-    hint: close === undefined ? "`jp tool ls` lists the tools." : `Did you mean ${close}?`,
+    hint: close === undefined ? hint : `Did you mean ${close}?`,
   });
 }
 
