@@ -94,6 +94,7 @@ export {
   type Fetch,
   fromLanguageModel,
   type LanguageModel,
+  type LanguageModelObject,
   type LanguageModelOptions,
   type Model,
   type ModelEvent,

@@ -11,6 +11,7 @@ export {
 export {
   fromLanguageModel,
   type LanguageModel,
+  type LanguageModelObject,
   type LanguageModelOptions,
 } from "./from-language-model.ts";
 export { type CollectedReply, type CollectedRequest, collectReply } from "./collect-reply.ts";

@@ -1,4 +1,4 @@
-import type { LanguageModelV4StreamPart } from "@ai-sdk/provider";
+import type { LanguageModelV4, LanguageModelV4StreamPart } from "@ai-sdk/provider";
 import { describe, expect, test } from "vitest";
 import { counters } from "../../test/security/threats.ts";
 import { transcript } from "../conversation/transcript.fixture.ts";
@@ -162,11 +162,11 @@ describe("a turn in an embedding program", () => {
   });
 
   test.each([
-    ["gpt-5", 'A model is an object, not "gpt-5".'],
+    ["openai/gpt-5", '"openai/gpt-5" is the id of a model, and there is no default provider.'],
     [undefined, "A model is an object, not undefined."],
     [
       { ...sdkModel("Hello."), specificationVersion: "v2" },
-      "The model has version v2 of the AI SDK's interface; jp needs v4.",
+      "The model small has version v2 of the AI SDK's interface; jp takes v3 and v4.",
     ],
   ])("refuses a model that it cannot use: %j", async (given, message) => {
     const conversation = await openConversation();
@@ -320,7 +320,7 @@ describe("a streamed turn", () => {
 });
 
 /** As small as a model of the AI SDK can be. */
-function sdkModel(text: string): LanguageModel {
+function sdkModel(text: string): LanguageModelV4 {
   const parts: LanguageModelV4StreamPart[] = [
     { type: "stream-start", warnings: [] },
     { type: "text-start", id: "1" },

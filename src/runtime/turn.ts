@@ -50,7 +50,7 @@ import { deferring } from "./tools.ts";
 export interface TurnOptions {
   /** Where everything is recorded: of a `MemoryConversationStore`, or of a workspace. */
   readonly conversation: ConversationWriter;
-  /** One of ours, or any language model of the AI SDK. */
+  /** One of ours, or any language model of the AI SDK 6 or 7. */
   readonly model: Model | LanguageModel;
   /** Made with `defineTool`. */
   readonly tools?: readonly Tool[];
@@ -274,28 +274,16 @@ function oneModel(model: Model, assistant: Assistant): InquiryModels {
   return { assistant: () => settings, model: async () => model, schemaMode: "stable" };
 }
 
-/** Of a model of ours, or of the AI SDK. */
 /** Programs without types may pass anything. Throws `unsupported_model`. */
 export function toModel(model: Model | LanguageModel): Model {
   const given: unknown = model;
-  if (typeof given !== "object" || given === null) {
-    const hint =
-      'Make it with a provider of the AI SDK, as in openai("gpt-5"), or with fromLanguageModel.';
+  if (typeof given !== "string" && (typeof given !== "object" || given === null)) {
     throw new JpError("unsupported_model", `A model is an object, not ${JSON.stringify(given)}.`, {
-      hint,
+      hint: 'Make it with a provider of the AI SDK, as in openai("gpt-5").',
     });
   }
-  if (!("doStream" in model)) return model;
-  const version: string = model.specificationVersion;
-  if (version === MODEL_VERSION) return fromLanguageModel(model);
-  throw new JpError(
-    "unsupported_model",
-    `The model has version ${version} of the AI SDK's interface; jp needs ${MODEL_VERSION}.`,
-    { hint: "Install the latest version of the package that it comes from." },
-  );
+  return typeof model === "string" || "doStream" in model ? fromLanguageModel(model) : model;
 }
-
-const MODEL_VERSION = "v4";
 
 /** Updates that were not read yet. */
 class UpdateQueue implements AsyncIterable<TurnUpdate> {
