@@ -10,9 +10,11 @@ import type { CallLimits } from "../config/index.ts";
 import {
   type Attachment,
   lastTurnOf,
+  type MessageFile,
   newCall,
   pendingOf,
   readTurnProgress,
+  recordFiles,
   timestampFromDate,
   type TurnProgress,
 } from "../conversation/index.ts";
@@ -71,6 +73,8 @@ export interface Message {
   /** JSON Schema that the final answer must match. */
   readonly schema?: JsonObject;
   readonly author?: string;
+  /** Images and other files for the model, at most 20 MB together. They are recorded, and sent with every request. */
+  readonly files?: readonly MessageFile[];
 }
 
 /** How a turn ended. */
@@ -124,15 +128,16 @@ export class Turn {
   /**
    * Starts a turn, and closes what an incomplete one before it has left open. Throws `ProviderError`,
    * `write_failed`, and `foreign_turn` if another program changes the record meanwhile. Everything up to the
-   * error is recorded.
+   * error is recorded. Throws `invalid_file` before anything is.
    */
-  async run(request: Message): Promise<TurnEnd> {
+  async run({ files = [], ...message }: Message): Promise<TurnEnd> {
     const { clock } = this.#setup;
+    const recorded = files.length > 0 && { files: recordFiles(files) };
     const timestamp = timestampFromDate(clock.now());
     await this.#journal.record(
       ...closeTurn(lastTurnOf(this.#journal.stream.entries), clock, "interrupted"),
       { type: "turn_start", timestamp },
-      { type: "chat_request", timestamp, ...request },
+      { type: "chat_request", timestamp, ...message, ...recorded },
     );
     this.#isOwn = this.#setup.conversation.isOwnTurn;
     return this.#advance();

@@ -4,6 +4,7 @@
  * that is not base64 is kept unchanged.
  */
 import {
+  arrayField,
   booleanField,
   decodeBase64,
   encodeBase64,
@@ -45,6 +46,7 @@ import {
   parseInquiryRequest,
   parseInquiryResponse,
 } from "./inquiry-codec.ts";
+import { fileToJson, fileToPlainJson, parseFile, type RecordedFile } from "./message-file.ts";
 import { parseTimestamp } from "./timestamp.ts";
 
 /** Throws `ShapeError` if the type is unknown or a field is missing or invalid. */
@@ -124,11 +126,17 @@ type FieldsOf<Type extends EventType> = Omit<EventOf<Type>, "timestamp">;
 interface Notation {
   readonly text: (text: string) => string;
   readonly object: (object: JsonObject) => JsonObject;
+  readonly files: (files: readonly RecordedFile[]) => JsonObject;
 }
 
-const STORED: Notation = { text: encodeBase64, object: encodeStrings };
+/** Files are only in the mirror: they are too long to be in the record twice. */
+const STORED: Notation = { text: encodeBase64, object: encodeStrings, files: () => ({}) };
 
-const PLAIN: Notation = { text: (text) => text, object: (object) => object };
+const PLAIN: Notation = {
+  text: (text) => text,
+  object: (object) => object,
+  files: (files) => ({ files: files.map(fileToPlainJson) }),
+};
 
 interface KindCodec<Type extends EventType> {
   /** The keys of this kind on disk; all others go to `extra`. */
@@ -161,13 +169,15 @@ const CODECS: { readonly [Type in EventType]: KindCodec<Type> } = {
     toJson: () => ({}),
   },
   chat_request: {
-    keys: knownKeys("content", "schema", "author"),
+    keys: knownKeys("content", "schema", "author", "files"),
     parse: parseChatRequest,
-    toJson: ({ content, schema, author }) => ({
+    toJson: ({ content, schema, author, files }, notation) => ({
       content,
       ...(schema !== undefined && { schema }),
       ...(author !== undefined && { author }),
+      ...(files !== undefined && notation.files(files)),
     }),
+    mirror: ({ files }) => (files === undefined ? {} : { files: files.map(fileToJson) }),
   },
   chat_response: {
     keys: knownKeys("message", "reasoning", "data"),
@@ -290,6 +300,7 @@ function parseChatRequest(shape: Shape): Omit<ChatRequest, "timestamp"> {
     content: stringField(shape, "content"),
     ...(shape.value["schema"] != null && { schema: objectField(shape, "schema").value }),
     ...(author !== undefined && { author }),
+    ...(shape.value["files"] != null && { files: arrayField(shape, "files").map(parseFile) }),
   };
 }
 

@@ -4,6 +4,7 @@
  */
 import type { InquiryQuestion, InquirySource } from "../tool/index.ts";
 import type { Json, JsonObject } from "../util/index.ts";
+import type { RecordedFile } from "./message-file.ts";
 import type { Timestamp } from "./timestamp.ts";
 
 /** Everything that can happen in a conversation, discriminated by `type`. */
@@ -45,6 +46,8 @@ export interface ChatRequest extends EventBase {
   /** JSON Schema of the requested structured output. */
   readonly schema?: JsonObject;
   readonly author?: string;
+  /** Not empty. */
+  readonly files?: readonly RecordedFile[];
 }
 
 /** A message, reasoning or structured output of the assistant. */

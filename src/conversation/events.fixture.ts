@@ -234,10 +234,24 @@ const anySource: fc.Arbitrary<InquiryRequest["source"]> = fc.oneof(
 const anyAction = fc.constantFrom<PermissionAction>("run", "deliver", "rerun");
 const anyResult = objects({ content: anyText, isError: fc.boolean() });
 
+const anyFiles = fc.array(
+  objects(
+    {
+      mediaType: fc.constantFrom("image/png", "application/pdf"),
+      data: fc.oneof(fc.base64String(), fc.webUrl()),
+    },
+    { filename: anyText },
+  ),
+  { minLength: 1, maxLength: 2 },
+);
+
 /** Any event of any kind that the record can hold. */
 export const anyEvent: fc.Arbitrary<ConversationEvent> = fc.oneof(
   eventOf("turn_start", objects({})),
-  eventOf("chat_request", objects({ content: anyText }, { schema: anyObject, author: anyText })),
+  eventOf(
+    "chat_request",
+    objects({ content: anyText }, { schema: anyObject, author: anyText, files: anyFiles }),
+  ),
   eventOf("chat_response", objects({ content: anyChatContent })),
   eventOf("tool_call_request", objects({ id: name, name: anyText, arguments: anyObject })),
   eventOf("tool_call_response", objects({ id: name, content: anyText, isError: fc.boolean() })),

@@ -43,6 +43,14 @@ export {
   type TurnResume,
   type TurnStart,
 } from "./event.ts";
+export {
+  fileSize,
+  fileUrl,
+  type MessageFile,
+  MAX_FILE_BYTES,
+  type RecordedFile,
+  recordFiles,
+} from "./message-file.ts";
 export { eventToJson, eventToPlainJson, parseEvent } from "./event-codec.ts";
 export { cancellationTag, deciderToJson, inquiryQuestionToJson } from "./inquiry-codec.ts";
 export { InquiryLog, type LoggedInquiry } from "./inquiry-log.ts";

@@ -15,6 +15,8 @@ import type { ToolSchema } from "../provider/index.ts";
 import { assertNever } from "../util/index.ts";
 
 const CHARACTERS_PER_TOKEN = 3;
+/** About what a large image or a page of a document costs, whatever its size in bytes. */
+const TOKENS_PER_FILE = 1500;
 /** Shares of the window: above the first, turns are dropped down to the second, in steps of the third. */
 const MAX_FILL = 0.9;
 const TARGET_FILL = 0.8;
@@ -80,6 +82,9 @@ function turnTokens({ events }: RecordedTurn): number {
 function lengthOf(event: ProviderEvent): number {
   switch (event.type) {
     case "chat_request":
+      return (
+        event.content.length + (event.files?.length ?? 0) * TOKENS_PER_FILE * CHARACTERS_PER_TOKEN
+      );
     case "tool_call_response":
       return event.content.length;
     case "chat_response":

@@ -62,7 +62,9 @@ function wantedPoints(
   places: ReadonlySet<CachePlace>,
 ): readonly number[] {
   const requested = [...pieces.keys()].filter(
-    (position) => pieces[position]?.event.metadata?.[BREAKPOINT_KEY] === true,
+    (position) =>
+      pieces[position]?.event.metadata?.[BREAKPOINT_KEY] === true &&
+      pieces[position + 1]?.event !== pieces[position].event,
   );
   const wanted = requested.length > 0 ? requested.toReversed() : [pieces.length - 1];
   const points = wanted.map((position) => lastMarkable(pieces.slice(0, position + 1), places));

@@ -4,6 +4,7 @@
  */
 import type {
   LanguageModelV4CallOptions,
+  LanguageModelV4FilePart,
   LanguageModelV4Message,
   LanguageModelV4StreamPart,
   LanguageModelV4ToolResultOutput,
@@ -277,7 +278,7 @@ function toMessages(message: LanguageModelV4Message): SentMessage[] {
     case "system":
       return [{ role: "system", content: message.content }];
     case "user":
-      return [{ role: "user", content: textOf(message.content) }];
+      return [toUserMessage(message.content)];
     case "assistant":
       return [toAssistantMessage(message.content)];
     case "tool":
@@ -289,6 +290,23 @@ function toMessages(message: LanguageModelV4Message): SentMessage[] {
     default:
       return assertNever(message);
   }
+}
+
+function toUserMessage(
+  content: Extract<LanguageModelV4Message, { role: "user" }>["content"],
+): SentMessage {
+  const images = content.flatMap((part) => (part.type === "file" ? [toImage(part)] : []));
+  return { role: "user", content: textOf(content), ...(images.length > 0 && { images }) };
+}
+
+/** In base64: the server takes nothing else. */
+function toImage({ mediaType, data }: LanguageModelV4FilePart): string {
+  const isImage = mediaType.startsWith("image/");
+  if (isImage && data.type === "data" && typeof data.data === "string") return data.data;
+  const kind = isImage ? "images by their URL" : `files of type ${mediaType}`;
+  throw new ProviderError("invalid_request", `Ollama does not take ${kind}.`, {
+    isRetryable: false,
+  });
 }
 
 function toAssistantMessage(

@@ -25,6 +25,8 @@ function describePieces(
         return `${role} calls ${part.toolCallId}`;
       case "tool-result":
         return `${role} answers ${part.toolCallId}: ${JSON.stringify(part.output.type)}`;
+      case "file":
+        return `${role} file: ${part.mediaType} ${part.data.type}`;
       default:
         return `${role} ${part.type}: ${part.text}`;
     }

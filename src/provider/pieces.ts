@@ -3,22 +3,26 @@
  * text and tool calls, then the results of exactly those calls, in the order of the calls.
  */
 import type {
+  LanguageModelV4FilePart,
   LanguageModelV4ReasoningPart,
   LanguageModelV4TextPart,
   LanguageModelV4ToolCallPart,
   LanguageModelV4ToolResultPart,
 } from "@ai-sdk/provider";
-import type {
-  ChatResponse,
-  ProviderEvent,
-  ToolCallRequest,
-  ToolCallResponse,
+import {
+  type ChatRequest,
+  type ChatResponse,
+  fileUrl,
+  type ProviderEvent,
+  type RecordedFile,
+  type ToolCallRequest,
+  type ToolCallResponse,
 } from "../conversation/index.ts";
 import { assertNever } from "../util/index.ts";
 import type { CallHistory, Dialect } from "./dialect.ts";
 
 export type Piece = (
-  | { readonly role: "user"; readonly part: LanguageModelV4TextPart }
+  | { readonly role: "user"; readonly part: LanguageModelV4TextPart | LanguageModelV4FilePart }
   | { readonly role: "assistant"; readonly part: TextPart | LanguageModelV4ToolCallPart }
   | { readonly role: "tool"; readonly part: LanguageModelV4ToolResultPart }
 ) & { readonly event: ProviderEvent };
@@ -46,7 +50,7 @@ export function toPieces(all: readonly ProviderEvent[], dialect: Dialect): reado
     switch (event.type) {
       case "chat_request":
         finishReply();
-        pieces.push({ role: "user", event, part: { type: "text", text: event.content } });
+        pieces.push(...toUserPieces(event));
         break;
       case "chat_response": {
         if (hasResponse) finishReply();
@@ -74,6 +78,25 @@ export function toPieces(all: readonly ProviderEvent[], dialect: Dialect): reado
   }
   finishReply();
   return pieces;
+}
+
+/** The files first: a model reads the question about them last. */
+function toUserPieces(event: ChatRequest): readonly Piece[] {
+  const files = (event.files ?? []).map(toFilePart);
+  const isSilent = files.length > 0 && event.content.trim() === "";
+  const texts = isSilent ? [] : [{ type: "text" as const, text: event.content }];
+  return [...files, ...texts].map((part) => ({ role: "user", event, part }));
+}
+
+function toFilePart(file: RecordedFile): LanguageModelV4FilePart {
+  const { mediaType, filename, data } = file;
+  const url = fileUrl(file);
+  return {
+    type: "file",
+    mediaType,
+    ...(filename !== undefined && { filename }),
+    data: url === undefined ? { type: "data", data } : { type: "url", url },
+  };
 }
 
 type Result = Extract<Piece, { readonly role: "tool" }>;

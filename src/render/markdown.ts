@@ -6,6 +6,7 @@ import {
   type RecordedTurn,
 } from "../conversation/index.ts";
 import { assertNever } from "../util/index.ts";
+import { describeFiles } from "./files.ts";
 import { describeDecider, describeOutcome, describeSource } from "./inquiry.ts";
 import { neutralize, oneLine } from "./neutralize.ts";
 
@@ -28,7 +29,11 @@ function renderEvent(event: ConversationEvent): string[] {
     case "turn_start":
       return [];
     case "chat_request":
-      return [`## ${oneLine(event.author ?? "You")} on ${time}`, neutralize(event.content.trim())];
+      return [
+        `## ${oneLine(event.author ?? "You")} on ${time}`,
+        ...describeFiles(event),
+        neutralize(event.content.trim()),
+      ];
     case "chat_response":
       return renderResponse(event.content, time);
     case "tool_call_request": {

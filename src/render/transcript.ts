@@ -21,6 +21,7 @@ import {
   renderPermissionLines,
   renderResultLines,
 } from "./call-lines.ts";
+import { describeFiles } from "./files.ts";
 import { describeEscalation } from "./inquiry.ts";
 import { neutralize, oneLine } from "./neutralize.ts";
 import type { Paint } from "./style.ts";
@@ -78,7 +79,7 @@ function renderEvent(event: ConversationEvent, context: TurnContext): Block {
   switch (event.type) {
     case "chat_request": {
       const name = paint("bold", paint("green", oneLine(event.author ?? "you")));
-      return speech([name, ...lines(event.content)]);
+      return speech([name, ...describeFiles(event), ...lines(event.content)]);
     }
     case "chat_response":
       return speech(renderResponse(event.content, context));

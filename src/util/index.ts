@@ -9,7 +9,14 @@ export {
   messageOf,
   systemErrorCode,
 } from "./errors.ts";
-export { decodeBase64, encodeBase64, truncateBytes, truncationNotice } from "./utf8.ts";
+export {
+  base64Size,
+  bytesToBase64,
+  decodeBase64,
+  encodeBase64,
+  truncateBytes,
+  truncationNotice,
+} from "./utf8.ts";
 export { yieldToEventLoop, shouldYield } from "./event-loop.ts";
 export { type Clock, MAX_TIMER_MS, systemClock } from "./clock.ts";
 export {

@@ -61,3 +61,15 @@ export function truncateBytes(text: string, maxBytes: number): string {
 export function truncationNotice(omitted: number, total: number): string {
   return `\n[Truncated: ${omitted} of ${total} bytes omitted.]`;
 }
+
+export function bytesToBase64(bytes: Uint8Array): string {
+  return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString("base64");
+}
+
+/** How many bytes the text encodes. Undefined if it is not padded base64 in the standard alphabet. */
+export function base64Size(text: string): number | undefined {
+  const size = Buffer.byteLength(text, "base64");
+  if (text.length % 4 !== 0 || text.includes("-") || text.includes("_")) return undefined;
+  // Skips invalid characters. To look for them with a regular expression is ten times slower.
+  return Buffer.from(text, "base64").length === size ? size : undefined;
+}
