@@ -16,6 +16,12 @@ import { findSearchableText } from "./searchable-text.ts";
 
 test.each<[string, ConversationEvent, string, string]>([
   ["a request", chatRequest("Hi", { title: "not this" }), "user", "Hi"],
+  [
+    "a request with a file",
+    { ...chatRequest("Hi"), files: [{ mediaType: "image/png", data: "bm90IHRoaXM=" }] },
+    "user",
+    "Hi",
+  ],
   ["a message", message("Hello"), "assistant", "Hello"],
   ["reasoning", reasoning("Hm"), "reasoning", "Hm"],
   [

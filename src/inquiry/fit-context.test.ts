@@ -66,6 +66,16 @@ describe("a conversation", () => {
     });
   });
 
+  test("counts a file as much as a large image, not by its size", () => {
+    const files = [{ mediaType: "image/png", data: "A".repeat(1_000_000) }];
+    const past = [turnStart(), { ...chatRequest("Hi"), files }];
+    const left = [2000, 1600].map((contextWindow) => {
+      const stream = streamOf(...past, ...turn(1));
+      return turnsOf(fitContext({ stream, overhead: 0, contextWindow }).entries).length;
+    });
+    expect(left).toEqual([2, 1]);
+  });
+
   test("keeps entries that are not events", () => {
     const delta = StreamEntry.fromJson({ type: "config_delta", delta: { a: 1 } });
     const stream = streamOf(...turn(90), delta, ...turn(10));

@@ -34,6 +34,13 @@ function section(title: string, body: string): string {
 }
 
 describe("a conversation as Markdown", () => {
+  test("names the files of a message, and shows none of their data", () => {
+    const files = [{ mediaType: "image/png", data: "iVBORw==", filename: "\u001b[31mcat.png" }];
+    expect(markdown({ ...chatRequest("What is it?"), files })).toBe(
+      section("You", "[image: ␛[31mcat.png, image/png, 4 B]\n\nWhat is it?"),
+    );
+  });
+
   test("has its title and every event with content, oldest first", () => {
     const document = renderMarkdown({
       title: "Release 1.2",

@@ -97,6 +97,22 @@ describe("a turn on the screen", () => {
     ]);
   });
 
+  test("names the files of a message above its text, and shows none of their data", () => {
+    const files = [
+      { mediaType: "image/png", data: "A".repeat(16_000), filename: "cat\n\u001b[2J.png" },
+      { mediaType: "application/pdf", data: "A".repeat(2_000_000) },
+      { mediaType: "image/png", data: "https://example.com/dog.png" },
+    ];
+    expect(body([{ ...chatRequest("What is it?"), files }])).toEqual([
+      "you",
+      "[image: cat ␛[2J.png, image/png, 12 kB]",
+      "[file: application/pdf, 1.5 MB]",
+      "[image: image/png, https://example.com/dog.png]",
+      "What is it?",
+      "",
+    ]);
+  });
+
   test("omits reasoning on request, and always if it is empty", () => {
     const events = [reasoning("Hm."), reasoning(" ")];
     expect([body(events), body(events, { showsReasoning: false })]).toEqual([["Hm.", ""], []]);

@@ -119,6 +119,28 @@ describe.each(["v3", "v4"] as const)(
       expect(server.body).toMatchObject({ reasoning_effort: "low" });
     });
 
+    test("gets the files of a message", async () => {
+      await using server = await CaptureServer.start();
+      server.answer(reply({ text: "A cat." }));
+      const files = [
+        { mediaType: "image/png", data: new Uint8Array([0x89, 0x50, 0x4e, 0x47]) },
+        { mediaType: "image/png", data: new URL("https://example.com/cat.png") },
+      ];
+      const options = await optionsFor(version, server);
+      await runTurn(options, { content: "What is it?", files });
+      expect(server.body).toMatchObject({
+        messages: [
+          {
+            content: [
+              { type: "image_url", image_url: { url: "data:image/png;base64,iVBORw==" } },
+              { type: "image_url", image_url: { url: "https://example.com/cat.png" } },
+              { type: "text", text: "What is it?" },
+            ],
+          },
+        ],
+      });
+    });
+
     test("ends when the turn is aborted", async () => {
       await using server = await CaptureServer.start();
       const { chunks } = reply({ text: "Hello there." });

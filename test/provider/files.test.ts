@@ -1,0 +1,110 @@
+import { describe, expect, test } from "vitest";
+import { chatRequest, message } from "../../src/conversation/events.fixture.ts";
+import type { RecordedFile } from "../../src/conversation/index.ts";
+import type { ProviderName } from "../../src/provider/index.ts";
+import { CaptureServer } from "./capture-server.ts";
+import { bodySentTo, collect, modelAt, requestOf } from "./support.ts";
+
+const png: RecordedFile = { mediaType: "image/png", data: "iVBORw==", filename: "cat.png" };
+const pdf: RecordedFile = { mediaType: "application/pdf", data: "JVBERg==", filename: "a.pdf" };
+const linked: RecordedFile = { mediaType: "image/png", data: "https://example.com/cat.png" };
+
+const asImageUrl = { type: "image_url", image_url: { url: "data:image/png;base64,iVBORw==" } };
+const asChat = { messages: [{ content: [asImageUrl, { type: "text", text: "What is it?" }] }] };
+
+/** What the API of each provider takes. */
+const BODIES: Readonly<Record<ProviderName, object>> = {
+  anthropic: {
+    messages: [
+      {
+        role: "user",
+        content: [
+          { type: "image", source: { type: "base64", media_type: "image/png", data: "iVBORw==" } },
+          { type: "text", text: "What is it?" },
+        ],
+      },
+    ],
+  },
+  google: {
+    contents: [
+      {
+        parts: [
+          { inlineData: { mimeType: "image/png", data: "iVBORw==" } },
+          { text: "What is it?" },
+        ],
+      },
+    ],
+  },
+  openai: {
+    input: [
+      {
+        content: [
+          { type: "input_image", image_url: "data:image/png;base64,iVBORw==" },
+          { type: "input_text", text: "What is it?" },
+        ],
+      },
+    ],
+  },
+  openrouter: asChat,
+  llamacpp: asChat,
+  ollama: { messages: [{ role: "user", content: "What is it?", images: ["iVBORw=="] }] },
+};
+
+describe("an image in a message", () => {
+  test.each(Object.entries(BODIES))("goes to %s before the text", async (name, body) => {
+    // An entry of the table.
+    const provider = name as ProviderName;
+    const request = requestOf([{ ...chatRequest("What is it?"), files: [png] }]);
+    expect(await bodySentTo(provider, request)).toMatchObject(body);
+  });
+
+  test("goes along again when the conversation continues", async () => {
+    const events = [
+      { ...chatRequest("What is it?"), files: [png] },
+      message("A cat."),
+      chatRequest("Which?"),
+    ];
+    expect(await bodySentTo("anthropic", requestOf(events))).toMatchObject({
+      messages: [{ content: [{ type: "image" }, {}] }, {}, { content: [{ text: "Which?" }] }],
+    });
+  });
+
+  test("needs no text", async () => {
+    const request = requestOf([{ ...chatRequest(""), files: [png] }]);
+    expect(await bodySentTo("anthropic", request)).toMatchObject({
+      messages: [{ content: [{ type: "image" }] }],
+    });
+  });
+
+  test.each([
+    ["anthropic", { messages: [{ content: [{ source: { type: "url", url: linked.data } }, {}] }] }],
+    ["openai", { input: [{ content: [{ type: "input_image", image_url: linked.data }, {}] }] }],
+  ] as const)("goes to %s as a URL if it is one", async (provider, body) => {
+    const request = requestOf([{ ...chatRequest("What is it?"), files: [linked] }]);
+    expect(await bodySentTo(provider, request)).toMatchObject(body);
+  });
+});
+
+describe("another file in a message", () => {
+  test("goes to a provider that takes it, with its name", async () => {
+    const request = requestOf([{ ...chatRequest("Sum it up."), files: [pdf] }]);
+    expect(await bodySentTo("openai", request)).toMatchObject({
+      input: [{ content: [{ type: "input_file", filename: "a.pdf" }, {}] }],
+    });
+  });
+
+  test.each([
+    ["ollama", pdf, "Ollama does not take files of type application/pdf."],
+    ["ollama", linked, "Ollama does not take images by their URL."],
+    ["anthropic", { ...pdf, mediaType: "audio/wav" }, "audio/wav"],
+  ] as const)("is an error of %s if it does not take it: %j", async (provider, file, words) => {
+    await using server = await CaptureServer.start();
+    const model = await modelAt(server.url, provider);
+    const request = requestOf([{ ...chatRequest("What is it?"), files: [file] }]);
+    await expect(collect(model.stream(request))).rejects.toMatchObject({
+      isRetryable: false,
+      message: expect.stringContaining(words),
+    });
+    expect(server.requests).toEqual([]);
+  });
+});
