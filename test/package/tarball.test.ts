@@ -1,5 +1,5 @@
 import { spawnSync } from "node:child_process";
-import { cpSync, readFileSync, writeFileSync } from "node:fs";
+import { cpSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
 import { rm } from "node:fs/promises";
 import path from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
@@ -150,6 +150,18 @@ describe("the package in an empty project", { timeout: TIMEOUT_MS }, () => {
     const strict = ["--strict", "--exactOptionalPropertyTypes"];
     const words = ["--noEmit", "--target", "es2024", ...strict, ...resolution];
     const found = await run("tsc", [...words, ...PROGRAMS, "entries.ts"], { cwd: project });
+    expect(found).toEqual({ status: 0, stdout: "", stderr: "" });
+  });
+
+  test("takes models of the AI SDK 6 and 7 by their own types", async () => {
+    for (const name of ["ai", "ai-6"]) {
+      symlinkSync(path.join(ROOT, "node_modules", name), path.join(project, "node_modules", name));
+    }
+    const program = "ai-models-program.ts";
+    cpSync(path.join(import.meta.dirname, program), path.join(project, program));
+    // The AI SDK's own types have errors with `exactOptionalPropertyTypes`.
+    const words = ["--noEmit", "--target", "es2024", "--strict", "--module", "nodenext", program];
+    const found = await run("tsc", words, { cwd: project });
     expect(found).toEqual({ status: 0, stdout: "", stderr: "" });
   });
 
