@@ -2,7 +2,7 @@ import { isUtf8 } from "node:buffer";
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
 import { anyText } from "../conversation/events.fixture.ts";
-import { decodeBase64, encodeBase64 } from "./utf8.ts";
+import { base64Size, bytesToBase64, decodeBase64, encodeBase64 } from "./utf8.ts";
 
 test("text is encoded as UTF-8 in the standard alphabet, with padding", () => {
   const encoded = ["", "a", "ab", "abc", "é", "日本", "🦀", "?>?>"].map(encodeBase64);
@@ -75,4 +75,16 @@ test("before padding, only characters without leftover bits are valid", () => {
     "AQgw",
     "AEIMQUYcgkosw048",
   ]);
+});
+
+test("the size of base64 is that of its bytes, and unknown for anything else", () => {
+  const sizes = ["", "QQ==", "QUI=", "QUJD"].map(base64Size);
+  const others = ["QQ", "Q===", "====", "AA==BB==", "QUI\n", "_-AA", "AA=A", "QU!D"].map(
+    base64Size,
+  );
+  expect({ sizes, others }).toEqual({ sizes: [0, 1, 2, 3], others: others.map(() => undefined) });
+});
+
+test("part of a buffer is encoded alone", () => {
+  expect(bytesToBase64(Buffer.from("abcde").subarray(1, 4))).toBe("YmNk");
 });

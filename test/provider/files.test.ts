@@ -69,6 +69,24 @@ describe("an image in a message", () => {
     });
   });
 
+  test("shares a cache point with its text", async () => {
+    const event = { ...chatRequest("Hi"), files: [png], metadata: { cache_breakpoint: true } };
+    const body = await bodySentTo("anthropic", requestOf([event], { cache: "short" }));
+    expect(body).toEqual(
+      expect.objectContaining({
+        messages: [
+          {
+            role: "user",
+            content: [
+              expect.not.objectContaining({ cache_control: expect.anything() }),
+              { type: "text", text: "Hi", cache_control: { type: "ephemeral" } },
+            ],
+          },
+        ],
+      }),
+    );
+  });
+
   test("needs no text", async () => {
     const request = requestOf([{ ...chatRequest(""), files: [png] }]);
     expect(await bodySentTo("anthropic", request)).toMatchObject({
