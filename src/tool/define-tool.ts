@@ -3,10 +3,16 @@
  * fact the call ends there, and jp runs it again with the answer. Everything before `ask` runs again
  * each time.
  */
-import { isJsonObject, type Json, type JsonObject, messageOf } from "../util/index.ts";
+import { type Json, type JsonObject, messageOf } from "../util/index.ts";
 import { answerFits } from "./answer.ts";
 import type { Outcome } from "./outcome.ts";
 import type { InquirySource, MultipleChoice, Question, QuestionOf } from "./question.ts";
+import {
+  isStandardSchema,
+  type StandardSchema,
+  toJsonSchema,
+  validateWith,
+} from "./standard-schema.ts";
 
 /** A tool that jp can call. Both forms of `parameters` end up as JSON Schema here. */
 export interface Tool {
@@ -53,26 +59,13 @@ export interface Ask {
 export interface ToolDefinition<Arguments> {
   readonly name: string;
   readonly description: string;
-  /** A JSON Schema, or a schema of a library that can produce one, such as zod. */
-  readonly parameters: JsonObject | JsonSchemaSource<Arguments>;
+  /** A JSON Schema, or a schema of zod, valibot, arktype or another library with Standard Schema. */
+  readonly parameters: JsonObject | StandardSchema<Arguments>;
   /** Returns text, or any other value to be sent as JSON. */
   run(args: Arguments, context: ToolContext): Promise<Json> | Json;
   /** Safe to run twice: if jp stops during a call, it runs the call again without asking. */
   readonly isIdempotent?: boolean;
   readonly inquirySource?: (name: string) => InquirySource;
-}
-
-/** The part of the Standard Schema interface that jp uses. */
-export interface JsonSchemaSource<Arguments> {
-  readonly "~standard": {
-    readonly version: 1;
-    readonly vendor: string;
-    readonly types?: { readonly input: unknown; readonly output: Arguments } | undefined;
-    readonly validate: (value: unknown) => unknown;
-    readonly jsonSchema: {
-      readonly input: (options: { readonly target: "draft-2020-12" }) => Record<string, unknown>;
-    };
-  };
 }
 
 /** Creates a tool. With a schema of zod, valibot or a similar library, `run` gets typed arguments. */
@@ -81,7 +74,7 @@ export function defineTool<Arguments = JsonObject>(definition: ToolDefinition<Ar
   return {
     name,
     description,
-    parameters: isSchemaSource(parameters) ? toJsonSchema(parameters) : parameters,
+    parameters: isStandardSchema(parameters) ? toJsonSchema(parameters) : parameters,
     ...(isIdempotent !== undefined && { isIdempotent }),
     inquirySource: inquirySource ?? ((tool) => ({ source: "tool", name: tool })),
     execute: (call) => execute(definition, call),
@@ -120,23 +113,10 @@ async function parseArguments<Arguments>(
   { parameters }: ToolDefinition<Arguments>,
   value: JsonObject,
 ): Promise<Arguments> {
-  if (!isSchemaSource<Arguments>(parameters)) return value as Arguments; // Checked before the call.
-  const result = (await parameters["~standard"].validate(value)) as StandardResult<Arguments>;
-  if (result.issues === undefined) return result.value;
-  const lines = result.issues.map(({ path = [], message }) => {
-    const keys = path.map((part) => (typeof part === "object" ? part.key : part));
-    return keys.length === 0 ? `- ${message}` : `- \`${keys.join(".")}\`: ${message}`;
-  });
-  throw new Error(["Invalid arguments.", ...lines].join("\n"));
-}
-
-type StandardResult<Value> =
-  | { readonly value: Value; readonly issues?: undefined }
-  | { readonly issues: readonly StandardIssue[] };
-
-interface StandardIssue {
-  readonly message: string;
-  readonly path?: readonly (string | number | { readonly key: string | number })[];
+  if (!isStandardSchema(parameters)) return value as Arguments; // Checked before the call.
+  const result = await validateWith(parameters, value);
+  if (result.ok) return result.value;
+  throw new Error(["Invalid arguments.", ...result.problems.map((line) => `- ${line}`)].join("\n"));
 }
 
 function createContext(
@@ -155,22 +135,6 @@ function createContext(
       return Promise.resolve(answer as never); // `answerFits` checked its type.
     },
   };
-}
-
-function isSchemaSource<Arguments>(value: unknown): value is JsonSchemaSource<Arguments> {
-  return (
-    (typeof value === "object" || typeof value === "function") &&
-    value !== null &&
-    "~standard" in value
-  );
-}
-
-function toJsonSchema(source: JsonSchemaSource<unknown>): JsonObject {
-  const schema: unknown = source["~standard"].jsonSchema.input({ target: "draft-2020-12" });
-  if (!isJsonObject(schema))
-    throw new TypeError("the schema in `parameters` did not produce a JSON Schema");
-  const { $schema: _dialect, ...rest } = schema;
-  return rest;
 }
 
 function causesOf(thrown: unknown): readonly string[] {

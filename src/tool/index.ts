@@ -12,7 +12,6 @@ export {
   type Ask,
   type Tool,
   defineTool,
-  type JsonSchemaSource,
   type ToolCall,
   type ToolContext,
   type ToolDefinition,
@@ -37,3 +36,12 @@ export {
   textQuestion,
 } from "./question.ts";
 export { type Outcome, outcomeToWire, parseOutcome } from "./outcome.ts";
+export {
+  isStandardSchema,
+  type StandardIssue,
+  type StandardResult,
+  type StandardSchema,
+  toJsonSchema,
+  type Validation,
+  validateWith,
+} from "./standard-schema.ts";
