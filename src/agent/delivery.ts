@@ -6,7 +6,7 @@ import type {
   PermissionDecision,
   ToolResult,
 } from "../conversation/index.ts";
-import { type Question, type QuestionOf, selectQuestion } from "../tool/index.ts";
+import { type Question, selectQuestion } from "../tool/index.ts";
 import { type JsonObject, messageOf } from "../util/index.ts";
 import { promptCause, stopCause, type StopCause } from "./interrupts.ts";
 import {
@@ -255,7 +255,7 @@ async function resolveHere(context: TurnContext, call: UndecidedCall): Promise<R
 export const RERUN_ANSWERS = { rerun: "run", skip: "skip" } as const;
 
 /** What to do about a call in doubt, as a question. */
-export function rerunQuestion(tool: string, args: JsonObject = {}): QuestionOf<"select"> {
+export function rerunQuestion(tool: string, args: JsonObject = {}): Question {
   const text = `jp stopped while ${tool} was running, so it may or may not have finished. What now?`;
   return selectQuestion("rerun", text, {
     options: [

@@ -11,7 +11,7 @@ import {
   ScriptedModel,
   ScriptedPrompter,
 } from "../testing/index.ts";
-import { booleanQuestion, defineTool } from "../tool/index.ts";
+import { booleanQuestion, defineTool, selectQuestion, textQuestion } from "../tool/index.ts";
 import { runTurn, streamTurn } from "./index.ts";
 
 const clock = new FakeClock();
@@ -63,6 +63,42 @@ describe("a turn in an embedding program", () => {
         answeredBy: { kind: "user", channel: "web" },
       }),
     );
+  });
+
+  test("asks several questions of a tool as one form, and gives it the answers and notes", async () => {
+    const report = defineTool({
+      name: "report",
+      description: "Reports.",
+      parameters: { type: "object" },
+      run: async (_args, { askAll, notes }) => {
+        const { title, severity } = await askAll({
+          title: textQuestion("title", "Title?", { allowsNote: true }),
+          severity: selectQuestion("level", "How bad?", { options: ["low", "high"] }),
+        });
+        return [title, severity, notes["title"]].join(", ");
+      },
+    });
+    const call = [{ type: "tool_call", id: "call_1", name: "report" }] as const;
+    const model = new ScriptedModel({ replies: [call, "Reported."] });
+    const prompter = new ScriptedPrompter({
+      forms: [[{ answer: "It broke", note: "since Monday" }, { answer: "high" }]],
+    });
+    const conversation = await openConversation();
+    const { events } = await runTurn(
+      { conversation, model, tools: [report], prompter, clock },
+      "Report it.",
+    );
+    expect(prompter.forms.map(({ fields }) => fields.length)).toEqual([2]);
+    expect(events).toContainEqual(
+      expect.objectContaining({
+        type: "tool_call_response",
+        content: "It broke, high, since Monday",
+      }),
+    );
+    const asked = events.flatMap((event) =>
+      event.type === "inquiry_request" ? [event.questionId] : [],
+    );
+    expect(asked).toEqual(["title", "level"]);
   });
 
   test("lets the model answer questions in a non-interactive run, as the policy says", async () => {

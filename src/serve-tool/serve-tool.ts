@@ -5,7 +5,14 @@
 import { stdin, stdout, stderr } from "node:process";
 import { text } from "node:stream/consumers";
 import { type Tool, type Outcome, outcomeToWire } from "../tool/index.ts";
-import { messageOf, objectField, parseJson, shapeOf, stringField } from "../util/index.ts";
+import {
+  messageOf,
+  objectField,
+  parseJson,
+  type Shape,
+  shapeOf,
+  stringField,
+} from "../util/index.ts";
 
 /** Resolves after writing the outcome. SIGTERM aborts the call. Never throws. */
 export async function serveTool(tool: Tool): Promise<void> {
@@ -15,13 +22,15 @@ export async function serveTool(tool: Tool): Promise<void> {
   stdout.write(`${JSON.stringify(outcomeToWire(outcome))}\n`);
 }
 
-async function runCall(tool: Tool, document: string, signal: AbortSignal): Promise<Outcome> {
+/** Runs the call that a document describes. Never throws. */
+export async function runCall(tool: Tool, document: string, signal: AbortSignal): Promise<Outcome> {
   try {
     const call = objectField(shapeOf(parseJson(document)), "tool");
     stringField(call, "name");
     return await tool.execute({
       arguments: objectField(call, "arguments").value,
       answers: objectField(call, "answers").value,
+      notes: readNotes(call),
       signal,
       onProgress: (message) => stderr.write(`${message}\n`),
     });
@@ -30,4 +39,11 @@ async function runCall(tool: Tool, document: string, signal: AbortSignal): Promi
     const message = `This program is a jp tool and expects a call on standard input (${reason}).`;
     return { type: "error", message, trace: [], transient: false };
   }
+}
+
+/** Absent if the user added none. */
+function readNotes(call: Shape): Readonly<Record<string, string>> {
+  if (call.value["notes"] == null) return {};
+  const notes = objectField(call, "notes");
+  return Object.fromEntries(Object.keys(notes.value).map((id) => [id, stringField(notes, id)]));
 }

@@ -2,7 +2,13 @@ import { describe, expect, expectTypeOf, test } from "vitest";
 import { z } from "zod";
 import type { Json, JsonObject } from "../util/index.ts";
 import { defineTool } from "./define-tool.ts";
-import { booleanQuestion, secretQuestion, selectQuestion, textQuestion } from "./question.ts";
+import {
+  booleanQuestion,
+  type Question,
+  secretQuestion,
+  selectQuestion,
+  textQuestion,
+} from "./question.ts";
 
 const { signal } = new AbortController();
 const call = (args: JsonObject, answers: Record<string, Json> = {}) => ({
@@ -48,8 +54,6 @@ describe("a tool that asks", () => {
       run: async (_args, { ask }) => {
         const one = await ask(selectQuestion("one", "Which?", { options }));
         const some = await ask(selectQuestion("some", "Which?", { options, isMultiple: true }));
-        expectTypeOf(one).toEqualTypeOf<string>();
-        expectTypeOf(some).toEqualTypeOf<readonly string[]>();
         return [one, ...some].join(" ");
       },
     });
@@ -108,6 +112,97 @@ describe("a tool that asks", () => {
       run: (_args, { ask }) => ask(textQuestion("constructor", "Who?")),
     });
     expect((await odd.execute(call({}))).type).toBe("needs_input");
+  });
+});
+
+describe("a tool that asks several questions at once", () => {
+  const title = textQuestion("title", "Title?", { allowsNote: true });
+  const severity = selectQuestion("level", "How bad?", { options: ["low", "high"] });
+  const labels = selectQuestion("labels", "Labels?", { options: ["a", "b"], isMultiple: true });
+  const report = defineTool({
+    name: "report",
+    description: "",
+    parameters: {},
+    run: async (_args, { askAll, ask, notes }) => {
+      const answers = await askAll({ title, severity, labels, isUrgent: sure });
+      expectTypeOf(answers).toEqualTypeOf<{
+        readonly title: string;
+        readonly severity: "low" | "high";
+        readonly labels: readonly ("a" | "b")[];
+        readonly isUrgent: boolean;
+      }>();
+      return { ...answers, place: await ask(place), notes };
+    },
+  });
+
+  test("has them asked as one form, with their own ids", async () => {
+    expect(await report.execute(call({}))).toEqual({
+      type: "needs_input",
+      question: title,
+      more: [severity, labels, sure],
+    });
+  });
+
+  test("asks only for what has no fitting answer yet", async () => {
+    const some = { title: "It broke", level: "worse", labels: [] };
+    expect([
+      await report.execute(call({}, some)),
+      await report.execute(call({}, { ...some, level: "high" })),
+    ]).toEqual([
+      { type: "needs_input", question: severity, more: [sure] },
+      { type: "needs_input", question: sure },
+    ]);
+  });
+
+  test("gets the answers by key, can ask more, and reads the notes by question id", async () => {
+    const answers = { title: "It broke", level: "high", labels: ["b"], sure: false };
+    const notes = { title: "since Monday" };
+    const asking = await report.execute({ ...call({}, answers), notes });
+    const done = await report.execute({ ...call({}, { ...answers, place: "Rome" }), notes });
+    expect([asking, JSON.parse(done.type === "success" ? done.content : "")]).toEqual([
+      { type: "needs_input", question: place },
+      {
+        title: "It broke",
+        severity: "high",
+        labels: ["b"],
+        isUrgent: false,
+        place: "Rome",
+        notes,
+      },
+    ]);
+  });
+
+  test("has no notes if the user added none", async () => {
+    const noted = defineTool({
+      name: "noted",
+      description: "",
+      parameters: {},
+      run: (_args, { notes }) => notes,
+    });
+    expect(await noted.execute(call({}))).toEqual({ type: "success", content: "{}" });
+  });
+
+  test("needs no answers if it asks nothing", async () => {
+    const silent = defineTool({
+      name: "silent",
+      description: "",
+      parameters: {},
+      run: (_args, { askAll }) => askAll({}),
+    });
+    expect(await silent.execute(call({}))).toEqual({ type: "success", content: "{}" });
+  });
+
+  test("fails if two of them have the same id", async () => {
+    const twice = defineTool({
+      name: "twice",
+      description: "",
+      parameters: {},
+      run: (_args, { askAll }) => askAll({ from: place, to: textQuestion("place", "And then?") }),
+    });
+    expect(await twice.execute(call({}, { place: "Rome" }))).toMatchObject({
+      type: "error",
+      message: 'askAll: two questions have the id "place"',
+    });
   });
 });
 
@@ -205,9 +300,29 @@ test("the type of an answer follows from the question", () => {
     description: "",
     parameters: {},
     run: async (_args, { ask }) => {
+      const options = ["a", { value: "b", description: "B" }] as const;
+      const strings: readonly string[] = ["a"];
+      const other = { options, allowsOther: true } as const;
       expectTypeOf(await ask(secretQuestion("s", "?"))).toEqualTypeOf<string>();
-      expectTypeOf(await ask(selectQuestion("c", "?", { options: ["a"] }))).toEqualTypeOf<string>();
       expectTypeOf(await ask(booleanQuestion("b", "?"))).toEqualTypeOf<boolean>();
+      const choices = {
+        one: await ask(selectQuestion("c", "?", { options: ["a", { value: "b" }] })),
+        some: await ask(selectQuestion("c", "?", { options, isMultiple: true })),
+        other: await ask(selectQuestion("c", "?", other)),
+        others: await ask(selectQuestion("c", "?", { ...other, isMultiple: true })),
+        computed: await ask(selectQuestion("c", "?", { options: strings })),
+      };
+      expectTypeOf(choices).toEqualTypeOf<{
+        one: "a" | "b";
+        some: readonly ("a" | "b")[];
+        other: string;
+        others: readonly string[];
+        computed: string;
+      }>();
+      const unknown: Question = textQuestion("q", "?");
+      expectTypeOf(await ask(unknown)).toEqualTypeOf<Json>();
+      // @ts-expect-error Unknown option.
+      selectQuestion("c", "?", { options: ["a"], allowOther: true });
       return "";
     },
   });

@@ -6,7 +6,8 @@
 import { type Json, type JsonObject, messageOf } from "../util/index.ts";
 import { answerFits } from "./answer.ts";
 import type { Outcome } from "./outcome.ts";
-import type { InquirySource, MultipleChoice, Question, QuestionOf } from "./question.ts";
+import type { AnswerTo, InquirySource, Question } from "./question.ts";
+import { findDuplicate } from "./question-codec.ts";
 import {
   isStandardSchema,
   type StandardSchema,
@@ -44,16 +45,24 @@ export interface ToolContext {
   /** Aborted when the call is cancelled. Pass it to everything that waits. */
   readonly signal: AbortSignal;
   readonly ask: Ask;
+  readonly askAll: AskAll;
+  /** Notes the user added to answers, by question id. Only questions with `allowsNote` have any. */
+  readonly notes: Readonly<Record<string, string>>;
   /** Shown while the tool runs; never part of its result. */
   readonly progress: (message: string) => void;
 }
 
 /** Returns the answer if there is one. Otherwise the call ends here and runs again once there is. */
-export interface Ask {
-  (question: QuestionOf<"boolean">): Promise<boolean>;
-  (question: MultipleChoice): Promise<readonly string[]>;
-  (question: Question): Promise<string>;
-}
+export type Ask = <Asked extends Question>(question: Asked) => Promise<AnswerTo<Asked>>;
+
+/**
+ * Asks several questions as one form, and returns the answers under the same keys. Questions that have
+ * an answer are not asked again. The ids, not the keys, identify the questions in config and record.
+ * Two questions with the same id are an error.
+ */
+export type AskAll = <Questions extends Readonly<Record<string, Question>>>(
+  questions: Questions,
+) => Promise<{ readonly [Key in keyof Questions]: AnswerTo<Questions[Key]> }>;
 
 /** The argument of `defineTool`. */
 export interface ToolDefinition<Arguments> {
@@ -85,13 +94,15 @@ async function execute<Arguments>(
   definition: ToolDefinition<Arguments>,
   call: ToolCall,
 ): Promise<Outcome> {
-  // A `catch` in the tool may swallow the rejection of `ask`; the question still counts.
-  let asked: Question | undefined;
-  const context = createContext(call, (question) => {
-    asked ??= question;
+  // A `catch` in the tool may swallow the rejection of `ask`; the questions still count.
+  let asked: readonly Question[] = [];
+  const context = createContext(call, (questions) => {
+    if (asked.length === 0) asked = questions;
   });
   const outcome = await run(definition, call.arguments, context);
-  return asked === undefined ? outcome : { type: "needs_input", question: asked };
+  const [question, ...more] = asked;
+  if (question === undefined) return outcome;
+  return { type: "needs_input", question, ...(more.length > 0 && { more }) };
 }
 
 async function run<Arguments>(
@@ -120,21 +131,34 @@ async function parseArguments<Arguments>(
 }
 
 function createContext(
-  { answers, signal, onProgress }: ToolCall,
-  onAsked: (question: Question) => void,
+  { answers, notes = {}, signal, onProgress }: ToolCall,
+  onAsked: (questions: readonly Question[]) => void,
 ): ToolContext {
+  const askAll = async (questions: Readonly<Record<string, Question>>) => {
+    const asked = Object.values(questions);
+    const duplicate = findDuplicate(asked.map(({ id }) => id));
+    if (duplicate !== undefined)
+      throw new Error(`askAll: two questions have the id "${duplicate}"`);
+    const open = asked.filter((question) => !isAnswered(question, answers));
+    if (open.length > 0) {
+      onAsked(open);
+      throw new Error(`waiting for an answer to "${open.map(({ id }) => id).join('", "')}"`);
+    }
+    return Object.fromEntries(Object.entries(questions).map(([key, { id }]) => [key, answers[id]]));
+  };
   return {
     signal,
+    notes,
     progress: (message) => onProgress?.(message),
-    ask: (question: Question): Promise<never> => {
-      const answer = Object.hasOwn(answers, question.id) ? answers[question.id] : undefined;
-      if (answer === undefined || !answerFits(question.answerType, answer)) {
-        onAsked(question);
-        return Promise.reject(new Error(`waiting for an answer to "${question.id}"`));
-      }
-      return Promise.resolve(answer as never); // `answerFits` checked its type.
-    },
+    // `isAnswered` has checked the types of the answers.
+    askAll: askAll as AskAll,
+    ask: (async (question: Question) => (await askAll({ question }))["question"]) as Ask,
   };
+}
+
+function isAnswered({ id, answerType }: Question, answers: ToolCall["answers"]): boolean {
+  const answer = Object.hasOwn(answers, id) ? answers[id] : undefined;
+  return answer !== undefined && answerFits(answerType, answer);
 }
 
 function causesOf(thrown: unknown): readonly string[] {

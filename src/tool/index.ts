@@ -10,6 +10,7 @@ export {
 } from "./question-codec.ts";
 export {
   type Ask,
+  type AskAll,
   type Tool,
   defineTool,
   type ToolCall,
@@ -18,15 +19,15 @@ export {
 } from "./define-tool.ts";
 export {
   type AnswerReusePolicy,
+  type AnswerTo,
   type AnswerType,
   booleanQuestion,
+  type ChoiceAnswer,
   type InquiryQuestion,
   type InquirySource,
   type ModelPrompt,
-  type MultipleChoice,
   type PromptMessage,
   type Question,
-  type QuestionOf,
   type QuestionOptions,
   secretQuestion,
   type SelectOption,
@@ -34,6 +35,7 @@ export {
   type SelectQuestionOptions,
   type SelectType,
   textQuestion,
+  type TypedQuestion,
 } from "./question.ts";
 export { type Outcome, outcomeToWire, parseOutcome } from "./outcome.ts";
 export {

@@ -23,9 +23,9 @@ export interface SelectType {
 }
 
 /** One option of a choice. */
-export interface SelectOption {
+export interface SelectOption<Value extends Json = Json> {
   /** jp always writes a string; records of other programs may contain any JSON. */
-  readonly value: Json;
+  readonly value: Value;
   readonly description?: string;
   /** Shows what choosing it means, such as code or a layout. May have several lines. */
   readonly preview?: string;
@@ -54,10 +54,17 @@ export interface Question extends InquiryQuestion {
   readonly id: string;
 }
 
-/** A question whose answer type is known at compile time, and with it the type of the answer. */
-export type QuestionOf<Type extends AnswerType["type"]> = Question & {
-  readonly answerType: Extract<AnswerType, { readonly type: Type }>;
-};
+/** A question whose answer has a type that the compiler knows. The functions below create them. */
+export interface TypedQuestion<Answer> extends Question {
+  /** Never set: it only carries the type. */
+  readonly [answerType]?: Answer;
+}
+
+declare const answerType: unique symbol;
+
+/** The type of the answer to a question: any JSON if the compiler does not know more. */
+export type AnswerTo<Asked extends Question> =
+  Asked extends TypedQuestion<infer Answer> ? (unknown extends Answer ? Json : Answer) : never;
 
 /** Who asks. Set by the executor that runs the tool; neither config nor tool output can change it. */
 export type InquirySource =
@@ -100,8 +107,8 @@ export function booleanQuestion(
   id: string,
   text: string,
   options?: QuestionOptions,
-): QuestionOf<"boolean"> {
-  return createQuestion({ id, text, answerType: { type: "boolean" } as const, ...options });
+): TypedQuestion<boolean> {
+  return createQuestion({ id, text, answerType: { type: "boolean" }, ...options });
 }
 
 /** Asks for a line of text. */
@@ -109,8 +116,8 @@ export function textQuestion(
   id: string,
   text: string,
   options?: QuestionOptions,
-): QuestionOf<"text"> {
-  return createQuestion({ id, text, answerType: { type: "text" } as const, ...options });
+): TypedQuestion<string> {
+  return createQuestion({ id, text, answerType: { type: "text" }, ...options });
 }
 
 /** Asks for text that is never shown, recorded, or sent to a model. */
@@ -118,50 +125,55 @@ export function secretQuestion(
   id: string,
   text: string,
   options?: QuestionOptions,
-): QuestionOf<"secret"> {
-  return createQuestion({ id, text, answerType: { type: "secret" } as const, ...options });
+): TypedQuestion<string> {
+  return createQuestion({ id, text, answerType: { type: "secret" }, ...options });
 }
 
 /** The options of a choice, and its optional parts. */
-export interface SelectQuestionOptions
-  extends QuestionOptions, Pick<SelectType, "allowsOther" | "isMultiple"> {
-  readonly options: readonly (string | SelectOption)[];
+export interface SelectQuestionOptions<
+  Option extends string = string,
+  Other extends boolean = boolean,
+  Multiple extends boolean = boolean,
+> extends QuestionOptions {
+  readonly options: readonly (Option | SelectOption<Option> | SelectOption)[];
+  /** The user may type another answer instead of choosing an option. */
+  readonly allowsOther?: Other;
+  /** The answer is a list of zero or more options. */
+  readonly isMultiple?: Multiple;
 }
 
-/** A choice of zero or more options. Its answer is a list. */
-export type MultipleChoice = QuestionOf<"select"> & {
-  readonly answerType: { readonly isMultiple: true };
-};
+/** The answer to a choice: one of its options, any text with `allowsOther`, a list with `isMultiple`. */
+export type ChoiceAnswer<
+  Option extends string,
+  Other extends boolean,
+  Multiple extends boolean,
+> = Multiple extends true ? readonly Chosen<Option, Other>[] : Chosen<Option, Other>;
+
+type Chosen<Option, Other> = true extends Other ? string : Option;
 
 /** Asks the user to choose one option, or several with `isMultiple`. */
-export function selectQuestion(
+export function selectQuestion<
+  const Option extends string,
+  Other extends boolean = false,
+  Multiple extends boolean = false,
+>(
   id: string,
   text: string,
-  options: SelectQuestionOptions & { readonly isMultiple: true },
-): MultipleChoice;
-export function selectQuestion(
-  id: string,
-  text: string,
-  options: SelectQuestionOptions,
-): QuestionOf<"select">;
-export function selectQuestion(
-  id: string,
-  text: string,
-  options: SelectQuestionOptions,
-): QuestionOf<"select"> {
-  const { options: choices, allowsOther, isMultiple, ...rest } = options;
-  const answerType: SelectType = {
+  options: SelectQuestionOptions<Option, Other, Multiple>,
+): TypedQuestion<ChoiceAnswer<Option, Other, Multiple>> {
+  const { options: choices, allowsOther, isMultiple, ...rest }: SelectQuestionOptions = options;
+  const select: SelectType = {
     type: "select",
     options: choices.map((choice) => (typeof choice === "string" ? { value: choice } : choice)),
     ...(allowsOther === true && { allowsOther }),
     ...(isMultiple === true && { isMultiple }),
   };
-  return createQuestion({ id, text, answerType, ...rest });
+  return createQuestion({ id, text, answerType: select, ...rest });
 }
 
 type QuestionFields = Pick<Question, "id" | "text" | "answerType"> & QuestionOptions;
 
-function createQuestion<Fields extends QuestionFields>(fields: Fields) {
+function createQuestion(fields: QuestionFields): Question {
   const { exclusive = false, persistence = "turn" } = fields;
   return { ...fields, exclusive, persistence };
 }

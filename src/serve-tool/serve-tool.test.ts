@@ -1,0 +1,63 @@
+import { describe, expect, test } from "vitest";
+import {
+  booleanQuestion,
+  defineTool,
+  outcomeToWire,
+  parseOutcome,
+  textQuestion,
+} from "../tool/index.ts";
+import type { Json, JsonObject } from "../util/index.ts";
+import { runCall } from "./serve-tool.ts";
+
+const title = textQuestion("title", "Title?", { allowsNote: true });
+const sure = booleanQuestion("sure", "Send it?");
+const report = defineTool<{ readonly to: string }>({
+  name: "report",
+  description: "Sends a report.",
+  parameters: { type: "object", properties: { to: { type: "string" } } },
+  run: async ({ to }, { askAll, notes }) => ({ to, ...(await askAll({ title, sure })), notes }),
+});
+
+/** What a program prints that is called with this on its standard input. */
+async function serve(tool: Json): Promise<JsonObject> {
+  const { signal } = new AbortController();
+  return outcomeToWire(await runCall(report, JSON.stringify({ tool }), signal));
+}
+
+describe("a tool that is served as a program", () => {
+  const call = { name: "report", arguments: { to: "Ana" } };
+
+  test("prints all questions of a form, so that jp asks them together", async () => {
+    expect(parseOutcome(await serve({ ...call, answers: {} }))).toEqual({
+      type: "needs_input",
+      question: title,
+      more: [sure],
+    });
+  });
+
+  test("gets arguments, answers and notes from its standard input", async () => {
+    const answers = { title: "It broke", sure: true };
+    const notes = { title: "since Monday" };
+    const results = [
+      await serve({ ...call, answers, notes }),
+      await serve({ ...call, answers }),
+      await serve({ ...call, answers, notes: null }),
+    ];
+    const content = { to: "Ana", ...answers };
+    expect(results.map((result) => JSON.parse(String(result["content"])) as unknown)).toEqual([
+      { ...content, notes },
+      { ...content, notes: {} },
+      { ...content, notes: {} },
+    ]);
+  });
+
+  test.each([null, { name: "report" }, { ...call, answers: {}, notes: { title: 1 } }])(
+    "reports a document that is not a call as an error: %j",
+    async (tool) => {
+      expect(await serve(tool)).toMatchObject({
+        type: "error",
+        message: expect.stringContaining("expects a call on standard input"),
+      });
+    },
+  );
+});
