@@ -32,6 +32,12 @@ describe("the examples", () => {
     );
   });
 
+  test("include a tool that asks several questions as one form", async () => {
+    expect(await run("form-tool.ts")).toEqual(
+      printed(lines("Forms: 1", "mail! It is slow. (since Monday), copies: 1")),
+    );
+  });
+
   test("include a custom prompter, which repeats a question after an invalid answer", async () => {
     expect(await run("custom-prompter.ts", { input: "yes\nperhaps\nyes\n" })).toEqual(
       printed(

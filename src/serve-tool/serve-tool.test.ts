@@ -38,16 +38,15 @@ describe("a tool that is served as a program", () => {
   test("gets arguments, answers and notes from its standard input", async () => {
     const answers = { title: "It broke", sure: true };
     const notes = { title: "since Monday" };
-    const results = [
+    const result = { to: "Ana", ...answers };
+    expect([
       await serve({ ...call, answers, notes }),
       await serve({ ...call, answers }),
       await serve({ ...call, answers, notes: null }),
-    ];
-    const content = { to: "Ana", ...answers };
-    expect(results.map((result) => JSON.parse(String(result["content"])) as unknown)).toEqual([
-      { ...content, notes },
-      { ...content, notes: {} },
-      { ...content, notes: {} },
+    ]).toEqual([
+      { type: "success", content: JSON.stringify({ ...result, notes }) },
+      { type: "success", content: JSON.stringify({ ...result, notes: {} }) },
+      { type: "success", content: JSON.stringify({ ...result, notes: {} }) },
     ]);
   });
 

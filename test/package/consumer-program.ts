@@ -6,6 +6,7 @@ import { homedir } from "node:os";
 import process from "node:process";
 import {
   defineTool,
+  isJpError,
   type Prompter,
   runTurn,
   selectQuestion,
@@ -14,15 +15,20 @@ import {
 } from "jp-ts";
 import { openWorkspace } from "jp-ts/storage";
 import { ScriptedModel } from "jp-ts/testing";
+import * as v from "valibot";
 
-const deploy = defineTool<{ readonly version: string }>({
+const version = v.object({ version: v.string() });
+const deploy = defineTool({
   name: "deploy",
   description: "Deploys a version.",
-  parameters: { type: "object", properties: { version: { type: "string" } } },
-  async run({ version }, { ask, signal }) {
+  // The package that converts it is found where this program is installed.
+  parameters: version,
+  async run(args, { ask, signal }) {
     signal.throwIfAborted();
-    const where: string = await ask(selectQuestion("where", "Where to?", { options: ["test"] }));
-    return `${version} is on ${where}`;
+    const where: "test" | "live" = await ask(
+      selectQuestion("where", "Where to?", { options: ["test", "live"] }),
+    );
+    return `${args.version} is on ${where}`;
   },
 });
 
@@ -64,6 +70,18 @@ await conversation.release();
 const results = events.flatMap((event) =>
   event.type === "tool_call_response" ? [event.content] : [],
 );
+/** What to do if that package is not installed. */
+function findHint(): string | undefined {
+  const unconvertible = { "~standard": { ...version["~standard"], vendor: "zod" } };
+  try {
+    defineTool({ name: "x", description: "", parameters: unconvertible, run: () => "" });
+  } catch (error) {
+    return isJpError(error) ? error.hint : undefined;
+  }
+  return undefined;
+}
+
 // @ts-expect-error The compiler finds a wrong name, so the types exist and are not `any`.
 const nothing: unknown = conversation.nothing;
-process.stdout.write(`${JSON.stringify({ type, text, results, nothing })}\n`);
+const hint = findHint();
+process.stdout.write(`${JSON.stringify({ type, text, results, hint, nothing })}\n`);

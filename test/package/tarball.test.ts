@@ -11,6 +11,7 @@ import {
   findInstalled,
   install,
   type Installed,
+  linkPackage,
   makeFolder,
   pack,
   PROGRAMS,
@@ -130,6 +131,8 @@ describe("the package in an empty project", { timeout: TIMEOUT_MS }, () => {
     project = await install(tarball.file, folder);
     installed = findInstalled(project);
     addNodeTypes(project);
+    linkPackage(project, "valibot");
+    linkPackage(project, "@valibot/to-json-schema");
     const lines = ENTRIES.map(({ name }, index) => `export * as entry${index} from "${name}";`);
     writeFileSync(path.join(project, "entries.ts"), `${lines.join("\n")}\n`);
   }, TIMEOUT_MS);
@@ -193,7 +196,9 @@ describe("the package in an empty project", { timeout: TIMEOUT_MS }, () => {
         loaded: { status: 0, stdout: "", stderr: "" },
         turn: {
           status: 0,
-          stdout: '{"type":"done","text":"Done.","results":["1.4 is on test"]}\n',
+          stdout:
+            '{"type":"done","text":"Done.","results":["1.4 is on test"],' +
+            '"hint":"Install it: npm install zod-to-json-schema"}\n',
           stderr: "",
         },
         inquiry: expect.objectContaining({

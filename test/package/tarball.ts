@@ -117,6 +117,13 @@ export function addNodeTypes(project: string): void {
   symlinkSync(path.join(ROOT, types, "node"), path.join(project, types, "node"));
 }
 
+/** Adds a package that the programs use, in the version that is installed here. */
+export function linkPackage(project: string, name: string): void {
+  const link = path.join(project, "node_modules", name);
+  mkdirSync(path.dirname(link), { recursive: true });
+  symlinkSync(path.join(ROOT, "node_modules", name), link);
+}
+
 export interface Installed {
   /** By name. */
   readonly packages: readonly string[];
