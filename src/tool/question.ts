@@ -54,13 +54,13 @@ export interface Question extends InquiryQuestion {
   readonly id: string;
 }
 
-/** A question whose answer has a type that the compiler knows. The functions below create them. */
+declare const answer: unique symbol;
+
+/** A question whose type of answer the compiler knows. `textQuestion` and the like create them. */
 export interface TypedQuestion<Answer> extends Question {
   /** Never set: it only carries the type. */
-  readonly [answerType]?: Answer;
+  readonly [answer]?: Answer;
 }
-
-declare const answerType: unique symbol;
 
 /** The type of the answer to a question: any JSON if the compiler does not know more. */
 export type AnswerTo<Asked extends Question> =
@@ -162,13 +162,13 @@ export function selectQuestion<
   options: SelectQuestionOptions<Option, Other, Multiple>,
 ): TypedQuestion<ChoiceAnswer<Option, Other, Multiple>> {
   const { options: choices, allowsOther, isMultiple, ...rest }: SelectQuestionOptions = options;
-  const select: SelectType = {
+  const answerType: SelectType = {
     type: "select",
     options: choices.map((choice) => (typeof choice === "string" ? { value: choice } : choice)),
     ...(allowsOther === true && { allowsOther }),
     ...(isMultiple === true && { isMultiple }),
   };
-  return createQuestion({ id, text, answerType: select, ...rest });
+  return createQuestion({ id, text, answerType, ...rest });
 }
 
 type QuestionFields = Pick<Question, "id" | "text" | "answerType"> & QuestionOptions;

@@ -13,6 +13,9 @@ const valibot = v.object({
   count: v.optional(v.number(), 1),
   where: v.optional(v.string()),
 });
+/** As of a version that has only the method. */
+const earlyArktype = type({ what: "string", count: "number = 1", "where?": "string" });
+const { jsonSchema: _jsonSchema, ...earlyStandard } = earlyArktype["~standard"];
 const schemas = {
   "zod 4": z.object({
     what: z.string(),
@@ -32,6 +35,7 @@ const schemas = {
   valibot,
   "valibot with its own conversion": toStandardJsonSchema(valibot),
   arktype: type({ what: "string", count: "number = 1", "where?": "string | undefined" }),
+  "an early arktype": { in: earlyArktype.in, "~standard": earlyStandard },
 };
 
 describe.each(Object.entries(schemas))("a schema of %s", (_library, schema: StandardSchema) => {
@@ -106,7 +110,7 @@ test("transformed arguments have the type of the result, and the JSON Schema of 
     defineTool({
       name: "double",
       description: "",
-      parameters: zod3.object({ by: zod3.string().transform(Number) }),
+      parameters: zod3.object({ by: zod3.string().pipe(zod3.coerce.number()) }),
       run: ({ by }) => by * 2,
     }),
     defineTool({

@@ -84,7 +84,7 @@ function convert(schema: StandardSchema): unknown {
   }
 }
 
-/** Before 2.2, arktype converts its schemas with a method. */
+/** Older versions of arktype convert their schemas with a method. */
 function isOlderArkType(schema: object): schema is { in: { toJsonSchema: () => unknown } } {
   return "in" in schema && typeof schema.in === "function" && "toJsonSchema" in schema.in;
 }
