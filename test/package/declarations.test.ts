@@ -1,90 +1,73 @@
 import { readFileSync } from "node:fs";
 import path from "node:path";
 import { describe, expect, test } from "vitest";
-import { ROOT } from "./tarball.ts";
+import { renderApiReports } from "../support/api-report.ts";
+import {
+  type Deprecation,
+  deprecationsIn,
+  exportsOf,
+  isExportedType,
+  keyOf,
+  readEntries,
+  referencesOf,
+} from "../support/declarations.ts";
+import { ROOT } from "../support/documents.ts";
 
-/** Where a name is declared, and how. */
-interface Declaration {
-  readonly file: string;
-  readonly name: string;
-  /** Without comments. */
-  readonly code: string;
-  readonly isDocumented: boolean;
-}
-
-const manifest = JSON.parse(readFileSync(path.join(ROOT, "package.json"), "utf8")) as {
-  readonly exports: Readonly<Record<string, string | { readonly types: string }>>;
-};
-const [main = "", ...others] = Object.values(manifest.exports).flatMap((entry) =>
-  typeof entry === "string" ? [] : [path.join(entry.types)],
-);
+const entries = readEntries();
+const exported = entries.flatMap(exportsOf);
 
 describe("exported names", () => {
   test("have a doc comment", () => {
-    const undocumented = [main, ...others]
-      .flatMap(declarationsOf)
-      .filter(({ isDocumented }) => !isDocumented)
-      .map(({ file, name }) => `${file} ${name}`);
+    const undocumented = exported.filter(({ isDocumented }) => !isDocumented).map(keyOf);
     expect([...new Set(undocumented)]).toEqual([]);
   });
 
   test("of the main entry only refer to names that are exported too", () => {
-    const known = new Set([main, ...others].flatMap((entry) => [...exportsOf(entry).keys()]));
-    const unknown = declarationsOf(main).flatMap(({ file, name, code }) =>
-      namesOf(file)
-        .filter((other) => !known.has(other) && new RegExp(`\\b${other}\\b`).test(code))
-        .map((other) => `${name} needs ${other}`),
-    );
+    const known = new Set(exported.map(keyOf));
+    const unknown = entries
+      .slice(0, 1)
+      .flatMap(exportsOf)
+      .flatMap((declaration) =>
+        referencesOf(declaration)
+          .filter((other) => isExportedType(other) && !known.has(keyOf(other)))
+          .map((other) => `${declaration.name} needs ${other.name}`),
+      );
     expect(unknown).toEqual([]);
+  });
+
+  test("match the reports in api/ (to change them on purpose: npm run api)", () => {
+    const [main, parts] = renderApiReports();
+    expect(main.text).toBe(read(main.file));
+    expect(parts.text).toBe(read(parts.file));
   });
 });
 
-function declarationsOf(entry: string): readonly Declaration[] {
-  return [...exportsOf(entry)].map(([name, from]) => findDeclaration(from, name));
-}
+describe("a deprecated name", () => {
+  test("has a replacement and a line in the changelog", () => {
+    const changelog = read("CHANGELOG.md");
+    const incomplete = exported
+      .flatMap(deprecationsIn)
+      .filter(({ name, advice }) => !isComplete({ name, advice }, changelog));
+    expect(incomplete).toEqual([]);
+  });
 
-/** Follows a name through the indexes to where it is declared. */
-function findDeclaration(file: string, name: string): Declaration {
-  const next = exportsOf(file).get(name);
-  if (next !== undefined) return findDeclaration(next, name);
-  const text = read(file);
-  const start = new RegExp(`^export .*\\b(?:function|const|class|interface|type) ${name}\\b`, "m");
-  const index = text.search(start);
-  if (index === -1) throw new Error(`${name} is not declared in ${file}`);
-  const [code = ""] = text.slice(index).split(/\n(?=\S)(?!})/);
-  return {
-    file,
-    name,
-    code: code.replaceAll(/\/\*\*[\s\S]*?\*\//g, ""),
-    isDocumented: text.slice(0, index).trimEnd().endsWith("*/"),
-  };
-}
+  test.each<[string, string, boolean]>([
+    ["a function", "/** @deprecated Use `runTurn`. */\nexport declare function run(): void;", true],
+    [
+      "a property",
+      "interface A {\n    /** @deprecated Use `b`. */\n    readonly run?: 1;\n}",
+      true,
+    ],
+    ["nothing to use instead", "/** @deprecated Soon gone. */\nexport type run = 1;", false],
+    ["nothing in the changelog", "/** @deprecated Use `b`. */\nexport type walk = 1;", false],
+  ])("is checked: %s", (_title, code, expected) => {
+    const isFine = deprecationsIn({ code }).map((one) => isComplete(one, "- `run` is deprecated."));
+    expect(isFine).toEqual([expected]);
+  });
+});
 
-/** The names that an index re-exports, with their files. Re-exports never rename. */
-function exportsOf(file: string): ReadonlyMap<string, string> {
-  const found = new Map<string, string>();
-  for (const [, names = "", from = ""] of read(file).matchAll(
-    /^export (?:type )?\{([^}]*)\} from "(.+)\.ts";/gm,
-  )) {
-    const source = path.join(path.dirname(file), `${from}.d.ts`);
-    for (const name of namesIn(names)) found.set(name, source);
-  }
-  return found;
-}
-
-/** The names that a file imports or declares, except those that are copied from other packages. */
-function namesOf(file: string): readonly string[] {
-  const text = read(file);
-  const imported = [...text.matchAll(/^import (?:type )?\{([^}]*)\} from "\.(?!.*\/external\/)/gm)];
-  const declared = [...text.matchAll(/^export .*\b(?:class|interface|type) (\w+)/gm)];
-  return [...imported, ...declared].flatMap(([, names = ""]) => namesIn(names));
-}
-
-function namesIn(list: string): readonly string[] {
-  return list
-    .split(",")
-    .map((name) => name.replace("type ", "").trim())
-    .filter((name) => name !== "");
+function isComplete({ name, advice }: Deprecation, changelog: string): boolean {
+  return /^Use `\w/.test(advice) && changelog.includes(`\`${name}\``);
 }
 
 function read(file: string): string {
