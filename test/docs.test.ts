@@ -94,6 +94,12 @@ describe("code blocks in the documentation", () => {
   });
 });
 
+/** Lines that are neither blank nor a comment. */
+function countCode(file: string): number {
+  const lines = readFileSync(path.join(ROOT, file), "utf8").split("\n");
+  return lines.filter((line) => !/^\s*(?:$|\/\/|\/?\*)/.test(line)).length;
+}
+
 function isAnswersFile({ code }: Block): boolean {
   return "answers" in parse(code);
 }
@@ -242,6 +248,15 @@ describe("the documentation", () => {
     const { stdout } = await new Project().jp("query", "--help");
     expect(text).toBe(await renderCommands());
     expect(blocks.map(({ code }) => code)).toContain(stdout);
+  });
+
+  test("counts the lines of the programs that it compares", () => {
+    const { text } = readDocument("docs/comparison.md");
+    const counted = [...text.matchAll(/\[(\d+)\]\(\.\.\/(examples\/[^)]+)\)/g)];
+    expect(counted.map(([, , file = ""]) => `${countCode(file)} ${file}`)).toEqual(
+      counted.map(([, lines, file]) => `${lines} ${file}`),
+    );
+    expect(counted.length).toBeGreaterThan(1);
   });
 
   test("says that a tool must ask before it gets a configured answer", () => {
