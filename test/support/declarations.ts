@@ -31,10 +31,12 @@ const COMMENT = /\/\*\*[\s\S]*?\*\//g;
 const RE_EXPORT = /^export (?:type )?\{(?<names>[^}]*)\} from "(?<from>.+)\.ts";$/gm;
 const IMPORT = /^import (?:type )?\{(?<names>[^}]*)\} from "(?<from>.+)\.ts";$/gm;
 const INLINE_IMPORT = /\bimport\("(?<from>.+?)\.ts"\)\.(?<names>\w+)/g;
-const DECLARED =
-  /^(?:export )?(?:declare )?(?:abstract )?(?:function|const|class|interface|type) (?<name>\w+)/m;
-const DEPRECATED =
-  /\/\*\* @deprecated (?<advice>.*) \*\/\s+(?:(?:export|declare|function|const|class|interface|type|readonly|static) )*(?<name>\w+)/g;
+const KEYWORDS = "function|const|class|interface|type";
+const DECLARED = new RegExp(`^(?:export |declare |abstract )*(?:${KEYWORDS}) (?<name>\\w+)`, "m");
+const DEPRECATED = new RegExp(
+  `/\\*\\* @deprecated (?<advice>.*) \\*/\\s+(?:(?:export|declare|readonly|static|${KEYWORDS}) )*(?<name>\\w+)`,
+  "g",
+);
 
 /** The main entry point comes first. */
 export function readEntries(): readonly Entry[] {
@@ -80,16 +82,17 @@ export function isExportedType({ code }: Declaration): boolean {
 
 /** What the declarations refer to, directly or not, and is not among them. */
 export function internalsOf(declarations: readonly Declaration[]): readonly Declaration[] {
-  const known = new Map(declarations.map((one) => [keyOf(one), one]));
+  const given = new Map(declarations.map((one) => [keyOf(one), one]));
+  const known = new Map(given);
   // A map also yields what is added to it on the way.
   for (const declaration of known.values()) {
     // A type that is made from a value (`keyof typeof …`) does not depend on how the value is made.
-    if (!declarations.includes(declaration) && isValue(declaration.code)) continue;
+    if (!given.has(keyOf(declaration)) && isValue(declaration.code)) continue;
     for (const other of referencesOf(declaration)) {
       if (!known.has(keyOf(other))) known.set(keyOf(other), other);
     }
   }
-  return [...known.values()].slice(declarations.length);
+  return [...known.values()].slice(given.size);
 }
 
 /** The same for one declaration, whatever exports it. */
@@ -117,7 +120,9 @@ function findDeclaration(file: string, name: string): Declaration {
   const statements = statementsOf(file).filter((code) => nameOf(code) === name);
   if (statements.length === 0) throw new Error(`${name} is not declared in ${file}`);
   const text = read(file);
-  const start = text.search(new RegExp(`^(?:export |declare ).*\\b${name}\\b`, "m"));
+  const start = text.search(
+    new RegExp(`^(?:export |declare |abstract )*(?:${KEYWORDS}) ${name}\\b`, "m"),
+  );
   return {
     file,
     name,
@@ -169,8 +174,7 @@ function splitNames(list: string): readonly string[] {
     .map((name) => name.replace("type ", "").trim())
     .filter((name) => name !== "");
   const renamed = names.find((name) => name.includes(" as "));
-  if (renamed !== undefined)
-    throw new Error(`An index must not rename what it exports: ${renamed}`);
+  if (renamed !== undefined) throw new Error(`Cannot follow a renamed name: ${renamed}`);
   return names;
 }
 
