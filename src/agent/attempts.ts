@@ -56,6 +56,7 @@ export async function attemptCall(
     events = [];
     const result = await tool.executor.attempt({
       call: token,
+      toolCallId: progress.request.id,
       arguments: call.arguments,
       ...given.toRequest(),
       ...(state !== undefined && { state }),

@@ -16,6 +16,8 @@ export interface Executor {
 export interface AttemptRequest {
   /** Identifies the call across its attempts, for executors that keep state between them. */
   readonly call: object;
+  /** The id that the model gave the call. */
+  readonly toolCallId?: string;
   /** Validated, with defaults filled in. */
   readonly arguments: JsonObject;
   /** The latest answer to each question, by question id. May contain secrets. */

@@ -31,6 +31,8 @@ export interface Tool {
 
 /** One attempt of a call: its arguments, and the answers so far. */
 export interface ToolCall {
+  /** The id that the model gave the call: the same in every attempt. Absent outside of a conversation. */
+  readonly toolCallId?: string;
   readonly arguments: JsonObject;
   /** By question id. */
   readonly answers: Readonly<Record<string, Json>>;
@@ -42,6 +44,8 @@ export interface ToolCall {
 
 /** The second argument of `run`. */
 export interface ToolContext {
+  /** The id that the model gave the call: the same in every attempt. Absent outside of a conversation. */
+  readonly toolCallId?: string;
   /** Aborted when the call is cancelled. Pass it to everything that waits. */
   readonly signal: AbortSignal;
   readonly ask: Ask;
@@ -131,7 +135,7 @@ async function parseArguments<Arguments>(
 }
 
 function createContext(
-  { answers, notes = {}, signal, onProgress }: ToolCall,
+  { toolCallId, answers, notes = {}, signal, onProgress }: ToolCall,
   onAsked: (questions: readonly Question[]) => void,
 ): ToolContext {
   const askAll = async (questions: Readonly<Record<string, Question>>) => {
@@ -147,6 +151,7 @@ function createContext(
     return Object.fromEntries(Object.entries(questions).map(([key, { id }]) => [key, answers[id]]));
   };
   return {
+    ...(toolCallId !== undefined && { toolCallId }),
     signal,
     notes,
     progress: (message) => onProgress?.(message),

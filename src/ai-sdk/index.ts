@@ -1,0 +1,26 @@
+export {
+  type AiCallOptions,
+  type AiSchema,
+  type AiTool,
+  fromAiTool,
+  type FromAiToolOptions,
+  fromAiTools,
+  type FromAiToolsOptions,
+} from "./from-ai-tool.ts";
+export {
+  type AiExecuteOptions,
+  type AiValueSchema,
+  type ApprovalAiTool,
+  type ApprovalFunction,
+  type ApprovalStatus,
+  type AskingCall,
+  type AskPerson,
+  type ClientAiTool,
+  type ClientToolCall,
+  continueToolCall,
+  type ExecutableAiTool,
+  toAiTool,
+  type ToAiToolOptions,
+  toClientTool,
+  type ToolCallStep,
+} from "./to-ai-tool.ts";
