@@ -1,4 +1,5 @@
 /** Language models for both versions of the AI SDK that give fixed replies. */
+import type { LanguageModelV4StreamPart } from "@ai-sdk/provider";
 import { MockLanguageModelV4 } from "ai/test";
 import { MockLanguageModelV3 } from "ai6/test";
 
@@ -37,18 +38,22 @@ function toCall(input: object) {
 }
 
 function toStream({ content, finishReason, usage }: ReturnType<typeof toResult>) {
-  const parts = content.flatMap((part) =>
-    part.type === "tool-call"
-      ? [part]
-      : [
-          { type: "text-start" as const, id: "1" },
-          { type: "text-delta" as const, id: "1", delta: part.text },
-          { type: "text-end" as const, id: "1" },
-        ],
-  );
-  return ReadableStream.from([
-    { type: "stream-start" as const, warnings: [] },
-    ...parts,
-    { type: "finish" as const, finishReason, usage },
-  ]);
+  return new ReadableStream<LanguageModelV4StreamPart>({
+    start(controller) {
+      for (const part of content) {
+        if (part.type === "tool-call") controller.enqueue(part);
+        else for (const piece of textParts(part.text)) controller.enqueue(piece);
+      }
+      controller.enqueue({ type: "finish", finishReason, usage });
+      controller.close();
+    },
+  });
+}
+
+function textParts(text: string): readonly LanguageModelV4StreamPart[] {
+  return [
+    { type: "text-start", id: "1" },
+    { type: "text-delta", id: "1", delta: text },
+    { type: "text-end", id: "1" },
+  ];
 }

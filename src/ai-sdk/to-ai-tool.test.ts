@@ -1,76 +1,436 @@
 import { generateText, isStepCount, type ModelMessage, streamText, type ToolSet } from "ai";
-import { generateText as generateText6, stepCountIs, type ToolSet as ToolSet6 } from "ai6";
+import { generateText as generateText6, type ModelMessage as ModelMessage6, stepCountIs } from "ai6";
 import { describe, expect, test } from "vitest";
 import {
   booleanQuestion,
   defineTool,
   type Question,
   secretQuestion,
-  selectQuestion,
+  textQuestion,
+  type Tool,
+  type ToolContext,
 } from "../tool/index.ts";
+import type { Json, JsonObject } from "../util/index.ts";
 import { continueToolCall, toAiTool, toClientTool } from "./index.ts";
 import { mockModel, mockModelV3 } from "./mock-models.fixture.ts";
 
-const call = { input: { version: "1.4" } };
 const prompt = "Deploy version 1.4.";
+const stopWhen = isStepCount(3);
+const parameters = {
+  type: "object",
+  properties: {
+    version: { type: "string" },
+    to: { type: "string", default: "live" },
+    labels: { type: "object", additionalProperties: true },
+  },
+  required: ["version"],
+};
 
-/** Asks whether to deploy to production, and nothing elsewhere. Keeps what each attempt has come to. */
-function createDeploy() {
-  const attempts: string[] = [];
-  const tool = defineTool<{ readonly version: string; readonly to: string }>({
-    name: "deploy",
-    description: "Deploys a version.",
-    parameters: {
-      type: "object",
-      properties: { version: { type: "string" }, to: { type: "string", default: "live" } },
-      required: ["version"],
-    },
-    async run({ version, to }, { ask }) {
-      attempts.push("start");
-      const isSure = to === "test" || (await ask(booleanQuestion("sure", "Really?", { context: `Version ${version}` })));
-      attempts.push("deploy");
-      return isSure ? `${version} is on ${to}` : "left alone";
-    },
-  });
-  return { tool, attempts };
+/** A model that calls the tool once. */
+function calling(input: object = { version: "1.4" }) {
+  return mockModel({ input }, "Done.");
 }
 
-describe("toAiTool", () => {
-  test("runs a tool that asks nothing", async () => {
-    const { tool, attempts } = createDeploy();
-    const tools: ToolSet = { deploy: toAiTool(tool) };
-    const model = mockModel({ input: { version: "1.4", to: "test" } }, "Done.");
-    const { text, steps } = await generateText({ model, tools, prompt, stopWhen: isStepCount(3) });
-    expect([text, steps[0]?.toolResults[0]?.output]).toEqual(["Done.", "1.4 is on test"]);
-    expect(attempts).toEqual(["start", "deploy"]);
+function createTool(run: (args: JsonObject, context: ToolContext) => Promise<Json>): Tool {
+  return defineTool({ name: "deploy", description: "Deploys a version.", parameters, run });
+}
+
+/** Asks before it deploys, except to `test`. `log` has what each attempt did. */
+function createDeploy() {
+  const log: string[] = [];
+  const deploy = createTool(async ({ version, to }, { ask }) => {
+    log.push("start");
+    const question = booleanQuestion("sure", "Deploy now?", { context: `Version ${version}` });
+    if (to !== "test" && !(await ask(question))) return "left alone";
+    log.push("deploy");
+    return `${version} is on ${to}`;
+  });
+  return { deploy, log };
+}
+
+describe("a tool in the AI SDK's loop", () => {
+  test("runs if it asks nothing", async () => {
+    const { deploy, log } = createDeploy();
+    const tools: ToolSet = { deploy: toAiTool(deploy) };
+    const model = calling({ version: "1.4", to: "test" });
+    const { text, steps } = await generateText({ model, tools, prompt, stopWhen });
+    expect(text).toBe("Done.");
+    expect(steps[0]?.toolResults).toMatchObject([{ output: "1.4 is on test" }]);
+    expect(log).toEqual(["start", "deploy"]);
   });
 
-  test("asks through the program", async () => {
-    const { tool } = createDeploy();
-    const asked: Question[] = [];
-    const deploy = toAiTool(tool, {
-      ask: async (question, { toolCallId }) => {
-        asked.push(question);
-        return toolCallId === "call_1";
-      },
-    });
-    const { steps } = await generateText({ model: mockModel(call, "Done."), tools: { deploy }, prompt, stopWhen: isStepCount(3) });
-    expect(steps[0]?.toolResults).toMatchObject([{ input: {version: "1.4", to: "live"}, output: "1.4 is on live" }]);
-    expect(asked).toMatchObject([{ id: "sure", text: "Really?" }]);
+  test("is described to the model with its parameters unchanged", async () => {
+    const model = mockModel("Hello.");
+    const { deploy } = createDeploy();
+    const tools = { deploy: toAiTool(deploy), client: toClientTool(deploy) };
+    await generateText({ model, tools, prompt });
+    const description = "Deploys a version.";
+    expect(model.doGenerateCalls[0]?.tools).toMatchObject([
+      { name: "deploy", description, inputSchema: parameters },
+      { name: "client", description, inputSchema: parameters },
+    ]);
+    expect(parameters.properties.labels.additionalProperties).toBe(true);
   });
-  test("approval", async () => {
-    const { tool, attempts } = createDeploy();
-    const deploy = toAiTool(tool, { ask: "approval" });
-    const messages: ModelMessage[] = [{ role: "user", content: prompt }];
-    const model = mockModel(call, "Done.");
-    const first = await generateText({ model, tools: { deploy }, messages, toolApproval: {deploy: deploy.approval}});
-    console.log(JSON.stringify(first.response.messages, null, 1), attempts);
-    const request = first.content.find(({type}) => type === "tool-approval-request");
-    if (request?.type !== "tool-approval-request") throw new Error();
-    const history = JSON.parse(JSON.stringify([...messages, ...first.response.messages])) as ModelMessage[];
-    history.push({ role: "tool", content: [{ type: "tool-approval-response", approvalId: request.approvalId, approved: true }] });
-    const other = createDeploy();
-    const second = await generateText({ model, tools: { deploy: toAiTool(other.tool, {ask: "approval"}) }, messages: history});
-    console.log(JSON.stringify(second.response.messages, null, 1), other.attempts, JSON.stringify(model.doGenerateCalls[1]?.prompt));
+
+  test("does not run with input that does not fit its parameters", async () => {
+    const { deploy, log } = createDeploy();
+    const tools = { deploy: toAiTool(deploy) };
+    const { steps } = await generateText({ model: calling({ version: 14 }), tools, prompt, stopWhen });
+    expect(steps[0]?.content).toMatchObject([
+      { type: "tool-call", invalid: true },
+      { type: "tool-error", error: expect.stringContaining("version") },
+    ]);
+    expect(log).toEqual([]);
+  });
+
+  test("gets the defaults of its parameters and the id of the call", async () => {
+    const echo = createTool(async (args, { toolCallId = "" }) => ({ args, toolCallId }));
+    const { steps } = await generateText({ model: calling(), tools: { deploy: toAiTool(echo) }, prompt });
+    expect(steps[0]?.toolResults).toMatchObject([
+      { output: '{"args":{"version":"1.4","to":"live"},"toolCallId":"call_1"}' },
+    ]);
+  });
+
+  test("reports its failure as an error", async () => {
+    const failing = createTool(async () => {
+      throw new Error("no such version", { cause: new Error("404") });
+    });
+    const model = calling();
+    await generateText({ model, tools: { deploy: toAiTool(failing) }, prompt, stopWhen });
+    expect(lastResult(model.doGenerateCalls)).toEqual({ type: "error-text", value: "Error: no such version\n\nTrace:\n404" });
+  });
+
+  test("ends with an error if it asks and no one can answer", async () => {
+    const { deploy, log } = createDeploy();
+    const model = calling();
+    await generateText({ model, tools: { deploy: toAiTool(deploy) }, prompt, stopWhen });
+    expect(lastResult(model.doGenerateCalls)).toEqual({
+      type: "error-text",
+      value: 'JpError: deploy asks "Deploy now?", and there is no way to answer. Do not retry this call.',
+    });
+    expect(log).toEqual(["start"]);
   });
 });
+
+describe("a tool that asks through a function", () => {
+  test("runs again with each answer", async () => {
+    const asking = createTool(async (_args, { ask }) => {
+      const where = await ask(textQuestion("where", "Where?"));
+      const key = await ask(secretQuestion("key", "The key?"));
+      return `${where} with ${key.length} characters`;
+    });
+    const asked: (readonly [string, string])[] = [];
+    const deploy = toAiTool(asking, {
+      ask: async ({ id }, { toolCallId }) => {
+        asked.push([toolCallId, id]);
+        return id === "where" ? "test" : "geheim";
+      },
+    });
+    const model = calling();
+    const { steps } = await generateText({ model, tools: { deploy }, prompt, stopWhen });
+    expect(asked).toEqual([
+      ["call_1", "where"],
+      ["call_1", "key"],
+    ]);
+    expect(steps[0]?.toolResults).toMatchObject([{ output: "test with 6 characters" }]);
+    expect(JSON.stringify([model.doGenerateCalls, steps])).not.toContain("geheim");
+  });
+
+  test("gets the answers to a form together", async () => {
+    const form: Tool = {
+      ...createDeploy().deploy,
+      execute: async ({ answers }) =>
+        "where" in answers
+          ? { type: "success", content: JSON.stringify(answers) }
+          : {
+              type: "needs_input",
+              question: textQuestion("where", "Where?"),
+              more: [booleanQuestion("sure", "Now?")],
+            },
+    };
+    const ask = async ({ answerType }: Question) => answerType.type === "boolean" || "test";
+    const { steps } = await generateText({
+      model: calling(),
+      tools: { deploy: toAiTool(form, { ask }) },
+      prompt,
+    });
+    expect(steps[0]?.toolResults).toMatchObject([{ output: '{"where":"test","sure":true}' }]);
+  });
+
+  test("ends with an error if the answer does not fit, without quoting it", async () => {
+    const { deploy, log } = createDeploy();
+    const model = calling();
+    const tools = { deploy: toAiTool(deploy, { ask: async () => "geheim" }) };
+    await generateText({ model, tools, prompt, stopWhen });
+    expect(lastResult(model.doGenerateCalls)).toEqual({
+      type: "error-text",
+      value: 'JpError: The answer to "Deploy now?": expected true or false, got string',
+    });
+    expect(log).toEqual(["start"]);
+  });
+
+  test("ends with the reason why there is no answer", async () => {
+    const { deploy } = createDeploy();
+    const model = calling();
+    const ask = async () => {
+      throw new Error("Ana is on holiday.");
+    };
+    await generateText({ model, tools: { deploy: toAiTool(deploy, { ask }) }, prompt, stopWhen });
+    expect(lastResult(model.doGenerateCalls)).toEqual({ type: "error-text", value: "Error: Ana is on holiday." });
+  });
+
+  test("ends with the request, even if the function ignores its signal", async () => {
+    const { deploy, log } = createDeploy();
+    const abort = new AbortController();
+    const signals: AbortSignal[] = [];
+    const execution = toAiTool(deploy, {
+      ask: async (_question, { signal }) => {
+        signals.push(signal);
+        abort.abort();
+        return new Promise(() => {});
+      },
+    }).execute({ version: "1.4" }, { toolCallId: "1", messages: [], abortSignal: abort.signal });
+    await expect(execution).rejects.toThrow("aborted");
+    expect([signals[0]?.aborted, log]).toEqual([true, ["start"]]);
+  });
+});
+
+describe("a tool whose question is an approval", () => {
+  const user: ModelMessage = { role: "user", content: prompt };
+
+  /** The first request: what the next one is sent, as JSON from a client, with the person's answer. */
+  async function request(approved: boolean) {
+    const { deploy } = createDeploy();
+    const aiTool = toAiTool(deploy, { ask: "approval" });
+    const toolApproval = { deploy: aiTool.approval };
+    const { content, response } = await generateText({
+      model: calling(),
+      tools: { deploy: aiTool },
+      toolApproval,
+      messages: [user],
+      stopWhen,
+    });
+    const requests = content.filter((part) => part.type === "tool-approval-request");
+    const [{ approvalId, reason } = { approvalId: "" }] = requests;
+    const answer: ModelMessage = {
+      role: "tool",
+      content: [{ type: "tool-approval-response", approvalId, approved }],
+    };
+    const messages = JSON.stringify([user, ...response.messages, answer]);
+    return { reason, messages: JSON.parse(messages) as ModelMessage[] };
+  }
+
+  test("puts the question into the request for approval", async () => {
+    expect((await request(true)).reason).toBe("Deploy now?\n\nVersion 1.4");
+  });
+
+  test("runs after the approval, which may come to another process", async () => {
+    const { messages } = await request(true);
+    const { deploy, log } = createDeploy();
+    const model = mockModel("Done.");
+    const tools = { deploy: toAiTool(deploy, { ask: "approval" }) };
+    const { text } = await generateText({ model, tools, messages });
+    expect(text).toBe("Done.");
+    expect(lastResult(model.doGenerateCalls)).toEqual({ type: "text", value: "1.4 is on live" });
+    expect(JSON.stringify(model.doGenerateCalls[0]?.prompt)).not.toContain("Deploy now?");
+    expect(log.filter((entry) => entry === "deploy")).toHaveLength(1);
+  });
+
+  test("runs after the approval when the reply is streamed", async () => {
+    const { messages } = await request(true);
+    const { deploy, log } = createDeploy();
+    const tools = { deploy: toAiTool(deploy, { ask: "approval" }) };
+    const model = mockModel("Done.");
+    expect(await streamText({ model, tools, messages }).text).toBe("Done.");
+    expect(lastResult(model.doStreamCalls)).toEqual({ type: "text", value: "1.4 is on live" });
+    expect(log.filter((entry) => entry === "deploy")).toHaveLength(1);
+  });
+
+  test("does not run after a denial", async () => {
+    const { messages } = await request(false);
+    const { deploy, log } = createDeploy();
+    const model = mockModel("Pity.");
+    const tools = { deploy: toAiTool(deploy, { ask: "approval" }) };
+    await generateText({ model, tools, messages });
+    expect(lastResult(model.doGenerateCalls)).toMatchObject({ type: "execution-denied" });
+    expect(log).toEqual([]);
+  });
+
+  test("runs once, and without approval, if it does not ask", async () => {
+    const input = { version: "1.4", to: "test" };
+    const generated = createDeploy();
+    const { steps } = await generateText({
+      model: calling(input),
+      tools: { deploy: toAiTool(generated.deploy, { ask: "approval" }) },
+      prompt,
+    });
+    expect(steps[0]?.toolResults).toMatchObject([{ output: "1.4 is on test" }]);
+    const streamed = createDeploy();
+    const { toolResults } = streamText({
+      model: calling(input),
+      tools: { deploy: toAiTool(streamed.deploy, { ask: "approval" }) },
+      prompt,
+    });
+    expect(await toolResults).toMatchObject([{ output: "1.4 is on test" }]);
+    expect([generated.log, streamed.log]).toEqual([
+      ["start", "deploy"],
+      ["start", "deploy"],
+    ]);
+  });
+
+  test("does not share a result between calls with the same id", async () => {
+    const { deploy, log } = createDeploy();
+    const { approval, execute } = toAiTool(deploy, { ask: "approval" });
+    await approval({ version: "1.4", to: "test" }, { toolCallId: "call_1" });
+    const options = { toolCallId: "call_1", messages: [] };
+    expect(await execute({ version: "2.0", to: "test" }, options)).toBe("2.0 is on test");
+    expect(log).toEqual(["start", "deploy", "start", "deploy"]);
+  });
+
+  test("does not run if the program's own policy lets it pass and no one has approved it", async () => {
+    const { deploy, log } = createDeploy();
+    const tools = { deploy: toAiTool(deploy, { ask: "approval" }) };
+    const model = calling();
+    await generateText({ model, tools, prompt, stopWhen, toolApproval: () => "approved" });
+    expect(lastResult(model.doGenerateCalls)).toMatchObject({
+      type: "error-text",
+      value: expect.stringContaining("no way to answer"),
+    });
+    expect(log).toEqual(["start"]);
+  });
+
+  test("ends with an error if it asks for more than yes or no", async () => {
+    const asking = createTool((_args, { ask }) => ask(textQuestion("where", "Where?")));
+    const model = calling();
+    const tools = { deploy: toAiTool(asking, { ask: "approval" }) };
+    await generateText({ model, tools, prompt, stopWhen });
+    expect(lastResult(model.doGenerateCalls)).toMatchObject({
+      type: "error-text",
+      value: expect.stringContaining('deploy asks "Where?"'),
+    });
+  });
+
+  test("takes one approval for one question only", async () => {
+    const { messages } = await request(true);
+    const asking = createTool(async (_args, { ask }) => {
+      const isSure = await ask(booleanQuestion("sure", "Deploy now?"));
+      return isSure && (await ask(booleanQuestion("erase", "Erase the old one?")));
+    });
+    const model = mockModel("Pity.");
+    const tools = { deploy: toAiTool(asking, { ask: "approval" }) };
+    await generateText({ model, tools, messages });
+    expect(lastResult(model.doGenerateCalls)).toMatchObject({
+      type: "error-text",
+      value: expect.stringContaining('deploy asks "Erase the old one?"'),
+    });
+  });
+});
+
+describe("a tool that is left to the client", () => {
+  test("is run step by step, with the answers so far", async () => {
+    const asking = createTool(async ({ version }, { ask }) => {
+      const key = await ask(secretQuestion("key", "The key?"));
+      const isSure = key.length > 0 && (await ask(booleanQuestion("sure", "Deploy now?")));
+      return isSure ? `${version} is live` : "left alone";
+    });
+    const model = calling();
+    const tools = { deploy: toClientTool(asking) };
+    const messages: ModelMessage[] = [{ role: "user", content: prompt }];
+    const first = await generateText({ model, tools, messages, stopWhen });
+    expect(first.toolResults).toEqual([]);
+    const [{ toolCallId, toolName, input } = { toolCallId: "", toolName: "", input: {} }] =
+      first.toolCalls;
+
+    expect(await continueToolCall(asking, { input })).toMatchObject({
+      type: "question",
+      questions: [{ id: "key", answerType: { type: "secret" } }],
+    });
+    expect(await continueToolCall(asking, { input, answers: { key: "geheim" } })).toMatchObject({
+      type: "question",
+      questions: [{ id: "sure" }],
+    });
+    const step = await continueToolCall(asking, { input, answers: { key: "geheim", sure: true } });
+    expect(step).toEqual({ type: "result", output: "1.4 is live" });
+
+    const value = step.type === "result" ? step.output : "";
+    const output = { type: "text" as const, value };
+    const result: ModelMessage = {
+      role: "tool",
+      content: [{ type: "tool-result", toolCallId, toolName, output }],
+    };
+    messages.push(...first.response.messages, result);
+    expect((await generateText({ model, tools, messages })).text).toBe("Done.");
+    expect(lastResult(model.doGenerateCalls)).toEqual(output);
+    expect(JSON.stringify(model.doGenerateCalls)).not.toContain("geheim");
+  });
+
+  test("is asked again about an answer that does not fit", async () => {
+    const { deploy, log } = createDeploy();
+    const call = { input: { version: "1.4" }, answers: { sure: "yes" } };
+    expect(await continueToolCall(deploy, call)).toMatchObject({ questions: [{ id: "sure" }] });
+    expect(log).toEqual(["start"]);
+  });
+
+  test("does not run with input that does not fit its parameters", async () => {
+    const { deploy, log } = createDeploy();
+    expect(await continueToolCall(deploy, { input: { version: 14 } })).toMatchObject({
+      type: "error",
+      message: expect.stringContaining("version"),
+    });
+    expect(await continueToolCall(deploy, { input: "1.4" })).toEqual({
+      type: "error",
+      message: "expected an object",
+    });
+    expect(log).toEqual([]);
+  });
+
+  test("reports its failure", async () => {
+    const failing = createTool(async () => {
+      throw new Error("no such version");
+    });
+    expect(await continueToolCall(failing, { input: { version: "1.4" } })).toEqual({
+      type: "error",
+      message: "no such version",
+    });
+  });
+
+  test("ends when the step is aborted", async () => {
+    const hanging = createTool(() => new Promise(() => {}));
+    const signal = AbortSignal.abort();
+    const step = continueToolCall(hanging, { input: { version: "1.4" }, signal });
+    await expect(step).rejects.toThrow("aborted");
+  });
+});
+
+test("version 6 of the AI SDK asks for approval, runs the tool, and leaves one to the client", async () => {
+  const { deploy, log } = createDeploy();
+  const tools = { deploy: toAiTool(deploy, { ask: "approval" }), client: toClientTool(deploy) };
+  const model = mockModelV3({ input: { version: "1.4" } }, "Done.");
+  const messages: ModelMessage6[] = [{ role: "user", content: prompt }];
+  const options = { model, tools, stopWhen: stepCountIs(3) };
+  const { content, response } = await generateText6({ ...options, messages });
+  const requests = content.filter((part) => part.type === "tool-approval-request");
+  const [{ approvalId } = { approvalId: "" }] = requests;
+  messages.push(...response.messages, {
+    role: "tool",
+    content: [{ type: "tool-approval-response", approvalId, approved: true }],
+  });
+  expect((await generateText6({ ...options, messages })).text).toBe("Done.");
+  expect(lastResult(model.doGenerateCalls)).toEqual({ type: "text", value: "1.4 is on live" });
+  expect(log.filter((entry) => entry === "deploy")).toHaveLength(1);
+  expect(model.doGenerateCalls[0]?.tools).toMatchObject([
+    { name: "deploy", inputSchema: parameters },
+    { name: "client", inputSchema: parameters },
+  ]);
+});
+
+interface RecordedCall {
+  readonly prompt: readonly { readonly role: string; readonly content: unknown }[];
+}
+
+/** What the model got as the result of its call. */
+function lastResult(calls: readonly RecordedCall[]): unknown {
+  const { role, content } = calls.at(-1)?.prompt.at(-1) ?? {};
+  if (role !== "tool" || !Array.isArray(content)) throw new Error("No result was sent last.");
+  return (content as readonly { readonly output?: unknown }[])[0]?.output;
+}
