@@ -22,6 +22,7 @@ const ALLOWED_IMPORTS: Readonly<Record<string, readonly string[]>> = {
   provider: ["util", "json-schema", "tool", "conversation"],
   inquiry: ["util", "tool", "config", "conversation", "provider"],
   executor: ["util", "process", "json-schema", "tool", "config", "mcp"],
+  "ai-sdk": ["util", "tool", "executor"],
   trust: ["util", "tool", "config", "storage"],
   agent: ["util", "tool", "config", "conversation", "storage", "provider", "executor", "inquiry"],
   runtime: [

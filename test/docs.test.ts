@@ -285,8 +285,8 @@ describe("the documentation", () => {
 
   test("describes the architecture on one page, with every folder in its picture", () => {
     const { text: page, blocks } = readDocument("docs/architecture.md");
-    // These two are described below the picture.
-    const shown = `${blocks[0]?.code} serve-tool testing`;
+    // These are described below the picture.
+    const shown = `${blocks[0]?.code} serve-tool ai-sdk testing`;
     expect(page.split("\n").length).toBeLessThanOrEqual(150);
     expect(sourceFolders().filter((folder) => !shown.includes(folder))).toEqual([]);
   });

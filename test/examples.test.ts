@@ -214,6 +214,25 @@ describe("the examples", () => {
       stderr: "",
     });
   });
+
+  test("include tools that are shared with an app that uses the AI SDK", async () => {
+    expect(await run("shared-tool/programs.ts")).toEqual(
+      printed(
+        lines(
+          "jp asks: Deploy version 1.4?",
+          "jp: Version 1.4 is live.",
+          "jp asks: Run rollback?",
+          "jp: The user did not approve this call. The tool was not run.",
+          "The app asks: Deploy version 1.4?",
+          'The app: It says: {"type":"text","value":"Version 1.4 is live."}',
+          "To approve: Deploy version 1.4?",
+          'After the approval: It says: {"type":"text","value":"Version 1.4 is live."}',
+          "The client asks: Deploy version 1.4?",
+          'For addToolOutput: {"type":"result","output":"Nothing was deployed."}',
+        ),
+      ),
+    );
+  });
 });
 
 interface RunOptions {

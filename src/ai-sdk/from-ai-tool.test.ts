@@ -10,7 +10,11 @@ import { type AiCallOptions, fromAiTool, fromAiTools } from "./index.ts";
 const city = z.object({ city: z.string().transform((name) => name.toUpperCase()) });
 
 /** Runs a turn in which the model calls the tool once. */
-async function turnWith(weather: Tool, answers: readonly Json[] = [], args: JsonObject = { city: "Bonn" }) {
+async function turnWith(
+  weather: Tool,
+  answers: readonly Json[] = [],
+  args: JsonObject = { city: "Bonn" },
+) {
   const model = new ScriptedModel({
     replies: [[{ type: "tool_call", id: "call_1", name: weather.name, arguments: args }], "Done."],
   });
@@ -134,11 +138,16 @@ describe("an AI SDK tool", () => {
       },
     });
     const model = new ScriptedModel({
-      replies: [[{ type: "tool_call", id: "call_1", name: "weather", arguments: { city: "Bonn" } }]],
+      replies: [
+        [{ type: "tool_call", id: "call_1", name: "weather", arguments: { city: "Bonn" } }],
+      ],
     });
     const conversation = await new MemoryConversationStore().create({});
     const tools = [fromAiTool("weather", weather)];
-    const { type } = await runTurn({ conversation, model, tools, signal: abort.signal }, "Weather?");
+    const { type } = await runTurn(
+      { conversation, model, tools, signal: abort.signal },
+      "Weather?",
+    );
     expect([type, await aborted.promise]).toEqual(["interrupted", "aborted"]);
   });
 
@@ -175,7 +184,9 @@ describe("an AI SDK tool", () => {
 });
 
 describe("the output of an AI SDK tool for the model", () => {
-  type ModelOutput = Awaited<ReturnType<NonNullable<Parameters<typeof dynamicTool>[0]["toModelOutput"]>>>;
+  type ModelOutput = Awaited<
+    ReturnType<NonNullable<Parameters<typeof dynamicTool>[0]["toModelOutput"]>>
+  >;
   const cases: readonly (readonly [ModelOutput, string, boolean])[] = [
     [{ type: "text", value: "wet" }, "wet", false],
     [{ type: "json", value: { wet: true } }, '{"wet":true}', false],
@@ -217,7 +228,10 @@ describe("an AI SDK tool that needs approval", () => {
       runs.push(name);
       return "Rain";
     };
-    return { runs, weather: fromAiTool("weather", tool({ inputSchema: city, needsApproval, execute })) };
+    return {
+      runs,
+      weather: fromAiTool("weather", tool({ inputSchema: city, needsApproval, execute })),
+    };
   }
 
   test("asks a person first, on record, and runs after a yes", async () => {

@@ -132,9 +132,7 @@ export function fromAiTool<Input>(
         if (!(await ask(approvalQuestion(name, given)))) return NOT_APPROVED;
       }
       const running =
-        execute === undefined
-          ? tool.execute?.(input, callOptions)
-          : execute(input, callOptions);
+        execute === undefined ? tool.execute?.(input, callOptions) : execute(input, callOptions);
       const output = await lastOutput(running, progress);
       if (tool.toModelOutput === undefined) return toJson(output);
       return toResult(await tool.toModelOutput({ toolCallId, input, output }));
@@ -265,5 +263,7 @@ function toStandardSchema<Input>(schema: AiSchema<Input>): StandardSchema<Input>
       : { issues: [{ message: messageOf(result.error) }] };
   };
   const { jsonSchema } = own;
-  return { "~standard": { version: 1, vendor: "ai", validate, jsonSchema: { input: () => jsonSchema } } };
+  return {
+    "~standard": { version: 1, vendor: "ai", validate, jsonSchema: { input: () => jsonSchema } },
+  };
 }

@@ -1,5 +1,9 @@
 import { generateText, isStepCount, type ModelMessage, streamText, type ToolSet } from "ai";
-import { generateText as generateText6, type ModelMessage as ModelMessage6, stepCountIs } from "ai6";
+import {
+  generateText as generateText6,
+  type ModelMessage as ModelMessage6,
+  stepCountIs,
+} from "ai6";
 import { describe, expect, test } from "vitest";
 import {
   booleanQuestion,
@@ -75,7 +79,12 @@ describe("a tool in the AI SDK's loop", () => {
   test("does not run with input that does not fit its parameters", async () => {
     const { deploy, log } = createDeploy();
     const tools = { deploy: toAiTool(deploy) };
-    const { steps } = await generateText({ model: calling({ version: 14 }), tools, prompt, stopWhen });
+    const { steps } = await generateText({
+      model: calling({ version: 14 }),
+      tools,
+      prompt,
+      stopWhen,
+    });
     expect(steps[0]?.content).toMatchObject([
       { type: "tool-call", invalid: true },
       { type: "tool-error", error: expect.stringContaining("version") },
@@ -85,7 +94,11 @@ describe("a tool in the AI SDK's loop", () => {
 
   test("gets the defaults of its parameters and the id of the call", async () => {
     const echo = createTool(async (args, { toolCallId = "" }) => ({ args, toolCallId }));
-    const { steps } = await generateText({ model: calling(), tools: { deploy: toAiTool(echo) }, prompt });
+    const { steps } = await generateText({
+      model: calling(),
+      tools: { deploy: toAiTool(echo) },
+      prompt,
+    });
     expect(steps[0]?.toolResults).toMatchObject([
       { output: '{"args":{"version":"1.4","to":"live"},"toolCallId":"call_1"}' },
     ]);
@@ -97,7 +110,10 @@ describe("a tool in the AI SDK's loop", () => {
     });
     const model = calling();
     await generateText({ model, tools: { deploy: toAiTool(failing) }, prompt, stopWhen });
-    expect(lastResult(model.doGenerateCalls)).toEqual({ type: "error-text", value: "Error: no such version\n\nTrace:\n404" });
+    expect(lastResult(model.doGenerateCalls)).toEqual({
+      type: "error-text",
+      value: "Error: no such version\n\nTrace:\n404",
+    });
   });
 
   test("ends with an error if it asks and no one can answer", async () => {
@@ -106,7 +122,8 @@ describe("a tool in the AI SDK's loop", () => {
     await generateText({ model, tools: { deploy: toAiTool(deploy) }, prompt, stopWhen });
     expect(lastResult(model.doGenerateCalls)).toEqual({
       type: "error-text",
-      value: 'JpError: deploy asks "Deploy now?", and there is no way to answer. Do not retry this call.',
+      value:
+        'JpError: deploy asks "Deploy now?", and there is no way to answer. Do not retry this call.',
     });
     expect(log).toEqual(["start"]);
   });
@@ -176,7 +193,10 @@ describe("a tool that asks through a function", () => {
       throw new Error("Ana is on holiday.");
     };
     await generateText({ model, tools: { deploy: toAiTool(deploy, { ask }) }, prompt, stopWhen });
-    expect(lastResult(model.doGenerateCalls)).toEqual({ type: "error-text", value: "Error: Ana is on holiday." });
+    expect(lastResult(model.doGenerateCalls)).toEqual({
+      type: "error-text",
+      value: "Error: Ana is on holiday.",
+    });
   });
 
   test("ends with the request, even if the function ignores its signal", async () => {
