@@ -395,5 +395,6 @@ test("refused questions are recorded and end the call", async () => {
 
 /** The request to an executor, as JSON. */
 function attempt(given: object) {
-  return { call: {}, arguments: { path: "a/b" }, ...given, notes: {}, signal: {} };
+  const call = { call: {}, toolCallId: "call_1", arguments: { path: "a/b" } };
+  return { ...call, ...given, notes: {}, signal: {} };
 }

@@ -47,6 +47,20 @@ function ofType<Type extends ConversationEvent["type"]>(
   );
 }
 
+/** The result of a tool that returns its input. */
+async function runWith(inputSchema: Parameters<typeof dynamicTool>[0]["inputSchema"]) {
+  const weather = dynamicTool({ inputSchema, execute: (input) => JSON.stringify(input) });
+  return (await turnWith(fromAiTool("weather", weather))).content;
+}
+
+function accept(value: unknown) {
+  return { success: true as const, value: { checked: value } };
+}
+
+function refuse() {
+  return { success: false as const, error: new Error("refused") };
+}
+
 describe("an AI SDK tool", () => {
   test("gets its input validated and transformed by its own schema", async () => {
     const weather = tool({
@@ -76,16 +90,15 @@ describe("an AI SDK tool", () => {
 
   test("may have any kind of schema that the AI SDK takes", async () => {
     const json = { type: "object", properties: { city: { type: "string" } } } as const;
-    const validate = (value: unknown) => ({ success: true as const, value: { checked: value } });
-    const refuse = () => ({ success: false as const, error: new Error("refused") });
-    const execute = (input: unknown) => JSON.stringify(input);
-    const run = async (inputSchema: Parameters<typeof dynamicTool>[0]["inputSchema"]) =>
-      (await turnWith(fromAiTool("weather", dynamicTool({ inputSchema, execute })))).content;
-    expect(await run(zodSchema(city))).toBe('{"city":"BONN"}');
-    expect(await run(() => zodSchema(city))).toBe('{"city":"BONN"}');
-    expect(await run(jsonSchema(json))).toBe('{"city":"Bonn"}');
-    expect(await run(jsonSchema(json, { validate }))).toBe('{"checked":{"city":"Bonn"}}');
-    expect(await run(jsonSchema(json, { validate: refuse }))).toBe("Invalid arguments.\n- refused");
+    expect(await runWith(zodSchema(city))).toBe('{"city":"BONN"}');
+    expect(await runWith(() => zodSchema(city))).toBe('{"city":"BONN"}');
+    expect(await runWith(jsonSchema(json))).toBe('{"city":"Bonn"}');
+    expect(await runWith(jsonSchema(json, { validate: accept }))).toBe(
+      '{"checked":{"city":"Bonn"}}',
+    );
+    expect(await runWith(jsonSchema(json, { validate: refuse }))).toBe(
+      "Invalid arguments.\n- refused",
+    );
   });
 
   test("needs `parameters` if its schema has no JSON Schema at once", async () => {
@@ -221,19 +234,19 @@ describe("the output of an AI SDK tool for the model", () => {
   });
 });
 
-describe("an AI SDK tool that needs approval", () => {
-  function createWeather(needsApproval: boolean | ((input: { city: string }) => boolean)) {
-    const runs: string[] = [];
-    const execute = ({ city: name }: { city: string }) => {
-      runs.push(name);
-      return "Rain";
-    };
-    return {
-      runs,
-      weather: fromAiTool("weather", tool({ inputSchema: city, needsApproval, execute })),
-    };
-  }
+function createWeather(needsApproval: boolean | ((input: { city: string }) => boolean)) {
+  const runs: string[] = [];
+  const execute = ({ city: name }: { city: string }) => {
+    runs.push(name);
+    return "Rain";
+  };
+  return {
+    runs,
+    weather: fromAiTool("weather", tool({ inputSchema: city, needsApproval, execute })),
+  };
+}
 
+describe("an AI SDK tool that needs approval", () => {
   test("asks a person first, on record, and runs after a yes", async () => {
     const { weather, runs } = createWeather(true);
     const { events, content } = await turnWith(weather, [true]);

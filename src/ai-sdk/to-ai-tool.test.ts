@@ -8,13 +8,12 @@ import { describe, expect, test } from "vitest";
 import {
   booleanQuestion,
   defineTool,
-  type Question,
   secretQuestion,
   textQuestion,
   type Tool,
   type ToolContext,
 } from "../tool/index.ts";
-import type { Json, JsonObject } from "../util/index.ts";
+import type { Json } from "../util/index.ts";
 import { continueToolCall, toAiTool, toClientTool } from "./index.ts";
 import { mockModel, mockModelV3 } from "./mock-models.fixture.ts";
 
@@ -35,8 +34,18 @@ function calling(input: object = { version: "1.4" }) {
   return mockModel({ input }, "Done.");
 }
 
-function createTool(run: (args: JsonObject, context: ToolContext) => Promise<Json>): Tool {
-  return defineTool({ name: "deploy", description: "Deploys a version.", parameters, run });
+interface Deployment {
+  readonly version: string;
+  readonly to: string;
+}
+
+function createTool(run: (args: Deployment, context: ToolContext) => Promise<Json>): Tool {
+  return defineTool<Deployment>({
+    name: "deploy",
+    description: "Deploys a version.",
+    parameters,
+    run,
+  });
 }
 
 /** Asks before it deploys, except to `test`. `log` has what each attempt did. */
@@ -93,7 +102,10 @@ describe("a tool in the AI SDK's loop", () => {
   });
 
   test("gets the defaults of its parameters and the id of the call", async () => {
-    const echo = createTool(async (args, { toolCallId = "" }) => ({ args, toolCallId }));
+    const echo = createTool(async (args, { toolCallId = "" }) => ({
+      args: { ...args },
+      toolCallId,
+    }));
     const { steps } = await generateText({
       model: calling(),
       tools: { deploy: toAiTool(echo) },
@@ -165,10 +177,12 @@ describe("a tool that asks through a function", () => {
               more: [booleanQuestion("sure", "Now?")],
             },
     };
-    const ask = async ({ answerType }: Question) => answerType.type === "boolean" || "test";
+    const aiTool = toAiTool(form, {
+      ask: async ({ answerType }) => answerType.type === "boolean" || "test",
+    });
     const { steps } = await generateText({
       model: calling(),
-      tools: { deploy: toAiTool(form, { ask }) },
+      tools: { deploy: aiTool },
       prompt,
     });
     expect(steps[0]?.toolResults).toMatchObject([{ output: '{"where":"test","sure":true}' }]);
@@ -189,10 +203,10 @@ describe("a tool that asks through a function", () => {
   test("ends with the reason why there is no answer", async () => {
     const { deploy } = createDeploy();
     const model = calling();
-    const ask = async () => {
-      throw new Error("Ana is on holiday.");
-    };
-    await generateText({ model, tools: { deploy: toAiTool(deploy, { ask }) }, prompt, stopWhen });
+    const aiTool = toAiTool(deploy, {
+      ask: () => Promise.reject(new Error("Ana is on holiday.")),
+    });
+    await generateText({ model, tools: { deploy: aiTool }, prompt, stopWhen });
     expect(lastResult(model.doGenerateCalls)).toEqual({
       type: "error-text",
       value: "Error: Ana is on holiday.",
@@ -230,8 +244,8 @@ describe("a tool whose question is an approval", () => {
       messages: [user],
       stopWhen,
     });
-    const requests = content.filter((part) => part.type === "tool-approval-request");
-    const [{ approvalId, reason } = { approvalId: "" }] = requests;
+    const found = content.find((part) => part.type === "tool-approval-request");
+    const { approvalId, reason } = found ?? { approvalId: "" };
     const answer: ModelMessage = {
       role: "tool",
       content: [{ type: "tool-approval-response", approvalId, approved }],
@@ -429,8 +443,8 @@ test("version 6 of the AI SDK asks for approval, runs the tool, and leaves one t
   const messages: ModelMessage6[] = [{ role: "user", content: prompt }];
   const options = { model, tools, stopWhen: stepCountIs(3) };
   const { content, response } = await generateText6({ ...options, messages });
-  const requests = content.filter((part) => part.type === "tool-approval-request");
-  const [{ approvalId } = { approvalId: "" }] = requests;
+  const found = content.find((part) => part.type === "tool-approval-request");
+  const { approvalId } = found ?? { approvalId: "" };
   messages.push(...response.messages, {
     role: "tool",
     content: [{ type: "tool-approval-response", approvalId, approved: true }],
