@@ -2,6 +2,7 @@ import { dynamicTool, jsonSchema, tool, type ToolSet, zodSchema } from "ai";
 import { tool as tool6, type ToolSet as ToolSet6 } from "ai6";
 import { describe, expect, expectTypeOf, test } from "vitest";
 import { z } from "zod";
+import { z as z3 } from "zod/v3";
 import { type ConversationEvent, MemoryConversationStore, runTurn, type Tool } from "../index.ts";
 import { ScriptedModel, ScriptedPrompter } from "../testing/index.ts";
 import type { Json, JsonObject } from "../util/index.ts";
@@ -108,6 +109,9 @@ describe("an AI SDK tool", () => {
     expect(() => fromAiTool("weather", weather)).toThrow(
       "weather has an `inputSchema` without a JSON Schema.",
     );
+    const old = tool({ inputSchema: z3.object({ city: z3.string() }), execute: () => "Rain" });
+    expect(() => fromAiTool("weather", old)).toThrow("without a JSON Schema");
+    expect(fromAiTool("weather", old, { parameters: json }).parameters).toEqual(json);
     const ours = fromAiTool("weather", weather, { parameters: json });
     expect([ours.parameters, (await turnWith(ours)).content]).toEqual([json, "Rain"]);
   });

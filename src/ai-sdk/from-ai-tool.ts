@@ -77,7 +77,7 @@ export interface FromAiToolOptions<Input = unknown> {
   readonly description?: string;
   /** JSON Schema of the input. Needed for a schema that cannot produce one at once, such as one of zod 3. */
   readonly parameters?: JsonObject;
-  /** Runs a tool that has no `execute` because it belongs to a client. */
+  /** Replaces the tool's own. A tool that is meant for a client has none. */
   readonly execute?: (input: Input, options: AiCallOptions) => unknown;
   /** The tool's `context`; see `toolsContext` in the AI SDK. */
   readonly context?: unknown;

@@ -61,6 +61,19 @@ function createDeploy() {
   return { deploy, log };
 }
 
+/** Asks two questions at once. */
+function createForm(): Tool {
+  const question = booleanQuestion("sure", "Now?");
+  const more = [textQuestion("where", "Where?")];
+  return {
+    ...createDeploy().deploy,
+    execute: async ({ answers }) =>
+      "where" in answers
+        ? { type: "success", content: JSON.stringify(answers) }
+        : { type: "needs_input", question, more },
+  };
+}
+
 describe("a tool in the AI SDK's loop", () => {
   test("runs if it asks nothing", async () => {
     const { deploy, log } = createDeploy();
@@ -166,18 +179,7 @@ describe("a tool that asks through a function", () => {
   });
 
   test("gets the answers to a form together", async () => {
-    const form: Tool = {
-      ...createDeploy().deploy,
-      execute: async ({ answers }) =>
-        "where" in answers
-          ? { type: "success", content: JSON.stringify(answers) }
-          : {
-              type: "needs_input",
-              question: textQuestion("where", "Where?"),
-              more: [booleanQuestion("sure", "Now?")],
-            },
-    };
-    const aiTool = toAiTool(form, {
+    const aiTool = toAiTool(createForm(), {
       ask: async ({ answerType }) => answerType.type === "boolean" || "test",
     });
     const { steps } = await generateText({
@@ -185,7 +187,7 @@ describe("a tool that asks through a function", () => {
       tools: { deploy: aiTool },
       prompt,
     });
-    expect(steps[0]?.toolResults).toMatchObject([{ output: '{"where":"test","sure":true}' }]);
+    expect(steps[0]?.toolResults).toMatchObject([{ output: '{"sure":true,"where":"test"}' }]);
   });
 
   test("ends with an error if the answer does not fit, without quoting it", async () => {
@@ -333,14 +335,16 @@ describe("a tool whose question is an approval", () => {
     expect(log).toEqual(["start"]);
   });
 
-  test("ends with an error if it asks for more than yes or no", async () => {
-    const asking = createTool((_args, { ask }) => ask(textQuestion("where", "Where?")));
+  test.each([
+    ["text", createTool((_args, { ask }) => ask(textQuestion("where", "Where?"))), "Where?"],
+    ["two answers", createForm(), "Now?"],
+  ])("ends with an error if it asks for %s", async (_what, asking, question) => {
     const model = calling();
     const tools = { deploy: toAiTool(asking, { ask: "approval" }) };
     await generateText({ model, tools, prompt, stopWhen });
     expect(lastResult(model.doGenerateCalls)).toMatchObject({
       type: "error-text",
-      value: expect.stringContaining('deploy asks "Where?"'),
+      value: expect.stringContaining(`deploy asks "${question}"`),
     });
   });
 

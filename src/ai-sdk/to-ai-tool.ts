@@ -162,8 +162,8 @@ export function toClientTool(tool: Tool): ClientAiTool {
 
 /**
  * Runs a call with the answers so far, up to the tool's next question or its end. It keeps nothing between steps, so
- * each step may run in another process. The answers come from the client: neither they nor the input are proof of
- * what a person wants beyond what that client may do anyway.
+ * each step may run in another process. Check first what this user may do: the client chooses both the input and the
+ * answers.
  */
 export async function continueToolCall(
   tool: Tool,
