@@ -2,7 +2,14 @@
  * Tools of the AI SDK as tools of jp. Their types are described here by structure, so that versions 6 and 7 of `ai`
  * both fit and neither has to be installed.
  */
-import { booleanQuestion, defineTool, type JsonSchemaSource, type Tool } from "../tool/index.ts";
+import {
+  booleanQuestion,
+  defineTool,
+  type StandardResult,
+  type StandardSchema,
+  toJsonSchema,
+  type Tool,
+} from "../tool/index.ts";
 import { isJsonObject, JpError, type Json, type JsonObject, messageOf } from "../util/index.ts";
 
 /** A tool of the AI SDK, made with its `tool` or `dynamicTool`: the parts that jp uses. */
@@ -54,28 +61,11 @@ type Validation<Input> =
   | { readonly success: true; readonly value: Input }
   | { readonly success: false; readonly error: Error };
 
-/** With what the library offers for JSON Schema, if anything. */
-interface StandardSchema<Input> {
-  readonly "~standard": {
-    readonly version: 1;
-    readonly vendor: string;
-    readonly types?: { readonly input: unknown; readonly output: Input } | undefined;
-    readonly validate: (value: unknown) => StandardResult<Input> | Promise<StandardResult<Input>>;
-    readonly jsonSchema?: {
-      readonly input: (options: { readonly target: "draft-2020-12" }) => object;
-    };
-  };
-}
-
-type StandardResult<Value> =
-  | { readonly value: Value; readonly issues?: undefined }
-  | { readonly issues: readonly { readonly message: string }[] };
-
 /** What an AI SDK tool does not say about itself. */
 export interface FromAiToolOptions<Input = unknown> {
   /** Replaces the tool's own. */
   readonly description?: string;
-  /** JSON Schema of the input. Needed for a schema that cannot produce one at once, such as one of zod 3. */
+  /** JSON Schema of the input. Needed for a schema that promises one. */
   readonly parameters?: JsonObject;
   /** Replaces the tool's own. A tool that is meant for a client has none. */
   readonly execute?: (input: Input, options: AiCallOptions) => unknown;
@@ -228,14 +218,8 @@ function toSchemaSource<Input>(
   name: string,
   schema: StandardSchema<Input>,
   parameters: JsonObject | undefined,
-): JsonSchemaSource<ParsedInput<Input>> {
-  const { vendor, jsonSchema } = schema["~standard"];
-  const json: unknown = parameters ?? jsonSchema?.input({ target: "draft-2020-12" });
-  if (!isJsonObject(json) || "then" in json) {
-    throw new JpError("unsupported_tool", `${name} has an \`inputSchema\` without a JSON Schema.`, {
-      hint: "Pass `parameters`, the JSON Schema of its input, in the options.",
-    });
-  }
+): StandardSchema<ParsedInput<Input>> {
+  const json = parameters ?? findJsonSchema(name, schema);
   const validate = async (given: JsonObject) => {
     const result = await schema["~standard"].validate(given);
     return result.issues === undefined ? { value: { given, input: result.value } } : result;
@@ -243,11 +227,21 @@ function toSchemaSource<Input>(
   return {
     "~standard": {
       version: 1,
-      vendor,
+      vendor: schema["~standard"].vendor,
       validate: (value) => validate(value as JsonObject), // jp checks arguments before a call.
       jsonSchema: { input: () => json },
     },
   };
+}
+
+function findJsonSchema(name: string, schema: StandardSchema): JsonObject {
+  try {
+    return toJsonSchema(schema);
+  } catch (cause) {
+    const message = `jp needs a JSON Schema for the input of ${name}. ${messageOf(cause)}`;
+    const hint = "Pass it as `parameters` in the options.";
+    throw new JpError("unsupported_tool", message, { cause, hint });
+  }
 }
 
 /** The AI SDK's own kind of schema, and a function that returns one, as a Standard Schema. */
@@ -262,8 +256,9 @@ function toStandardSchema<Input>(schema: AiSchema<Input>): StandardSchema<Input>
       ? { value: result.value }
       : { issues: [{ message: messageOf(result.error) }] };
   };
-  const { jsonSchema } = own;
-  return {
-    "~standard": { version: 1, vendor: "ai", validate, jsonSchema: { input: () => jsonSchema } },
+  const input = () => {
+    if ("then" in own.jsonSchema) throw new Error("it is a promise");
+    return { ...own.jsonSchema };
   };
+  return { "~standard": { version: 1, vendor: "ai", validate, jsonSchema: { input } } };
 }

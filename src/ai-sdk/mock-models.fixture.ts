@@ -1,7 +1,7 @@
 /** Language models for both versions of the AI SDK that give fixed replies. */
 import type { LanguageModelV4StreamPart } from "@ai-sdk/provider";
 import { MockLanguageModelV4 } from "ai/test";
-import { MockLanguageModelV3 } from "ai6/test";
+import { MockLanguageModelV3 } from "ai-6/test";
 
 /** A text, or the input of a call of the tool `deploy` with the id `call_1`. */
 type MockReply = string | { readonly input: object };

@@ -3,7 +3,7 @@ import {
   generateText as generateText6,
   type ModelMessage as ModelMessage6,
   stepCountIs,
-} from "ai6";
+} from "ai-6";
 import { describe, expect, test } from "vitest";
 import {
   booleanQuestion,
