@@ -90,6 +90,9 @@ export type TurnEnd =
 
 type ReplyEnd = Extract<TurnEnd, { type: "done" }> | Interruption;
 
+/** The writers on which a turn runs now: two would mix their events. */
+const busy = new WeakSet<ConversationWriter>();
+
 /** One turn. Can be run or resumed once. */
 export class Turn {
   readonly #setup: TurnSetup;
@@ -126,11 +129,32 @@ export class Turn {
   }
 
   /**
-   * Starts a turn, and closes what an incomplete one before it has left open. Throws `ProviderError`,
-   * `write_failed`, and `foreign_turn` if another program changes the record meanwhile. Everything up to the
-   * error is recorded. Throws `invalid_file` before anything is.
+   * Starts a turn, and closes what an incomplete one before it has left open. Throws `turn_running` and `invalid_file` before it
+   * records anything; `ProviderError`, `write_failed`, and `foreign_turn` if another program changes the record
+   * meanwhile. Everything up to the error is recorded.
    */
-  async run({ files = [], ...message }: Message): Promise<TurnEnd> {
+  async run(request: Message): Promise<TurnEnd> {
+    return this.#alone(() => this.#start(request));
+  }
+
+  /** Continues the turn that the record ends with. Throws like `run`. */
+  async resume(): Promise<TurnEnd> {
+    return this.#alone(() => this.#continue());
+  }
+
+  /** Throws `turn_running` if another turn runs on the same writer. */
+  async #alone(work: () => Promise<TurnEnd>): Promise<TurnEnd> {
+    const { conversation } = this.#setup;
+    if (busy.has(conversation)) throw turnRunningError(conversation.id);
+    busy.add(conversation);
+    try {
+      return await work();
+    } finally {
+      busy.delete(conversation);
+    }
+  }
+
+  async #start({ files = [], ...message }: Message): Promise<TurnEnd> {
     const { clock } = this.#setup;
     const recorded = files.length > 0 && { files: recordFiles(files) };
     const timestamp = timestampFromDate(clock.now());
@@ -143,8 +167,7 @@ export class Turn {
     return this.#advance();
   }
 
-  /** Continues the turn that the record ends with. Throws like `run`. */
-  async resume(): Promise<TurnEnd> {
+  async #continue(): Promise<TurnEnd> {
     const { conversation, clock, allowsForeignTurn = false } = this.#setup;
     if (this.#progress().next === "done") return { type: "done", reason: "stop" };
     if (!conversation.isOwnTurn && !allowsForeignTurn) throw foreignTurnError(conversation.id);
@@ -304,6 +327,12 @@ export class Turn {
     this.#state = state;
     return { ...this.#setup, journal, prompts: this.#prompts, state, allowsLater: true };
   }
+}
+
+function turnRunningError(id: string): JpError {
+  return new JpError("turn_running", `A turn is already running in conversation ${id}.`, {
+    hint: "Wait until it ends, or use another conversation.",
+  });
 }
 
 function foreignTurnError(id: string): JpError {

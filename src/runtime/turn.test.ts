@@ -12,7 +12,7 @@ import {
   ScriptedPrompter,
 } from "../testing/index.ts";
 import { booleanQuestion, defineTool, selectQuestion, textQuestion } from "../tool/index.ts";
-import { runTurn, streamTurn } from "./index.ts";
+import { resumeTurn, runTurn, streamTurn } from "./index.ts";
 
 const clock = new FakeClock();
 
@@ -302,6 +302,48 @@ describe("a turn in an embedding program", () => {
       "interrupted",
       "a.sure.1 asks: Deploy now?",
     ]);
+  });
+});
+
+describe("a second turn on the same conversation", () => {
+  test("is refused while the first runs, before anything is recorded", async () => {
+    const conversation = await openConversation();
+    const released = Promise.withResolvers<void>();
+    const model = new ScriptedModel({
+      replies: [[{ type: "wait", until: released.promise }, { type: "text", text: "One." }]],
+    });
+    const options = { model: new ScriptedModel({ replies: [] }), clock };
+    const first = runTurn({ conversation, model, clock }, "Hi.");
+    const refused = {
+      code: "turn_running",
+      message: `A turn is already running in conversation ${conversation.id}.`,
+    };
+    await expect(runTurn({ conversation, ...options }, "And?")).rejects.toMatchObject(refused);
+    await expect(resumeTurn(conversation, options)).rejects.toMatchObject(refused);
+    released.resolve();
+    const { events } = await first;
+    expect([...eventsOf(conversation.stream.entries)]).toEqual(events);
+    expect(events.map(({ type }) => type)).toEqual([
+      "turn_start",
+      "chat_request",
+      "chat_response",
+    ]);
+  });
+
+  test.each([
+    ["is done", "One.", false],
+    ["has thrown", [{ type: "error", error: new Error("oh") } as const], false],
+    ["was aborted", [{ type: "hang" } as const], true],
+  ])("runs once the first %s", async (_, reply, isAborted) => {
+    const conversation = await openConversation();
+    const abort = new AbortController();
+    const before = new ScriptedModel({ replies: [reply] });
+    const model = new ScriptedModel({ replies: ["Two."] });
+    const { signal } = abort;
+    const first = runTurn({ conversation, model: before, clock, signal }, "Hi.");
+    if (isAborted) abort.abort();
+    await first.catch(() => undefined);
+    expect((await runTurn({ conversation, model, clock }, "And?")).text).toBe("Two.");
   });
 });
 
